@@ -1,0 +1,22 @@
+//! The segment a TCP endpoint speaks, and its bytes on the wire.
+//!
+//! A [`Segment`] is a TCP header as a plain struct: real fields, and a payload *length*. The
+//! simulator passes it around as it is; it becomes bytes only for a capture file or a device.
+//!
+//! Modules: `sequence` (wrapping sequence numbers), `options` (TCP options as values), `segment`
+//! (the header).
+
+mod options;
+mod segment;
+mod sequence;
+
+pub use options::{Options, SackBlock, SackBlocks, Timestamps};
+pub use segment::{Flags, Segment};
+pub use sequence::SequenceNumber;
+
+/// Bytes of an IPv4 header without options.
+pub const IPV4_HEADER_BYTES: u32 = 20;
+/// Bytes of an IPv6 header without extension headers.
+pub const IPV6_HEADER_BYTES: u32 = 40;
+/// Bytes of a TCP header without options.
+pub const TCP_HEADER_BYTES: u32 = 20;
