@@ -1,0 +1,96 @@
+# The one entry to everything. `make` alone explains the targets; `.ci/run` calls the same ones.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Where runs are written, the study that `make study` runs, and the scenarios that `make bench` times.
+RUNS ?= runs
+NAME ?= application-limited-streams
+SCENARIOS ?= A B C D
+
+INSTALLED := $(VENV)/.installed
+BUILT := $(VENV)/.built
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -path '*/src/*' -name '*.rs')
+PYTHON_SOURCES := python tests tools
+
+.PHONY: help setup build demo study test test-rust test-python lint lint-rust lint-python lint-layers fmt \
+	bench docs docs-check docs-rust deny clean
+
+help: ## explain the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) ## look for compilers, make .venv, install the locked Python packages into it
+	@tools/prerequisites.sh tests
+
+$(INSTALLED): requirements.lock tools/prerequisites.sh
+	PYTHON="$(PYTHON)" tools/prerequisites.sh build
+	"$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+build: $(BUILT) ## compile the core and install the command `fairwind` into .venv
+
+# The Python sources are used where they stand, so only Rust and the package's own description are built.
+$(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
+	touch $@
+
+demo: build ## run the reduced study: table, page and picture in about a minute
+	rm -rf $(RUNS)/demo
+	$(BIN)/fairwind study application-limited-streams --reduced --out $(RUNS)/demo
+
+study: build ## run one study in full: make study NAME=application-limited-streams
+	$(BIN)/fairwind study $(NAME) --out $(RUNS)/$(NAME)
+
+test: test-rust test-python ## run all tests
+
+test-rust: ## run the tests of the crates
+	cargo test --workspace --exclude fairwind-python --locked
+
+test-python: build ## run the tests of the Python package and of the architecture
+	$(BIN)/pytest -ra tests
+
+lint: lint-rust lint-python lint-layers ## check format, lints, types, layers and sizes
+
+lint-rust:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+
+lint-python: $(INSTALLED)
+	$(BIN)/ruff check $(PYTHON_SOURCES)
+	$(BIN)/ruff format --check $(PYTHON_SOURCES)
+	$(BIN)/mypy --strict python tools
+
+lint-layers: $(INSTALLED)
+	$(BIN)/python tools/layers.py
+	$(BIN)/python tools/sizes.py
+
+deny: ## check licences and sources of the crates (needs cargo-deny)
+	cargo deny --all-features check bans licenses sources
+
+fmt: $(INSTALLED) ## format all sources
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --quiet $(PYTHON_SOURCES)
+	$(BIN)/ruff format $(PYTHON_SOURCES)
+
+bench: ## time the simulator: make bench SCENARIOS="A B"
+	cargo run --release --locked -p fairwind-simulation --example benchmark -- $(SCENARIOS)
+
+docs: docs-rust build ## write the crates' pages and docs/reference/
+	$(BIN)/python tools/reference.py
+
+docs-check: docs-rust build ## fail if a page of docs/reference/ is older than what it describes
+	$(BIN)/python tools/reference.py --check
+
+docs-rust:
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --exclude fairwind-python --no-deps --locked
+
+clean: ## remove everything that make has made, but no runs except the demo's
+	rm -rf $(VENV) $(RUNS)/demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	cargo clean

@@ -1,0 +1,75 @@
+#!/usr/bin/env bash
+# Look for what the build needs, and say in one go what is missing and how to get it.
+#
+#   tools/prerequisites.sh build    compilers and Python; exit code 1 if one is missing
+#   tools/prerequisites.sh tests    programs that only some tests use; a test that misses one is skipped with
+#                                   a printed reason, so nothing fails here. As root with CI=true they are
+#                                   installed as Debian packages.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-python3}
+missing=0
+
+# is_at_least WANTED FOUND: whether the dotted version FOUND is not older than WANTED.
+is_at_least() {
+    [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n 1)" = "$1" ]
+}
+
+lacks() {
+    echo "missing: $1" >&2
+    echo "  get it: $2" >&2
+    missing=1
+}
+
+check_rust() {
+    local wanted found
+    wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    if ! command -v cargo >/dev/null || ! command -v rustc >/dev/null; then
+        lacks "rustc and cargo $wanted or newer" "install Rust with rustup (rustup.rs)"
+        return
+    fi
+    found=$(rustc --version | cut -d ' ' -f 2)
+    is_at_least "$wanted" "${found%%-*}" || lacks "rustc $wanted or newer (found $found)" "rustup update stable"
+}
+
+check_python() {
+    if ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        lacks "Python 3.11 or newer as '$python'" "apt-get install python3 python3-venv, or: make PYTHON=/path/to/python3"
+    elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+        lacks "Python's venv module for '$python'" "apt-get install python3-venv"
+    fi
+}
+
+check_build() {
+    check_rust
+    check_python
+    command -v cc >/dev/null || lacks "a C compiler as 'cc'" "apt-get install gcc libc6-dev"
+    return "$missing"
+}
+
+# Debian packages by the program that each is wanted for.
+check_tests() {
+    local packages=() program
+    for program in tshark chromium; do
+        command -v "$program" >/dev/null || packages+=("$program")
+    done
+    [ "${#packages[@]}" -gt 0 ] || return 0
+    local command=(apt-get install -y --no-install-recommends "${packages[@]}")
+    if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        export DEBIAN_FRONTEND=noninteractive
+        apt-get update
+        "${command[@]}"
+    else
+        echo "note: some tests will be skipped without ${packages[*]}; as root: ${command[*]}" >&2
+    fi
+}
+
+case "${1:-}" in
+build) check_build ;;
+tests) check_tests ;;
+*)
+    echo "usage: tools/prerequisites.sh build|tests" >&2
+    exit 2
+    ;;
+esac
