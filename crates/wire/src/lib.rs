@@ -4,8 +4,9 @@
 //! simulator passes it around as it is; it becomes bytes only for a capture file or a device.
 //!
 //! Modules: `sequence` (wrapping sequence numbers), `options` (TCP options as values), `segment`
-//! (the header).
+//! (the header), [`bytes`] (the segment as an IP packet's bytes, written and read).
 
+pub mod bytes;
 mod options;
 mod segment;
 mod sequence;

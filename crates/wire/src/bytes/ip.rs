@@ -1,0 +1,299 @@
+//! IP headers: what an experiment cares about of IPv4 (RFC 791 §3.1) and IPv6 (RFC 8200 §3).
+
+use super::checksum::Sum;
+use super::parse::ParseError;
+use super::reader::Reader;
+use crate::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Protocol number of TCP.
+pub(super) const TCP: u8 = 6;
+const DONT_FRAGMENT: u16 = 0x4000;
+const MORE_FRAGMENTS: u16 = 0x2000;
+const FRAGMENT_OFFSET: u16 = 0x1fff;
+
+/// The two ends of a packet, which are always of one IP version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Addresses {
+    /// IPv4.
+    V4 {
+        /// Who sent the packet.
+        source: Ipv4Addr,
+        /// Who is to receive it.
+        destination: Ipv4Addr,
+    },
+    /// IPv6.
+    V6 {
+        /// Who sent the packet.
+        source: Ipv6Addr,
+        /// Who is to receive it.
+        destination: Ipv6Addr,
+    },
+}
+
+impl Addresses {
+    /// The same ends for a packet that goes the other way.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::V4 { source, destination } => {
+                Self::V4 { source: destination, destination: source }
+            }
+            Self::V6 { source, destination } => {
+                Self::V6 { source: destination, destination: source }
+            }
+        }
+    }
+
+    /// The pseudo-header that the TCP checksum covers (RFC 9293 §3.1, RFC 8200 §8.1).
+    pub(super) fn pseudo_header_sum(self, tcp_bytes: u32) -> Sum {
+        let mut sum = Sum::default();
+        match self {
+            Self::V4 { source, destination } => {
+                sum.add_bytes(&source.octets());
+                sum.add_bytes(&destination.octets());
+            }
+            Self::V6 { source, destination } => {
+                sum.add_bytes(&source.octets());
+                sum.add_bytes(&destination.octets());
+            }
+        }
+        sum.add(u64::from(TCP));
+        sum.add(u64::from(tcp_bytes));
+        sum
+    }
+}
+
+/// The ECN field of an IP header (RFC 3168 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ecn {
+    /// The transport does not understand marks: `00`.
+    #[default]
+    NotEct,
+    /// The transport understands marks, and asks for L4S treatment (RFC 9331): `01`.
+    Ect1,
+    /// The transport understands marks: `10`.
+    Ect0,
+    /// A queue on the path marked the packet: `11`.
+    Ce,
+}
+
+impl Ecn {
+    /// The codepoint in the two lowest bits of `octet`; the others, the DSCP, are ignored.
+    pub const fn from_bits(octet: u8) -> Self {
+        match octet & 0b11 {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+
+    /// The two bits.
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::NotEct => 0b00,
+            Self::Ect1 => 0b01,
+            Self::Ect0 => 0b10,
+            Self::Ce => 0b11,
+        }
+    }
+}
+
+/// An IP header without options or extension headers; DSCP and flow label are 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct IpHeader {
+    /// Sender and receiver.
+    pub addresses: Addresses,
+    /// Identification of the datagram. IPv6 has no such field: not written, and read as 0.
+    pub identification: u16,
+    /// Whether routers may not fragment the packet. IPv6 never lets them: not written, and read
+    /// as `true`.
+    pub dont_fragment: bool,
+    /// Explicit congestion notification.
+    pub ecn: Ecn,
+    /// Routers that the packet may still pass: time to live (IPv4), hop limit (IPv6).
+    pub hop_limit: u8,
+}
+
+impl IpHeader {
+    /// A header as a host sends it: not to be fragmented, without ECN, with a hop limit of 64.
+    pub const fn new(addresses: Addresses) -> Self {
+        Self { addresses, identification: 0, dont_fragment: true, ecn: Ecn::NotEct, hop_limit: 64 }
+    }
+
+    /// Bytes of this header: 20 or 40.
+    pub const fn header_bytes(&self) -> u32 {
+        match self.addresses {
+            Addresses::V4 { .. } => IPV4_HEADER_BYTES,
+            Addresses::V6 { .. } => IPV6_HEADER_BYTES,
+        }
+    }
+
+    /// What the header's length field says for a packet with `tcp_bytes` of TCP: the whole packet
+    /// (IPv4) or what follows the header (IPv6). `None` where 16 bits cannot say it.
+    pub(super) fn length_field(&self, tcp_bytes: u32) -> Option<u16> {
+        let counted = match self.addresses {
+            Addresses::V4 { .. } => tcp_bytes.checked_add(IPV4_HEADER_BYTES)?,
+            Addresses::V6 { .. } => tcp_bytes,
+        };
+        u16::try_from(counted).ok()
+    }
+
+    /// Appends the header to `out`.
+    pub(super) fn append_to(&self, length_field: u16, out: &mut Vec<u8>) {
+        match self.addresses {
+            Addresses::V4 { source, destination } => {
+                self.append_v4(length_field, source, destination, out);
+            }
+            Addresses::V6 { source, destination } => {
+                let [high, low] = length_field.to_be_bytes();
+                let traffic_class_low = self.ecn.bits() << 4;
+                out.extend_from_slice(&[0x60, traffic_class_low, 0, 0]);
+                out.extend_from_slice(&[high, low, TCP, self.hop_limit]);
+                out.extend_from_slice(&source.octets());
+                out.extend_from_slice(&destination.octets());
+            }
+        }
+    }
+
+    fn append_v4(
+        &self,
+        length_field: u16,
+        source: Ipv4Addr,
+        destination: Ipv4Addr,
+        out: &mut Vec<u8>,
+    ) {
+        let start = out.len();
+        let fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
+        out.extend_from_slice(&[0x45, self.ecn.bits()]);
+        out.extend_from_slice(&length_field.to_be_bytes());
+        out.extend_from_slice(&self.identification.to_be_bytes());
+        out.extend_from_slice(&fragment.to_be_bytes());
+        out.extend_from_slice(&[self.hop_limit, TCP, 0, 0]);
+        out.extend_from_slice(&source.octets());
+        out.extend_from_slice(&destination.octets());
+        let mut sum = Sum::default();
+        sum.add_bytes(&out[start..]);
+        out[start + 10..start + 12].copy_from_slice(&sum.finish().to_be_bytes());
+    }
+}
+
+/// An IP header that was read, and where it ends.
+pub(super) struct ReadIp {
+    /// The header.
+    pub(super) header: IpHeader,
+    /// Bytes before the TCP header, options and extension headers included.
+    pub(super) header_bytes: usize,
+    /// Bytes of the whole packet, as the header says.
+    pub(super) packet_bytes: u32,
+}
+
+/// Reads the IP header at the start of `bytes`.
+pub(super) fn read_ip(bytes: &[u8]) -> Result<ReadIp, ParseError> {
+    let version = Reader::new(bytes, "IP header").peek()? >> 4;
+    match version {
+        4 => read_v4(bytes),
+        6 => read_v6(bytes),
+        _ => Err(ParseError::Version { version }),
+    }
+}
+
+fn read_v4(bytes: &[u8]) -> Result<ReadIp, ParseError> {
+    let mut reader = Reader::new(bytes, "IPv4 header");
+    let [version_and_words, service] = reader.take()?;
+    let header_bytes = u32::from(version_and_words & 0x0f) * 4;
+    let length_field = reader.take_u16()?;
+    let identification = reader.take_u16()?;
+    let fragment = reader.take_u16()?;
+    let [hop_limit, protocol] = reader.take()?;
+    let _checksum: [u8; 2] = reader.take()?;
+    let addresses = Addresses::V4 {
+        source: Ipv4Addr::from(reader.take::<4>()?),
+        destination: Ipv4Addr::from(reader.take::<4>()?),
+    };
+    if header_bytes < IPV4_HEADER_BYTES {
+        return Err(ParseError::HeaderLength { header: "IPv4", header_bytes });
+    }
+    reader.skip(reader_bytes(header_bytes - IPV4_HEADER_BYTES))?;
+    if fragment & (MORE_FRAGMENTS | FRAGMENT_OFFSET) != 0 {
+        return Err(ParseError::Fragment);
+    }
+    if protocol != TCP {
+        return Err(ParseError::NotTcp { protocol });
+    }
+    let header = IpHeader {
+        addresses,
+        identification,
+        dont_fragment: fragment & DONT_FRAGMENT != 0,
+        ecn: Ecn::from_bits(service),
+        hop_limit,
+    };
+    let packet_bytes = said_or_present(u32::from(length_field), bytes);
+    Ok(ReadIp { header, header_bytes: reader.position(), packet_bytes })
+}
+
+fn read_v6(bytes: &[u8]) -> Result<ReadIp, ParseError> {
+    let mut reader = Reader::new(bytes, "IPv6 header");
+    let [_version, traffic_class_low, _, _] = reader.take()?;
+    let length_field = reader.take_u16()?;
+    let [next_header, hop_limit] = reader.take()?;
+    let addresses = Addresses::V6 {
+        source: Ipv6Addr::from(reader.take::<16>()?),
+        destination: Ipv6Addr::from(reader.take::<16>()?),
+    };
+    skip_extension_headers(&mut reader, next_header)?;
+    let header = IpHeader {
+        addresses,
+        identification: 0,
+        dont_fragment: true,
+        ecn: Ecn::from_bits(traffic_class_low >> 4),
+        hop_limit,
+    };
+    let said = if length_field == 0 { 0 } else { u32::from(length_field) + IPV6_HEADER_BYTES };
+    let packet_bytes = said_or_present(said, bytes);
+    Ok(ReadIp { header, header_bytes: reader.position(), packet_bytes })
+}
+
+/// Moves the reader to the TCP header (RFC 8200 §4, RFC 4302 §2.2).
+fn skip_extension_headers(reader: &mut Reader<'_>, next_header: u8) -> Result<(), ParseError> {
+    const HOP_BY_HOP: u8 = 0;
+    const ROUTING: u8 = 43;
+    const FRAGMENT: u8 = 44;
+    const AUTHENTICATION: u8 = 51;
+    const DESTINATION_OPTIONS: u8 = 60;
+    let mut protocol = next_header;
+    while protocol != TCP {
+        let this = protocol;
+        let [next, length] = match this {
+            HOP_BY_HOP | ROUTING | FRAGMENT | AUTHENTICATION | DESTINATION_OPTIONS => {
+                reader.take()?
+            }
+            _ => return Err(ParseError::NotTcp { protocol }),
+        };
+        protocol = next;
+        match this {
+            FRAGMENT => {
+                let place = reader.take_u16()?;
+                // The lowest bit says that more follow; two above it are reserved.
+                if place & !0b110 != 0 {
+                    return Err(ParseError::Fragment);
+                }
+                reader.skip(4)?;
+            }
+            AUTHENTICATION => reader.skip(usize::from(length) * 4 + 6)?,
+            _ => reader.skip(usize::from(length) * 8 + 6)?,
+        }
+    }
+    Ok(())
+}
+
+/// The length that the header says. Zero stands in captures of packets that the sender left to a
+/// network card to cut (segmentation offload): then all that is there is the packet.
+fn said_or_present(said: u32, bytes: &[u8]) -> u32 {
+    if said == 0 { u32::try_from(bytes.len()).unwrap_or(u32::MAX) } else { said }
+}
+
+fn reader_bytes(bytes: u32) -> usize {
+    usize::try_from(bytes).expect("a header length fits")
+}

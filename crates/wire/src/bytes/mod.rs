@@ -1,0 +1,38 @@
+//! Segments as bytes: IPv4 or IPv6 header, TCP header, options, payload, checksums.
+//!
+//! Source: RFC 791 §3.1, RFC 8200 §3, RFC 9293 §3.1, RFC 1071. [`emit`] writes one whole packet
+//! as it would leave a host without offloading; [`parse`] reads one packet as it was found in a
+//! capture or came from a device. Fragments are refused, not put together; nothing but TCP is
+//! read. Extension headers of IPv6 and options of IPv4 are skipped when read and never written.
+//!
+//! Cost per packet: one pass over the payload where it is given as bytes; where it is the
+//! [`Payload::Pattern`], its checksum is known without generating it.
+//!
+//! ```
+//! use fairwind_wire::bytes::{Addresses, Checksum, IpHeader, Payload, emit, parse};
+//! use fairwind_wire::{Flags, Segment};
+//! let ip = IpHeader::new(Addresses::V4 {
+//!     source: [10, 0, 0, 1].into(),
+//!     destination: [10, 0, 0, 2].into(),
+//! });
+//! let segment = Segment { flags: Flags::ACK, payload_bytes: 5, ..Segment::default() };
+//! let mut packet = Vec::new();
+//! emit(&ip, &segment, Payload::Bytes(b"hello"), &mut packet)?;
+//! let parsed = parse(&packet)?;
+//! assert_eq!((parsed.segment, parsed.payload), (segment, &b"hello"[..]));
+//! assert_eq!(parsed.tcp_checksum(), Checksum::Correct);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod checksum;
+mod emit;
+mod ip;
+mod options;
+mod parse;
+mod payload;
+mod reader;
+
+pub use emit::{EmitError, emit, emit_prefix};
+pub use ip::{Addresses, Ecn, IpHeader};
+pub use parse::{Checksum, ParseError, Parsed, parse};
+pub use payload::{Payload, pattern_mismatch};

@@ -1,0 +1,201 @@
+//! One IP packet read as a segment.
+
+use super::checksum::Sum;
+use super::ip::{IpHeader, ReadIp, read_ip};
+use super::options::read_options;
+use super::reader::Reader;
+use crate::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES};
+use thiserror::Error;
+
+/// Why bytes are not a TCP segment that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ParseError {
+    /// The bytes end within a header.
+    #[error("{header} needs {needed_bytes} bytes, but {present_bytes} are there")]
+    Truncated {
+        /// What was being read.
+        header: &'static str,
+        /// Bytes that it needs, as far as is known.
+        needed_bytes: usize,
+        /// Bytes that there are.
+        present_bytes: usize,
+    },
+    /// Neither IPv4 nor IPv6.
+    #[error("IP version {version} is neither 4 nor 6")]
+    Version {
+        /// The version field.
+        version: u8,
+    },
+    /// The length that a header gives itself is less than that of its fixed part.
+    #[error("a {header} header of {header_bytes} bytes is shorter than its fixed fields")]
+    HeaderLength {
+        /// Whose header.
+        header: &'static str,
+        /// What it says.
+        header_bytes: u32,
+    },
+    /// The length of the packet, as the IP header says, ends within the headers.
+    #[error(
+        "the IP header says a packet of {packet_bytes} bytes, but headers take {headers_bytes}"
+    )]
+    PacketLength {
+        /// What the IP header says.
+        packet_bytes: u32,
+        /// What the IP and TCP headers take.
+        headers_bytes: u32,
+    },
+    /// A part of a datagram; they are not put together here.
+    #[error("the packet is a fragment")]
+    Fragment,
+    /// Another protocol.
+    #[error("IP protocol {protocol} is not TCP")]
+    NotTcp {
+        /// The protocol or next-header field.
+        protocol: u8,
+    },
+    /// An option's length leaves the header, or is not that of its kind.
+    #[error("TCP option of kind {kind} cannot be {length} bytes long here")]
+    OptionLength {
+        /// Kind of the option.
+        kind: u8,
+        /// What it says.
+        length: u8,
+    },
+}
+
+/// What a checksum says about the bytes that it covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Checksum {
+    /// It fits them.
+    Correct,
+    /// It does not: they were changed, or the sender left the sum to a network card.
+    Wrong,
+    /// Some of them are not there, so nobody can tell.
+    Unverifiable,
+    /// The header has no checksum (IPv6).
+    Absent,
+}
+
+/// A packet that was read, over the bytes that it was read from.
+#[derive(Debug, Clone, Copy)]
+pub struct Parsed<'a> {
+    /// The IP header.
+    pub ip: IpHeader,
+    /// The TCP header; its `payload_bytes` are those of the packet, whether they are there or not.
+    pub segment: Segment,
+    /// The payload as far as it is there: all of it, unless a snap length cut it.
+    pub payload: &'a [u8],
+    /// Length of the whole packet in bytes, as the IP header says.
+    pub packet_bytes: u32,
+    /// IP header, with options or extension headers.
+    ip_header: &'a [u8],
+    /// The TCP segment as far as it is there.
+    tcp: &'a [u8],
+}
+
+impl Parsed<'_> {
+    /// Bytes of the IP header as it was found, with options or extension headers.
+    pub const fn ip_header_bytes(&self) -> usize {
+        self.ip_header.len()
+    }
+
+    /// Bytes of the TCP header as it was found. Stacks pad differently, so this can differ from
+    /// `segment.header_bytes()`.
+    pub const fn tcp_header_bytes(&self) -> usize {
+        self.tcp.len() - self.payload.len()
+    }
+
+    /// Verifies the checksum of the IPv4 header.
+    pub fn ip_checksum(&self) -> Checksum {
+        match self.ip.addresses {
+            super::Addresses::V6 { .. } => Checksum::Absent,
+            super::Addresses::V4 { .. } => {
+                let mut sum = Sum::default();
+                sum.add_bytes(self.ip_header);
+                verdict(sum)
+            }
+        }
+    }
+
+    /// Verifies the checksum of the segment: one pass over the payload.
+    pub fn tcp_checksum(&self) -> Checksum {
+        let missing = self.segment.payload_bytes > bytes_of(self.payload);
+        if missing {
+            return Checksum::Unverifiable;
+        }
+        let mut sum = self.ip.addresses.pseudo_header_sum(bytes_of(self.tcp));
+        sum.add_bytes(self.tcp);
+        verdict(sum)
+    }
+}
+
+/// Reads the IP packet at the start of `bytes`.
+///
+/// Bytes behind the packet (padding of a link) are left alone, and a payload that is cut short is
+/// taken as far as it goes. Checksums are verified only where asked for, with the methods of
+/// [`Parsed`]. Option kinds that [`crate::Options`] does not know are skipped. A length field of
+/// zero, as captures of segmentation offload have it, means all of `bytes`.
+///
+/// # Errors
+/// Where the bytes are not a whole TCP segment, its headers are not all there, or lengths
+/// contradict each other. No bytes make it panic.
+pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, ParseError> {
+    let ReadIp { header: ip, header_bytes: tcp_start, packet_bytes } = read_ip(bytes)?;
+    let present = usize::try_from(packet_bytes).unwrap_or(usize::MAX).min(bytes.len());
+    let (ip_header, _) = bytes.split_at(tcp_start);
+    let (mut segment, tcp_header_bytes) = read_tcp(&bytes[tcp_start..])?;
+
+    let headers_bytes = tcp_start + tcp_header_bytes;
+    let headers_bytes_said = u32::try_from(headers_bytes).unwrap_or(u32::MAX);
+    segment.payload_bytes = packet_bytes
+        .checked_sub(headers_bytes_said)
+        .ok_or(ParseError::PacketLength { packet_bytes, headers_bytes: headers_bytes_said })?;
+    Ok(Parsed {
+        ip,
+        segment,
+        payload: &bytes[headers_bytes..present],
+        packet_bytes,
+        ip_header,
+        tcp: &bytes[tcp_start..present],
+    })
+}
+
+/// Reads a TCP header (RFC 9293 §3.1), and says how many bytes it takes.
+fn read_tcp(bytes: &[u8]) -> Result<(Segment, usize), ParseError> {
+    let mut reader = Reader::new(bytes, "TCP header");
+    let source_port = reader.take_u16()?;
+    let destination_port = reader.take_u16()?;
+    let sequence = SequenceNumber::new(reader.take_u32()?);
+    let acknowledgment = SequenceNumber::new(reader.take_u32()?);
+    let words_and_flags = reader.take_u16()?;
+    let window = reader.take_u16()?;
+    let _checksum: [u8; 2] = reader.take()?;
+    let urgent = reader.take_u16()?;
+
+    let header_bytes = u32::from(words_and_flags >> 12) * 4;
+    let options_bytes = header_bytes
+        .checked_sub(TCP_HEADER_BYTES)
+        .ok_or(ParseError::HeaderLength { header: "TCP", header_bytes })?;
+    let area = reader.take_slice(usize::try_from(options_bytes).unwrap_or(usize::MAX))?;
+    let segment = Segment {
+        source_port,
+        destination_port,
+        sequence,
+        acknowledgment,
+        flags: Flags::from_bits(words_and_flags),
+        window,
+        urgent,
+        payload_bytes: 0,
+        options: read_options(area)?,
+    };
+    Ok((segment, reader.position()))
+}
+
+fn verdict(sum: Sum) -> Checksum {
+    if sum.is_complete() { Checksum::Correct } else { Checksum::Wrong }
+}
+
+fn bytes_of(slice: &[u8]) -> u32 {
+    u32::try_from(slice.len()).unwrap_or(u32::MAX)
+}
