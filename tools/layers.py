@@ -107,39 +107,44 @@ def rust_arrows(metadata: Mapping[str, Any], root: Path) -> Iterator[Arrow]:
                 )
 
 
-def python_rooms(package: Path) -> dict[str, list[Path]]:
-    """Collect the source files of each module or package directly below the package."""
+def python_rooms(package: Path, table: Table) -> dict[str, list[Path]]:
+    """Collect the source files of each room of the package."""
     rooms: dict[str, list[Path]] = {}
     for file in sorted([*package.rglob("*.py"), *package.rglob("*.pyi")]):
-        first = file.relative_to(package).parts[0]
-        room = first.split(".")[0]
-        rooms.setdefault(PACKAGE if room == "__init__" else room, []).append(file)
+        rooms.setdefault(room_of(module_parts(file, package), table), []).append(file)
     return rooms
 
 
-def python_arrows(package: Path, root: Path) -> Iterator[Arrow]:
+def module_parts(file: Path, package: Path) -> list[str]:
+    """Return the parts of a module's dotted name, without the package's own."""
+    parts = list(file.relative_to(package).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def room_of(parts: Sequence[str], table: Table) -> str:
+    """Name the room of a module: the longest beginning of its name that has a line in the table.
+
+    Without any such line it is the first part, and for the package itself the public face.
+    """
+    for length in range(len(parts), 0, -1):
+        if ".".join(parts[:length]) in table:
+            return ".".join(parts[:length])
+    return parts[0] if parts else PACKAGE
+
+
+def python_arrows(package: Path, root: Path, table: Table) -> Iterator[Arrow]:
     """List the imports from one room of the package into another."""
-    rooms = python_rooms(package)
+    rooms = python_rooms(package, table)
+    everything = [module_parts(file, package) for files in rooms.values() for file in files]
+    first_parts = {parts[0] for parts in everything if parts} | {"_core"}
     for room, files in rooms.items():
         for file in files:
             for module, line in imported_modules(file, package):
-                target = room_of(module, rooms)
-                if target is not None and target != room:
+                outer, *parts = module.split(".")
+                # A name that is no module, as in `from fairwind import load`, is the public face's.
+                target = room_of(parts if parts[:1] and parts[0] in first_parts else [], table)
+                if outer == PACKAGE and target != room:
                     yield Arrow("python", room, target, f"{file.relative_to(root)}:{line}")
-
-
-def room_of(module: str, rooms: Mapping[str, object]) -> str | None:
-    """Name the room that a dotted module name leads into; None for other people's modules.
-
-    A name taken from the package itself that is no room, such as ``from fairwind import load``,
-    comes from the public face.
-    """
-    parts = module.split(".")
-    if parts[0] != PACKAGE:
-        return None
-    if len(parts) > 1 and (parts[1] in rooms or parts[1] == "_core"):
-        return parts[1]
-    return PACKAGE
 
 
 def imported_modules(file: Path, package: Path) -> Iterator[tuple[str, int]]:
@@ -168,7 +173,9 @@ def called_name(function: ast.expr) -> str | None:
     return None
 
 
-def complaints(arrows: Sequence[Arrow], rooms: Mapping[str, set[str]], tables: Mapping[str, Table]) -> list[str]:
+def complaints(
+    arrows: Sequence[Arrow], rooms: Mapping[str, set[str]], tables: Mapping[str, Table]
+) -> list[str]:
     """Say what is wrong: rooms without a line in the table, and arrows that it does not allow."""
     lines = [
         f"{language}: room `{room}` has no line in the table of layers; give it one"
@@ -186,32 +193,35 @@ def complaints(arrows: Sequence[Arrow], rooms: Mapping[str, set[str]], tables: M
     return lines
 
 
-def survey(root: Path) -> tuple[list[Arrow], dict[str, set[str]]]:
+def survey(root: Path, tables: Mapping[str, Table]) -> tuple[list[Arrow], dict[str, set[str]]]:
     """Read all arrows and all rooms of the tree at ``root``."""
     metadata = cargo_metadata(root)
-    package = root / "python" / PACKAGE
-    arrows = [*rust_arrows(metadata, root), *python_arrows(package, root)]
-    return arrows, {"rust": rust_rooms(metadata), "python": set(python_rooms(package))}
+    package, table = root / "python" / PACKAGE, tables.get("python", {})
+    arrows = [*rust_arrows(metadata, root), *python_arrows(package, root, table)]
+    return arrows, {"rust": rust_rooms(metadata), "python": set(python_rooms(package, table))}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Check one tree and print what is wrong with it."""
-    parser = argparse.ArgumentParser(description="Refuse dependencies between rooms that are not allowed.")
+    parser = argparse.ArgumentParser(description="Refuse forbidden dependencies of rooms.")
     here = Path(__file__).resolve().parent
     parser.add_argument("--root", type=Path, default=here.parent, help="the tree to check")
-    parser.add_argument("--table", type=Path, default=here / "layers.toml", help="the allowed arrows")
+    parser.add_argument(
+        "--table", type=Path, default=here / "layers.toml", help="the allowed arrows"
+    )
     options = parser.parse_args(arguments)
     try:
         tables = read_tables(options.table)
     except TableError as error:
         print(error, file=sys.stderr)
         return 2
-    arrows, rooms = survey(options.root.resolve())
+    arrows, rooms = survey(options.root.resolve(), tables)
     wrong = complaints(arrows, rooms, tables)
     for line in wrong:
         print(line, file=sys.stderr)
     total = len({(arrow.language, arrow.source, arrow.target) for arrow in arrows})
-    print(f"layers: {total} arrows between {sum(map(len, rooms.values()))} rooms, {len(wrong)} complaints")
+    counts = f"{total} arrows between {sum(map(len, rooms.values()))} rooms"
+    print(f"layers: {counts}, {len(wrong)} complaints")
     return 1 if wrong else 0
 
 

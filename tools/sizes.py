@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# Everything in which a brace or the word `fn` has no meaning. Raw strings come before strings, which end
-# otherwise. Comments inside comments are not understood; they leave their end behind as code.
+# Everything in which a brace or the word `fn` has no meaning. Raw strings come before the others,
+# which end otherwise. A comment inside a comment is not understood; its end stays behind as code.
 RUST_OPAQUE = re.compile(
     r"""
       //[^\n]*
@@ -114,8 +114,8 @@ def complaints(measured: Sequence[Extent], exceptions: Mapping[str, str]) -> lis
     """Say what is too long, and which exceptions excuse nothing or give no reason."""
     too_long = [extent for extent in measured if extent.lines > extent.limit]
     lines = [
-        f"{extent.name.partition('::')[0]}:{extent.line}: `{extent.name}` has {extent.lines} lines, "
-        f"more than {extent.limit}; divide it, or give a reason in tools/sizes.toml"
+        f"{extent.name.partition('::')[0]}:{extent.line}: `{extent.name}` has {extent.lines} "
+        f"lines, more than {extent.limit}; divide it, or give a reason in tools/sizes.toml"
         for extent in too_long
         if extent.name not in exceptions
     ]
@@ -131,14 +131,17 @@ def complaints(measured: Sequence[Extent], exceptions: Mapping[str, str]) -> lis
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure one tree and print what is too long in it."""
     here = Path(__file__).resolve().parent
-    parser = argparse.ArgumentParser(description="Refuse functions and files that are too long.")
+    parser = argparse.ArgumentParser(description="Refuse long functions and files.")
     parser.add_argument("--root", type=Path, default=here.parent, help="the tree to measure")
-    parser.add_argument("--table", type=Path, default=here / "sizes.toml", help="limits and exceptions")
-    parser.add_argument("--longest", type=int, default=0, metavar="N", help="also print the N longest")
+    parser.add_argument("--table", type=Path, default=here / "sizes.toml", help="the limits")
+    parser.add_argument(
+        "--longest", type=int, default=0, metavar="N", help="print the N longest too"
+    )
     options = parser.parse_args(arguments)
     table = tomllib.loads(options.table.read_text(encoding="utf-8"))
     measured = list(extents(options.root.resolve(), table["limits"]))
-    for extent in sorted(measured, key=lambda one: (-one.lines / one.limit, one.name))[: options.longest]:
+    longest = sorted(measured, key=lambda one: (-one.lines / one.limit, one.name))
+    for extent in longest[: options.longest]:
         print(f"{extent.lines:5} of {extent.limit:4}  {extent.name}")
     wrong = complaints(measured, table.get("exceptions", {}))
     for line in wrong:

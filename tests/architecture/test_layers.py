@@ -113,11 +113,24 @@ def test_a_forbidden_import_is_refused_however_it_is_written(tree: Tree, stateme
 
 def test_a_relative_import_is_followed_out_of_a_package(tree: Tree) -> None:
     tree.module("statistics/__init__.py", "")
-    tree.module("statistics/deep/mean.py", "from ...run import execute\nfrom ..deep import median\n")
+    tree.module(
+        "statistics/deep/mean.py", "from ...run import execute\nfrom ..deep import median\n"
+    )
     answer = tree.check()
     assert answer.returncode == 1
     assert "python/fairwind/statistics/deep/mean.py:1: " in answer.stderr
     assert "1 complaints" in answer.stdout
+
+
+def test_a_line_may_speak_of_one_module_of_a_package(tree: Tree) -> None:
+    tree.table.write_text(TABLE + '"cli.colours" = []\n')
+    tree.module("cli/colours.py", "from fairwind import run\n")
+    tree.module("errors.py", "from fairwind.cli.colours import RED\n")
+    answer = tree.check()
+    assert answer.returncode == 1
+    assert "room `cli.colours` may not know `run`" in answer.stderr
+    assert "room `errors` may not know `cli.colours`" in answer.stderr
+    assert "2 complaints" in answer.stdout
 
 
 def test_taking_a_name_from_the_public_face_is_an_arrow_to_it(tree: Tree) -> None:

@@ -21,7 +21,9 @@ file_lines = 12
 """
 
 
-def run_check(root: Path, source: str, name: str = "one.rs", exceptions: str = "") -> tuple[int, str]:
+def run_check(
+    root: Path, source: str, name: str = "one.rs", exceptions: str = ""
+) -> tuple[int, str]:
     """Measure one file by small limits, and return the exit code and the complaints."""
     file = root / "src" / name
     file.parent.mkdir(exist_ok=True)
@@ -88,12 +90,15 @@ def test_a_brace_without_meaning_does_not_end_a_function(tmp_path: Path, body: s
 
 
 def test_a_declaration_without_a_body_has_no_length(tmp_path: Path) -> None:
-    source = "trait Clock {\n    fn now(&self) -> [u8; 2];\n    fn later(&self);\n}\n\n\nfn end() {}\n"
+    source = (
+        "trait Clock {\n    fn now(&self) -> [u8; 2];\n    fn later(&self);\n}\n\n\nfn e() {}\n"
+    )
     assert run_check(tmp_path, source) == (0, "")
 
 
 def test_a_long_python_function_is_found(tmp_path: Path) -> None:
-    source = "class Clock:\n    def now(self):\n        a = 1\n        b = 2\n        c = 3\n        return a\n"
+    body = "".join(f"        a{index} = {index}\n" for index in range(4))
+    source = f"class Clock:\n    def now(self):\n{body}"
     code, said = run_check(tmp_path, source, name="one.py")
     assert code == 1
     assert "src/one.py:2: `src/one.py::now` has 5 lines" in said

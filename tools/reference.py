@@ -1,0 +1,102 @@
+"""Write the pages of `docs/reference/` from the program that they describe.
+
+    .venv/bin/python tools/reference.py           write the pages
+    .venv/bin/python tools/reference.py --check   write nothing; name the pages that are stale
+
+Needs the built package `fairwind`. Exit code: 0 all is well, 1 a page is stale.
+"""
+
+import argparse
+import difflib
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+
+from schema_page import NONE, cell, schema_page
+
+import fairwind._core as core
+
+NOTICE = "<!-- Made by `make docs`; a change made here is lost. -->\n\n"
+
+
+def scenario_page() -> str:
+    """Describe all keys of a scenario."""
+    return schema_page(json.loads(core.schema()))
+
+
+def columns_page() -> str:
+    """Describe all columns of all tables, table by table."""
+    columns = json.loads(core.columns())
+    lines = [
+        "# Columns",
+        "",
+        "The tables of a run and what their columns mean. In merged tables they stand behind the",
+        "columns `cell`, `replicate`, `seed` and one for each axis of the sweep. The choices made",
+        "for the definitions are told in [what a measure means](../concepts/measures.md).",
+        "",
+    ]
+    for table, rows in groupby(columns, key=lambda column: column["table"]):
+        lines += [f"## {table}", "", "| column | unit | definition |", "|---|---|---|"]
+        lines += [
+            f"| `{row['column']}` | {cell(row['unit'] or NONE)} | {cell(row['definition'])} |"
+            for row in rows
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def command_line_page() -> str:
+    """Describe all commands with their arguments and options."""
+    command = [sys.executable, "-m", "typer", "fairwind.cli", "utils", "docs"]
+    command += ["--name", "fairwind", "--title", "Command line"]
+    answer = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE)
+    return "\n".join(line.rstrip() for line in answer.stdout.splitlines()).rstrip() + "\n"
+
+
+PAGES: Mapping[str, Callable[[], str]] = {
+    "scenario.md": scenario_page,
+    "columns.md": columns_page,
+    "cli.md": command_line_page,
+}
+
+
+def stale(file: Path, text: str) -> bool:
+    """Say what differs, if a page is not what it should be."""
+    there = file.read_text(encoding="utf-8") if file.exists() else ""
+    difference = difflib.unified_diff(
+        there.splitlines(),
+        text.splitlines(),
+        f"{file.name} (there)",
+        f"{file.name} (now)",
+        n=1,
+        lineterm="",
+    )
+    for line in difference:
+        print(line, file=sys.stderr)
+    return there != text
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write all pages, or compare them."""
+    parser = argparse.ArgumentParser(description="Write the pages of docs/reference/.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail if one is stale")
+    options = parser.parse_args(arguments)
+    folder = Path(__file__).resolve().parents[1] / "docs" / "reference"
+    pages = {folder / name: NOTICE + page() for name, page in PAGES.items()}
+    if options.check:
+        outdated = [file.name for file, text in pages.items() if stale(file, text)]
+        if outdated:
+            print(f"stale: {', '.join(outdated)}; `make docs` writes them anew", file=sys.stderr)
+        return 1 if outdated else 0
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, text in pages.items():
+        file.write_text(text, encoding="utf-8")
+        print(f"wrote docs/reference/{file.name}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
