@@ -1,1 +1,41 @@
-//! placeholder
+//! Packets as pcapng files that other tools read.
+//!
+//! Packets, seen at named points and exact instants, go in; a pcapng file (sections 4.1 to 4.3 of
+//! the IETF draft "PCAP Now Generic") comes out, streaming, into any [`std::io::Write`]. One
+//! interface stands for one point of observation, time has nanoseconds, and packets begin with
+//! their IP header (link type RAW). The same packets give the same bytes on every machine.
+//!
+//! It opens no file and reads no clock, keeps no packet, and puts nothing in order: packets stand
+//! in the file as they were handed in. Instants are written as time since 1970, so those of a
+//! virtual run begin there.
+//!
+//! ```
+//! use fairwind_capture::{CaptureWriter, Interface, InterfaceId, Section};
+//! use fairwind_units::Instant;
+//! use fairwind_wire::bytes::{Addresses, IpHeader, Payload};
+//! use fairwind_wire::{Flags, Segment};
+//!
+//! let interfaces = vec![Interface::new("sender")];
+//! let mut capture = CaptureWriter::new(Vec::new(), &Section::default(), interfaces)?;
+//! let ip = IpHeader::new(Addresses::V4 {
+//!     source: [10, 0, 0, 1].into(),
+//!     destination: [10, 0, 0, 2].into(),
+//! });
+//! let segment = Segment { flags: Flags::ACK, payload_bytes: 1448, ..Segment::default() };
+//! let payload = Payload::Pattern { stream_offset: 0 };
+//! capture.write_segment(Instant::from_millis(20), InterfaceId(0), &ip, &segment, payload)?;
+//! let file: Vec<u8> = capture.finish()?;
+//! assert!(file.len() > 1488);
+//! # Ok::<(), fairwind_capture::CaptureError>(())
+//! ```
+//!
+//! Modules: `section` (what a file says of itself and of its interfaces), `writer` (the stream of
+//! packets), `error`.
+
+mod error;
+mod section;
+mod writer;
+
+pub use error::CaptureError;
+pub use section::{Interface, InterfaceId, Section};
+pub use writer::CaptureWriter;

@@ -1,0 +1,7 @@
+//! Capture files: what stands in them, what other tools read in them, and what is refused.
+
+#![expect(clippy::unwrap_used, reason = "the helpers of a test fail it by panicking")]
+
+mod conversation;
+mod file;
+mod foreign_reader;
