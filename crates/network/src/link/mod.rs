@@ -1,0 +1,113 @@
+//! One direction of a link: its description, and the three ways of carrying packets over it.
+
+mod fused;
+mod general;
+mod ledger;
+mod loss;
+mod transmitter;
+
+pub(crate) use fused::FusedLink;
+pub(crate) use general::GeneralLink;
+pub(crate) use ledger::Ledger;
+pub use ledger::{LinkCounters, Volume};
+
+use crate::queue::{QueueDiscipline, QueueSpec};
+use crate::{LinkId, NodeId, Packet};
+use fairwind_units::{BitRate, Instant, Ratio, Span};
+use loss::BernoulliLoss;
+use transmitter::Transmitter;
+
+/// One direction of a link. The default is a wire without any effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LinkSpec {
+    /// Rate of serialisation; `None` takes no time, so that nothing ever waits.
+    pub rate: Option<BitRate>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The queue in front of the link.
+    pub queue: QueueSpec,
+    /// Probability that a serialised packet is lost, each on its own.
+    pub loss: Ratio,
+    /// Bytes that the link layer adds to every IP packet when it is serialised. Queue limits and
+    /// backlogs do not count them.
+    pub overhead_bytes: u32,
+}
+
+impl LinkSpec {
+    /// Whether packets pass as if the two nodes were one.
+    fn is_transparent(&self) -> bool {
+        self.rate.is_none()
+            && self.delay.is_zero()
+            && self.loss == Ratio::ZERO
+            && self.queue == QueueSpec::Unlimited
+    }
+}
+
+/// A packet as it comes to a link.
+pub(crate) struct Arrival<P> {
+    pub(crate) at: Instant,
+    pub(crate) insertion: u64,
+    pub(crate) packet: P,
+}
+
+/// What happens to a packet between the queue and the other end.
+struct Carriage {
+    transmitter: Transmitter,
+    delay: Span,
+    loss: BernoulliLoss,
+}
+
+impl Carriage {
+    fn new(spec: &LinkSpec, seed: u64, link: LinkId) -> Self {
+        Self {
+            transmitter: Transmitter::new(spec.rate, spec.overhead_bytes),
+            delay: spec.delay,
+            loss: BernoulliLoss::new(spec.loss, seed, link),
+        }
+    }
+}
+
+/// One direction of a link at work.
+pub(crate) struct Link<P> {
+    pub(crate) to: NodeId,
+    pub(crate) kind: LinkKind<P>,
+}
+
+/// How a link carries packets.
+#[expect(clippy::large_enum_variant, reason = "nearly every link is fused, and one step nearer")]
+pub(crate) enum LinkKind<P> {
+    /// At once.
+    Transparent(Ledger),
+    /// First in, first out: departures are known at arrival.
+    Fused(FusedLink<P>),
+    /// Any queue discipline.
+    General(Box<GeneralLink<P>>),
+}
+
+impl<P: Packet> Link<P> {
+    /// A link to `to` that serves `discipline`, or without one the FIFO queue of `spec`.
+    pub(crate) fn new(
+        link: LinkId,
+        to: NodeId,
+        spec: &LinkSpec,
+        seed: u64,
+        discipline: Option<Box<dyn QueueDiscipline<P>>>,
+    ) -> Self {
+        let carriage = Carriage::new(spec, seed, link);
+        let ledger = Ledger::new(link);
+        let kind = match discipline {
+            Some(queue) => LinkKind::General(Box::new(GeneralLink::new(carriage, queue, ledger))),
+            None if spec.is_transparent() => LinkKind::Transparent(ledger),
+            None => LinkKind::Fused(FusedLink::new(carriage, spec.queue, ledger)),
+        };
+        Self { to, kind }
+    }
+
+    pub(crate) fn counters(&self) -> &LinkCounters {
+        match &self.kind {
+            LinkKind::Transparent(ledger) => &ledger.counters,
+            LinkKind::Fused(link) => link.counters(),
+            LinkKind::General(link) => link.counters(),
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What the network reports while it works.
+
+use crate::{LinkId, NodeId};
+use fairwind_units::{Instant, Span};
+
+/// What waits in a queue; the packet that is being serialised does not count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Backlog {
+    /// Waiting packets.
+    pub packets: u32,
+    /// Their IP lengths together, in bytes.
+    pub bytes: u64,
+}
+
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// It found no room in the queue, or had to make room for another.
+    QueueFull,
+    /// The link lost it after it had been serialised.
+    LinkLoss,
+}
+
+/// Receives the facts of every queue; an empty method costs nothing.
+///
+/// The facts of one link come in the order of their instants. A fact is reported when the link next
+/// has something to do, so facts of *different* links may be out of order; every one carries the
+/// instant at which it was due. [`crate::Network::advance_to`] reports all that is due.
+#[expect(unused_variables, reason = "the names document the arguments of empty defaults")]
+pub trait Observer<P> {
+    /// The queue of `link` accepted `packet` at `at`, finding `backlog` before it.
+    #[inline]
+    fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &P, backlog: Backlog) {}
+
+    /// `packet` left the queue of `link` at `at` for the transmitter, after waiting `sojourn`.
+    #[inline]
+    fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {}
+
+    /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
+    /// packet itself counts in `backlog` only where it was waiting and had to make room.
+    #[inline]
+    fn on_drop(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        packet: &P,
+        backlog: Backlog,
+        reason: DropReason,
+    ) {
+    }
+
+    /// `packet` was at `node` at `at`, from where nothing leads to its destination; it is gone.
+    #[inline]
+    fn on_unroutable(&mut self, at: Instant, node: NodeId, packet: &P) {}
+}
+
+/// The observer that looks away.
+impl<P> Observer<P> for () {}

@@ -1,0 +1,195 @@
+//! The description that a network is built from.
+
+use crate::link::Link;
+use crate::routing::Routes;
+use crate::{LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline, QueueSpec};
+use fairwind_units::{BitRate, Ratio};
+use std::collections::BTreeSet;
+
+/// Whether a node forwards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Host,
+    Router,
+}
+
+/// One direction of a link between two nodes.
+#[derive(Debug, Clone)]
+pub(crate) struct LinkDescription {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) spec: LinkSpec,
+}
+
+/// Hosts, routers, and links between them.
+#[derive(Debug, Clone, Default)]
+pub struct Topology {
+    pub(crate) names: Vec<String>,
+    pub(crate) kinds: Vec<NodeKind>,
+    pub(crate) links: Vec<LinkDescription>,
+}
+
+/// Why a topology is not a network.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TopologyError {
+    /// A link ends at a node that this topology does not have.
+    #[error("link {link} ends at node {node}, but there are only {nodes} nodes; use the ids that add_host and add_router gave", link = link.0, node = node.0)]
+    UnknownNode {
+        /// The link.
+        link: LinkId,
+        /// The end that does not exist.
+        node: NodeId,
+        /// How many nodes there are.
+        nodes: usize,
+    },
+    /// Two nodes have one name.
+    #[error("two nodes are named \"{name}\"; rename one of them")]
+    DuplicateName {
+        /// The name.
+        name: String,
+    },
+    /// A link leads to where it begins.
+    #[error("link {link} leads from \"{name}\" to itself", link = link.0)]
+    LinkToItself {
+        /// The link.
+        link: LinkId,
+        /// The node's name.
+        name: String,
+    },
+    /// Nothing would ever leave.
+    #[error(
+        "link {name} has rate 0, so nothing would leave it; leave the rate out for an unlimited link"
+    )]
+    ZeroRate {
+        /// The link's name.
+        name: String,
+    },
+    /// Nothing would ever be accepted.
+    #[error(
+        "the queue of link {name} has limit 0, so it would drop everything; give it at least 1"
+    )]
+    ZeroQueueLimit {
+        /// The link's name.
+        name: String,
+    },
+    /// A probability above one.
+    #[error("link {name} has loss {loss}; a probability is at most 100 %")]
+    LossAboveOne {
+        /// The link's name.
+        name: String,
+        /// The loss as given.
+        loss: Ratio,
+    },
+}
+
+impl Topology {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a node that sends and receives, but does not forward.
+    pub fn add_host(&mut self, name: impl Into<String>) -> NodeId {
+        self.add_node(name.into(), NodeKind::Host)
+    }
+
+    /// Adds a node that forwards.
+    pub fn add_router(&mut self, name: impl Into<String>) -> NodeId {
+        self.add_node(name.into(), NodeKind::Router)
+    }
+
+    fn add_node(&mut self, name: String, kind: NodeKind) -> NodeId {
+        let node = NodeId::from_index(self.names.len());
+        self.names.push(name);
+        self.kinds.push(kind);
+        node
+    }
+
+    /// Adds a link in one direction; whether it makes sense is checked when the network is built.
+    pub fn add_link(&mut self, from: NodeId, to: NodeId, spec: LinkSpec) -> LinkId {
+        let link = LinkId::from_index(self.links.len());
+        self.links.push(LinkDescription { from, to, spec });
+        link
+    }
+
+    /// The network with the queues that the links describe; `seed` decides what links lose.
+    ///
+    /// # Errors
+    /// The first rule that the topology breaks.
+    pub fn build<P: Packet>(self, seed: u64) -> Result<Network<P>, TopologyError> {
+        self.build_with(seed, |_, _| None)
+    }
+
+    /// As [`Topology::build`], with a discipline of its own for every link for which `discipline`
+    /// gives one; the link's [`LinkSpec::queue`] then has no meaning.
+    ///
+    /// # Errors
+    /// The first rule that the topology breaks.
+    pub fn build_with<P: Packet>(
+        self,
+        seed: u64,
+        mut discipline: impl FnMut(LinkId, &LinkSpec) -> Option<Box<dyn QueueDiscipline<P>>>,
+    ) -> Result<Network<P>, TopologyError> {
+        self.check()?;
+        let routes = Routes::new(&self.kinds, &self.links);
+        let links = (0..)
+            .map(LinkId)
+            .zip(&self.links)
+            .map(|(id, link)| Link::new(id, link.to, &link.spec, seed, discipline(id, &link.spec)))
+            .collect();
+        Ok(Network::new(self, routes, links))
+    }
+
+    fn check(&self) -> Result<(), TopologyError> {
+        let mut names = BTreeSet::new();
+        if let Some(name) = self.names.iter().find(|name| !names.insert(name.as_str())) {
+            return Err(TopologyError::DuplicateName { name: name.clone() });
+        }
+        (0..).map(LinkId).zip(&self.links).try_for_each(|(id, link)| {
+            self.check_ends(id, link)?;
+            check_spec(&link.spec, || self.link_name(id))
+        })
+    }
+
+    fn check_ends(&self, id: LinkId, link: &LinkDescription) -> Result<(), TopologyError> {
+        let nodes = self.names.len();
+        if let Some(node) = [link.from, link.to].into_iter().find(|node| node.index() >= nodes) {
+            return Err(TopologyError::UnknownNode { link: id, node, nodes });
+        }
+        if link.from == link.to {
+            let name = self.names[link.from.index()].clone();
+            return Err(TopologyError::LinkToItself { link: id, name });
+        }
+        Ok(())
+    }
+
+    /// The names of both ends, with a number from the second link between them on.
+    pub(crate) fn link_name(&self, id: LinkId) -> String {
+        let link = &self.links[id.index()];
+        let (from, to) = (&self.names[link.from.index()], &self.names[link.to.index()]);
+        let earlier = self.links[..id.index()]
+            .iter()
+            .filter(|other| (other.from, other.to) == (link.from, link.to))
+            .count();
+        match earlier {
+            0 => format!("{from}->{to}"),
+            _ => format!("{from}->{to}#{}", earlier + 1),
+        }
+    }
+}
+
+fn check_spec(spec: &LinkSpec, name: impl Fn() -> String) -> Result<(), TopologyError> {
+    if spec.rate == Some(BitRate::from_bits_per_second(0)) {
+        return Err(TopologyError::ZeroRate { name: name() });
+    }
+    if spec.loss > Ratio::ONE {
+        return Err(TopologyError::LossAboveOne { name: name(), loss: spec.loss });
+    }
+    match spec.queue {
+        QueueSpec::Pfifo { limit_packets: 0 } | QueueSpec::Bfifo { limit_bytes: 0 } => {
+            Err(TopologyError::ZeroQueueLimit { name: name() })
+        }
+        _ => Ok(()),
+    }
+}

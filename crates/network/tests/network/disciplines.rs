@@ -1,0 +1,67 @@
+//! The general link with a discipline that is not FIFO.
+
+use crate::support::{Diary, Fact, Numbered, single_link};
+use fairwind_network::{
+    Backlog, DropReason, Dropped, LinkSpec, Network, Packet, QueueDiscipline, Waiting,
+};
+use fairwind_units::Instant;
+
+/// Last in, first out, for two packets; a third pushes out the oldest.
+#[derive(Default)]
+struct Stack {
+    waiting: Vec<Waiting<Numbered>>,
+}
+
+impl QueueDiscipline<Numbered> for Stack {
+    fn admit(&mut self, _: Instant, packet: &Numbered) -> Result<(), DropReason> {
+        if packet.bytes > 1500 { Err(DropReason::QueueFull) } else { Ok(()) }
+    }
+
+    fn enqueue(&mut self, _: Instant, packet: Waiting<Numbered>, dropped: &mut Dropped<Numbered>) {
+        self.waiting.push(packet);
+        if self.waiting.len() > 2 {
+            let backlog = self.backlog();
+            dropped.push(self.waiting.remove(0), backlog, DropReason::QueueFull);
+        }
+    }
+
+    fn dequeue(&mut self, _: Instant, _: &mut Dropped<Numbered>) -> Option<Waiting<Numbered>> {
+        self.waiting.pop()
+    }
+
+    fn backlog(&self) -> Backlog {
+        let bytes = self.waiting.iter().map(|w| u64::from(w.packet.wire_bytes())).sum();
+        Backlog { packets: u32::try_from(self.waiting.len()).unwrap(), bytes }
+    }
+}
+
+#[test]
+fn the_discipline_decides_which_packet_leaves_and_which_is_dropped() {
+    let spec = LinkSpec { rate: Some("12 Mbit/s".parse().unwrap()), ..LinkSpec::default() };
+    let (topology, sender, receiver, link) = single_link(spec);
+    let mut network: Network<Numbered> =
+        topology.build_with(0, |_, _| Some(Box::new(Stack::default()))).unwrap();
+    let mut diary = Diary::default();
+    for (number, bytes) in [(0, 1500), (1, 1500), (2, 1500), (3, 1500), (4, 9000)] {
+        let packet = Numbered { number, bytes, to: receiver };
+        network.inject(Instant::ZERO, sender, packet, &mut diary);
+    }
+    let delivered: Vec<(u64, Instant)> =
+        std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary))
+            .map(|delivery| (delivery.packet.number, delivery.at))
+            .collect();
+    let ms = Instant::from_millis;
+    assert_eq!(delivered, [(0, ms(1)), (3, ms(2)), (2, ms(3))]);
+    let drops: Vec<(u64, u32)> = diary.links[0]
+        .iter()
+        .filter_map(|fact| match fact {
+            Fact::Dropped { number, backlog, .. } => Some((*number, backlog.packets)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(drops, [(1, 3), (4, 2)], "the oldest counts in the backlog, the refused does not");
+    let counters = network.link_counters(link);
+    assert_eq!(counters.offered.packets, 5);
+    assert_eq!(counters.dropped_by_queue.packets, 2);
+    assert_eq!(counters.inside().packets, 0);
+}

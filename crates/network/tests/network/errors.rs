@@ -1,0 +1,65 @@
+//! Topologies that are refused, and what is said about them.
+
+use crate::support::{Numbered, single_link};
+use fairwind_network::{LinkSpec, NodeId, QueueSpec, Topology, TopologyError};
+use fairwind_units::{BitRate, Ratio};
+
+fn error(topology: Topology) -> TopologyError {
+    topology.build::<Numbered>(0).err().expect("the topology is refused")
+}
+
+fn error_of_link(spec: LinkSpec) -> String {
+    error(single_link(spec).0).to_string()
+}
+
+#[test]
+fn two_nodes_of_one_name_are_refused() {
+    let mut topology = Topology::new();
+    topology.add_host("twin");
+    topology.add_router("twin");
+    assert_eq!(error(topology), TopologyError::DuplicateName { name: "twin".to_owned() });
+}
+
+#[test]
+fn a_link_to_an_unknown_node_is_refused() {
+    let mut topology = Topology::new();
+    let a = topology.add_host("a");
+    let link = topology.add_link(a, NodeId(5), LinkSpec::default());
+    let expected = TopologyError::UnknownNode { link, node: NodeId(5), nodes: 1 };
+    assert_eq!(error(topology), expected);
+    assert_eq!(
+        expected.to_string(),
+        "link 0 ends at node 5, but there are only 1 nodes; use the ids that add_host and \
+         add_router gave"
+    );
+}
+
+#[test]
+fn a_link_to_itself_is_refused() {
+    let mut topology = Topology::new();
+    let a = topology.add_host("a");
+    topology.add_link(a, a, LinkSpec::default());
+    assert_eq!(error(topology).to_string(), "link 0 leads from \"a\" to itself");
+}
+
+#[test]
+fn a_rate_of_zero_is_refused() {
+    let rate = Some(BitRate::from_bits_per_second(0));
+    let message = error_of_link(LinkSpec { rate, ..LinkSpec::default() });
+    assert!(message.starts_with("link sender->receiver has rate 0"), "{message}");
+}
+
+#[test]
+fn a_queue_limit_of_zero_is_refused() {
+    for queue in [QueueSpec::Pfifo { limit_packets: 0 }, QueueSpec::Bfifo { limit_bytes: 0 }] {
+        let message = error_of_link(LinkSpec { queue, ..LinkSpec::default() });
+        assert!(message.contains("sender->receiver has limit 0"), "{message}");
+    }
+}
+
+#[test]
+fn a_loss_above_one_is_refused() {
+    let loss = Ratio::from_parts_per_billion(1_010_000_000);
+    let message = error_of_link(LinkSpec { loss, ..LinkSpec::default() });
+    assert_eq!(message, "link sender->receiver has loss 101 %; a probability is at most 100 %");
+}

@@ -1,0 +1,115 @@
+//! The late-poll law: looking often or seldom makes no difference.
+
+use crate::support::{
+    Fact, Injection, Looking, Numbered, any_gap, any_link, any_size, general, run,
+};
+use fairwind_network::{LinkSpec, Network, NodeId, Topology};
+use fairwind_units::Instant;
+use proptest::prelude::*;
+
+const END: Instant = Instant::from_secs(100);
+const HOSTS: u32 = 4;
+
+/// Hosts 0 to 3 and routers 4 and 5, every host on a router, the routers joined both ways.
+fn dumbbell(specs: &[LinkSpec]) -> Topology {
+    let mut topology = Topology::new();
+    let hosts: Vec<NodeId> = (0..HOSTS).map(|n| topology.add_host(format!("host {n}"))).collect();
+    let routers = [topology.add_router("left"), topology.add_router("right")];
+    let mut specs = specs.iter().copied();
+    let mut join = |a, b| {
+        topology.add_link(a, b, specs.next().expect("a description for each link"));
+        topology.add_link(b, a, specs.next().expect("a description for each link"));
+    };
+    for (host, router) in hosts.iter().zip(routers.iter().cycle()) {
+        join(*host, *router);
+    }
+    join(routers[0], routers[1]);
+    topology
+}
+
+fn any_traffic() -> impl Strategy<Value = Vec<Injection>> {
+    let packet = (any_gap(), 0..HOSTS, 0..HOSTS, any_size());
+    prop::collection::vec(packet, 0..120).prop_map(|packets| {
+        let mut at = 0;
+        (0..)
+            .zip(packets)
+            .map(|(number, (gap, from, to, bytes))| {
+                at += gap;
+                (Instant::from_nanos(at), NodeId(from), Numbered { number, bytes, to: NodeId(to) })
+            })
+            .collect()
+    })
+}
+
+fn any_looks() -> impl Strategy<Value = Vec<Instant>> {
+    prop::collection::vec(0_u64..200_000_000, 0..20).prop_map(|mut nanos| {
+        nanos.sort_unstable();
+        nanos.into_iter().map(Instant::from_nanos).collect()
+    })
+}
+
+/// The network of `topology`, its links fused or general by the bits of `general_links`.
+fn mixed(topology: Topology, general_links: u32) -> Network<Numbered> {
+    let built = topology.build_with(7, |link, spec| {
+        if general_links >> link.0 & 1 == 1 { general(link, spec) } else { None }
+    });
+    built.expect("every random topology is sound")
+}
+
+proptest! {
+    #[test]
+    fn looking_often_or_seldom_gives_the_same_outcome(
+        specs in prop::collection::vec(any_link(), 10),
+        general_links in any::<u32>(),
+        injections in any_traffic(),
+        looks in any_looks(),
+    ) {
+        let outcome = |looking| {
+            run(mixed(dumbbell(&specs), general_links), &injections, &looking, END)
+        };
+        let expected = outcome(Looking::AtEveryEvent);
+        prop_assert_eq!(&outcome(Looking::Never), &expected);
+        prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
+        prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);
+    }
+
+    #[test]
+    fn fused_and_general_links_give_the_same_outcome(
+        specs in prop::collection::vec(any_link(), 10),
+        general_links in any::<u32>(),
+        injections in any_traffic(),
+    ) {
+        let outcome = |links| run(mixed(dumbbell(&specs), links), &injections, &Looking::ByDelivery, END);
+        let fused = outcome(0);
+        prop_assert_eq!(&outcome(u32::MAX), &fused);
+        prop_assert_eq!(&outcome(general_links), &fused);
+    }
+
+    #[test]
+    fn the_facts_of_one_link_come_in_order(
+        specs in prop::collection::vec(any_link(), 10),
+        general_links in any::<u32>(),
+        injections in any_traffic(),
+    ) {
+        let outcome = run(mixed(dumbbell(&specs), general_links), &injections, &Looking::Never, END);
+        for facts in &outcome.diary.links {
+            prop_assert!(facts.is_sorted_by_key(Fact::at));
+        }
+        prop_assert!(outcome.deliveries.is_sorted_by_key(|delivery| delivery.at));
+    }
+}
+
+#[test]
+fn a_second_run_with_the_same_seed_is_the_same_and_another_seed_is_not() {
+    let lossy = LinkSpec { loss: "30 %".parse().unwrap(), ..LinkSpec::default() };
+    let (topology, sender, receiver, _) = crate::support::single_link(lossy);
+    let injections: Vec<Injection> = (0..200)
+        .map(|n| (Instant::from_millis(n), sender, Numbered { number: n, bytes: 40, to: receiver }))
+        .collect();
+    let outcome = |seed| {
+        let network = topology.clone().build(seed).unwrap();
+        run(network, &injections, &Looking::ByDelivery, END)
+    };
+    assert_eq!(outcome(1), outcome(1));
+    assert_ne!(outcome(1), outcome(2));
+}

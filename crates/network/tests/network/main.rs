@@ -1,0 +1,11 @@
+//! The network as a whole, its links and its queues.
+
+mod conservation;
+mod disciplines;
+mod errors;
+mod late_poll;
+mod links;
+mod queues;
+mod routing;
+mod support;
+mod theory;

@@ -1,0 +1,108 @@
+//! Which packets pfifo and bfifo drop.
+
+use crate::support::{Diary, Fact, Numbered, general, single_link};
+use fairwind_network::{Backlog, DropReason, LinkSpec, Network, QueueSpec};
+use fairwind_units::{Instant, Span};
+
+/// 1500 bytes take 1 ms.
+fn slow(queue: QueueSpec) -> LinkSpec {
+    LinkSpec { rate: Some("12 Mbit/s".parse().unwrap()), queue, ..LinkSpec::default() }
+}
+
+/// Injects packets of `sizes` at time zero, through the fused and the general link, and gives the
+/// numbers of those dropped.
+fn dropped_at_once(queue: QueueSpec, sizes: &[u32]) -> Vec<u64> {
+    let outcomes: Vec<Vec<u64>> = [false, true]
+        .into_iter()
+        .map(|is_general| {
+            let (topology, sender, receiver, link) = single_link(slow(queue));
+            let chooser = |link, spec: &_| if is_general { general(link, spec) } else { None };
+            let mut network: Network<Numbered> = topology.build_with(0, chooser).unwrap();
+            let mut diary = Diary::default();
+            for (number, bytes) in (0..).zip(sizes) {
+                let packet = Numbered { number, bytes: *bytes, to: receiver };
+                network.inject(Instant::ZERO, sender, packet, &mut diary);
+            }
+            diary.links[link.index()]
+                .iter()
+                .filter_map(|fact| match fact {
+                    Fact::Dropped { number, reason: DropReason::QueueFull, .. } => Some(*number),
+                    _ => None,
+                })
+                .collect()
+        })
+        .collect();
+    assert_eq!(outcomes[0], outcomes[1]);
+    outcomes[0].clone()
+}
+
+#[test]
+fn a_full_pfifo_drops_the_arrival_whatever_its_size() {
+    // Number 0 is being serialised and does not count; 1 and 2 wait.
+    let queue = QueueSpec::Pfifo { limit_packets: 2 };
+    assert_eq!(dropped_at_once(queue, &[1500, 1500, 1500, 40, 1500]), [3, 4]);
+    assert_eq!(dropped_at_once(queue, &[40, 40, 40, 40]), [3]);
+}
+
+#[test]
+fn a_bfifo_has_room_left_for_small_packets_where_a_large_one_is_dropped() {
+    let queue = QueueSpec::Bfifo { limit_bytes: 3100 };
+    assert_eq!(dropped_at_once(queue, &[1500, 1500, 1500, 1500, 40, 60, 40]), [3, 6]);
+}
+
+#[test]
+fn a_bfifo_takes_what_fills_it_to_the_byte() {
+    let queue = QueueSpec::Bfifo { limit_bytes: 1500 };
+    assert_eq!(dropped_at_once(queue, &[1500, 1500, 1]), [2]);
+}
+
+#[test]
+fn a_bfifo_never_takes_a_packet_larger_than_itself() {
+    let queue = QueueSpec::Bfifo { limit_bytes: 1499 };
+    assert_eq!(dropped_at_once(queue, &[1500, 1499]), [0]);
+}
+
+#[test]
+fn an_unlimited_queue_drops_nothing() {
+    assert_eq!(dropped_at_once(QueueSpec::Unlimited, &[1500; 5000]), []);
+}
+
+#[test]
+fn a_packet_that_leaves_makes_room_for_one_that_arrives_at_that_instant() {
+    let (topology, sender, receiver, _) = single_link(slow(QueueSpec::Pfifo { limit_packets: 1 }));
+    let mut network: Network<Numbered> = topology.build(0).unwrap();
+    let mut diary = Diary::default();
+    for (number, at) in [(0, 0), (1, 0), (2, 999_999), (3, 1_000_000)] {
+        let packet = Numbered { number, bytes: 1500, to: receiver };
+        network.inject(Instant::from_nanos(at), sender, packet, &mut diary);
+    }
+    network.advance_to(Instant::from_millis(2), &mut diary);
+    let none = Backlog::default();
+    let one = Backlog { packets: 1, bytes: 1500 };
+    let ms = Instant::from_millis;
+    let early = Instant::from_nanos(999_999);
+    let expected = [
+        Fact::Enqueued { at: ms(0), number: 0, backlog: none },
+        Fact::Dequeued { at: ms(0), number: 0, sojourn: Span::ZERO },
+        Fact::Enqueued { at: ms(0), number: 1, backlog: none },
+        Fact::Dropped { at: early, number: 2, backlog: one, reason: DropReason::QueueFull },
+        Fact::Dequeued { at: ms(1), number: 1, sojourn: Span::from_millis(1) },
+        Fact::Enqueued { at: ms(1), number: 3, backlog: none },
+        Fact::Dequeued { at: ms(2), number: 3, sojourn: Span::from_millis(1) },
+    ];
+    assert_eq!(diary.links, [expected]);
+}
+
+#[test]
+fn a_backlog_counts_ip_bytes_without_the_link_layer() {
+    let spec = LinkSpec { overhead_bytes: 500, ..slow(QueueSpec::Bfifo { limit_bytes: 2000 }) };
+    let (topology, sender, receiver, link) = single_link(spec);
+    let mut network: Network<Numbered> = topology.build(0).unwrap();
+    for number in 0..3 {
+        let packet = Numbered { number, bytes: 1000, to: receiver };
+        network.inject(Instant::ZERO, sender, packet, &mut ());
+    }
+    assert_eq!(network.link_counters(link).dropped_by_queue.packets, 0);
+    let first = network.next_delivery(Instant::MAX, &mut ()).unwrap();
+    assert_eq!(first.at, Instant::from_millis(1), "1000 B and 500 B of link layer");
+}

@@ -1,0 +1,205 @@
+//! A packet, an observer that writes everything down, and random networks.
+
+use fairwind_network::{
+    Backlog, Delivery, DropReason, Fifo, LinkCounters, LinkId, LinkSpec, Network, NodeId, Observer,
+    Packet, QueueDiscipline, QueueSpec, Topology, Volume,
+};
+use fairwind_units::{BitRate, Instant, Ratio, Span};
+use proptest::prelude::*;
+
+/// A packet that can be told from all others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Numbered {
+    pub(crate) number: u64,
+    pub(crate) bytes: u32,
+    pub(crate) to: NodeId,
+}
+
+impl Packet for Numbered {
+    fn wire_bytes(&self) -> u32 {
+        self.bytes
+    }
+
+    fn destination(&self) -> NodeId {
+        self.to
+    }
+}
+
+/// One reported fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    Enqueued { at: Instant, number: u64, backlog: Backlog },
+    Dequeued { at: Instant, number: u64, sojourn: Span },
+    Dropped { at: Instant, number: u64, backlog: Backlog, reason: DropReason },
+}
+
+impl Fact {
+    pub(crate) fn at(&self) -> Instant {
+        match self {
+            Self::Enqueued { at, .. } | Self::Dequeued { at, .. } | Self::Dropped { at, .. } => *at,
+        }
+    }
+}
+
+/// Writes down the facts of each link.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Diary {
+    pub(crate) links: Vec<Vec<Fact>>,
+    pub(crate) unroutable: Vec<(Instant, NodeId, u64)>,
+}
+
+impl Diary {
+    fn write(&mut self, link: LinkId, fact: Fact) {
+        if self.links.len() <= link.index() {
+            self.links.resize(link.index() + 1, Vec::new());
+        }
+        self.links[link.index()].push(fact);
+    }
+}
+
+impl Observer<Numbered> for Diary {
+    fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &Numbered, backlog: Backlog) {
+        self.write(link, Fact::Enqueued { at, number: packet.number, backlog });
+    }
+
+    fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &Numbered, sojourn: Span) {
+        self.write(link, Fact::Dequeued { at, number: packet.number, sojourn });
+    }
+
+    fn on_drop(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        packet: &Numbered,
+        backlog: Backlog,
+        reason: DropReason,
+    ) {
+        self.write(link, Fact::Dropped { at, number: packet.number, backlog, reason });
+    }
+
+    fn on_unroutable(&mut self, at: Instant, node: NodeId, packet: &Numbered) {
+        self.unroutable.push((at, node, packet.number));
+    }
+}
+
+/// Everything that can be seen of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) deliveries: Vec<Delivery<Numbered>>,
+    pub(crate) diary: Diary,
+    pub(crate) counters: Vec<LinkCounters>,
+    pub(crate) in_transit: Volume,
+}
+
+/// An injection: when, where, what.
+pub(crate) type Injection = (Instant, NodeId, Numbered);
+
+/// How often somebody looks at the network.
+#[derive(Debug, Clone)]
+pub(crate) enum Looking {
+    /// At every due time.
+    AtEveryEvent,
+    /// At these instants only.
+    At(Vec<Instant>),
+    /// Never, but for injections.
+    Never,
+    /// Delivery by delivery.
+    ByDelivery,
+}
+
+/// Runs `injections`, which are in order of time, through `network` until `end`.
+pub(crate) fn run(
+    mut network: Network<Numbered>,
+    injections: &[Injection],
+    looking: &Looking,
+    end: Instant,
+) -> Outcome {
+    let mut diary = Diary::default();
+    let mut deliveries = Vec::new();
+    for (at, node, packet) in injections {
+        look_until(&mut network, *at, looking, &mut deliveries, &mut diary);
+        network.inject(*at, *node, *packet, &mut diary);
+    }
+    look_until(&mut network, end, looking, &mut deliveries, &mut diary);
+    network.advance_to(end, &mut diary);
+    deliveries.extend(std::iter::from_fn(|| network.poll_delivery()));
+    let counters = network.link_ids().map(|link| *network.link_counters(link)).collect();
+    Outcome { deliveries, diary, counters, in_transit: network.in_transit() }
+}
+
+fn look_until(
+    network: &mut Network<Numbered>,
+    until: Instant,
+    looking: &Looking,
+    deliveries: &mut Vec<Delivery<Numbered>>,
+    diary: &mut Diary,
+) {
+    match looking {
+        Looking::AtEveryEvent => {
+            while let Some(due) = network.next_event().filter(|due| *due <= until) {
+                network.advance_to(due, diary);
+                deliveries.extend(std::iter::from_fn(|| network.poll_delivery()));
+            }
+        }
+        Looking::At(instants) => {
+            for instant in instants.iter().filter(|instant| **instant <= until) {
+                network.advance_to(*instant, diary);
+                deliveries.extend(network.poll_delivery());
+            }
+        }
+        Looking::Never => {}
+        Looking::ByDelivery => {
+            deliveries.extend(std::iter::from_fn(|| network.next_delivery(until, diary)));
+        }
+    }
+}
+
+/// A FIFO queue behind the general link, equal to the fused one of `spec`.
+#[expect(clippy::unnecessary_wraps, reason = "it is what `build_with` asks for")]
+pub(crate) fn general(_: LinkId, spec: &LinkSpec) -> Option<Box<dyn QueueDiscipline<Numbered>>> {
+    Some(Box::new(Fifo::new(spec.queue)))
+}
+
+/// Two hosts with one link.
+pub(crate) fn single_link(spec: LinkSpec) -> (Topology, NodeId, NodeId, LinkId) {
+    let mut topology = Topology::new();
+    let sender = topology.add_host("sender");
+    let receiver = topology.add_host("receiver");
+    let link = topology.add_link(sender, receiver, spec);
+    (topology, sender, receiver, link)
+}
+
+/// Any link, with numbers small enough for equal instants to be frequent.
+pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
+    let rate = prop_oneof![
+        1 => Just(None),
+        4 => prop::sample::select(vec![1_000_000, 8_000_000_000, 7_777_777, 3, 80_000_000_000])
+            .prop_map(|bits| Some(BitRate::from_bits_per_second(bits))),
+    ];
+    let delay = prop_oneof![Just(0), Just(1), Just(40), 0_u64..20_000_000];
+    let queue = prop_oneof![
+        Just(QueueSpec::Unlimited),
+        (1_u32..5).prop_map(|limit_packets| QueueSpec::Pfifo { limit_packets }),
+        (1_u64..5000).prop_map(|limit_bytes| QueueSpec::Bfifo { limit_bytes }),
+    ];
+    let loss = prop_oneof![2 => Just(0), 1 => Just(300_000_000), 1 => Just(1_000_000_000)];
+    (rate, delay, queue, loss, 0_u32..40).prop_map(|(rate, delay, queue, loss, overhead_bytes)| {
+        LinkSpec {
+            rate,
+            delay: Span::from_nanos(delay),
+            queue,
+            loss: Ratio::from_parts_per_billion(loss),
+            overhead_bytes,
+        }
+    })
+}
+
+/// Gaps between arrivals: often none, often of the order of a serialisation.
+pub(crate) fn any_gap() -> impl Strategy<Value = u64> {
+    prop_oneof![3 => Just(0), 2 => 0_u64..3, 2 => 0_u64..2000, 2 => 0_u64..20_000_000]
+}
+
+/// Sizes: two frequent ones, any others.
+pub(crate) fn any_size() -> impl Strategy<Value = u32> {
+    prop_oneof![2 => Just(1500), 2 => Just(40), 1 => 1_u32..2000]
+}

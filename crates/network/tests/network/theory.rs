@@ -1,0 +1,50 @@
+//! Queues against closed forms.
+
+use crate::support::{Numbered, single_link};
+use fairwind_network::{LinkId, LinkSpec, Network, Observer};
+use fairwind_units::{Instant, Span};
+use rand_distr::{Distribution, Exp};
+use rand_pcg::Pcg64;
+
+/// Sums up waiting times.
+#[derive(Default)]
+struct Waits {
+    packets: u32,
+    seconds: f64,
+}
+
+impl Observer<Numbered> for Waits {
+    fn on_dequeue(&mut self, _: Instant, _: LinkId, _: &Numbered, sojourn: Span) {
+        self.packets += 1;
+        self.seconds += sojourn.as_secs_f64();
+    }
+}
+
+/// Mean wait of 1 million Poisson arrivals at `load` before a server that takes 1 ms each.
+fn mean_wait_in_seconds(load: f64, seed: u64) -> f64 {
+    let spec = LinkSpec { rate: Some("12 Mbit/s".parse().unwrap()), ..LinkSpec::default() };
+    let (topology, sender, receiver, _) = single_link(spec);
+    let mut network: Network<Numbered> = topology.build(0).unwrap();
+    let gaps = Exp::new(load * 1000.0).unwrap();
+    let mut generator = Pcg64::new(u128::from(seed), 1);
+    let (mut at, mut waits) = (Instant::ZERO, Waits::default());
+    for number in 0..1_000_000 {
+        at += Span::from_secs_f64(gaps.sample(&mut generator));
+        let packet = Numbered { number, bytes: 1500, to: receiver };
+        network.inject(at, sender, packet, &mut waits);
+        while network.next_delivery(at, &mut waits).is_some() {}
+    }
+    network.advance_to(Instant::MAX, &mut waits);
+    waits.seconds / f64::from(waits.packets)
+}
+
+#[test]
+fn the_mean_wait_of_poisson_arrivals_is_that_of_m_d_1() {
+    for (load, seed) in [(0.3, 1), (0.5, 2), (0.8, 3)] {
+        // Pollaczek and Khinchine for constant service: load * service / (2 * (1 - load)).
+        let expected = load * 0.001 / (2.0 * (1.0 - load));
+        let mean = mean_wait_in_seconds(load, seed);
+        // A million arrivals at load 0.8 leave a standard error of about 0.5 %.
+        assert!((mean / expected - 1.0).abs() < 0.02, "load {load}: {mean} s, not {expected} s");
+    }
+}
