@@ -1,1 +1,64 @@
-//! placeholder
+//! Observations in, tables out: the one definition of every measure.
+//!
+//! A [`Collector`] is told facts as they happen ([`Observation`]: a packet seen at a tap, a queue's
+//! enqueue, dequeue or drop, an application's write and read, an endpoint's time-out) and turns them
+//! into [`Tables`]: rates, losses, retransmissions, latencies, queues and fairness, per flow and per
+//! group of flows. It does not know who made the observations, so a simulated run, a run on a real
+//! kernel and a pair of captures are measured alike. Every column that can appear, with its unit and
+//! its definition, is listed by [`columns`].
+//!
+//! It never simulates, reads a clock or a file, writes anything, or infers a fact that nobody
+//! observed: a loss is a [`Observation::Dropped`], not a guess from retransmissions. It keeps what is
+//! in flight and a few kilobytes per flow, not the history of the run; only the requested series
+//! (windows, endpoint samples) grow with its length.
+//!
+//! ```
+//! use fairwind_measure::{Collector, Direction, FlowDescription, FlowId, Observation, Settings};
+//! use fairwind_units::Instant;
+//! use fairwind_wire::Segment;
+//!
+//! let settings = Settings {
+//!     groups: vec!["greedy".to_owned()],
+//!     flows: vec![FlowDescription { group: 0, name: "greedy-0".to_owned(), start: Instant::ZERO }],
+//!     end: Instant::from_secs(1),
+//!     ..Settings::default()
+//! };
+//! let mut collector = Collector::new(&settings);
+//! let segment = Segment { payload_bytes: 1000, ..Segment::default() };
+//! let (flow, direction) = (FlowId(0), Direction::Forward);
+//! let sent = Observation::Sent { flow, direction, segment: &segment, wire_bytes: 1040 };
+//! collector.observe(Instant::from_millis(10), sent);
+//! let tables = collector.finish(Instant::from_secs(1));
+//! let flows = tables.get("flows").expect("there is always a table of flows");
+//! assert_eq!(flows.column("data_segments_sent").and_then(|values| values.number(0)), Some(1.0));
+//! ```
+//!
+//! Modules: `observation` (the facts), `settings` (what is measured, and its checks), `collector`
+//! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
+//! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
+//! instant to a last one), `distribution` (histograms), `interval` (series of windows), `queue`,
+//! `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
+//! file per table), `columns` (what each column means).
+
+mod collector;
+mod columns;
+mod distribution;
+mod endpoint;
+mod fairness;
+mod flow;
+mod formula;
+mod interval;
+mod latency;
+mod observation;
+mod offset;
+mod queue;
+mod received;
+mod settings;
+mod table;
+mod tabulate;
+
+pub use collector::Collector;
+pub use columns::{ColumnDefinition, columns};
+pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
+pub use settings::{FlowDescription, Settings, SettingsError};
+pub use table::{Column, Table, Tables, Values};

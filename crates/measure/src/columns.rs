@@ -1,0 +1,240 @@
+//! What each column means: the page about tables is made of this list, and a test keeps it complete.
+
+use std::sync::LazyLock;
+
+/// The meaning of one column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnDefinition {
+    /// The table.
+    pub table: &'static str,
+    /// The column's name; a `*` stands for a percentile, as in `p*_s` for `p99_9_s`.
+    pub column: &'static str,
+    /// Its unit, or what kind of value it is.
+    pub unit: &'static str,
+    /// What it is, in a sentence.
+    pub definition: &'static str,
+}
+
+impl ColumnDefinition {
+    /// Whether this defines the column `column` of the table `table`.
+    pub fn defines(&self, table: &str, column: &str) -> bool {
+        let is_column = match self.column.split_once('*') {
+            None => self.column == column,
+            Some((before, behind)) => column
+                .strip_prefix(before)
+                .and_then(|rest| rest.strip_suffix(behind))
+                .is_some_and(|number| number.starts_with(|digit: char| digit.is_ascii_digit())),
+        };
+        self.table == table && is_column
+    }
+}
+
+/// Every column that tables can have, in the order of tables and columns.
+pub fn columns() -> &'static [ColumnDefinition] {
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
+        TABLES
+            .iter()
+            .flat_map(|(table, parts)| {
+                parts.iter().flat_map(|part| *part).map(|line| (*table, line))
+            })
+            .map(|(table, &(column, unit, definition))| ColumnDefinition {
+                table,
+                column,
+                unit,
+                definition,
+            })
+            .collect()
+    });
+    &COLUMNS
+}
+
+/// Column, unit, definition.
+type Line = (&'static str, &'static str, &'static str);
+
+const TABLES: &[(&str, &[&[Line]])] = &[
+    ("flows", &[FLOW, RATES, COUNTS, LATENCIES]),
+    ("groups", &[GROUP, RATES, COUNTS, LATENCIES]),
+    ("intervals", &[INTERVAL]),
+    ("latencies", &[LATENCY]),
+    ("latency_histogram", &[LATENCY_HISTOGRAM]),
+    ("queues", &[QUEUE]),
+    ("queue_drops", &[QUEUE_DROPS]),
+    ("fairness", &[FAIRNESS]),
+    ("endpoint", &[ENDPOINT]),
+];
+
+#[rustfmt::skip]
+const FLOW: &[Line] = &[
+    ("flow", "number", "The flow's number, counted from 0 in the order of the scenario."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The group that the flow belongs to."),
+    ("start_s", "s", "When the application opened the flow, since the experiment began."),
+    ("established", "yes/no", "Whether the connection was established, during the warm-up or after it."),
+    ("setup_time_s", "s", "From the flow's start to the establishment of the connection at the data sender."),
+    ("finished", "yes/no", "Whether the flow did all that it was meant to do."),
+    ("finished_s", "s", "When the flow finished, since the experiment began."),
+    ("completion_time_s", "s", "From the flow's start to its finish."),
+    ("failed", "yes/no", "Whether the connection was given up."),
+    ("failed_s", "s", "When the connection was given up, since the experiment began."),
+];
+
+#[rustfmt::skip]
+const GROUP: &[Line] = &[
+    ("group", "text", "The group's name."),
+    ("flows", "flows", "Flows in the group."),
+    ("flows_established", "flows", "Flows whose connection was established, during the warm-up or after it."),
+    ("flows_finished", "flows", "Flows that did all that they were meant to do."),
+    ("flows_failed", "flows", "Flows whose connection was given up."),
+    ("setup_time_mean_s", "s", "Mean, over established flows, of the time from the flow's start to the establishment."),
+    ("goodput_per_flow_bits_per_second", "bit/s", "The group's goodput divided by its flows."),
+];
+
+#[rustfmt::skip]
+const RATES: &[Line] = &[
+    ("measured_s", "s", "Measured time, from the end of the warm-up to the end of the run; the same for every flow, whenever it started."),
+    ("throughput_bits_per_second", "bit/s", "Bytes on the wire that reached the receiving host, headers and retransmissions included, per measured time."),
+    ("goodput_bits_per_second", "bit/s", "Payload that the receiving application read in order, each byte once, per measured time."),
+];
+
+#[rustfmt::skip]
+const COUNTS: &[Line] = &[
+    ("packets_sent", "packets", "Packets that left the data sender's host, those without payload included."),
+    ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent."),
+    ("data_segments_sent", "segments", "Packets sent that carry payload; SYN and FIN are not payload."),
+    ("payload_bytes_sent", "B", "Payload bytes sent, retransmissions included."),
+    ("data_segments_retransmitted", "segments", "Data segments sent that carry at least one byte that had been sent before."),
+    ("bytes_retransmitted", "B", "Payload bytes sent that had been sent before; a partly new segment counts with its old bytes only."),
+    ("retransmission_ratio", "ratio", "Data segments retransmitted over data segments sent."),
+    ("packets_received", "packets", "Packets that reached the receiving host."),
+    ("wire_bytes_received", "B", "Bytes on the wire of the packets received."),
+    ("payload_bytes_received", "B", "Payload bytes that reached the receiving host, repeated ones included."),
+    ("payload_bytes_duplicate", "B", "Payload bytes received that had been received before."),
+    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once."),
+    ("packets_lost", "packets", "Packets of the data sender that were dropped in the network, as seen where it happened."),
+    ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost."),
+    ("payload_bytes_lost", "B", "Payload bytes of the packets lost."),
+    ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
+    ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost over bytes on the wire sent."),
+    ("payload_byte_loss_ratio", "ratio", "Payload bytes lost over payload bytes sent."),
+    ("ack_packets_sent", "packets", "Packets without payload that left the receiver's host towards the data sender."),
+    ("ack_packets_lost", "packets", "Packets without payload towards the data sender that were dropped in the network."),
+    ("ack_loss_ratio", "ratio", "ACK packets lost over ACK packets sent."),
+    ("timeouts", "events", "Expiries of the data sender's retransmission timer."),
+    ("fast_retransmits", "events", "Entries into fast retransmit."),
+    ("syn_retries", "events", "SYN packets sent again."),
+    ("zero_window_probes", "events", "Probes sent into a closed window."),
+];
+
+#[rustfmt::skip]
+const LATENCIES: &[Line] = &[
+    ("ack_latency_mean_s", "s", "Mean ACK latency; one sample for each segment of new data, from its first sending to the first acknowledgment at the sender that covers it."),
+    ("ack_latency_p50_s", "s", "Median ACK latency, at most 1 % above the true one."),
+    ("ack_latency_p99_s", "s", "99th percentile of the ACK latency, at most 1 % above the true one."),
+    ("ack_latency_max_s", "s", "Largest ACK latency."),
+    ("delivery_latency_mean_s", "s", "Mean delivery latency; one sample for each write of the application, from the write to the in-order read of its last byte."),
+    ("delivery_latency_p50_s", "s", "Median delivery latency, at most 1 % above the true one."),
+    ("delivery_latency_p99_s", "s", "99th percentile of the delivery latency, at most 1 % above the true one."),
+    ("delivery_latency_max_s", "s", "Largest delivery latency."),
+];
+
+#[rustfmt::skip]
+const INTERVAL: &[Line] = &[
+    ("interval_s", "s", "Length of the window; each requested length is a series of its own."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out."),
+    ("scope", "text", "`group`, or `flow` where series of flows were asked for."),
+    ("name", "text", "Name of the group or flow."),
+    ("group", "text", "The group, or the group of the flow."),
+    ("flow", "number", "The flow's number; missing for a group."),
+    ("throughput_bits_per_second", "bit/s", "Bytes on the wire that reached the receiving host in the window, over its length."),
+    ("goodput_bits_per_second", "bit/s", "Payload read in order in the window, over its length."),
+    ("packets_sent", "packets", "Packets that left the data sender's host in the window."),
+    ("bytes_retransmitted", "B", "Payload bytes sent in the window that had been sent before."),
+    ("packets_lost", "packets", "Packets of the data sender dropped in the network in the window."),
+];
+
+#[rustfmt::skip]
+const LATENCY: &[Line] = &[
+    ("scope", "text", "`group` or `flow`; a group has all samples of its flows."),
+    ("name", "text", "Name of the group or flow."),
+    ("group", "text", "The group, or the group of the flow."),
+    ("flow", "number", "The flow's number; missing for a group."),
+    ("kind", "text", "`ack`: from the first sending of new data to the first acknowledgment that covers it; `delivery`: from the application's write to the in-order read of its last byte."),
+    ("count", "samples", "Samples; a sample belongs to the instant at which it is complete."),
+    ("min_s", "s", "Smallest latency."),
+    ("mean_s", "s", "Mean latency."),
+    ("p*_s", "s", "The latency that this per cent of the samples do not exceed, at most 1 % (or 0.5 us) above the true one."),
+    ("max_s", "s", "Largest latency."),
+];
+
+#[rustfmt::skip]
+const LATENCY_HISTOGRAM: &[Line] = &[
+    ("group", "text", "The group."),
+    ("kind", "text", "`ack` or `delivery`, as in the table `latencies`."),
+    ("lower_s", "s", "Smallest latency that falls into the slot."),
+    ("upper_s", "s", "Smallest latency above the slot."),
+    ("count", "samples", "Samples in the slot; empty slots are left out."),
+];
+
+#[rustfmt::skip]
+const QUEUE: &[Line] = &[
+    ("queue", "text", "The queue's name."),
+    ("enqueued_packets", "packets", "Packets that the queue accepted."),
+    ("enqueued_bytes", "B", "Bytes on the wire that the queue accepted."),
+    ("drops_packets", "packets", "Packets dropped at the queue or lost on the link behind it."),
+    ("drops_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_queue_full_packets", "packets", "Packets dropped because the queue was full."),
+    ("drops_queue_full_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_early_packets", "packets", "Packets dropped by the queue discipline although there was room."),
+    ("drops_early_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_link_loss_packets", "packets", "Packets lost or damaged on the link behind the queue."),
+    ("drops_link_loss_bytes", "B", "Bytes on the wire of these packets."),
+    ("arrival_backlog_mean_packets", "packets", "Mean number of packets that an accepted packet found waiting."),
+    ("arrival_backlog_p50_packets", "packets", "Median of the packets found waiting; exact below 256, else at most 1 % above."),
+    ("arrival_backlog_p90_packets", "packets", "90th percentile of the packets found waiting."),
+    ("arrival_backlog_p99_packets", "packets", "99th percentile of the packets found waiting."),
+    ("arrival_backlog_max_packets", "packets", "Most packets that an accepted packet found waiting."),
+    ("arrival_backlog_mean_bytes", "B", "Mean number of bytes that an accepted packet found waiting."),
+    ("arrival_backlog_max_bytes", "B", "Most bytes that an accepted packet found waiting."),
+    ("backlog_mean_packets", "packets", "Time-weighted mean of the packets waiting: the sum of the waiting times of packets that left, over the measured time."),
+    ("backlog_mean_bytes", "B", "Time-weighted mean of the bytes waiting, counted likewise."),
+    ("sojourn_mean_s", "s", "Mean time that a packet waited before it was transmitted."),
+    ("sojourn_p50_s", "s", "Median of the waiting time, at most 1 % above the true one."),
+    ("sojourn_p90_s", "s", "90th percentile of the waiting time."),
+    ("sojourn_p99_s", "s", "99th percentile of the waiting time."),
+    ("sojourn_max_s", "s", "Longest waiting time."),
+];
+
+#[rustfmt::skip]
+const QUEUE_DROPS: &[Line] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("packets", "packets", "Packets of the group dropped at the queue or lost on the link behind it."),
+    ("bytes", "B", "Bytes on the wire of these packets."),
+    ("share", "ratio", "The group's part of all packets dropped there."),
+    ("enqueued_packets", "packets", "Packets of the group that the queue accepted."),
+    ("enqueued_bytes", "B", "Bytes on the wire of these packets."),
+];
+
+#[rustfmt::skip]
+const FAIRNESS: &[Line] = &[
+    ("scope", "text", "`all`: among all flows; `group`: among the flows of one group; `between_groups`: among the groups' means per flow."),
+    ("name", "text", "The group's name, or `all`."),
+    ("members", "number", "How many flows or groups compete."),
+    ("jain_index", "ratio", "Jain's index of goodput, 1 where all are equal; missing where nobody has any."),
+    ("minimum_to_maximum_ratio", "ratio", "The smallest goodput over the largest."),
+    ("goodput_min_bits_per_second", "bit/s", "The smallest goodput."),
+    ("goodput_max_bits_per_second", "bit/s", "The largest goodput."),
+];
+
+#[rustfmt::skip]
+const ENDPOINT: &[Line] = &[
+    ("time_s", "s", "When the sample was taken, since the experiment began; samples of the warm-up are kept."),
+    ("flow", "number", "The flow's number."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The flow's group."),
+    ("cwnd_packets", "packets", "The data sender's congestion window in segments."),
+    ("ssthresh_packets", "packets", "Its slow-start threshold in segments; missing while it is unlimited."),
+    ("smoothed_rtt_s", "s", "Its smoothed round-trip time; missing before the first measurement."),
+    ("flight_packets", "packets", "Its segments in flight."),
+    ("state", "text", "What its loss recovery is doing: open, disorder, window_reduced, recovery or loss."),
+];

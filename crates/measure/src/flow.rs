@@ -1,0 +1,209 @@
+//! What is known of one flow: counters, the state of its stream, its latencies and milestones.
+//!
+//! Source: RFC 9293 for sequence numbers. Cost per observation: a few additions; a data segment that
+//! continues the stream costs one ring entry, and one that fills a hole a search among the holes.
+
+use crate::latency::StretchLatency;
+use crate::offset::{StreamOrigin, clamped};
+use crate::received::ReceivedBytes;
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, Segment};
+
+/// Counters of a flow, or sums of them over a group, since the end of the warm-up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Totals {
+    pub(crate) packets_sent: u64,
+    pub(crate) wire_bytes_sent: u64,
+    pub(crate) data_segments_sent: u64,
+    pub(crate) payload_bytes_sent: u64,
+    pub(crate) data_segments_retransmitted: u64,
+    pub(crate) payload_bytes_retransmitted: u64,
+    pub(crate) packets_received: u64,
+    pub(crate) wire_bytes_received: u64,
+    pub(crate) payload_bytes_received: u64,
+    pub(crate) payload_bytes_duplicate: u64,
+    pub(crate) payload_bytes_read: u64,
+    pub(crate) packets_lost: u64,
+    pub(crate) wire_bytes_lost: u64,
+    pub(crate) payload_bytes_lost: u64,
+    pub(crate) ack_packets_sent: u64,
+    pub(crate) ack_packets_lost: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_retransmits: u64,
+    pub(crate) syn_retries: u64,
+    pub(crate) zero_window_probes: u64,
+}
+
+impl Totals {
+    /// Adds the counters of another flow.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.packets_sent += other.packets_sent;
+        self.wire_bytes_sent += other.wire_bytes_sent;
+        self.data_segments_sent += other.data_segments_sent;
+        self.payload_bytes_sent += other.payload_bytes_sent;
+        self.data_segments_retransmitted += other.data_segments_retransmitted;
+        self.payload_bytes_retransmitted += other.payload_bytes_retransmitted;
+        self.packets_received += other.packets_received;
+        self.wire_bytes_received += other.wire_bytes_received;
+        self.payload_bytes_received += other.payload_bytes_received;
+        self.payload_bytes_duplicate += other.payload_bytes_duplicate;
+        self.payload_bytes_read += other.payload_bytes_read;
+        self.packets_lost += other.packets_lost;
+        self.wire_bytes_lost += other.wire_bytes_lost;
+        self.payload_bytes_lost += other.payload_bytes_lost;
+        self.ack_packets_sent += other.ack_packets_sent;
+        self.ack_packets_lost += other.ack_packets_lost;
+        self.timeouts += other.timeouts;
+        self.fast_retransmits += other.fast_retransmits;
+        self.syn_retries += other.syn_retries;
+        self.zero_window_probes += other.zero_window_probes;
+    }
+}
+
+/// When a flow first reached its stages. Warm-up does not hide them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Milestones {
+    pub(crate) established: Option<Instant>,
+    pub(crate) finished: Option<Instant>,
+    pub(crate) failed: Option<Instant>,
+}
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub(crate) struct Flow {
+    totals: Totals,
+    origin: StreamOrigin,
+    /// Behind the highest payload byte sent so far.
+    highest_sent: u64,
+    written: u64,
+    read: u64,
+    received: ReceivedBytes,
+    ack_latency: StretchLatency,
+    delivery_latency: StretchLatency,
+    pub(crate) milestones: Milestones,
+}
+
+impl Flow {
+    pub(crate) fn new() -> Self {
+        Self {
+            totals: Totals::default(),
+            origin: StreamOrigin::default(),
+            highest_sent: 0,
+            written: 0,
+            read: 0,
+            received: ReceivedBytes::default(),
+            ack_latency: StretchLatency::new(),
+            delivery_latency: StretchLatency::new(),
+            milestones: Milestones::default(),
+        }
+    }
+
+    pub(crate) const fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    pub(crate) const fn totals_mut(&mut self) -> &mut Totals {
+        &mut self.totals
+    }
+
+    pub(crate) const fn ack_latency(&self) -> &StretchLatency {
+        &self.ack_latency
+    }
+
+    pub(crate) const fn delivery_latency(&self) -> &StretchLatency {
+        &self.delivery_latency
+    }
+
+    /// Begins to count afresh; what is known of the stream stays.
+    pub(crate) fn end_warmup(&mut self) {
+        self.totals = Totals::default();
+        self.ack_latency.forget_samples();
+        self.delivery_latency.forget_samples();
+    }
+
+    #[inline]
+    pub(crate) fn on_forward_sent(&mut self, at: Instant, segment: &Segment, wire_bytes: u32) {
+        self.totals.packets_sent += 1;
+        self.totals.wire_bytes_sent += u64::from(wire_bytes);
+        self.origin.learn(segment);
+        if segment.payload_bytes > 0 {
+            self.on_data_sent(at, segment);
+        }
+    }
+
+    /// Tells new bytes from bytes sent before; a segment may carry both.
+    #[inline]
+    fn on_data_sent(&mut self, at: Instant, segment: &Segment) {
+        let payload = u64::from(segment.payload_bytes);
+        let end = clamped(self.origin.payload_end(segment, self.highest_sent));
+        let new = end.saturating_sub(self.highest_sent);
+        let old = payload.saturating_sub(new);
+        self.totals.data_segments_sent += 1;
+        self.totals.payload_bytes_sent += payload;
+        self.totals.data_segments_retransmitted += u64::from(old > 0);
+        self.totals.payload_bytes_retransmitted += old;
+        if new > 0 {
+            self.highest_sent = end;
+            self.ack_latency.begin(at, end);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_forward_received(&mut self, segment: &Segment, wire_bytes: u32) {
+        self.totals.packets_received += 1;
+        self.totals.wire_bytes_received += u64::from(wire_bytes);
+        self.origin.learn(segment);
+        if segment.payload_bytes > 0 {
+            let payload = u64::from(segment.payload_bytes);
+            let end = self.origin.payload_end(segment, self.received.next());
+            let start = clamped(end - i64::from(segment.payload_bytes));
+            let new = self.received.insert(start, clamped(end));
+            self.totals.payload_bytes_received += payload;
+            self.totals.payload_bytes_duplicate += payload - new;
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_forward_dropped(&mut self, payload_bytes: u32, wire_bytes: u32) {
+        self.totals.packets_lost += 1;
+        self.totals.wire_bytes_lost += u64::from(wire_bytes);
+        self.totals.payload_bytes_lost += u64::from(payload_bytes);
+    }
+
+    #[inline]
+    pub(crate) fn on_reverse_sent(&mut self, segment: &Segment) {
+        self.totals.ack_packets_sent += u64::from(segment.payload_bytes == 0);
+    }
+
+    #[inline]
+    pub(crate) fn on_reverse_received(&mut self, at: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::ACK)
+            && let Some(offset) =
+                self.origin.acknowledged(segment.acknowledgment, self.highest_sent)
+        {
+            self.ack_latency.cover(at, clamped(offset));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_reverse_dropped(&mut self, payload_bytes: u32) {
+        self.totals.ack_packets_lost += u64::from(payload_bytes == 0);
+    }
+
+    #[inline]
+    pub(crate) fn on_written(&mut self, at: Instant, end_offset: u64) {
+        if end_offset > self.written {
+            self.written = end_offset;
+            self.delivery_latency.begin(at, end_offset);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_read(&mut self, at: Instant, end_offset: u64) {
+        if end_offset > self.read {
+            self.totals.payload_bytes_read += end_offset - self.read;
+            self.read = end_offset;
+            self.delivery_latency.cover(at, end_offset);
+        }
+    }
+}

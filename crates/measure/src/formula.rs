@@ -1,0 +1,35 @@
+//! The floating-point formulas of the measures; everything else is counted in integers.
+
+use fairwind_units::Span;
+
+/// `count` as a real number; exact below 2^53.
+#[expect(clippy::cast_precision_loss, reason = "a table's number needs no more than 53 bits")]
+pub(crate) fn real(count: u64) -> f64 {
+    count as f64
+}
+
+/// `sum / count`, or `None` of nothing.
+#[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]
+pub(crate) fn mean(sum: u128, count: u64) -> Option<f64> {
+    (count > 0).then(|| sum as f64 / real(count))
+}
+
+/// `part / whole`, or `None` where there is no whole.
+pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| real(part) / real(whole))
+}
+
+/// Bits per second that `bytes` in `time` are, or `None` in no time.
+pub(crate) fn bits_per_second(bytes: u64, time: Span) -> Option<f64> {
+    (!time.is_zero()).then(|| real(bytes) * 8.0 / time.as_secs_f64())
+}
+
+/// Time-weighted mean of an amount whose sum over packets of (amount x nanoseconds) is `weighted`.
+pub(crate) fn time_weighted(weighted: u128, time: Span) -> Option<f64> {
+    mean(weighted, time.as_nanos())
+}
+
+/// Nanoseconds as seconds.
+pub(crate) fn seconds(nanos: u64) -> f64 {
+    Span::from_nanos(nanos).as_secs_f64()
+}

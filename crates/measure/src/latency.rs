@@ -1,0 +1,53 @@
+//! Latency from the instant at which a stretch of the stream began its way to the instant at which a
+//! cumulative offset covers it.
+//!
+//! Both latencies are of this form. *ACK latency*: from the first sending of bytes to the first
+//! acknowledgment, received by the sender, that covers them. *Delivery latency*: from the
+//! application's write to the in-order read of its last byte. What is sent again does not begin again.
+//!
+//! Cost: one entry pushed and popped per sample, and the sample's place in the histogram. Memory: the
+//! stretches under way.
+
+use crate::distribution::Distribution;
+use fairwind_units::Instant;
+use std::collections::VecDeque;
+
+/// The latency of consecutive stretches of one stream.
+#[derive(Debug, Clone)]
+pub(crate) struct StretchLatency {
+    /// `(end offset, first instant)` of stretches not yet covered, ascending in both.
+    under_way: VecDeque<(u64, Instant)>,
+    samples: Distribution,
+}
+
+impl StretchLatency {
+    pub(crate) const fn new() -> Self {
+        Self { under_way: VecDeque::new(), samples: Distribution::of_times() }
+    }
+
+    /// The stream up to `end_offset`, as far as it is new, begins its way.
+    #[inline]
+    pub(crate) fn begin(&mut self, at: Instant, end_offset: u64) {
+        self.under_way.push_back((end_offset, at));
+    }
+
+    /// Everything before `offset` has arrived: one sample for each stretch that this completes.
+    #[inline]
+    pub(crate) fn cover(&mut self, at: Instant, offset: u64) {
+        while let Some(&(end_offset, began)) = self.under_way.front()
+            && end_offset <= offset
+        {
+            self.under_way.pop_front();
+            self.samples.record(at.saturating_since(began).as_nanos());
+        }
+    }
+
+    /// Forgets the samples; what is under way stays.
+    pub(crate) fn forget_samples(&mut self) {
+        self.samples = Distribution::of_times();
+    }
+
+    pub(crate) const fn samples(&self) -> &Distribution {
+        &self.samples
+    }
+}

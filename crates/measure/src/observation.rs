@@ -1,0 +1,234 @@
+//! The facts that measures are made of.
+
+use fairwind_units::Span;
+use fairwind_wire::Segment;
+
+/// A flow: one connection, and the direction in which its data goes. Dense: an index into
+/// [`Settings::flows`](crate::Settings::flows).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct FlowId(pub u32);
+
+impl FlowId {
+    /// The flow's place in lists of flows.
+    ///
+    /// # Panics
+    /// Where `usize` has fewer than 32 bits and the number does not fit.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).expect("flows are held in memory, so their number fits usize")
+    }
+}
+
+/// A queue, with the link that it feeds. Dense: an index into
+/// [`Settings::queues`](crate::Settings::queues).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct QueueId(pub u32);
+
+impl QueueId {
+    /// The queue's place in lists of queues.
+    ///
+    /// # Panics
+    /// Where `usize` has fewer than 32 bits and the number does not fit.
+    #[inline]
+    pub fn index(self) -> usize {
+        usize::try_from(self.0).expect("queues are held in memory, so their number fits usize")
+    }
+}
+
+/// Which way a packet of a flow goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the flow's data sender to its receiver.
+    Forward,
+    /// From the receiver back to the data sender.
+    Reverse,
+}
+
+/// Why a packet was dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// It found the queue full.
+    QueueFull,
+    /// The queue discipline dropped it although there was room (active queue management).
+    Early,
+    /// It was lost or damaged on the link behind the queue.
+    LinkLoss,
+}
+
+impl DropReason {
+    /// Number of reasons.
+    pub(crate) const COUNT: usize = 3;
+
+    /// Place of the reason in lists by reason.
+    #[inline]
+    pub(crate) const fn index(self) -> usize {
+        match self {
+            Self::QueueFull => 0,
+            Self::Early => 1,
+            Self::LinkLoss => 2,
+        }
+    }
+}
+
+/// What an endpoint's loss recovery is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CongestionState {
+    /// Nothing suspicious.
+    Open,
+    /// Duplicate or selective acknowledgments, not yet enough to act.
+    Disorder,
+    /// The window was reduced without a loss, for ECN or local congestion.
+    WindowReduced,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission time-out.
+    Loss,
+}
+
+impl CongestionState {
+    /// The state as it stands in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::WindowReduced => "window_reduced",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
+}
+
+/// A fact, told to [`Collector::observe`](crate::Collector::observe) with its instant.
+///
+/// `wire_bytes` are the bytes that the packet takes on the link where it is seen, headers included;
+/// every tap of one experiment must use the same convention.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Observation<'a> {
+    /// A packet leaves the host that made it.
+    Sent {
+        /// Its flow.
+        flow: FlowId,
+        /// Its direction.
+        direction: Direction,
+        /// Its TCP header.
+        segment: &'a Segment,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+    },
+    /// A packet reaches the host that it was meant for.
+    Received {
+        /// Its flow.
+        flow: FlowId,
+        /// Its direction.
+        direction: Direction,
+        /// Its TCP header.
+        segment: &'a Segment,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+    },
+    /// A packet was lost in the network. Where nothing knows the place, name the queue that the
+    /// path is watched at.
+    Dropped {
+        /// Its flow.
+        flow: FlowId,
+        /// Its direction.
+        direction: Direction,
+        /// At which queue, or on the link behind it.
+        queue: QueueId,
+        /// Payload bytes in it.
+        payload_bytes: u32,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+        /// Why.
+        reason: DropReason,
+    },
+    /// A queue accepted a packet.
+    Enqueued {
+        /// The queue.
+        queue: QueueId,
+        /// The packet's flow.
+        flow: FlowId,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+        /// Packets that waited there before this one.
+        backlog_packets: u32,
+        /// Bytes that waited there before this packet.
+        backlog_bytes: u32,
+    },
+    /// A packet left a queue to be transmitted.
+    Dequeued {
+        /// The queue.
+        queue: QueueId,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+        /// How long it had waited.
+        sojourn: Span,
+    },
+    /// The sending application wrote.
+    Written {
+        /// The flow.
+        flow: FlowId,
+        /// Bytes written since the stream began, this write included.
+        end_offset: u64,
+    },
+    /// The receiving application read, in order.
+    Read {
+        /// The flow.
+        flow: FlowId,
+        /// Bytes read since the stream began.
+        end_offset: u64,
+    },
+    /// The data sender's retransmission timer expired (RFC 6298 §5.4).
+    Timeout {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The data sender entered fast retransmit (RFC 5681 §3.2), by whatever rule it detects loss.
+    FastRetransmit {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// A SYN was sent again.
+    SynRetry {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The data sender probed a closed window (RFC 9293 §3.8.6.1).
+    ZeroWindowProbe {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The connection was established at the data sender.
+    Established {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The flow has done all that it was meant to do.
+    Finished {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The connection was given up.
+    Failed {
+        /// The flow.
+        flow: FlowId,
+    },
+    /// A sample of the data sender's state.
+    Endpoint {
+        /// The flow.
+        flow: FlowId,
+        /// Congestion window in segments.
+        cwnd_packets: u32,
+        /// Slow-start threshold in segments; `None` while it is unlimited.
+        ssthresh_packets: Option<u32>,
+        /// Smoothed round-trip time; `None` before the first measurement.
+        smoothed_rtt: Option<Span>,
+        /// Segments in flight.
+        flight_packets: u32,
+        /// What loss recovery is doing.
+        state: CongestionState,
+    },
+}

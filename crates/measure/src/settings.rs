@@ -1,0 +1,150 @@
+//! What is measured, from when to when, and how it is cut.
+
+use fairwind_units::{Instant, Span};
+
+/// One flow, as it is named in tables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowDescription {
+    /// Its group: an index into [`Settings::groups`].
+    pub group: u32,
+    /// Its name.
+    pub name: String,
+    /// When its application opens it; set-up and completion time count from here.
+    pub start: Instant,
+}
+
+/// What a [`Collector`](crate::Collector) measures.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Names of the groups of flows.
+    pub groups: Vec<String>,
+    /// The flows; a [`FlowId`](crate::FlowId) is an index into them.
+    pub flows: Vec<FlowDescription>,
+    /// Names of the queues; a [`QueueId`](crate::QueueId) is an index into them.
+    pub queues: Vec<String>,
+    /// When the experiment begins. Times in tables are seconds since then. [`Instant::ZERO`] in
+    /// virtual time, the first packet's instant for a capture.
+    pub origin: Instant,
+    /// How long after the origin nothing counts yet, though state is already followed.
+    pub warmup: Span,
+    /// When counting stops: an observation at this instant, or later, is ignored.
+    /// [`Instant::MAX`] leaves the end to [`Collector::finish`](crate::Collector::finish).
+    pub end: Instant,
+    /// Window lengths of the series in the table `intervals`, each its own series from the end of the
+    /// warm-up on.
+    pub intervals: Vec<Span>,
+    /// Whether the series are kept for each flow, and not for each group only.
+    pub per_flow_intervals: bool,
+    /// Percentiles in the table `latencies`, above 0 and up to 100.
+    pub percentiles: Vec<f64>,
+    /// How far apart the engine takes samples of endpoints; `None` leaves the table `endpoint` empty.
+    /// The collector takes none by itself: it tabulates those that it is told.
+    pub endpoint_interval: Option<Span>,
+}
+
+impl Default for Settings {
+    /// Nothing to measure, without warm-up, end or series; the usual percentiles.
+    fn default() -> Self {
+        Self {
+            groups: Vec::new(),
+            flows: Vec::new(),
+            queues: Vec::new(),
+            origin: Instant::ZERO,
+            warmup: Span::ZERO,
+            end: Instant::MAX,
+            intervals: Vec::new(),
+            per_flow_intervals: false,
+            percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
+            endpoint_interval: None,
+        }
+    }
+}
+
+/// Why settings cannot be measured by.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    /// A flow's group is not in the list.
+    #[error("flow {flow} (\"{name}\") is in group {group}, but only {groups} groups are named")]
+    UnknownGroup {
+        /// Index of the flow.
+        flow: usize,
+        /// The flow's name.
+        name: String,
+        /// The group that it names.
+        group: u32,
+        /// How many there are.
+        groups: usize,
+    },
+    /// Nothing is left to measure.
+    #[error(
+        "the warm-up of {warmup} leaves nothing to measure before the end at {end}; shorten it"
+    )]
+    WarmupPastEnd {
+        /// The warm-up.
+        warmup: Span,
+        /// The end, since the clock's zero.
+        end: Instant,
+    },
+    /// A window of no length.
+    #[error("an interval of no length has no rate; give it a length above zero")]
+    EmptyInterval,
+    /// The same length twice.
+    #[error("the interval {0} is named twice; name each length once")]
+    RepeatedInterval(Span),
+    /// Not a percentile.
+    #[error("{0} is not a percentile; give a number above 0 and up to 100")]
+    Percentile(f64),
+    /// The same percentile twice.
+    #[error("the percentile {0} is named twice; name each once")]
+    RepeatedPercentile(f64),
+}
+
+impl Settings {
+    /// When counting begins.
+    pub fn measured_from(&self) -> Instant {
+        self.origin + self.warmup
+    }
+
+    /// Whether these settings can be measured by.
+    ///
+    /// # Errors
+    /// The first rule that they break.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        self.check_flows()?;
+        if self.measured_from() >= self.end {
+            return Err(SettingsError::WarmupPastEnd { warmup: self.warmup, end: self.end });
+        }
+        for (index, length) in self.intervals.iter().enumerate() {
+            if length.is_zero() {
+                return Err(SettingsError::EmptyInterval);
+            }
+            if self.intervals[..index].contains(length) {
+                return Err(SettingsError::RepeatedInterval(*length));
+            }
+        }
+        for (index, percentile) in self.percentiles.iter().enumerate() {
+            if !(*percentile > 0.0 && *percentile <= 100.0) {
+                return Err(SettingsError::Percentile(*percentile));
+            }
+            if self.percentiles[..index].contains(percentile) {
+                return Err(SettingsError::RepeatedPercentile(*percentile));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_flows(&self) -> Result<(), SettingsError> {
+        let groups = self.groups.len();
+        let known = |group: u32| usize::try_from(group).is_ok_and(|index| index < groups);
+        match self.flows.iter().enumerate().find(|(_, flow)| !known(flow.group)) {
+            None => Ok(()),
+            Some((index, flow)) => Err(SettingsError::UnknownGroup {
+                flow: index,
+                name: flow.name.clone(),
+                group: flow.group,
+                groups,
+            }),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Plain columns, of no library: what leaves this room.
+
+use crate::formula;
+
+/// The values of one column, one for each row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Values {
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Whole numbers that may be missing.
+    OptionalU64(Vec<Option<u64>>),
+    /// Real numbers.
+    F64(Vec<f64>),
+    /// Real numbers that may be missing.
+    OptionalF64(Vec<Option<f64>>),
+    /// Names.
+    Text(Vec<String>),
+    /// Yes or no.
+    Bool(Vec<bool>),
+}
+
+impl Values {
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::U64(values) => values.len(),
+            Self::OptionalU64(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::OptionalF64(values) => values.len(),
+            Self::Text(values) => values.len(),
+            Self::Bool(values) => values.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number in `row`, as a real one; `None` where it is missing or no number.
+    pub fn number(&self, row: usize) -> Option<f64> {
+        match self {
+            Self::U64(values) => values.get(row).copied().map(formula::real),
+            Self::OptionalU64(values) => values.get(row).copied().flatten().map(formula::real),
+            Self::F64(values) => values.get(row).copied(),
+            Self::OptionalF64(values) => values.get(row).copied().flatten(),
+            Self::Text(_) | Self::Bool(_) => None,
+        }
+    }
+
+    /// The text in `row`; `None` where the column has none.
+    pub fn text(&self, row: usize) -> Option<&str> {
+        match self {
+            Self::Text(values) => values.get(row).map(String::as_str),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! values_from {
+    ($($item:ty => $variant:ident),* $(,)?) => {
+        $(impl From<Vec<$item>> for Values {
+            fn from(values: Vec<$item>) -> Self {
+                Self::$variant(values)
+            }
+        })*
+    };
+}
+
+values_from! {
+    u64 => U64,
+    Option<u64> => OptionalU64,
+    f64 => F64,
+    Option<f64> => OptionalF64,
+    String => Text,
+    bool => Bool,
+}
+
+/// One column.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    /// Its name, whole words with the unit at the end; see [`columns`](crate::columns).
+    pub name: String,
+    /// Its values.
+    pub values: Values,
+}
+
+/// One table; all its columns are equally long.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// The values of the column `name`.
+    pub fn column(&self, name: &str) -> Option<&Values> {
+        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.values.len())
+    }
+}
+
+/// The tables of one run, always the same ones in the same order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tables {
+    /// The tables: `flows`, `groups`, `intervals`, `latencies`, `latency_histogram`, `queues`,
+    /// `queue_drops`, `fairness`, `endpoint`.
+    pub tables: Vec<Table>,
+}
+
+impl Tables {
+    /// The table `name`.
+    pub fn get(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The tables in their order.
+    pub fn iter(&self) -> std::slice::Iter<'_, Table> {
+        self.tables.iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Tables {
+    type Item = &'a Table;
+    type IntoIter = std::slice::Iter<'a, Table>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for Tables {
+    type Item = Table;
+    type IntoIter = std::vec::IntoIter<Table>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.tables.into_iter()
+    }
+}
+
+/// Rows on their way to become columns.
+pub(crate) struct TableBuilder<'a, Row> {
+    table: Table,
+    rows: &'a [Row],
+}
+
+impl<'a, Row> TableBuilder<'a, Row> {
+    pub(crate) const fn new(name: &'static str, rows: &'a [Row]) -> Self {
+        Self { table: Table { name, columns: Vec::new() }, rows }
+    }
+
+    /// Adds the column `name`, whose value in each row is `value`.
+    #[must_use]
+    pub(crate) fn with<Value>(mut self, name: &str, value: impl Fn(&Row) -> Value) -> Self
+    where
+        Values: From<Vec<Value>>,
+    {
+        let values: Vec<Value> = self.rows.iter().map(value).collect();
+        self.table.columns.push(Column { name: name.to_owned(), values: values.into() });
+        self
+    }
+
+    pub(crate) fn build(self) -> Table {
+        self.table
+    }
+}

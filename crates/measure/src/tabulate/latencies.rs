@@ -1,0 +1,80 @@
+//! The tables `latencies` (percentiles) and `latency_histogram` (whole distributions of groups).
+
+use super::totals::GroupRow;
+use super::{Measurement, Scope};
+use crate::distribution::{Distribution, Slot};
+use crate::formula::seconds;
+use crate::table::{Table, TableBuilder};
+
+struct Row<'a> {
+    scope: Scope<'a>,
+    kind: &'static str,
+    latency: &'a Distribution,
+}
+
+/// Rows for each group, then for each flow: ACK latency, delivery latency.
+pub(super) fn latencies_table(measurement: &Measurement<'_>, groups: &[GroupRow<'_>]) -> Table {
+    let of_groups = measurement.group_scopes().into_iter().zip(groups);
+    let of_groups = of_groups.flat_map(|(scope, group)| {
+        both_kinds(scope, group.ack_latency(), group.delivery_latency())
+    });
+    let of_flows = measurement.flow_scopes().into_iter().zip(measurement.flows);
+    let of_flows = of_flows.flat_map(|(scope, flow)| {
+        both_kinds(scope, flow.ack_latency().samples(), flow.delivery_latency().samples())
+    });
+    let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
+    let mut table = TableBuilder::new("latencies", &rows)
+        .with("scope", |row| row.scope.kind.to_owned())
+        .with("name", |row| row.scope.name.to_owned())
+        .with("group", |row| row.scope.group.to_owned())
+        .with("flow", |row| row.scope.flow)
+        .with("kind", |row| row.kind.to_owned())
+        .with("count", |row| row.latency.count())
+        .with("min_s", |row| row.latency.minimum().map(seconds))
+        .with("mean_s", |row| row.latency.mean().map(|nanos| nanos / 1e9));
+    for &percentile in &measurement.settings.percentiles {
+        table = table.with(&percentile_column(percentile), |row| {
+            row.latency.percentile(percentile).map(seconds)
+        });
+    }
+    table.with("max_s", |row| row.latency.maximum().map(seconds)).build()
+}
+
+fn both_kinds<'a>(
+    scope: Scope<'a>,
+    ack: &'a Distribution,
+    delivery: &'a Distribution,
+) -> [Row<'a>; 2] {
+    [Row { scope, kind: "ack", latency: ack }, Row { scope, kind: "delivery", latency: delivery }]
+}
+
+/// `p50_s`, `p99_9_s`.
+fn percentile_column(percentile: f64) -> String {
+    format!("p{percentile}_s").replace('.', "_")
+}
+
+struct SlotRow<'a> {
+    group: &'a str,
+    kind: &'static str,
+    slot: Slot,
+}
+
+/// Rows for each group and kind, in ascending order of latency, without empty slots.
+pub(super) fn histogram_table(groups: &[GroupRow<'_>]) -> Table {
+    let mut rows = Vec::new();
+    for group in groups {
+        for (kind, latency) in
+            [("ack", group.ack_latency()), ("delivery", group.delivery_latency())]
+        {
+            let row = |slot| SlotRow { group: group.name(), kind, slot };
+            rows.extend(latency.slots().into_iter().map(row));
+        }
+    }
+    TableBuilder::new("latency_histogram", &rows)
+        .with("group", |row| row.group.to_owned())
+        .with("kind", |row| row.kind.to_owned())
+        .with("lower_s", |row| seconds(row.slot.lower))
+        .with("upper_s", |row| seconds(row.slot.upper))
+        .with("count", |row| row.slot.count)
+        .build()
+}

@@ -1,0 +1,249 @@
+//! The tables `flows` and `groups`: one row each, with the same measures.
+
+use super::{Measurement, group_index};
+use crate::distribution::Distribution;
+use crate::flow::{Flow, Totals};
+use crate::formula::{self, bits_per_second, ratio};
+use crate::settings::FlowDescription;
+use crate::table::{Table, TableBuilder};
+use fairwind_units::Span;
+use std::borrow::Cow;
+
+/// The measures that flows and groups share.
+struct Measures<'a> {
+    totals: Totals,
+    measured: Span,
+    ack_latency: Cow<'a, Distribution>,
+    delivery_latency: Cow<'a, Distribution>,
+}
+
+/// A row that has them.
+trait Measured {
+    fn measures(&self) -> &Measures<'_>;
+
+    fn totals(&self) -> &Totals {
+        &self.measures().totals
+    }
+
+    fn rate(&self, bytes: u64) -> Option<f64> {
+        bits_per_second(bytes, self.measures().measured)
+    }
+}
+
+impl Measured for FlowRow<'_> {
+    fn measures(&self) -> &Measures<'_> {
+        &self.measures
+    }
+}
+
+impl Measured for GroupRow<'_> {
+    fn measures(&self) -> &Measures<'_> {
+        &self.measures
+    }
+}
+
+struct FlowRow<'a> {
+    id: u64,
+    description: &'a FlowDescription,
+    group: &'a str,
+    start_s: f64,
+    setup_time: Option<Span>,
+    completion_time: Option<Span>,
+    finished_s: Option<f64>,
+    failed_s: Option<f64>,
+    measures: Measures<'a>,
+}
+
+/// One group, its latencies merged of its flows'.
+pub(super) struct GroupRow<'a> {
+    name: &'a str,
+    flows: u64,
+    established: u64,
+    finished: u64,
+    failed: u64,
+    setup_nanos: u128,
+    measures: Measures<'a>,
+}
+
+impl GroupRow<'_> {
+    pub(super) fn name(&self) -> &str {
+        self.name
+    }
+
+    pub(super) fn ack_latency(&self) -> &Distribution {
+        &self.measures.ack_latency
+    }
+
+    pub(super) fn delivery_latency(&self) -> &Distribution {
+        &self.measures.delivery_latency
+    }
+}
+
+pub(super) fn flows_table(measurement: &Measurement<'_>) -> Table {
+    let rows: Vec<FlowRow<'_>> = (0..)
+        .zip(measurement.described_flows())
+        .map(|(id, (description, flow))| flow_row(measurement, id, description, flow))
+        .collect();
+    let table = TableBuilder::new("flows", &rows)
+        .with("flow", |row| row.id)
+        .with("name", |row| row.description.name.clone())
+        .with("group", |row| row.group.to_owned())
+        .with("start_s", |row| row.start_s)
+        .with("established", |row| row.setup_time.is_some())
+        .with("setup_time_s", |row| row.setup_time.map(Span::as_secs_f64))
+        .with("finished", |row| row.finished_s.is_some())
+        .with("finished_s", |row| row.finished_s)
+        .with("completion_time_s", |row| row.completion_time.map(Span::as_secs_f64))
+        .with("failed", |row| row.failed_s.is_some())
+        .with("failed_s", |row| row.failed_s);
+    with_measures(table).build()
+}
+
+fn flow_row<'a>(
+    measurement: &Measurement<'a>,
+    id: u64,
+    description: &'a FlowDescription,
+    flow: &'a Flow,
+) -> FlowRow<'a> {
+    let stages = flow.milestones;
+    let seconds = |at| measurement.seconds_at(at);
+    FlowRow {
+        id,
+        description,
+        group: measurement.group_name(description),
+        start_s: seconds(description.start),
+        setup_time: stages.established.map(|at| at.saturating_since(description.start)),
+        completion_time: stages.finished.map(|at| at.saturating_since(description.start)),
+        finished_s: stages.finished.map(seconds),
+        failed_s: stages.failed.map(seconds),
+        measures: Measures {
+            totals: *flow.totals(),
+            measured: measurement.measured,
+            ack_latency: Cow::Borrowed(flow.ack_latency().samples()),
+            delivery_latency: Cow::Borrowed(flow.delivery_latency().samples()),
+        },
+    }
+}
+
+pub(super) fn group_rows<'a>(measurement: &Measurement<'a>) -> Vec<GroupRow<'a>> {
+    let names = measurement.settings.groups.iter().enumerate();
+    names.map(|(group, name)| group_row(measurement, group, name)).collect()
+}
+
+fn group_row<'a>(measurement: &Measurement<'a>, group: usize, name: &'a str) -> GroupRow<'a> {
+    let members: Vec<(&FlowDescription, &Flow)> =
+        measurement.described_flows().filter(|(flow, _)| group_index(flow) == group).collect();
+    let mut totals = Totals::default();
+    for (_, flow) in &members {
+        totals.add(flow.totals());
+    }
+    let ack: Vec<_> = members.iter().map(|(_, flow)| flow.ack_latency().samples()).collect();
+    let delivery: Vec<_> =
+        members.iter().map(|(_, flow)| flow.delivery_latency().samples()).collect();
+    let setup_time = |(description, flow): &(&FlowDescription, &Flow)| {
+        let established = flow.milestones.established?;
+        Some(u128::from(established.saturating_since(description.start).as_nanos()))
+    };
+    let count = |has_reached: fn(&Flow) -> bool| -> u64 {
+        members.iter().map(|(_, flow)| u64::from(has_reached(flow))).sum()
+    };
+    GroupRow {
+        name,
+        flows: count(|_| true),
+        established: count(|flow| flow.milestones.established.is_some()),
+        finished: count(|flow| flow.milestones.finished.is_some()),
+        failed: count(|flow| flow.milestones.failed.is_some()),
+        setup_nanos: members.iter().filter_map(setup_time).sum(),
+        measures: Measures {
+            totals,
+            measured: measurement.measured,
+            ack_latency: Cow::Owned(Distribution::merged_times(&ack)),
+            delivery_latency: Cow::Owned(Distribution::merged_times(&delivery)),
+        },
+    }
+}
+
+pub(super) fn groups_table(rows: &[GroupRow<'_>]) -> Table {
+    let table = TableBuilder::new("groups", rows)
+        .with("group", |row| row.name.to_owned())
+        .with("flows", |row| row.flows)
+        .with("flows_established", |row| row.established)
+        .with("flows_finished", |row| row.finished)
+        .with("flows_failed", |row| row.failed)
+        .with("setup_time_mean_s", |row| {
+            formula::mean(row.setup_nanos, row.established).map(|nanos| nanos / 1e9)
+        })
+        .with("goodput_per_flow_bits_per_second", |row| {
+            let goodput = row.rate(row.totals().payload_bytes_read).filter(|_| row.flows > 0)?;
+            Some(goodput / formula::real(row.flows))
+        });
+    with_measures(table).build()
+}
+
+/// Adds the measures that flows and groups share.
+fn with_measures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
+    let table = with_counts(with_rates(table));
+    let table = with_latency(table, "ack_latency", |row| &row.measures().ack_latency);
+    with_latency(table, "delivery_latency", |row| &row.measures().delivery_latency)
+}
+
+fn with_rates<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
+    table
+        .with("measured_s", |row| row.measures().measured.as_secs_f64())
+        .with("throughput_bits_per_second", |row| row.rate(row.totals().wire_bytes_received))
+        .with("goodput_bits_per_second", |row| row.rate(row.totals().payload_bytes_read))
+}
+
+fn with_counts<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
+    let share = |row: &Row, part: fn(&Totals) -> u64, whole: fn(&Totals) -> u64| {
+        ratio(part(row.totals()), whole(row.totals()))
+    };
+    table
+        .with("packets_sent", |row| row.totals().packets_sent)
+        .with("wire_bytes_sent", |row| row.totals().wire_bytes_sent)
+        .with("data_segments_sent", |row| row.totals().data_segments_sent)
+        .with("payload_bytes_sent", |row| row.totals().payload_bytes_sent)
+        .with("data_segments_retransmitted", |row| row.totals().data_segments_retransmitted)
+        .with("bytes_retransmitted", |row| row.totals().payload_bytes_retransmitted)
+        .with("retransmission_ratio", |row| {
+            share(row, |sum| sum.data_segments_retransmitted, |sum| sum.data_segments_sent)
+        })
+        .with("packets_received", |row| row.totals().packets_received)
+        .with("wire_bytes_received", |row| row.totals().wire_bytes_received)
+        .with("payload_bytes_received", |row| row.totals().payload_bytes_received)
+        .with("payload_bytes_duplicate", |row| row.totals().payload_bytes_duplicate)
+        .with("payload_bytes_read", |row| row.totals().payload_bytes_read)
+        .with("packets_lost", |row| row.totals().packets_lost)
+        .with("wire_bytes_lost", |row| row.totals().wire_bytes_lost)
+        .with("payload_bytes_lost", |row| row.totals().payload_bytes_lost)
+        .with("packet_loss_ratio", |row| share(row, |sum| sum.packets_lost, |sum| sum.packets_sent))
+        .with("wire_byte_loss_ratio", |row| {
+            share(row, |sum| sum.wire_bytes_lost, |sum| sum.wire_bytes_sent)
+        })
+        .with("payload_byte_loss_ratio", |row| {
+            share(row, |sum| sum.payload_bytes_lost, |sum| sum.payload_bytes_sent)
+        })
+        .with("ack_packets_sent", |row| row.totals().ack_packets_sent)
+        .with("ack_packets_lost", |row| row.totals().ack_packets_lost)
+        .with("ack_loss_ratio", |row| {
+            share(row, |sum| sum.ack_packets_lost, |sum| sum.ack_packets_sent)
+        })
+        .with("timeouts", |row| row.totals().timeouts)
+        .with("fast_retransmits", |row| row.totals().fast_retransmits)
+        .with("syn_retries", |row| row.totals().syn_retries)
+        .with("zero_window_probes", |row| row.totals().zero_window_probes)
+}
+
+fn with_latency<'a, Row: Measured>(
+    table: TableBuilder<'a, Row>,
+    kind: &str,
+    latency: impl Fn(&Row) -> &Distribution,
+) -> TableBuilder<'a, Row> {
+    let percentile =
+        |row: &Row, percentile| latency(row).percentile(percentile).map(formula::seconds);
+    table
+        .with(&format!("{kind}_mean_s"), |row| latency(row).mean().map(|nanos| nanos / 1e9))
+        .with(&format!("{kind}_p50_s"), |row| percentile(row, 50.0))
+        .with(&format!("{kind}_p99_s"), |row| percentile(row, 99.0))
+        .with(&format!("{kind}_max_s"), |row| latency(row).maximum().map(formula::seconds))
+}

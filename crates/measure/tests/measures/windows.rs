@@ -1,0 +1,172 @@
+//! Where counting begins and ends, and the windows in between.
+
+use crate::run::{Run, assert_number, count, number, settings};
+use fairwind_measure::{
+    CongestionState, Direction, DropReason, FlowId, Observation, QueueId, Settings, Tables,
+};
+use fairwind_units::{Instant, Span};
+
+/// The values of a column of `intervals` for one interval length, group or flow name.
+fn series(tables: &Tables, millis: u32, name: &str, column: &str) -> Vec<f64> {
+    let table = tables.get("intervals").unwrap();
+    let length = f64::from(millis) / 1e3;
+    (0..table.rows())
+        .filter(|&row| {
+            table.column("name").unwrap().text(row) == Some(name)
+                && table.column("interval_s").unwrap().number(row) == Some(length)
+        })
+        .map(|row| table.column(column).unwrap().number(row).unwrap())
+        .collect()
+}
+
+fn with_intervals(flows: &str, millis: &[u64]) -> Settings {
+    Settings {
+        intervals: millis.iter().map(|&millis| Span::from_millis(millis)).collect(),
+        ..settings(flows)
+    }
+}
+
+#[test]
+fn nothing_before_the_end_of_the_warm_up_counts() {
+    let mut described = settings("a");
+    described.warmup = Span::from_secs(1);
+    let mut run = Run::new(&described);
+    run.syn(0, 0).send(10, 0, 0, 1_000).receive(60, 0, 0, 1_000).read(60, 0, 1_000);
+    run.acknowledge(110, 0, 1_000);
+    run.at(500, Observation::Timeout { flow: FlowId(0) });
+    run.send(1_000, 0, 1_000, 1_000).read(1_100, 0, 1_500);
+    let tables = run.finish(2_000);
+    assert_number(&tables, "flows", "measured_s", 0, 1.0);
+    assert_eq!(count(&tables, "flows", "packets_sent", 0), 1);
+    assert_eq!(count(&tables, "flows", "packets_received", 0), 0);
+    assert_eq!(count(&tables, "flows", "timeouts", 0), 0);
+    assert_eq!(count(&tables, "latencies", "count", 0), 0);
+    // Of 1500 B read, 500 B after the warm-up of 1 s, in 1 s.
+    assert_number(&tables, "flows", "goodput_bits_per_second", 0, 4_000.0);
+}
+
+#[test]
+fn what_was_sent_in_the_warm_up_is_still_known_after_it() {
+    let mut described = settings("a");
+    described.warmup = Span::from_secs(1);
+    let mut run = Run::new(&described);
+    run.syn(0, 0).at(50, Observation::Established { flow: FlowId(0) });
+    run.write(900, 0, 1_000).send(900, 0, 0, 1_000);
+    run.send(1_200, 0, 0, 1_000).read(1_250, 0, 1_000).acknowledge(1_300, 0, 1_000);
+    let tables = run.finish(2_000);
+    assert_eq!(count(&tables, "flows", "data_segments_retransmitted", 0), 1);
+    assert_number(&tables, "flows", "ack_latency_max_s", 0, 0.4);
+    assert_number(&tables, "flows", "delivery_latency_max_s", 0, 0.35);
+    assert_number(&tables, "flows", "setup_time_s", 0, 0.05);
+}
+
+#[test]
+fn what_happens_at_the_end_or_later_is_ignored() {
+    let mut described = with_intervals("a", &[500]);
+    described.end = Instant::from_secs(1);
+    let mut run = Run::new(&described);
+    run.send(999, 0, 0, 100).send(1_000, 0, 100, 100).send(1_500, 0, 200, 100);
+    let tables = run.finish(2_000);
+    assert_eq!(count(&tables, "flows", "packets_sent", 0), 1);
+    assert_number(&tables, "flows", "measured_s", 0, 1.0);
+    assert_eq!(series(&tables, 500, "a", "packets_sent"), [0.0, 1.0]);
+}
+
+#[test]
+fn a_run_that_ends_within_the_warm_up_measured_nothing() {
+    let mut described = settings("a");
+    described.warmup = Span::from_secs(1);
+    let mut run = Run::new(&described);
+    run.send(100, 0, 0, 100);
+    let tables = run.finish(500);
+    assert_eq!(count(&tables, "flows", "packets_sent", 0), 0);
+    assert_number(&tables, "flows", "measured_s", 0, 0.0);
+    assert_eq!(number(&tables, "flows", "throughput_bits_per_second", 0), None);
+}
+
+#[test]
+fn windows_have_what_happened_in_them() {
+    let mut run = Run::new(&with_intervals("ab", &[100, 250]));
+    // Nothing happens in 100..300 ms; 400 ms is the first instant of a window.
+    run.send(0, 0, 0, 100).send(99, 0, 0, 100).send(320, 1, 0, 50).send(400, 0, 100, 100);
+    run.receive(50, 0, 0, 85).read(399, 0, 50).read(410, 0, 100);
+    let tables = run.finish(620);
+    assert_eq!(series(&tables, 100, "a", "start_s"), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
+    assert_eq!(series(&tables, 100, "a", "packets_sent"), [2.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
+    assert_eq!(series(&tables, 100, "b", "packets_sent"), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
+    assert_eq!(series(&tables, 100, "a", "bytes_retransmitted"), [100.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(series(&tables, 250, "a", "start_s"), [0.0, 0.25]);
+    assert_eq!(series(&tables, 250, "a", "packets_sent"), [2.0, 1.0]);
+}
+
+#[test]
+fn windows_tell_rates_and_losses() {
+    let mut run = Run::new(&with_intervals("a", &[100]));
+    run.receive(10, 0, 0, 85).read(20, 0, 50).read(110, 0, 85);
+    let (flow, direction, queue) = (FlowId(0), Direction::Forward, QueueId(0));
+    let (payload_bytes, wire_bytes, reason) = (10, 50, DropReason::QueueFull);
+    let lost = Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason };
+    run.at(150, lost);
+    let tables = run.finish(200);
+    // 125 B, 50 B and 35 B in 100 ms each.
+    assert_eq!(series(&tables, 100, "a", "throughput_bits_per_second"), [10_000.0, 0.0]);
+    assert_eq!(series(&tables, 100, "a", "goodput_bits_per_second"), [4_000.0, 2_800.0]);
+    assert_eq!(series(&tables, 100, "a", "packets_lost"), [0.0, 1.0]);
+}
+
+#[test]
+fn windows_begin_with_the_end_of_the_warm_up_and_times_with_the_origin() {
+    let mut described = with_intervals("a", &[100]);
+    described.origin = Instant::from_secs(1_700_000_000);
+    described.warmup = Span::from_millis(50);
+    let origin = 1_700_000_000_000;
+    let mut run = Run::new(&described);
+    run.send(origin + 10, 0, 0, 100).send(origin + 60, 0, 100, 100);
+    let tables = run.finish(origin + 280);
+    assert_eq!(series(&tables, 100, "a", "start_s"), [0.05, 0.15]);
+    assert_eq!(series(&tables, 100, "a", "packets_sent"), [1.0, 0.0]);
+    assert_number(&tables, "flows", "measured_s", 0, 0.23);
+}
+
+#[test]
+fn flows_have_windows_of_their_own_where_asked_for() {
+    let mut described = with_intervals("ab", &[100]);
+    described.per_flow_intervals = true;
+    let mut run = Run::new(&described);
+    run.send(0, 0, 0, 100).send(150, 1, 0, 100).send(160, 1, 100, 100);
+    let tables = run.finish(200);
+    assert_eq!(tables.get("intervals").unwrap().rows(), 2 * 4);
+    assert_eq!(series(&tables, 100, "a-0", "packets_sent"), [1.0, 0.0]);
+    assert_eq!(series(&tables, 100, "b-1", "packets_sent"), [0.0, 2.0]);
+    assert_eq!(number(&tables, "intervals", "flow", 0), None);
+    assert_eq!(count(&tables, "intervals", "flow", 3), 1);
+}
+
+#[test]
+fn endpoint_samples_are_tabulated_where_asked_for() {
+    let sample = Observation::Endpoint {
+        flow: FlowId(0),
+        cwnd_packets: 10,
+        ssthresh_packets: None,
+        smoothed_rtt: Some(Span::from_millis(100)),
+        flight_packets: 4,
+        state: CongestionState::Recovery,
+    };
+    for asked_for in [None, Some(Span::from_millis(100))] {
+        let mut described = settings("a");
+        described.endpoint_interval = asked_for;
+        described.warmup = Span::from_secs(1);
+        let mut run = Run::new(&described);
+        run.at(100, sample);
+        let tables = run.finish(2_000);
+        assert_eq!(tables.get("endpoint").unwrap().rows(), usize::from(asked_for.is_some()));
+        if asked_for.is_some() {
+            assert_number(&tables, "endpoint", "time_s", 0, 0.1);
+            assert_eq!(count(&tables, "endpoint", "cwnd_packets", 0), 10);
+            assert_eq!(number(&tables, "endpoint", "ssthresh_packets", 0), None);
+            assert_number(&tables, "endpoint", "smoothed_rtt_s", 0, 0.1);
+            let state = tables.get("endpoint").unwrap().column("state").unwrap();
+            assert_eq!(state.text(0), Some("recovery"));
+        }
+    }
+}
