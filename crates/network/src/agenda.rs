@@ -13,21 +13,64 @@ pub(crate) enum Work {
 }
 
 /// One thing due: by instant, then by the number of the packet's acceptance.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Due {
-    pub(crate) at: Instant,
-    /// Zero for departures: at equal instants they come before any delivery, because a packet that
-    /// leaves a queue at an instant makes room for one that arrives at that instant.
-    pub(crate) insertion: u64,
-    pub(crate) link: LinkId,
-    pub(crate) work: Work,
-}
+///
+/// One wide number, because it then travels in registers and compares without a branch. A struct of
+/// three fields is written field by field and copied as a whole right afterwards, for which a
+/// processor has to wait longer than for all else that the agenda costs.
+///
+/// From the top: 64 bits of instant, 44 of insertion (20 days of ten million packets a second), 19
+/// of link, 1 of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Due(u128);
+
+/// More links than this cannot be told apart on the agenda.
+pub(crate) const MOST_LINKS: usize = 1 << LINK_BITS;
+
+const LINK_BITS: u32 = 19;
+const INSERTION_BITS: u32 = 44;
 
 impl Due {
-    /// One wide number compares without a branch between its halves.
+    /// The next packet leaves the queue of `link`.
+    ///
+    /// At equal instants departures come before any delivery, because a packet that leaves a queue
+    /// at an instant makes room for one that arrives at that instant.
     #[inline]
-    fn key(&self) -> u128 {
-        (u128::from(self.at.as_nanos()) << 64) | u128::from(self.insertion)
+    pub(crate) fn departure(at: Instant, link: LinkId) -> Self {
+        Self::new(at, u64::from(link.0) << 1)
+    }
+
+    /// The packet that `link` accepted as number `insertion`, from one, reaches the other end.
+    #[inline]
+    pub(crate) fn delivery(at: Instant, insertion: u64, link: LinkId) -> Self {
+        debug_assert!(insertion >> INSERTION_BITS == 0, "insertions fit in their bits");
+        Self::new(at, (insertion << (LINK_BITS + 1)) | (u64::from(link.0) << 1) | 1)
+    }
+
+    #[inline]
+    fn new(at: Instant, rest: u64) -> Self {
+        Self((u128::from(at.as_nanos()) << 64) | u128::from(rest))
+    }
+
+    #[inline]
+    pub(crate) fn at(self) -> Instant {
+        Instant::from_nanos(self.half(64))
+    }
+
+    /// Index of the link.
+    #[inline]
+    pub(crate) fn link_index(self) -> usize {
+        usize::try_from(self.half(0) >> 1).unwrap_or(usize::MAX) & (MOST_LINKS - 1)
+    }
+
+    #[inline]
+    pub(crate) fn work(self) -> Work {
+        if self.0 & 1 == 0 { Work::Departure } else { Work::Delivery }
+    }
+
+    /// The 64 bits above the lowest `shift`.
+    #[inline]
+    fn half(self, shift: u32) -> u64 {
+        u64::try_from((self.0 >> shift) & u128::from(u64::MAX)).expect("masked to 64 bits")
     }
 }
 
@@ -49,7 +92,7 @@ impl Agenda {
         self.heap.push(due);
         while hole > 0 {
             let parent = (hole - 1) / 2;
-            if self.heap[parent].key() <= due.key() {
+            if self.heap[parent] <= due {
                 break;
             }
             self.heap[hole] = self.heap[parent];
@@ -65,7 +108,6 @@ impl Agenda {
     #[inline]
     pub(crate) fn replace_first(&mut self, due: Due) {
         let heap = self.heap.as_mut_slice();
-        let key = due.key();
         let mut hole = 0;
         loop {
             let mut child = 2 * hole + 1;
@@ -73,9 +115,9 @@ impl Agenda {
                 break;
             }
             if child + 1 < heap.len() {
-                child += usize::from(heap[child + 1].key() < heap[child].key());
+                child += usize::from(heap[child + 1] < heap[child]);
             }
-            if key <= heap[child].key() {
+            if due <= heap[child] {
                 break;
             }
             heap[hole] = heap[child];
@@ -100,12 +142,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn due(at: u64, insertion: u64) -> Due {
-        Due {
-            at: Instant::from_nanos(at),
-            insertion,
-            link: LinkId(u32::try_from(insertion).unwrap()),
-            work: Work::Delivery,
-        }
+        Due::delivery(Instant::from_nanos(at), insertion, LinkId(0))
     }
 
     proptest! {
@@ -118,7 +155,7 @@ mod tests {
             for (insertion, (operation, at)) in (1..).zip(operations) {
                 model.sort_unstable();
                 let expected = model.first().copied();
-                let first = agenda.first().map(|d| (d.at.as_nanos(), d.insertion));
+                let first = agenda.first().map(|d| (d.at().as_nanos(), d.half(0) >> (LINK_BITS + 1)));
                 prop_assert_eq!(first, expected);
                 match operation {
                     0 if first.is_some() => {

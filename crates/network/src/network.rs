@@ -82,7 +82,7 @@ impl<P: Packet> Network<P> {
     pub fn next_event(&self) -> Option<Instant> {
         match self.ready.front() {
             Some(delivery) => Some(delivery.at),
-            None => self.agenda.first().map(|due| due.at),
+            None => self.agenda.first().map(|due| due.at()),
         }
     }
 
@@ -120,7 +120,7 @@ impl<P: Packet> Network<P> {
         if let Some(waiting) = self.ready.front() {
             return if waiting.at <= until { self.ready.pop_front() } else { None };
         }
-        while let Some(due) = self.agenda.first().filter(|due| due.at <= until) {
+        while let Some(due) = self.agenda.first().filter(|due| due.at() <= until) {
             let delivery = self.perform(due, observer);
             if delivery.is_some() {
                 return delivery;
@@ -132,7 +132,7 @@ impl<P: Packet> Network<P> {
     /// Does everything due up to `now`, which becomes the instant reached.
     #[inline]
     fn perform_until<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
-        while let Some(due) = self.agenda.first().filter(|due| due.at <= now) {
+        while let Some(due) = self.agenda.first().filter(|due| due.at() <= now) {
             if let Some(delivery) = self.perform(due, observer) {
                 self.ready.push_back(delivery);
             }
@@ -143,20 +143,21 @@ impl<P: Packet> Network<P> {
     /// Does `due`, the first entry of the agenda.
     #[inline]
     fn perform<O: Observer<P>>(&mut self, due: Due, observer: &mut O) -> Option<Delivery<P>> {
-        self.now = due.at;
-        let link = &mut self.links[due.link.index()];
+        let at = due.at();
+        self.now = at;
+        let link = &mut self.links[due.link_index()];
         let node = link.to;
         let agenda = &mut self.agenda;
-        let packet = match (&mut link.kind, due.work) {
-            (LinkKind::Fused(link), _) => link.deliver(due.at, agenda, observer)?,
-            (LinkKind::General(link), Work::Delivery) => link.deliver(due.at, agenda, observer)?,
+        let packet = match (&mut link.kind, due.work()) {
+            (LinkKind::Fused(link), _) => link.deliver(at, agenda, observer)?,
+            (LinkKind::General(link), Work::Delivery) => link.deliver(at, agenda, observer)?,
             (LinkKind::General(link), Work::Departure) => {
-                link.depart(due.at, agenda, observer);
+                link.depart(at, agenda, observer);
                 return None;
             }
             (LinkKind::Transparent(_), _) => unreachable!("nothing takes time on this link"),
         };
-        self.forward(due.at, node, packet, observer)
+        self.forward(at, node, packet, observer)
     }
 
     /// Sends `packet` on from `node`: through links without effect, up to one that takes time or

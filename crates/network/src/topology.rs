@@ -1,5 +1,6 @@
 //! The description that a network is built from.
 
+use crate::agenda::MOST_LINKS;
 use crate::link::Link;
 use crate::routing::Routes;
 use crate::{LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline, QueueSpec};
@@ -42,6 +43,12 @@ pub enum TopologyError {
         node: NodeId,
         /// How many nodes there are.
         nodes: usize,
+    },
+    /// More links than the network can tell apart.
+    #[error("there are {links} links, but at most {MOST_LINKS} are possible")]
+    TooManyLinks {
+        /// How many links there are.
+        links: usize,
     },
     /// Two nodes have one name.
     #[error("two nodes are named \"{name}\"; rename one of them")]
@@ -142,6 +149,9 @@ impl Topology {
     }
 
     fn check(&self) -> Result<(), TopologyError> {
+        if self.links.len() > MOST_LINKS {
+            return Err(TopologyError::TooManyLinks { links: self.links.len() });
+        }
         let mut names = BTreeSet::new();
         if let Some(name) = self.names.iter().find(|name| !names.insert(name.as_str())) {
             return Err(TopologyError::DuplicateName { name: name.clone() });

@@ -7,7 +7,7 @@
 //! Cost per packet: one acceptance, one delivery, one entry on the agenda.
 
 use super::{Arrival, Carriage, Ledger, LinkCounters};
-use crate::agenda::{Agenda, Due, Work};
+use crate::agenda::{Agenda, Due};
 use crate::queue::{FifoLimit, QueueSpec, packet_count};
 use crate::{Backlog, DropReason, Observer, Packet};
 use fairwind_units::Instant;
@@ -180,11 +180,7 @@ impl<P: Packet> FusedLink<P> {
 
     #[inline]
     fn delivery_of(&self, carried: &Carried<P>) -> Due {
-        Due {
-            at: carried.service_end + self.carriage.delay,
-            insertion: carried.insertion,
-            link: self.ledger.link,
-            work: Work::Delivery,
-        }
+        let at = carried.service_end + self.carriage.delay;
+        Due::delivery(at, carried.insertion, self.ledger.link)
     }
 }

@@ -4,7 +4,7 @@
 //! calls of the discipline through a table of functions.
 
 use super::{Arrival, Carriage, Ledger, LinkCounters};
-use crate::agenda::{Agenda, Due, Work};
+use crate::agenda::{Agenda, Due};
 use crate::queue::{Dropped, QueueDiscipline, Waiting};
 use crate::{DropReason, Observer, Packet};
 use fairwind_units::Instant;
@@ -133,7 +133,7 @@ impl<P: Packet> GeneralLink<P> {
         }
         if self.queue.backlog().packets > 0 && !self.has_departure_on_agenda {
             let at = self.carriage.transmitter.busy_until();
-            agenda.push(Due { at, insertion: 0, link: self.ledger.link, work: Work::Departure });
+            agenda.push(Due::departure(at, self.ledger.link));
             self.has_departure_on_agenda = true;
         }
     }
@@ -177,11 +177,6 @@ impl<P: Packet> GeneralLink<P> {
     }
 
     fn delivery_of(&self, packet: &UnderWay<P>) -> Due {
-        Due {
-            at: packet.delivery,
-            insertion: packet.insertion,
-            link: self.ledger.link,
-            work: Work::Delivery,
-        }
+        Due::delivery(packet.delivery, packet.insertion, self.ledger.link)
     }
 }
