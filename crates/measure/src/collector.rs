@@ -16,7 +16,8 @@ use fairwind_units::Instant;
 /// Takes observations and gives tables.
 ///
 /// Observations come in the order of their instants. One that comes late is counted in the window
-/// that is open when it comes.
+/// that is open when it comes. Only [`Observation::Dequeued`], of which windows count nothing, may come
+/// late without harm.
 #[derive(Debug, Clone)]
 pub struct Collector {
     /// First instant at which something other than counting is due: the end of the warm-up, a
@@ -103,8 +104,12 @@ impl Collector {
                 queue.on_enqueued(group, wire_bytes, backlog_packets, backlog_bytes);
             }
             Observation::Dequeued { queue, wire_bytes, sojourn } => {
-                let measured = at.saturating_since(self.measured_from);
-                self.queues[queue.index()].on_dequeued(measured, wire_bytes, sojourn);
+                // Networks may tell of a departure long after it was due, so perhaps of one within
+                // the warm-up when that is already over.
+                if at >= self.measured_from {
+                    let measured = at.saturating_since(self.measured_from);
+                    self.queues[queue.index()].on_dequeued(measured, wire_bytes, sojourn);
+                }
             }
             Observation::Written { flow, end_offset } => {
                 self.flows[flow.index()].on_written(at, end_offset);

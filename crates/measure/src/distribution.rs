@@ -185,3 +185,55 @@ fn slots_of<T: Counter>(histogram: &Histogram<T>) -> Vec<Slot> {
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_slot_is_narrower_than_a_hundredth_of_its_values(
+            values in proptest::collection::vec(0_u64..1 << 45, 1..50), shift in 0_u32..45,
+        ) {
+            let mut times = Distribution::of_times();
+            let mut counts = Distribution::of_counts();
+            for value in values.iter().map(|value| value >> shift) {
+                times.record(value);
+                counts.record(value);
+                let slot_of = |distribution: &Distribution| {
+                    distribution.slots().into_iter().find(|slot| (slot.lower..slot.upper).contains(&value))
+                };
+                let slot = slot_of(&times).expect("the value has a slot");
+                prop_assert!(slot.upper - slot.lower <= (value / 100).max(512));
+                let slot = slot_of(&counts).expect("the value has a slot");
+                prop_assert!(slot.upper - slot.lower <= (value / 100).max(1));
+            }
+            let samples: u64 = times.slots().iter().map(|slot| slot.count).sum();
+            prop_assert_eq!(samples, times.count());
+        }
+    }
+
+    #[test]
+    fn more_samples_than_sixteen_bits_hold_are_kept_while_the_range_grows() {
+        let mut times = Distribution::of_times();
+        for _ in 0..FEW {
+            times.record(5_000);
+        }
+        times.record(5_000);
+        times.record(5_000_000_000);
+        let counts: Vec<u64> = times.slots().iter().map(|slot| slot.count).collect();
+        assert_eq!(counts, [FEW + 1, 1]);
+        let merged = Distribution::merged_times(&[&times, &Distribution::of_times(), &times]);
+        let counts: Vec<u64> = merged.slots().iter().map(|slot| slot.count).collect();
+        assert_eq!(counts, [2 * (FEW + 1), 2]);
+        assert_eq!((merged.minimum(), merged.maximum()), (Some(5_000), Some(5_000_000_000)));
+    }
+
+    #[test]
+    fn nothing_has_no_extremes_no_mean_and_no_percentiles() {
+        let nothing = Distribution::merged_times(&[&Distribution::of_times()]);
+        assert_eq!((nothing.minimum(), nothing.maximum()), (None, None));
+        assert_eq!((nothing.mean(), nothing.percentile(50.0)), (None, None));
+    }
+}

@@ -60,12 +60,13 @@ impl<'a> Measurement<'a> {
         at.saturating_since(self.settings.origin).as_secs_f64()
     }
 
-    /// The scopes of series and latencies: every group, then every flow.
+    /// Every group as a scope.
     fn group_scopes(&self) -> Vec<Scope<'a>> {
         let scope = |name: &'a String| Scope { kind: "group", flow: None, name, group: name };
         self.settings.groups.iter().map(scope).collect()
     }
 
+    /// Every flow as a scope.
     fn flow_scopes(&self) -> Vec<Scope<'a>> {
         let scope = |(id, flow): (u64, &'a FlowDescription)| Scope {
             kind: "flow",

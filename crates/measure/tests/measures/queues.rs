@@ -51,6 +51,18 @@ fn waiting_during_the_warm_up_is_not_in_the_mean_backlog() {
 }
 
 #[test]
+fn a_departure_within_the_warm_up_does_not_count_however_late_it_is_told() {
+    let mut described = settings("a");
+    described.warmup = Span::from_secs(1);
+    let mut run = Run::new(&described);
+    run.at(500, enqueued(0, 1_000, 0)).at(1_400, enqueued(0, 1_000, 0));
+    run.at(600, dequeued(1_000, 100)).at(1_450, dequeued(1_000, 50));
+    let tables = run.finish(2_000);
+    assert_number(&tables, "queues", "sojourn_max_s", 0, 0.05);
+    assert_number(&tables, "queues", "backlog_mean_packets", 0, 0.05);
+}
+
+#[test]
 fn arrivals_tell_the_backlog_that_they_find() {
     let mut run = Run::new(&settings("a"));
     for (millis, backlog) in (0..100).zip(0..100) {
