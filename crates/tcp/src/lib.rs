@@ -1,1 +1,68 @@
-//! placeholder
+//! One TCP endpoint as a pure state machine: segments, timers and application calls in; segments,
+//! a deadline and events out.
+//!
+//! A [`Connection`] owns no clock, socket, thread or random source. Its driver tells it the time
+//! with every call, carries its segments, and keeps the stream's bytes; the endpoint counts them.
+//! The simulator drives it in virtual time, and a device driver may do so in real time.
+//!
+//! ```
+//! use fairwind_tcp::{Connection, Ports, Profile, State};
+//! use fairwind_units::Instant;
+//! use fairwind_wire::SequenceNumber;
+//! use std::sync::Arc;
+//!
+//! let config = Arc::new(Profile::Linux6_18.config());
+//! let ports = Ports { local: 5000, remote: 80 };
+//! let mut client = Connection::connect(config.clone(), ports, SequenceNumber::new(7));
+//! let ports = Ports { local: 80, remote: 5000 };
+//! let mut server = Connection::listen(config, ports, SequenceNumber::new(9));
+//!
+//! let now = Instant::ZERO;
+//! let syn = client.poll_segment(now).expect("a SYN");
+//! server.on_segment(now, &syn);
+//! let answer = server.poll_segment(now).expect("a SYN-ACK");
+//! client.on_segment(now, &answer);
+//! assert_eq!(client.state(), State::Established);
+//! ```
+//!
+//! | module | concern |
+//! |---|---|
+//! | `config`, `profile` | switches and constants; named sets of them |
+//! | `connection` | the parts of one end, and the calls of a driver |
+//! | `input` | an arriving segment, step by step (RFC 9293 §3.10.7) |
+//! | `output` | what to send next; timers that run out |
+//! | `negotiation`, `timestamp` | what the SYNs agree on; the timestamp clock |
+//! | `send_queue`, `scoreboard` | what is outstanding; what of it has arrived |
+//! | `recovery`, `thin` | finding and repairing losses; thin streams |
+//! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
+//! | `rtt`, `timers` | round-trip estimation; deadlines |
+//! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
+
+mod acknowledger;
+mod config;
+mod congestion;
+mod connection;
+mod event;
+mod flow_control;
+mod input;
+mod negotiation;
+mod output;
+mod profile;
+mod reassembly;
+mod recovery;
+mod rtt;
+mod scoreboard;
+mod send_queue;
+mod state;
+mod thin;
+mod timers;
+mod timestamp;
+mod usage;
+
+pub use config::{
+    AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle, ReductionBase, RttRule,
+};
+pub use connection::{Connection, Ports};
+pub use event::Event;
+pub use profile::{Profile, UnknownProfile};
+pub use state::{RecoveryState, State};

@@ -2,12 +2,12 @@
 
 use crate::SequenceNumber;
 
-/// TSval and TSecr of the timestamps option (RFC 7323 §3.2).
+/// `TSval` and `TSecr` of the timestamps option (RFC 7323 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Timestamps {
-    /// The sender's clock (TSval).
+    /// The sender's clock (`TSval`).
     pub value: u32,
-    /// The peer's clock, echoed (TSecr).
+    /// The peer's clock, echoed (`TSecr`).
     pub echo: u32,
 }
 

@@ -1,0 +1,160 @@
+//! What an endpoint does and does not do: one switch or constant per mechanism.
+//!
+//! A [`Config`] is the whole of an endpoint's behaviour; a *profile* (see [`crate::Profile`]) is a
+//! named one. Mechanisms are separate switches because comparing them is what they are for.
+
+use fairwind_units::Span;
+
+/// How a congestion window grows on an acknowledgment that covers several segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AckCounting {
+    /// One step per ACK, however much it covers (RFC 5681 §3.1 as written).
+    PerAck,
+    /// Slow start counts segments, congestion avoidance counts ACKs (Linux 3.13 to 3.19).
+    SegmentsInSlowStart,
+    /// Both count segments (Linux 4.0 and later).
+    Segments,
+}
+
+/// Which small segments wait while data is outstanding (RFC 896).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Nagle {
+    /// None waits (`TCP_NODELAY`).
+    Off,
+    /// A small segment waits while anything is outstanding (RFC 9293 §3.7.4).
+    Classic,
+    /// A small segment waits while another *small* one is outstanding (Minshall; Linux).
+    Minshall,
+}
+
+/// What happens to the congestion window after an idle time of a retransmission time-out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdleRestart {
+    /// Nothing.
+    Off,
+    /// It falls to the initial window (RFC 5681 §4.1).
+    InitialWindow,
+    /// It halves per time-out spent idle, down to the initial window, and an application-limited
+    /// window is pulled towards what was used (RFC 2861; Linux `tcp_slow_start_after_idle`).
+    Halving,
+}
+
+/// How the receiver delays acknowledgments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AckDelay {
+    /// It does not: every data segment is acknowledged at once.
+    None,
+    /// Every second full-sized segment, or after `limit` (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+    EverySecond {
+        /// Longest delay; RFC 1122 demands less than 0.5 s.
+        limit: Span,
+    },
+    /// As Linux: the first segments at once (quick ACK), then a delay between 40 and 200 ms that
+    /// follows the arrivals.
+    Adaptive {
+        /// Segments acknowledged at once at the start of a connection, at most.
+        quick_segments: u32,
+    },
+}
+
+/// How the smoothed round-trip time and its variation become a time-out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RttRule {
+    /// RFC 6298 §2: `SRTT + max(G, 4 RTTVAR)`, at least the minimum.
+    Rfc6298,
+    /// Linux: the *variation term* is at least the minimum, so the time-out of a quiet path is the
+    /// round-trip time plus the minimum; the variation falls at most once per round trip.
+    Linux,
+}
+
+/// What a loss reduces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReductionBase {
+    /// What was outstanding (RFC 5681 equation 4, RFC 9438 §4.6).
+    Flight,
+    /// The congestion window (Linux).
+    Window,
+}
+
+/// Window growth and reduction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CongestionAlgorithm {
+    /// Slow start and additive increase, halving (RFC 5681).
+    Reno,
+    /// CUBIC as Linux computes it (integer arithmetic, `tcp_cubic.c` of the profile's era without
+    /// `HyStart`).
+    CubicLinux,
+    /// CUBIC as RFC 9438 states it.
+    Cubic9438,
+}
+
+/// The whole behaviour of an endpoint.
+///
+/// Units are in the types; windows are in segments of at most the maximum segment size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// Largest payload plus option bytes that this end can receive in a segment, in bytes (MSS option).
+    pub mss: u16,
+    /// Offer and use selective acknowledgments (RFC 2018, RFC 6675).
+    pub sack: bool,
+    /// Offer and use timestamps (RFC 7323 §3).
+    pub timestamps: bool,
+    /// Offer and use window scaling (RFC 7323 §2).
+    pub window_scaling: bool,
+    /// Send new data on the first two duplicate ACKs (RFC 3042).
+    pub limited_transmit: bool,
+    /// Retransmit on the first duplicate ACK while the stream is thin (Linux `tcp_thin_dupack`).
+    pub modified_fast_retransmit: bool,
+    /// Up to six time-outs without back-off while the stream is thin (Linux `tcp_thin_linear_timeouts`).
+    pub linear_timeouts: bool,
+    /// Merge small neighbours into a retransmission (Linux `tcp_retrans_collapse`).
+    pub collapse_retransmissions: bool,
+    /// Small segments that wait.
+    pub nagle: Nagle,
+    /// Acknowledgments that wait.
+    pub ack_delay: AckDelay,
+    /// How the window counts acknowledged segments.
+    pub ack_counting: AckCounting,
+    /// What a loss reduces.
+    pub reduction_base: ReductionBase,
+    /// What idleness does to the window.
+    pub idle_restart: IdleRestart,
+    /// Window growth and reduction.
+    pub congestion: CongestionAlgorithm,
+    /// Initial congestion window in segments, for a full-sized MSS.
+    pub initial_window: u32,
+    /// Initial slow-start threshold in segments; `None` is "arbitrarily high" (RFC 5681 §3.1).
+    pub initial_ssthresh: Option<u32>,
+    /// How the retransmission time-out is computed.
+    pub rtt_rule: RttRule,
+    /// Time-out before the first round-trip sample (RFC 6298 §2.1).
+    pub initial_rto: Span,
+    /// Least time-out.
+    pub minimum_rto: Span,
+    /// Greatest time-out after back-off.
+    pub maximum_rto: Span,
+    /// Duplicate ACKs, or segments selectively acknowledged above a hole, that prove a loss.
+    pub duplicate_threshold: u32,
+    /// SYN (and SYN-ACK) retransmissions before giving up.
+    pub syn_retries: u32,
+    /// SYN retransmissions at the initial interval before it doubles (Linux `tcp_syn_linear_timeouts`).
+    pub syn_linear_retries: u32,
+    /// Repetitions of SYN that do not yet shrink the initial window to one segment (RFC 5681 §3.1: 0).
+    pub lost_syns_forgiven: u32,
+    /// Consecutive time-outs, counted as if exponential from the minimum, before a connection is
+    /// given up (Linux `tcp_retries2`).
+    pub retransmission_limit: u32,
+    /// How long TIME-WAIT lasts.
+    pub time_wait: Span,
+    /// Receive buffer in bytes: the largest window offered.
+    pub receive_buffer: u32,
+    /// Send buffer in bytes: unacknowledged plus unsent.
+    pub send_buffer: u32,
+}

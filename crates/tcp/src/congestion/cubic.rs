@@ -1,0 +1,316 @@
+//! CUBIC: the window is a cubic function of the time since the last loss.
+//!
+//! Source: RFC 9438; Linux `tcp_cubic.c`.
+//!
+//! Differs: `HyStart` (RFC 9406) is not here yet. Both rules use the kernel's integer arithmetic:
+//! time in units of 1/1024 s, C = 410/1024, beta = 717/1024, so that results do not depend on a
+//! machine's floating point; the cube root is exact where the kernel's is a table look-up.
+//! [`Rules::Rfc9438`] adds what the kernel leaves out: the Reno-friendly estimate grows with
+//! slope 1 once it has passed the window before the loss (§4.3), and the target is at most 1.5
+//! windows (§4.2).
+//!
+//! | parameter | default | RFC 9438 | unit |
+//! |---|---|---|---|
+//! | C | 410/1024 = 0.4004 | 0.4 | segments / s^3 |
+//! | beta | 717/1024 = 0.7002 | 0.7 | window after / window before |
+//! | fast convergence | on | on | |
+//!
+//! Cost per ACK: a few multiplications, and a cube root once per loss.
+
+use super::{AckSample, Window};
+use fairwind_units::{Instant, Span};
+
+/// Whose statement of CUBIC holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rules {
+    Linux,
+    Rfc9438,
+}
+
+/// The window after a loss as a share of the window before, times 1024.
+const BETA_1024: u64 = 717;
+/// C times 1024, for time in units of 1/1024 s.
+const C_1024: u64 = 410;
+/// Segments acknowledged per segment of Reno-friendly growth per window, times 8:
+/// `8 / alpha` with `alpha = 3 (1 - beta) / (1 + beta)`.
+const INVERSE_ALPHA_8: u64 = 8 * (1024 + BETA_1024) / 3 / (1024 - BETA_1024);
+/// Updates at an unchanged window are at least this far apart (1/32 s).
+const UPDATE_INTERVAL: Span = Span::from_nanos(1_000_000_000 / 32);
+
+/// One growth period: from the first acknowledgment after a loss to the next loss.
+#[derive(Debug, Clone, Copy)]
+struct Epoch {
+    start: Instant,
+    /// Time from the start to the plateau, in 1/1024 s (K).
+    to_plateau: u64,
+    /// Window at the plateau in segments.
+    plateau: u32,
+    /// What Reno's window would be (`W_est`).
+    reno_window: u32,
+    /// Acknowledged segments not yet turned into growth of `reno_window`.
+    reno_credit: u32,
+}
+
+/// CUBIC's state.
+#[derive(Debug)]
+pub(crate) struct Cubic {
+    rules: Rules,
+    epoch: Option<Epoch>,
+    /// Window before the last reduction (`W_max`), lowered by fast convergence.
+    last_maximum: u32,
+    /// Window before the last reduction, as it was (`cwnd_prior`).
+    before_reduction: u32,
+    /// Least round trip seen.
+    least_rtt: Option<Span>,
+    /// Acknowledged segments per segment of growth, as computed last.
+    per_segment: u32,
+    last_update: Instant,
+    last_window: u32,
+}
+
+impl Cubic {
+    pub(crate) fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            epoch: None,
+            last_maximum: 0,
+            before_reduction: 0,
+            least_rtt: None,
+            per_segment: 1,
+            last_update: Instant::ZERO,
+            last_window: 0,
+        }
+    }
+
+    /// Ends the epoch, remembers the window, and gives beta of `reduced` (RFC 9438 §4.6, §4.7).
+    pub(crate) fn ssthresh(&mut self, segments: u32, reduced: u32) -> u32 {
+        self.epoch = None;
+        self.before_reduction = segments;
+        self.last_maximum = if segments < self.last_maximum {
+            scaled(segments, 1024 + BETA_1024, 2 * 1024)
+        } else {
+            segments
+        };
+        scaled(reduced, BETA_1024, 1024).max(2)
+    }
+
+    pub(crate) fn on_timeout(&mut self) {
+        let least_rtt = self.least_rtt;
+        let (last_maximum, before_reduction) = (self.last_maximum, self.before_reduction);
+        *self = Self::new(self.rules);
+        if self.rules == Rules::Rfc9438 {
+            // The kernel forgets the plateau on a time-out; RFC 9438 §4.8 reduces it as on any loss.
+            self.last_maximum = last_maximum;
+            self.before_reduction = before_reduction;
+        }
+        self.least_rtt = least_rtt;
+    }
+
+    /// Time without anything in flight does not count as growth time (RFC 9438 §4.2, §5.8).
+    pub(crate) fn on_idle_end(&mut self, idle_since: Instant, now: Instant) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start = (epoch.start + now.saturating_since(idle_since)).min(now);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_sample(&mut self, sample: &AckSample, _now: Instant) {
+        if let Some(rtt) = sample.rtt {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn cong_avoid(&mut self, window: &mut Window, sample: &AckSample, now: Instant) {
+        let mut acknowledged = sample.acknowledged;
+        if window.is_in_slow_start() {
+            acknowledged = window.slow_start(acknowledged);
+            if acknowledged == 0 {
+                return;
+            }
+        }
+        self.update(window.segments, acknowledged, now);
+        window.additive_increase(self.per_segment, acknowledged);
+    }
+
+    /// Recomputes how many acknowledged segments one segment of growth takes.
+    fn update(&mut self, segments: u32, acknowledged: u32, now: Instant) {
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(segments, now));
+        epoch.reno_credit += acknowledged;
+        let stale = segments != self.last_window
+            || now.saturating_since(self.last_update) > UPDATE_INTERVAL
+            || self.epoch.is_none();
+        if stale {
+            self.last_window = segments;
+            self.last_update = now;
+            let by_curve = self.per_segment_by_curve(&epoch, segments, now);
+            let by_reno = self.per_segment_by_reno(&mut epoch, segments);
+            self.per_segment = by_curve.min(by_reno).max(2);
+        }
+        self.epoch = Some(epoch);
+    }
+
+    /// RFC 9438 §4.2: the curve starts at the window as it is and reaches the plateau after K.
+    fn begin_epoch(&self, segments: u32, now: Instant) -> Epoch {
+        let (to_plateau, plateau) = if self.last_maximum <= segments {
+            (0, segments)
+        } else {
+            (time_to_grow(self.last_maximum - segments), self.last_maximum)
+        };
+        Epoch { start: now, to_plateau, plateau, reno_window: segments, reno_credit: 0 }
+    }
+
+    fn per_segment_by_curve(&self, epoch: &Epoch, segments: u32, now: Instant) -> u32 {
+        let ahead = now.saturating_since(epoch.start) + self.least_rtt.unwrap_or_default();
+        let mut target = curve(epoch, time_units(ahead));
+        if self.rules == Rules::Rfc9438 {
+            target = target.min(u64::from(segments) + u64::from(segments / 2));
+        }
+        let growth = target.saturating_sub(u64::from(segments));
+        let per_segment = match growth {
+            0 => 100 * segments,
+            growth => segments / u32::try_from(growth).unwrap_or(u32::MAX),
+        };
+        // Before the first loss there is no plateau to aim at; do not creep.
+        if self.last_maximum == 0 { per_segment.min(20) } else { per_segment }
+    }
+
+    /// RFC 9438 §4.3: never slower than Reno with the same beta would be.
+    fn per_segment_by_reno(&self, epoch: &mut Epoch, segments: u32) -> u32 {
+        loop {
+            let slope_1 =
+                self.rules == Rules::Rfc9438 && epoch.reno_window >= self.before_reduction;
+            let inverse_alpha_8 = if slope_1 { 8 } else { INVERSE_ALPHA_8 };
+            let per_step = u64::from(segments) * inverse_alpha_8 / 8;
+            let Some(left) = u64::from(epoch.reno_credit).checked_sub(per_step.max(1)) else {
+                break;
+            };
+            epoch.reno_credit = u32::try_from(left).expect("less than the credit it came from");
+            epoch.reno_window += 1;
+        }
+        match epoch.reno_window.saturating_sub(segments) {
+            0 => u32::MAX,
+            ahead => segments / ahead,
+        }
+    }
+}
+
+fn scaled(segments: u32, numerator: u64, denominator: u64) -> u32 {
+    u32::try_from(u64::from(segments) * numerator / denominator).unwrap_or(u32::MAX)
+}
+
+/// A span in units of 1/1024 s.
+fn time_units(span: Span) -> u64 {
+    let units = u128::from(span.as_nanos()) * 1024 / 1_000_000_000;
+    u64::try_from(units).unwrap_or(u64::MAX)
+}
+
+/// Time in 1/1024 s that the curve takes over `segments` from its plateau (K; RFC 9438 equation 2):
+/// `K^3 = segments / C`, in units `K^3 = segments 2^40 / 410`.
+fn time_to_grow(segments: u32) -> u64 {
+    cube_root((u64::from(segments) << 40) / C_1024)
+}
+
+/// The curve at `elapsed` (1/1024 s) after the epoch began, in segments (RFC 9438 equation 1).
+fn curve(epoch: &Epoch, elapsed: u64) -> u64 {
+    let offset = u128::from(elapsed.abs_diff(epoch.to_plateau));
+    let distance = (u128::from(C_1024) * offset * offset * offset) >> 40;
+    let distance = u64::try_from(distance).unwrap_or(u64::MAX);
+    let plateau = u64::from(epoch.plateau);
+    if elapsed < epoch.to_plateau {
+        plateau.saturating_sub(distance)
+    } else {
+        plateau.saturating_add(distance)
+    }
+}
+
+/// The integer cube root, rounded down, by Newton's method from above.
+fn cube_root(value: u64) -> u64 {
+    if value == 0 {
+        return 0;
+    }
+    let mut root = 1_u64 << (value.ilog2() / 3 + 1);
+    loop {
+        let next = (2 * root + value / (root * root)) / 3;
+        if next >= root {
+            return root;
+        }
+        root = next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn cube_roots_are_exact_and_rounded_down() {
+        for root in [0_u64, 1, 2, 3, 10, 999, 65_535, 2_000_000] {
+            assert_eq!(cube_root(root.pow(3)), root);
+            assert_eq!(cube_root(root.pow(3) + 1), root.max(u64::from(root == 0)));
+        }
+        assert_eq!(cube_root(26), 2);
+    }
+
+    /// RFC 9438 §4.2 with C = 0.4, `W_max` = 1000, beta = 0.7: K = cbrt(300 / 0.4) = 9.0856 s.
+    #[test]
+    fn the_curve_passes_its_points() {
+        let epoch = Epoch {
+            start: Instant::ZERO,
+            to_plateau: time_to_grow(300),
+            plateau: 1000,
+            reno_window: 700,
+            reno_credit: 0,
+        };
+        let seconds = |s: f64| time_units(Span::from_secs_f64(s));
+        let close = |at: f64, expected: u64| {
+            let got = curve(&epoch, seconds(at));
+            assert!(got.abs_diff(expected) <= 2, "W({at} s) = {got}, expected {expected}");
+        };
+        assert!(epoch.to_plateau.abs_diff(seconds(9.0856)) <= 5);
+        close(0.0, 700);
+        // 0.4 (t - K)^3 + 1000 at 3, 6, K, 12 and 15 s.
+        close(3.0, 910);
+        close(6.0, 988);
+        close(9.0856, 1000);
+        close(12.0, 1010);
+        close(15.0, 1083);
+    }
+
+    #[test]
+    fn a_loss_leaves_seven_tenths_and_converges_fast() {
+        let mut cubic = Cubic::new(Rules::Linux);
+        let mut window = Window::new(&Profile::Linux6_18.config());
+        window.segments = 1000;
+        assert_eq!(cubic.ssthresh(window.segments, window.segments), 700);
+        assert_eq!(cubic.last_maximum, 1000);
+        window.segments = 800;
+        assert_eq!(cubic.ssthresh(window.segments, window.segments), 560);
+        assert_eq!(cubic.last_maximum, 680, "0.85 of a window below the last maximum");
+    }
+
+    /// Driven by one ACK per segment, the window follows the curve from 700 back to 1000 in K.
+    #[test]
+    fn the_window_follows_the_curve() {
+        let config = Profile::Linux6_18.config();
+        let mut cubic = Cubic::new(Rules::Linux);
+        let mut window = Window::new(&config);
+        window.segments = 1000;
+        window.slow_start_threshold = cubic.ssthresh(window.segments, window.segments);
+        window.segments = window.slow_start_threshold;
+        let rtt = Span::from_millis(100);
+        let sample = AckSample { acknowledged: 1, rtt: Some(rtt) };
+        let mut now = Instant::ZERO;
+        while now < Instant::from_millis(9_086) {
+            let per_round = window.segments;
+            for ack in 0..per_round {
+                let at = now + rtt / u64::from(per_round) * u64::from(ack);
+                cubic.on_sample(&sample, at);
+                cubic.cong_avoid(&mut window, &sample, at);
+            }
+            now += rtt;
+        }
+        assert!(window.segments.abs_diff(1000) <= 5, "{} segments after K", window.segments);
+    }
+}

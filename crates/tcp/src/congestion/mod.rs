@@ -1,0 +1,163 @@
+//! Congestion control: how the window grows on acknowledgments and falls on losses.
+//!
+//! The interface is shaped like Linux' `tcp_congestion_ops`: an algorithm is asked for a new
+//! slow-start threshold when a loss is found (`ssthresh`), told of every acknowledgment that may
+//! let the window grow (`cong_avoid`), and of a few occasions (`on_idle_end`, `on_timeout`).
+//! *When* that happens is recovery's business, not the algorithm's.
+
+mod cubic;
+mod reno;
+
+pub(crate) use cubic::Cubic;
+pub(crate) use reno::Reno;
+
+use crate::config::{AckCounting, Config, CongestionAlgorithm, ReductionBase};
+use cubic::Rules;
+use fairwind_units::{Instant, Span};
+
+/// "Arbitrarily high" (RFC 5681 §3.1), as Linux writes it.
+pub(crate) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// The congestion window and its slow-start threshold, in segments.
+#[derive(Debug, Clone)]
+pub(crate) struct Window {
+    /// Segments that may be in flight (cwnd).
+    pub(crate) segments: u32,
+    /// Slow start below, congestion avoidance from here on (ssthresh).
+    pub(crate) slow_start_threshold: u32,
+    /// Acknowledged segments not yet turned into growth.
+    credit: u32,
+    counting: AckCounting,
+}
+
+impl Window {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            segments: config.initial_window,
+            slow_start_threshold: config.initial_ssthresh.unwrap_or(INFINITE_SSTHRESH),
+            credit: 0,
+            counting: config.ack_counting,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_in_slow_start(&self) -> bool {
+        self.segments < self.slow_start_threshold
+    }
+
+    /// Whether no loss has set the threshold yet.
+    #[inline]
+    pub(crate) fn is_in_initial_slow_start(&self) -> bool {
+        self.slow_start_threshold >= INFINITE_SSTHRESH
+    }
+
+    /// Forgets acknowledged segments not yet turned into growth.
+    pub(crate) fn drop_credit(&mut self) {
+        self.credit = 0;
+    }
+
+    /// Grows by one segment per counted segment, up to the threshold; returns the segments left
+    /// for congestion avoidance (RFC 5681 §3.1).
+    #[inline]
+    fn slow_start(&mut self, acknowledged: u32) -> u32 {
+        let counted = match self.counting {
+            AckCounting::PerAck => 1,
+            AckCounting::Segments | AckCounting::SegmentsInSlowStart => acknowledged,
+        };
+        let grown = (self.segments + counted).min(self.slow_start_threshold);
+        let used = grown - self.segments;
+        self.segments = grown;
+        match self.counting {
+            AckCounting::Segments => counted - used,
+            AckCounting::PerAck | AckCounting::SegmentsInSlowStart => 0,
+        }
+    }
+
+    /// Grows by one segment per `per_segment` acknowledged ones (Linux `tcp_cong_avoid_ai`).
+    #[inline]
+    fn additive_increase(&mut self, per_segment: u32, acknowledged: u32) {
+        // Credit gathered at a greater divisor is worth one segment at most.
+        if self.credit >= per_segment {
+            self.credit = 0;
+            self.segments += 1;
+        }
+        self.credit += match self.counting {
+            AckCounting::Segments => acknowledged,
+            AckCounting::PerAck | AckCounting::SegmentsInSlowStart => 1,
+        };
+        if self.credit >= per_segment {
+            let steps = self.credit / per_segment;
+            self.credit -= steps * per_segment;
+            self.segments += steps;
+        }
+    }
+}
+
+/// What an algorithm may use to decide on growth.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AckSample {
+    /// Segments that this ACK newly acknowledged.
+    pub(crate) acknowledged: u32,
+    /// Round-trip sample of this ACK, if it gave one.
+    pub(crate) rtt: Option<Span>,
+}
+
+/// The algorithm of a connection.
+#[derive(Debug)]
+pub(crate) enum Congestion {
+    Reno(Reno),
+    Cubic(Cubic),
+}
+
+impl Congestion {
+    pub(crate) fn new(algorithm: CongestionAlgorithm) -> Self {
+        match algorithm {
+            CongestionAlgorithm::Reno => Self::Reno(Reno),
+            CongestionAlgorithm::CubicLinux => Self::Cubic(Cubic::new(Rules::Linux)),
+            CongestionAlgorithm::Cubic9438 => Self::Cubic(Cubic::new(Rules::Rfc9438)),
+        }
+    }
+
+    /// The slow-start threshold after a loss, in segments; `flight` is what was outstanding.
+    pub(crate) fn ssthresh(&mut self, window: &Window, base: ReductionBase, flight: u32) -> u32 {
+        let reduced = match base {
+            ReductionBase::Flight => flight.min(window.segments),
+            ReductionBase::Window => window.segments,
+        };
+        match self {
+            Self::Reno(_) => Reno::ssthresh(reduced),
+            Self::Cubic(cubic) => cubic.ssthresh(window.segments, reduced),
+        }
+    }
+
+    /// Lets the window grow; called only where the window was the limit and no loss is repaired.
+    #[inline]
+    pub(crate) fn cong_avoid(&mut self, window: &mut Window, sample: &AckSample, now: Instant) {
+        match self {
+            Self::Reno(_) => Reno::cong_avoid(window, sample),
+            Self::Cubic(cubic) => cubic.cong_avoid(window, sample, now),
+        }
+    }
+
+    /// Notes the round-trip sample of an ACK, whether or not the window may grow on it.
+    #[inline]
+    pub(crate) fn on_sample(&mut self, sample: &AckSample, now: Instant) {
+        if let Self::Cubic(cubic) = self {
+            cubic.on_sample(sample, now);
+        }
+    }
+
+    /// A retransmission time-out began a new life.
+    pub(crate) fn on_timeout(&mut self) {
+        if let Self::Cubic(cubic) = self {
+            cubic.on_timeout();
+        }
+    }
+
+    /// Sending resumes after nothing was in flight since `idle_since`.
+    pub(crate) fn on_idle_end(&mut self, idle_since: Instant, now: Instant) {
+        if let Self::Cubic(cubic) = self {
+            cubic.on_idle_end(idle_since, now);
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! Reno: slow start, additive increase, halving.
+//!
+//! Source: RFC 5681 §3.1, equations 2 to 4. Parameters: none.
+//! Cost per ACK: a few additions.
+
+use super::{AckSample, Window};
+
+/// Standard TCP congestion control, which has no state beyond the window.
+#[derive(Debug)]
+pub(crate) struct Reno;
+
+impl Reno {
+    /// Half of `reduced`, at least two segments (RFC 5681 equation 4).
+    pub(crate) fn ssthresh(reduced: u32) -> u32 {
+        (reduced / 2).max(2)
+    }
+
+    #[inline]
+    pub(crate) fn cong_avoid(window: &mut Window, sample: &AckSample) {
+        let mut acknowledged = sample.acknowledged;
+        if window.is_in_slow_start() {
+            acknowledged = window.slow_start(acknowledged);
+            if acknowledged == 0 {
+                return;
+            }
+        }
+        window.additive_increase(window.segments, acknowledged);
+    }
+}

@@ -1,0 +1,362 @@
+//! One end of a connection: its parts, and what a driver calls.
+
+use crate::acknowledger::Acknowledger;
+use crate::config::Config;
+use crate::congestion::{Congestion, Window};
+use crate::event::Event;
+use crate::negotiation::Negotiated;
+use crate::reassembly::Reassembly;
+use crate::recovery::Recovery;
+use crate::rtt::RttEstimator;
+use crate::scoreboard::Scoreboard;
+use crate::send_queue::SendQueue;
+use crate::state::{RecoveryState, State};
+use crate::timers::Timers;
+use crate::usage::Usage;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Segment, SequenceNumber};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Ports of the two ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ports {
+    /// This end's port.
+    pub local: u16,
+    /// The peer's port.
+    pub remote: u16,
+}
+
+/// Send sequence space (RFC 9293 §3.3.1).
+#[derive(Debug)]
+pub(crate) struct SendSpace {
+    /// Initial sequence number (ISS).
+    pub(crate) initial: SequenceNumber,
+    /// Oldest unacknowledged number (SND.UNA).
+    pub(crate) oldest_unacked: SequenceNumber,
+    /// Next number to send (SND.NXT).
+    pub(crate) next: SequenceNumber,
+    /// Window offered by the peer in bytes (SND.WND).
+    pub(crate) window: u32,
+    /// Largest window ever offered.
+    pub(crate) largest_window: u32,
+    /// Sequence number of the segment that set the window (SND.WL1).
+    pub(crate) window_set_by: SequenceNumber,
+    /// Acknowledgment number of the segment that set the window (SND.WL2).
+    pub(crate) window_set_at: SequenceNumber,
+    /// End of the last segment sent that was not full-sized (for Minshall's Nagle).
+    pub(crate) small_end: SequenceNumber,
+    /// When data was sent last.
+    pub(crate) last_sent: Instant,
+    /// Payload bytes acknowledged since the beginning.
+    pub(crate) acknowledged_bytes: u64,
+}
+
+/// Receive sequence space (RFC 9293 §3.3.1).
+#[derive(Debug)]
+pub(crate) struct ReceiveSpace {
+    /// Next number expected (RCV.NXT).
+    pub(crate) next: SequenceNumber,
+    /// Number after the last one that was offered to the peer (RCV.NXT + RCV.WND).
+    pub(crate) offered: SequenceNumber,
+    /// Acknowledgment number sent last (Last.ACK.sent of RFC 7323).
+    pub(crate) last_acknowledged: SequenceNumber,
+    /// Where FIN stands, once it was seen.
+    pub(crate) fin: Option<SequenceNumber>,
+    /// Payload bytes received in order and not read.
+    pub(crate) unread: u32,
+    /// Payload bytes read since the beginning.
+    pub(crate) read_bytes: u64,
+    /// Latest timestamp to be echoed (TS.Recent).
+    pub(crate) recent_timestamp: u32,
+}
+
+/// The current time-out and how often it ran out.
+#[derive(Debug)]
+pub(crate) struct Backoff {
+    /// The time-out in force, back-off included (RTO).
+    pub(crate) timeout: Span,
+    /// Time-outs since the last progress.
+    pub(crate) expired: u32,
+    /// When the first of them happened.
+    pub(crate) since: Instant,
+    /// Probes of a closed window since it closed.
+    pub(crate) probes: u32,
+}
+
+/// One end of a TCP connection as a pure state machine.
+///
+/// Inputs: [`on_segment`](Self::on_segment), [`on_deadline`](Self::on_deadline),
+/// [`write`](Self::write), [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort).
+/// After any of them, drain [`poll_segment`](Self::poll_segment) until it gives `None`, and
+/// [`poll_event`](Self::poll_event); then [`next_deadline`](Self::next_deadline) holds until the
+/// next input.
+///
+/// Payload is counted, not carried: the stream's bytes stay with the driver, and
+/// [`stream_offset`](Self::stream_offset) says which of them a segment carries.
+#[derive(Debug)]
+pub struct Connection {
+    pub(crate) config: Arc<Config>,
+    pub(crate) state: State,
+    pub(crate) ports: Ports,
+    pub(crate) send: SendSpace,
+    pub(crate) receive: ReceiveSpace,
+    pub(crate) queue: SendQueue,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) reassembly: Reassembly,
+    pub(crate) negotiated: Negotiated,
+    pub(crate) peer_scales: bool,
+    pub(crate) rtt: RttEstimator,
+    pub(crate) timers: Timers,
+    pub(crate) backoff: Backoff,
+    pub(crate) recovery: Recovery,
+    pub(crate) window: Window,
+    pub(crate) congestion: Congestion,
+    pub(crate) usage: Usage,
+    pub(crate) acknowledger: Acknowledger,
+    /// SYN, or SYN-ACK, is to be sent.
+    pub(crate) syn_due: bool,
+    /// When SYN was sent first, and how often.
+    pub(crate) syn_sent_at: Instant,
+    pub(crate) syn_transmissions: u32,
+    /// A probe of a closed window is to be sent.
+    pub(crate) probe_due: bool,
+    /// The next segment may be smaller than is worthwhile for the window.
+    pub(crate) small_window_overridden: bool,
+    pub(crate) reset_due: Option<Segment>,
+    pub(crate) events: VecDeque<Event>,
+}
+
+impl Connection {
+    fn new(config: Arc<Config>, ports: Ports, initial: SequenceNumber, state: State) -> Self {
+        let congestion = Congestion::new(config.congestion);
+        let window = Window::new(&config);
+        let timeout = config.initial_rto;
+        Self {
+            config,
+            state,
+            ports,
+            send: SendSpace {
+                initial,
+                oldest_unacked: initial,
+                next: initial,
+                window: 0,
+                largest_window: 0,
+                window_set_by: SequenceNumber::default(),
+                window_set_at: SequenceNumber::default(),
+                small_end: initial,
+                last_sent: Instant::ZERO,
+                acknowledged_bytes: 0,
+            },
+            receive: ReceiveSpace {
+                next: SequenceNumber::default(),
+                offered: SequenceNumber::default(),
+                last_acknowledged: SequenceNumber::default(),
+                fin: None,
+                unread: 0,
+                read_bytes: 0,
+                recent_timestamp: 0,
+            },
+            queue: SendQueue::new(),
+            scoreboard: Scoreboard::default(),
+            reassembly: Reassembly::default(),
+            negotiated: Negotiated::nothing(),
+            peer_scales: false,
+            rtt: RttEstimator::new(),
+            timers: Timers::new(),
+            backoff: Backoff { timeout, expired: 0, since: Instant::ZERO, probes: 0 },
+            recovery: Recovery::new(initial),
+            window,
+            congestion,
+            usage: Usage::new(initial),
+            acknowledger: Acknowledger::new(),
+            syn_due: state == State::SynSent,
+            syn_sent_at: Instant::ZERO,
+            syn_transmissions: 0,
+            probe_due: false,
+            small_window_overridden: false,
+            reset_due: None,
+            events: VecDeque::new(),
+        }
+    }
+
+    /// Opens actively: the next [`poll_segment`](Self::poll_segment) gives the SYN.
+    pub fn connect(config: Arc<Config>, ports: Ports, initial: SequenceNumber) -> Self {
+        Self::new(config, ports, initial, State::SynSent)
+    }
+
+    /// Opens passively: waits for one SYN.
+    pub fn listen(config: Arc<Config>, ports: Ports, initial: SequenceNumber) -> Self {
+        Self::new(config, ports, initial, State::Listen)
+    }
+
+    /// Where in its life the connection is.
+    #[inline]
+    pub fn state(&self) -> State {
+        self.state
+    }
+
+    /// Takes up to `bytes` bytes from the application and returns how many were taken: as many as
+    /// the send buffer has room for, none once closed.
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        let open = matches!(
+            self.state,
+            State::SynSent
+                | State::SynReceived
+                | State::Listen
+                | State::Established
+                | State::CloseWait
+        );
+        if !open || self.queue.fin_waiting {
+            return 0;
+        }
+        let taken = bytes.min(self.send_room());
+        self.queue.unsent += taken;
+        taken
+    }
+
+    /// Room in the send buffer in bytes.
+    #[inline]
+    pub fn send_room(&self) -> u64 {
+        let outstanding = u64::from(self.send.next.distance_from(self.send.oldest_unacked));
+        u64::from(self.config.send_buffer).saturating_sub(self.queue.unsent + outstanding)
+    }
+
+    /// Bytes written and not sent for the first time yet.
+    #[inline]
+    pub fn unsent_bytes(&self) -> u64 {
+        self.queue.unsent
+    }
+
+    /// Bytes received in order and not read.
+    #[inline]
+    pub fn readable_bytes(&self) -> u32 {
+        self.receive.unread
+    }
+
+    /// Hands up to `bytes` received bytes to the application and returns how many.
+    #[inline]
+    pub fn read(&mut self, bytes: u32) -> u32 {
+        let taken = bytes.min(self.receive.unread);
+        self.receive.unread -= taken;
+        self.receive.read_bytes += u64::from(taken);
+        if taken > 0 {
+            self.announce_window_if_opened();
+        }
+        taken
+    }
+
+    /// Closes the sending direction: FIN follows what was written (RFC 9293 §3.10.4).
+    pub fn close(&mut self) {
+        match self.state {
+            State::Listen | State::SynSent => self.become_closed(),
+            State::SynReceived | State::Established => self.finish(State::FinWait1),
+            State::CloseWait => self.finish(State::LastAck),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, state: State) {
+        self.queue.fin_waiting = true;
+        // SYN-RECEIVED closes once its handshake is over.
+        if self.state != State::SynReceived {
+            self.state = state;
+        }
+    }
+
+    /// Gives the connection up at once; the peer is told by a reset (RFC 9293 §3.10.5).
+    pub fn abort(&mut self) {
+        if self.state.is_synchronised() && self.state != State::TimeWait
+            || self.state == State::SynReceived
+        {
+            self.reset_due = Some(self.reset_segment());
+        }
+        self.become_closed();
+    }
+
+    /// The next rare event, in order of happening.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        if self.events.is_empty() { None } else { self.events.pop_front() }
+    }
+
+    /// When [`on_deadline`](Self::on_deadline) is to be called next; [`Instant::MAX`] for never.
+    #[inline]
+    pub fn next_deadline(&self) -> Instant {
+        self.timers.earliest()
+    }
+
+    /// Stream offset of a sequence number of ours at or after the oldest unacknowledged one:
+    /// 0 is the first payload byte.
+    pub fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
+        let from = self.send.oldest_unacked;
+        let start = if from == self.send.initial { from + 1 } else { from };
+        self.send.acknowledged_bytes + u64::from(sequence.distance_from(start))
+    }
+
+    /// Payload bytes received in order since the beginning, read or not.
+    #[inline]
+    pub fn received_bytes(&self) -> u64 {
+        self.receive.read_bytes + u64::from(self.receive.unread)
+    }
+
+    /// Whether everything written has been acknowledged, FIN included where closed.
+    pub fn is_drained(&self) -> bool {
+        self.queue.is_empty() && self.queue.unsent == 0 && !self.queue.fin_waiting
+    }
+
+    /// Congestion window in segments (cwnd).
+    #[inline]
+    pub fn congestion_window(&self) -> u32 {
+        self.window.segments
+    }
+
+    /// Slow-start threshold in segments (ssthresh), once one was set.
+    pub fn slow_start_threshold(&self) -> Option<u32> {
+        (!self.window.is_in_initial_slow_start()).then_some(self.window.slow_start_threshold)
+    }
+
+    /// Smoothed round-trip time (SRTT), once there was a sample.
+    #[inline]
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.rtt.smoothed()
+    }
+
+    /// Least round-trip sample.
+    pub fn least_rtt(&self) -> Option<Span> {
+        self.rtt.minimum()
+    }
+
+    /// The retransmission time-out in force, back-off included (RTO).
+    pub fn retransmission_timeout(&self) -> Span {
+        self.backoff.timeout
+    }
+
+    /// Segments believed to be in the network (RFC 6675 §2, pipe).
+    #[inline]
+    pub fn flight(&self) -> u32 {
+        self.in_flight()
+    }
+
+    /// What the sender knows of losses.
+    pub fn recovery_state(&self) -> RecoveryState {
+        self.recovery.state
+    }
+
+    /// Largest payload of a segment in bytes, as agreed.
+    pub fn segment_bytes(&self) -> u32 {
+        self.negotiated.segment_bytes
+    }
+
+    /// Lets go of everything but events and a reset still to be sent.
+    pub(crate) fn become_closed(&mut self) {
+        self.state = State::Closed;
+        self.timers.stop_all();
+        self.syn_due = false;
+        self.probe_due = false;
+        self.acknowledger.now = false;
+        self.queue = SendQueue::new();
+        self.scoreboard = Scoreboard::default();
+        self.send.next = self.send.oldest_unacked;
+    }
+}

@@ -1,0 +1,25 @@
+//! What happens to a connection that its driver or an observer wants to know.
+
+/// Something rare that happened; the ordinary course of data has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The three-way handshake is complete.
+    Established,
+    /// A retransmission timer ran out with data outstanding (RFC 6298 §5.4).
+    RetransmissionTimeout,
+    /// Loss was found by duplicate or selective acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
+    FastRetransmit,
+    /// SYN, or SYN with ACK, was sent again.
+    SynRetransmitted,
+    /// A closed window was probed (RFC 9293 §3.8.6.1).
+    ZeroWindowProbe,
+    /// The peer has sent FIN: no more data will come.
+    PeerFinished,
+    /// Both directions are closed and acknowledged; TIME-WAIT is over, if there was one.
+    Closed,
+    /// The peer reset the connection.
+    Reset,
+    /// The connection was given up: nothing was acknowledged for too long.
+    TimedOut,
+}

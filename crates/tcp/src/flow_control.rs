@@ -1,0 +1,111 @@
+//! Windows: what the peer offers to us, and what we offer to the peer.
+//!
+//! Source: RFC 9293 §3.8.6, RFC 7323 §2, RFC 1122 §4.2.3.3 (silly windows).
+
+use crate::connection::Connection;
+use fairwind_units::Instant;
+use fairwind_wire::Segment;
+
+impl Connection {
+    /// The window of a segment after the handshake, in bytes.
+    #[inline]
+    pub(crate) fn scaled_window(&self, segment: &Segment) -> u32 {
+        u32::from(segment.window) << self.negotiated.send_shift
+    }
+
+    pub(crate) fn update_send_window(&mut self, segment: &Segment, window: u32) {
+        self.send.window = window;
+        self.send.largest_window = self.send.largest_window.max(window);
+        self.send.window_set_by = segment.sequence;
+        self.send.window_set_at = segment.acknowledgment;
+    }
+
+    /// Takes the window of a segment unless the segment is older than the one that set it last
+    /// (RFC 9293 §3.10.7.4, SND.WL1 and SND.WL2). Returns whether the window changed.
+    #[inline]
+    pub(crate) fn follow_window(&mut self, segment: &Segment, now: Instant) -> bool {
+        let send = &self.send;
+        let newer = send.window_set_by.is_before(segment.sequence)
+            || send.window_set_by == segment.sequence
+                && send.window_set_at.is_at_or_before(segment.acknowledgment);
+        if !newer {
+            return false;
+        }
+        let window = self.scaled_window(segment);
+        let changed = window != self.send.window;
+        self.update_send_window(segment, window);
+        if self.timers.persist != Instant::MAX || self.backoff.probes > 0 {
+            self.follow_probe_answer(window, now);
+        }
+        changed
+    }
+
+    /// An answer from a peer with a closed window keeps the connection alive; an opened window ends
+    /// the probing.
+    fn follow_probe_answer(&mut self, window: u32, now: Instant) {
+        if window > 0 && self.usable_window() >= self.worthwhile_bytes() {
+            self.timers.persist = Instant::MAX;
+            self.backoff.probes = 0;
+        } else if self.timers.persist == Instant::MAX {
+            self.arm_persist(now);
+        }
+    }
+
+    /// Bytes that the peer's window still has room for.
+    #[inline]
+    pub(crate) fn usable_window(&self) -> u32 {
+        let in_use = self.send.next.distance_from(self.send.oldest_unacked);
+        self.send.window.saturating_sub(in_use)
+    }
+
+    /// The least that is worth sending into a small window (RFC 9293 §3.8.6.2.1): a full segment,
+    /// or half of the largest window seen, or all there is.
+    #[inline]
+    pub(crate) fn worthwhile_bytes(&self) -> u32 {
+        let full = self.negotiated.segment_bytes.min((self.send.largest_window / 2).max(1));
+        u32::try_from(self.queue.unsent).map_or(full, |unsent| full.min(unsent.max(1)))
+    }
+
+    /// Sets the timer for the next probe of a closed window, backed off (RFC 9293 §3.8.6.1).
+    pub(crate) fn arm_persist(&mut self, now: Instant) {
+        let factor = 1_u64 << self.backoff.probes.min(16);
+        let wait = (self.backoff.timeout * factor).min(self.config.maximum_rto);
+        self.timers.persist = now + wait;
+    }
+
+    /// The window offered last, as it stands now.
+    #[inline]
+    pub(crate) fn offered_window(&self) -> u32 {
+        self.receive.offered.distance_from(self.receive.next)
+    }
+
+    /// Chooses the window field of a segment and remembers the offer. The right edge never moves
+    /// back, and moves forward only by a worthwhile step (RFC 9293 §3.8.6.2.2).
+    #[inline]
+    pub(crate) fn choose_window(&mut self) -> u16 {
+        let shift = self.negotiated.receive_shift;
+        let offered = self.offered_window();
+        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
+        let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss));
+        let window = if free >= offered.saturating_add(step) { free } else { offered };
+        // Rounding up keeps the edge where it is; what it grants beyond the buffer is taken.
+        let field = window.div_ceil(1 << shift).min(u32::from(u16::MAX));
+        let edge = self.receive.next + (field << shift);
+        self.receive.offered = self.receive.offered.later(edge);
+        u16::try_from(field).unwrap_or(u16::MAX)
+    }
+
+    /// After the application has read: a window that was all but closed is announced anew.
+    #[inline]
+    pub(crate) fn announce_window_if_opened(&mut self) {
+        let offered = self.offered_window();
+        if offered > u32::from(self.config.mss) * 2 {
+            return;
+        }
+        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
+        let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss));
+        if self.state.may_receive() && free >= offered.saturating_add(step.max(1)) {
+            self.acknowledger.now = true;
+        }
+    }
+}

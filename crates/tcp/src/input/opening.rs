@@ -1,0 +1,111 @@
+//! Before the handshake is over: CLOSED, LISTEN and SYN-SENT (RFC 9293 §3.10.7.1 to §3.10.7.3).
+
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::negotiation::Negotiated;
+use crate::state::State;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, Segment};
+
+/// Time-out where SYN had to be repeated and no sample exists (RFC 6298 §5.7).
+const TIMEOUT_AFTER_LOST_SYN: Span = Span::from_secs(3);
+
+impl Connection {
+    pub(super) fn on_segment_when_closed(&mut self, segment: &Segment) {
+        if !segment.flags.contains(Flags::RST) {
+            self.reset_due = Some(self.reset_for(segment));
+        }
+    }
+
+    pub(super) fn on_segment_when_listening(&mut self, segment: &Segment, _now: Instant) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        if segment.flags.contains(Flags::ACK) {
+            self.reset_due = Some(self.reset_for(segment));
+        } else if segment.flags.contains(Flags::SYN) {
+            self.learn_peer(segment);
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        }
+    }
+
+    pub(super) fn on_segment_when_opening(&mut self, segment: &Segment, now: Instant) {
+        let acknowledges = segment.flags.contains(Flags::ACK);
+        if acknowledges && segment.acknowledgment != self.send.initial + 1 {
+            if !segment.flags.contains(Flags::RST) {
+                self.reset_due = Some(self.reset_for(segment));
+            }
+            return;
+        }
+        if segment.flags.contains(Flags::RST) {
+            if acknowledges {
+                self.events.push_back(Event::Reset);
+                self.become_closed();
+            }
+            return;
+        }
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.learn_peer(segment);
+        if acknowledges {
+            self.update_send_window(segment, u32::from(segment.window));
+            self.establish(segment, now);
+            self.acknowledger.now = true;
+        } else {
+            // Both ends opened at once: answer with SYN-ACK.
+            self.state = State::SynReceived;
+            self.syn_due = true;
+        }
+    }
+
+    /// Takes the peer's initial number and options from its SYN.
+    fn learn_peer(&mut self, syn: &Segment) {
+        self.negotiated = Negotiated::from_peer(&self.config, syn);
+        self.peer_scales = syn.options.window_scale.is_some();
+        let receive = &mut self.receive;
+        receive.next = syn.sequence + 1;
+        receive.offered = receive.next;
+        receive.last_acknowledged = receive.next;
+        if let Some(stamps) = syn.options.timestamps {
+            receive.recent_timestamp = stamps.value;
+        }
+        // The window of a SYN is never scaled (RFC 7323 §2.2).
+        self.send.window = u32::from(syn.window);
+        self.send.largest_window = self.send.window;
+    }
+
+    /// Our SYN is acknowledged: the connection is open.
+    pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
+        self.send.oldest_unacked = self.send.initial + 1;
+        self.timers.retransmission = Instant::MAX;
+        self.backoff.expired = 0;
+        self.sample_handshake(segment, now);
+        self.reset_window_for_lost_syn();
+        self.state = if self.queue.fin_waiting { State::FinWait1 } else { State::Established };
+        self.events.push_back(Event::Established);
+    }
+
+    fn sample_handshake(&mut self, segment: &Segment, now: Instant) {
+        if self.syn_transmissions == 1 {
+            let rtt = now.saturating_since(self.syn_sent_at);
+            self.sample_rtt(rtt);
+        } else if let Some(rtt) = self.rtt_by_timestamp(segment, now) {
+            self.sample_rtt(rtt);
+        } else {
+            self.backoff.timeout = TIMEOUT_AFTER_LOST_SYN;
+            return;
+        }
+        self.backoff.timeout = self.rtt.timeout(&self.config);
+    }
+
+    /// A SYN that had to be repeated may have been lost to congestion: begin with one segment
+    /// (RFC 5681 §3.1; Linux forgives the first repetition).
+    fn reset_window_for_lost_syn(&mut self) {
+        let forgiven = self.config.lost_syns_forgiven;
+        if self.syn_transmissions > 1 + forgiven {
+            self.window.segments = 1;
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What both ends agreed on in their SYNs.
+
+use crate::config::Config;
+use fairwind_wire::{Options, Segment};
+
+/// MSS assumed where the peer names none (RFC 9293 §3.7.1).
+const DEFAULT_MSS: u16 = 536;
+/// Greatest window shift (RFC 7323 §2.3).
+const GREATEST_SHIFT: u8 = 14;
+
+/// The agreement.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Negotiated {
+    pub(crate) sack: bool,
+    pub(crate) timestamps: bool,
+    /// Shift of the windows that the peer offers.
+    pub(crate) send_shift: u8,
+    /// Shift of the windows offered to the peer.
+    pub(crate) receive_shift: u8,
+    /// Payload bytes of a full-sized segment: the peer's MSS less the options of every segment.
+    pub(crate) segment_bytes: u32,
+}
+
+impl Negotiated {
+    /// Before the peer's SYN is known.
+    pub(crate) fn nothing() -> Self {
+        Self {
+            sack: false,
+            timestamps: false,
+            send_shift: 0,
+            receive_shift: 0,
+            segment_bytes: u32::from(DEFAULT_MSS),
+        }
+    }
+
+    /// What follows from our wishes and the peer's SYN (RFC 7323 §1.3, RFC 2018 §2, RFC 6691).
+    pub(crate) fn from_peer(config: &Config, syn: &Segment) -> Self {
+        let offered = &syn.options;
+        let timestamps = config.timestamps && offered.timestamps.is_some();
+        let scaling = config.window_scaling && offered.window_scale.is_some();
+        let mss = offered.mss.unwrap_or(DEFAULT_MSS).min(config.mss);
+        let overhead = if timestamps { TIMESTAMPS_BYTES } else { 0 };
+        Self {
+            sack: config.sack && offered.sack_permitted,
+            timestamps,
+            send_shift: if scaling {
+                offered.window_scale.unwrap_or(0).min(GREATEST_SHIFT)
+            } else {
+                0
+            },
+            receive_shift: if scaling { window_shift(config) } else { 0 },
+            segment_bytes: u32::from(mss).saturating_sub(overhead).max(1),
+        }
+    }
+
+    /// SACK blocks that fit beside the other options (RFC 2018 §3).
+    pub(crate) fn sack_room(&self) -> usize {
+        if self.timestamps { 3 } else { 4 }
+    }
+}
+
+/// Bytes that timestamps take in every header, padded.
+const TIMESTAMPS_BYTES: u32 = 12;
+
+/// The least shift that lets the whole receive buffer be offered.
+pub(crate) fn window_shift(config: &Config) -> u8 {
+    (0..GREATEST_SHIFT)
+        .find(|shift| config.receive_buffer >> shift <= u32::from(u16::MAX))
+        .unwrap_or(GREATEST_SHIFT)
+}
+
+/// Options of our own SYN: everything wished for; on a SYN-ACK only what the peer offered too.
+pub(crate) fn syn_options(
+    config: &Config,
+    peer: Option<&Negotiated>,
+    peer_scales: bool,
+) -> Options {
+    let scaling = config.window_scaling && (peer.is_none() || peer_scales);
+    Options {
+        mss: Some(config.mss),
+        window_scale: scaling.then(|| window_shift(config)),
+        sack_permitted: peer.map_or(config.sack, |agreed| agreed.sack),
+        ..Options::NONE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn only_what_both_want_is_agreed() {
+        let config = Profile::Linux6_18.config();
+        assert_eq!(config.mss, 1500 - 20 - 20, "what fits behind two headers in an Ethernet frame");
+        let mut syn = Segment { options: syn_options(&config, None, false), ..Segment::default() };
+        let agreed = Negotiated::from_peer(&config, &syn);
+        assert!(agreed.sack && !agreed.timestamps);
+        assert_eq!((agreed.segment_bytes, agreed.sack_room()), (1460, 4));
+        syn.options.timestamps = Some(fairwind_wire::Timestamps::default());
+        let agreed = Negotiated::from_peer(&config, &syn);
+        assert_eq!((agreed.segment_bytes, agreed.sack_room()), (1448, 3));
+    }
+
+    #[test]
+    fn a_silent_peer_gets_536_bytes_and_no_scaling() {
+        let agreed = Negotiated::from_peer(&Profile::Rfc.config(), &Segment::default());
+        assert_eq!((agreed.segment_bytes, agreed.receive_shift), (536, 0));
+    }
+
+    #[test]
+    fn the_shift_covers_the_buffer() {
+        let mut config = Profile::Rfc.config();
+        assert_eq!(window_shift(&config), 11);
+        config.receive_buffer = 65_535;
+        assert_eq!(window_shift(&config), 0);
+    }
+}

@@ -1,0 +1,134 @@
+//! Headers: SYN, RST, ACK, probe, and the fields that all segments share.
+
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::negotiation::syn_options;
+use crate::state::State;
+use crate::timestamp::timestamp_at;
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, Options, Segment, SequenceNumber, Timestamps};
+
+impl Connection {
+    /// A segment of an open connection at `sequence`, acknowledging what has arrived.
+    #[inline]
+    pub(super) fn segment_at(
+        &mut self,
+        sequence: SequenceNumber,
+        payload_bytes: u32,
+        flags: Flags,
+        now: Instant,
+    ) -> Segment {
+        let window = self.choose_window();
+        let sack = self.reassembly.sack_blocks(self.negotiated.sack_room());
+        let segment = Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            sequence,
+            acknowledgment: self.receive.next,
+            flags: flags | Flags::ACK,
+            window,
+            urgent: 0,
+            payload_bytes,
+            options: Options {
+                timestamps: self.timestamps(now),
+                sack: if self.negotiated.sack { sack } else { Default::default() },
+                ..Options::NONE
+            },
+        };
+        self.note_acknowledged();
+        segment
+    }
+
+    /// Any segment with ACK settles what is owed.
+    #[inline]
+    fn note_acknowledged(&mut self) {
+        self.receive.last_acknowledged = self.receive.next;
+        self.acknowledger.on_acknowledged();
+        self.timers.delayed_ack = Instant::MAX;
+    }
+
+    #[inline]
+    fn timestamps(&self, now: Instant) -> Option<Timestamps> {
+        self.negotiated
+            .timestamps
+            .then(|| Timestamps { value: timestamp_at(now), echo: self.receive.recent_timestamp })
+    }
+
+    pub(super) fn send_ack(&mut self, now: Instant) -> Segment {
+        self.segment_at(self.send.next, 0, Flags::NONE, now)
+    }
+
+    /// An ACK one number below the window: unacceptable, so that the peer answers with its window
+    /// (as Linux probes; RFC 9293 §3.8.6.1 would send a byte of data).
+    pub(super) fn send_probe(&mut self, now: Instant) -> Segment {
+        self.probe_due = false;
+        self.events.push_back(Event::ZeroWindowProbe);
+        self.segment_at(self.send.oldest_unacked - 1, 0, Flags::NONE, now)
+    }
+
+    /// SYN, or SYN-ACK once the peer's SYN is known (RFC 9293 §3.5).
+    pub(super) fn send_syn(&mut self, now: Instant) -> Segment {
+        self.syn_due = false;
+        if self.syn_transmissions == 0 {
+            self.syn_sent_at = now;
+        } else {
+            self.events.push_back(Event::SynRetransmitted);
+        }
+        self.syn_transmissions += 1;
+        self.send.next = self.send.initial + 1;
+        if self.timers.retransmission == Instant::MAX {
+            self.timers.retransmission = now + self.backoff.timeout;
+        }
+        let answers = self.state == State::SynReceived;
+        let window = self.choose_syn_window();
+        let mut options =
+            syn_options(&self.config, answers.then_some(&self.negotiated), self.peer_scales);
+        let stamped = if answers { self.negotiated.timestamps } else { self.config.timestamps };
+        options.timestamps = stamped
+            .then(|| Timestamps { value: timestamp_at(now), echo: self.receive.recent_timestamp });
+        Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            sequence: self.send.initial,
+            acknowledgment: if answers { self.receive.next } else { SequenceNumber::default() },
+            flags: if answers { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            window,
+            urgent: 0,
+            payload_bytes: 0,
+            options,
+        }
+    }
+
+    /// A SYN's window is not scaled (RFC 7323 §2.2).
+    fn choose_syn_window(&mut self) -> u16 {
+        let window = self.config.receive_buffer.min(u32::from(u16::MAX));
+        self.receive.offered = self.receive.next + window;
+        u16::try_from(window).unwrap_or(u16::MAX)
+    }
+
+    /// A reset of a connection that is given up (RFC 9293 §3.10.5).
+    pub(crate) fn reset_segment(&self) -> Segment {
+        Segment {
+            source_port: self.ports.local,
+            destination_port: self.ports.remote,
+            sequence: self.send.next,
+            acknowledgment: self.receive.next,
+            flags: Flags::RST | Flags::ACK,
+            ..Segment::default()
+        }
+    }
+
+    /// The answer to a segment that belongs to no connection (RFC 9293 §3.10.7.1).
+    pub(crate) fn reset_for(&self, segment: &Segment) -> Segment {
+        let reply = Segment {
+            source_port: segment.destination_port,
+            destination_port: segment.source_port,
+            ..Segment::default()
+        };
+        if segment.flags.contains(Flags::ACK) {
+            Segment { sequence: segment.acknowledgment, flags: Flags::RST, ..reply }
+        } else {
+            Segment { acknowledgment: segment.end(), flags: Flags::RST | Flags::ACK, ..reply }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Timers that run out (RFC 9293 §3.10.8, RFC 6298 §5).
+
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::state::State;
+use crate::timers::Timers;
+use fairwind_units::{Instant, Span};
+
+/// Doublings of the least time-out before the greatest is reached, in the count of
+/// [`Config::retransmission_limit`](crate::Config::retransmission_limit) (Linux
+/// `retransmits_timed_out`).
+const MOST_DOUBLINGS: u32 = 9;
+
+impl Connection {
+    /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
+    /// [`poll_event`](Self::poll_event) afterwards.
+    pub fn on_deadline(&mut self, now: Instant) {
+        if Timers::expire(&mut self.timers.delayed_ack, now) {
+            self.acknowledger.on_deadline(self.backoff.timeout);
+        }
+        if Timers::expire(&mut self.timers.retransmission, now) {
+            self.on_retransmission_deadline(now);
+        }
+        if Timers::expire(&mut self.timers.persist, now) {
+            self.on_persist_deadline(now);
+        }
+        if Timers::expire(&mut self.timers.time_wait, now) {
+            self.become_closed();
+            self.events.push_back(Event::Closed);
+        }
+    }
+
+    fn on_retransmission_deadline(&mut self, now: Instant) {
+        match self.state {
+            State::SynSent | State::SynReceived => self.on_syn_timeout(now),
+            _ if self.queue.is_empty() => {}
+            _ => self.on_data_timeout(now),
+        }
+    }
+
+    /// SYN was not answered: again, first at the same interval where the profile says so, then
+    /// doubling (RFC 6298 §5.5).
+    fn on_syn_timeout(&mut self, now: Instant) {
+        self.backoff.expired += 1;
+        if self.backoff.expired > self.config.syn_retries + self.config.syn_linear_retries {
+            self.give_up();
+            return;
+        }
+        let linear =
+            self.state == State::SynSent && self.backoff.expired <= self.config.syn_linear_retries;
+        if !linear {
+            self.double_timeout();
+        }
+        self.syn_due = true;
+        self.timers.retransmission = now + self.backoff.timeout;
+    }
+
+    /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
+    fn on_data_timeout(&mut self, now: Instant) {
+        if self.backoff.expired == 0 {
+            self.backoff.since = now;
+        }
+        self.backoff.expired += 1;
+        if self.is_given_up(now) {
+            self.give_up();
+            return;
+        }
+        self.begin_loss(now);
+        if self.stays_linear(self.backoff.expired) {
+            self.backoff.timeout = self.rtt.timeout(&self.config);
+        } else {
+            self.double_timeout();
+        }
+        self.timers.retransmission = now + self.backoff.timeout;
+    }
+
+    fn double_timeout(&mut self) {
+        self.backoff.timeout = (self.backoff.timeout * 2).min(self.config.maximum_rto);
+    }
+
+    /// Linux counts time, not attempts: as long as the limit's attempts would take with doubling
+    /// from the least time-out.
+    fn is_given_up(&self, now: Instant) -> bool {
+        let limit = self.config.retransmission_limit;
+        let least = self.config.minimum_rto;
+        let doublings = limit.min(MOST_DOUBLINGS);
+        let doubled = least * ((2_u64 << doublings) - 1);
+        let flat = self.config.maximum_rto * u64::from(limit - doublings);
+        let allowed: Span = doubled + flat;
+        now.saturating_since(self.backoff.since) >= allowed && self.backoff.expired > 1
+    }
+
+    fn give_up(&mut self) {
+        self.become_closed();
+        self.events.push_back(Event::TimedOut);
+    }
+
+    fn on_persist_deadline(&mut self, now: Instant) {
+        if self.queue.unsent == 0 || !self.queue.is_empty() {
+            return;
+        }
+        if self.usable_window() > 0 {
+            // Too small to be worthwhile, but open: take what fits (the sender's override of
+            // RFC 9293 §3.8.6.2.1).
+            self.small_window_overridden = true;
+            return;
+        }
+        self.backoff.probes += 1;
+        self.probe_due = true;
+        self.arm_persist(now);
+    }
+}

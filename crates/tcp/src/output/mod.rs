@@ -1,0 +1,35 @@
+//! What to send next: one decision per call, the most urgent first.
+
+mod assemble;
+mod data;
+mod deadline;
+
+use crate::connection::Connection;
+use crate::state::State;
+use fairwind_units::Instant;
+use fairwind_wire::Segment;
+
+impl Connection {
+    /// The next segment to go out, if any; to be drained after every input.
+    #[inline]
+    pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
+        if self.reset_due.is_some() {
+            return self.reset_due.take();
+        }
+        if self.syn_due {
+            return Some(self.send_syn(now));
+        }
+        if self.state.may_send()
+            && let Some(segment) = self.send_data(now)
+        {
+            return Some(segment);
+        }
+        if self.probe_due && self.state.is_synchronised() {
+            return Some(self.send_probe(now));
+        }
+        if self.acknowledger.now && self.state != State::Closed {
+            return Some(self.send_ack(now));
+        }
+        None
+    }
+}

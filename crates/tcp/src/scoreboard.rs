@@ -1,0 +1,196 @@
+//! Which of the outstanding segments the receiver holds already (RFC 6675 §3, §4).
+//!
+//! Source: RFC 2018, RFC 6675 §4 (`Update`, `IsLost`).
+//! Differs: losses are counted in segments, not in bytes above `(DupThresh - 1) * SMSS`; for
+//! full-sized segments that is the same.
+//! Cost: proportional to what a block newly covers and to the logarithm of the number of holes,
+//! never to the window: ranges known already are skipped, and the pointer below which losses are
+//! settled only moves forward.
+
+use crate::send_queue::{Marks, SendQueue};
+use fairwind_units::Instant;
+use fairwind_wire::{SackBlock, SackBlocks, SequenceNumber};
+use std::collections::VecDeque;
+
+/// What the SACK blocks of one ACK told.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Update {
+    /// Segments newly known to have arrived.
+    pub(crate) newly_sacked: u32,
+    /// When the youngest of them that was sent only once was sent.
+    pub(crate) sent_once_at: Option<Instant>,
+}
+
+/// The received ranges above the cumulative acknowledgment.
+#[derive(Debug, Default)]
+pub(crate) struct Scoreboard {
+    /// Disjoint, not touching, in sequence order.
+    ranges: VecDeque<SackBlock>,
+    /// Below this absolute index every segment is either selectively acknowledged or marked lost.
+    settled_below: u64,
+    /// Selectively acknowledged segments at or above it.
+    sacked_above: u32,
+}
+
+impl Scoreboard {
+    /// Takes the blocks of one ACK into account.
+    pub(crate) fn update(
+        &mut self,
+        queue: &mut SendQueue,
+        blocks: &SackBlocks,
+        oldest_unacked: SequenceNumber,
+        next: SequenceNumber,
+    ) -> Update {
+        let mut update = Update::default();
+        for &block in blocks.as_slice() {
+            let valid = block.left.is_before(block.right)
+                && block.left.is_at_or_after(oldest_unacked)
+                && block.right.is_at_or_before(next);
+            if valid {
+                self.add(queue, block, &mut update);
+            }
+        }
+        update
+    }
+
+    fn add(&mut self, queue: &mut SendQueue, block: SackBlock, update: &mut Update) {
+        let start = self.ranges.partition_point(|range| range.right.is_before(block.left));
+        if let Some(known) = self.ranges.get(start)
+            && known.left.is_at_or_before(block.left)
+            && known.right.is_at_or_after(block.right)
+        {
+            return;
+        }
+        let end = self.ranges.partition_point(|range| range.left.is_at_or_before(block.right));
+        let mut merged = block;
+        if start < end {
+            merged.left = block.left.earlier(self.ranges[start].left);
+            merged.right = block.right.later(self.ranges[end - 1].right);
+        }
+        // Between the ranges known so far lies what is news.
+        let mut gap_left = block.left;
+        for at in start..end {
+            let known = self.ranges[at];
+            if gap_left.is_before(known.left) {
+                self.mark(queue, gap_left, known.left, merged, update);
+            }
+            gap_left = gap_left.later(known.right);
+        }
+        if gap_left.is_before(block.right) {
+            self.mark(queue, gap_left, block.right, merged, update);
+        }
+        self.replace(start, end, merged);
+    }
+
+    fn replace(&mut self, start: usize, end: usize, merged: SackBlock) {
+        match end - start {
+            0 => self.ranges.insert(start, merged),
+            1 => self.ranges[start] = merged,
+            _ => {
+                self.ranges[start] = merged;
+                self.ranges.drain(start + 1..end);
+            }
+        }
+    }
+
+    /// Marks the segments that overlap `left..right` and lie wholly in `merged`.
+    fn mark(
+        &mut self,
+        queue: &mut SendQueue,
+        left: SequenceNumber,
+        right: SequenceNumber,
+        merged: SackBlock,
+        update: &mut Update,
+    ) {
+        let mut index = queue.index_of(left);
+        while index < queue.end_index() {
+            let sent = *queue.get(index);
+            if sent.sequence.is_at_or_after(right) {
+                break;
+            }
+            let covered = sent.sequence.is_at_or_after(merged.left)
+                && sent.end().is_at_or_before(merged.right);
+            if covered && queue.mark_sacked(index) {
+                update.newly_sacked += 1;
+                self.sacked_above += u32::from(index >= self.settled_below);
+                if sent.transmissions == 1 {
+                    update.sent_once_at = Some(sent.sent_at);
+                }
+            }
+            index += 1;
+        }
+    }
+
+    /// Marks every segment lost that has `threshold` selectively acknowledged ones above it
+    /// (RFC 6675 §4, `IsLost`).
+    pub(crate) fn mark_losses(&mut self, queue: &mut SendQueue, threshold: u32) {
+        while self.sacked_above >= threshold && self.settled_below < queue.end_index() {
+            if queue.get(self.settled_below).marks.contains(Marks::SACKED) {
+                if self.sacked_above == threshold {
+                    break;
+                }
+                self.sacked_above -= 1;
+            } else {
+                queue.mark_lost(self.settled_below);
+            }
+            self.settled_below += 1;
+        }
+    }
+
+    /// Follows a cumulative acknowledgment: to be called before the queue forgets the segments.
+    #[inline]
+    pub(crate) fn before_acknowledge(&mut self, queue: &SendQueue, acknowledged: SequenceNumber) {
+        if self.ranges.is_empty() {
+            return;
+        }
+        let mut index = self.settled_below.max(queue.first_index());
+        while self.sacked_above > 0 && index < queue.end_index() {
+            let sent = queue.get(index);
+            if sent.end().is_after(acknowledged) {
+                break;
+            }
+            self.sacked_above -= u32::from(sent.marks.contains(Marks::SACKED));
+            index += 1;
+        }
+        self.settled_below = self.settled_below.max(index);
+        while let Some(front) = self.ranges.front_mut() {
+            if front.right.is_after(acknowledged) {
+                if front.left.is_before(acknowledged) {
+                    front.left = acknowledged;
+                }
+                break;
+            }
+            self.ranges.pop_front();
+        }
+    }
+
+    /// Follows the queue after a cumulative acknowledgment.
+    #[inline]
+    pub(crate) fn after_acknowledge(&mut self, queue: &SendQueue) {
+        self.settled_below = self.settled_below.max(queue.first_index());
+    }
+
+    /// Absolute index after the highest segment known to have arrived, if any is.
+    pub(crate) fn highest(&self, queue: &SendQueue) -> Option<u64> {
+        self.ranges.back().map(|range| queue.index_of(range.left.later(range.right - 1)))
+    }
+
+    /// Everything is lost or held by the receiver: after a time-out.
+    pub(crate) fn settle_all(&mut self, queue: &SendQueue) {
+        self.settled_below = queue.end_index();
+        self.sacked_above = 0;
+    }
+
+    /// Follows the removal of one segment at or after `index` by collapsing.
+    pub(crate) fn on_collapsed(&mut self, index: u64) {
+        if self.settled_below > index + 1 {
+            self.settled_below -= 1;
+        }
+    }
+
+    /// Forgets all that the receiver said it holds.
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+        self.sacked_above = 0;
+    }
+}

@@ -1,0 +1,355 @@
+//! What has been sent and is not acknowledged yet, segment by segment, and what waits to be sent.
+//!
+//! Every transmitted segment is one [`Sent`] in a ring, in sequence order. Indices into the ring
+//! are *absolute*: they count segments since the connection began, so that they stay valid while
+//! acknowledged segments leave at the front. Counters (what is selectively acknowledged, lost,
+//! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
+
+use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
+use std::collections::VecDeque;
+
+/// Marks of one transmitted segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    /// Selectively acknowledged.
+    pub(crate) const SACKED: Self = Self(1);
+    /// Believed lost.
+    pub(crate) const LOST: Self = Self(2);
+    /// Retransmitted, and that retransmission is believed to be under way.
+    pub(crate) const RETRANSMITTED: Self = Self(4);
+    /// Ends with FIN, which takes the last place of its length.
+    pub(crate) const FIN: Self = Self(8);
+    /// Ended what the application had written (PSH).
+    pub(crate) const PUSH: Self = Self(16);
+
+    #[inline]
+    pub(crate) const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    #[inline]
+    pub(crate) fn set(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    #[inline]
+    pub(crate) fn clear(&mut self, other: Self) {
+        self.0 &= !other.0;
+    }
+}
+
+/// One transmitted segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) sequence: SequenceNumber,
+    /// Sequence space taken: payload, and one for FIN.
+    pub(crate) length: u32,
+    /// When it was sent last.
+    pub(crate) sent_at: Instant,
+    /// How often it was sent, saturating.
+    pub(crate) transmissions: u8,
+    pub(crate) marks: Marks,
+}
+
+impl Sent {
+    #[inline]
+    pub(crate) fn end(&self) -> SequenceNumber {
+        self.sequence + self.length
+    }
+
+    pub(crate) fn has_fin(&self) -> bool {
+        self.marks.contains(Marks::FIN)
+    }
+}
+
+/// How many segments an acknowledgment took off the queue, and what they tell about round trips.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Acknowledged {
+    /// Segments wholly acknowledged.
+    pub(crate) segments: u32,
+    /// Of these, segments not selectively acknowledged before.
+    pub(crate) newly_delivered: u32,
+    /// When the oldest of those that were sent once was sent.
+    pub(crate) first_sent_once: Option<Instant>,
+    /// Whether one of them had been retransmitted.
+    pub(crate) retransmitted: bool,
+    /// Whether FIN was among them.
+    pub(crate) fin: bool,
+}
+
+/// The ring of transmitted segments, its counters, and the bytes not sent yet.
+#[derive(Debug)]
+pub(crate) struct SendQueue {
+    sent: VecDeque<Sent>,
+    /// Absolute index of the segment at the front.
+    first: u64,
+    /// Bytes written by the application and not sent yet.
+    pub(crate) unsent: u64,
+    /// FIN is to follow the unsent bytes.
+    pub(crate) fin_waiting: bool,
+    sacked: u32,
+    lost: u32,
+    retransmitted: u32,
+    /// Lost segments whose retransmission has not been sent.
+    awaiting_retransmission: u32,
+    /// No segment below this absolute index awaits its retransmission.
+    retransmit_from: u64,
+}
+
+impl SendQueue {
+    pub(crate) fn new() -> Self {
+        Self {
+            sent: VecDeque::new(),
+            first: 0,
+            unsent: 0,
+            fin_waiting: false,
+            sacked: 0,
+            lost: 0,
+            retransmitted: 0,
+            awaiting_retransmission: 0,
+            retransmit_from: 0,
+        }
+    }
+
+    /// Segments sent and not cumulatively acknowledged.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "a window holds fewer than 2^32 segments")]
+    pub(crate) fn outstanding(&self) -> u32 {
+        self.sent.len() as u32
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    /// Of the outstanding segments, those selectively acknowledged.
+    #[inline]
+    pub(crate) fn sacked(&self) -> u32 {
+        self.sacked
+    }
+
+    /// Of the outstanding segments, those believed lost.
+    #[inline]
+    pub(crate) fn lost(&self) -> u32 {
+        self.lost
+    }
+
+    /// Retransmissions believed to be under way.
+    #[inline]
+    pub(crate) fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    /// Lost segments whose retransmission has not been sent.
+    #[inline]
+    pub(crate) fn awaiting_retransmission(&self) -> u32 {
+        self.awaiting_retransmission
+    }
+
+    /// Absolute index of the oldest outstanding segment (of the next to be sent, if none is).
+    #[inline]
+    pub(crate) fn first_index(&self) -> u64 {
+        self.first
+    }
+
+    /// Absolute index after the youngest outstanding segment.
+    #[inline]
+    pub(crate) fn end_index(&self) -> u64 {
+        self.first + self.sent.len() as u64
+    }
+
+    #[inline]
+    fn offset(&self, index: u64) -> usize {
+        usize::try_from(index - self.first).expect("an index of an outstanding segment")
+    }
+
+    /// The segment at an absolute index.
+    #[inline]
+    pub(crate) fn get(&self, index: u64) -> &Sent {
+        &self.sent[self.offset(index)]
+    }
+
+    #[inline]
+    fn get_mut(&mut self, index: u64) -> &mut Sent {
+        let offset = self.offset(index);
+        &mut self.sent[offset]
+    }
+
+    /// The oldest outstanding segment.
+    pub(crate) fn front(&self) -> Option<&Sent> {
+        self.sent.front()
+    }
+
+    /// Adds a segment that has just been sent for the first time.
+    #[inline]
+    pub(crate) fn push(&mut self, sent: Sent) {
+        self.sent.push_back(sent);
+    }
+
+    /// Absolute index of the first segment that ends after `sequence`.
+    #[inline]
+    pub(crate) fn index_of(&self, sequence: SequenceNumber) -> u64 {
+        self.first + self.sent.partition_point(|sent| sent.end().is_at_or_before(sequence)) as u64
+    }
+
+    /// Takes everything up to `acknowledged` off the queue; a segment acknowledged in part is cut.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, acknowledged: SequenceNumber) -> Acknowledged {
+        let mut outcome = Acknowledged::default();
+        while let Some(&front) = self.sent.front() {
+            if front.end().is_after(acknowledged) {
+                self.cut_front(acknowledged);
+                break;
+            }
+            self.sent.pop_front();
+            self.first += 1;
+            self.forget_marks(front.marks);
+            outcome.segments += 1;
+            outcome.newly_delivered += u32::from(!front.marks.contains(Marks::SACKED));
+            outcome.fin |= front.has_fin();
+            if front.transmissions > 1 {
+                outcome.retransmitted = true;
+            } else if outcome.first_sent_once.is_none() && !front.marks.contains(Marks::SACKED) {
+                outcome.first_sent_once = Some(front.sent_at);
+            }
+        }
+        self.retransmit_from = self.retransmit_from.max(self.first);
+        outcome
+    }
+
+    fn cut_front(&mut self, acknowledged: SequenceNumber) {
+        if let Some(front) = self.sent.front_mut()
+            && acknowledged.is_after(front.sequence)
+        {
+            front.length = front.end().distance_from(acknowledged);
+            front.sequence = acknowledged;
+        }
+    }
+
+    #[inline]
+    fn forget_marks(&mut self, marks: Marks) {
+        if marks == Marks::default() {
+            return;
+        }
+        self.sacked -= u32::from(marks.contains(Marks::SACKED));
+        let lost = marks.contains(Marks::LOST);
+        let retransmitted = marks.contains(Marks::RETRANSMITTED);
+        self.lost -= u32::from(lost);
+        self.retransmitted -= u32::from(retransmitted);
+        self.awaiting_retransmission -= u32::from(lost && !retransmitted);
+    }
+
+    /// Marks a segment as selectively acknowledged: neither lost nor under way any more.
+    /// Returns whether that was news.
+    pub(crate) fn mark_sacked(&mut self, index: u64) -> bool {
+        let marks = self.get(index).marks;
+        if marks.contains(Marks::SACKED) {
+            return false;
+        }
+        self.forget_marks(marks);
+        self.sacked += 1;
+        let sent = self.get_mut(index);
+        sent.marks.clear(Marks::LOST);
+        sent.marks.clear(Marks::RETRANSMITTED);
+        sent.marks.set(Marks::SACKED);
+        true
+    }
+
+    /// Marks a segment as lost, unless it is selectively acknowledged or marked already.
+    pub(crate) fn mark_lost(&mut self, index: u64) {
+        let sent = self.get_mut(index);
+        if sent.marks.contains(Marks::SACKED) || sent.marks.contains(Marks::LOST) {
+            return;
+        }
+        sent.marks.set(Marks::LOST);
+        let awaits = !sent.marks.contains(Marks::RETRANSMITTED);
+        self.lost += 1;
+        if awaits {
+            self.awaiting_retransmission += 1;
+            self.retransmit_from = self.retransmit_from.min(index);
+        }
+    }
+
+    /// Marks everything that is not selectively acknowledged as lost, with what was retransmitted
+    /// of it lost too (RFC 6675 §5.1, after a time-out).
+    pub(crate) fn mark_all_lost(&mut self) {
+        for sent in &mut self.sent {
+            sent.marks.clear(Marks::RETRANSMITTED);
+            if !sent.marks.contains(Marks::SACKED) {
+                sent.marks.set(Marks::LOST);
+            }
+        }
+        self.retransmitted = 0;
+        self.lost = self.outstanding() - self.sacked;
+        self.awaiting_retransmission = self.lost;
+        self.retransmit_from = self.first;
+    }
+
+    /// Forgets all selective acknowledgments (the receiver may renege, RFC 2018 §8).
+    pub(crate) fn forget_sacks(&mut self) {
+        for sent in &mut self.sent {
+            sent.marks.clear(Marks::SACKED);
+        }
+        self.sacked = 0;
+    }
+
+    /// The oldest lost segment whose retransmission has not been sent.
+    pub(crate) fn next_to_retransmit(&mut self) -> Option<u64> {
+        if self.awaiting_retransmission == 0 {
+            return None;
+        }
+        let mut index = self.retransmit_from.max(self.first);
+        while index < self.end_index() {
+            let marks = self.get(index).marks;
+            if marks.contains(Marks::LOST) && !marks.contains(Marks::RETRANSMITTED) {
+                self.retransmit_from = index;
+                return Some(index);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// Notes that a segment has been sent again.
+    pub(crate) fn on_retransmitted(&mut self, index: u64, now: Instant) {
+        let sent = self.get_mut(index);
+        let marks = sent.marks;
+        sent.sent_at = now;
+        sent.transmissions = sent.transmissions.saturating_add(1);
+        sent.marks.set(Marks::RETRANSMITTED);
+        if !marks.contains(Marks::RETRANSMITTED) {
+            self.retransmitted += 1;
+            self.awaiting_retransmission -= u32::from(marks.contains(Marks::LOST));
+        }
+    }
+
+    /// Merges the segment behind `index` into it, if together they fit in `limit` bytes and neither
+    /// is selectively acknowledged (Linux `tcp_retrans_try_collapse`). Returns whether it did.
+    pub(crate) fn collapse_next(&mut self, index: u64, limit: u32) -> bool {
+        let next_index = index + 1;
+        if next_index >= self.end_index() {
+            return false;
+        }
+        let (head, next) = (*self.get(index), *self.get(next_index));
+        let fits = head.length + next.length <= limit;
+        if !fits || head.marks.contains(Marks::SACKED) || next.marks.contains(Marks::SACKED) {
+            return false;
+        }
+        self.forget_marks(next.marks);
+        let offset = self.offset(next_index);
+        self.sent.remove(offset);
+        let merged = self.get_mut(index);
+        merged.length += next.length;
+        merged.transmissions = merged.transmissions.max(next.transmissions);
+        for mark in [Marks::FIN, Marks::PUSH] {
+            if next.marks.contains(mark) {
+                merged.marks.set(mark);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,123 @@
+//! Losses and their repair.
+
+use crate::pair::{End, Fate, Pair};
+use fairwind_tcp::{Config, CongestionAlgorithm, Event, Profile, RecoveryState};
+use fairwind_units::Instant;
+
+fn reno(sack: bool) -> Config {
+    Config { sack, congestion: CongestionAlgorithm::Reno, ..Profile::Linux6_18.config() }
+}
+
+/// Sends `segments` full segments of which those numbered in `lost` are lost once.
+fn transfer(config: Config, segments: usize, lost: &'static [usize]) -> Pair {
+    let mut pair = Pair::established(config.clone(), config);
+    pair.judged_by(move |from, number, _| match from {
+        End::Client if lost.contains(&number) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.write(End::Client, segments * 1448);
+    pair.run_until(Instant::from_secs(30));
+    assert_eq!(pair.read_bytes(End::Server), segments * 1448);
+    pair
+}
+
+fn retransmitted_offsets(pair: &Pair) -> Vec<u64> {
+    let mut highest = 0;
+    let mut again = Vec::new();
+    for line in pair.data_from(End::Client) {
+        if line.offset < highest {
+            again.push(line.offset / 1448);
+        }
+        highest = highest.max(line.offset + u64::from(line.segment.payload_bytes));
+    }
+    again
+}
+
+#[test]
+fn three_duplicates_repair_one_loss_within_a_round_trip() {
+    for sack in [true, false] {
+        let pair = transfer(reno(sack), 10, &[2]);
+        assert_eq!(pair.count(Event::FastRetransmit), 1, "sack {sack}");
+        assert_eq!(pair.count(Event::RetransmissionTimeout), 0, "sack {sack}");
+        assert_eq!(retransmitted_offsets(&pair), [2], "sack {sack}");
+        assert_eq!(pair.client.slow_start_threshold(), Some(5), "half of ten, sack {sack}");
+    }
+}
+
+#[test]
+fn sack_repairs_many_losses_without_a_time_out_and_without_repeating_what_arrived() {
+    let pair = transfer(reno(true), 60, &[12, 14, 16, 18, 20, 22]);
+    assert_eq!(pair.count(Event::FastRetransmit), 1);
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
+    assert_eq!(retransmitted_offsets(&pair), [12, 14, 16, 18, 20, 22]);
+}
+
+/// One hole per round trip (RFC 6582), so six losses take six round trips.
+#[test]
+fn newreno_repairs_one_loss_per_round_trip() {
+    let pair = transfer(reno(false), 60, &[12, 14, 16]);
+    assert_eq!(pair.count(Event::FastRetransmit), 1);
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
+    let again = retransmitted_offsets(&pair);
+    assert_eq!(again, [12, 14, 16]);
+    let instants: Vec<u64> = pair
+        .data_from(End::Client)
+        .iter()
+        .filter(|line| again.contains(&(line.offset / 1448)))
+        .map(|line| line.at.as_nanos() / 1_000_000)
+        .collect();
+    let repairs = &instants[3..];
+    assert!(repairs.windows(2).all(|pair| pair[1] - pair[0] == 100), "{repairs:?}");
+}
+
+#[test]
+fn a_lost_tail_is_repaired_by_the_time_out() {
+    let pair = transfer(reno(true), 10, &[8, 9]);
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
+    assert_eq!(retransmitted_offsets(&pair), [8, 9]);
+    assert_eq!(pair.client.recovery_state(), RecoveryState::Open);
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_the_time_out() {
+    // The eleventh segment sent is the repair of the third.
+    let pair = transfer(reno(true), 10, &[2, 10]);
+    assert_eq!(pair.count(Event::FastRetransmit), 1);
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
+    assert_eq!(retransmitted_offsets(&pair), [2, 2]);
+}
+
+#[test]
+fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
+    for (limited_transmit, expected) in [(true, 2), (false, 0)] {
+        let config = Config { limited_transmit, initial_window: 3, ..reno(true) };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.judged_by(|from, number, _| match (from, number) {
+            (End::Client, 0) => Fate::Drop,
+            _ => Fate::Deliver,
+        });
+        pair.write(End::Client, 100 * 1448);
+        pair.run_until(Instant::from_millis(1100));
+        let sent = pair.data_from(End::Client).len();
+        assert_eq!(sent - 3, expected, "limited transmit {limited_transmit}");
+    }
+}
+
+#[test]
+fn a_time_out_begins_anew_with_one_segment() {
+    let config = reno(true);
+    let mut pair = Pair::established(config.clone(), config);
+    pair.judged_by(|from, number, _| match from {
+        End::Client if number < 10 => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.write(End::Client, 10 * 1448);
+    pair.run_until(Instant::from_millis(1299));
+    assert_eq!(pair.data_from(End::Client).len(), 10);
+    pair.run_until(Instant::from_millis(1300));
+    assert_eq!(pair.client.congestion_window(), 1);
+    assert_eq!(pair.client.slow_start_threshold(), Some(5));
+    assert_eq!(pair.data_from(End::Client).len(), 11, "the oldest segment alone");
+    pair.run_until(Instant::from_secs(10));
+    assert_eq!(pair.read_bytes(End::Server), 10 * 1448);
+}

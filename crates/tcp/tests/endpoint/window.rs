@@ -1,0 +1,146 @@
+//! Flow control, small segments, delayed acknowledgments.
+
+use crate::pair::{End, Pair};
+use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile};
+use fairwind_units::{Instant, Span};
+
+#[test]
+fn a_closed_window_is_probed_and_the_transfer_resumes() {
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: 8_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 20_000);
+    pair.run_until(Instant::from_secs(10));
+    assert_eq!(pair.server.readable_bytes(), 8_000, "all that the window allowed, not a byte more");
+    let probes = pair.count(Event::ZeroWindowProbe);
+    assert!((3..=8).contains(&probes), "{probes} probes, backed off");
+    pair.reads = true;
+    pair.read_all(End::Server);
+    pair.run_until(Instant::from_secs(60));
+    assert_eq!(pair.read_bytes(End::Server), 20_000);
+}
+
+/// The announcement of the opened window is lost: without probes this would hang for ever.
+#[test]
+fn a_lost_window_update_does_not_hang_the_connection() {
+    use crate::pair::Fate;
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 10_000);
+    pair.run_until(Instant::from_secs(3));
+    pair.judged_by(|from, number, _| match (from, number) {
+        (End::Server, 0) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.reads = true;
+    pair.read_all(End::Server);
+    pair.run_until(Instant::from_secs(30));
+    assert_eq!(pair.read_bytes(End::Server), 10_000);
+}
+
+#[test]
+fn a_window_of_less_than_a_segment_is_used_all_the_same() {
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: 700, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.write(End::Client, 7_000);
+    pair.run_until(Instant::from_secs(60));
+    assert_eq!(pair.read_bytes(End::Server), 7_000);
+}
+
+fn small_segments(nagle: Nagle) -> usize {
+    let config = Config { nagle, ..Profile::Linux6_18.config() };
+    let mut pair = Pair::established(config.clone(), config);
+    for _ in 0..10 {
+        pair.write(End::Client, 100);
+        let later = pair.now + Span::from_millis(5);
+        pair.run_until(later);
+    }
+    pair.run_until(Instant::from_secs(3));
+    assert_eq!(pair.read_bytes(End::Server), 1_000);
+    pair.data_from(End::Client).len()
+}
+
+#[test]
+fn nagle_lets_one_small_segment_be_outstanding() {
+    assert_eq!(small_segments(Nagle::Off), 10);
+    assert_eq!(small_segments(Nagle::Classic), 2);
+    assert_eq!(small_segments(Nagle::Minshall), 2);
+}
+
+/// A full segment is outstanding: Classic makes the small tail wait, Minshall does not.
+#[test]
+fn minshall_lets_a_small_tail_follow_full_segments() {
+    for (nagle, expected) in [(Nagle::Classic, 1), (Nagle::Minshall, 2)] {
+        let config = Config { nagle, ..Profile::Linux6_18.config() };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.write(End::Client, 1448 + 100);
+        assert_eq!(pair.data_from(End::Client).len(), expected, "{nagle:?}");
+    }
+}
+
+#[test]
+fn a_lone_segment_is_acknowledged_after_the_delay() {
+    let server = Config {
+        ack_delay: AckDelay::EverySecond { limit: Span::from_millis(200) },
+        ..Profile::Rfc.config()
+    };
+    let mut pair = Pair::established(Profile::Rfc.config(), server);
+    pair.write(End::Client, 100);
+    pair.run_until(Instant::from_secs(2));
+    let ack = pair.dialogue.iter().find(|line| line.from == End::Server).unwrap();
+    assert_eq!(ack.at, Instant::from_millis(1000 + 50 + 200));
+}
+
+#[test]
+fn the_send_buffer_bounds_what_is_taken() {
+    let config = Config { send_buffer: 10_000, ..Profile::Linux6_18.config() };
+    let mut pair = Pair::established(config.clone(), config);
+    assert_eq!(pair.write(End::Client, 50_000), 10_000);
+    assert_eq!(pair.write(End::Client, 1), 0);
+    pair.run_until(Instant::from_secs(2));
+    assert_eq!(pair.write(End::Client, 50_000), 10_000);
+}
+
+/// Eleven segments per round trip at most while the initial window of ten grows; an application
+/// that never uses its window does not let it grow.
+#[test]
+fn an_application_limited_window_does_not_grow() {
+    let config = Config { nagle: Nagle::Off, ..Profile::Linux6_18.config() };
+    let mut pair = Pair::established(config.clone(), config);
+    for at in 0..100 {
+        pair.write(End::Client, 120);
+        pair.run_until(Instant::from_millis(1000 + 150 * at));
+    }
+    assert_eq!(pair.client.congestion_window(), 10);
+}
+
+#[test]
+fn slow_start_doubles_the_window_per_round_trip() {
+    let config = Profile::Linux6_18.config();
+    let mut pair = Pair::established(config.clone(), config);
+    pair.write(End::Client, 10_000_000);
+    let mut windows = Vec::new();
+    for round in 0..5 {
+        pair.run_until(Instant::from_millis(1000 + 100 * round + 50));
+        windows.push(pair.client.congestion_window());
+    }
+    assert_eq!(windows, [10, 20, 40, 80, 160]);
+}
+
+#[test]
+fn an_idle_connection_restarts_from_the_initial_window() {
+    for profile in [Profile::Rfc, Profile::Linux6_18] {
+        let config = profile.config();
+        let mut pair = Pair::established(config.clone(), config.clone());
+        pair.write(End::Client, 2_000_000);
+        pair.run_until(Instant::from_secs(20));
+        assert!(pair.client.congestion_window() > 100, "{profile:?}");
+        pair.run_until(Instant::from_secs(80));
+        pair.write(End::Client, 100);
+        assert_eq!(pair.client.congestion_window(), config.initial_window, "{profile:?}");
+    }
+}
