@@ -1,0 +1,5 @@
+"""``python -m fairwind.cli`` is the command line, too."""
+
+from fairwind.cli import main
+
+main()

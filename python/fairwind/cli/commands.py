@@ -1,0 +1,281 @@
+"""The commands."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+from rich.console import Console
+
+from fairwind.cli.doctor import findings
+from fairwind.cli.errors import ExitCode, exit_code_of
+from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
+from fairwind.compare import compare as compare_results
+from fairwind.engine import core_version, engine_named, scenario_schema, table_columns
+from fairwind.errors import FairwindError
+from fairwind.report import Report, write_report
+from fairwind.results import Claim, Results, open_results, readable, summarise
+from fairwind.run import RunSettings, RunState, run_plan
+from fairwind.run.progress import shown_progress
+from fairwind.scenario import Plan, Scenario, load
+from fairwind.studies import studies, study_named
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    help="A laboratory for TCP. Data goes to standard output, everything else to standard error. "
+    "Exit codes: 0 all well, 1 some simulations failed, 2 wrong usage or input, 130 interrupted.",
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scenario; repeatable."),
+]
+On = Annotated[str, typer.Option(help="Where to run: sim (virtual time) or kernel.")]
+Seed = Annotated[int | None, typer.Option(help="Replaces the scenario's seed.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="The run's folder; runs/NAME-FINGERPRINT if not given."),
+]
+Jobs = Annotated[
+    int | None, typer.Option(min=1, help="Simulations at once; all processors if not given.")
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Discard another scenario's run in the folder.")
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(exit_code_of(app))
+
+
+def _version(value: bool) -> None:  # noqa: FBT001 - the signature is typer's
+    if value:
+        sys.stdout.write(f"fairwind {core_version()}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def fairwind(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell the version.")
+    ] = False,
+) -> None:
+    """Take the options that stand before the command."""
+
+
+@app.command()
+def run(
+    scenario: ScenarioFile,
+    *,
+    on: On = "sim",
+    seed: Seed = None,
+    settings: Settings = None,
+    out: Out = None,
+    jobs: Jobs = None,
+    force: Force = False,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Run a scenario: its whole grid and all repetitions; goes on where it was interrupted."""
+    chosen = _with_settings(load(scenario), settings, seed)
+    results = _execute(chosen, on, RunSettings(jobs, out, force))
+    _print_summary(results, output)
+    _exit_by_failures(results)
+
+
+@app.command()
+def check(
+    scenario: ScenarioFile, *, settings: Settings = None, output: Format = OutputFormat.TABLE
+) -> None:
+    """Validate a scenario, and print the resolved experiment and the size of its grid."""
+    plan = _with_settings(load(scenario), settings, None).check()
+    match output:
+        case OutputFormat.JSON:
+            print_json(plan.document)
+        case OutputFormat.CSV:
+            print_frame(_cells(plan), output)
+        case OutputFormat.TABLE:
+            sys.stdout.write(_described(plan))
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of scenarios, for editors."""
+    print_json(scenario_schema())
+
+
+@app.command()
+def columns(*, output: Format = OutputFormat.TABLE) -> None:
+    """List every column of every table with its unit and meaning."""
+    print_frame(pl.DataFrame(table_columns(), infer_schema_length=None), output)
+
+
+@app.command()
+def study(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A study; all are listed without it.")
+    ] = None,
+    *,
+    form: Annotated[
+        str | None, typer.Option(help="A form of the study: full (default), reduced, ...")
+    ] = None,
+    reduced: Annotated[bool, typer.Option("--reduced", help="Short for --form reduced.")] = False,
+    settings: Settings = None,
+    out: Out = None,
+    jobs: Jobs = None,
+    force: Force = False,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Repeat a published experiment: run it, judge its claims, write the report."""
+    if name is None:
+        print_frame(_studies(), output)
+        return
+    chosen = study_named(name)
+    scenario = chosen.scenario(form or ("reduced" if reduced else "full"))
+    results = _execute(
+        _with_settings(scenario, settings, None), "sim", RunSettings(jobs, out, force, chosen.name)
+    )
+    claims = chosen.claims(results)
+    _print_claims(claims, results, output)
+    _tell_report(write_report(results, chosen.figures(results), claims))
+    _exit_by_failures(results)
+
+
+@app.command()
+def report(folder: Folder) -> None:
+    """Write one self-contained page and the figures of a run into its folder."""
+    results = open_results(folder)
+    if results.manifest.study is None:
+        _tell_report(write_report(results))
+    else:
+        chosen = study_named(results.manifest.study)
+        _tell_report(write_report(results, chosen.figures(results), chosen.claims(results)))
+
+
+@app.command()
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="DIR_A", help="The run to compare with.")],
+    second: Annotated[Path, typer.Argument(metavar="DIR_B", help="The run that is compared.")],
+    *,
+    measures: Annotated[
+        list[str] | None,
+        typer.Option("--measure", help="A column of the groups table; repeatable."),
+    ] = None,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Tell how a second run differs from a first, with 95 % intervals."""
+    print_frame(compare_results(open_results(first), open_results(second), measures), output)
+
+
+@app.command()
+def doctor(*, output: Format = OutputFormat.TABLE) -> None:
+    """Tell what this machine has, and what is missing."""
+    print_frame(findings(), output)
+
+
+def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | None) -> Scenario:
+    pairs = {}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise FairwindError(
+                f"--set {setting}: KEY=VALUE was expected", '--set path.rtt="20 ms"'
+            )
+        pairs[key.strip()] = value.strip()
+    if seed is not None:
+        pairs["seed"] = str(seed)
+    return scenario.with_settings(pairs)
+
+
+def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
+    engine = engine_named(on)
+    plan = scenario.plan
+    with shown_progress(Console(stderr=True)) as tell:
+        states: list[RunState] = []
+
+        def remember(state: RunState) -> None:
+            states[:] = [state]
+            tell(state)
+
+        results = run_plan(plan, engine, settings, remember)
+    resumed = states[-1].resumed if states else 0
+    again = f", {resumed} of them from before" if resumed else ""
+    _tell(f"{plan.runs - len(results.failures)} simulations{again}; tables: {results.folder}")
+    return results
+
+
+def _print_summary(results: Results, output: OutputFormat) -> None:
+    if output is OutputFormat.TABLE:
+        sys.stdout.write(aligned(*readable(summarise(results))))
+    else:
+        print_frame(summarise(results).frame, output)
+
+
+def _print_claims(claims: list[Claim], results: Results, output: OutputFormat) -> None:
+    frame = pl.DataFrame(
+        [(claim.statement, claim.verdict.value, claim.evidence) for claim in claims],
+        schema=["claim", "verdict", "evidence"],
+        orient="row",
+    )
+    if output is not OutputFormat.TABLE:
+        print_frame(frame, output)
+        return
+    _print_summary(results, output)
+    for number, (statement, verdict, evidence) in enumerate(frame.rows(), start=1):
+        sys.stdout.write(f"\nClaim {number}: {statement}\n  {verdict}: {evidence}\n")
+
+
+def _exit_by_failures(results: Results) -> None:
+    for failure in results.failures:
+        _tell(f"failed: {failure}")
+    if results.failures:
+        raise typer.Exit(ExitCode.FAILED_CELLS)
+
+
+def _cells(plan: Plan) -> pl.DataFrame:
+    return pl.DataFrame(
+        [{"cell": cell.index, **cell.settings} for cell in plan.cells], infer_schema_length=None
+    )
+
+
+def _described(plan: Plan) -> str:
+    axes = aligned(
+        ["axis", "column", "settings"],
+        [(axis.name, axis.column, ", ".join(axis.labels)) for axis in plan.axes],
+    )
+    parts = [
+        f"{plan.name}: {len(plan.cells)} cells x {len(plan.seeds)} seeds = {plan.runs} simulations",
+        axes if plan.axes else "",
+        "first cell, resolved:",
+        json.dumps(plan.cells[0].experiment, indent=2),
+    ]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _studies() -> pl.DataFrame:
+    return pl.DataFrame(
+        [(s.name, s.title, ", ".join(s.forms), s.source) for s in studies().values()],
+        schema=["name", "title", "forms", "source"],
+        orient="row",
+    )
+
+
+def _tell_report(written: Report) -> None:
+    _tell(f"page: {written.page}")
+    for path in written.figures:
+        if path.suffix == ".png":
+            _tell(f"figure: {path}")
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,27 @@
+"""The errors that a person can meet and do something about.
+
+Anything else that leaves this package is a defect of Fairwind itself.
+"""
+
+from __future__ import annotations
+
+
+class FairwindError(Exception):
+    """Something expected went wrong: what, where, and what to do about it.
+
+    Parameters
+    ----------
+    message : str
+        What went wrong and where, without a full stop.
+    hint : str, optional
+        What to do about it.
+    """
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
+        super().__init__(message if hint is None else f"{message}\n  hint: {hint}")
+        self.message = message
+        self.hint = hint
+
+
+class RunInterrupted(FairwindError):
+    """The run was stopped by the person who started it; what was finished is kept."""

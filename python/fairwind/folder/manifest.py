@@ -1,0 +1,194 @@
+"""What a run's folder says about itself: `manifest.json`, and what failed: `failures.json`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from fairwind.errors import FairwindError
+from fairwind.folder.store import write_file
+from fairwind.scenario.plan import Plan
+
+FORMAT_VERSION = 1
+"""Version of a run folder's layout; raised when an older reader would misread it."""
+
+MANIFEST = "manifest.json"
+FAILURES = "failures.json"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A run's folder in words: everything needed to repeat it and to read its tables.
+
+    Attributes
+    ----------
+    plan : Plan
+        Resolved experiments and seeds.
+    engine : str
+    versions : dict
+        Versions that decide results.
+    columns : list of dict
+        What the tables' columns mean: ``table``, ``column``, ``unit``, ``definition``.
+    study : str, optional
+        The study that this run belongs to.
+    command : str
+        How the run was started.
+    platform : dict
+        The machine; it has no influence on simulated results.
+    fingerprint : str
+        Digest of plan, engine and versions: equal means the same results.
+    """
+
+    plan: Plan
+    engine: str
+    versions: dict[str, str]
+    columns: list[dict[str, str]]
+    study: str | None
+    command: str
+    platform: dict[str, str]
+    fingerprint: str
+
+    @classmethod
+    def of_run(
+        cls,
+        plan: Plan,
+        engine: str,
+        versions: dict[str, str],
+        *,
+        columns: list[dict[str, str]],
+        study: str | None,
+    ) -> Manifest:
+        """Describe a run that is about to be made by this process."""
+        return cls(
+            plan=plan,
+            engine=engine,
+            versions=versions,
+            columns=columns,
+            study=study,
+            command=shlex.join([Path(sys.argv[0]).name or "python", *sys.argv[1:]]),
+            platform={
+                "system": platform.platform(),
+                "machine": platform.machine(),
+                "python": platform.python_version(),
+                "processors": str(os.cpu_count() or 1),
+            },
+            fingerprint=fingerprint(plan, engine, versions),
+        )
+
+    def write(self, out: Path) -> None:
+        """Store the manifest in a run's folder."""
+        document = {
+            "format_version": FORMAT_VERSION,
+            "name": self.plan.name,
+            "engine": self.engine,
+            "fingerprint": self.fingerprint,
+            "study": self.study,
+            "command": self.command,
+            "versions": self.versions,
+            "platform": self.platform,
+            "axis_columns": {axis.name: axis.column for axis in self.plan.axes},
+            "plan": self.plan.document,
+            "columns": self.columns,
+        }
+        write_file(out / MANIFEST, (json.dumps(document, indent=2) + "\n").encode())
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One cell and replicate that could not be run."""
+
+    cell: int
+    replicate: int
+    seed: int
+    settings: dict[str, str]
+    message: str
+
+    def __str__(self) -> str:
+        """Say which one failed and why, with what is needed to repeat it."""
+        where = ", ".join(f"{name} = {label}" for name, label in self.settings.items())
+        place = f" ({where})" if where else ""
+        return f"cell {self.cell}{place}, seed {self.seed}: {self.message}"
+
+
+def fingerprint(plan: Plan, engine: str, versions: dict[str, str]) -> str:
+    """Digest everything that decides the results of a run."""
+    content = {"format": FORMAT_VERSION, "engine": engine, "versions": versions}
+    canonical = json.dumps(content | {"plan": plan.document}, sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def read_manifest(out: Path) -> Manifest:
+    """Read the manifest of a run's folder.
+
+    Raises
+    ------
+    FairwindError
+        If there is none, or it cannot be understood.
+    """
+    path = out / MANIFEST
+    try:
+        document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        version = document["format_version"]
+    except FileNotFoundError as error:
+        raise FairwindError(
+            f"{out} is not the folder of a run: it has no {MANIFEST}",
+            "give the folder that `fairwind run --out` wrote",
+        ) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise _corrupt(path) from error
+    if version != FORMAT_VERSION:
+        raise FairwindError(
+            f"{path} has format version {version}, and this Fairwind reads {FORMAT_VERSION}",
+            "run the scenario again, or use the Fairwind version named in the manifest",
+        )
+    try:
+        columns = document["axis_columns"]
+        plan = Plan.from_document(document["plan"], ())
+        axes = tuple(type(axis)(axis.name, columns[axis.name], axis.labels) for axis in plan.axes)
+        return Manifest(
+            plan=Plan(plan.name, plan.description, plan.seeds, axes, plan.cells, plan.document),
+            engine=document["engine"],
+            versions=document["versions"],
+            columns=document["columns"],
+            study=document["study"],
+            command=document["command"],
+            platform=document["platform"],
+            fingerprint=document["fingerprint"],
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise _corrupt(path) from error
+
+
+def write_failures(out: Path, failures: list[Failure]) -> None:
+    """Store what failed, or remove an older list if nothing did."""
+    path = out / FAILURES
+    if failures:
+        content = json.dumps([asdict(failure) for failure in failures], indent=2) + "\n"
+        write_file(path, content.encode())
+    else:
+        path.unlink(missing_ok=True)
+
+
+def read_failures(out: Path) -> list[Failure]:
+    """Read what failed in a run; empty if nothing did."""
+    path = out / FAILURES
+    if not path.exists():
+        return []
+    try:
+        return [Failure(**row) for row in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError) as error:
+        raise _corrupt(path) from error
+
+
+def _corrupt(path: Path) -> FairwindError:
+    return FairwindError(
+        f"{path} is damaged and cannot be read",
+        "run the scenario again into a new folder, or restore the file from a copy",
+    )

@@ -1,0 +1,26 @@
+"""Figures: functions from a tidy frame to a chart; only `save` writes files.
+
+All charts share one theme: plain sans-serif letters, colours that colour-blind readers can tell
+apart, greedy flows red and thin flows blue unless told otherwise. Data is embedded in the chart.
+"""
+
+from fairwind.plots.estimates import estimates_by_setting
+from fairwind.plots.figure import Figure
+from fairwind.plots.latency import latency_distribution
+from fairwind.plots.queues import drops_by_group
+from fairwind.plots.save import save, save_all
+from fairwind.plots.series import rate_over_time
+from fairwind.plots.theme import group_colours, inline, themed
+
+__all__ = [
+    "Figure",
+    "drops_by_group",
+    "estimates_by_setting",
+    "group_colours",
+    "inline",
+    "latency_distribution",
+    "rate_over_time",
+    "save",
+    "save_all",
+    "themed",
+]

@@ -1,0 +1,77 @@
+"""Distributions of latency out of histograms."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from fairwind.plots.theme import group_colours, inline, themed
+
+
+def cumulative(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Turn histogram buckets into points of cumulative distributions.
+
+    Parameters
+    ----------
+    histogram : DataFrame
+        Columns ``upper_s`` (upper bound of a bucket, seconds), ``count``, and the keys.
+    by : list of str
+        Keys; one distribution each. Buckets of one key are added up, which brings replicates
+        together.
+
+    Returns
+    -------
+    DataFrame
+        The keys, ``latency_ms`` (milliseconds), and ``share_ratio``: how many samples took at most
+        that long, 0 to 1.
+    """
+    buckets = (
+        histogram.group_by([*by, "upper_s"], maintain_order=True)
+        .agg(pl.col("count").sum())
+        .sort([*by, "upper_s"], maintain_order=True)
+    )
+    return buckets.select(
+        *by,
+        (pl.col("upper_s") * 1000).alias("latency_ms"),
+        (pl.col("count").cum_sum() / pl.col("count").sum()).over(by).alias("share_ratio"),
+    )
+
+
+def latency_distribution(
+    histogram: pl.DataFrame, *, panels: str | None = None, title: str = "ACK latency"
+) -> alt.TopLevelMixin:
+    """Draw cumulative distributions of latency, one colour per group.
+
+    Parameters
+    ----------
+    histogram : DataFrame
+        Columns ``group``, ``upper_s``, ``count``, and the panels' column if there is one; of one
+        kind of latency.
+    panels : str, optional
+        A column with one panel per value.
+    title : str
+        What the latency is.
+    """
+    keys = ["group"] if panels is None else [panels, "group"]
+    order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
+    frame = cumulative(histogram, keys)
+    chart = (
+        alt.Chart(inline(frame))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=alt.Scale(type="log")),
+            y=alt.Y("share_ratio:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color(
+                "group:N", scale=group_colours(histogram["group"]), legend=alt.Legend(title=None)
+            ),
+            tooltip=[
+                alt.Tooltip("group:N"),
+                alt.Tooltip("latency_ms:Q", format=".4g"),
+                alt.Tooltip("share_ratio:Q", format=".4f"),
+            ],
+        )
+        .properties(width=560 if panels is None else 260, height=260 if panels is None else 170)
+    )
+    if panels is not None:
+        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=3)
+    return themed(chart)

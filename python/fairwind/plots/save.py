@@ -1,0 +1,68 @@
+"""Charts as files, without a browser and without a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import altair as alt
+import vl_convert
+
+from fairwind.errors import FairwindError
+from fairwind.folder.store import write_file
+from fairwind.plots.figure import Figure
+
+VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
+"""The grammar's version that charts are written in and drawn with."""
+
+FORMATS = ("svg", "png", "pdf")
+PNG_PIXELS_PER_INCH = 192
+
+
+def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class has its own type
+    """Write a chart as SVG, PNG, PDF or a page of its own, after the file's ending.
+
+    Raises
+    ------
+    FairwindError
+        If the ending is none of ``.svg``, ``.png``, ``.pdf``, ``.html``.
+    """
+    specification = chart.to_dict()
+    match path.suffix:
+        case ".svg":
+            content = vl_convert.vegalite_to_svg(
+                specification, vl_version=VEGA_LITE, allowed_base_urls=[]
+            ).encode()
+        case ".png":
+            content = vl_convert.vegalite_to_png(
+                specification,
+                vl_version=VEGA_LITE,
+                ppi=PNG_PIXELS_PER_INCH,
+                allowed_base_urls=[],
+            )
+        case ".pdf":
+            content = vl_convert.vegalite_to_pdf(
+                specification, vl_version=VEGA_LITE, allowed_base_urls=[]
+            )
+        case ".html":
+            page = vl_convert.vegalite_to_html(specification, vl_version=VEGA_LITE, bundle=True)
+            content = page.encode()
+        case _:
+            raise FairwindError(
+                f"cannot draw {path}: unknown kind of file {path.suffix!r}",
+                "use .svg, .png, .pdf or .html",
+            )
+    write_file(path, content)
+
+
+def save_all(figures: Iterable[Figure], folder: Path) -> list[Path]:
+    """Write every figure as SVG, PNG and PDF into a folder, and give the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for figure in figures:
+        for ending in FORMATS:
+            path = folder / f"{figure.name}.{ending}"
+            save(figure.chart, path)
+            paths.append(path)
+    return paths

@@ -1,0 +1,56 @@
+"""Measures over time."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from fairwind.plots.theme import group_colours, inline, themed
+
+
+def rate_over_time(
+    windows: pl.DataFrame, *, measure: str, title: str, panels: str | None = None
+) -> alt.TopLevelMixin:
+    """Draw a rate per window: the mean over replicates as a line, their range as a band.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        Columns ``group``, ``start_s`` (start of the window, seconds), the measure in bit/s, and
+        the panels' column if there is one; one row per window, group and replicate.
+    measure : str
+        The measure's column.
+    title : str
+        The measure's name; it is drawn in kbit/s.
+    panels : str, optional
+        A column with one panel per value.
+    """
+    keys = ["group", "start_s"] if panels is None else [panels, "group", "start_s"]
+    order = windows[panels].unique(maintain_order=True).to_list() if panels else []
+    rate = pl.col(measure) / 1000
+    frame = windows.group_by(keys, maintain_order=True).agg(
+        rate.mean().alias("mean"), rate.min().alias("low"), rate.max().alias("high")
+    )
+    base = alt.Chart(inline(frame)).encode(
+        x=alt.X("start_s:Q", title="start of the window / s"),
+        color=alt.Color(
+            "group:N", scale=group_colours(windows["group"]), legend=alt.Legend(title=None)
+        ),
+    )
+    band = base.mark_area(opacity=0.2).encode(
+        y=alt.Y("low:Q", title=f"{title} / kbit/s"), y2="high:Q"
+    )
+    line = base.mark_line(point=True, strokeWidth=2).encode(
+        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
+        tooltip=[
+            alt.Tooltip("group:N"),
+            alt.Tooltip("start_s:Q"),
+            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "low", "high")),
+        ],
+    )
+    chart = alt.layer(band, line).properties(
+        width=560 if panels is None else 260, height=260 if panels is None else 150
+    )
+    if panels is not None:
+        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=3)
+    return themed(chart)

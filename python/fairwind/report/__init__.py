@@ -1,0 +1,11 @@
+"""Reports: one self-contained page per run, and its figures as files.
+
+`write_report` reads a run's folder and writes ``report.html`` and ``figures/`` into it. The page
+needs no network: data, drawing code and style are inside.
+
+Map: `figures` which figures a run gets, `warnings` what a reader must know first, `page` the HTML.
+"""
+
+from fairwind.report.report import Report, write_report
+
+__all__ = ["Report", "write_report"]

@@ -1,0 +1,144 @@
+"""The figures that every run gets."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.plots import (
+    Figure,
+    drops_by_group,
+    estimates_by_setting,
+    latency_distribution,
+    rate_over_time,
+)
+from fairwind.results import Results, summarise
+from fairwind.results.tidy import drops, group_windows, latency_buckets, with_cell_label
+
+MOST_PANELS = 12
+"""More cells than this are not drawn each in a panel of its own, but a choice of them."""
+
+
+def default_figures(results: Results) -> list[Figure]:
+    """Draw what can be drawn of a run: goodput, latency, rates over time, drops."""
+    figures = [_goodput(results)]
+    for kind, name in (("ack", "ACK latency"), ("delivery", "Delivery latency")):
+        figures.extend(_latency(results, kind, name))
+    figures.extend(_over_time(results))
+    figures.extend(_drops(results))
+    return figures
+
+
+def _goodput(results: Results) -> Figure:
+    axes = results.manifest.plan.axes
+    estimates = summarise(results, ["goodput_bits_per_second"]).frame.with_columns(
+        pl.col("mean", "low", "high") / 1000
+    )
+    if axes:
+        setting, order, title = axes[0].column, axes[0].values, axes[0].name
+    else:
+        setting, order, title = "group", estimates["group"].to_list(), "group"
+    panels = None
+    if len(axes) > 1:
+        panels = "panel"
+        rest = [pl.format(f"{axis.column} {{}}", axis.column) for axis in axes[1:]]
+        estimates = estimates.with_columns(pl.concat_str(rest, separator=", ").alias(panels))
+    return Figure(
+        name="goodput",
+        title="Goodput of each group",
+        caption=(
+            "Unique payload read in order by the receiving applications, per second of measured "
+            "time, summed over the flows of a group. Points: mean over replicates; lines: 95 % "
+            "interval of the mean (Student's t)."
+        ),
+        chart=estimates_by_setting(
+            estimates,
+            setting=setting,
+            order=order,
+            measure_title="goodput / kbit/s",
+            setting_title=title,
+            panels=panels,
+        ),
+    )
+
+
+def _latency(results: Results, kind: str, name: str) -> list[Figure]:
+    if not results.has_table("latency_histogram"):
+        return []
+    buckets = latency_buckets(results, kind)
+    if not buckets.height:
+        return []
+    shown, note = _choice(results, buckets)
+    what = {
+        "ack": "Time from a segment's first transmission to its cumulative acknowledgement at the "
+        "sender",
+        "delivery": "Time from the application's write to the in-order read at the receiver",
+    }[kind]
+    return [
+        Figure(
+            name=f"{kind}-latency",
+            title=f"Distribution of {name[0].lower() + name[1:] if kind != 'ack' else name}",
+            caption=f"{what}; all replicates together, read off histograms (1 % error).{note}",
+            chart=latency_distribution(shown, panels=_panels(results), title=name),
+        )
+    ]
+
+
+def _over_time(results: Results) -> list[Figure]:
+    if not results.has_table("intervals"):
+        return []
+    windows = group_windows(results)
+    if not windows.height:
+        return []
+    shown, note = _choice(results, windows)
+    seconds = shown["interval_s"][0]
+    return [
+        Figure(
+            name="throughput-over-time",
+            title="Throughput over time",
+            caption=(
+                "Aggregate throughput of each group on the wire, IP headers and retransmissions "
+                f"included, in windows of {seconds:g} s. Line: mean over replicates; band: from "
+                f"the smallest to the largest.{note}"
+            ),
+            chart=rate_over_time(
+                shown,
+                measure="throughput_bits_per_second",
+                title="throughput",
+                panels=_panels(results),
+            ),
+        )
+    ]
+
+
+def _drops(results: Results) -> list[Figure]:
+    if not results.has_table("queue_drops"):
+        return []
+    dropped = drops(results)
+    if not dropped.height or dropped["packets"].sum() == 0:
+        return []
+    return [
+        Figure(
+            name="queue-drops",
+            title="Packets dropped at queues",
+            caption="Packets that queues dropped of each group, mean over replicates.",
+            chart=drops_by_group(
+                with_cell_label(results, dropped), setting="cell_label", setting_title="cell"
+            ),
+        )
+    ]
+
+
+def _choice(results: Results, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+    """Keep the rows of as many cells as have room, evenly spread, and say so."""
+    cells = [cell.index for cell in results.manifest.plan.cells]
+    labelled = with_cell_label(results, frame)
+    if len(cells) <= MOST_PANELS:
+        return labelled, ""
+    last = len(cells) - 1
+    chosen = sorted({cells[round(i * last / (MOST_PANELS - 1))] for i in range(MOST_PANELS)})
+    note = f" {len(chosen)} of {len(cells)} cells are shown, evenly spread over the grid."
+    return labelled.filter(pl.col("cell").is_in(chosen)), note
+
+
+def _panels(results: Results) -> str | None:
+    return "cell_label" if len(results.manifest.plan.cells) > 1 else None

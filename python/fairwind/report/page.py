@@ -1,0 +1,78 @@
+"""The HTML page of a run."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.resources import files
+
+import vl_convert
+from jinja2 import Environment, StrictUndefined
+
+from fairwind.plots import Figure
+from fairwind.plots.save import VEGA_LITE
+from fairwind.report.warnings import warnings
+from fairwind.results import Claim, Results, readable, summarise
+
+PREVIEW_ROWS = 20
+"""Rows shown of each table."""
+
+
+def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim]) -> str:
+    """Write the page of a run as text."""
+    manifest = results.manifest
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+    environment.filters["number"] = number
+    template = environment.from_string(_part("page.html"))
+    return template.render(
+        manifest=manifest,
+        plan=manifest.plan,
+        claims=claims,
+        figures=figures,
+        specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
+        main=readable(summarise(results)),
+        previews={name: results.table(name) for name in results.table_names},
+        preview_rows=PREVIEW_ROWS,
+        definitions=_definitions(results),
+        warnings=warnings(results),
+        redraw=shlex.join(["fairwind", "report", str(results.folder)]),
+        style=_part("page.css"),
+        script=_part("page.js"),
+        bundle=_drawing_code(),
+    )
+
+
+def number(value: object) -> str:
+    """Write a cell of a table for people: four significant digits, a dash where nothing is."""
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+        case _:
+            return str(value)
+
+
+def _part(name: str) -> str:
+    return (files("fairwind.report") / name).read_text(encoding="utf-8")
+
+
+def _definitions(results: Results) -> dict[str, str]:
+    """Meaning of each column, as ``table.column``."""
+    return {
+        f"{row['table']}.{row['column']}": row["definition"] for row in results.manifest.columns
+    }
+
+
+def _script_safe(value: object) -> str:
+    """Encode as JSON that cannot end the script element it stands in."""
+    return json.dumps(value).replace("<", "\\u003c")
+
+
+@lru_cache(maxsize=1)
+def _drawing_code() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script."""
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
+    return bundle.replace("</script", "<\\/script")

@@ -1,0 +1,48 @@
+"""What a reader must know before believing a number."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.results import Results
+
+FEW_REPLICATES = 3
+MOST_FAILURES = 5
+"""Failures beyond these are only counted."""
+
+
+def warnings(results: Results) -> list[str]:
+    """Give warnings about a run, the gravest first."""
+    return [*_failures(results), *_replicates(results), *_never_established(results)]
+
+
+def _failures(results: Results) -> list[str]:
+    failures = results.failures
+    lines = [f"Failed and therefore missing: {failure}." for failure in failures[:MOST_FAILURES]]
+    if len(failures) > MOST_FAILURES:
+        lines.append(f"{len(failures) - MOST_FAILURES} further simulations failed.")
+    return lines
+
+
+def _replicates(results: Results) -> list[str]:
+    replicates = len(results.manifest.plan.seeds)
+    if replicates == 1:
+        return [
+            "One run per cell: nothing can be said about the spread, so there are no intervals."
+        ]
+    if replicates < FEW_REPLICATES:
+        return [f"Only {replicates} runs per cell: intervals are very wide."]
+    return []
+
+
+def _never_established(results: Results) -> list[str]:
+    flows = results.flows
+    if "established" not in flows.columns:
+        return []
+    never = flows.filter(~pl.col("established").cast(pl.Boolean)).height
+    if not never:
+        return []
+    return [
+        f"{never} of {flows.height} flows never established a connection; they count as flows "
+        "without goodput, and have no latency."
+    ]

@@ -1,0 +1,160 @@
+"""A run's folder as data frames."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from fairwind.errors import FairwindError
+from fairwind.folder.manifest import Failure, Manifest, read_failures, read_manifest
+from fairwind.folder.store import cell_folder
+
+TABLES = (
+    "flows",
+    "groups",
+    "intervals",
+    "latencies",
+    "latency_histogram",
+    "queues",
+    "queue_drops",
+    "fairness",
+    "endpoint",
+)
+"""The tables that a run can have; `fairwind columns` tells what their columns mean."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of one run.
+
+    Every table begins with ``cell``, ``replicate``, ``seed`` and one column per axis of the grid.
+
+    Attributes
+    ----------
+    folder : Path
+        The run's folder.
+    """
+
+    folder: Path
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """What the folder says about itself."""
+        return read_manifest(self.folder)
+
+    @cached_property
+    def failures(self) -> list[Failure]:
+        """The simulations that failed; the tables have no rows of them."""
+        return read_failures(self.folder)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow."""
+        return self.table("flows")
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """One row per group of flows."""
+        return self.table("groups")
+
+    @cached_property
+    def intervals(self) -> pl.DataFrame:
+        """One row per window of time and group (or flow)."""
+        return self.table("intervals")
+
+    @cached_property
+    def latencies(self) -> pl.DataFrame:
+        """One row per group or flow and kind of latency."""
+        return self.table("latencies")
+
+    @cached_property
+    def latency_histogram(self) -> pl.DataFrame:
+        """One row per bucket of a group's latency histogram."""
+        return self.table("latency_histogram")
+
+    @cached_property
+    def queues(self) -> pl.DataFrame:
+        """One row per queue."""
+        return self.table("queues")
+
+    @cached_property
+    def queue_drops(self) -> pl.DataFrame:
+        """One row per queue and group: who was dropped."""
+        return self.table("queue_drops")
+
+    @cached_property
+    def fairness(self) -> pl.DataFrame:
+        """Indices of how evenly goodput was shared."""
+        return self.table("fairness")
+
+    @cached_property
+    def endpoint(self) -> pl.DataFrame:
+        """Sampled state of the senders, if the scenario asked for it."""
+        return self.table("endpoint")
+
+    def has_table(self, name: str) -> bool:
+        """Tell whether the run has a table of this name."""
+        return self._file(name).exists()
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Read one table.
+
+        Raises
+        ------
+        FairwindError
+            If it is missing or damaged.
+        """
+        path = self._file(name)
+        if not path.exists():
+            raise FairwindError(
+                f"{self.folder} has no table {name!r}",
+                f"tables of this run: {', '.join(self.table_names)}; restore what is missing, "
+                "or run the same scenario again with the same --out",
+            )
+        try:
+            return pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise FairwindError(
+                f"{path} is damaged and cannot be read ({error})",
+                "remove it, and run the same scenario again with the same --out: "
+                "finished simulations are not repeated",
+            ) from error
+
+    @property
+    def table_names(self) -> list[str]:
+        """Tables that the run has."""
+        return [name for name in TABLES if self.has_table(name)]
+
+    def _file(self, name: str) -> Path:
+        return self.folder / f"{name}.parquet"
+
+
+def open_results(folder: str | os.PathLike[str]) -> Results:
+    """Open the folder of a finished run.
+
+    Raises
+    ------
+    FairwindError
+        If it is no folder of a run, or the run has not been finished.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise FairwindError(f"there is no folder {path}", "give the folder of a run")
+    results = Results(path)
+    plan = results.manifest.plan
+    if not results.table_names:
+        finished = sum(
+            cell_folder(path, cell.index, replicate).is_dir()
+            for cell in plan.cells
+            for replicate in range(len(plan.seeds))
+        )
+        raise FairwindError(
+            f"the run in {path} is not complete: {finished} of {plan.runs} simulations are "
+            "finished, and its tables are not merged",
+            f"start it again and it goes on there: {results.manifest.command}",
+        )
+    return results

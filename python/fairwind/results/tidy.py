@@ -1,0 +1,56 @@
+"""Tables rearranged for figures and claims: one row per fact, short common column names."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.results.results import Results
+
+
+def with_cell_label(results: Results, frame: pl.DataFrame) -> pl.DataFrame:
+    """Add ``cell_label``, the settings of each row's cell in words."""
+    axes = results.manifest.plan.axes
+    if not axes:
+        return frame.with_columns(pl.lit(results.manifest.plan.name).alias("cell_label"))
+    parts = [
+        pl.format(f"{axis.column.replace('{', '').replace('}', '')} {{}}", axis.column)
+        for axis in axes
+    ]
+    return frame.with_columns(pl.concat_str(parts, separator=", ").alias("cell_label"))
+
+
+def group_windows(results: Results) -> pl.DataFrame:
+    """Give the windows of every group at the shortest interval that the run measured.
+
+    Returns
+    -------
+    DataFrame
+        Leading columns, ``group``, ``start_s`` (seconds since the experiment began),
+        ``interval_s``, ``throughput_bits_per_second``, ``goodput_bits_per_second``.
+    """
+    windows = results.intervals.filter(pl.col("scope") == "group")
+    return windows.filter(pl.col("interval_s") == pl.col("interval_s").min())
+
+
+def latency_buckets(results: Results, kind: str) -> pl.DataFrame:
+    """Give the histogram buckets of one kind of latency.
+
+    Parameters
+    ----------
+    results : Results
+    kind : str
+        ``"ack"`` or ``"delivery"``.
+
+    Returns
+    -------
+    DataFrame
+        Leading columns, ``group``, ``lower_s``, ``upper_s`` (seconds), ``count``.
+    """
+    return results.latency_histogram.filter(pl.col("kind") == kind)
+
+
+def drops(results: Results) -> pl.DataFrame:
+    """Give what queues dropped of each group: leading columns, ``group``, ``packets``."""
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    keys = ["cell", "replicate", "seed", *axes, "group"]
+    return results.queue_drops.group_by(keys, maintain_order=True).agg(pl.col("packets").sum())

@@ -1,0 +1,12 @@
+"""Running a plan: cells times replicates on several threads, stored safely, resumed where left.
+
+`run_plan` executes what a folder does not hold yet, writes each result in one step as soon as it
+is there, and finally merges all of them into one file per table. It knows no engine but through
+`fairwind.engine.Engine`.
+
+Map: `execute` the threads, `merge` the final tables, `progress` what is shown meanwhile.
+"""
+
+from fairwind.run.execute import RunSettings, RunState, run_plan
+
+__all__ = ["RunSettings", "RunState", "run_plan"]

@@ -1,0 +1,58 @@
+"""One file per table out of the files of all cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from fairwind.folder.store import cell_folder, write_frame
+from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
+
+
+def with_leading_columns(
+    tables: Mapping[str, pl.DataFrame], plan: Plan, cell: Cell, replicate: int
+) -> dict[str, pl.DataFrame]:
+    """Put cell, replicate, seed and one column per axis in front of every table."""
+    leading = [
+        pl.lit(cell.index, dtype=pl.UInt32).alias(LEADING_COLUMNS[0]),
+        pl.lit(replicate, dtype=pl.UInt32).alias(LEADING_COLUMNS[1]),
+        pl.lit(plan.seeds[replicate], dtype=pl.UInt64).alias(LEADING_COLUMNS[2]),
+        *(
+            pl.lit(
+                axis.value(cell.settings[axis.name]),
+                dtype=pl.Int64 if axis.is_numeric else pl.String,
+            ).alias(axis.column)
+            for axis in plan.axes
+        ),
+    ]
+    return {
+        name: frame.select(*leading, pl.all()) if frame.width else frame
+        for name, frame in tables.items()
+    }
+
+
+def merge_tables(out: Path, plan: Plan) -> list[str]:
+    """Write one file per table with the rows of all finished cells, in the order of the plan.
+
+    The bytes depend on the finished results alone, not on the order in which they came.
+
+    Returns
+    -------
+    list of str
+        The names of the tables written.
+    """
+    folders = [
+        folder
+        for cell in plan.cells
+        for replicate in range(len(plan.seeds))
+        if (folder := cell_folder(out, cell.index, replicate)).is_dir()
+    ]
+    names = sorted({file.stem for folder in folders for file in folder.glob("*.parquet")})
+    for name in names:
+        files = [path for folder in folders if (path := folder / f"{name}.parquet").exists()]
+        frames = [frame for file in files if (frame := pl.read_parquet(file)).width]
+        merged = pl.concat(frames, how="vertical_relaxed") if frames else pl.DataFrame()
+        write_frame(out / f"{name}.parquet", merged)
+    return names

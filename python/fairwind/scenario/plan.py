@@ -1,0 +1,149 @@
+"""The resolved grid of a scenario, as the core tells it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+LEADING_COLUMNS = ("cell", "replicate", "seed")
+"""Columns that stand first in every table of a run."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One direction of the grid.
+
+    Attributes
+    ----------
+    name : str
+        As in the scenario: a key path such as ``flows.*.count``, or the name of a named axis.
+    column : str
+        The name of this axis's column in the tables.
+    labels : tuple of str
+        The settings along it, in the order of the scenario.
+    """
+
+    name: str
+    column: str
+    labels: tuple[str, ...]
+
+    def value(self, label: str) -> int | str:
+        """Give a label as it stands in tables: a number if all labels are whole numbers."""
+        return int(label) if self.is_numeric else label
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether all labels are whole numbers."""
+        return all(re.fullmatch(r"-?\d{1,18}", label) for label in self.labels)
+
+    @property
+    def values(self) -> list[int | str]:
+        """All labels as they stand in tables, in the order of the scenario."""
+        return [self.value(label) for label in self.labels]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One point of the grid with its resolved experiment.
+
+    Attributes
+    ----------
+    index : int
+        Position in the grid, from 0.
+    settings : dict
+        Label of each axis, by axis name.
+    experiment : dict
+        The resolved experiment, as the engine takes it (JSON).
+    """
+
+    index: int
+    settings: dict[str, str]
+    experiment: dict[str, Any]
+
+    @property
+    def experiment_json(self) -> str:
+        """The experiment as the engine takes it."""
+        return json.dumps(self.experiment)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that a scenario resolves to: cells times replicates.
+
+    Attributes
+    ----------
+    name, description : str
+        What the scenario calls itself.
+    seeds : tuple of int
+        One per replicate; every cell uses the same, so cells can be compared in pairs.
+    axes : tuple of Axis
+    cells : tuple of Cell
+    document : dict
+        The plan exactly as the core gave it.
+    """
+
+    name: str
+    description: str
+    seeds: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    cells: tuple[Cell, ...]
+    document: dict[str, Any]
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any], table_columns: Iterable[str]) -> Plan:
+        """Read the core's JSON document.
+
+        Parameters
+        ----------
+        document : dict
+            As ``_core.plan`` gives it.
+        table_columns : iterable of str
+            Column names that the tables use, which no axis column may take.
+        """
+        columns = axis_columns([axis["name"] for axis in document["axes"]], table_columns)
+        return cls(
+            name=document["name"],
+            description=document.get("description") or "",
+            seeds=tuple(document["seeds"]),
+            axes=tuple(
+                Axis(axis["name"], column, tuple(axis["labels"]))
+                for axis, column in zip(document["axes"], columns, strict=True)
+            ),
+            cells=tuple(
+                Cell(cell["index"], dict(cell["settings"]), cell["experiment"])
+                for cell in document["cells"]
+            ),
+            document=document,
+        )
+
+    def axis(self, name: str) -> Axis:
+        """Give the axis of this name."""
+        return next(axis for axis in self.axes if axis.name == name)
+
+    @property
+    def runs(self) -> int:
+        """How many simulations the plan asks for: cells times replicates."""
+        return len(self.cells) * len(self.seeds)
+
+
+def axis_columns(names: list[str], table_columns: Iterable[str]) -> list[str]:
+    """Turn axis names into column names: ``flows.*.count`` becomes ``flows_count``.
+
+    A name that a table uses itself gets ``setting_`` before it; a name that two axes would share
+    gets a number after it.
+    """
+    taken = {*LEADING_COLUMNS, *table_columns}
+    columns: list[str] = []
+    for name in names:
+        column = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_") or "setting"
+        if column in taken:
+            column = f"setting_{column}"
+        unique, number = column, 2
+        while unique in taken:
+            unique, number = f"{column}_{number}", number + 1
+        taken.add(unique)
+        columns.append(unique)
+    return columns

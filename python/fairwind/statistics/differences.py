@@ -1,0 +1,210 @@
+"""Differences between two samples: paired, unpaired, and equivalence within a margin."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from fairwind.statistics.summaries import Floats, finite, standard_error, t_quantile
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The mean of B less the mean of A, with its uncertainty.
+
+    Attributes
+    ----------
+    mean_a, mean_b : float
+        Means of the samples, in their unit.
+    estimate, low, high : float
+        The difference B - A and its confidence interval, in the same unit.
+    p_value : float
+        Two-sided, of the hypothesis that there is no difference; NaN where it cannot be told.
+    level : float
+        Confidence level of the interval, 0 to 1.
+    samples_a, samples_b : int
+        Sizes of the samples.
+    is_paired : bool
+        Whether the samples were compared pair by pair.
+    """
+
+    mean_a: float
+    mean_b: float
+    estimate: float
+    low: float
+    high: float
+    p_value: float
+    level: float
+    samples_a: int
+    samples_b: int
+    is_paired: bool
+
+    @property
+    def relative(self) -> tuple[float, float, float]:
+        """Estimate, low and high as ratios to the mean of A, which is taken as exact."""
+        if self.mean_a == 0 or math.isnan(self.mean_a):
+            return (math.nan, math.nan, math.nan)
+        scale = abs(self.mean_a)
+        return (self.estimate / scale, self.low / scale, self.high / scale)
+
+
+@dataclass(frozen=True)
+class Equivalence:
+    """Outcome of two one-sided tests whether |B - A| is below a margin (Schuirmann 1987).
+
+    Attributes
+    ----------
+    difference : Difference
+        With the interval at level 1 - 2 alpha, which the test compares with the margin.
+    margin : float
+        In the unit of the samples.
+    p_value : float
+        Of the hypothesis that the difference is at least the margin, either way.
+    is_equivalent : bool
+        Whether that hypothesis is rejected at `alpha`.
+    """
+
+    difference: Difference
+    margin: float
+    p_value: float
+    is_equivalent: bool
+
+
+def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Difference:
+    """Compare samples pair by pair with Student's t test of their differences.
+
+    Parameters
+    ----------
+    a, b : float64, shape (samples,)
+        Sample i of both belongs together, for example by its seed. A pair with a NaN is left out.
+    level : float
+        Confidence level, 0 to 1.
+    """
+    first, second = _complete_pairs(a, b)
+    differences = second - first
+    error = standard_error(differences) if differences.size > 1 else math.nan
+    return _difference(first, second, error, differences.size - 1, level, is_paired=True)
+
+
+def welch_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Difference:
+    """Compare independent samples of perhaps unequal variance (Welch 1947).
+
+    Parameters
+    ----------
+    a, b : float64, shape (samples_a,) and (samples_b,)
+        NaN are left out.
+    level : float
+        Confidence level, 0 to 1.
+    """
+    first, second = finite(a), finite(b)
+    if min(first.size, second.size) < 2:
+        return _difference(first, second, math.nan, 0, level, is_paired=False)
+    error_a, error_b = standard_error(first) ** 2, standard_error(second) ** 2
+    total = error_a + error_b
+    if total == 0:
+        freedom = float(first.size + second.size - 2)
+    else:
+        freedom = total**2 / (error_a**2 / (first.size - 1) + error_b**2 / (second.size - 1))
+    return _difference(first, second, math.sqrt(total), freedom, level, is_paired=False)
+
+
+def equivalence(
+    a: ArrayLike, b: ArrayLike, margin: float, *, alpha: float = 0.05, is_paired: bool = True
+) -> Equivalence:
+    """Test whether two samples differ by less than a margin (two one-sided t tests).
+
+    A large p value of `paired_difference` does not show that there is no difference; this does.
+
+    Parameters
+    ----------
+    a, b : float64, shape (samples,)
+    margin : float
+        The largest difference that counts as none, in the unit of the samples, above 0.
+    alpha : float
+        Probability of calling samples equivalent that differ by the margin.
+    is_paired : bool
+        Whether sample i of both belongs together.
+    """
+    if not margin > 0:
+        raise ValueError(f"margin must be above 0, not {margin}")
+    compare = paired_difference if is_paired else welch_difference
+    difference = compare(a, b, 1 - 2 * alpha)
+    p_value = _equivalence_p_value(a, b, margin, is_paired=is_paired)
+    return Equivalence(difference, margin, p_value, p_value < alpha)
+
+
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjust p values of several tests so that the chance of any false alarm stays bounded.
+
+    Parameters
+    ----------
+    p_values : float64, shape (tests,)
+        NaN stay NaN and do not count as tests.
+
+    Returns
+    -------
+    float64, shape (tests,)
+        Adjusted p values in the order given (Holm 1979), never above 1.
+    """
+    values = np.asarray(p_values, dtype=np.float64)
+    adjusted = np.full(values.shape, math.nan)
+    known = np.flatnonzero(~np.isnan(values))
+    order = known[np.argsort(values[known], kind="stable")]
+    factors = np.arange(order.size, 0, -1)
+    adjusted[order] = np.minimum(np.maximum.accumulate(values[order] * factors), 1.0)
+    return adjusted
+
+
+def _equivalence_p_value(a: ArrayLike, b: ArrayLike, margin: float, *, is_paired: bool) -> float:
+    if is_paired:
+        first, second = _complete_pairs(a, b)
+        compare = paired_difference
+    else:
+        first, second = finite(a), finite(b)
+        compare = welch_difference
+    # Each one-sided p value is half the two-sided one of the samples moved by the margin, on the
+    # side towards zero.
+    above, below = compare(first - margin, second), compare(first + margin, second)
+    p_low = above.p_value / 2 if above.estimate > 0 else 1 - above.p_value / 2
+    p_high = below.p_value / 2 if below.estimate < 0 else 1 - below.p_value / 2
+    return float(np.maximum(p_low, p_high))
+
+
+def _complete_pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+    first = np.asarray(a, dtype=np.float64).ravel()
+    second = np.asarray(b, dtype=np.float64).ravel()
+    if first.size != second.size:
+        raise ValueError(f"pairs need samples of one size, not {first.size} and {second.size}")
+    known = np.isfinite(first) & np.isfinite(second)
+    return first[known], second[known]
+
+
+def _difference(
+    a: Floats, b: Floats, error: float, freedom: float, level: float, *, is_paired: bool
+) -> Difference:
+    mean_a = float(a.mean()) if a.size else math.nan
+    mean_b = float(b.mean()) if b.size else math.nan
+    estimate = float((b - a).mean()) if is_paired and a.size else mean_b - mean_a
+    if math.isnan(error):
+        half = p_value = math.nan
+    elif error == 0:
+        half, p_value = 0.0, 1.0 if estimate == 0 else 0.0
+    else:
+        half = t_quantile(level, freedom) * error
+        p_value = 2 * float(stats.t.sf(abs(estimate) / error, freedom))
+    return Difference(
+        mean_a=mean_a,
+        mean_b=mean_b,
+        estimate=estimate,
+        low=estimate - half,
+        high=estimate + half,
+        p_value=p_value,
+        level=level,
+        samples_a=a.size,
+        samples_b=b.size,
+        is_paired=is_paired,
+    )

@@ -1,0 +1,22 @@
+"""N greedy against N application-limited streams (Petlund, Brunstrom, Markussen, Fuchs, Figure 1).
+
+Do modified fast retransmit and linear time-outs, used by thin streams, take throughput away from
+greedy streams? Ten stream counts, four variants, throughput in windows of 30 s.
+
+Map: `shares` what a thin aggregate is due, `figures` the two figures, `claims` the verdicts; the
+scenario files lie beside them.
+"""
+
+from fairwind.studies.application_limited_streams.claims import claims
+from fairwind.studies.application_limited_streams.figures import figures
+from fairwind.studies.study import Study
+
+STUDY = Study(
+    name="application-limited-streams",
+    title="N greedy against N thin streams: do the thin streams' retransmissions hurt?",
+    source="A. Petlund, A. Brunstrom, J. Markussen, M. Fuchs, position paper, Figure 1",
+    package=__name__,
+    forms={"full": "scenario.toml", "payload": "payload.toml", "reduced": "reduced.toml"},
+    figures=figures,
+    claims=claims,
+)

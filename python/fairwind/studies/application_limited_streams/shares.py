@@ -1,0 +1,105 @@
+"""What the thin aggregate is due, and the frames that figures and claims share."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import polars as pl
+
+from fairwind.errors import FairwindError
+from fairwind.results import Results
+
+COUNT = "flows_count"
+"""Column of the axis ``flows.*.count``."""
+
+VARIANT = "variant"
+REFERENCE = "TCP"
+"""The variant that the others are compared with."""
+
+HEADER_BYTES = 40
+"""IPv4 and TCP header without options."""
+
+TIMESTAMP_BYTES = 12
+"""The timestamp option with its padding (RFC 7323 §3.2, appendix A)."""
+
+
+def offered_bits_per_second(experiment: dict[str, Any]) -> float:
+    """Rate of one thin stream on the wire without losses, IP headers included.
+
+    Parameters
+    ----------
+    experiment : dict
+        A resolved experiment whose thin workload has a fixed size and interval.
+    """
+    thin = _group(experiment, "thin")
+    workload = thin["workload"]
+    if workload.get("packet") is not None:
+        size = parse_bytes(workload["packet"])
+    else:
+        stamps = TIMESTAMP_BYTES if thin["tcp"].get("timestamps") else 0
+        size = parse_bytes(workload["payload"]) + HEADER_BYTES + stamps
+    return 8 * size / parse_seconds(workload["interval"])
+
+
+def fair_shares(results: Results) -> pl.DataFrame:
+    """Fair share of the thin aggregate for every stream count: min(N * rate, C / 2).
+
+    Returns
+    -------
+    DataFrame
+        ``flows_count``, ``fair_bits_per_second``.
+    """
+    rows = {}
+    for cell in results.manifest.plan.cells:
+        count = int(cell.settings["flows.*.count"])
+        due = count * offered_bits_per_second(cell.experiment)
+        rows[count] = min(due, capacity_bits_per_second(cell.experiment) / 2)
+    return pl.DataFrame(
+        {COUNT: list(rows), "fair_bits_per_second": list(rows.values())},
+        schema={COUNT: pl.Int64, "fair_bits_per_second": pl.Float64},
+    )
+
+
+def capacity_bits_per_second(experiment: dict[str, Any]) -> float:
+    """Rate of the bottleneck."""
+    network = experiment["network"]
+    links = [link for link in network["links"] if link["name"] == "bottleneck"]
+    if not links:
+        raise FairwindError("the experiment has no link called bottleneck")
+    return parse_bits_per_second(links[0]["rate"])
+
+
+def variants(results: Results) -> list[str]:
+    """Give the variants in the order of the scenario."""
+    return list(results.manifest.plan.axis(VARIANT).labels)
+
+
+def parse_bytes(text: str) -> float:
+    """Read a size as the core writes it, such as ``160 B`` or ``1.5 kB``."""
+    return _quantity(text, {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2})
+
+
+def parse_seconds(text: str) -> float:
+    """Read a time as the core writes it, such as ``150 ms``."""
+    return _quantity(text, {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600})
+
+
+def parse_bits_per_second(text: str) -> float:
+    """Read a rate as the core writes it, such as ``1 Mbit/s``."""
+    return _quantity(text, {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9})
+
+
+def _group(experiment: dict[str, Any], name: str) -> dict[str, Any]:
+    for group in experiment["flows"]:
+        if group["name"] == name:
+            found: dict[str, Any] = group
+            return found
+    raise FairwindError(f"the experiment has no group of flows called {name}")
+
+
+def _quantity(text: str, units: dict[str, float]) -> float:
+    match = re.fullmatch(r"([0-9.]+) ?(\S+)", text)
+    if match is None or match[2] not in units:
+        raise FairwindError(f"cannot read the quantity {text!r}")
+    return float(match[1]) * units[match[2]]

@@ -1,0 +1,26 @@
+"""All studies."""
+
+from __future__ import annotations
+
+from fairwind.errors import FairwindError
+from fairwind.studies.application_limited_streams import STUDY as APPLICATION_LIMITED_STREAMS
+from fairwind.studies.study import Study
+
+
+def studies() -> dict[str, Study]:
+    """Give every study by its name."""
+    return {study.name: study for study in (APPLICATION_LIMITED_STREAMS,)}
+
+
+def study_named(name: str) -> Study:
+    """Give one study.
+
+    Raises
+    ------
+    FairwindError
+        If there is none of this name.
+    """
+    known = studies()
+    if name not in known:
+        raise FairwindError(f"there is no study {name!r}", f"there are: {', '.join(known)}")
+    return known[name]

@@ -1,0 +1,58 @@
+"""What a study consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+
+from fairwind.errors import FairwindError
+from fairwind.plots import Figure
+from fairwind.results import Claim, Results
+from fairwind.scenario import Scenario
+
+
+@dataclass(frozen=True)
+class Study:
+    """A published experiment.
+
+    Attributes
+    ----------
+    name : str
+        As on the command line.
+    title : str
+        One line.
+    source : str
+        The publication.
+    package : str
+        The Python package that holds the scenario files.
+    forms : mapping of str to str
+        Scenario file by form. ``full`` is the published experiment, ``reduced`` a short one.
+    figures : callable
+        From results to figures; the first is the source's own.
+    claims : callable
+        From results to judged claims.
+    """
+
+    name: str
+    title: str
+    source: str
+    package: str
+    forms: Mapping[str, str]
+    figures: Callable[[Results], list[Figure]]
+    claims: Callable[[Results], list[Claim]]
+
+    def scenario(self, form: str = "full") -> Scenario:
+        """Give the scenario of one form.
+
+        Raises
+        ------
+        FairwindError
+            If the study has no such form.
+        """
+        if form not in self.forms:
+            raise FairwindError(
+                f"the study {self.name} has no form {form!r}", f"there are {', '.join(self.forms)}"
+            )
+        file = files(self.package) / self.forms[form]
+        return Scenario(str(file), file.read_text(encoding="utf-8"), study=self.name)

@@ -1,0 +1,181 @@
+"""Made-up results in the shape of real ones, and an engine that plays a script.
+
+The numbers follow simple rules (goodput grows with the flow count, each seed moves it a little),
+so tests know what to expect.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from fairwind.engine import Cancelled
+from fairwind.scenario import Plan
+
+VARIANTS = ("TCP", "mFR", "LT", "LT+mFR")
+
+
+def experiment(count: int = 1, variant: str = "TCP") -> dict[str, Any]:
+    tcp = {"timestamps": True, "linear_timeouts": "LT" in variant}
+    return {
+        "name": "made up",
+        "duration": "90 s",
+        "network": {"links": [{"name": "bottleneck", "rate": "1 Mbit/s"}]},
+        "flows": [
+            {"name": "greedy", "count": count, "workload": {"kind": "greedy"}, "tcp": tcp},
+            {
+                "name": "thin",
+                "count": count,
+                "workload": {"kind": "thin", "packet": "160 B", "interval": "150 ms"},
+                "tcp": tcp,
+            },
+        ],
+    }
+
+
+def plan(
+    counts: tuple[int, ...] = (1, 4), variants: tuple[str, ...] = (), replicates: int = 2
+) -> Plan:
+    """Give a plan with an axis of flow counts and perhaps one of variants."""
+    points = [
+        ({"flows.*.count": str(count)} | ({"variant": variant} if variants else {}), count, variant)
+        for count in counts
+        for variant in variants or ("TCP",)
+    ]
+    axes = [{"name": "flows.*.count", "labels": [str(count) for count in counts]}]
+    if variants:
+        axes.append({"name": "variant", "labels": list(variants)})
+    document = {
+        "name": "made up",
+        "description": "an experiment that nobody made",
+        "repeat": replicates,
+        "seeds": [101 + replicate for replicate in range(replicates)],
+        "axes": axes,
+        "cells": [
+            {"index": index, "settings": settings, "experiment": experiment(count, variant)}
+            for index, (settings, count, variant) in enumerate(points)
+        ],
+    }
+    return Plan.from_document(document, ())
+
+
+def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
+    """Make the tables of one simulation up."""
+    generator = np.random.default_rng(seed)
+    groups, windows, buckets, drops, flows = [], [], [], [], []
+    for group in experiment["flows"]:
+        name, count = group["name"], int(group["count"])
+        rate = 8000.0 * count if name == "thin" else 900_000.0 - 8000.0 * count
+        rate += float(generator.normal(0, 500))
+        latency = (0.15 if name == "thin" else 0.2) * (
+            0.8 if group["tcp"]["linear_timeouts"] else 1
+        )
+        latency += float(generator.normal(0, 0.002))
+        groups.append(
+            {
+                "group": name,
+                "flows": count,
+                "throughput_bits_per_second": rate,
+                "goodput_bits_per_second": rate * 0.9,
+                "packet_loss_ratio": 0.02 * count,
+                "ack_latency_mean_s": latency,
+                "ack_latency_p50_s": latency,
+                "ack_latency_p99_s": latency * 3,
+                "delivery_latency_p99_s": latency * 4,
+            }
+        )
+        windows += [
+            {
+                "interval_s": 30.0,
+                "start_s": start,
+                "scope": "group",
+                "name": name,
+                "group": name,
+                "throughput_bits_per_second": rate * (1 + start / 10_000),
+                "goodput_bits_per_second": rate * 0.9,
+            }
+            for start in (0.0, 30.0, 60.0)
+        ]
+        buckets += [
+            {"group": name, "kind": kind, "lower_s": low, "upper_s": low * 1.5, "count": many}
+            for kind in ("ack", "delivery")
+            for low, many in ((0.1, 50), (0.15, 40), (0.3, 10))
+        ]
+        drops.append(
+            {"queue": "bottleneck", "group": name, "packets": 10 * count, "bytes": 99, "share": 0.5}
+        )
+        flows += [
+            {"flow": index, "name": f"{name}-{index}", "group": name, "established": True}
+            for index in range(count)
+        ]
+    return {
+        "flows": pl.DataFrame(flows),
+        "groups": pl.DataFrame(groups),
+        "intervals": pl.DataFrame(windows),
+        "latency_histogram": pl.DataFrame(buckets),
+        "queue_drops": pl.DataFrame(drops),
+        "endpoint": pl.DataFrame(),
+    }
+
+
+@dataclass
+class ScriptedProgress:
+    fraction: float = 0.0
+    cancelled: threading.Event = field(default_factory=threading.Event)
+
+    def cancel(self) -> None:
+        self.cancelled.set()
+
+
+@dataclass
+class ScriptedEngine:
+    """An engine whose executions do what a test says.
+
+    ``script(number)`` is called before execution ``number`` (from 0, in order of beginning) and may
+    raise; ``blocked`` executions wait until they are cancelled.
+    """
+
+    script: Callable[[int], None] = lambda _number: None
+    blocked: frozenset[int] = frozenset()
+    build: str = "1"
+    executions: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    name: str = "scripted"
+
+    def versions(self) -> dict[str, str]:
+        return {"scripted": self.build}
+
+    def columns(self) -> list[dict[str, str]]:
+        text = "Unique payload read, <per> second."
+        return [
+            {
+                "table": "groups",
+                "column": "goodput_bits_per_second",
+                "unit": "bit/s",
+                "definition": text,
+            }
+        ]
+
+    def new_progress(self) -> ScriptedProgress:
+        return ScriptedProgress()
+
+    def execute(
+        self, experiment_json: str, seed: int, progress: ScriptedProgress
+    ) -> dict[str, pl.DataFrame]:
+        import json
+
+        with self.lock:
+            number = self.executions
+            self.executions += 1
+        self.script(number)
+        if number in self.blocked:
+            progress.cancelled.wait(30)
+        if progress.cancelled.is_set():
+            raise Cancelled
+        progress.fraction = 1.0
+        return tables(json.loads(experiment_json), seed)
