@@ -1,1 +1,73 @@
-//! placeholder
+//! The typed description of an experiment: read, checked, expanded into a grid, resolved.
+//!
+//! A scenario is a TOML file that describes one experiment: a network, the flows that share it, and
+//! what is measured. This room reads it, fills in defaults, reports everything that is wrong with
+//! it at once (file, line, key, value, rule, hint), applies settings from outside, expands lists
+//! under `[sweep]` into a grid of points, and resolves every point into an [`Experiment`] that an
+//! engine can run without asking back. It runs nothing, reads no file, and draws no random number:
+//! text goes in, values come out.
+//!
+//! ```
+//! let text = r#"
+//!     name = "one greedy stream"
+//!     duration = "60 s"
+//!     [path]
+//!     rate = "1 Mbit/s"
+//!     rtt = "100 ms"
+//!     queue = { discipline = "pfifo", limit = "1 bdp" }
+//!     [[flows]]
+//!     name = "greedy"
+//!     workload = { kind = "greedy" }
+//!     [sweep]
+//!     "flows.greedy.count" = [1, 2, 4]
+//! "#;
+//! let mut document = fairwind_scenario::Document::parse("greedy.toml", text)?;
+//! document.set("duration", "30 s")?;
+//! let plan = document.plan()?;
+//! assert_eq!(plan.cells.len(), 3);
+//! assert_eq!(plan.cells[2].experiment.flows[0].count, 4);
+//! # Ok::<(), fairwind_scenario::ScenarioErrors>(())
+//! ```
+//!
+//! Modules, in the order that a scenario passes them: `document` (the file, settings from outside),
+//! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
+//! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
+//! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`,
+//! `queue_limit`, `varying`, `workload`, `tcp` and `measure`; `error` prints what is wrong.
+
+mod check;
+mod document;
+mod error;
+mod experiment;
+mod input;
+mod key_path;
+mod measure;
+mod node;
+mod plan;
+mod quantity;
+mod queue_limit;
+mod resolve;
+mod rules;
+mod schema;
+mod seeds;
+mod shape;
+mod sweep;
+mod tcp;
+mod varying;
+mod workload;
+
+pub use document::Document;
+pub use error::{ScenarioError, ScenarioErrors};
+pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, Queue};
+pub use input::{
+    Discipline, FlowsInput, LinkInput, PathInput, QueueInput, ScenarioInput, StartPattern,
+    TopologyInput,
+};
+pub use measure::{Capture, CapturePoint, Measure};
+pub use plan::{Cell, Plan, PlanAxis, Point};
+pub use queue_limit::{QueueLimit, QueueLimitError};
+pub use schema::json_schema;
+pub use seeds::replicate_seed;
+pub use tcp::{Congestion, Profile, TcpSettings};
+pub use varying::{Distribution, Varying};
+pub use workload::{HEADER_BYTES, MessageSize, TIMESTAMP_BYTES, Workload, WorkloadInput};

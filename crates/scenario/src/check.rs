@@ -1,0 +1,277 @@
+//! Walks a scenario along the schema: unknown keys, wrong types, missing keys, bad units.
+//!
+//! What is wrong is reported and replaced by something valid, so that the semantic rules can still
+//! be tried on the rest; they keep silent about keys that were replaced.
+
+mod expectation;
+mod placeholder;
+
+use crate::error::{ScenarioError, nearest};
+use crate::node::{Node, NodeValue};
+use crate::quantity::Quantity;
+use crate::shape::{Shape, Table};
+use expectation::unexpected;
+use placeholder::{placeholder, placeholder_table};
+use serde_json::{Map, Value, json};
+
+/// A scenario that fits the schema, and what had to be replaced to make it so.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    /// Fits the schema.
+    pub(crate) value: Value,
+    /// What was wrong.
+    pub(crate) errors: Vec<ScenarioError>,
+    /// The keys whose values are not the author's.
+    pub(crate) replaced: Vec<String>,
+}
+
+/// Checks `node` against `schema`.
+pub(crate) fn check(node: &Node, schema: &Value) -> Checked {
+    let mut checker = Checker { root: schema, errors: Vec::new(), replaced: Vec::new() };
+    let value = checker.value(node, schema, "");
+    let mut replaced = checker.replaced;
+    replaced.extend(checker.errors.iter().map(|error| error.key.clone()));
+    Checked { value, errors: checker.errors, replaced }
+}
+
+struct Checker<'s> {
+    root: &'s Value,
+    errors: Vec<ScenarioError>,
+    /// Tables that were replaced as a whole because of one key in them.
+    replaced: Vec<String>,
+}
+
+impl<'s> Checker<'s> {
+    /// Checks one value; returns it, or a replacement that fits.
+    fn value(&mut self, node: &Node, schema: &'s Value, key: &str) -> Value {
+        let shape = Shape::of(schema, self.root);
+        match (&shape, &node.value) {
+            (Shape::Text { format, pattern }, NodeValue::Text(text)) => {
+                self.text(node, text, *format, *pattern, key)
+            }
+            (Shape::Choice(words), NodeValue::Text(text)) => self.choice(node, text, words, key),
+            (Shape::Integer { minimum, maximum }, NodeValue::Integer(number)) => {
+                self.integer(node, *number, (*minimum, *maximum), key)
+            }
+            (Shape::Number { minimum, maximum }, NodeValue::Integer(_) | NodeValue::Number(..)) => {
+                self.number(node, (*minimum, *maximum), key)
+            }
+            (Shape::Boolean, NodeValue::Boolean(truth)) => json!(truth),
+            (Shape::List(item), NodeValue::List(nodes)) => self.list(nodes, item, key),
+            (Shape::Table(table), NodeValue::Table(_)) => self.table(node, table, key),
+            (Shape::Tagged { tag, variants }, NodeValue::Table(_)) => {
+                self.tagged(node, tag, variants, key)
+            }
+            (Shape::TextOrTable { table, .. }, NodeValue::Table(_)) => self.value(node, table, key),
+            (Shape::TextOrTable { text, .. }, _) => self.value(node, text, key),
+            _ => {
+                self.wrong_kind(node, &shape, key);
+                placeholder(schema, self.root)
+            }
+        }
+    }
+
+    fn text(
+        &mut self,
+        node: &Node,
+        text: &str,
+        format: Option<&str>,
+        pattern: Option<&str>,
+        key: &str,
+    ) -> Value {
+        let quantity = format.and_then(Quantity::of_format);
+        if let Some(quantity) = quantity {
+            if let Some(rule) = (quantity.fault)(text) {
+                self.report(node, key, rule, None);
+                return json!(quantity.example);
+            }
+        } else if pattern.is_some() && !is_name(text) {
+            let rule = "a name is made of letters, digits, - and _, and begins with a letter";
+            self.report(node, key, rule.into(), None);
+            return json!("replaced");
+        }
+        json!(text)
+    }
+
+    fn choice(&mut self, node: &Node, text: &str, words: &[&str], key: &str) -> Value {
+        if words.contains(&text) {
+            return json!(text);
+        }
+        let hint = nearest(text, words.iter().copied());
+        let rule = format!("known are {}", words.join(", "));
+        self.report(node, key, rule, hint.map(|word| format!("did you mean \"{word}\"?")));
+        json!(words[0])
+    }
+
+    fn integer(&mut self, node: &Node, number: i64, bounds: (i64, i64), key: &str) -> Value {
+        if (bounds.0..=bounds.1).contains(&number) {
+            return json!(number);
+        }
+        self.report(node, key, format!("it must be {}", range_text(bounds)), None);
+        json!(bounds.0)
+    }
+
+    fn number(&mut self, node: &Node, (minimum, maximum): (f64, f64), key: &str) -> Value {
+        let number = match &node.value {
+            // Bounded numbers are small, so that nothing is lost.
+            NodeValue::Integer(number) => i32::try_from(*number).map_or(f64::NAN, f64::from),
+            NodeValue::Number(number, _) => *number,
+            _ => f64::NAN,
+        };
+        if (minimum..=maximum).contains(&number) {
+            return json!(number);
+        }
+        self.report(node, key, format!("it must be between {minimum} and {maximum}"), None);
+        json!(minimum)
+    }
+
+    fn list(&mut self, nodes: &[Node], item: &'s Value, key: &str) -> Value {
+        let check = |(index, node)| self.value(node, item, &format!("{key}[{index}]"));
+        nodes.iter().enumerate().map(check).collect()
+    }
+
+    fn table(&mut self, node: &Node, table: &Table<'s>, key: &str) -> Value {
+        self.table_of_variant(node, table, &[], key)
+    }
+
+    /// Checks a table that may be one of several; `others` are named where a key is one of theirs.
+    fn table_of_variant(
+        &mut self,
+        node: &Node,
+        table: &Table<'s>,
+        others: &[(&str, Table<'s>)],
+        key: &str,
+    ) -> Value {
+        let mut value = Map::new();
+        let mut misspelt = Vec::new();
+        for (name, child) in node.entries() {
+            match table.properties.get(name) {
+                Some(schema) => {
+                    value.insert(name.clone(), self.value(child, schema, &join(key, name)));
+                }
+                None => misspelt.extend(self.unknown_key(child, name, table, others, key)),
+            }
+        }
+        for name in &table.required {
+            if !value.contains_key(*name) {
+                let schema = &table.properties[*name];
+                // One error is enough for a required key that is there with a slip of the pen.
+                if !misspelt.contains(name) {
+                    self.missing_key(node, &join(key, name), schema);
+                }
+                value.insert((*name).to_owned(), placeholder(schema, self.root));
+            }
+        }
+        Value::Object(value)
+    }
+
+    fn tagged(
+        &mut self,
+        node: &Node,
+        tag: &str,
+        variants: &[(&'s str, Table<'s>)],
+        key: &str,
+    ) -> Value {
+        let words: Vec<&str> = variants.iter().map(|(word, _)| *word).collect();
+        let word = self.variant(node, tag, &words, &join(key, tag));
+        if let Some((_, table)) = variants.iter().find(|(name, _)| Some(*name) == word) {
+            return self.table_of_variant(node, table, variants, key);
+        }
+        self.replaced.push(key.to_owned());
+        placeholder_table(&variants[0].1, self.root)
+    }
+
+    /// The variant that the tag of a table names, where it names one.
+    fn variant<'w>(
+        &mut self,
+        node: &Node,
+        tag: &str,
+        words: &[&'w str],
+        tag_key: &str,
+    ) -> Option<&'w str> {
+        let Some(kind) = node.get(tag) else {
+            self.report_missing(node, tag_key, Some(format!("one of {}", words.join(", "))));
+            return None;
+        };
+        let Some(text) = kind.as_text() else {
+            self.wrong_kind(kind, &Shape::Choice(words.to_vec()), tag_key);
+            return None;
+        };
+        self.choice(kind, text, words, tag_key);
+        words.iter().copied().find(|word| *word == text)
+    }
+
+    /// Reports an unknown key; returns the one that was probably meant.
+    fn unknown_key<'t>(
+        &mut self,
+        child: &Node,
+        name: &str,
+        table: &Table<'t>,
+        others: &[(&str, Table<'_>)],
+        key: &str,
+    ) -> Option<&'t str> {
+        let known: Vec<&str> = table.properties.keys().map(String::as_str).collect();
+        let has_key = |(_, other): &&(&str, Table<'_>)| other.properties.contains_key(name);
+        let elsewhere: Vec<&str> = others.iter().filter(has_key).map(|(word, _)| *word).collect();
+        let meant = nearest(name, known.iter().copied()).filter(|_| elsewhere.is_empty());
+        let rule = match elsewhere.as_slice() {
+            [] => "unknown key".to_owned(),
+            words => format!("only {} has this key", words.join(", ")),
+        };
+        let hint = meant.map_or_else(
+            || format!("known here are {}", known.join(", ")),
+            |meant| format!("did you mean \"{meant}\"?"),
+        );
+        self.report(child, &join(key, name), rule, Some(hint));
+        meant
+    }
+
+    fn missing_key(&mut self, node: &Node, key: &str, schema: &Value) {
+        let description = schema["description"].as_str();
+        self.report_missing(node, key, description.map(str::to_owned));
+    }
+
+    fn report_missing(&mut self, node: &Node, key: &str, hint: Option<String>) {
+        self.errors.push(ScenarioError {
+            key: key.to_owned(),
+            line: node.line,
+            value: None,
+            rule: "missing, but it is needed".into(),
+            hint,
+        });
+    }
+
+    fn wrong_kind(&mut self, node: &Node, shape: &Shape<'_>, key: &str) {
+        let (rule, hint) = unexpected(node, shape, key);
+        self.report(node, key, rule, hint);
+    }
+
+    fn report(&mut self, node: &Node, key: &str, rule: String, hint: Option<String>) {
+        self.errors.push(ScenarioError {
+            key: key.to_owned(),
+            line: node.line,
+            value: Some(node.excerpt()),
+            rule,
+            hint,
+        });
+    }
+}
+
+fn join(key: &str, name: &str) -> String {
+    let plain =
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    let name = if plain { name.to_owned() } else { format!("{name:?}") };
+    if key.is_empty() { name } else { format!("{key}.{name}") }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+}
+
+fn range_text((minimum, maximum): (i64, i64)) -> String {
+    match maximum {
+        i64::MAX => format!("{minimum} or more"),
+        maximum => format!("between {minimum} and {maximum}"),
+    }
+}

@@ -1,0 +1,259 @@
+//! A scenario file: read, changed from outside, and made into experiments.
+
+use crate::check::check;
+use crate::error::{ScenarioError, ScenarioErrors};
+use crate::experiment::Experiment;
+use crate::input::ScenarioInput;
+use crate::key_path::KeyPath;
+use crate::node::{Node, NodeValue};
+use crate::plan::Point;
+use crate::schema::schema;
+use crate::sweep::{Sweep, is_scenario_path};
+use crate::{resolve, rules};
+use toml::de::{DeTable, DeValue};
+
+/// A scenario file that is TOML; whether it is also a scenario is found by [`Document::plan`].
+#[derive(Debug, Clone)]
+pub struct Document {
+    file: String,
+    /// Everything but the sweep.
+    pub(crate) root: Node,
+    /// The `[sweep]` table as written.
+    sweep: Option<Node>,
+}
+
+/// One point's experiment, or what is wrong with it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) experiment: Option<Experiment>,
+    pub(crate) errors: Vec<ScenarioError>,
+    pub(crate) warnings: Vec<ScenarioError>,
+}
+
+impl Document {
+    /// Reads a scenario file.
+    ///
+    /// # Errors
+    /// All places where `text` is not TOML, with their lines.
+    pub fn parse(file_name: &str, text: &str) -> Result<Self, ScenarioErrors> {
+        let (table, errors) = DeTable::parse_recoverable(text);
+        if !errors.is_empty() {
+            let errors = errors.iter().map(|error| syntax_error(error, text)).collect();
+            return Err(ScenarioErrors::new(file_name, errors));
+        }
+        let mut root = Node::from_toml_document(table.get_ref(), text);
+        let sweep = root.remove("sweep");
+        Ok(Self { file: file_name.to_owned(), root, sweep })
+    }
+
+    /// Sets what `key_path` addresses (`flows.thin.count`, `path.rate`, `sweep.repeat`) to a TOML
+    /// value; what is no TOML value is taken as a text, so that `20 ms` needs no quotes.
+    ///
+    /// A key that the grid varies is no longer varied, unless the value is a list: then that is
+    /// the axis. A list of labels for a named axis (`sweep.variant`) keeps only these.
+    ///
+    /// # Errors
+    /// A key path that addresses nothing. Whether the value fits is found by [`Document::plan`].
+    pub fn set(&mut self, key_path: &str, value_text: &str) -> Result<(), ScenarioErrors> {
+        let value = value_of(value_text);
+        self.try_set(key_path, &value).map_err(|rule| {
+            let error = ScenarioError {
+                key: key_path.to_owned(),
+                line: None,
+                value: Some(value.excerpt()),
+                rule,
+                hint: None,
+            };
+            ScenarioErrors::new(&self.file, vec![error])
+        })
+    }
+
+    fn try_set(&mut self, key_path: &str, value: &Node) -> Result<(), String> {
+        let path: KeyPath = key_path.parse()?;
+        if path.to_string() == "repeat" || path.to_string() == "sweep.repeat" {
+            self.sweep_entry_removed("repeat");
+            self.root.insert("repeat", value.clone());
+            return Ok(());
+        }
+        if let ("sweep", [_, name @ ..]) = (path.first(), path.steps()) {
+            return self.set_axis(&name.join("."), value);
+        }
+        if !is_scenario_path(path.first()) {
+            return Err(crate::sweep::unknown_top_level(path.first()));
+        }
+        let name = path.to_string();
+        let varied = Sweep::read(self.sweep.as_ref()).axes.iter().any(|axis| axis.name == name);
+        if varied && matches!(value.value, NodeValue::List(_)) {
+            return self.set_axis(&name, value);
+        }
+        path.assign(&mut self.root, value)?;
+        self.sweep_entry_removed(&name);
+        Ok(())
+    }
+
+    fn set_axis(&mut self, name: &str, value: &Node) -> Result<(), String> {
+        if name.is_empty() {
+            return Err("name the axis: sweep.NAME".into());
+        }
+        let existing = self.sweep.as_mut().and_then(|sweep| sweep.get_mut(name));
+        let named = existing.filter(|axis| matches!(axis.value, NodeValue::Table(_)));
+        if let (Some(axis), NodeValue::List(labels), false) =
+            (named, &value.value, is_scenario_path(name))
+        {
+            return keep_labels(axis, labels);
+        }
+        self.sweep_entry_removed(name);
+        self.sweep.get_or_insert_with(Node::empty_table).insert(name, value.clone());
+        Ok(())
+    }
+
+    /// Takes an axis out of the sweep, whether its path was written with quotes or without.
+    fn sweep_entry_removed(&mut self, name: &str) {
+        let Some(sweep) = &mut self.sweep else { return };
+        if sweep.remove(name).is_some() {
+            return;
+        }
+        let mut node = sweep;
+        let steps: Vec<&str> = name.split('.').collect();
+        for step in &steps[..steps.len() - 1] {
+            match node.get_mut(step) {
+                Some(child) => node = child,
+                None => return,
+            }
+        }
+        node.remove(steps[steps.len() - 1]);
+    }
+
+    /// The points of the grid, in the order of the file: the last axis varies fastest.
+    ///
+    /// # Errors
+    /// Everything that is wrong with `[sweep]` itself.
+    pub fn grid(&self) -> Result<Vec<Point>, ScenarioErrors> {
+        let sweep = self.sweep();
+        if sweep.errors.is_empty() {
+            return Ok(Point::all(&sweep.axes));
+        }
+        Err(ScenarioErrors::new(&self.file, sweep.errors))
+    }
+
+    /// The experiment at a point of the grid.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn experiment(&self, point: &Point) -> Result<Experiment, ScenarioErrors> {
+        let outcome = self.outcome(&self.sweep(), point);
+        outcome.experiment.ok_or_else(|| ScenarioErrors::new(&self.file, outcome.errors))
+    }
+
+    /// How many times each point is run; 1 where nothing (valid) is said.
+    pub fn repeat(&self) -> u32 {
+        let repeat = self.root.get("repeat").or_else(|| self.sweep.as_ref()?.get("repeat"));
+        match repeat.map(|node| &node.value) {
+            Some(NodeValue::Integer(repeat)) => u32::try_from(*repeat).unwrap_or(1).max(1),
+            _ => 1,
+        }
+    }
+
+    /// The seed that the repetitions' seeds are derived from; 1 where nothing (valid) is said.
+    pub fn seed(&self) -> u64 {
+        match self.root.get("seed").map(|node| &node.value) {
+            Some(NodeValue::Integer(seed)) => u64::try_from(*seed).unwrap_or(1),
+            _ => 1,
+        }
+    }
+
+    /// The file as its author calls it.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The sweep, with what is wrong in it.
+    pub(crate) fn sweep(&self) -> Sweep {
+        let mut sweep = Sweep::read(self.sweep.as_ref());
+        if let (Some(inside), Some(_)) = (&sweep.repeat, self.root.get("repeat")) {
+            sweep.errors.push(ScenarioError {
+                key: "sweep.repeat".into(),
+                line: inside.line,
+                value: Some(inside.excerpt()),
+                rule: "repeat is there already, at the top".into(),
+                hint: Some("write it once".into()),
+            });
+        }
+        sweep
+    }
+
+    /// Sets what `point` says, checks the result, and resolves it.
+    pub(crate) fn outcome(&self, sweep: &Sweep, point: &Point) -> Outcome {
+        let mut root = self.root.clone();
+        // `repeat` in the sweep is checked as the same key at the top is.
+        if let Some(repeat) = sweep.repeat.as_ref().filter(|_| root.get("repeat").is_none()) {
+            root.insert("repeat", repeat.clone());
+        }
+        let mut errors = apply(sweep, point, &mut root);
+        let checked = check(&root, schema());
+        errors.extend(checked.errors.iter().cloned());
+        let input: ScenarioInput = match serde_json::from_value(checked.value) {
+            Ok(input) => input,
+            Err(error) => {
+                errors.push(whole_file_error(format!("the scenario cannot be read: {error}")));
+                return Outcome { experiment: None, errors, warnings: Vec::new() };
+            }
+        };
+        let findings = rules::check(&input, &root, &checked.replaced);
+        errors.extend(findings.errors);
+        let experiment = errors.is_empty().then(|| resolve::resolve(&input));
+        Outcome { experiment, errors, warnings: findings.warnings }
+    }
+}
+
+/// Sets what `point` says; returns the settings that address nothing.
+fn apply(sweep: &Sweep, point: &Point, root: &mut Node) -> Vec<ScenarioError> {
+    let mut errors = Vec::new();
+    for (axis, choice) in sweep.axes.iter().zip(&point.choices) {
+        let settings = axis.choices.get(*choice).map_or(&[][..], |choice| &choice.settings);
+        for setting in settings {
+            if let Err(rule) = setting.path.assign(root, &setting.value) {
+                errors.push(ScenarioError {
+                    key: setting.key.clone(),
+                    line: setting.value.line,
+                    value: None,
+                    rule,
+                    hint: None,
+                });
+            }
+        }
+    }
+    errors
+}
+
+fn keep_labels(axis: &mut Node, labels: &[Node]) -> Result<(), String> {
+    let known: Vec<String> = axis.entries().iter().map(|(label, _)| label.clone()).collect();
+    let mut kept = Vec::new();
+    for label in labels {
+        let label = label.as_text().map_or_else(|| label.to_string(), str::to_owned);
+        let node = axis.get(&label).ok_or_else(|| {
+            format!("the axis has no label \"{label}\", only {}", known.join(", "))
+        })?;
+        kept.push((label, node.clone()));
+    }
+    axis.value = NodeValue::Table(kept);
+    Ok(())
+}
+
+fn value_of(text: &str) -> Node {
+    DeValue::parse(text.trim()).map_or_else(
+        |_| Node { line: None, value: NodeValue::Text(text.to_owned()) },
+        |value| Node::from_toml_value(value.get_ref()),
+    )
+}
+
+fn syntax_error(error: &toml::de::Error, text: &str) -> ScenarioError {
+    let start = error.span().map_or(0, |span| span.start.min(text.len()));
+    let line = text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
+    let rule = format!("this is not TOML: {}", error.message().replace('\n', "; "));
+    ScenarioError { line: Some(line), ..whole_file_error(rule) }
+}
+
+fn whole_file_error(rule: String) -> ScenarioError {
+    ScenarioError { key: String::new(), line: None, value: None, rule, hint: None }
+}

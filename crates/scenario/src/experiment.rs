@@ -1,0 +1,151 @@
+//! An experiment with everything decided: what an engine is given.
+
+use crate::{Capture, Measure, StartPattern, TcpSettings, Workload};
+use fairwind_units::{BitRate, ByteCount, Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+/// One experiment, defaults filled in and limits resolved. It goes through JSON and back unchanged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// What the experiment is called.
+    pub name: String,
+    /// What it is for; empty where nothing was said.
+    pub description: String,
+    /// How long it lasts, warm-up included.
+    pub duration: Span,
+    /// The network.
+    pub network: NetworkDescription,
+    /// Groups of flows, in the order of the scenario.
+    pub flows: Vec<FlowGroup>,
+    /// What is measured.
+    pub measure: Measure,
+    /// What is captured; `None`: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capture: Option<Capture>,
+}
+
+/// Hosts, routers and the links between them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NetworkDescription {
+    /// Hosts and routers; names are unique.
+    pub nodes: Vec<Node>,
+    /// Links in one direction each; names are unique.
+    pub links: Vec<Link>,
+    /// Index of the link that tables call the bottleneck; `None` where no link has a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bottleneck: Option<usize>,
+    /// Largest IP packet.
+    pub mtu: ByteCount,
+}
+
+/// A host or a router.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Node {
+    /// Its name.
+    pub name: String,
+    /// What it does with packets for others.
+    pub kind: NodeKind,
+}
+
+/// What a node does with packets for others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// Flows begin and end here; nothing is forwarded.
+    Host,
+    /// Forwards.
+    Router,
+}
+
+/// A link in one direction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Its name.
+    pub name: String,
+    /// Name of the node it leads from.
+    pub from: String,
+    /// Name of the node it leads to.
+    pub to: String,
+    /// Its rate; `None`: packets take no time to send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+    /// Propagation delay.
+    pub delay: Span,
+    /// The queue before it.
+    pub queue: Queue,
+    /// Share of packets lost at random, after they used the link.
+    pub loss: Ratio,
+    /// Bytes that every packet costs beyond the IP packet.
+    pub overhead_bytes: u32,
+}
+
+/// A queue with its limit in its own unit. What is being sent does not count as waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Queue {
+    /// Everything may wait.
+    Unlimited {},
+    /// First in, first out, limited in packets.
+    Pfifo {
+        /// How many packets may wait, one or more.
+        limit_packets: u32,
+    },
+    /// First in, first out, limited in bytes.
+    Bfifo {
+        /// How many bytes may wait, one or more.
+        limit_bytes: u64,
+    },
+}
+
+/// Flows that are alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowGroup {
+    /// What the group is called.
+    pub name: String,
+    /// How many flows there are, one or more.
+    pub count: u32,
+    /// Name of the host that sends the data.
+    pub from: String,
+    /// Name of the host that receives the data.
+    pub to: String,
+    /// When the first flow starts.
+    pub start: Span,
+    /// What the starts are spread over.
+    pub start_spread: Span,
+    /// How they are spread.
+    pub start_pattern: StartPattern,
+    /// When the applications stop writing; `None`: at the end of the experiment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<Span>,
+    /// What the applications write.
+    pub workload: Workload,
+    /// TCP of the senders; the profile is set.
+    pub tcp: TcpSettings,
+    /// TCP of the receivers; the profile is set.
+    pub receiver_tcp: TcpSettings,
+}
+
+impl NetworkDescription {
+    /// Index of the node called `name`.
+    pub fn node_index(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+}
+
+impl FlowGroup {
+    /// When flow `index` of the group starts. With a random pattern this is where the uniformly
+    /// distributed `draw` falls; an even pattern needs none and ignores it.
+    pub fn start_of(&self, index: u32, draw: u64) -> Span {
+        let spread = u128::from(self.start_spread.as_nanos());
+        let offset = match self.start_pattern {
+            StartPattern::Even => spread * u128::from(index) / u128::from(self.count.max(1)),
+            StartPattern::Random => (spread * u128::from(draw)) >> 64,
+        };
+        self.start + Span::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
+    }
+}

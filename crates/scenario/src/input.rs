@@ -1,0 +1,220 @@
+//! A scenario as a person writes it: the keys, their types and their defaults.
+//!
+//! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
+//! scenario. The checker reads the same schema: a key exists if and only if it stands here.
+
+use crate::{Capture, Measure, QueueLimit, TcpSettings, WorkloadInput};
+use fairwind_units::{BitRate, ByteCount, Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+/// One experiment: a network, the flows that share it, and what is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Fairwind scenario", rename = "Scenario")]
+pub struct ScenarioInput {
+    /// What the experiment is called.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// How long it lasts, warm-up included.
+    pub duration: Span,
+    /// Seed that all random draws are derived from.
+    #[serde(default = "one_u64")]
+    pub seed: u64,
+    /// How many times each point of the grid is run, each time with another seed.
+    #[serde(default = "one_u32")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub repeat: u32,
+    /// A dumbbell: all flows share one bottleneck.
+    pub path: Option<PathInput>,
+    /// Any other network: hosts, routers and links.
+    pub topology: Option<TopologyInput>,
+    /// Groups of flows that are alike.
+    pub flows: Vec<FlowsInput>,
+    /// What is measured.
+    #[serde(default)]
+    pub measure: Measure,
+    /// Packets to be written to capture files; none unless said.
+    pub capture: Option<Capture>,
+}
+
+/// A dumbbell: all senders on the left, all receivers on the right, one bottleneck between them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PathInput {
+    /// Rate of the bottleneck.
+    pub rate: BitRate,
+    /// Round-trip time without queues, half of it in each direction.
+    pub rtt: Option<Span>,
+    /// Instead of the RTT: delay from sender to receiver.
+    pub forward_delay: Option<Span>,
+    /// Instead of the RTT: delay from receiver to sender.
+    pub reverse_delay: Option<Span>,
+    /// Queue before the bottleneck; a pfifo of one bandwidth-delay product unless said.
+    #[serde(default = "one_bandwidth_delay_product")]
+    pub queue: QueueInput,
+    /// Rate in the direction of the acknowledgements; the bottleneck's unless said.
+    pub reverse_rate: Option<BitRate>,
+    /// Queue in the direction of the acknowledgements; a pfifo of 1000 packets unless said.
+    #[serde(default = "generous_queue")]
+    pub reverse_queue: QueueInput,
+    /// Share of packets lost at random behind the bottleneck.
+    #[serde(default)]
+    pub loss: Ratio,
+    /// Share of packets lost at random in the direction of the acknowledgements.
+    #[serde(default)]
+    pub reverse_loss: Ratio,
+    /// Rate of every host's own link; unlimited unless said.
+    pub access_rate: Option<BitRate>,
+    /// Bytes that every packet costs on the bottleneck beyond the IP packet (framing).
+    #[serde(default)]
+    pub overhead: ByteCount,
+    /// Largest IP packet.
+    #[serde(default = "ethernet_mtu")]
+    pub mtu: ByteCount,
+}
+
+/// A queue: which packets wait, and which are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueInput {
+    /// Which packet leaves and which is dropped.
+    #[serde(default)]
+    pub discipline: Discipline,
+    /// How much may wait.
+    pub limit: QueueLimit,
+}
+
+/// A queue discipline.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Discipline {
+    /// First in, first out; an arrival is dropped when `limit` packets wait.
+    #[default]
+    Pfifo,
+    /// First in, first out; an arrival is dropped when it would not fit in `limit` bytes.
+    Bfifo,
+}
+
+/// A network of hosts and routers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TopologyInput {
+    /// Names of the hosts: flows begin and end there; they forward nothing.
+    pub hosts: Vec<String>,
+    /// Names of the routers.
+    #[serde(default)]
+    pub routers: Vec<String>,
+    /// Links between them.
+    pub links: Vec<LinkInput>,
+    /// Name of the link that tables call the bottleneck; the slowest one unless said.
+    pub bottleneck: Option<String>,
+    /// Largest IP packet.
+    #[serde(default = "ethernet_mtu")]
+    pub mtu: ByteCount,
+}
+
+/// A link between two nodes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LinkInput {
+    /// What the link is called; `FROM->TO` unless said. The way back is called `NAME-reverse`, or `TO->FROM`.
+    pub name: Option<String>,
+    /// Node that the link leads from.
+    pub from: String,
+    /// Node that the link leads to.
+    pub to: String,
+    /// Rate; unlimited unless said.
+    pub rate: Option<BitRate>,
+    /// Propagation delay.
+    #[serde(default)]
+    pub delay: Span,
+    /// Queue before the link; a pfifo of 1000 packets unless said.
+    pub queue: Option<QueueInput>,
+    /// Share of packets lost at random.
+    #[serde(default)]
+    pub loss: Ratio,
+    /// Bytes that every packet costs beyond the IP packet (framing).
+    #[serde(default)]
+    pub overhead: ByteCount,
+    /// Whether there is a link back, with the same properties.
+    #[serde(default = "yes")]
+    pub both_ways: bool,
+}
+
+/// A group of flows that are alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlowsInput {
+    /// What the group is called: letters, digits, `-` and `_`.
+    #[schemars(regex(pattern = "^[A-Za-z][A-Za-z0-9_-]*$"))]
+    pub name: String,
+    /// How many flows there are.
+    #[serde(default = "one_u32")]
+    #[schemars(range(min = 1, max = 1_000_000))]
+    pub count: u32,
+    /// Host that sends the data; only with a topology.
+    pub from: Option<String>,
+    /// Host that receives the data; only with a topology.
+    pub to: Option<String>,
+    /// The group's own RTT without queues, no less than the path's; only with a path.
+    pub rtt: Option<Span>,
+    /// When the first flow starts.
+    #[serde(default)]
+    pub start: Span,
+    /// Time that the starts of the flows are spread over.
+    #[serde(default)]
+    pub start_spread: Span,
+    /// How the starts are spread.
+    #[serde(default)]
+    pub start_pattern: StartPattern,
+    /// When the applications stop writing; at the end of the experiment unless said.
+    pub stop: Option<Span>,
+    /// What the applications write.
+    pub workload: WorkloadInput,
+    /// TCP of the senders.
+    #[serde(default)]
+    pub tcp: TcpSettings,
+    /// TCP of the receivers; the senders' profile unless said.
+    pub receiver_tcp: Option<TcpSettings>,
+}
+
+/// How the starts of a group's flows are spread.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum StartPattern {
+    /// At equal distances: flow `i` of `n` starts at `start + start_spread * i / n`.
+    #[default]
+    Even,
+    /// Each at an instant drawn uniformly from the spread.
+    Random,
+}
+
+fn one_u64() -> u64 {
+    1
+}
+
+fn one_u32() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn ethernet_mtu() -> ByteCount {
+    ByteCount::new(1500)
+}
+
+fn one_bandwidth_delay_product() -> QueueInput {
+    QueueInput { discipline: Discipline::Pfifo, limit: QueueLimit::BandwidthDelay(Ratio::ONE) }
+}
+
+/// A queue that is long enough not to matter in most experiments.
+pub(crate) fn generous_queue() -> QueueInput {
+    QueueInput { discipline: Discipline::Pfifo, limit: QueueLimit::Packets(1000) }
+}

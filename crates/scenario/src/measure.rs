@@ -1,0 +1,69 @@
+//! What is measured, and what is captured.
+
+use fairwind_units::{ByteCount, Span};
+use serde::{Deserialize, Serialize};
+
+/// What is measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Measure {
+    /// Time at the beginning that does not count.
+    pub warmup: Span,
+    /// Lengths of the windows that series are given in.
+    pub intervals: Vec<Span>,
+    /// Series for every flow, beside those for every group of flows.
+    pub per_flow_intervals: bool,
+    /// How often the endpoints' state (congestion window, smoothed RTT, ...) is sampled; never unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint_interval: Option<Span>,
+    /// Percentiles of latencies and queues, from 0 to 100.
+    #[schemars(inner(range(min = 0.0, max = 100.0)))]
+    pub percentiles: Vec<f64>,
+}
+
+impl Default for Measure {
+    fn default() -> Self {
+        Self {
+            warmup: Span::ZERO,
+            intervals: vec![Span::from_secs(30)],
+            per_flow_intervals: false,
+            endpoint_interval: None,
+            percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
+        }
+    }
+}
+
+/// Packets to be written to capture files.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Capture {
+    /// Where packets are seen; at both hosts unless said.
+    #[serde(default = "both_points")]
+    pub points: Vec<CapturePoint>,
+    /// Bytes kept of each packet; all of it unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snap: Option<ByteCount>,
+    /// Names of the groups of flows to capture; all unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Vec<String>>,
+    /// Capture only this many flows of each group, the first ones; all unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub flows_per_group: Option<u32>,
+}
+
+/// Where packets are seen.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturePoint {
+    /// The host that sends the data.
+    Sender,
+    /// The host that receives the data.
+    Receiver,
+}
+
+fn both_points() -> Vec<CapturePoint> {
+    vec![CapturePoint::Sender, CapturePoint::Receiver]
+}

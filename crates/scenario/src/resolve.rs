@@ -1,0 +1,105 @@
+//! From a checked scenario to an experiment: defaults that depend on other keys, limits, names.
+
+mod dumbbell;
+mod topology;
+
+use crate::experiment::{Experiment, FlowGroup, NetworkDescription, Queue};
+use crate::input::{Discipline, FlowsInput, QueueInput, ScenarioInput};
+use crate::{MessageSize, TcpSettings, Workload, WorkloadInput};
+use fairwind_units::{BitRate, ByteCount, Span};
+
+pub(crate) use topology::{link_name, reverse_name};
+
+/// Resolves a scenario that keeps all the rules.
+///
+/// # Panics
+/// On a scenario that breaks one.
+pub(crate) fn resolve(input: &ScenarioInput) -> Experiment {
+    Experiment {
+        name: input.name.clone(),
+        description: input.description.clone().unwrap_or_default(),
+        duration: input.duration,
+        network: network(input),
+        flows: input.flows.iter().map(flow_group).collect(),
+        measure: input.measure.clone(),
+        capture: input.capture.clone(),
+    }
+}
+
+fn network(input: &ScenarioInput) -> NetworkDescription {
+    match (&input.path, &input.topology) {
+        (Some(path), _) => dumbbell::network(path, &input.flows),
+        (None, Some(topology)) => topology::network(topology),
+        (None, None) => unreachable!("the rules ask for a path or a topology"),
+    }
+}
+
+/// What a queue's limit is resolved with.
+#[derive(Debug, Clone, Copy)]
+struct Scale {
+    rate: Option<BitRate>,
+    rtt: Option<Span>,
+    mtu: ByteCount,
+}
+
+fn queue(input: QueueInput, scale: Scale) -> Queue {
+    let Scale { rate, rtt, mtu } = scale;
+    let known = "the rules ask for a rate and an RTT where a limit needs them";
+    match input.discipline {
+        Discipline::Pfifo => {
+            let packets = input.limit.packets(rate, rtt, mtu).expect(known);
+            Queue::Pfifo { limit_packets: u32::try_from(packets).unwrap_or(u32::MAX) }
+        }
+        Discipline::Bfifo => {
+            let bytes = input.limit.bytes(rate, rtt, mtu).expect(known);
+            // Less than one packet would let nothing wait at all.
+            Queue::Bfifo { limit_bytes: bytes.max(mtu).get() }
+        }
+    }
+}
+
+fn flow_group(flows: &FlowsInput) -> FlowGroup {
+    let workload = workload(&flows.workload);
+    FlowGroup {
+        name: flows.name.clone(),
+        count: flows.count,
+        from: flows.from.clone().unwrap_or_else(|| dumbbell::sender(&flows.name)),
+        to: flows.to.clone().unwrap_or_else(|| dumbbell::receiver(&flows.name)),
+        start: flows.start,
+        start_spread: flows.start_spread,
+        start_pattern: flows.start_pattern,
+        stop: flows.stop,
+        workload,
+        tcp: sender_tcp(&flows.tcp, &workload),
+        receiver_tcp: receiver_tcp(flows),
+    }
+}
+
+fn workload(input: &WorkloadInput) -> Workload {
+    match *input {
+        WorkloadInput::Thin { payload, packet, interval } => {
+            let size = match (payload, packet) {
+                (Some(payload), _) => MessageSize::Payload(payload),
+                (None, Some(packet)) => MessageSize::Packet(packet),
+                (None, None) => unreachable!("the rules ask for one of them"),
+            };
+            Workload::Thin { size, interval }
+        }
+        WorkloadInput::Greedy { volume } => Workload::Greedy { volume },
+    }
+}
+
+/// Interactive applications set `TCP_NODELAY`, so a thin stream does unless told otherwise.
+fn sender_tcp(input: &TcpSettings, workload: &Workload) -> TcpSettings {
+    let nagle = match workload {
+        Workload::Thin { .. } => Some(input.nagle.unwrap_or(false)),
+        Workload::Greedy { .. } => input.nagle,
+    };
+    TcpSettings { profile: Some(input.profile()), nagle, ..*input }
+}
+
+fn receiver_tcp(flows: &FlowsInput) -> TcpSettings {
+    let input = flows.receiver_tcp.unwrap_or_default();
+    let profile = input.profile.unwrap_or(flows.tcp.profile());
+    TcpSettings { profile: Some(profile), ..input }
+}

@@ -1,0 +1,99 @@
+//! `[path]`: every group has a sender on the left and a receiver on the right of one bottleneck.
+
+use super::{Scale, queue};
+use crate::experiment::{Link, NetworkDescription, Node, NodeKind, Queue};
+use crate::input::{FlowsInput, PathInput};
+use fairwind_units::{BitRate, Ratio, Span};
+
+const LEFT: &str = "left";
+const RIGHT: &str = "right";
+
+/// The host that sends for a group.
+pub(super) fn sender(group: &str) -> String {
+    format!("{group}-sender")
+}
+
+/// The host that receives for a group.
+pub(super) fn receiver(group: &str) -> String {
+    format!("{group}-receiver")
+}
+
+impl PathInput {
+    /// Delays from sender to receiver and back, without queues.
+    pub(crate) fn delays(&self) -> (Span, Span) {
+        match self.rtt {
+            Some(rtt) => (rtt / 2, rtt - rtt / 2),
+            None => {
+                (self.forward_delay.unwrap_or_default(), self.reverse_delay.unwrap_or_default())
+            }
+        }
+    }
+
+    /// Round-trip time without queues.
+    pub(crate) fn round_trip(&self) -> Span {
+        let (forward, reverse) = self.delays();
+        forward + reverse
+    }
+}
+
+/// The dumbbell that `path` describes for these groups of flows.
+pub(super) fn network(path: &PathInput, flows: &[FlowsInput]) -> NetworkDescription {
+    let mut nodes = vec![node(LEFT, NodeKind::Router), node(RIGHT, NodeKind::Router)];
+    let mut links = central_links(path);
+    for group in flows {
+        let (sender, receiver) = (sender(&group.name), receiver(&group.name));
+        let extra = group.rtt.map_or(Span::ZERO, |rtt| rtt.saturating_sub(path.round_trip()));
+        links.push(access_link(&sender, LEFT, path.access_rate, extra / 2));
+        links.push(access_link(LEFT, &sender, path.access_rate, extra - extra / 2));
+        links.push(access_link(RIGHT, &receiver, path.access_rate, Span::ZERO));
+        links.push(access_link(&receiver, RIGHT, path.access_rate, Span::ZERO));
+        nodes.push(node(&sender, NodeKind::Host));
+        nodes.push(node(&receiver, NodeKind::Host));
+    }
+    NetworkDescription { nodes, links, bottleneck: Some(0), mtu: path.mtu }
+}
+
+fn central_links(path: &PathInput) -> Vec<Link> {
+    let (forward, reverse) = path.delays();
+    let scale = |rate| Scale { rate: Some(rate), rtt: Some(path.round_trip()), mtu: path.mtu };
+    let reverse_rate = path.reverse_rate.unwrap_or(path.rate);
+    let overhead_bytes = u32::try_from(path.overhead.get()).unwrap_or(u32::MAX);
+    let bottleneck = Link {
+        name: "bottleneck".into(),
+        from: LEFT.into(),
+        to: RIGHT.into(),
+        rate: Some(path.rate),
+        delay: forward,
+        queue: queue(path.queue, scale(path.rate)),
+        loss: path.loss,
+        overhead_bytes,
+    };
+    let back = Link {
+        name: "reverse".into(),
+        from: RIGHT.into(),
+        to: LEFT.into(),
+        rate: Some(reverse_rate),
+        delay: reverse,
+        queue: queue(path.reverse_queue, scale(reverse_rate)),
+        loss: path.reverse_loss,
+        overhead_bytes,
+    };
+    vec![bottleneck, back]
+}
+
+fn access_link(from: &str, to: &str, rate: Option<BitRate>, delay: Span) -> Link {
+    Link {
+        name: super::link_name(from, to),
+        from: from.into(),
+        to: to.into(),
+        rate,
+        delay,
+        queue: Queue::Unlimited {},
+        loss: Ratio::ZERO,
+        overhead_bytes: 0,
+    }
+}
+
+fn node(name: &str, kind: NodeKind) -> Node {
+    Node { name: name.into(), kind }
+}

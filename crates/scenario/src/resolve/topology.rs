@@ -1,0 +1,73 @@
+//! `[topology]`: nodes and links as described, with the ways back.
+
+use super::{Scale, queue};
+use crate::experiment::{Link, NetworkDescription, Node, NodeKind, Queue};
+use crate::input::{LinkInput, TopologyInput, generous_queue};
+use fairwind_units::ByteCount;
+
+/// The network that `topology` describes.
+pub(super) fn network(topology: &TopologyInput) -> NetworkDescription {
+    let node = |kind| move |name: &String| Node { name: name.clone(), kind };
+    let hosts = topology.hosts.iter().map(node(NodeKind::Host));
+    let routers = topology.routers.iter().map(node(NodeKind::Router));
+    let links: Vec<Link> =
+        topology.links.iter().flat_map(|link| both_links(link, topology.mtu)).collect();
+    let bottleneck = match &topology.bottleneck {
+        Some(name) => links.iter().position(|link| link.name == *name),
+        None => slowest(&links),
+    };
+    NetworkDescription {
+        nodes: hosts.chain(routers).collect(),
+        links,
+        bottleneck,
+        mtu: topology.mtu,
+    }
+}
+
+/// What a link without a name is called.
+pub(crate) fn link_name(from: &str, to: &str) -> String {
+    format!("{from}->{to}")
+}
+
+/// What the way back of `link` is called.
+pub(crate) fn reverse_name(link: &LinkInput) -> String {
+    match &link.name {
+        Some(name) => format!("{name}-reverse"),
+        None => link_name(&link.to, &link.from),
+    }
+}
+
+fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
+    let name = input.name.clone().unwrap_or_else(|| link_name(&input.from, &input.to));
+    let there = Link {
+        name,
+        from: input.from.clone(),
+        to: input.to.clone(),
+        rate: input.rate,
+        delay: input.delay,
+        queue: link_queue(input, mtu),
+        loss: input.loss,
+        overhead_bytes: u32::try_from(input.overhead.get()).unwrap_or(u32::MAX),
+    };
+    let back = Link {
+        name: reverse_name(input),
+        from: input.to.clone(),
+        to: input.from.clone(),
+        ..there.clone()
+    };
+    if input.both_ways { vec![there, back] } else { vec![there] }
+}
+
+fn link_queue(input: &LinkInput, mtu: ByteCount) -> Queue {
+    if input.rate.is_none() {
+        return Queue::Unlimited {};
+    }
+    let scale = Scale { rate: input.rate, rtt: None, mtu };
+    queue(input.queue.unwrap_or_else(generous_queue), scale)
+}
+
+/// The link with the lowest rate, the first one of several.
+fn slowest(links: &[Link]) -> Option<usize> {
+    let rates = links.iter().enumerate().filter_map(|(index, link)| Some((link.rate?, index)));
+    rates.min().map(|(_, index)| index)
+}

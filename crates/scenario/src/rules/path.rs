@@ -1,0 +1,79 @@
+//! Rules about a dumbbell, and about queues and links anywhere.
+
+use super::Rules;
+use crate::QueueLimit;
+use crate::input::{PathInput, QueueInput};
+use fairwind_units::{BitRate, ByteCount, Ratio};
+
+/// RFC 791 section 3.1: every internet module forwards datagrams of 68 octets, and a length has
+/// 16 bits.
+const MTU_BOUNDS: std::ops::RangeInclusive<u64> = 68..=65_535;
+
+pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
+    rate_is_positive(rules, "path.rate", Some(path.rate));
+    rate_is_positive(rules, "path.reverse_rate", path.reverse_rate);
+    rate_is_positive(rules, "path.access_rate", path.access_rate);
+    loss_is_a_share(rules, "path.loss", path.loss);
+    loss_is_a_share(rules, "path.reverse_loss", path.reverse_loss);
+    mtu_is_possible(rules, "path.mtu", path.mtu);
+    overhead_is_small(rules, "path.overhead", path.overhead);
+    queue_holds_something(rules, "path.queue", &path.queue);
+    queue_holds_something(rules, "path.reverse_queue", &path.reverse_queue);
+    delay_is_described_once(rules, path);
+}
+
+fn delay_is_described_once(rules: &mut Rules<'_>, path: &PathInput) {
+    let hint = "write rtt, or else forward_delay and reverse_delay";
+    match (path.rtt, path.forward_delay, path.reverse_delay) {
+        (Some(_), Some(_), _) => {
+            rules.broken_with_hint(&["path.forward_delay"], "there is an rtt already", hint);
+        }
+        (Some(_), None, Some(_)) => {
+            rules.broken_with_hint(&["path.reverse_delay"], "there is an rtt already", hint);
+        }
+        (None, None, None) => {
+            rules.broken_with_hint(&["path.rtt"], "missing, but it is needed", hint);
+        }
+        (None, Some(_), None) => {
+            rules.broken_with_hint(&["path.reverse_delay"], "missing beside forward_delay", hint);
+        }
+        (None, None, Some(_)) => {
+            rules.broken_with_hint(&["path.forward_delay"], "missing beside reverse_delay", hint);
+        }
+        (Some(_), None, None) | (None, Some(_), Some(_)) => {}
+    }
+}
+
+pub(super) fn rate_is_positive(rules: &mut Rules<'_>, key: &str, rate: Option<BitRate>) {
+    if rate == Some(BitRate::from_bits_per_second(0)) {
+        rules.broken(key, "nothing would pass at a rate of zero");
+    }
+}
+
+pub(super) fn loss_is_a_share(rules: &mut Rules<'_>, key: &str, loss: Ratio) {
+    if loss > Ratio::ONE {
+        rules.broken(key, "no more than 100 % can be lost");
+    }
+}
+
+pub(super) fn mtu_is_possible(rules: &mut Rules<'_>, key: &str, mtu: ByteCount) {
+    if !MTU_BOUNDS.contains(&mtu.get()) {
+        rules.broken(key, "an IP packet has between 68 B and 65535 B (RFC 791 section 3.1)");
+    }
+}
+
+pub(super) fn overhead_is_small(rules: &mut Rules<'_>, key: &str, overhead: ByteCount) {
+    if overhead > ByteCount::new(65_535) {
+        rules.broken(key, "the framing of a packet is at most 65535 B");
+    }
+}
+
+pub(super) fn queue_holds_something(rules: &mut Rules<'_>, key: &str, queue: &QueueInput) {
+    let limit = format!("{key}.limit");
+    if queue.limit.is_zero() {
+        rules.broken(&limit, "a queue holds one packet or more");
+    }
+    if matches!(queue.limit, QueueLimit::Packets(packets) if packets > u64::from(u32::MAX)) {
+        rules.broken(&limit, "a queue holds at most 4294967295 packets");
+    }
+}

@@ -1,0 +1,100 @@
+//! Rules about the experiment as a whole, what is measured and what is captured.
+
+use super::Rules;
+use crate::input::ScenarioInput;
+use fairwind_units::{ByteCount, Span};
+use std::collections::BTreeSet;
+
+pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    if input.name.trim().is_empty() {
+        rules.broken("name", "an experiment has a name");
+    }
+    if input.duration.is_zero() {
+        rules.broken("duration", "an experiment lasts longer than no time");
+        // Every time in the scenario would be too long for it.
+        rules.replaced.push("duration".into());
+    }
+    network_is_described_once(rules, input);
+    groups_are_told_apart(rules, input);
+    measure(rules, input);
+    capture(rules, input);
+}
+
+fn network_is_described_once(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    match (&input.path, &input.topology) {
+        (Some(_), Some(_)) => rules.broken_with_hint(
+            &["topology"],
+            "there is a path already",
+            "describe the network by [path] or by [topology], not by both",
+        ),
+        (None, None) => rules.broken_with_hint(
+            &["path"],
+            "missing, but it is needed",
+            "describe the network: [path] for a dumbbell, or [topology] for anything else",
+        ),
+        _ => {}
+    }
+}
+
+fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    if input.flows.is_empty() {
+        rules.broken("flows", "an experiment has one group of flows or more");
+    }
+    let mut seen = BTreeSet::new();
+    for (index, group) in input.flows.iter().enumerate() {
+        if !seen.insert(&group.name) {
+            rules.broken(&format!("flows[{index}].name"), "another group is called so already");
+        }
+    }
+}
+
+fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let measure = &input.measure;
+    if measure.warmup >= input.duration {
+        let rule = format!("it must be shorter than the duration, {}", input.duration);
+        rules.report(&["measure.warmup", "duration"], rule, None);
+    }
+    if measure.endpoint_interval == Some(Span::ZERO) {
+        rules.broken("measure.endpoint_interval", "an interval is longer than no time");
+    }
+    let measured = input.duration.saturating_sub(measure.warmup);
+    for (index, interval) in measure.intervals.iter().enumerate() {
+        let key = format!("measure.intervals[{index}]");
+        if interval.is_zero() {
+            rules.broken(&key, "an interval is longer than no time");
+        } else if measure.intervals[..index].contains(interval) {
+            rules.broken(&key, "this interval is there twice");
+        } else if *interval > measured {
+            let rule = format!("longer than the time that is measured, {measured}: no window");
+            rules.warn(&[&key, "duration", "measure.warmup"], rule);
+        }
+    }
+    for (index, percentile) in measure.percentiles.iter().enumerate() {
+        if measure.percentiles[..index].contains(percentile) {
+            let key = format!("measure.percentiles[{index}]");
+            rules.broken(&key, "this percentile is there twice");
+        }
+    }
+}
+
+fn capture(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let Some(capture) = &input.capture else { return };
+    if capture.points.is_empty() {
+        rules.broken("capture.points", "a capture has one point or more");
+    }
+    for (index, point) in capture.points.iter().enumerate() {
+        if capture.points[..index].contains(point) {
+            rules.broken(&format!("capture.points[{index}]"), "this point is there twice");
+        }
+    }
+    if capture.snap == Some(ByteCount::ZERO) {
+        rules.broken("capture.snap", "a captured packet has one byte or more");
+    }
+    for (index, name) in capture.groups.iter().flatten().enumerate() {
+        if !input.flows.iter().any(|group| group.name == *name) {
+            let names: Vec<&str> = input.flows.iter().map(|group| group.name.as_str()).collect();
+            let rule = format!("no such group; there are {}", names.join(", "));
+            rules.report(&[&format!("capture.groups[{index}]"), "flows"], rule, None);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What a JSON Schema expects, in the few forms that the input types produce.
+
+use serde_json::{Map, Value};
+
+/// What is expected of a value.
+#[derive(Debug)]
+pub(crate) enum Shape<'s> {
+    /// A text; `format` names the quantity, `pattern` is set for names.
+    Text { format: Option<&'s str>, pattern: Option<&'s str> },
+    /// One of a few words.
+    Choice(Vec<&'s str>),
+    /// A whole number within bounds.
+    Integer { minimum: i64, maximum: i64 },
+    /// A number within bounds.
+    Number { minimum: f64, maximum: f64 },
+    /// True or false.
+    Boolean,
+    /// A list, each item of which has the same schema.
+    List(&'s Value),
+    /// A table with known keys.
+    Table(Table<'s>),
+    /// One of several tables, told apart by the value of one key.
+    Tagged { tag: &'s str, variants: Vec<(&'s str, Table<'s>)> },
+    /// A text, or a table instead.
+    TextOrTable { text: &'s Value, table: &'s Value },
+}
+
+/// The keys of a table.
+#[derive(Debug, Clone)]
+pub(crate) struct Table<'s> {
+    pub(crate) properties: &'s Map<String, Value>,
+    pub(crate) required: Vec<&'s str>,
+}
+
+impl<'s> Shape<'s> {
+    /// Reads `schema`, whose references are found in `root`.
+    ///
+    /// # Panics
+    /// On a form that the input types do not produce; a test walks all of them.
+    pub(crate) fn of(schema: &'s Value, root: &'s Value) -> Self {
+        if let Some(reference) = schema["$ref"].as_str() {
+            let pointer = reference.trim_start_matches('#');
+            let target = root.pointer(pointer).expect("references lead to definitions");
+            return Self::of(target, root);
+        }
+        if let Some(branches) = schema["oneOf"].as_array() {
+            return one_of(branches);
+        }
+        if let Some([text, table]) = schema["anyOf"].as_array().map(Vec::as_slice) {
+            return Self::TextOrTable { text, table };
+        }
+        match schema["type"].as_str() {
+            Some("string") => Self::Text {
+                format: schema["format"].as_str(),
+                pattern: schema["pattern"].as_str(),
+            },
+            Some("integer") => Self::Integer {
+                minimum: schema["minimum"].as_i64().unwrap_or(0),
+                maximum: schema["maximum"].as_i64().unwrap_or(largest(schema)),
+            },
+            Some("number") => Self::Number {
+                minimum: schema["minimum"].as_f64().unwrap_or(f64::NEG_INFINITY),
+                maximum: schema["maximum"].as_f64().unwrap_or(f64::INFINITY),
+            },
+            Some("boolean") => Self::Boolean,
+            Some("array") => Self::List(&schema["items"]),
+            Some("object") => Self::Table(table(schema)),
+            other => unreachable!("no input type has a schema of type {other:?}"),
+        }
+    }
+}
+
+fn largest(schema: &Value) -> i64 {
+    if schema["format"] == "uint32" { i64::from(u32::MAX) } else { i64::MAX }
+}
+
+fn table(schema: &Value) -> Table<'_> {
+    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+    Table {
+        properties: schema["properties"].as_object().expect("tables have keys"),
+        required: required.iter().filter_map(Value::as_str).collect(),
+    }
+}
+
+fn one_of(branches: &[Value]) -> Shape<'_> {
+    let words: Vec<&str> = branches.iter().filter_map(|branch| branch["const"].as_str()).collect();
+    if words.len() == branches.len() {
+        return Shape::Choice(words);
+    }
+    let tag = branches[0]["properties"]
+        .as_object()
+        .and_then(|keys| keys.iter().find(|(_, schema)| schema["const"].is_string()))
+        .map(|(key, _)| key.as_str())
+        .expect("alternatives differ by a tag");
+    let variant = |branch| {
+        let table: Table<'_> = table(branch);
+        (table.properties[tag]["const"].as_str().expect("a tag is a word"), table)
+    };
+    Shape::Tagged { tag, variants: branches.iter().map(variant).collect() }
+}

@@ -1,0 +1,121 @@
+//! The TCP endpoints of a group of flows: a profile, and what differs from it.
+
+use fairwind_units::{ByteCount, Span};
+use serde::{Deserialize, Serialize};
+
+/// A named set of mechanisms and constants that a TCP endpoint starts from.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+pub enum Profile {
+    /// The RFCs as published: RFC 9293, 5681, 6298, 6675.
+    #[serde(rename = "rfc")]
+    Rfc,
+    /// Linux 3.16, the kernel of the thin-stream experiments.
+    #[serde(rename = "linux-3.16")]
+    Linux3_16,
+    /// Linux 6.18, a current kernel.
+    #[default]
+    #[serde(rename = "linux-6.18")]
+    Linux6_18,
+}
+
+/// A congestion control.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Congestion {
+    /// `NewReno`, RFC 5681 and RFC 6582.
+    Reno,
+    /// CUBIC, RFC 9438.
+    Cubic,
+}
+
+/// A TCP endpoint: a profile, and the mechanisms and constants that differ from it.
+///
+/// A key that is left out keeps what the profile has.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(deny_unknown_fields)]
+pub struct TcpSettings {
+    /// Named set of mechanisms and constants to start from; linux-6.18 unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+    /// Congestion control.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub congestion: Option<Congestion>,
+    /// Selective acknowledgements (RFC 2018), used when both ends have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sack: Option<bool>,
+    /// Timestamps (RFC 7323 section 3), used when both ends have them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamps: Option<bool>,
+    /// Window scaling (RFC 7323 section 2), used when both ends have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_scaling: Option<bool>,
+    /// Limited transmit: new data on the first two duplicate ACKs (RFC 3042).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limited_transmit: Option<bool>,
+    /// Modified fast retransmit (mFR): retransmit on the first duplicate ACK while a stream is thin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub modified_fast_retransmit: Option<bool>,
+    /// Linear time-outs (LT): no exponential back-off for the first time-outs of a thin stream.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub linear_timeouts: Option<bool>,
+    /// Nagle's algorithm (RFC 896); thin workloads switch it off unless it is set here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nagle: Option<bool>,
+    /// Delayed acknowledgements (RFC 1122 section 4.2.3.2).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delayed_ack: Option<bool>,
+    /// Initial congestion window in segments (RFC 6928: 10).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub initial_window: Option<u32>,
+    /// Initial slow-start threshold in segments; unbounded unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2))]
+    pub initial_ssthresh: Option<u32>,
+    /// Retransmission time-out before the first RTT sample (RFC 6298 section 2.1: 1 s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub initial_rto: Option<Span>,
+    /// Lower bound of the retransmission time-out (RFC 6298 section 2.4: 1 s; Linux: 200 ms).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum_rto: Option<Span>,
+    /// Upper bound of the retransmission time-out (RFC 6298 section 2.5: at least 60 s).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum_rto: Option<Span>,
+    /// Duplicate ACKs that start a fast retransmit (RFC 5681 section 3.2: 3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub duplicate_threshold: Option<u32>,
+    /// Retransmissions of a SYN before the connection attempt is given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syn_retries: Option<u32>,
+    /// Retransmissions of a segment before the connection is given up (RFC 9293 section 3.8.3).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub retransmission_limit: Option<u32>,
+    /// Slow start after an idle period of more than one RTO (RFC 5681 section 4.1).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow_start_after_idle: Option<bool>,
+    /// Join small segments into full ones when they are retransmitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collapse_retransmissions: Option<bool>,
+    /// Receive buffer: the largest window that is offered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ByteCount>,
+    /// Send buffer: how much the application may have written that is not acknowledged yet.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub send_buffer: Option<ByteCount>,
+    /// Maximum segment size to announce; the path's MTU less 40 bytes unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mss: Option<ByteCount>,
+}
+
+impl TcpSettings {
+    /// The profile to start from: the one that is set, or the default.
+    pub fn profile(&self) -> Profile {
+        self.profile.unwrap_or_default()
+    }
+}

@@ -1,0 +1,69 @@
+//! What the application of a flow writes.
+
+use crate::Varying;
+use fairwind_units::{ByteCount, Span};
+use serde::{Deserialize, Serialize};
+
+/// What the application of a flow writes, as described in a scenario.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum WorkloadInput {
+    /// A thin, application-limited stream: a small message at intervals.
+    Thin {
+        /// Bytes that the application writes each time.
+        payload: Option<Varying<ByteCount>>,
+        /// Instead of the payload: the IP packet that one write makes, headers and options included.
+        packet: Option<Varying<ByteCount>>,
+        /// Time from one write to the next.
+        interval: Varying<Span>,
+    },
+    /// A stream that always has something to send.
+    Greedy {
+        /// Bytes to send before closing; without end unless said.
+        volume: Option<ByteCount>,
+    },
+}
+
+/// What the application of a flow writes, resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// A small message at intervals.
+    Thin {
+        /// How large one message is.
+        size: MessageSize,
+        /// Time from one write to the next.
+        interval: Varying<Span>,
+    },
+    /// Always something to send.
+    Greedy {
+        /// Bytes to send before closing; `None`: without end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        volume: Option<ByteCount>,
+    },
+}
+
+/// How large one message is, in one of the two conventions of the literature.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MessageSize {
+    /// What the application writes.
+    Payload(Varying<ByteCount>),
+    /// The IP packet that one write makes: the payload is this less the headers that are in use,
+    /// see [`MessageSize::payload_of_packet`].
+    Packet(Varying<ByteCount>),
+}
+
+/// Bytes of the IPv4 and TCP headers without options (RFC 791, RFC 9293 section 3.1).
+pub const HEADER_BYTES: u64 = 40;
+
+/// Bytes that timestamps add to every segment, padding included (RFC 7323 appendix A).
+pub const TIMESTAMP_BYTES: u64 = 12;
+
+impl MessageSize {
+    /// Payload of a packet of `packet_bytes`, at least one byte.
+    pub fn payload_of_packet(packet_bytes: ByteCount, timestamps: bool) -> ByteCount {
+        let options = if timestamps { TIMESTAMP_BYTES } else { 0 };
+        ByteCount::new(packet_bytes.get().saturating_sub(HEADER_BYTES + options).max(1))
+    }
+}

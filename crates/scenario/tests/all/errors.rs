@@ -1,0 +1,435 @@
+//! Every rule that a scenario can break, with what is said about it.
+
+use crate::{THIN_AGAINST_GREEDY, document, plan, with};
+use fairwind_scenario::{Document, ScenarioErrors};
+
+const PARKING: &str = r#"name = "two hosts"
+duration = "10 s"
+[topology]
+hosts = ["a", "b"]
+routers = ["r"]
+[[topology.links]]
+from = "a"
+to = "r"
+rate = "1 Mbit/s"
+queue = { limit = "9 packets" }
+[[topology.links]]
+from = "r"
+to = "b"
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+workload = { kind = "greedy" }
+"#;
+
+fn errors(text: &str) -> ScenarioErrors {
+    document(text).plan().expect_err("the scenario breaks a rule")
+}
+
+/// The only error of `text`, as printed, without the file.
+fn error(text: &str) -> String {
+    let errors = errors(text);
+    assert_eq!(errors.errors.len(), 1, "{errors}");
+    errors.errors[0].to_string()
+}
+
+/// Asserts that changing `old` to `new` in the first experiment is answered with `expected`.
+fn breaks(old: &str, new: &str, expected: &str) {
+    let text = error(&with(old, new));
+    assert!(text.contains(expected), "expected {expected}\nfound {text}");
+}
+
+fn breaks_topology(old: &str, new: &str, expected: &str) {
+    assert!(PARKING.contains(old), "{old} is not in the scenario");
+    let text = error(&PARKING.replacen(old, new, 1));
+    assert!(text.contains(expected), "expected {expected}\nfound {text}");
+}
+
+#[test]
+fn an_error_is_printed_with_file_line_key_value_rule_and_hint() {
+    let text = errors(&with("interval = \"150 ms\"", "interval = 150")).to_string();
+    assert_eq!(
+        text,
+        "test.toml:11: flows[0].workload.interval = 150: a time needs a unit, \
+         for example \"20 ms\"\n  hint: write it as a text, in quotes"
+    );
+}
+
+#[test]
+fn all_errors_come_at_once_in_the_order_of_the_file() {
+    let text = with("duration = \"300 s\"", "duration = 300")
+        .replace("count = 8", "count = 0")
+        .replace("rtt = \"100 ms\"", "rtt = \"100 ms\"\nforward_delay = \"1 ms\"\nlos = \"1 %\"")
+        .replace("interval = \"150 ms\"", "interval = \"-1 ms\", packet = \"1 kB\"");
+    let found = errors(&text);
+    let keys: Vec<_> = found.errors.iter().map(|error| error.key.as_str()).collect();
+    assert_eq!(
+        keys,
+        [
+            "duration",
+            "path.forward_delay",
+            "path.los",
+            "flows[0].count",
+            "flows[0].workload.interval",
+            "flows[0].workload.packet",
+            "flows[1].count",
+        ]
+    );
+}
+
+#[test]
+fn text_that_is_not_toml_is_refused_with_every_line() {
+    let found = Document::parse("x.toml", "name = \"a\"\nduration = \n[path\nrate = 1 2\n");
+    let found = found.unwrap_err();
+    assert!(found.to_string().starts_with("x.toml:2: this is not TOML: "), "{found}");
+    assert!(found.errors.len() > 1, "{found}");
+}
+
+#[test]
+fn types_are_checked() {
+    breaks(
+        "count = 8",
+        "count = \"8\"",
+        "expected a whole number, found a text\n  hint: write it without quotes",
+    );
+    breaks("count = 8", "count = 1.5", "expected a whole number, found a number");
+    breaks("count = 8", "count = 0", "it must be between 1 and 1000000");
+    breaks(
+        "linear_timeouts = true",
+        "linear_timeouts = 1",
+        "expected true or false, found a whole number",
+    );
+    breaks(
+        "rate = \"1 Mbit/s\"",
+        "rate = true",
+        "expected a rate such as \"10 Mbit/s\", found true or false",
+    );
+    breaks("rate = \"1 Mbit/s\"", "rate = \"1\"", "\"1\" has no unit; a rate needs one");
+    breaks(
+        "rate = \"1 Mbit/s\"",
+        "rate = \"1 MB/s\"",
+        "\"MB/s\" is not a unit of rate; known are Gbit/s",
+    );
+    breaks("rtt = \"100 ms\"", "rtt = \"-100 ms\"", "is negative");
+    breaks(
+        "rtt = \"100 ms\"",
+        "rtt = 2024-01-01",
+        "expected a time such as \"20 ms\", found a date",
+    );
+    breaks("limit = \"1 bdp\"", "limit = 9", "a queue limit needs a unit");
+    breaks("limit = \"1 bdp\"", "limit = \"9\"", "a queue limit is a number of packets");
+    breaks(
+        "queue = { discipline = \"pfifo\", limit = \"1 bdp\" }",
+        "queue = \"1 bdp\"",
+        "expected a table, found a text",
+    );
+    breaks(
+        "[[flows]]\nname = \"greedy\"\ncount = 8",
+        "[[flows]]\nname = \"greedy\"\ntcp = 1",
+        "expected a table, found a whole number\n  hint: known here are",
+    );
+    breaks("duration", "seed = -1\nduration", "seed = -1: it must be 0 or more");
+    breaks("duration", "repeat = 0\nduration", "repeat = 0: it must be between 1 and");
+    breaks("duration", "seed = 18446744073709551616\nduration", "expected a whole number");
+    breaks("tcp = { profile", "tcp = { initial_window = 0, profile", "it must be between 1 and");
+}
+
+#[test]
+fn one_table_in_the_place_of_a_list_of_tables_is_explained() {
+    let text = "name = \"x\"\nduration = \"1 s\"\npath = { rate = \"1 Mbit/s\", rtt = \"1 s\" }\n[flows]\n";
+    assert!(error(text).contains("write [[flows]], once for every element"));
+}
+
+#[test]
+fn unknown_keys_and_words_name_the_nearest_known_one() {
+    breaks(
+        "congestion =",
+        "congestoin =",
+        "flows[0].tcp.congestoin = \"cubic\": unknown key\n  hint: did you mean \"congestion\"?",
+    );
+    breaks("duration =", "durations =", "did you mean \"duration\"?");
+    breaks("\"cubic\"", "\"qubic\"", "known are reno, cubic\n  hint: did you mean \"cubic\"?");
+    breaks("linux-3.16", "linux-3.15", "did you mean \"linux-3.16\"?");
+    breaks("kind = \"greedy\"", "kind = \"greddy\"", "did you mean \"greedy\"?");
+    breaks(
+        "kind = \"greedy\"",
+        "kind = \"greedy\", interval = \"1 s\"",
+        "only thin has this key\n  hint: known here are kind, volume",
+    );
+    breaks("kind = \"greedy\"", "kind = 1", "expected one of thin, greedy");
+    breaks("[path]", "[zzz]\n[path]", "zzz = {}: unknown key\n  hint: known here are");
+    breaks("[path]", "[measure]\npercentils = [1]\n[path]", "did you mean \"percentiles\"?");
+}
+
+#[test]
+fn missing_keys_are_named_with_their_meaning() {
+    breaks(
+        "duration = \"300 s\"",
+        "",
+        "duration: missing, but it is needed\n  hint: How long it lasts",
+    );
+    breaks("interval = \"150 ms\"", "", "flows[0].workload.interval: missing");
+    breaks(
+        "kind = \"greedy\"",
+        "",
+        "flows[1].workload.kind: missing, but it is needed\n  hint: one of thin, greedy",
+    );
+    let text = errors("").to_string();
+    assert!(text.contains("name: missing") && text.contains("flows: missing"), "{text}");
+}
+
+#[test]
+fn one_network_is_described_and_only_one() {
+    let both = format!("{THIN_AGAINST_GREEDY}\n[topology]\nhosts = []\nlinks = []\n");
+    assert!(error(&both).contains("by [path] or by [topology], not by both"));
+    let none =
+        "name = \"x\"\nduration = \"1 s\"\n[[flows]]\nname = \"f\"\nworkload.kind = \"greedy\"";
+    assert!(error(none).contains("describe the network"));
+}
+
+#[test]
+fn a_path_has_one_delay_and_possible_values() {
+    breaks("rtt = \"100 ms\"", "", "path.rtt: missing");
+    breaks(
+        "rtt = \"100 ms\"",
+        "forward_delay = \"1 ms\"",
+        "path.reverse_delay: missing beside forward_delay",
+    );
+    breaks("rtt = \"100 ms\"", "reverse_delay = \"1 ms\"", "path.forward_delay: missing");
+    breaks(
+        "rtt = \"100 ms\"",
+        "rtt = \"1 s\"\nreverse_delay = \"1 ms\"",
+        "there is an rtt already",
+    );
+    breaks("rate = \"1 Mbit/s\"", "rate = \"0 bit/s\"", "nothing would pass at a rate of zero");
+    breaks("rtt =", "loss = \"101 %\"\nrtt =", "no more than 100 % can be lost");
+    breaks("rtt =", "mtu = \"60 B\"\nrtt =", "between 68 B and 65535 B");
+    breaks("rtt =", "overhead = \"1 MB\"\nrtt =", "at most 65535 B");
+    breaks("limit = \"1 bdp\"", "limit = \"0 packets\"", "a queue holds one packet or more");
+    breaks("limit = \"1 bdp\"", "limit = \"5000000000 packets\"", "at most 4294967295");
+}
+
+#[test]
+fn groups_are_possible() {
+    breaks(
+        "name = \"greedy\"",
+        "name = \"thin\"",
+        "flows[1].name = \"thin\": another group is called so already",
+    );
+    breaks("name = \"greedy\"", "name = \"a.b\"", "a name is made of letters");
+    breaks(
+        "name = \"greedy\"",
+        "name = \"greedy\"\nfrom = \"x\"",
+        "hosts are named only with a topology",
+    );
+    breaks(
+        "name = \"greedy\"",
+        "name = \"greedy\"\nrtt = \"99 ms\"",
+        "no less than the path's, 100 ms",
+    );
+    breaks("count = 8", "start = \"300 s\"", "the experiment is over then");
+    breaks("count = 8", "start_spread = \"301 s\"", "some flows would start after the end");
+    breaks("count = 8", "start = \"2 s\"\nstop = \"2 s\"", "it must be after the start");
+    breaks(
+        "count = 8",
+        "start_spread = \"2 s\"\nstop = \"1 s\"",
+        "some flows would stop before they start",
+    );
+    breaks("kind = \"greedy\"", "kind = \"greedy\", volume = \"0 B\"", "there is nothing to send");
+    assert!(error("name = \"x\"\nduration = \"1 s\"\nflows = []\npath = { rate = \"1 bit/s\", rtt = \"1 s\" }")
+        .contains("one group of flows or more"));
+}
+
+#[test]
+fn messages_are_possible() {
+    breaks("payload = \"120 B\"", "payload = \"120 B\", packet = \"160 B\"", "not both");
+    breaks("payload = \"120 B\",", "", "flows[0].workload.payload: missing");
+    breaks("payload = \"120 B\"", "payload = \"0 B\"", "it must be 1 B or more");
+    breaks(
+        "payload = \"120 B\"",
+        "packet = \"52 B\"",
+        "the headers alone have 52 B with timestamps",
+    );
+    breaks(
+        "payload = \"120 B\"",
+        "packet = \"1501 B\"",
+        "no packet is larger than the MTU, 1.5 kB",
+    );
+    breaks("interval = \"150 ms\"", "interval = \"0 s\"", "it must be 1 ns or more");
+    let uniform = "interval = { distribution = \"uniform\", min = \"2 s\", max = \"1 s\" }";
+    breaks(
+        "interval = \"150 ms\"",
+        uniform,
+        "flows[0].workload.interval.max = \"1 s\": it must be 2 s or more",
+    );
+    let exponential = "interval = { distribution = \"exponential\", mean = \"0 s\" }";
+    breaks(
+        "interval = \"150 ms\"",
+        exponential,
+        "interval.mean = \"0 s\": it must be 1 ns or more",
+    );
+    let unknown = "interval = { distribution = \"pareto\", mean = \"1 s\" }";
+    breaks("interval = \"150 ms\"", unknown, "known are uniform, normal, exponential");
+    let without_timestamps = with("payload = \"120 B\"", "packet = \"52 B\"")
+        .replace("tcp = { profile", "tcp = { timestamps = false, profile");
+    assert_eq!(plan(&without_timestamps).cells.len(), 1);
+}
+
+#[test]
+fn tcp_settings_fit_together() {
+    let tcp = |new: &str, expected: &str| {
+        breaks("tcp = { profile", &format!("tcp = {{ {new}, profile"), expected);
+    };
+    tcp("minimum_rto = \"2 s\", maximum_rto = \"1 s\"", "no more than maximum_rto, 1 s");
+    tcp("initial_rto = \"2 s\", maximum_rto = \"1 s\"", "no more than maximum_rto, 1 s");
+    tcp("minimum_rto = \"0 s\"", "a time-out is longer than no time");
+    tcp("receive_buffer = \"0 B\"", "nothing would fit");
+    tcp("mss = \"1461 B\"", "a packet of 1.5 kB has room for 1.46 kB");
+    tcp("mss = \"0 B\"", "one byte or more");
+}
+
+#[test]
+fn what_is_measured_and_captured_is_possible() {
+    let top = |new: &str, expected: &str| breaks("[path]", &format!("{new}\n[path]"), expected);
+    breaks(
+        "duration = \"300 s\"",
+        "duration = \"0 s\"\nmeasure.intervals = []",
+        "longer than no time",
+    );
+    top("[measure]\nwarmup = \"300 s\"\nintervals = []", "shorter than the duration, 300 s");
+    top(
+        "[measure]\nintervals = [\"0 s\"]",
+        "measure.intervals[0] = \"0 s\": an interval is longer",
+    );
+    top("[measure]\nintervals = [\"1 s\", \"1000 ms\"]", "there twice");
+    top("[measure]\nendpoint_interval = \"0 s\"", "an interval is longer");
+    top(
+        "[measure]\npercentiles = [50, 101]",
+        "measure.percentiles[1] = 101: it must be between 0 and 100",
+    );
+    top("[measure]\npercentiles = [nan]", "it must be between 0 and 100");
+    top("[measure]\npercentiles = [50, 50.0]", "there twice");
+    top("[capture]\npoints = [\"sender\", \"sender\"]", "there twice");
+    top("[capture]\npoints = []", "one point or more");
+    top("[capture]\npoints = [\"router\"]", "known are sender, receiver");
+    top("[capture]\nsnap = \"0 B\"", "one byte or more");
+    top("[capture]\ngroups = [\"fat\"]", "no such group; there are thin, greedy");
+    breaks(
+        "name = \"thin streams against greedy streams\"",
+        "name = \" \"",
+        "an experiment has a name",
+    );
+}
+
+#[test]
+fn a_window_longer_than_the_run_is_only_a_warning() {
+    let plan = plan(&with("300 s", "20 s"));
+    assert_eq!(plan.warnings.len(), 1);
+    assert!(plan.warnings[0].contains("longer than the time that is measured, 20 s"));
+}
+
+#[test]
+fn a_topology_is_possible() {
+    assert_eq!(plan(PARKING).cells.len(), 1);
+    breaks_topology(
+        "from = \"a\"\nto = \"b\"",
+        "from = \"aa\"\nto = \"b\"",
+        "flows[0].from = \"aa\": no such host\n  hint: ",
+    );
+    breaks_topology("from = \"a\"\nto = \"b\"", "from = \"r\"\nto = \"b\"", "this is a router");
+    breaks_topology("from = \"a\"\nto = \"b\"", "from = \"a\"\nto = \"a\"", "to another host");
+    breaks_topology(
+        "from = \"a\"\nto = \"b\"",
+        "to = \"b\"",
+        "flows[0].from: missing, but it is needed with a topology",
+    );
+    breaks_topology("name = \"f\"", "name = \"f\"\nrtt = \"1 s\"", "only with a path");
+    breaks_topology(
+        "routers = [\"r\"]",
+        "routers = [\"r\", \"a\"]",
+        "topology.routers[1] = \"a\": another node is called so",
+    );
+    breaks_topology(
+        "from = \"r\"\nto = \"b\"",
+        "from = \"r\"\nto = \"b\"\nboth_ways = false",
+        "no links lead from b to a",
+    );
+    breaks_topology("to = \"r\"\n", "to = \"r\"\nloss = \"2\"\n", "no more than 100 %");
+    breaks_topology("rate = \"1 Mbit/s\"\n", "", "nothing waits before a link without a rate");
+    breaks_topology("\"9 packets\"", "\"1 bdp\"", "no round-trip time of its own");
+    breaks_topology(
+        "from = \"r\"\nto = \"b\"",
+        "from = \"r\"\nto = \"b\"\n[[topology.links]]\nfrom = \"b\"\nto = \"r\"",
+        "topology.links[2]",
+    );
+    breaks_topology("hosts =", "bottleneck = \"a>r\"\nhosts =", "did you mean \"a->r\"?");
+    let nowhere = "from = \"r\"\nto = \"b\"\n[[topology.links]]\nfrom = \"r\"\nto = \"x\"";
+    breaks_topology(
+        "from = \"r\"\nto = \"b\"",
+        nowhere,
+        "topology.links[2].to = \"x\": no such host or router",
+    );
+    let itself =
+        "from = \"r\"\nto = \"b\"\n[[topology.links]]\nname = \"l\"\nfrom = \"r\"\nto = \"r\"";
+    breaks_topology("from = \"r\"\nto = \"b\"", itself, "a link leads to another node");
+}
+
+#[test]
+fn hosts_forward_nothing() {
+    breaks_topology(
+        "hosts = [\"a\", \"b\"]\nrouters = [\"r\"]",
+        "hosts = [\"a\", \"b\", \"r\"]",
+        "no links lead from a to b",
+    );
+}
+
+#[test]
+fn a_sweep_that_sets_nothing_is_refused() {
+    let sweep = |sweep: &str, expected: &str| {
+        let text = error(&format!("{THIN_AGAINST_GREEDY}[sweep]\n{sweep}\n"));
+        assert!(text.contains(expected), "expected {expected}\nfound {text}");
+    };
+    sweep(
+        "\"flows.fat.count\" = [1]",
+        "sweep.\"flows.fat.count\": it addresses nothing: there is no \"fat\", only thin, greedy",
+    );
+    sweep("\"flows.5.count\" = [1]", "there is no \"5\"");
+    sweep("\"pth.rate\" = [\"1 Mbit/s\"]", "did you mean path?");
+    sweep("\"path.rate.x\" = [\"1 Mbit/s\"]", "before \"x\" there is a text");
+    sweep("\"topology.links.*.rate\" = [\"1 Mbit/s\"]", "there are no links");
+    sweep("\"flows.*.count\" = []", "the list is empty");
+    sweep("\"flows.*.count\" = [1, 1]", "1 is there twice");
+    sweep("\"flows.*.count\" = 3", "an axis is a list of values");
+    sweep("seed = [1, 2]", "seed is not swept");
+    sweep("repeat = 0", "it must be between 1 and");
+    sweep("variant = {}", "the axis has no labels");
+    sweep("variant = { a = 1 }", "a label of a named axis is a table");
+    sweep("variant = { a = { \"pat.rtt\" = 1 } }", "did you mean path?");
+    sweep("flows.thin.count = [1]\n\"flows.thin.count\" = [2]", "this axis is there twice");
+    let axis = |i| format!("\"flows.thin.tcp.x{i}\" = [1,2,3,4,5,6,7,8,9]");
+    let large = (0..5).map(axis).collect::<Vec<_>>().join("\n");
+    sweep(&large, "a grid has at most 10000 points");
+    let twice = format!("repeat = 2\n{THIN_AGAINST_GREEDY}[sweep]\nrepeat = 2\n");
+    assert!(error(&twice).contains("repeat is there already"));
+}
+
+#[test]
+fn an_error_at_some_points_only_says_at_which() {
+    let text =
+        format!("{THIN_AGAINST_GREEDY}[sweep]\n\"flows.thin.rtt\" = [\"200 ms\", \"50 ms\"]\n");
+    let text = error(&text);
+    assert!(text.contains("(with flows.thin.rtt = 50 ms)"), "{text}");
+    let text = format!("{THIN_AGAINST_GREEDY}[sweep]\n\"flows.*.conut\" = [1, 2]\n");
+    let found = errors(&text);
+    assert!(found.errors.iter().all(|error| error.line == Some(18)), "{found}");
+}
+
+#[test]
+fn errors_can_be_read_by_machines() {
+    let value = serde_json::to_value(errors(&with("count = 8", "count = 0"))).unwrap();
+    assert_eq!(value["file"], "test.toml");
+    assert_eq!(value["errors"][0]["line"], 10);
+    assert_eq!(value["errors"][0]["key"], "flows[0].count");
+    assert_eq!(value["errors"][0]["value"], "0");
+}

@@ -1,0 +1,113 @@
+//! `[sweep]`: the order of the grid, labels, named axes, seeds.
+
+use crate::{THIN_AGAINST_GREEDY, document, plan};
+use fairwind_scenario::{Profile, replicate_seed};
+
+fn swept(sweep: &str) -> String {
+    format!("{THIN_AGAINST_GREEDY}\n[sweep]\n{sweep}")
+}
+
+#[test]
+fn a_scenario_without_sweep_is_a_grid_of_one_point() {
+    let plan = plan(THIN_AGAINST_GREEDY);
+    assert_eq!((plan.cells.len(), plan.axes.len(), plan.repeat), (1, 0, 1));
+    assert!(plan.cells[0].settings.is_empty());
+}
+
+#[test]
+fn the_last_axis_varies_fastest_and_axes_keep_the_order_of_the_file() {
+    let text = swept("\"path.rtt\" = [\"10 ms\", \"20 ms\"]\n\"flows.*.count\" = [2, 1]\n");
+    let points = document(&text).grid().unwrap();
+    let labels: Vec<_> = points
+        .iter()
+        .map(|point| (point.index, point.settings[0].1.as_str(), point.settings[1].1.as_str()))
+        .collect();
+    assert_eq!(
+        labels,
+        [(0, "10 ms", "2"), (1, "10 ms", "1"), (2, "20 ms", "2"), (3, "20 ms", "1")]
+    );
+    assert_eq!(points[0].settings[0].0, "path.rtt");
+}
+
+#[test]
+fn a_star_sets_every_element_and_a_name_or_an_index_sets_one() {
+    let counts = |sweep: &str| {
+        let plan = plan(&swept(sweep));
+        let flows = &plan.cells[0].experiment.flows;
+        (flows[0].count, flows[1].count)
+    };
+    assert_eq!(counts("\"flows.*.count\" = [3]"), (3, 3));
+    assert_eq!(counts("\"flows.greedy.count\" = [3]"), (8, 3));
+    assert_eq!(counts("\"flows.0.count\" = [3]"), (3, 8));
+    assert_eq!(counts("flows.thin.count = [3]"), (3, 8));
+}
+
+#[test]
+fn a_table_is_merged_and_another_kind_of_workload_replaces_the_old_one() {
+    let text = swept(
+        "\"flows.thin.tcp\" = [{ congestion = \"reno\" }]\n\
+         \"flows.thin.workload\" = [{ interval = \"1 s\" }, { kind = \"greedy\" }]\n",
+    );
+    let plan = plan(&text);
+    let tcp = plan.cells[0].experiment.flows[0].tcp;
+    assert_eq!(tcp.profile, Some(Profile::Linux3_16));
+    assert_eq!(tcp.modified_fast_retransmit, Some(true));
+    let workload = serde_json::to_value(plan.cells[0].experiment.flows[0].workload).unwrap();
+    assert_eq!(workload["interval"], "1 s");
+    assert_eq!(workload["size"]["payload"], "120 B");
+    let workload = serde_json::to_value(plan.cells[1].experiment.flows[0].workload).unwrap();
+    assert_eq!(workload["kind"], "greedy");
+}
+
+#[test]
+fn a_named_axis_sets_several_keys_by_label() {
+    let text = swept(
+        "\"flows.*.count\" = [1, 2]\n[sweep.variant]\nTCP = {}\n\
+         mFR = { \"flows.thin.tcp.modified_fast_retransmit\" = false, \"path.rtt\" = \"1 s\" }\n",
+    );
+    let plan = plan(&text);
+    assert_eq!(plan.axes[1].name, "variant");
+    assert_eq!(plan.axes[1].labels, ["TCP", "mFR"]);
+    assert_eq!(plan.cells.len(), 4);
+    let changed = &plan.cells[3].experiment;
+    assert_eq!(changed.flows[0].tcp.modified_fast_retransmit, Some(false));
+    assert_eq!(changed.network.links[0].delay.as_millis(), 500);
+    let json = serde_json::to_string(&plan.cells[3]).unwrap();
+    assert!(json.contains(r#""settings":{"flows.*.count":"2","variant":"mFR"}"#), "{json}");
+}
+
+#[test]
+fn a_key_may_be_there_only_in_the_sweep() {
+    let text = swept("\"path.rate\" = [\"2 Mbit/s\"]").replace("rate = \"1 Mbit/s\"\n", "");
+    assert_eq!(plan(&text).cells[0].settings, [("path.rate".to_owned(), "2 Mbit/s".to_owned())]);
+}
+
+#[test]
+fn repeat_may_stand_at_the_top_or_in_the_sweep() {
+    assert_eq!(plan(&swept("repeat = 3")).seeds.len(), 3);
+    let at_the_top = format!("repeat = 2\nseed = 9\n{THIN_AGAINST_GREEDY}");
+    let plan = plan(&at_the_top);
+    assert_eq!(plan.seeds, [replicate_seed(9, 0), replicate_seed(9, 1)]);
+}
+
+#[test]
+fn seeds_differ_by_base_and_by_replicate_and_stay_below_two_to_the_63() {
+    let mut seeds = std::collections::BTreeSet::new();
+    for base in 0..100 {
+        for replicate in 0..100 {
+            let seed = replicate_seed(base, replicate);
+            assert!(seed < 1 << 63);
+            assert!(seeds.insert(seed), "seed {base}/{replicate} is there twice");
+        }
+    }
+    // The reference SplitMix64 begins so for seed 0; ours keeps its upper 63 bits.
+    assert_eq!(replicate_seed(0, 0), 0xe220_a839_7b1d_cdaf >> 1);
+    assert_eq!(replicate_seed(0, 1), 0x6e78_9e6a_a1b9_65f4 >> 1);
+}
+
+#[test]
+fn an_experiment_can_be_made_of_a_single_point() {
+    let document = document(&swept("\"flows.*.count\" = [1, 7]"));
+    let points = document.grid().unwrap();
+    assert_eq!(document.experiment(&points[1]).unwrap().flows[0].count, 7);
+}

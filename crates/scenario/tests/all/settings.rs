@@ -1,0 +1,90 @@
+//! Settings from outside the file.
+
+use crate::{THIN_AGAINST_GREEDY, document};
+use fairwind_scenario::{Document, Plan};
+
+const SWEPT: &str = "\n[sweep]\nrepeat = 5\n\"flows.*.count\" = [1, 2]\n\
+    [sweep.variant]\nTCP = {}\nLT = { \"flows.thin.tcp.linear_timeouts\" = true }\n";
+
+fn swept() -> Document {
+    document(&format!("{THIN_AGAINST_GREEDY}{SWEPT}"))
+}
+
+fn planned(settings: &[(&str, &str)]) -> Plan {
+    let mut document = swept();
+    for (key, value) in settings {
+        document.set(key, value).expect("the setting addresses something");
+    }
+    document.plan().unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+#[test]
+fn a_value_is_toml_or_else_a_text() {
+    let plan = planned(&[
+        ("path.rtt", "20 ms"),
+        ("path.rate", "\"2 Mbit/s\""),
+        ("flows.thin.tcp.nagle", "true"),
+        ("measure.intervals", "[\"1 s\", \"2 s\"]"),
+        ("flows[1].workload", "{ volume = \"1 MB\" }"),
+        ("description", "1 Mbit/s = little"),
+    ]);
+    let experiment = &plan.cells[0].experiment;
+    assert_eq!(experiment.network.links[0].delay.as_millis(), 10);
+    assert_eq!(experiment.flows[0].tcp.nagle, Some(true));
+    assert_eq!(experiment.measure.intervals.len(), 2);
+    assert_eq!(experiment.description, "1 Mbit/s = little");
+    let workload = serde_json::to_value(experiment.flows[1].workload).unwrap();
+    assert_eq!(workload["volume"], "1 MB");
+}
+
+#[test]
+fn setting_a_swept_key_fixes_it_and_a_list_is_the_new_axis() {
+    let fixed = planned(&[("flows.*.count", "4")]);
+    assert_eq!((fixed.cells.len(), fixed.cells[0].experiment.flows[0].count), (2, 4));
+    let varied = planned(&[("flows.*.count", "[4, 5, 6]")]);
+    assert_eq!(varied.axes.len(), 2);
+    assert_eq!(varied.cells.len(), 6);
+}
+
+#[test]
+fn repeat_and_axes_can_be_set_and_labels_chosen() {
+    let plan = planned(&[
+        ("repeat", "2"),
+        ("sweep.variant", "[\"LT\"]"),
+        ("sweep.path.rtt", "[\"10 ms\"]"),
+    ]);
+    assert_eq!(plan.seeds.len(), 2);
+    assert_eq!(plan.cells.len(), 2);
+    assert_eq!(plan.cells[0].settings.last().unwrap().1, "10 ms");
+    assert_eq!(planned(&[("sweep.repeat", "1")]).repeat, 1);
+}
+
+#[test]
+fn a_setting_that_addresses_nothing_names_itself() {
+    let mut document = swept();
+    let error =
+        |document: &mut Document, key, value| document.set(key, value).unwrap_err().to_string();
+    let text = error(&mut document, "flows.thing.count", "3");
+    assert_eq!(
+        text,
+        "test.toml: flows.thing.count = 3: it addresses nothing: there is no \"thing\", \
+         only thin, greedy (or * for all)"
+    );
+    assert!(error(&mut document, "pth.rate", "3").contains("did you mean path?"));
+    assert!(error(&mut document, "", "3").contains("not a key path"));
+    assert!(error(&mut document, "flows..count", "3").contains("not a key path"));
+    assert!(error(&mut document, "name.more", "3").contains("there is a text"));
+    assert!(error(&mut document, "sweep.variant", "[\"mFR\"]").contains("only TCP, LT"));
+}
+
+#[test]
+fn an_error_in_a_setting_has_no_line() {
+    let mut document = swept();
+    document.set("path.rtt", "20").unwrap();
+    let errors = document.plan().unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "test.toml: path.rtt = 20: a time needs a unit, for example \"20 ms\"\n  \
+         hint: write it as a text, in quotes"
+    );
+}
