@@ -40,7 +40,11 @@ fn three_duplicates_repair_one_loss_within_a_round_trip() {
         assert_eq!(pair.count(Event::FastRetransmit), 1, "sack {sack}");
         assert_eq!(pair.count(Event::RetransmissionTimeout), 0, "sack {sack}");
         assert_eq!(retransmitted_offsets(&pair), [2], "sack {sack}");
-        assert_eq!(pair.client.slow_start_threshold(), Some(5), "half of ten, sack {sack}");
+        assert_eq!(
+            pair.client.slow_start_threshold(),
+            Some(6),
+            "half of twelve: two of the ten were acknowledged before, sack {sack}"
+        );
     }
 }
 
