@@ -41,7 +41,8 @@
 //! ```
 //!
 //! Modules: `packet` (what travels, ids), `topology` (what is built from), `routing` (who is next),
-//! `network` (the whole at work), `agenda` (what is due next), `link` (transmitter, loss, the fused
+//! `network` (the whole at work), `parcel` (where packets lie meanwhile), `agenda` (what is due
+//! next), `link` (transmitter, loss, the fused
 //! FIFO link and the link for any discipline), `queue` (disciplines), `observer` (what is reported).
 
 mod agenda;
@@ -49,6 +50,7 @@ mod link;
 mod network;
 mod observer;
 mod packet;
+mod parcel;
 mod queue;
 mod routing;
 mod topology;

@@ -3,7 +3,8 @@
 //! Cost per packet and hop: see the example `hop_cost`.
 
 use crate::agenda::{Agenda, Due, Work};
-use crate::link::{Arrival, Link, LinkKind, Volume};
+use crate::link::{Arrival, Link, LinkKind, Surroundings, Volume};
+use crate::parcel::{Depot, Parcel};
 use crate::routing::Routes;
 use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, Topology};
 use fairwind_units::Instant;
@@ -27,6 +28,7 @@ pub struct Network<P> {
     topology: Topology,
     routes: Routes,
     links: Vec<Link<P>>,
+    depot: Depot<P>,
     agenda: Agenda,
     /// Deliveries that were due before somebody asked.
     ready: VecDeque<Delivery<P>>,
@@ -43,6 +45,7 @@ impl<P: Packet> Network<P> {
             topology,
             routes,
             links,
+            depot: Depot::new(),
             agenda: Agenda::default(),
             ready: VecDeque::new(),
             now: Instant::ZERO,
@@ -69,8 +72,9 @@ impl<P: Packet> Network<P> {
     ) {
         assert!(node.index() < self.topology.names.len(), "packets are injected at known nodes");
         self.perform_until(now, observer);
-        self.injected.add(&packet);
-        if let Some(delivery) = self.forward(self.now, node, packet, observer) {
+        let parcel = self.depot.put(packet);
+        self.injected.add_packet(parcel.bytes);
+        if let Some(delivery) = self.forward(self.now, node, parcel, observer) {
             self.ready.push_back(delivery);
         }
     }
@@ -82,7 +86,7 @@ impl<P: Packet> Network<P> {
     pub fn next_event(&self) -> Option<Instant> {
         match self.ready.front() {
             Some(delivery) => Some(delivery.at),
-            None => self.agenda.first().map(|due| due.at()),
+            None => self.agenda.first().map(Due::at),
         }
     }
 
@@ -90,11 +94,13 @@ impl<P: Packet> Network<P> {
     /// [`Network::poll_delivery`].
     pub fn advance_to<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         self.perform_until(now, observer);
+        let mut around =
+            Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
         for link in &mut self.links {
             match &mut link.kind {
                 LinkKind::Transparent(_) => {}
-                LinkKind::Fused(link) => link.settle(self.now, observer),
-                LinkKind::General(link) => link.settle(self.now, &mut self.agenda, observer),
+                LinkKind::Fused(link) => link.settle(self.now, &mut around),
+                LinkKind::General(link) => link.settle(self.now, &mut around),
             }
         }
     }
@@ -147,52 +153,65 @@ impl<P: Packet> Network<P> {
         self.now = at;
         let link = &mut self.links[due.link_index()];
         let node = link.to;
-        let agenda = &mut self.agenda;
-        let packet = match (&mut link.kind, due.work()) {
-            (LinkKind::Fused(link), _) => link.deliver(at, agenda, observer)?,
-            (LinkKind::General(link), Work::Delivery) => link.deliver(at, agenda, observer)?,
+        let around =
+            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        let parcel = match (&mut link.kind, due.work()) {
+            (LinkKind::Fused(link), _) => link.deliver(at, around)?,
+            (LinkKind::General(link), Work::Delivery) => link.deliver(at, around)?,
             (LinkKind::General(link), Work::Departure) => {
-                link.depart(at, agenda, observer);
+                link.depart(at, around);
                 return None;
             }
             (LinkKind::Transparent(_), _) => unreachable!("nothing takes time on this link"),
         };
-        self.forward(at, node, packet, observer)
+        self.forward(at, node, parcel, observer)
     }
 
-    /// Sends `packet` on from `node`: through links without effect, up to one that takes time or
+    /// Sends a packet on from `node`: through links without effect, up to one that takes time or
     /// to its destination.
     #[inline]
     fn forward<O: Observer<P>>(
         &mut self,
         at: Instant,
         mut node: NodeId,
-        packet: P,
+        parcel: Parcel,
         observer: &mut O,
     ) -> Option<Delivery<P>> {
-        let destination = packet.destination();
-        while node != destination {
-            let Some(next) = self.routes.next_link(node, destination) else {
-                self.unroutable.add(&packet);
-                observer.on_unroutable(at, node, &packet);
+        while node != parcel.destination {
+            let Some(next) = self.routes.next_link(node, parcel.destination) else {
+                self.discard_unroutable(at, node, parcel, observer);
                 return None;
             };
             let link = &mut self.links[next.index()];
             if let LinkKind::Transparent(ledger) = &mut link.kind {
-                ledger.passed(at, &packet, observer);
+                ledger.passed(&self.depot.sighting(at, parcel), observer);
                 node = link.to;
                 continue;
             }
             self.insertions += 1;
-            let arrival = Arrival { at, insertion: self.insertions, packet };
+            let arrival = Arrival { at, insertion: self.insertions, parcel };
+            let around =
+                &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
             match &mut link.kind {
-                LinkKind::Fused(link) => link.accept(arrival, &mut self.agenda, observer),
-                LinkKind::General(link) => link.accept(arrival, &mut self.agenda, observer),
+                LinkKind::Fused(link) => link.accept(&arrival, around),
+                LinkKind::General(link) => link.accept(&arrival, around),
                 LinkKind::Transparent(_) => unreachable!("passed above"),
             }
             return None;
         }
-        Some(Delivery { at, node, packet })
+        Some(Delivery { at, node, packet: self.depot.take(parcel) })
+    }
+
+    #[cold]
+    fn discard_unroutable<O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        parcel: Parcel,
+        observer: &mut O,
+    ) {
+        self.unroutable.add_packet(parcel.bytes);
+        observer.on_unroutable(at, node, &self.depot.take(parcel));
     }
 }
 
@@ -226,7 +245,7 @@ impl<P: Packet> Network<P> {
             inside.add_volume(link.counters().inside());
         }
         for delivery in &self.ready {
-            inside.add(&delivery.packet);
+            inside.add_packet(delivery.packet.wire_bytes());
         }
         inside
     }
@@ -268,5 +287,51 @@ impl<P: Packet> Network<P> {
     /// All nodes, in the order in which they were added.
     pub fn node_ids(&self) -> impl Iterator<Item = NodeId> + use<P> {
         (0..self.topology.names.len()).map(NodeId::from_index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_units::{BitRate, Ratio, Span};
+
+    #[derive(Debug)]
+    struct Small(NodeId);
+
+    impl Packet for Small {
+        fn wire_bytes(&self) -> u32 {
+            100
+        }
+
+        fn destination(&self) -> NodeId {
+            self.0
+        }
+    }
+
+    #[test]
+    fn packets_that_are_gone_leave_their_place_to_others() {
+        let mut topology = Topology::new();
+        let [a, b, island] = ["a", "b", "island"].map(|name| topology.add_host(name));
+        let half = Ratio::from_parts_per_billion(500_000_000);
+        let spec = LinkSpec {
+            rate: Some(BitRate::from_bits_per_second(1_000_000)),
+            delay: Span::from_millis(3),
+            queue: crate::QueueSpec::Pfifo { limit_packets: 4 },
+            loss: half,
+            overhead_bytes: 0,
+        };
+        topology.add_link(a, b, spec);
+        let mut network: Network<Small> = topology.build(1).unwrap();
+        for round in 0..100 {
+            for to in [b, b, b, a, island] {
+                network.inject(Instant::from_millis(round), a, Small(to), &mut ());
+                while network.poll_delivery().is_some() {}
+            }
+        }
+        while network.next_delivery(Instant::MAX, &mut ()).is_some() {}
+        let counters = network.link_counters(LinkId(0));
+        assert!(counters.dropped_by_queue.packets > 0 && counters.lost_by_link.packets > 0);
+        assert_eq!(network.depot.occupied(), 0);
+        assert!(network.depot.places() <= 10, "{} places", network.depot.places());
     }
 }

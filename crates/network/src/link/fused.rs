@@ -6,27 +6,28 @@
 //!
 //! Cost per packet: one acceptance, one delivery, one entry on the agenda.
 
-use super::{Arrival, Carriage, Ledger, LinkCounters};
-use crate::agenda::{Agenda, Due};
+use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
+use crate::agenda::Due;
+use crate::parcel::Parcel;
 use crate::queue::{FifoLimit, QueueSpec, packet_count};
 use crate::{Backlog, DropReason, Observer, Packet};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
 /// A packet between its acceptance and its delivery.
-struct Carried<P> {
+struct Carried {
     enqueued: Instant,
     service_start: Instant,
     service_end: Instant,
     insertion: u64,
+    parcel: Parcel,
     is_lost: bool,
-    packet: P,
 }
 
 /// A link with a FIFO queue.
-pub(crate) struct FusedLink<P> {
+pub(crate) struct FusedLink {
     /// In order of acceptance, which is that of service and of delivery.
-    ring: VecDeque<Carried<P>>,
+    ring: VecDeque<Carried>,
     /// Position in the ring of the first packet that still waits.
     first_waiting: usize,
     waiting_bytes: u64,
@@ -39,7 +40,7 @@ pub(crate) struct FusedLink<P> {
     ledger: Ledger,
 }
 
-impl<P: Packet> FusedLink<P> {
+impl FusedLink {
     pub(super) fn new(carriage: Carriage, queue: QueueSpec, ledger: Ledger) -> Self {
         Self {
             ring: VecDeque::new(),
@@ -59,76 +60,85 @@ impl<P: Packet> FusedLink<P> {
 
     /// Takes a packet, or drops it where the queue is full.
     #[inline]
-    pub(crate) fn accept<O: Observer<P>>(
+    pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
-        arrival: Arrival<P>,
-        agenda: &mut Agenda,
-        observer: &mut O,
+        arrival: &Arrival,
+        around: &mut Surroundings<'_, P, O>,
     ) {
-        let Arrival { at, insertion, packet } = arrival;
-        self.settle(at, observer);
+        let Arrival { at, insertion, parcel } = *arrival;
+        self.settle(at, around);
         let backlog = self.backlog();
-        if !self.limit.admits(backlog, packet.wire_bytes()) {
-            self.ledger.refused(at, &packet, backlog, DropReason::QueueFull, observer);
+        let sighting = around.depot.sighting(at, parcel);
+        if !self.limit.admits(backlog, parcel.bytes) {
+            self.ledger.refused(&sighting, backlog, DropReason::QueueFull, around.observer);
+            drop(around.depot.take(parcel));
             return;
         }
-        self.ledger.enqueued(at, &packet, backlog, observer);
-        let service = self.carriage.transmitter.transmit(at, packet.wire_bytes());
+        self.ledger.enqueued(&sighting, backlog, around.observer);
+        let service = self.carriage.transmitter.transmit(at, parcel.bytes);
         let carried = Carried {
             enqueued: at,
             service_start: service.start,
             service_end: service.end,
             insertion,
+            parcel,
             is_lost: self.carriage.loss.happens(),
-            packet,
         };
         if self.ring.is_empty() {
-            agenda.push(self.delivery_of(&carried));
+            around.agenda.push(self.delivery_of(&carried));
         }
-        self.join(carried, observer);
+        self.join(carried, around);
     }
 
     /// Hands over the head of the ring, whose delivery is the first on the agenda; none where the
     /// link had lost it.
     #[inline]
-    pub(crate) fn deliver<O: Observer<P>>(
+    pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        agenda: &mut Agenda,
-        observer: &mut O,
-    ) -> Option<P> {
-        self.settle(at, observer);
+        around: &mut Surroundings<'_, P, O>,
+    ) -> Option<Parcel> {
+        self.settle(at, around);
         let carried = self.ring.pop_front().expect("a delivery on the agenda has its packet");
         self.first_waiting -= 1;
         match self.ring.front() {
-            Some(next) => agenda.replace_first(self.delivery_of(next)),
-            None => agenda.remove_first(),
+            Some(next) => around.agenda.replace_first(self.delivery_of(next)),
+            None => around.agenda.remove_first(),
         }
         if carried.is_lost {
+            drop(around.depot.take(carried.parcel));
             return None;
         }
-        self.ledger.delivered(&carried.packet);
-        Some(carried.packet)
+        self.ledger.delivered(carried.parcel.bytes);
+        Some(carried.parcel)
     }
 
     /// Reports what the queue did up to `at`.
     #[inline]
-    pub(crate) fn settle<O: Observer<P>>(&mut self, at: Instant, observer: &mut O) {
+    pub(crate) fn settle<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
         if self.next_change <= at {
-            self.catch_up(at, observer);
+            self.catch_up(at, around);
         }
     }
 
     /// Alternates between the end of a lost packet's service and the start of the next service,
     /// which never comes before that end.
-    fn catch_up<O: Observer<P>>(&mut self, at: Instant, observer: &mut O) {
+    fn catch_up<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
         loop {
             if let Some(due) = self.loss_due {
                 if due > at {
                     self.next_change = due;
                     return;
                 }
-                self.report_loss(due, observer);
+                self.report_loss(due, around);
             }
             let Some(next) = self.ring.get(self.first_waiting) else {
                 self.next_change = Instant::MAX;
@@ -139,34 +149,43 @@ impl<P: Packet> FusedLink<P> {
                 return;
             }
             let sojourn = next.service_start.saturating_since(next.enqueued);
-            self.ledger.dequeued(next.service_start, &next.packet, sojourn, observer);
-            self.waiting_bytes -= u64::from(next.packet.wire_bytes());
+            let sighting = around.depot.sighting(next.service_start, next.parcel);
+            self.ledger.dequeued(&sighting, sojourn, around.observer);
+            self.waiting_bytes -= u64::from(next.parcel.bytes);
             self.loss_due = next.is_lost.then_some(next.service_end);
             self.first_waiting += 1;
         }
     }
 
     #[cold]
-    fn report_loss<O: Observer<P>>(&mut self, due: Instant, observer: &mut O) {
+    fn report_loss<P: Packet, O: Observer<P>>(
+        &mut self,
+        due: Instant,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
         let backlog = self.backlog();
-        let lost = &self.ring[self.first_waiting - 1].packet;
-        self.ledger.dropped(due, lost, backlog, DropReason::LinkLoss, observer);
+        let lost = around.depot.sighting(due, self.ring[self.first_waiting - 1].parcel);
+        self.ledger.dropped(&lost, backlog, DropReason::LinkLoss, around.observer);
         self.loss_due = None;
     }
 
     /// Puts an accepted packet at the end of the ring, past the queue where the link is idle.
     #[inline]
-    fn join<O: Observer<P>>(&mut self, carried: Carried<P>, observer: &mut O) {
+    fn join<P: Packet, O: Observer<P>>(
+        &mut self,
+        carried: Carried,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
         if carried.service_start <= carried.enqueued {
-            let sojourn = fairwind_units::Span::ZERO;
-            self.ledger.dequeued(carried.enqueued, &carried.packet, sojourn, observer);
+            let sighting = around.depot.sighting(carried.enqueued, carried.parcel);
+            self.ledger.dequeued(&sighting, Span::ZERO, around.observer);
             self.first_waiting += 1;
             if carried.is_lost {
                 self.loss_due = Some(carried.service_end);
                 self.next_change = carried.service_end;
             }
         } else {
-            self.waiting_bytes += u64::from(carried.packet.wire_bytes());
+            self.waiting_bytes += u64::from(carried.parcel.bytes);
             self.next_change = self.next_change.min(carried.service_start);
         }
         self.ring.push_back(carried);
@@ -179,7 +198,7 @@ impl<P: Packet> FusedLink<P> {
     }
 
     #[inline]
-    fn delivery_of(&self, carried: &Carried<P>) -> Due {
+    fn delivery_of(&self, carried: &Carried) -> Due {
         let at = carried.service_end + self.carriage.delay;
         Due::delivery(at, carried.insertion, self.ledger.link)
     }

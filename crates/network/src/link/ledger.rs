@@ -1,7 +1,8 @@
 //! Counts and reports of one link, made in one place so that they cannot differ.
 
-use crate::{Backlog, DropReason, LinkId, Observer, Packet};
-use fairwind_units::{Instant, Span};
+use crate::parcel::Sighting;
+use crate::{Backlog, DropReason, LinkId, Observer};
+use fairwind_units::Span;
 use std::ops::Sub;
 
 /// A number of packets with their IP bytes.
@@ -14,10 +15,11 @@ pub struct Volume {
 }
 
 impl Volume {
+    /// One packet more.
     #[inline]
-    pub(crate) fn add<P: Packet>(&mut self, packet: &P) {
+    pub(crate) fn add_packet(&mut self, wire_bytes: u32) {
         self.packets += 1;
-        self.bytes += u64::from(packet.wire_bytes());
+        self.bytes += u64::from(wire_bytes);
     }
 
     pub(crate) fn add_volume(&mut self, other: Self) {
@@ -67,72 +69,69 @@ impl Ledger {
     }
 
     #[inline]
-    pub(crate) fn enqueued<P: Packet, O: Observer<P>>(
+    pub(crate) fn enqueued<P, O: Observer<P>>(
         &mut self,
-        at: Instant,
-        packet: &P,
+        arrival: &Sighting<'_, P>,
         backlog: Backlog,
         observer: &mut O,
     ) {
-        self.counters.offered.add(packet);
-        observer.on_enqueue(at, self.link, packet, backlog);
+        self.counters.offered.add_packet(arrival.bytes);
+        if let Some(packet) = arrival.packet {
+            observer.on_enqueue(arrival.at, self.link, packet, backlog);
+        }
     }
 
     #[inline]
     pub(crate) fn dequeued<P, O: Observer<P>>(
         &self,
-        at: Instant,
-        packet: &P,
+        departure: &Sighting<'_, P>,
         sojourn: Span,
         observer: &mut O,
     ) {
-        observer.on_dequeue(at, self.link, packet, sojourn);
+        if let Some(packet) = departure.packet {
+            observer.on_dequeue(departure.at, self.link, packet, sojourn);
+        }
     }
 
     #[inline]
-    pub(crate) fn delivered<P: Packet>(&mut self, packet: &P) {
-        self.counters.delivered.add(packet);
+    pub(crate) fn delivered(&mut self, wire_bytes: u32) {
+        self.counters.delivered.add_packet(wire_bytes);
     }
 
     /// An arrival that the queue did not take.
-    pub(crate) fn refused<P: Packet, O: Observer<P>>(
+    pub(crate) fn refused<P, O: Observer<P>>(
         &mut self,
-        at: Instant,
-        packet: &P,
+        arrival: &Sighting<'_, P>,
         backlog: Backlog,
         reason: DropReason,
         observer: &mut O,
     ) {
-        self.counters.offered.add(packet);
-        self.dropped(at, packet, backlog, reason, observer);
+        self.counters.offered.add_packet(arrival.bytes);
+        self.dropped(arrival, backlog, reason, observer);
     }
 
     /// A packet that had been accepted before.
-    pub(crate) fn dropped<P: Packet, O: Observer<P>>(
+    pub(crate) fn dropped<P, O: Observer<P>>(
         &mut self,
-        at: Instant,
-        packet: &P,
+        victim: &Sighting<'_, P>,
         backlog: Backlog,
         reason: DropReason,
         observer: &mut O,
     ) {
         match reason {
-            DropReason::QueueFull => self.counters.dropped_by_queue.add(packet),
-            DropReason::LinkLoss => self.counters.lost_by_link.add(packet),
+            DropReason::QueueFull => self.counters.dropped_by_queue.add_packet(victim.bytes),
+            DropReason::LinkLoss => self.counters.lost_by_link.add_packet(victim.bytes),
         }
-        observer.on_drop(at, self.link, packet, backlog, reason);
+        if let Some(packet) = victim.packet {
+            observer.on_drop(victim.at, self.link, packet, backlog, reason);
+        }
     }
 
     /// A packet that neither waits nor takes time here.
     #[inline]
-    pub(crate) fn passed<P: Packet, O: Observer<P>>(
-        &mut self,
-        at: Instant,
-        packet: &P,
-        observer: &mut O,
-    ) {
-        self.enqueued(at, packet, Backlog::default(), observer);
-        self.dequeued(at, packet, Span::ZERO, observer);
-        self.delivered(packet);
+    pub(crate) fn passed<P, O: Observer<P>>(&mut self, packet: &Sighting<'_, P>, observer: &mut O) {
+        self.enqueued(packet, Backlog::default(), observer);
+        self.dequeued(packet, Span::ZERO, observer);
+        self.delivered(packet.bytes);
     }
 }

@@ -11,6 +11,8 @@ pub(crate) use general::GeneralLink;
 pub(crate) use ledger::Ledger;
 pub use ledger::{LinkCounters, Volume};
 
+use crate::agenda::Agenda;
+use crate::parcel::{Depot, Parcel};
 use crate::queue::{QueueDiscipline, QueueSpec};
 use crate::{LinkId, NodeId, Packet};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
@@ -44,10 +46,17 @@ impl LinkSpec {
 }
 
 /// A packet as it comes to a link.
-pub(crate) struct Arrival<P> {
+pub(crate) struct Arrival {
     pub(crate) at: Instant,
     pub(crate) insertion: u64,
-    pub(crate) packet: P,
+    pub(crate) parcel: Parcel,
+}
+
+/// What a link reaches for while it works.
+pub(crate) struct Surroundings<'a, P, O> {
+    pub(crate) depot: &'a mut Depot<P>,
+    pub(crate) agenda: &'a mut Agenda,
+    pub(crate) observer: &'a mut O,
 }
 
 /// What happens to a packet between the queue and the other end.
@@ -79,7 +88,7 @@ pub(crate) enum LinkKind<P> {
     /// At once.
     Transparent(Ledger),
     /// First in, first out: departures are known at arrival.
-    Fused(FusedLink<P>),
+    Fused(FusedLink),
     /// Any queue discipline.
     General(Box<GeneralLink<P>>),
 }

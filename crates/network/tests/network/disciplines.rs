@@ -31,7 +31,7 @@ impl QueueDiscipline<Numbered> for Stack {
 
     fn backlog(&self) -> Backlog {
         let bytes = self.waiting.iter().map(|w| u64::from(w.packet.wire_bytes())).sum();
-        Backlog { packets: u32::try_from(self.waiting.len()).unwrap(), bytes }
+        Backlog { packets: u32::try_from(self.waiting.len()).expect("two at most"), bytes }
     }
 }
 

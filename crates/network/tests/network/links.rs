@@ -132,8 +132,8 @@ fn a_lost_packet_has_used_the_link() {
 fn the_share_of_lost_packets_is_within_binomial_bounds() {
     const PACKETS: u64 = 200_000;
     for (seed, parts) in [(1, 1_000_000_u64), (2, 20_000_000), (3, 500_000_000)] {
-        let loss = Ratio::from_parts_per_billion(parts);
-        let spec = LinkSpec { loss, queue: QueueSpec::Unlimited, ..LinkSpec::default() };
+        let share = Ratio::from_parts_per_billion(parts);
+        let spec = LinkSpec { loss: share, queue: QueueSpec::Unlimited, ..LinkSpec::default() };
         let (topology, sender, receiver, link) = single_link(spec);
         let mut network: Network<Numbered> = topology.build(seed).unwrap();
         for number in 0..PACKETS {
@@ -141,12 +141,12 @@ fn the_share_of_lost_packets_is_within_binomial_bounds() {
             network.inject(Instant::from_nanos(number), sender, packet, &mut ());
         }
         drain(&mut network);
-        let (p, n) = (loss.as_f64(), 200_000_f64);
+        let (p, n) = (share.as_f64(), 200_000_f64);
         let lost =
             f64::from(u32::try_from(network.link_counters(link).lost_by_link.packets).unwrap());
         // Five standard deviations: one run in 1.7 million of a fair generator lies outside.
         let bound = 5.0 * (n * p * (1.0 - p)).sqrt();
-        assert!((lost - n * p).abs() < bound, "{lost} of {n} lost at {loss}");
+        assert!((lost - n * p).abs() < bound, "{lost} of {n} lost at {share}");
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::support::{Diary, Fact, Numbered, general, single_link};
 use fairwind_network::{Backlog, DropReason, LinkSpec, Network, QueueSpec};
-use fairwind_units::{Instant, Span};
+use fairwind_units::{BitRate, Instant, Span};
 
 /// 1500 bytes take 1 ms.
 fn slow(queue: QueueSpec) -> LinkSpec {
-    LinkSpec { rate: Some("12 Mbit/s".parse().unwrap()), queue, ..LinkSpec::default() }
+    LinkSpec { rate: Some(BitRate::from_bits_per_second(12_000_000)), queue, ..LinkSpec::default() }
 }
 
 /// Injects packets of `sizes` at time zero, through the fused and the general link, and gives the
@@ -17,7 +17,8 @@ fn dropped_at_once(queue: QueueSpec, sizes: &[u32]) -> Vec<u64> {
         .map(|is_general| {
             let (topology, sender, receiver, link) = single_link(slow(queue));
             let chooser = |link, spec: &_| if is_general { general(link, spec) } else { None };
-            let mut network: Network<Numbered> = topology.build_with(0, chooser).unwrap();
+            let mut network: Network<Numbered> =
+                topology.build_with(0, chooser).expect("a sound topology");
             let mut diary = Diary::default();
             for (number, bytes) in (0..).zip(sizes) {
                 let packet = Numbered { number, bytes: *bytes, to: receiver };
@@ -64,7 +65,7 @@ fn a_bfifo_never_takes_a_packet_larger_than_itself() {
 
 #[test]
 fn an_unlimited_queue_drops_nothing() {
-    assert_eq!(dropped_at_once(QueueSpec::Unlimited, &[1500; 5000]), []);
+    assert_eq!(dropped_at_once(QueueSpec::Unlimited, &vec![1500; 5000]), []);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::support::{Numbered, single_link};
 use fairwind_network::{LinkId, LinkSpec, Network, Observer};
-use fairwind_units::{Instant, Span};
+use fairwind_units::{BitRate, Instant, Span};
 use rand_distr::{Distribution, Exp};
 use rand_pcg::Pcg64;
 
@@ -22,10 +22,11 @@ impl Observer<Numbered> for Waits {
 
 /// Mean wait of 1 million Poisson arrivals at `load` before a server that takes 1 ms each.
 fn mean_wait_in_seconds(load: f64, seed: u64) -> f64 {
-    let spec = LinkSpec { rate: Some("12 Mbit/s".parse().unwrap()), ..LinkSpec::default() };
+    let spec =
+        LinkSpec { rate: Some(BitRate::from_bits_per_second(12_000_000)), ..LinkSpec::default() };
     let (topology, sender, receiver, _) = single_link(spec);
-    let mut network: Network<Numbered> = topology.build(0).unwrap();
-    let gaps = Exp::new(load * 1000.0).unwrap();
+    let mut network: Network<Numbered> = topology.build(0).expect("a sound topology");
+    let gaps = Exp::new(load * 1000.0).expect("a positive rate");
     let mut generator = Pcg64::new(u128::from(seed), 1);
     let (mut at, mut waits) = (Instant::ZERO, Waits::default());
     for number in 0..1_000_000 {
