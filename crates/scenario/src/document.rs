@@ -8,7 +8,7 @@ use crate::key_path::KeyPath;
 use crate::node::{Node, NodeValue};
 use crate::plan::Point;
 use crate::schema::schema;
-use crate::sweep::{Sweep, is_scenario_path};
+use crate::sweep::{Axis, Sweep, is_scenario_path};
 use crate::{resolve, rules};
 use toml::de::{DeTable, DeValue};
 
@@ -82,11 +82,19 @@ impl Document {
             return Err(crate::sweep::unknown_top_level(path.first()));
         }
         let name = path.to_string();
-        let varied = Sweep::read(self.sweep.as_ref()).axes.iter().any(|axis| axis.name == name);
+        let mut root = self.root.clone();
+        path.assign(&mut root, value)?;
+        let sweep = Sweep::read(self.sweep.as_ref());
+        // Setting what every point sets again would change nothing, and say nothing.
+        let again = |axis: &&Axis| axis.name != name && axis.always_sets(&path);
+        if let Some(Axis { name, .. }) = sweep.axes.iter().find(again) {
+            return Err(format!("every point of the axis {name} sets it again; set that instead"));
+        }
+        let varied = sweep.axes.iter().any(|axis| axis.name == name);
         if varied && matches!(value.value, NodeValue::List(_)) {
             return self.set_axis(&name, value);
         }
-        path.assign(&mut self.root, value)?;
+        self.root = root;
         self.sweep_entry_removed(&name);
         Ok(())
     }
@@ -102,7 +110,10 @@ impl Document {
         {
             return keep_labels(axis, labels);
         }
-        self.sweep_entry_removed(name);
+        // An axis that is there under this name keeps its place in the order.
+        if self.sweep.as_ref().is_none_or(|sweep| sweep.get(name).is_none()) {
+            self.sweep_entry_removed(name);
+        }
         self.sweep.get_or_insert_with(Node::empty_table).insert(name, value.clone());
         Ok(())
     }

@@ -26,6 +26,12 @@ impl KeyPath {
         &self.0[0]
     }
 
+    /// Whether whatever `other` addresses is addressed by this path too.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let same = |(mine, theirs): (&String, &String)| mine == "*" || mine == theirs;
+        self.0.len() == other.0.len() && self.0.iter().zip(&other.0).all(same)
+    }
+
     /// Merges `value` into what this path addresses under `root`; tables merge key by key, and
     /// everything else is replaced. A path that addresses nothing changes nothing.
     pub(crate) fn assign(&self, root: &mut Node, value: &Node) -> Result<(), String> {

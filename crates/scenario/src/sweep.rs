@@ -205,6 +205,12 @@ impl Sweep {
 }
 
 impl Axis {
+    /// Whether each of its choices sets what `path` addresses.
+    pub(crate) fn always_sets(&self, path: &KeyPath) -> bool {
+        let sets = |choice: &Choice| choice.settings.iter().any(|s| s.path.covers(path));
+        self.choices.iter().all(sets)
+    }
+
     fn line(&self) -> Option<usize> {
         self.choices.iter().flat_map(|choice| &choice.settings).find_map(|s| s.value.line)
     }

@@ -91,10 +91,11 @@ pub struct TcpSettings {
     pub duplicate_threshold: Option<u32>,
     /// Retransmissions of a SYN before the connection attempt is given up.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 127))]
     pub syn_retries: Option<u32>,
     /// Retransmissions of a segment before the connection is given up (RFC 9293 section 3.8.3).
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 255))]
     pub retransmission_limit: Option<u32>,
     /// Slow start after an idle period of more than one RTO (RFC 5681 section 4.1).
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,9 +5,9 @@ use crate::QueueLimit;
 use crate::input::{PathInput, QueueInput};
 use fairwind_units::{BitRate, ByteCount, Ratio};
 
-/// RFC 791 section 3.1: every internet module forwards datagrams of 68 octets, and a length has
-/// 16 bits.
-const MTU_BOUNDS: std::ops::RangeInclusive<u64> = 68..=65_535;
+/// Room for the IPv4 header, the longest TCP header (60 bytes, RFC 9293 section 3.1) and one byte;
+/// and what a length of 16 bits can say (RFC 791 section 3.1).
+const MTU_BOUNDS: std::ops::RangeInclusive<u64> = 81..=65_535;
 
 pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
     rate_is_positive(rules, "path.rate", Some(path.rate));
@@ -58,7 +58,8 @@ pub(super) fn loss_is_a_share(rules: &mut Rules<'_>, key: &str, loss: Ratio) {
 
 pub(super) fn mtu_is_possible(rules: &mut Rules<'_>, key: &str, mtu: ByteCount) {
     if !MTU_BOUNDS.contains(&mtu.get()) {
-        rules.broken(key, "an IP packet has between 68 B and 65535 B (RFC 791 section 3.1)");
+        rules
+            .broken(key, "a TCP segment needs between 81 B (headers with all options) and 65535 B");
     }
 }
 

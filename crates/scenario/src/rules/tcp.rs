@@ -6,21 +6,37 @@ use crate::input::ScenarioInput;
 use crate::{HEADER_BYTES, TcpSettings};
 use fairwind_units::{ByteCount, Span};
 
+/// The TCP header's length field leaves 40 bytes for options (RFC 9293 section 3.1).
+const LONGEST_OPTIONS: ByteCount = ByteCount::new(40);
+
+/// The largest window that window scaling can announce (RFC 7323 section 2.3).
+const LARGEST_BUFFER: ByteCount = ByteCount::new(1 << 30);
+
 pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: &ScenarioInput) {
     timeouts_are_ordered(rules, tcp, key);
-    for (name, size) in [("receive_buffer", tcp.receive_buffer), ("send_buffer", tcp.send_buffer)] {
-        if size == Some(ByteCount::ZERO) {
-            rules.broken(&format!("{key}.{name}"), "nothing would fit in a buffer of no bytes");
-        }
-    }
+    buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
+    buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);
     let mss_key = format!("{key}.mss");
     let (mtu, mtu_key) = mtu(input);
     let largest = mtu.saturating_sub(ByteCount::new(HEADER_BYTES));
     match tcp.mss {
-        Some(ByteCount::ZERO) => rules.broken(&mss_key, "a segment carries one byte or more"),
+        Some(mss) if mss <= LONGEST_OPTIONS => {
+            let rule = format!("more than {LONGEST_OPTIONS}: options may take as much of it");
+            rules.broken(&mss_key, format!("it must be {rule} (RFC 9293 section 3.1)"));
+        }
         Some(mss) if mss > largest => {
             let rule = format!("a packet of {mtu} has room for {largest} beside its headers");
             rules.report(&[&mss_key, mtu_key], rule, None);
+        }
+        _ => {}
+    }
+}
+
+fn buffer_is_possible(rules: &mut Rules<'_>, key: &str, size: Option<ByteCount>) {
+    match size {
+        Some(ByteCount::ZERO) => rules.broken(key, "nothing would fit in a buffer of no bytes"),
+        Some(size) if size > LARGEST_BUFFER => {
+            rules.broken(key, "no window is larger than 1 GiB (RFC 7323 section 2.3)");
         }
         _ => {}
     }

@@ -180,6 +180,14 @@ fn missing_keys_are_named_with_their_meaning() {
 }
 
 #[test]
+fn a_missing_key_has_the_line_of_the_table_that_needs_it() {
+    let found = errors(&with("name = \"greedy\"\n", ""));
+    assert_eq!((found.errors[0].key.as_str(), found.errors[0].line), ("flows[1].name", Some(13)));
+    let found = errors(&with("rate = \"1 Mbit/s\"\n", ""));
+    assert_eq!((found.errors[0].key.as_str(), found.errors[0].line), ("path.rate", Some(4)));
+}
+
+#[test]
 fn one_network_is_described_and_only_one() {
     let both = format!("{THIN_AGAINST_GREEDY}\n[topology]\nhosts = []\nlinks = []\n");
     assert!(error(&both).contains("by [path] or by [topology], not by both"));
@@ -204,7 +212,7 @@ fn a_path_has_one_delay_and_possible_values() {
     );
     breaks("rate = \"1 Mbit/s\"", "rate = \"0 bit/s\"", "nothing would pass at a rate of zero");
     breaks("rtt =", "loss = \"101 %\"\nrtt =", "no more than 100 % can be lost");
-    breaks("rtt =", "mtu = \"60 B\"\nrtt =", "between 68 B and 65535 B");
+    breaks("rtt =", "mtu = \"60 B\"\nrtt =", "between 81 B");
     breaks("rtt =", "overhead = \"1 MB\"\nrtt =", "at most 65535 B");
     breaks("limit = \"1 bdp\"", "limit = \"0 packets\"", "a queue holds one packet or more");
     breaks("limit = \"1 bdp\"", "limit = \"5000000000 packets\"", "at most 4294967295");
@@ -286,7 +294,9 @@ fn tcp_settings_fit_together() {
     tcp("minimum_rto = \"0 s\"", "a time-out is longer than no time");
     tcp("receive_buffer = \"0 B\"", "nothing would fit");
     tcp("mss = \"1461 B\"", "a packet of 1.5 kB has room for 1.46 kB");
-    tcp("mss = \"0 B\"", "one byte or more");
+    tcp("mss = \"40 B\"", "it must be more than 40 B");
+    tcp("send_buffer = \"2 GB\"", "no window is larger than 1 GiB");
+    tcp("syn_retries = 128", "between 0 and 127");
 }
 
 #[test]

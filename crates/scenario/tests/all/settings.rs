@@ -42,7 +42,8 @@ fn setting_a_swept_key_fixes_it_and_a_list_is_the_new_axis() {
     let fixed = planned(&[("flows.*.count", "4")]);
     assert_eq!((fixed.cells.len(), fixed.cells[0].experiment.flows[0].count), (2, 4));
     let varied = planned(&[("flows.*.count", "[4, 5, 6]")]);
-    assert_eq!(varied.axes.len(), 2);
+    let names: Vec<_> = varied.axes.iter().map(|axis| axis.name.as_str()).collect();
+    assert_eq!(names, ["flows.*.count", "variant"]);
     assert_eq!(varied.cells.len(), 6);
 }
 
@@ -70,6 +71,10 @@ fn a_setting_that_addresses_nothing_names_itself() {
         "test.toml: flows.thing.count = 3: it addresses nothing: there is no \"thing\", \
          only thin, greedy (or * for all)"
     );
+    assert!(
+        error(&mut document, "flows.thin.count", "3").contains("the axis flows.*.count sets it")
+    );
+    assert!(document.set("flows.thin.tcp.linear_timeouts", "false").is_ok());
     assert!(error(&mut document, "pth.rate", "3").contains("did you mean path?"));
     assert!(error(&mut document, "", "3").contains("not a key path"));
     assert!(error(&mut document, "flows..count", "3").contains("not a key path"));
