@@ -1,6 +1,6 @@
 """Turn the JSON Schema of scenarios into a page of Markdown.
 
-Every object of the schema becomes a section with a table of its keys, in the order of the schema;
+Every object of the schema becomes a section with a table of its keys, the required ones first;
 everything else with a name becomes a section that says how its value is written.
 """
 
@@ -54,7 +54,12 @@ def key_table(schema: Schema) -> Iterator[str]:
     required = set(schema.get("required", ()))
     yield "| key | value | default | meaning |"
     yield "|---|---|---|---|"
-    for key, value in schema["properties"].items():
+    # What has to be there comes first; a key with one fixed value stands above its table already.
+    for key, value in sorted(
+        schema["properties"].items(), key=lambda item: item[0] not in required
+    ):
+        if value is not True and "const" in value:
+            continue
         default = "**required**" if key in required else default_of(value)
         yield f"| `{key}` | {cell(kind(value))} | {default} | {cell(meaning(value))} |"
     yield ""
