@@ -293,6 +293,7 @@ impl<P: Packet> Network<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Fifo;
     use fairwind_units::{BitRate, Ratio, Span};
 
     #[derive(Debug)]
@@ -321,7 +322,18 @@ mod tests {
             overhead_bytes: 0,
         };
         topology.add_link(a, b, spec);
-        let mut network: Network<Small> = topology.build(1).unwrap();
+        let fused = topology.clone().build(1).unwrap();
+        let general = topology.build_with(1, |_, spec| Some(Box::new(Fifo::new(spec.queue))));
+        for mut network in [fused, general.unwrap()] {
+            push_through(&mut network, [a, b, island]);
+            let counters = network.link_counters(LinkId(0));
+            assert!(counters.dropped_by_queue.packets > 0 && counters.lost_by_link.packets > 0);
+            assert_eq!(network.depot.occupied(), 0);
+            assert!(network.depot.places() <= 10, "{} places", network.depot.places());
+        }
+    }
+
+    fn push_through(network: &mut Network<Small>, [a, b, island]: [NodeId; 3]) {
         for round in 0..100 {
             for to in [b, b, b, a, island] {
                 network.inject(Instant::from_millis(round), a, Small(to), &mut ());
@@ -329,9 +341,5 @@ mod tests {
             }
         }
         while network.next_delivery(Instant::MAX, &mut ()).is_some() {}
-        let counters = network.link_counters(LinkId(0));
-        assert!(counters.dropped_by_queue.packets > 0 && counters.lost_by_link.packets > 0);
-        assert_eq!(network.depot.occupied(), 0);
-        assert!(network.depot.places() <= 10, "{} places", network.depot.places());
     }
 }

@@ -26,8 +26,6 @@ pub(crate) struct GeneralLink<P> {
     under_way: VecDeque<UnderWay>,
     /// When the last packet under way will be found lost.
     loss_due: Option<Instant>,
-    /// The last acceptance; a packet that found the transmitter idle is served then.
-    last_accepted: Instant,
     has_departure_on_agenda: bool,
     /// Kept for its memory.
     dropped: Dropped<P>,
@@ -45,7 +43,6 @@ impl<P: Packet> GeneralLink<P> {
             queue,
             under_way: VecDeque::new(),
             loss_due: None,
-            last_accepted: Instant::ZERO,
             has_departure_on_agenda: false,
             dropped: Dropped::new(),
             carriage,
@@ -76,7 +73,6 @@ impl<P: Packet> GeneralLink<P> {
         let waiting = Waiting { packet, enqueued: at, insertion };
         self.queue.enqueue(at, waiting, &mut self.dropped);
         self.report_dropped(at, around.observer);
-        self.last_accepted = at;
         self.settle(at, around);
     }
 
@@ -112,8 +108,8 @@ impl<P: Packet> GeneralLink<P> {
         Some(arrived.parcel)
     }
 
-    /// Starts every service due up to `at`, reports losses, and keeps the next departure on the
-    /// around.agenda.
+    /// Starts every service due at `at`, reports losses up to then, and keeps the next departure on
+    /// the agenda, which is why none is ever overdue.
     pub(crate) fn settle<O: Observer<P>>(
         &mut self,
         at: Instant,
@@ -121,15 +117,13 @@ impl<P: Packet> GeneralLink<P> {
     ) {
         loop {
             self.report_loss_until(at, around);
-            let free = self.carriage.transmitter.busy_until();
-            if free > at || self.queue.backlog().packets == 0 {
+            if self.carriage.transmitter.busy_until() > at || self.queue.backlog().packets == 0 {
                 break;
             }
-            let start = free.max(self.last_accepted);
-            let next = self.queue.dequeue(start, &mut self.dropped);
-            self.report_dropped(start, around.observer);
+            let next = self.queue.dequeue(at, &mut self.dropped);
+            self.report_dropped(at, around.observer);
             let Some(waiting) = next else { break };
-            self.serve(start, waiting, around);
+            self.serve(at, waiting, around);
         }
         if self.queue.backlog().packets > 0 && !self.has_departure_on_agenda {
             let at = self.carriage.transmitter.busy_until();

@@ -113,3 +113,29 @@ fn a_second_run_with_the_same_seed_is_the_same_and_another_seed_is_not() {
     assert_eq!(outcome(1), outcome(1));
     assert_ne!(outcome(1), outcome(2));
 }
+
+#[test]
+fn deliveries_at_one_instant_come_in_the_order_of_acceptance_on_any_link() {
+    // On the first link 1000 B take 100 ns and 1 B less than one, so both arrive when the second
+    // link delivers.
+    let mut topology = Topology::new();
+    let sender = topology.add_host("sender");
+    let receivers = ["one", "two"].map(|name| topology.add_host(name));
+    let fast = LinkSpec { rate: Some("80 Gbit/s".parse().unwrap()), ..LinkSpec::default() };
+    let slow = LinkSpec { delay: "100 ns".parse().unwrap(), ..LinkSpec::default() };
+    topology.add_link(sender, receivers[0], fast);
+    topology.add_link(sender, receivers[1], slow);
+    let injections: Vec<Injection> = (0..)
+        .zip([(0, 1000), (0, 1), (1, 1500)])
+        .map(|(number, (to, bytes))| {
+            (Instant::ZERO, sender, Numbered { number, bytes, to: receivers[to] })
+        })
+        .collect();
+    for general_links in [0, 1, 2, 3] {
+        let network = mixed(topology.clone(), general_links);
+        let outcome = run(network, &injections, &Looking::ByDelivery, END);
+        let seen: Vec<(u64, u64)> =
+            outcome.deliveries.iter().map(|d| (d.packet.number, d.at.as_nanos())).collect();
+        assert_eq!(seen, [(0, 100), (1, 100), (2, 100)], "general links {general_links:b}");
+    }
+}

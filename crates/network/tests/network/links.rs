@@ -155,17 +155,35 @@ fn links_of_one_network_lose_independently() {
     const PACKETS: u64 = 100_000;
     let mut topology = fairwind_network::Topology::new();
     let sender = topology.add_host("sender");
-    let middle = topology.add_router("middle");
-    let receiver = topology.add_host("receiver");
-    let half = LinkSpec { loss: "50 %".parse().unwrap(), ..LinkSpec::default() };
-    topology.add_link(sender, middle, half);
-    topology.add_link(middle, receiver, half);
-    let mut network: Network<Numbered> = topology.build(5).unwrap();
-    for number in 0..PACKETS {
-        let packet = Numbered { number, bytes: 100, to: receiver };
-        network.inject(Instant::from_nanos(number), sender, packet, &mut ());
+    let receivers = ["one", "two"].map(|name| topology.add_host(name));
+    for receiver in receivers {
+        let half = LinkSpec { loss: "50 %".parse().unwrap(), ..LinkSpec::default() };
+        topology.add_link(sender, receiver, half);
     }
-    let arrived = f64::from(u32::try_from(drain(&mut network).len()).unwrap());
+    let mut network: Network<Numbered> = topology.build(5).unwrap();
+    let mut arrivals = vec![0_u32; usize::try_from(PACKETS).unwrap()];
+    for number in 0..PACKETS {
+        for to in receivers {
+            let packet = Numbered { number, bytes: 100, to };
+            network.inject(Instant::from_nanos(number), sender, packet, &mut ());
+        }
+    }
+    for delivery in drain(&mut network) {
+        arrivals[usize::try_from(delivery.packet.number).unwrap()] += 1;
+    }
+    let both = arrivals.iter().map(|count| f64::from(count / 2)).sum::<f64>();
     let bound = 5.0 * (1e5_f64 * 0.25 * 0.75).sqrt();
-    assert!((arrived - 25_000.0).abs() < bound, "{arrived} of {PACKETS} arrived");
+    assert!((both - 25_000.0).abs() < bound, "{both} of {PACKETS} arrived over both links");
+}
+
+#[test]
+fn time_does_not_go_back() {
+    let spec = LinkSpec { delay: Span::from_millis(1), ..LinkSpec::default() };
+    let (topology, sender, receiver, _) = single_link(spec);
+    let mut network: Network<Numbered> = topology.build(0).unwrap();
+    network.advance_to(Instant::from_millis(5), &mut ());
+    network.advance_to(Instant::from_millis(2), &mut ());
+    let packet = Numbered { number: 0, bytes: 1500, to: receiver };
+    network.inject(Instant::from_millis(3), sender, packet, &mut ());
+    assert_eq!(drain(&mut network)[0].at, Instant::from_millis(6));
 }
