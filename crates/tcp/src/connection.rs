@@ -286,12 +286,18 @@ impl Connection {
         self.timers.earliest()
     }
 
-    /// Stream offset of a sequence number of ours at or after the oldest unacknowledged one:
-    /// 0 is the first payload byte.
+    /// Stream offset of a sequence number of ours, less than 2^31 from the oldest unacknowledged
+    /// one: 0 is the first payload byte.
     pub fn stream_offset(&self, sequence: SequenceNumber) -> u64 {
-        let from = self.send.oldest_unacked;
-        let start = if from == self.send.initial { from + 1 } else { from };
-        self.send.acknowledged_bytes + u64::from(sequence.distance_from(start))
+        let oldest = self.send.oldest_unacked;
+        let reference = if oldest == self.send.initial { oldest + 1 } else { oldest };
+        if sequence.is_before(reference) {
+            self.send
+                .acknowledged_bytes
+                .saturating_sub(u64::from(reference.distance_from(sequence)))
+        } else {
+            self.send.acknowledged_bytes + u64::from(sequence.distance_from(reference))
+        }
     }
 
     /// Payload bytes received in order since the beginning, read or not.

@@ -7,9 +7,9 @@ const RATIO: Grammar = Grammar {
     example: "2 %",
     base: "one part per billion",
     units: &[
-        Unit { spellings: &["%", "percent"], factor: 10_000_000 },
-        Unit { spellings: &["ppm"], factor: 1_000 },
-        Unit { spellings: &["ppb"], factor: 1 },
+        Unit { spellings: &["%", "percent"], whole: false, factor: 10_000_000 },
+        Unit { spellings: &["ppm"], whole: false, factor: 1_000 },
+        Unit { spellings: &["ppb"], whole: false, factor: 1 },
     ],
     bare: Some(1_000_000_000),
     largest_printed: 0,

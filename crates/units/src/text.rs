@@ -4,6 +4,8 @@
 pub(crate) struct Unit {
     /// Accepted spellings; the first one is printed.
     pub(crate) spellings: &'static [&'static str],
+    /// Printed only for whole multiples: `64 KiB`, but not `62.5 KiB` for `64 kB`.
+    pub(crate) whole: bool,
     /// How many base units (nanoseconds, bytes, bits per second, parts per billion) one of it is.
     pub(crate) factor: u64,
 }
@@ -155,7 +157,8 @@ impl Grammar {
         let unit = printed
             .iter()
             .find(|unit| {
-                value >= unit.factor && (u128::from(value) * 1000) % u128::from(unit.factor) == 0
+                let parts = if unit.whole { 1 } else { 1000 };
+                value >= unit.factor && (u128::from(value) * parts) % u128::from(unit.factor) == 0
             })
             .or(printed.last());
         let Some(unit) = unit else { return write!(f, "{value}") };

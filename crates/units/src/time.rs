@@ -8,12 +8,12 @@ const TIME: Grammar = Grammar {
     example: "20 ms",
     base: "one nanosecond",
     units: &[
-        Unit { spellings: &["h", "hours", "hour"], factor: 3_600_000_000_000 },
-        Unit { spellings: &["min", "minutes", "minute"], factor: 60_000_000_000 },
-        Unit { spellings: &["s", "seconds", "second"], factor: 1_000_000_000 },
-        Unit { spellings: &["ms"], factor: 1_000_000 },
-        Unit { spellings: &["us", "µs"], factor: 1_000 },
-        Unit { spellings: &["ns"], factor: 1 },
+        Unit { spellings: &["h", "hours", "hour"], whole: false, factor: 3_600_000_000_000 },
+        Unit { spellings: &["min", "minutes", "minute"], whole: false, factor: 60_000_000_000 },
+        Unit { spellings: &["s", "seconds", "second"], whole: false, factor: 1_000_000_000 },
+        Unit { spellings: &["ms"], whole: false, factor: 1_000_000 },
+        Unit { spellings: &["us", "µs"], whole: false, factor: 1_000 },
+        Unit { spellings: &["ns"], whole: false, factor: 1 },
     ],
     bare: None,
     // `90 s` is read faster than `1.5 min`.

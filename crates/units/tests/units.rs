@@ -42,6 +42,8 @@ fn printing_uses_the_largest_exact_unit() {
     assert_eq!(Span::ZERO.to_string(), "0 ns");
     assert_eq!(BitRate::from_bits_per_second(2_100_000).to_string(), "2.1 Mbit/s");
     assert_eq!(ByteCount::new(1500).to_string(), "1.5 kB");
+    assert_eq!(ByteCount::new(64_000).to_string(), "64 kB");
+    assert_eq!(ByteCount::new(65_536).to_string(), "64 KiB");
     assert_eq!(Ratio::from_parts_per_billion(20_000_000).to_string(), "2 %");
 }
 

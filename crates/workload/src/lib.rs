@@ -1,1 +1,31 @@
-//! placeholder
+//! What applications do: greedy and thin senders as state machines.
+//!
+//! An application is asked when it wants to write next and how much; it never touches a socket or
+//! a clock. The simulator asks it in virtual time, and a driver of real sockets may ask it in real
+//! time.
+//!
+//! ```
+//! use fairwind_units::{Instant, Span};
+//! use fairwind_workload::{Application, Sampler, Thin};
+//!
+//! let mut thin = Application::Thin(Thin::new(
+//!     Sampler::Constant(120.0),
+//!     Sampler::Constant(Span::from_millis(150).as_nanos() as f64),
+//!     7,
+//! ));
+//! thin.begin(Instant::ZERO);
+//! assert_eq!(thin.poll_write(Instant::ZERO, 0), Some(120));
+//! assert_eq!(thin.next_write(), Instant::from_millis(150));
+//! ```
+//!
+//! Modules: `sampler` (distributions), `greedy`, `thin`, `application` (either of them).
+
+mod application;
+mod greedy;
+mod sampler;
+mod thin;
+
+pub use application::Application;
+pub use greedy::Greedy;
+pub use sampler::Sampler;
+pub use thin::Thin;

@@ -1,0 +1,358 @@
+//! The loop: the network's next delivery or a flow's next deadline, whichever is due first.
+
+use crate::agenda::Agenda;
+use crate::assemble::assemble;
+use crate::flow::Flow;
+use crate::packet::SimulatedPacket;
+use crate::recorder::{CaptureFiles, Recorder};
+use crate::tap::{Queues, Tap};
+use crate::{Control, SimulationError};
+use fairwind_measure::{Collector, CongestionState, Direction, FlowId, Observation, Tables};
+use fairwind_network::{Delivery, Network};
+use fairwind_scenario::Experiment;
+use fairwind_tcp::{Event, RecoveryState};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Segment;
+
+/// Events between two looks at the control.
+const EVENTS_PER_REPORT: u32 = 4096;
+
+/// What a simulation gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The measures.
+    pub tables: Tables,
+    /// Data segments that reached their host, warm-up included.
+    pub data_segments_delivered: u64,
+    /// Packets still inside the network at the end.
+    pub packets_in_transit: u64,
+}
+
+/// An experiment about to be run.
+pub struct Simulation {
+    network: Network<SimulatedPacket>,
+    queues: Queues,
+    flows: Vec<Flow>,
+    agenda: Agenda,
+    collector: Collector,
+    recorder: Recorder,
+    end: Instant,
+    sample_every: Option<Span>,
+    next_sample: Instant,
+    data_segments_delivered: u64,
+}
+
+impl Simulation {
+    /// Builds what `experiment` describes, with every random choice drawn from `seed`.
+    ///
+    /// # Errors
+    /// Where the description is inconsistent; a checked scenario is not.
+    pub fn new(experiment: &Experiment, seed: u64) -> Result<Self, SimulationError> {
+        Self::with_captures(experiment, seed, CaptureFiles::default())
+    }
+
+    /// The same, capturing to `files` what the experiment wants captured.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`], and where a capture cannot be begun.
+    pub fn with_captures(
+        experiment: &Experiment,
+        seed: u64,
+        files: CaptureFiles,
+    ) -> Result<Self, SimulationError> {
+        let assembly = assemble(experiment, seed)?;
+        let recorder = match &experiment.capture {
+            Some(capture) => Recorder::new(files, capture, &experiment.name, assembly.captured)?,
+            None => Recorder::default(),
+        };
+        let mut agenda = Agenda::with_flows(assembly.flows.len());
+        for (number, flow) in (0..).zip(&assembly.flows) {
+            agenda.schedule(number, flow.next_deadline());
+        }
+        let sample_every = experiment.measure.endpoint_interval;
+        Ok(Self {
+            network: assembly.network,
+            queues: assembly.queues,
+            flows: assembly.flows,
+            agenda,
+            collector: Collector::new(&assembly.settings),
+            recorder,
+            end: Instant::ZERO + experiment.duration,
+            sample_every,
+            next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
+            data_segments_delivered: 0,
+        })
+    }
+
+    /// Runs to the end and tabulates.
+    ///
+    /// # Errors
+    /// [`SimulationError::Cancelled`] where `control` asked for it; a capture that could not be
+    /// written.
+    pub fn run(mut self, control: &Control) -> Result<Outcome, SimulationError> {
+        let whole = self.end.as_nanos();
+        while let Some(reached) = self.run_some(EVENTS_PER_REPORT) {
+            control.report(reached.as_nanos(), whole);
+            if control.is_cancelled() {
+                return Err(SimulationError::Cancelled);
+            }
+            if self.recorder.has_failed() {
+                break;
+            }
+        }
+        control.report(whole, whole);
+        self.finish()
+    }
+
+    /// Does the next `events` events; `None` once nothing is left to do before the end.
+    fn run_some(&mut self, events: u32) -> Option<Instant> {
+        let mut reached = Instant::ZERO;
+        for _ in 0..events {
+            let by_clock = self.agenda.next().min(self.next_sample).min(self.end);
+            let tap = &mut Tap { collector: &mut self.collector, queues: &self.queues };
+            if let Some(delivery) = self.network.next_delivery(by_clock, tap) {
+                reached = delivery.at;
+                if reached >= self.end {
+                    return None;
+                }
+                self.on_delivery(&delivery);
+            } else {
+                if by_clock >= self.end {
+                    return None;
+                }
+                reached = by_clock;
+                self.on_clock(by_clock);
+            }
+        }
+        Some(reached)
+    }
+
+    #[inline]
+    fn on_clock(&mut self, now: Instant) {
+        if self.next_sample <= now {
+            self.sample(now);
+        } else if let Some(number) = self.agenda.take() {
+            self.on_flow_deadline(number, now);
+            self.reschedule(number);
+        }
+    }
+
+    #[inline]
+    fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
+        let (at, packet) = (delivery.at, &delivery.packet);
+        let number = packet.flow;
+        let received = Observation::Received {
+            flow: FlowId(number),
+            direction: packet.direction,
+            segment: &packet.segment,
+            wire_bytes: packet.wire_bytes,
+        };
+        self.collector.observe(at, received);
+        if self.recorder.wants(number) {
+            self.record(at, number, packet.direction, false, &packet.segment);
+        }
+        match packet.direction {
+            Direction::Forward => {
+                self.data_segments_delivered += u64::from(packet.segment.payload_bytes > 0);
+                self.on_receiver_segment(number, &packet.segment, at);
+            }
+            Direction::Reverse => {
+                self.flows[number as usize].sender.on_segment(at, &packet.segment);
+                self.flush_sender(number, at);
+            }
+        }
+        self.reschedule(number);
+    }
+
+    #[inline]
+    fn on_receiver_segment(&mut self, number: u32, segment: &Segment, now: Instant) {
+        let flow = &mut self.flows[number as usize];
+        flow.receiver.on_segment(now, segment);
+        let read = flow.receiver.read(u32::MAX);
+        if read > 0 {
+            flow.received_bytes += u64::from(read);
+            let end_offset = flow.received_bytes;
+            self.collector.observe(now, Observation::Read { flow: FlowId(number), end_offset });
+        }
+        self.flush_receiver(number, now);
+    }
+
+    #[inline]
+    fn reschedule(&mut self, number: u32) {
+        self.agenda.schedule(number, self.flows[number as usize].next_deadline());
+    }
+
+    fn on_flow_deadline(&mut self, number: u32, now: Instant) {
+        let flow = &mut self.flows[number as usize];
+        if flow.start <= now {
+            flow.start = Instant::MAX;
+        }
+        if flow.start != Instant::MAX {
+            return;
+        }
+        if flow.stop <= now {
+            flow.stop = Instant::MAX;
+            flow.application.end();
+            flow.sender_closed = true;
+            flow.sender.close();
+        }
+        if flow.sender.next_deadline() <= now {
+            flow.sender.on_deadline(now);
+        }
+        if flow.receiver.next_deadline() <= now {
+            flow.receiver.on_deadline(now);
+            self.flush_receiver(number, now);
+        }
+        self.flush_sender(number, now);
+    }
+
+    /// Lets the application write and the sending endpoint send, until neither has more.
+    #[inline]
+    fn flush_sender(&mut self, number: u32, now: Instant) {
+        loop {
+            let flow = &mut self.flows[number as usize];
+            while let Some(end_offset) = flow.poll_write(now) {
+                self.collector
+                    .observe(now, Observation::Written { flow: FlowId(number), end_offset });
+            }
+            if flow.is_to_be_closed() {
+                flow.sender_closed = true;
+                flow.sender.close();
+            }
+            let Some(segment) = flow.sender.poll_segment(now) else { break };
+            self.send(number, Direction::Forward, &segment, now);
+        }
+        while let Some(event) = self.flows[number as usize].sender.poll_event() {
+            self.on_sender_event(number, event, now);
+        }
+    }
+
+    #[inline]
+    fn flush_receiver(&mut self, number: u32, now: Instant) {
+        while let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) {
+            self.send(number, Direction::Reverse, &segment, now);
+        }
+        while let Some(event) = self.flows[number as usize].receiver.poll_event() {
+            self.on_receiver_event(number, event, now);
+        }
+    }
+
+    #[inline]
+    fn send(&mut self, number: u32, direction: Direction, segment: &Segment, now: Instant) {
+        let flow = &self.flows[number as usize];
+        let (from, to) = match direction {
+            Direction::Forward => (flow.sender_node, flow.receiver_node),
+            Direction::Reverse => (flow.receiver_node, flow.sender_node),
+        };
+        let packet = SimulatedPacket::new(*segment, number, direction, to);
+        let sent = Observation::Sent {
+            flow: FlowId(number),
+            direction,
+            segment,
+            wire_bytes: packet.wire_bytes,
+        };
+        self.collector.observe(now, sent);
+        if self.recorder.wants(number) {
+            self.record(now, number, direction, true, segment);
+        }
+        let tap = &mut Tap { collector: &mut self.collector, queues: &self.queues };
+        self.network.inject(now, from, packet, tap);
+    }
+
+    #[cold]
+    fn on_sender_event(&mut self, number: u32, event: Event, now: Instant) {
+        let flow = FlowId(number);
+        let observation = match event {
+            Event::Established => {
+                self.flows[number as usize].application.begin(now);
+                Observation::Established { flow }
+            }
+            Event::RetransmissionTimeout => Observation::Timeout { flow },
+            Event::FastRetransmit => Observation::FastRetransmit { flow },
+            Event::SynRetransmitted => Observation::SynRetry { flow },
+            Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow },
+            Event::Reset | Event::TimedOut => {
+                self.flows[number as usize].application.end();
+                Observation::Failed { flow }
+            }
+            _ => return,
+        };
+        self.collector.observe(now, observation);
+        if event == Event::Established {
+            self.flush_sender(number, now);
+        }
+    }
+
+    #[cold]
+    fn on_receiver_event(&mut self, number: u32, event: Event, now: Instant) {
+        let flow = &mut self.flows[number as usize];
+        match event {
+            Event::Established => flow.receiver_established = true,
+            Event::PeerFinished => {
+                flow.receiver.close();
+                self.collector.observe(now, Observation::Finished { flow: FlowId(number) });
+                self.flush_receiver(number, now);
+            }
+            Event::TimedOut | Event::Reset if !flow.receiver_established => flow.listen_again(),
+            _ => {}
+        }
+    }
+
+    fn record(
+        &mut self,
+        at: Instant,
+        number: u32,
+        direction: Direction,
+        departs: bool,
+        segment: &Segment,
+    ) {
+        let flow = &self.flows[number as usize];
+        let offset = match direction {
+            Direction::Forward if segment.payload_bytes > 0 => {
+                flow.sender.stream_offset(segment.sequence)
+            }
+            _ => 0,
+        };
+        self.recorder.record(at, number, direction, departs, segment, offset);
+    }
+
+    /// Samples the state of all sending endpoints that are open.
+    fn sample(&mut self, now: Instant) {
+        for (number, flow) in (0..).zip(&self.flows) {
+            if flow.start == Instant::MAX && flow.sender.state().is_synchronised() {
+                self.collector.observe(now, endpoint_state(number, flow));
+            }
+        }
+        if let Some(every) = self.sample_every {
+            self.next_sample = now + every;
+        }
+    }
+
+    fn finish(mut self) -> Result<Outcome, SimulationError> {
+        let tap = &mut Tap { collector: &mut self.collector, queues: &self.queues };
+        self.network.advance_to(self.end, tap);
+        self.recorder.finish()?;
+        Ok(Outcome {
+            packets_in_transit: self.network.in_transit().packets,
+            data_segments_delivered: self.data_segments_delivered,
+            tables: self.collector.finish(self.end),
+        })
+    }
+}
+
+fn endpoint_state(number: u32, flow: &Flow) -> Observation<'static> {
+    let sender = &flow.sender;
+    Observation::Endpoint {
+        flow: FlowId(number),
+        cwnd_packets: sender.congestion_window(),
+        ssthresh_packets: sender.slow_start_threshold(),
+        smoothed_rtt: sender.smoothed_rtt(),
+        flight_packets: sender.flight(),
+        state: match sender.recovery_state() {
+            RecoveryState::Open => CongestionState::Open,
+            RecoveryState::Disorder => CongestionState::Disorder,
+            RecoveryState::Recovery => CongestionState::Recovery,
+            RecoveryState::Loss => CongestionState::Loss,
+        },
+    }
+}

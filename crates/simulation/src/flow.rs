@@ -1,0 +1,117 @@
+//! One flow: an application, the endpoint that sends for it, and the endpoint that receives.
+
+use fairwind_network::NodeId;
+use fairwind_tcp::{Config, Connection, Ports};
+use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
+use fairwind_workload::Application;
+use std::sync::Arc;
+
+/// What a flow is made from.
+pub(crate) struct FlowPlan {
+    pub(crate) sender_config: Arc<Config>,
+    pub(crate) receiver_config: Arc<Config>,
+    pub(crate) sender_node: NodeId,
+    pub(crate) receiver_node: NodeId,
+    pub(crate) sender_port: u16,
+    pub(crate) receiver_port: u16,
+    pub(crate) sender_sequence: SequenceNumber,
+    pub(crate) receiver_sequence: SequenceNumber,
+    pub(crate) application: Application,
+    pub(crate) start: Instant,
+    pub(crate) stop: Instant,
+}
+
+/// One flow at work.
+pub(crate) struct Flow {
+    pub(crate) sender: Connection,
+    pub(crate) receiver: Connection,
+    pub(crate) application: Application,
+    pub(crate) sender_node: NodeId,
+    pub(crate) receiver_node: NodeId,
+    /// When the application opens the connection; [`Instant::MAX`] once it has.
+    pub(crate) start: Instant,
+    /// When the application stops; [`Instant::MAX`] once it has.
+    pub(crate) stop: Instant,
+    /// Bytes that the application wrote and the send buffer had no room for.
+    pub(crate) blocked_bytes: u64,
+    /// Bytes that the application wrote since the beginning.
+    pub(crate) written_bytes: u64,
+    pub(crate) received_bytes: u64,
+    pub(crate) receiver_established: bool,
+    pub(crate) sender_closed: bool,
+    receiver_config: Arc<Config>,
+    receiver_ports: Ports,
+    receiver_sequence: SequenceNumber,
+}
+
+impl Flow {
+    pub(crate) fn new(plan: FlowPlan) -> Self {
+        let ports = Ports { local: plan.sender_port, remote: plan.receiver_port };
+        let receiver_ports = Ports { local: plan.receiver_port, remote: plan.sender_port };
+        Self {
+            sender: Connection::connect(plan.sender_config, ports, plan.sender_sequence),
+            receiver: Connection::listen(
+                plan.receiver_config.clone(),
+                receiver_ports,
+                plan.receiver_sequence,
+            ),
+            application: plan.application,
+            sender_node: plan.sender_node,
+            receiver_node: plan.receiver_node,
+            start: plan.start,
+            stop: plan.stop,
+            blocked_bytes: 0,
+            written_bytes: 0,
+            received_bytes: 0,
+            receiver_established: false,
+            sender_closed: false,
+            receiver_config: plan.receiver_config,
+            receiver_ports,
+            receiver_sequence: plan.receiver_sequence,
+        }
+    }
+
+    /// When the flow has something to do by the clock.
+    #[inline]
+    pub(crate) fn next_deadline(&self) -> Instant {
+        if self.start != Instant::MAX {
+            return self.start;
+        }
+        self.sender
+            .next_deadline()
+            .min(self.receiver.next_deadline())
+            .min(self.application.next_write())
+            .min(self.stop)
+    }
+
+    /// A half-open connection was given up by the receiving host, which goes on listening.
+    pub(crate) fn listen_again(&mut self) {
+        self.receiver = Connection::listen(
+            self.receiver_config.clone(),
+            self.receiver_ports,
+            self.receiver_sequence,
+        );
+    }
+
+    /// Bytes that the application writes now; they are counted as written whether or not the send
+    /// buffer has room, and enter it as soon as it has.
+    #[inline]
+    pub(crate) fn poll_write(&mut self, now: Instant) -> Option<u64> {
+        if self.blocked_bytes > 0 {
+            self.blocked_bytes -= self.sender.write(self.blocked_bytes);
+        }
+        let unsent = self.sender.unsent_bytes() + self.blocked_bytes;
+        let bytes = self.application.poll_write(now, unsent)?;
+        self.written_bytes += bytes;
+        self.blocked_bytes += bytes;
+        self.blocked_bytes -= self.sender.write(self.blocked_bytes);
+        Some(self.written_bytes)
+    }
+
+    /// Whether the application has nothing more to write and the endpoint took it all.
+    #[inline]
+    pub(crate) fn is_to_be_closed(&self) -> bool {
+        !self.sender_closed && self.blocked_bytes == 0 && self.application.is_finished()
+    }
+}

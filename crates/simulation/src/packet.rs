@@ -1,0 +1,40 @@
+//! What travels through the simulated network: a real header, and a payload length.
+
+use fairwind_measure::Direction;
+use fairwind_network::{NodeId, Packet};
+use fairwind_wire::{IPV4_HEADER_BYTES, Segment};
+
+/// An IPv4 packet with a TCP segment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SimulatedPacket {
+    pub(crate) destination: NodeId,
+    pub(crate) wire_bytes: u32,
+    pub(crate) flow: u32,
+    pub(crate) direction: Direction,
+    pub(crate) segment: Segment,
+}
+
+impl SimulatedPacket {
+    #[inline]
+    pub(crate) fn new(
+        segment: Segment,
+        flow: u32,
+        direction: Direction,
+        destination: NodeId,
+    ) -> Self {
+        let wire_bytes = IPV4_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes;
+        Self { destination, wire_bytes, flow, direction, segment }
+    }
+}
+
+impl Packet for SimulatedPacket {
+    #[inline]
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    #[inline]
+    fn destination(&self) -> NodeId {
+        self.destination
+    }
+}

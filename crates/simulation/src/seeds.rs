@@ -1,0 +1,25 @@
+//! One seed becomes many: every part of a simulation draws from its own generator, so that a change
+//! in one does not disturb the others.
+
+/// What a generator is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Purpose {
+    Network = 1,
+    Start = 2,
+    Application = 3,
+    SenderSequence = 4,
+    ReceiverSequence = 5,
+}
+
+/// A seed for one part: `SplitMix64` (Steele, Lea, Flood 2014) over seed, purpose and number.
+pub(crate) fn derive(seed: u64, purpose: Purpose, number: u64) -> u64 {
+    let mixed = mix(seed ^ mix(purpose as u64));
+    mix(mixed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}

@@ -1,0 +1,111 @@
+//! The TCP settings of a scenario become an endpoint's behaviour.
+
+use crate::SimulationError;
+use fairwind_scenario::{Congestion, Profile, TcpSettings, Workload};
+use fairwind_tcp::{AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle};
+
+/// The behaviour that `settings` describe, for the endpoints of `group`.
+pub(crate) fn config(
+    group: &str,
+    settings: &TcpSettings,
+    workload: &Workload,
+) -> Result<Config, SimulationError> {
+    let profile = profile(settings.profile());
+    let mut config = profile.config();
+    set_mechanisms(&mut config, settings);
+    set_constants(&mut config, settings);
+    set_sizes(&mut config, group, settings)?;
+    if let Some(congestion) = settings.congestion {
+        config.congestion = match congestion {
+            Congestion::Reno => CongestionAlgorithm::Reno,
+            Congestion::Cubic => profile.cubic(),
+        };
+    }
+    config.nagle = nagle(profile, settings, workload);
+    Ok(config)
+}
+
+fn profile(named: Profile) -> fairwind_tcp::Profile {
+    match named {
+        Profile::Rfc => fairwind_tcp::Profile::Rfc,
+        Profile::Linux3_16 => fairwind_tcp::Profile::Linux3_16,
+        Profile::Linux6_18 => fairwind_tcp::Profile::Linux6_18,
+    }
+}
+
+fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
+    set(&mut config.sack, settings.sack);
+    set(&mut config.timestamps, settings.timestamps);
+    set(&mut config.window_scaling, settings.window_scaling);
+    set(&mut config.limited_transmit, settings.limited_transmit);
+    set(&mut config.modified_fast_retransmit, settings.modified_fast_retransmit);
+    set(&mut config.linear_timeouts, settings.linear_timeouts);
+    set(&mut config.collapse_retransmissions, settings.collapse_retransmissions);
+    if settings.delayed_ack == Some(false) {
+        config.ack_delay = AckDelay::None;
+    }
+    match settings.slow_start_after_idle {
+        Some(false) => config.idle_restart = IdleRestart::Off,
+        Some(true) if config.idle_restart == IdleRestart::Off => {
+            config.idle_restart = IdleRestart::InitialWindow;
+        }
+        _ => {}
+    }
+}
+
+fn set_constants(config: &mut Config, settings: &TcpSettings) {
+    set(&mut config.initial_window, settings.initial_window);
+    set(&mut config.initial_rto, settings.initial_rto);
+    set(&mut config.minimum_rto, settings.minimum_rto);
+    set(&mut config.maximum_rto, settings.maximum_rto);
+    set(&mut config.duplicate_threshold, settings.duplicate_threshold);
+    set(&mut config.syn_retries, settings.syn_retries);
+    set(&mut config.retransmission_limit, settings.retransmission_limit);
+    if settings.initial_ssthresh.is_some() {
+        config.initial_ssthresh = settings.initial_ssthresh;
+    }
+}
+
+fn set_sizes(
+    config: &mut Config,
+    group: &str,
+    settings: &TcpSettings,
+) -> Result<(), SimulationError> {
+    let too_large = |setting, value, largest| SimulationError::Setting {
+        group: group.to_owned(),
+        setting,
+        value,
+        largest,
+    };
+    // RFC 7323 §2.3: no window is larger than 1 GiB.
+    let buffer = |setting, bytes: u64| {
+        u32::try_from(bytes).ok().filter(|&bytes| bytes <= 1 << 30).ok_or(too_large(
+            setting,
+            bytes,
+            1 << 30,
+        ))
+    };
+    if let Some(bytes) = settings.receive_buffer {
+        config.receive_buffer = buffer("receive_buffer", bytes.get())?;
+    }
+    if let Some(bytes) = settings.send_buffer {
+        config.send_buffer = buffer("send_buffer", bytes.get())?;
+    }
+    if let Some(bytes) = settings.mss {
+        config.mss = u16::try_from(bytes.get())
+            .map_err(|_| too_large("mss", bytes.get(), u64::from(u16::MAX)))?;
+    }
+    Ok(())
+}
+
+/// A thin application asks for no delay, unless the scenario says otherwise.
+fn nagle(profile: fairwind_tcp::Profile, settings: &TcpSettings, workload: &Workload) -> Nagle {
+    let wanted = settings.nagle.unwrap_or(!matches!(workload, Workload::Thin { .. }));
+    if wanted { profile.nagle() } else { Nagle::Off }
+}
+
+fn set<T>(field: &mut T, setting: Option<T>) {
+    if let Some(value) = setting {
+        *field = value;
+    }
+}

@@ -1,0 +1,66 @@
+//! Quantities that are the same each time, or drawn from a distribution.
+
+use rand::{Rng, RngExt as _};
+use rand_distr::{Distribution as _, Exp1, StandardNormal};
+
+/// Where an application's sizes and pauses come from. Values are bytes or nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Sampler {
+    /// The same each time.
+    Constant(f64),
+    /// Uniform between the two, both included after rounding.
+    Uniform {
+        /// Least value.
+        least: f64,
+        /// Greatest value.
+        greatest: f64,
+    },
+    /// Normal; what falls below 1 becomes 1.
+    Normal {
+        /// Mean.
+        mean: f64,
+        /// Standard deviation.
+        deviation: f64,
+    },
+    /// Exponential; what falls below 1 becomes 1.
+    Exponential {
+        /// Mean.
+        mean: f64,
+    },
+}
+
+impl Sampler {
+    /// Draws a whole number, at least 1.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and the value is at least 1"
+    )]
+    pub fn draw(&self, random: &mut impl Rng) -> u64 {
+        let value = match *self {
+            Self::Constant(value) => value,
+            Self::Uniform { least, greatest } => {
+                least + random.random::<f64>() * (greatest - least)
+            }
+            Self::Normal { mean, deviation } => {
+                let standard: f64 = StandardNormal.sample(random);
+                mean + deviation * standard
+            }
+            Self::Exponential { mean } => {
+                let standard: f64 = Exp1.sample(random);
+                mean * standard
+            }
+        };
+        value.round().max(1.0) as u64
+    }
+
+    /// The mean of what is drawn, but for rounding and the floor at 1.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Constant(value) => value,
+            Self::Uniform { least, greatest } => f64::midpoint(least, greatest),
+            Self::Normal { mean, .. } | Self::Exponential { mean } => mean,
+        }
+    }
+}
