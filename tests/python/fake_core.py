@@ -1,4 +1,4 @@
-"""A stand-in for the compiled core while it is not built: reads simple scenarios, invents tables."""
+"""A stand-in for the compiled core while it is not built: simple scenarios, invented tables."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def plan(file: str, text: str, overrides: list[tuple[str, str]]) -> str:
             {
                 "name": "thin",
                 "count": 1,
-                "workload": {"kind": "thin", "packet": "160 B", "interval": "150 ms"},
+                "workload": {"kind": "thin", "size": {"packet": "160 B"}, "interval": "150 ms"},
             },
         ]
         for flow in flows:

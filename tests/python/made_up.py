@@ -31,7 +31,7 @@ def experiment(count: int = 1, variant: str = "TCP") -> dict[str, Any]:
             {
                 "name": "thin",
                 "count": count,
-                "workload": {"kind": "thin", "packet": "160 B", "interval": "150 ms"},
+                "workload": {"kind": "thin", "size": {"packet": "160 B"}, "interval": "150 ms"},
                 "tcp": tcp,
             },
         ],

@@ -98,7 +98,7 @@ def check(
     scenario: ScenarioFile, *, settings: Settings = None, output: Format = OutputFormat.TABLE
 ) -> None:
     """Validate a scenario, and print the resolved experiment and the size of its grid."""
-    plan = _with_settings(load(scenario), settings, None).check()
+    plan = _checked(_with_settings(load(scenario), settings, None))
     match output:
         case OutputFormat.JSON:
             print_json(plan.document)
@@ -197,9 +197,16 @@ def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | N
     return scenario.with_settings(pairs)
 
 
+def _checked(scenario: Scenario) -> Plan:
+    plan = scenario.check()
+    for warning in plan.warnings:
+        _tell(f"warning: {warning}")
+    return plan
+
+
 def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
     engine = engine_named(on)
-    plan = scenario.plan
+    plan = _checked(scenario)
     with shown_progress(Console(stderr=True)) as tell:
         states: list[RunState] = []
 

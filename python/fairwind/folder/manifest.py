@@ -8,7 +8,7 @@ import os
 import platform
 import shlex
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -151,9 +151,9 @@ def read_manifest(out: Path) -> Manifest:
     try:
         columns = document["axis_columns"]
         plan = Plan.from_document(document["plan"], ())
-        axes = tuple(type(axis)(axis.name, columns[axis.name], axis.labels) for axis in plan.axes)
+        axes = tuple(replace(axis, column=columns[axis.name]) for axis in plan.axes)
         return Manifest(
-            plan=Plan(plan.name, plan.description, plan.seeds, axes, plan.cells, plan.document),
+            plan=replace(plan, axes=axes),
             engine=document["engine"],
             versions=document["versions"],
             columns=document["columns"],

@@ -13,7 +13,12 @@ MOST_FAILURES = 5
 
 def warnings(results: Results) -> list[str]:
     """Give warnings about a run, the gravest first."""
-    return [*_failures(results), *_replicates(results), *_never_established(results)]
+    return [
+        *_failures(results),
+        *results.manifest.plan.warnings,
+        *_replicates(results),
+        *_never_established(results),
+    ]
 
 
 def _failures(results: Results) -> list[str]:

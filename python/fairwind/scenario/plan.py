@@ -81,6 +81,8 @@ class Plan:
         One per replicate; every cell uses the same, so cells can be compared in pairs.
     axes : tuple of Axis
     cells : tuple of Cell
+    warnings : tuple of str
+        What is odd in the scenario, and can be run all the same.
     document : dict
         The plan exactly as the core gave it.
     """
@@ -90,6 +92,7 @@ class Plan:
     seeds: tuple[int, ...]
     axes: tuple[Axis, ...]
     cells: tuple[Cell, ...]
+    warnings: tuple[str, ...]
     document: dict[str, Any]
 
     @classmethod
@@ -116,6 +119,7 @@ class Plan:
                 Cell(cell["index"], dict(cell["settings"]), cell["experiment"])
                 for cell in document["cells"]
             ),
+            warnings=tuple(document.get("warnings", ())),
             document=document,
         )
 
@@ -135,11 +139,12 @@ def axis_columns(names: list[str], table_columns: Iterable[str]) -> list[str]:
     A name that a table uses itself gets ``setting_`` before it; a name that two axes would share
     gets a number after it.
     """
-    taken = {*LEADING_COLUMNS, *table_columns}
+    reserved = {*LEADING_COLUMNS, *table_columns}
+    taken = set(reserved)
     columns: list[str] = []
     for name in names:
         column = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_") or "setting"
-        if column in taken:
+        if column in reserved:
             column = f"setting_{column}"
         unique, number = column, 2
         while unique in taken:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special
 
 from fairwind.statistics.summaries import Floats, finite, standard_error, t_quantile
 
@@ -195,7 +195,7 @@ def _difference(
         half, p_value = 0.0, 1.0 if estimate == 0 else 0.0
     else:
         half = t_quantile(level, freedom) * error
-        p_value = 2 * float(stats.t.sf(abs(estimate) / error, freedom))
+        p_value = 2 * float(special.stdtr(freedom, -abs(estimate) / error))
     return Difference(
         mean_a=mean_a,
         mean_b=mean_b,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 Floats = NDArray[np.float64]
 
@@ -128,4 +128,4 @@ def standard_error(sample: Floats) -> float:
 
 def t_quantile(level: float, degrees_of_freedom: float) -> float:
     """Two-sided quantile of Student's t distribution for a confidence level."""
-    return float(stats.t.ppf((1 + level) / 2, degrees_of_freedom))
+    return float(special.stdtrit(degrees_of_freedom, (1 + level) / 2))

@@ -34,11 +34,12 @@ def offered_bits_per_second(experiment: dict[str, Any]) -> float:
     """
     thin = _group(experiment, "thin")
     workload = thin["workload"]
-    if workload.get("packet") is not None:
-        size = parse_bytes(workload["packet"])
+    if "packet" in workload["size"]:
+        size = parse_bytes(workload["size"]["packet"])
     else:
-        stamps = TIMESTAMP_BYTES if thin["tcp"].get("timestamps") else 0
-        size = parse_bytes(workload["payload"]) + HEADER_BYTES + stamps
+        uses_timestamps = thin["tcp"].get("timestamps") is not False  # on in every profile
+        options = TIMESTAMP_BYTES if uses_timestamps else 0
+        size = parse_bytes(workload["size"]["payload"]) + HEADER_BYTES + options
     return 8 * size / parse_seconds(workload["interval"])
 
 

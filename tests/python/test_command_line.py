@@ -1,0 +1,260 @@
+"""The command line: exit codes, what goes where, and no tracebacks for what is expected."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from conftest import CORE_IS_BUILT
+
+SCENARIO = """
+name = "two and two"
+description = "thin and greedy streams"
+duration = "12 s"
+
+[path]
+rate = "1 Mbit/s"
+rtt = "100 ms"
+queue = { discipline = "pfifo", limit = "1 bdp" }
+
+[[flows]]
+name = "greedy"
+count = 1
+start_spread = "100 ms"
+start_pattern = "random"
+workload = { kind = "greedy" }
+
+[[flows]]
+name = "thin"
+count = 1
+start_spread = "150 ms"
+start_pattern = "random"
+workload = { kind = "thin", packet = "160 B", interval = "150 ms" }
+
+[measure]
+intervals = ["5 s"]
+
+[sweep]
+repeat = 2
+"flows.*.count" = [1, 2]
+"""
+
+REPOSITORY = Path(__file__).parents[2]
+# The stand-in for the core is put in place before the command line begins, as in conftest.py.
+PROGRAM = "import conftest; from fairwind.cli import main; main()"
+
+
+@pytest.fixture
+def scenario(tmp_path) -> Path:
+    path = tmp_path / "two.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
+    paths = [str(REPOSITORY / "python"), str(REPOSITORY / "tests" / "python")]
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"},
+    )
+
+
+def fairwind(*arguments: object, cwd: Path) -> tuple[int, str, str]:
+    process = start(*arguments, cwd=cwd)
+    out, error = process.communicate(timeout=300)
+    assert "Traceback" not in error, error
+    return process.returncode, out, error
+
+
+def test_a_run_prints_its_table_and_nothing_else_to_standard_output(scenario, tmp_path):
+    code, out, error = fairwind("run", scenario, "--out", "run", "--jobs", 2, cwd=tmp_path)
+    assert code == 0, error
+    header, *rows = out.splitlines()
+    assert header.split()[:2] == ["flows_count", "group"]
+    assert len(rows) == 4
+    assert "4 simulations; tables: run" in error
+    assert (tmp_path / "run" / "flows.parquet").exists()
+
+
+def test_a_run_as_json_is_exact_and_nothing_but_json(scenario, tmp_path):
+    code, out, _ = fairwind("run", scenario, "--format", "json", cwd=tmp_path)
+    assert code == 0
+    goodput = [row for row in json.loads(out) if row["measure"] == "goodput_bits_per_second"]
+    assert [row["flows_count"] for row in goodput] == [1, 1, 2, 2]
+    assert all(row["low"] <= row["mean"] <= row["high"] for row in goodput)
+
+
+def test_a_run_as_csv_can_be_read_back(scenario, tmp_path):
+    code, out, _ = fairwind("run", scenario, "--format", "csv", cwd=tmp_path)
+    assert code == 0
+    assert {row["group"] for row in csv.DictReader(io.StringIO(out))} == {"thin", "greedy"}
+
+
+def test_the_same_run_again_is_taken_from_the_folder(scenario, tmp_path):
+    first = fairwind("run", scenario, cwd=tmp_path)
+    second = fairwind("run", scenario, cwd=tmp_path)
+    assert first[1] == second[1]
+    assert "4 of them from before" in second[2]
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert folder.name.startswith("two-and-two-")
+
+
+def test_tables_are_the_same_bytes_with_one_and_two_jobs(scenario, tmp_path):
+    for jobs in (1, 2):
+        assert fairwind("run", scenario, "--jobs", jobs, "--out", jobs, cwd=tmp_path)[0] == 0
+    names = sorted(path.name for path in (tmp_path / "1").glob("*.parquet"))
+    assert "groups.parquet" in names
+    for name in names:
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes(), name
+
+
+def test_another_seed_gives_other_results(scenario, tmp_path):
+    fairwind("run", scenario, "--out", "one", cwd=tmp_path)
+    fairwind("run", scenario, "--out", "two", "--seed", 2, cwd=tmp_path)
+    one, two = (pl.read_parquet(tmp_path / name / "groups.parquet") for name in ("one", "two"))
+    assert set(one["seed"]).isdisjoint(two["seed"])
+
+
+def test_a_missing_scenario_is_bad_input(tmp_path):
+    code, out, error = fairwind("run", "nowhere.toml", cwd=tmp_path)
+    assert (code, out) == (2, "")
+    assert "cannot read the scenario nowhere.toml" in error
+    assert "hint:" in error
+
+
+def test_a_wrong_scenario_is_bad_input_with_its_place(tmp_path):
+    (tmp_path / "wrong.toml").write_text("duration = 5\n")
+    code, out, error = fairwind("check", "wrong.toml", cwd=tmp_path)
+    assert (code, out) == (2, "")
+    assert "wrong.toml" in error
+    assert "name" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("run",), "SCENARIO"),
+        (("fly",), "fly"),
+        (("run", "two.toml", "--jobs", "0"), "jobs"),
+        (("run", "two.toml", "--format", "xml"), "xml"),
+        (("run", "two.toml", "--set", "duration"), "KEY=VALUE"),
+        (("run", "two.toml", "--on", "kernel"), "not available yet"),
+        (("run", "two.toml", "--on", "moon"), "no engine"),
+        (("run", "two.toml", "--out", "two.toml"), "is a file"),
+        (("report", "nowhere"), "no folder"),
+        (("report", "."), "not the folder of a run"),
+        (("study", "unknown"), "no study 'unknown'"),
+        (("study", "application-limited-streams", "--form", "huge"), "no form 'huge'"),
+    ],
+)
+def test_wrong_usage_is_told_on_standard_error_alone(scenario, tmp_path, arguments, complaint):
+    code, out, error = fairwind(*arguments, cwd=scenario.parent)
+    assert (code, out) == (2, "")
+    assert complaint in error
+    assert "─" not in error
+    assert "│" not in error
+
+
+def test_an_interruption_ends_with_130_and_the_same_command_goes_on(scenario, tmp_path):
+    long = ["run", scenario, "--out", "run", "--set", "sweep.repeat=200", "--jobs", 1]
+    if not CORE_IS_BUILT:
+        scenario.write_text(SCENARIO.replace("repeat = 2", "repeat = 200"))
+        long = long[:4] + long[6:]
+    process = start(*long, cwd=tmp_path)
+    done = tmp_path / "run" / "cells"
+    deadline = time.monotonic() + 60
+    while len(list(done.glob("[0-9]*"))) < 2 and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, error = process.communicate(timeout=60)
+    assert process.returncode == 130, error
+    assert out == ""
+    assert "interrupted:" in error
+    assert "Traceback" not in error
+    kept = len(list(done.glob("[0-9]*")))
+    assert 2 <= kept < 400
+    assert not list(done.glob(".tmp-*"))
+
+
+def test_check_prints_the_grid_and_the_resolved_experiment(scenario, tmp_path):
+    code, out, _ = fairwind("check", scenario, cwd=tmp_path)
+    assert code == 0
+    assert "2 cells x 2 seeds = 4 simulations" in out
+    assert '"bottleneck"' in out
+
+
+def test_check_as_json_is_the_whole_plan(scenario, tmp_path):
+    code, out, _ = fairwind("check", scenario, "--format", "json", cwd=tmp_path)
+    assert code == 0
+    assert [cell["settings"] for cell in json.loads(out)["cells"]] == [
+        {"flows.*.count": "1"},
+        {"flows.*.count": "2"},
+    ]
+
+
+def test_a_report_is_written_beside_the_tables(scenario, tmp_path):
+    fairwind("run", scenario, "--out", "run", cwd=tmp_path)
+    code, out, error = fairwind("report", "run", cwd=tmp_path)
+    assert (code, out) == (0, "")
+    assert "page: run/report.html" in error
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+def test_comparing_two_runs_prints_differences(scenario, tmp_path):
+    fairwind("run", scenario, "--out", "a", cwd=tmp_path)
+    code, out, _ = fairwind("compare", "a", "a", "--format", "json", cwd=tmp_path)
+    assert code == 0
+    assert {row["difference"] for row in json.loads(out)} <= {0, None}
+
+
+@pytest.mark.parametrize("command", ["schema", "columns", "study", "doctor"])
+def test_commands_without_a_scenario_print_data(tmp_path, command):
+    code, out, error = fairwind(command, cwd=tmp_path)
+    assert (code, error) == (0, "")
+    assert out.strip()
+
+
+def test_the_version_is_told(tmp_path):
+    code, out, _ = fairwind("--version", cwd=tmp_path)
+    assert code == 0
+    assert out.startswith("fairwind ")
+
+
+def test_output_into_a_closed_pipe_is_no_error(tmp_path):
+    process = start("columns", cwd=tmp_path)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    process.wait(timeout=60)
+
+
+@pytest.mark.slow
+def test_a_study_prints_its_claims_and_writes_its_figure(tmp_path):
+    settings = ["--set", 'duration="40 s"'] if CORE_IS_BUILT else []
+    code, out, error = fairwind(
+        "study", "application-limited-streams", "--reduced", *settings, "--out", "run", cwd=tmp_path
+    )
+    assert code == 0, error
+    assert "Claim 3:" in out
+    assert (tmp_path / "run" / "figures" / "throughput-by-variant.png").exists()
+    assert "figure: run/figures/throughput-by-variant.png" in error
+    again = fairwind("report", "run", cwd=tmp_path)
+    assert again[0] == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Claims of the source" in page

@@ -1,0 +1,72 @@
+"""Comparing two runs."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from fairwind.compare import compare
+from fairwind.errors import FairwindError
+from fairwind.run import RunSettings, run_plan
+from made_up import ScriptedEngine, plan
+
+
+def run(grid, folder):
+    return run_plan(grid, ScriptedEngine(), RunSettings(1, folder))
+
+
+def test_a_run_does_not_differ_from_itself(tmp_path):
+    results = run(plan(), tmp_path)
+    differences = compare(results, results)
+    assert differences["difference"].to_list() == [0] * differences.height
+    assert differences["p_value"].to_list() == [1] * differences.height
+    assert set(differences["pairs"]) == {2}
+
+
+def test_replicates_are_paired_by_seed(tmp_path):
+    a = run(plan((1,), replicates=3), tmp_path / "a")
+    b = run(plan((1,), replicates=2), tmp_path / "b")
+    assert set(compare(a, b)["pairs"]) == {2}
+
+
+def test_replicates_of_other_seeds_are_compared_as_independent(tmp_path):
+    a = run(plan((1,)), tmp_path / "a")
+    document = plan((1,)).document | {"seeds": [901, 902]}
+    b = run(type(plan()).from_document(document, ()), tmp_path / "b")
+    assert set(compare(a, b)["pairs"]) == {0}
+
+
+def test_only_shared_cells_are_compared(tmp_path):
+    a, b = run(plan((1, 4)), tmp_path / "a"), run(plan((4, 8)), tmp_path / "b")
+    differences = compare(a, b, ["goodput_bits_per_second"])
+    assert differences.select("flows_count", "group").rows() == [(4, "greedy"), (4, "thin")]
+
+
+def test_a_known_difference_is_found_with_its_sign(tmp_path):
+    a = run(plan((1,), ("TCP",)), tmp_path / "a")
+    b = run(plan((1,), ("LT",)), tmp_path / "b")
+    # The made-up numbers of "LT" have 0.8 of the latency; the axis label must be the same to pair.
+    for results in (a, b):
+        path = results.folder / "groups.parquet"
+        pl.read_parquet(path).with_columns(pl.lit("x").alias("variant")).write_parquet(path)
+    row = compare(a, b, ["ack_latency_p50_s"]).row(1, named=True)
+    assert row["relative_ratio"] == pytest.approx(-0.2, abs=0.01)
+    assert row["difference"] == pytest.approx(row["mean_b"] - row["mean_a"])
+
+
+def test_grids_without_common_axes_are_refused(tmp_path):
+    a, b = run(plan((1,)), tmp_path / "a"), run(plan((1,), ("TCP",)), tmp_path / "b")
+    with pytest.raises(FairwindError, match="grids differ"):
+        compare(a, b)
+
+
+def test_grids_without_common_cells_are_refused(tmp_path):
+    a, b = run(plan((1,)), tmp_path / "a"), run(plan((2,)), tmp_path / "b")
+    with pytest.raises(FairwindError, match="no cell and group in common"):
+        compare(a, b)
+
+
+def test_an_unknown_measure_is_refused_with_those_there_are(tmp_path):
+    results = run(plan(), tmp_path)
+    with pytest.raises(FairwindError, match=r"(?s)'speed'.*goodput_bits_per_second"):
+        compare(results, results, ["speed"])

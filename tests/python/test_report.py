@@ -1,0 +1,187 @@
+"""Reports: the page is valid, self-contained, and draws itself in a browser."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from fairwind.errors import FairwindError
+from fairwind.plots import save
+from fairwind.report import write_report
+from fairwind.report.figures import MOST_PANELS, default_figures
+from fairwind.results import Results
+from fairwind.run import RunSettings, run_plan
+from fairwind.studies import study_named
+from made_up import VARIANTS, ScriptedEngine, plan
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and collects what a test asks about."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.identifiers: list[str] = []
+        self.headings: list[str] = []
+        self.feed(text)
+        self.close()
+        assert not self.open, f"elements left open: {self.open}"
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href") and value is not None:
+                self.links.append(value)
+            if name == "id" and value is not None:
+                self.identifiers.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag, f"</{tag}> does not close the last element"
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("h1", "h2"):
+            self.headings.append(data.strip())
+
+
+@pytest.fixture(scope="module")
+def study_run(tmp_path_factory) -> Results:
+    """Give a run of the first study's shape."""
+    return run_plan(
+        plan((1, 4, 16), VARIANTS, replicates=3),
+        ScriptedEngine(),
+        RunSettings(2, tmp_path_factory.mktemp("study") / "run"),
+    )
+
+
+@pytest.fixture(scope="module")
+def page(study_run) -> Path:
+    """Write the report of the study's run."""
+    study = study_named("application-limited-streams")
+    return write_report(study_run, study.figures(study_run), study.claims(study_run)).page
+
+
+def test_the_page_is_well_formed_and_names_its_parts(page):
+    parsed = Page(page.read_text(encoding="utf-8"))
+    assert parsed.headings[0] == "made up"
+    assert {"Claims of the source", "Results", "Tables", "How it was made"} <= set(parsed.headings)
+    assert len(parsed.identifiers) == len(set(parsed.identifiers))
+
+
+def test_the_page_loads_nothing_from_elsewhere(page):
+    parsed = Page(page.read_text(encoding="utf-8"))
+    assert parsed.links
+    for link in parsed.links:
+        assert link.startswith("figures/"), link
+        assert (page.parent / link).exists(), link
+
+
+def test_every_figure_is_there_in_three_formats(page):
+    figures = page.parent / "figures"
+    for name in ("throughput-by-variant", "ack-latency-by-variant", "goodput", "queue-drops"):
+        assert (figures / f"{name}.svg").read_text(encoding="utf-8").startswith("<svg")
+        assert (figures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert (figures / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_the_same_run_gives_the_same_page_and_drawings(study_run, page):
+    before = page.read_bytes(), (page.parent / "figures" / "goodput.svg").read_bytes()
+    study = study_named("application-limited-streams")
+    write_report(study_run, study.figures(study_run), study.claims(study_run))
+    assert before == (page.read_bytes(), (page.parent / "figures" / "goodput.svg").read_bytes())
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium found; install the package chromium")
+def test_a_browser_draws_every_figure_of_the_page(page, tmp_path):
+    dom = subprocess.run(
+        [
+            str(BROWSER),
+            *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"),
+            *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+            *(f"--user-data-dir={tmp_path}", "--virtual-time-budget=10000", "--dump-dom"),
+            page.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    ).stdout
+    shown, _, _ = dom.partition("<script")
+    assert shown.count('class="marks"') == shown.count("data-figure=")
+    assert shown.count('class="mark-rect') > 0
+    assert shown.count('class="mark-line') > 0
+    assert "Error" not in shown
+    assert "needs JavaScript" not in shown
+
+
+def test_text_of_a_scenario_cannot_break_the_page(tmp_path):
+    grid = plan((1,))
+    name = '</script><script>alert("x")</script> & co'
+    document = grid.document | {"name": name, "description": "<b>bold</b>"}
+    results = run_plan(
+        type(grid).from_document(document, ()), ScriptedEngine(), RunSettings(1, tmp_path / "run")
+    )
+    text = write_report(results).page.read_text(encoding="utf-8")
+    assert "<script>alert" not in text
+    assert "<b>bold" not in text
+    assert Page(text).headings[0] == name
+
+
+def test_warnings_tell_of_failures_and_few_runs(tmp_path):
+    def script(number: int) -> None:
+        if number == 1:
+            raise ValueError("the sea is rough")
+
+    results = run_plan(plan(), ScriptedEngine(script), RunSettings(1, tmp_path))
+    text = write_report(results).page.read_text(encoding="utf-8")
+    assert "the sea is rough" in text
+    assert "Only 2 runs per cell" in text
+
+
+def test_a_run_without_a_grid_has_a_report(tmp_path):
+    grid = plan((1,), replicates=1)
+    cell = grid.document["cells"][0] | {"settings": {}}
+    document = grid.document | {"axes": [], "cells": [cell]}
+    results = run_plan(
+        type(grid).from_document(document, ()), ScriptedEngine(), RunSettings(1, tmp_path / "run")
+    )
+    assert "One run per cell" in write_report(results).page.read_text(encoding="utf-8")
+
+
+def test_large_grids_show_a_choice_of_cells_and_say_so(tmp_path):
+    results = run_plan(
+        plan(tuple(range(1, 31)), replicates=1), ScriptedEngine(), RunSettings(2, tmp_path)
+    )
+    figure = next(f for f in default_figures(results) if f.name == "ack-latency")
+    assert f"{MOST_PANELS} of 30 cells are shown" in figure.caption
+    (values,) = figure.chart.to_dict()["datasets"].values()
+    assert len({row["cell_label"] for row in values}) == MOST_PANELS
+
+
+def test_groups_have_the_colours_of_the_literature(study_run):
+    figure = next(f for f in default_figures(study_run) if f.name == "queue-drops")
+    scale = figure.chart.to_dict()["encoding"]["color"]["scale"]
+    assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
+        "greedy": "#c8352b",
+        "thin": "#2166ac",
+    }
+
+
+def test_a_chart_can_be_a_page_of_its_own(study_run, tmp_path):
+    save(default_figures(study_run)[0].chart, tmp_path / "goodput.html")
+    text = (tmp_path / "goodput.html").read_text(encoding="utf-8")
+    assert 'src="http' not in text
+
+
+def test_an_unknown_kind_of_picture_is_refused(study_run, tmp_path):
+    with pytest.raises(FairwindError, match=r"\.gif"):
+        save(default_figures(study_run)[0].chart, tmp_path / "goodput.gif")

@@ -1,0 +1,275 @@
+"""Running plans: safe writing, resuming, interruption, failures, and a full disk."""
+
+from __future__ import annotations
+
+import errno
+import json
+import threading
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fairwind
+from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.folder import store
+from fairwind.run import RunSettings, RunState, run_plan
+from made_up import ScriptedEngine, plan
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.parquet"))}
+
+
+def cells(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "cells").iterdir()}
+
+
+def fail_from(number: int, error: BaseException):
+    def script(execution: int) -> None:
+        if execution >= number:
+            raise error
+
+    return script
+
+
+def test_every_table_begins_with_cell_replicate_seed_and_settings(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path / "run"))
+    for name in results.table_names:
+        frame = results.table(name)
+        if frame.width:
+            assert frame.columns[:4] == ["cell", "replicate", "seed", "flows_count"]
+    assert results.groups.select("cell", "replicate", "seed", "flows_count").unique(
+        maintain_order=True
+    ).rows() == [(0, 0, 101, 1), (0, 1, 102, 1), (1, 0, 101, 4), (1, 1, 102, 4)]
+
+
+def test_merged_tables_are_the_same_bytes_for_any_number_of_jobs(tmp_path):
+    grid = plan((1, 2, 4, 8), ("TCP", "LT"), replicates=3)
+    one = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path / "one"))
+    two = run_plan(grid, ScriptedEngine(), RunSettings(2, tmp_path / "two"))
+    eight = run_plan(grid, ScriptedEngine(), RunSettings(8, tmp_path / "eight"))
+    assert len(files(one.folder)) >= 5
+    assert files(one.folder) == files(two.folder) == files(eight.folder)
+
+
+def test_a_finished_run_is_not_repeated(tmp_path):
+    engine = ScriptedEngine()
+    run_plan(plan(), engine, RunSettings(2, tmp_path))
+    before = files(tmp_path)
+    run_plan(plan(), engine, RunSettings(2, tmp_path))
+    assert engine.executions == 4
+    assert files(tmp_path) == before
+
+
+def test_an_interrupted_run_keeps_what_is_finished_and_goes_on_there(tmp_path):
+    interrupted = ScriptedEngine(blocked=frozenset({2, 3}))
+
+    def interrupt(state: RunState) -> None:
+        if state.finished == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RunInterrupted, match="2 of 4"):
+        run_plan(plan(), interrupted, RunSettings(2, tmp_path), interrupt)
+    assert cells(tmp_path) == {"0000-0000", "0000-0001"}
+    assert not files(tmp_path)
+
+    engine = ScriptedEngine()
+    resumed = run_plan(plan(), engine, RunSettings(1, tmp_path))
+    assert engine.executions == 2
+    whole = run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path / "whole"))
+    assert files(resumed.folder) == files(whole.folder)
+
+
+def test_an_interruption_leaves_no_simulation_running(tmp_path):
+    before = threading.active_count()
+
+    def interrupt(_state: RunState) -> None:
+        raise KeyboardInterrupt
+
+    engine = ScriptedEngine(blocked=frozenset(range(4)))
+    with pytest.raises(RunInterrupted):
+        run_plan(plan(), engine, RunSettings(2, tmp_path), interrupt)
+    assert threading.active_count() == before
+
+
+def test_an_unfinished_run_cannot_be_opened_and_says_how_to_go_on(tmp_path):
+    def interrupt(state: RunState) -> None:
+        if state.finished == 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RunInterrupted):
+        run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path), interrupt)
+    with pytest.raises(FairwindError, match=r"(?s)not complete.*start it again"):
+        fairwind.open(tmp_path)
+
+
+def test_a_failing_cell_does_not_lose_the_others(tmp_path):
+    def script(number: int) -> None:
+        if number == 1:
+            raise ValueError("the sea is rough")
+
+    results = run_plan(plan(), ScriptedEngine(script), RunSettings(1, tmp_path))
+    assert results.groups.select("cell", "replicate").unique().height == 3
+    (failure,) = results.failures
+    assert (failure.cell, failure.replicate, failure.seed) == (0, 1, 102)
+    assert "the sea is rough" in str(failure)
+    assert "flows.*.count = 1" in str(failure)
+
+
+def test_a_failed_cell_is_tried_again_next_time(tmp_path):
+    def script(number: int) -> None:
+        if number == 1:
+            raise ValueError("the sea is rough")
+
+    run_plan(plan(), ScriptedEngine(script), RunSettings(1, tmp_path))
+    again = ScriptedEngine()
+    results = run_plan(plan(), again, RunSettings(1, tmp_path))
+    assert again.executions == 1
+    assert not results.failures
+    assert results.groups.select("cell", "replicate").unique().height == 4
+
+
+def test_a_run_in_which_everything_fails_is_an_error(tmp_path):
+    engine = ScriptedEngine(fail_from(0, ValueError("no wind")))
+    with pytest.raises(FairwindError, match=r"every simulation failed.*no wind"):
+        run_plan(plan(), engine, RunSettings(1, tmp_path))
+
+
+def test_a_full_disk_is_told_and_earlier_results_stay(tmp_path, monkeypatch):
+    write, written = store.parquet_bytes, []
+
+    def full(frame: pl.DataFrame) -> bytes:
+        written.append(frame)
+        if len(written) > 8:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(frame)
+
+    monkeypatch.setattr(store, "parquet_bytes", full)
+    with pytest.raises(FairwindError, match=r"(?s)disk is full.*goes on"):
+        run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert cells(tmp_path) == {"0000-0000"}
+    monkeypatch.undo()
+    engine = ScriptedEngine()
+    run_plan(plan(), engine, RunSettings(1, tmp_path))
+    assert engine.executions == 3
+
+
+def test_a_folder_of_another_scenario_is_refused_and_untouched(tmp_path):
+    run_plan(plan((1,)), ScriptedEngine(), RunSettings(1, tmp_path))
+    before = files(tmp_path)
+    with pytest.raises(FairwindError, match=r"(?s)another scenario.*--out.*--force"):
+        run_plan(plan((2,)), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert files(tmp_path) == before
+
+
+def test_a_folder_of_another_engine_version_is_refused(tmp_path):
+    run_plan(plan((1,)), ScriptedEngine(), RunSettings(1, tmp_path))
+    with pytest.raises(FairwindError, match="another version"):
+        run_plan(plan((1,)), ScriptedEngine(build="2"), RunSettings(1, tmp_path))
+
+
+def test_force_discards_the_other_run_but_not_foreign_files(tmp_path):
+    run_plan(plan((1,)), ScriptedEngine(), RunSettings(1, tmp_path))
+    (tmp_path / "notes.txt").write_text("mine")
+    results = run_plan(plan((2,)), ScriptedEngine(), RunSettings(1, tmp_path, force=True))
+    assert results.groups["flows_count"].unique().to_list() == [2]
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_folder_with_foreign_files_is_refused_even_by_force(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FairwindError, match="not a run of Fairwind"):
+        run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path, force=True))
+
+
+def test_what_a_killed_run_left_half_written_is_removed(tmp_path):
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    leftover = tmp_path / "cells" / ".tmp-0000-0000"
+    leftover.mkdir()
+    (leftover / "flows.parquet").write_bytes(b"half")
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert not leftover.exists()
+
+
+def test_a_file_is_replaced_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "table"
+    store.write_file(path, b"old")
+
+    def fail(_descriptor: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(store.os, "fsync", fail)
+    with pytest.raises(OSError, match="Input/output"):
+        store.write_file(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert [file.name for file in tmp_path.iterdir()] == ["table"]
+
+
+def test_the_manifest_repeats_the_plan_and_tells_the_engine(tmp_path):
+    grid = plan((1, 4), ("TCP", "LT"))
+    results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path, study="a study"))
+    assert results.manifest.plan == grid
+    assert (results.manifest.engine, results.manifest.study) == ("scripted", "a study")
+    assert json.loads((tmp_path / "manifest.json").read_text())["format_version"] == 1
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"format_version": 1}', "null"])
+def test_a_damaged_manifest_is_told_plainly(tmp_path, content):
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    (tmp_path / "manifest.json").write_text(content)
+    with pytest.raises(FairwindError, match="damaged"):
+        fairwind.open(tmp_path)
+
+
+def test_a_manifest_of_a_later_format_is_refused(tmp_path):
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    (tmp_path / "manifest.json").write_text('{"format_version": 99}')
+    with pytest.raises(FairwindError, match="format version 99"):
+        fairwind.open(tmp_path)
+
+
+def test_a_truncated_table_is_told_with_what_to_do(tmp_path):
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    table = tmp_path / "groups.parquet"
+    table.write_bytes(table.read_bytes()[:100])
+    with pytest.raises(FairwindError, match=r"(?s)groups.parquet is damaged.*run the same"):
+        _ = fairwind.open(tmp_path).groups
+
+
+def test_a_missing_table_is_told_with_what_there_is(tmp_path):
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    (tmp_path / "groups.parquet").unlink()
+    with pytest.raises(FairwindError, match=r"(?s)no table 'groups'.*flows"):
+        _ = fairwind.open(tmp_path).groups
+
+
+def test_a_missing_folder_is_told(tmp_path):
+    with pytest.raises(FairwindError, match="no folder"):
+        fairwind.open(tmp_path / "nowhere")
+
+
+def test_a_folder_of_something_else_is_told(tmp_path):
+    with pytest.raises(FairwindError, match="not the folder of a run"):
+        fairwind.open(tmp_path)
+
+
+def test_progress_ends_with_everything_finished(tmp_path):
+    states: list[RunState] = []
+    run_plan(plan(), ScriptedEngine(), RunSettings(2, tmp_path), states.append)
+    assert states[-1] == RunState(total=4, finished=4, resumed=0, failed=0, fraction=1.0)
+    fractions = [state.fraction for state in states]
+    assert fractions == sorted(fractions)
+
+
+def test_axis_columns_never_collide_with_those_of_tables():
+    from fairwind.scenario.plan import axis_columns
+
+    names = ["flows.*.count", "flows_count", "group", "cell", "path.rate"]
+    assert axis_columns(names, ["group", "name"]) == [
+        "flows_count",
+        "flows_count_2",
+        "setting_group",
+        "setting_cell",
+        "path_rate",
+    ]

@@ -1,0 +1,193 @@
+"""Statistics on samples whose answers are known."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from fairwind.statistics import (
+    bootstrap_interval,
+    equivalence,
+    holm,
+    jain_index,
+    mean_interval,
+    paired_difference,
+    quantiles,
+    welch_difference,
+)
+
+numbers = st.floats(-1e6, 1e6)
+
+
+def normal(size: int, seed: int, mean: float = 10.0, deviation: float = 2.0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, deviation, size)
+
+
+def test_the_mean_interval_of_a_worked_example():
+    # 2, 4, 4, 4, 5, 5, 7, 9: mean 5, s = sqrt(32 / 7), t(0.975, 7) = 2.364624
+    interval = mean_interval([2, 4, 4, 4, 5, 5, 7, 9])
+    assert interval.estimate == 5
+    assert interval.high - 5 == pytest.approx(2.364624 * math.sqrt(32 / 7) / math.sqrt(8), rel=1e-6)
+    assert interval.samples == 8
+
+
+def test_a_mean_interval_covers_the_truth_as_often_as_it_says():
+    covered = 0
+    for seed in range(1000):
+        interval = mean_interval(normal(5, seed))
+        covered += interval.low <= 10 <= interval.high
+    # Binomial with p = 0.95: standard deviation 0.7 %; four of them.
+    assert covered / 1000 == pytest.approx(0.95, abs=0.028)
+
+
+def test_one_sample_has_a_mean_but_no_interval():
+    interval = mean_interval([3.0])
+    assert interval.estimate == 3
+    assert math.isnan(interval.low)
+    assert math.isnan(interval.high)
+
+
+def test_no_sample_has_no_mean():
+    assert math.isnan(mean_interval([math.nan]).estimate)
+
+
+def test_the_bootstrap_interval_of_a_median_covers_the_truth():
+    covered = 0
+    for seed in range(150):
+        interval = bootstrap_interval(
+            normal(40, seed), lambda sample: float(np.median(sample)), seed=seed, resamples=400
+        )
+        covered += interval.low <= 10 <= interval.high
+    assert covered / 150 > 0.88
+
+
+def test_the_bootstrap_repeats_itself_with_its_seed():
+    sample = normal(20, 1)
+    first = bootstrap_interval(sample, lambda s: float(s.mean()), seed=4)
+    assert first == bootstrap_interval(sample, lambda s: float(s.mean()), seed=4)
+    assert first != bootstrap_interval(sample, lambda s: float(s.mean()), seed=5)
+
+
+def test_quantiles_lie_between_order_statistics():
+    assert quantiles([1, 2, 3, 4], [0, 0.5, 1]).tolist() == [1, 2.5, 4]
+
+
+def test_a_paired_difference_agrees_with_the_t_test():
+    a, b = normal(12, 1), normal(12, 2, mean=11)
+    difference = paired_difference(a, b)
+    reference = stats.ttest_rel(b, a)
+    assert difference.p_value == pytest.approx(reference.pvalue)
+    interval = reference.confidence_interval(0.95)
+    assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_pairing_finds_a_small_difference_under_a_large_common_spread():
+    common = normal(10, 3, deviation=100)
+    a, b = common + normal(10, 4, 0, 0.1), common + normal(10, 5, 1, 0.1)
+    assert paired_difference(a, b).p_value < 1e-6
+    assert welch_difference(a, b).p_value > 0.5
+
+
+def test_a_welch_difference_agrees_with_scipy():
+    a, b = normal(12, 1), normal(7, 2, mean=12, deviation=6)
+    difference = welch_difference(a, b)
+    reference = stats.ttest_ind(b, a, equal_var=False)
+    assert difference.p_value == pytest.approx(reference.pvalue)
+    interval = reference.confidence_interval(0.95)
+    assert (difference.low, difference.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_equal_pairs_differ_by_nothing_with_certainty():
+    difference = paired_difference([1, 2, 3], [1, 2, 3])
+    assert (difference.estimate, difference.low, difference.high) == (0, 0, 0)
+    assert difference.p_value == 1
+
+
+def test_pairs_that_differ_always_by_the_same_are_certainly_different():
+    difference = paired_difference([1, 2, 3], [2, 3, 4])
+    assert (difference.low, difference.high, difference.p_value) == (1, 1, 0)
+
+
+def test_samples_of_different_size_are_no_pairs():
+    with pytest.raises(ValueError, match="3 and 2"):
+        paired_difference([1, 2, 3], [1, 2])
+
+
+def test_a_relative_difference_is_taken_of_the_first_mean():
+    difference = paired_difference([10, 10, 10], [11, 12, 13])
+    assert difference.relative[0] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("is_paired", [True, False])
+def test_samples_are_equivalent_within_a_wide_margin_only(is_paired):
+    a, b = normal(30, 1), normal(30, 2)
+    assert equivalence(a, b, 3.0, is_paired=is_paired).is_equivalent
+    assert not equivalence(a, b, 0.1, is_paired=is_paired).is_equivalent
+
+
+@pytest.mark.parametrize("is_paired", [True, False])
+@pytest.mark.parametrize("margin", [0.2, 0.5, 1.0, 2.0])
+def test_equivalence_agrees_with_its_interval(margin, is_paired):
+    # Two one-sided tests at 5 % reject exactly if the 90 % interval lies within the margin.
+    for seed in range(20):
+        a, b = normal(8, seed, deviation=0.7), normal(8, 100 + seed, deviation=0.7)
+        outcome = equivalence(a, b, margin, is_paired=is_paired)
+        difference = outcome.difference
+        is_within = -margin < difference.low and difference.high < margin
+        assert outcome.is_equivalent == is_within
+
+
+def test_a_margin_of_nothing_is_refused():
+    with pytest.raises(ValueError, match="above 0"):
+        equivalence([1, 2], [1, 2], 0)
+
+
+def test_holm_on_a_worked_example():
+    # Sorted 0.01, 0.02, 0.03, 0.04 times 4, 3, 2, 1, never falling.
+    assert holm([0.04, 0.01, 0.03, 0.02]).tolist() == pytest.approx([0.06, 0.04, 0.06, 0.06])
+
+
+def test_holm_leaves_unknown_values_out():
+    adjusted = holm([0.01, math.nan, 0.5])
+    assert adjusted[0] == pytest.approx(0.02)
+    assert math.isnan(adjusted[1])
+    assert adjusted[2] == pytest.approx(0.5)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=20))
+def test_holm_never_lowers_a_value_and_keeps_the_order(p_values):
+    adjusted = holm(p_values)
+    assert (adjusted >= np.asarray(p_values)).all()
+    assert (adjusted <= 1).all()
+    order = np.argsort(p_values, kind="stable")
+    assert (np.diff(adjusted[order]) >= 0).all()
+
+
+def test_jains_index_of_known_vectors():
+    assert jain_index([5, 5, 5, 5]) == 1
+    assert jain_index([1, 0, 0, 0]) == pytest.approx(0.25)
+    assert jain_index([1, 2]) == pytest.approx(0.9)
+    assert math.isnan(jain_index([0, 0]))
+
+
+def test_negative_shares_are_refused():
+    with pytest.raises(ValueError, match="negative"):
+        jain_index([1, -1])
+
+
+@given(st.lists(st.floats(0, 1e300), min_size=1, max_size=30).filter(lambda x: max(x) > 0))
+def test_jains_index_lies_between_one_over_n_and_one(shares):
+    assert 1 / len(shares) - 1e-9 <= jain_index(shares) <= 1 + 1e-9
+
+
+@given(st.lists(st.tuples(numbers, numbers), min_size=2, max_size=20))
+def test_swapping_the_samples_turns_a_difference_around(pairs):
+    a, b = zip(*pairs, strict=True)
+    there, back = paired_difference(a, b), paired_difference(b, a)
+    assert there.estimate == pytest.approx(-back.estimate, abs=1e-6)
+    assert there.high == pytest.approx(-back.low, rel=1e-6, abs=1e-6)

@@ -1,0 +1,159 @@
+"""Studies: their files, their figures, and that verdicts follow their rules."""
+
+from __future__ import annotations
+
+import tomllib
+
+import polars as pl
+import pytest
+
+from fairwind.errors import FairwindError
+from fairwind.results import Results, Verdict
+from fairwind.run import RunSettings, run_plan
+from fairwind.studies import studies, study_named
+from fairwind.studies.application_limited_streams.claims import (
+    greedy_unharmed,
+    latency_reduced,
+    thin_below_share,
+)
+from fairwind.studies.application_limited_streams.shares import (
+    fair_shares,
+    offered_bits_per_second,
+)
+from made_up import VARIANTS, ScriptedEngine, experiment, plan
+
+NAME = "application-limited-streams"
+
+
+@pytest.fixture
+def results(tmp_path) -> Results:
+    """Give a run in which latency falls with LT and nothing else differs."""
+    return run_plan(plan((1, 4, 16), VARIANTS, 3), ScriptedEngine(), RunSettings(1, tmp_path))
+
+
+def change(results: Results, change: pl.Expr, where: pl.Expr) -> Results:
+    """Change a column of the groups table where a condition holds."""
+    path = results.folder / "groups.parquet"
+    name = change.meta.output_name()
+    changed = pl.when(where).then(change).otherwise(pl.col(name)).alias(name)
+    pl.read_parquet(path).with_columns(changed).write_parquet(path)
+    return Results(results.folder)
+
+
+@pytest.mark.parametrize("name", list(studies()))
+def test_every_form_of_a_study_is_a_valid_scenario(name):
+    study = study_named(name)
+    for form in study.forms:
+        assert study.scenario(form).check().runs > 0
+
+
+def test_an_unknown_study_or_form_is_refused_with_those_there_are():
+    with pytest.raises(FairwindError, match=NAME):
+        study_named("unknown")
+    with pytest.raises(FairwindError, match="reduced"):
+        study_named(NAME).scenario("unknown")
+
+
+def test_the_forms_differ_from_the_full_one_only_where_they_say():
+    full, payload, reduced = (
+        tomllib.loads(study_named(NAME).scenario(form).text)
+        for form in ("full", "payload", "reduced")
+    )
+    thin = payload["flows"][1]["workload"]
+    thin["packet"] = thin.pop("payload")
+    assert payload | {"name": full["name"]} == full
+
+    for key in ("name", "duration"):
+        reduced[key] = full[key]
+    reduced["measure"]["warmup"] = full["measure"]["warmup"]
+    for key in ("repeat", "flows.*.count"):
+        reduced["sweep"][key] = full["sweep"][key]
+    assert reduced == full
+
+
+def test_the_full_form_has_the_ten_panels_and_four_variants_of_the_source():
+    grid = study_named(NAME).scenario().check()
+    assert [axis.values for axis in grid.axes] == [
+        [2**power for power in range(10)],
+        ["TCP", "mFR", "LT", "LT+mFR"],
+    ]
+    assert len(grid.seeds) == 5
+
+
+def test_a_thin_stream_of_160_byte_packets_offers_8533_bits_per_second():
+    assert offered_bits_per_second(experiment()) == pytest.approx(8533.33, abs=0.01)
+
+
+def test_a_payload_of_160_bytes_adds_headers_and_timestamps():
+    described = experiment()
+    described["flows"][1]["workload"]["size"] = {"payload": "160 B"}
+    assert offered_bits_per_second(described) == pytest.approx(8 * 212 / 0.15)
+    described["flows"][1]["tcp"]["timestamps"] = False
+    assert offered_bits_per_second(described) == pytest.approx(8 * 200 / 0.15)
+
+
+def test_the_fair_share_saturates_at_half_the_capacity(tmp_path):
+    grid = plan((1, 32, 64), VARIANTS, 1)
+    shares = fair_shares(run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path)))
+    assert shares["flows_count"].to_list() == [1, 32, 64]
+    assert shares["fair_bits_per_second"].to_list() == pytest.approx(
+        [8533.33, 273066.67, 500000], abs=0.01
+    )
+
+
+def test_equal_greedy_throughput_bears_the_first_claim_out(results):
+    assert greedy_unharmed(results).verdict is Verdict.BORNE_OUT
+
+
+def test_a_large_significant_loss_of_greedy_throughput_refutes_the_first_claim(results):
+    column = pl.col("throughput_bits_per_second")
+    where = (pl.col("variant") == "mFR") & (pl.col("group") == "greedy")
+    claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
+    assert claim.verdict is Verdict.NOT_BORNE_OUT
+    assert "mFR" in claim.evidence
+
+
+def test_a_wide_spread_leaves_the_first_claim_undecided(results):
+    column = pl.col("throughput_bits_per_second")
+    where = (pl.col("variant") == "mFR") & (pl.col("group") == "greedy")
+    noise = 1 + (pl.col("replicate").cast(pl.Float64) - 1) * 0.3
+    assert greedy_unharmed(change(results, column * noise, where)).verdict is Verdict.UNDECIDED
+
+
+def test_thin_streams_below_their_share_bear_the_second_claim_out(results):
+    where = (pl.col("group") == "thin") & (pl.col("flows_count") >= 4)
+    changed = change(results, pl.col("throughput_bits_per_second") * 0.5, where)
+    claim = thin_below_share(changed)
+    assert claim.verdict is Verdict.BORNE_OUT
+    assert "from N = 4 on" in claim.evidence
+
+
+def test_thin_streams_above_their_share_refute_the_second_claim(results):
+    where = pl.col("group") == "thin"
+    changed = change(results, pl.col("throughput_bits_per_second") * 2, where)
+    assert thin_below_share(changed).verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_latency_that_only_some_variants_reduce_leaves_the_third_claim_undecided(results):
+    claim = latency_reduced(results)
+    assert claim.verdict is Verdict.UNDECIDED
+    reduced = claim.details.filter(pl.col("relative_ratio") < -0.1)
+    assert set(reduced["variant"]) == {"LT", "LT+mFR"}
+
+
+def test_latency_that_all_variants_reduce_bears_the_third_claim_out(results):
+    where = (pl.col("group") == "thin") & (pl.col("variant") == "mFR")
+    changed = change(results, pl.col("ack_latency_p99_s") * 0.7, where)
+    assert latency_reduced(changed).verdict is Verdict.BORNE_OUT
+
+
+def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):
+    figure = study_named(NAME).figures(results)[0]
+    chart = figure.chart.to_dict()
+    assert chart["columns"] == 5
+    assert chart["facet"]["sort"] == ["N = 1", "N = 4", "N = 16"]
+    assert any(layer["mark"].get("strokeDash") for layer in chart["spec"]["layer"])
+    (rows,) = chart["datasets"].values()
+    thin = [row for row in rows if row["group"] == "thin"]
+    fair = sorted({row["fair_kbit_per_second"] for row in thin})
+    assert fair == pytest.approx([8.53333, 34.13333, 136.53333], abs=1e-4)
