@@ -51,7 +51,7 @@ study: build ## run one study in full: make study NAME=application-limited-strea
 test: test-rust test-python ## run all tests
 
 test-rust: ## run the tests of the crates
-	cargo test --workspace --exclude fairwind-python --locked
+	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast
 
 test-python: build ## run the tests of the Python package and of the architecture
 	$(BIN)/pytest -ra tests
@@ -60,7 +60,7 @@ lint: lint-rust lint-python lint-layers ## check format, lints, types, layers an
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo clippy --workspace --all-targets --locked --keep-going -- -D warnings
 
 lint-python: $(INSTALLED)
 	$(BIN)/ruff check $(PYTHON_SOURCES)
