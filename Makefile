@@ -9,7 +9,8 @@ MAKEFLAGS += --no-builtin-rules
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Where runs are written, the study that `make study` runs, and the scenarios that `make bench` times.
+# Where runs are written, the study that `make study` runs, and the files of benches/scenarios/ that
+# `make bench` times.
 RUNS ?= runs
 NAME ?= application-limited-streams
 SCENARIOS ?= A B C D
@@ -80,7 +81,12 @@ fmt: $(INSTALLED) ## format all sources
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
 bench: ## time the simulator: make bench SCENARIOS="A B"
-	cargo run --release --locked -p fairwind-simulation --example benchmark -- $(SCENARIOS)
+	cargo build --release --locked -p fairwind-simulation --example benchmark
+	@# One process for each, since a process can tell only its own greatest use of memory.
+	@for name in $(SCENARIOS); do \
+		cargo run --quiet --release --locked -p fairwind-simulation --example benchmark -- \
+			benches/scenarios/$$name.toml; \
+	done
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py
