@@ -1,1 +1,163 @@
-//! placeholder
+//! The binding `fairwind._core`: converts arguments, tables and errors, nothing else.
+//!
+//! `python/fairwind/_core.pyi` describes it; the notebook re-exports what users need.
+
+mod errors;
+mod progress;
+mod tables;
+
+use errors::{Cancelled, ScenarioError, SimulationError};
+use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
+use fairwind_simulation::{CaptureFiles, Outcome, Simulation};
+use progress::Progress;
+use pyo3::prelude::*;
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use tables::Table;
+
+/// The version of the compiled part.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The JSON Schema of scenarios, as JSON text.
+#[pyfunction]
+fn schema() -> String {
+    json_schema().to_string()
+}
+
+/// All tables' columns with unit and definition, as JSON text.
+#[pyfunction]
+fn columns() -> String {
+    let columns: Vec<_> = fairwind_measure::columns()
+        .iter()
+        .map(|column| {
+            serde_json::json!({
+                "table": column.table,
+                "column": column.column,
+                "unit": column.unit,
+                "definition": column.definition,
+            })
+        })
+        .collect();
+    serde_json::Value::from(columns).to_string()
+}
+
+/// Checks a scenario and resolves it: every cell of its grid, as JSON text.
+#[pyfunction]
+fn plan(
+    py: Python<'_>,
+    file: &str,
+    text: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<String> {
+    let planned = resolve(file, text, &overrides).map_err(|all| errors::scenario(py, &all))?;
+    serde_json::to_string(&planned).map_err(|error| SimulationError::new_err(error.to_string()))
+}
+
+fn resolve(
+    file: &str,
+    text: &str,
+    overrides: &[(String, String)],
+) -> Result<fairwind_scenario::Plan, ScenarioErrors> {
+    let mut document = Document::parse(file, text)?;
+    let mut refused: Option<ScenarioErrors> = None;
+    for (key, value) in overrides {
+        if let Err(more) = document.set(key, value) {
+            match &mut refused {
+                Some(all) => all.errors.extend(more.errors),
+                None => refused = Some(more),
+            }
+        }
+    }
+    match refused {
+        Some(all) => Err(all),
+        None => document.plan(),
+    }
+}
+
+/// Runs one resolved experiment and gives its tables by name. Other Python threads run meanwhile.
+#[pyfunction]
+#[pyo3(signature = (experiment_json, seed, progress=None, capture=None))]
+fn simulate(
+    py: Python<'_>,
+    experiment_json: &str,
+    seed: u64,
+    progress: Option<Py<Progress>>,
+    capture: Option<&str>,
+) -> PyResult<Vec<(&'static str, Table)>> {
+    let experiment: Experiment = serde_json::from_str(experiment_json)
+        .map_err(|error| SimulationError::new_err(format!("not a resolved experiment: {error}")))?;
+    let control = progress.map(|progress| progress.get().control()).unwrap_or_default();
+    let run = || {
+        let files = capture_files(&experiment, capture)?;
+        let simulation = Simulation::with_captures(&experiment, seed, files)?;
+        Ok(simulation.run(&control)?)
+    };
+    let outcome = py.detach(|| guarded(seed, run)).map_err(errors::from_failure)?;
+    outcome.tables.iter().map(|table| Ok((table.name, Table::from_measured(table)?))).collect()
+}
+
+/// Why a run gave no tables.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Simulation(#[from] fairwind_simulation::SimulationError),
+    #[error("{path}: {error}")]
+    File { path: String, error: std::io::Error },
+    #[error("the simulation with seed {seed} broke one of its own rules: {message}")]
+    Panic { seed: u64, message: String },
+}
+
+/// A broken invariant becomes an error that names the seed, never a crash of the notebook.
+fn guarded(seed: u64, run: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let message = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("no message")
+            .to_owned();
+        Err(Failure::Panic { seed, message })
+    })
+}
+
+/// Creates `sender.pcapng` and `receiver.pcapng` in the folder `capture`, as far as the experiment
+/// wants them.
+fn capture_files(experiment: &Experiment, folder: Option<&str>) -> Result<CaptureFiles, Failure> {
+    use fairwind_scenario::CapturePoint::{Receiver, Sender};
+    let (Some(wanted), Some(folder)) = (&experiment.capture, folder) else {
+        return Ok(CaptureFiles::default());
+    };
+    let create = |point, name| -> Result<Option<Box<dyn std::io::Write + Send>>, Failure> {
+        if !wanted.points.contains(&point) {
+            return Ok(None);
+        }
+        let path = Path::new(folder).join(name);
+        let file = File::create(&path)
+            .map_err(|error| Failure::File { path: path.display().to_string(), error })?;
+        Ok(Some(Box::new(file)))
+    };
+    Ok(CaptureFiles {
+        sender: create(Sender, "sender.pcapng")?,
+        receiver: create(Receiver, "receiver.pcapng")?,
+    })
+}
+
+/// The compiled part of Fairwind.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(columns, module)?)?;
+    module.add_function(wrap_pyfunction!(plan, module)?)?;
+    module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_class::<Progress>()?;
+    module.add_class::<Table>()?;
+    module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
+    module.add("SimulationError", module.py().get_type::<SimulationError>())?;
+    module.add("Cancelled", module.py().get_type::<Cancelled>())?;
+    Ok(())
+}

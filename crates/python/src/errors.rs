@@ -1,0 +1,61 @@
+//! Errors of the core as Python exceptions.
+
+use crate::Failure;
+use fairwind_scenario::ScenarioErrors;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyOSError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+create_exception!(
+    fairwind._core,
+    ScenarioError,
+    PyException,
+    "A scenario is wrong; `errors` lists all that is."
+);
+create_exception!(fairwind._core, SimulationError, PyException, "A simulation could not be run.");
+create_exception!(fairwind._core, Cancelled, PyException, "A simulation was stopped on request.");
+
+/// All errors of a scenario as one exception with the attribute `errors`.
+pub(crate) fn scenario(py: Python<'_>, errors: &ScenarioErrors) -> PyErr {
+    match listed(py, errors) {
+        Ok(list) => {
+            let exception = ScenarioError::new_err(errors.to_string());
+            match exception.value(py).setattr("errors", list) {
+                Ok(()) => exception,
+                Err(failed) => failed,
+            }
+        }
+        Err(failed) => failed,
+    }
+}
+
+fn listed<'py>(py: Python<'py>, errors: &ScenarioErrors) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for error in &errors.errors {
+        let entry = PyDict::new(py);
+        entry.set_item("file", &errors.file)?;
+        entry.set_item("line", error.line)?;
+        entry.set_item("key", &error.key)?;
+        entry.set_item("value", &error.value)?;
+        entry.set_item("rule", &error.rule)?;
+        entry.set_item("hint", &error.hint)?;
+        list.append(entry)?;
+    }
+    Ok(list)
+}
+
+/// Why a run gave no tables.
+pub(crate) fn from_failure(failure: Failure) -> PyErr {
+    match failure {
+        Failure::Simulation(fairwind_simulation::SimulationError::Cancelled) => {
+            Cancelled::new_err(failure.to_string())
+        }
+        Failure::File { path, error } => match error.raw_os_error() {
+            // With number, text and file name, Python picks the matching subclass of OSError.
+            Some(number) => PyOSError::new_err((number, error.to_string(), path)),
+            None => PyOSError::new_err(format!("{path}: {error}")),
+        },
+        other => SimulationError::new_err(other.to_string()),
+    }
+}
