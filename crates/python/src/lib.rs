@@ -11,6 +11,7 @@ use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
 use fairwind_simulation::{CaptureFiles, Outcome, Simulation};
 use progress::Progress;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -81,13 +82,13 @@ fn resolve(
 /// Runs one resolved experiment and gives its tables by name. Other Python threads run meanwhile.
 #[pyfunction]
 #[pyo3(signature = (experiment_json, seed, progress=None, capture=None))]
-fn simulate(
-    py: Python<'_>,
+fn simulate<'py>(
+    py: Python<'py>,
     experiment_json: &str,
     seed: u64,
     progress: Option<Py<Progress>>,
     capture: Option<&str>,
-) -> PyResult<Vec<(&'static str, Table)>> {
+) -> PyResult<Bound<'py, PyDict>> {
     let experiment: Experiment = serde_json::from_str(experiment_json)
         .map_err(|error| SimulationError::new_err(format!("not a resolved experiment: {error}")))?;
     let control = progress.map(|progress| progress.get().control()).unwrap_or_default();
@@ -97,7 +98,11 @@ fn simulate(
         Ok(simulation.run(&control)?)
     };
     let outcome = py.detach(|| guarded(seed, run)).map_err(errors::from_failure)?;
-    outcome.tables.iter().map(|table| Ok((table.name, Table::from_measured(table)?))).collect()
+    let tables = PyDict::new(py);
+    for table in &outcome.tables.tables {
+        tables.set_item(table.name, Table::from_measured(table)?)?;
+    }
+    Ok(tables)
 }
 
 /// Why a run gave no tables.

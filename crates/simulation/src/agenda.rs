@@ -59,7 +59,6 @@ impl Agenda {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of the number")]
 fn instant_of(entry: u128) -> Instant {
     Instant::from_nanos((entry >> 64) as u64)
 }

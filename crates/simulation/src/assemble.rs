@@ -21,9 +21,12 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 /// First port of the sending side; flows count up from it.
-const FIRST_SENDER_PORT: u16 = 12_000;
-/// Port of the receiving side of the first group; groups count up from it.
-const FIRST_RECEIVER_PORT: u16 = 5_000;
+const FIRST_SENDER_PORT: u16 = 49_152;
+/// Ports of the sending side; further flows of a group get another address.
+const SENDER_PORTS: u32 = 10_000;
+/// Port of the receiving side of the first group; groups count up from it. The thesis used 5000,
+/// which Wireshark takes for a GSM protocol; dynamic ports belong to none.
+const FIRST_RECEIVER_PORT: u16 = 60_000;
 
 /// Everything that a simulation is made of.
 pub(crate) struct Assembly {
@@ -224,7 +227,7 @@ fn plan(shared: &Shared<'_>, index: u32, flow: u64, seed: u64) -> FlowPlan {
         receiver_config: shared.receiver_config.clone(),
         sender_node: shared.sender_node,
         receiver_node: shared.receiver_node,
-        sender_port: FIRST_SENDER_PORT.wrapping_add(low_16(u64::from(index))),
+        sender_port: FIRST_SENDER_PORT + low_16(u64::from(index % SENDER_PORTS)),
         receiver_port: FIRST_RECEIVER_PORT.wrapping_add(low_16(shared.number as u64)),
         sender_sequence: sequence(derive(seed, Purpose::SenderSequence, flow)),
         receiver_sequence: sequence(derive(seed, Purpose::ReceiverSequence, flow)),
@@ -250,7 +253,7 @@ fn application(shared: &Shared<'_>, seed: u64) -> Application {
         Workload::Thin { size, interval } => {
             let timestamps = shared.sender_config.timestamps && shared.receiver_config.timestamps;
             let payload = match size {
-                MessageSize::Payload(size) => sampler(size, |bytes| bytes.get()),
+                MessageSize::Payload(size) => sampler(size, ByteCount::get),
                 MessageSize::Packet(size) => {
                     sampler(size, |bytes| MessageSize::payload_of_packet(bytes, timestamps).get())
                 }
@@ -263,9 +266,10 @@ fn application(shared: &Shared<'_>, seed: u64) -> Application {
 
 #[expect(clippy::cast_precision_loss, reason = "bytes and nanoseconds below 2^53")]
 fn sampler<T: Copy>(varying: &Varying<T>, number: impl Fn(T) -> u64) -> Sampler {
-    let number = |value| number(value) as f64;
+    let whole = number;
+    let number = |value| whole(value) as f64;
     match *varying {
-        Varying::Constant(value) => Sampler::Constant(number(value)),
+        Varying::Constant(value) => Sampler::Constant(whole(value)),
         Varying::Drawn(Distribution::Uniform { min, max }) => {
             Sampler::Uniform { least: number(min), greatest: number(max) }
         }
@@ -285,8 +289,7 @@ fn addresses(experiment: &Experiment, shared: &Shared<'_>, index: u32) -> Option
     let named = capture.groups.as_ref().is_none_or(|groups| groups.contains(&shared.group.name));
     let wanted = named && capture.flows_per_group.is_none_or(|most| index < most);
     let address = |node: NodeId, index: u32| {
-        // Ports repeat after 2^16 flows; an address of its own keeps further flows apart.
-        Ipv4Addr::from(0x0a00_0000 + ((index >> 16) << 16) + node.0 + 1)
+        Ipv4Addr::from(0x0a00_0000 + ((index / SENDER_PORTS) << 14) + node.0 + 1)
     };
     wanted.then(|| Addresses::V4 {
         source: address(shared.sender_node, index),

@@ -24,6 +24,10 @@ pub struct Outcome {
     pub tables: Tables,
     /// Data segments that reached their host, warm-up included.
     pub data_segments_delivered: u64,
+    /// Packets that hosts gave to the network.
+    pub packets_injected: u64,
+    /// Packets that the network gave to hosts.
+    pub packets_delivered: u64,
     /// Packets still inside the network at the end.
     pub packets_in_transit: u64,
 }
@@ -40,6 +44,7 @@ pub struct Simulation {
     sample_every: Option<Span>,
     next_sample: Instant,
     data_segments_delivered: u64,
+    packets_delivered: u64,
 }
 
 impl Simulation {
@@ -81,6 +86,7 @@ impl Simulation {
             sample_every,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
             data_segments_delivered: 0,
+            packets_delivered: 0,
         })
     }
 
@@ -141,6 +147,7 @@ impl Simulation {
     fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
         let (at, packet) = (delivery.at, &delivery.packet);
         let number = packet.flow;
+        self.packets_delivered += 1;
         let received = Observation::Received {
             flow: FlowId(number),
             direction: packet.direction,
@@ -333,6 +340,8 @@ impl Simulation {
         self.network.advance_to(self.end, tap);
         self.recorder.finish()?;
         Ok(Outcome {
+            packets_injected: self.network.injected().packets,
+            packets_delivered: self.packets_delivered,
             packets_in_transit: self.network.in_transit().packets,
             data_segments_delivered: self.data_segments_delivered,
             tables: self.collector.finish(self.end),

@@ -99,6 +99,7 @@ pub enum CongestionAlgorithm {
 ///
 /// Units are in the types; windows are in segments of at most the maximum segment size.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate mechanism, switched by name")]
 pub struct Config {
     /// Largest payload plus option bytes that this end can receive in a segment, in bytes (MSS option).
     pub mss: u16,

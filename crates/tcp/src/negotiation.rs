@@ -54,7 +54,7 @@ impl Negotiated {
     }
 
     /// SACK blocks that fit beside the other options (RFC 2018 §3).
-    pub(crate) fn sack_room(&self) -> usize {
+    pub(crate) fn sack_room(self) -> usize {
         if self.timestamps { 3 } else { 4 }
     }
 }
@@ -65,7 +65,7 @@ const TIMESTAMPS_BYTES: u32 = 12;
 /// The least shift that lets the whole receive buffer be offered.
 pub(crate) fn window_shift(config: &Config) -> u8 {
     (0..GREATEST_SHIFT)
-        .find(|shift| config.receive_buffer >> shift <= u32::from(u16::MAX))
+        .find(|shift| u16::try_from(config.receive_buffer >> shift).is_ok())
         .unwrap_or(GREATEST_SHIFT)
 }
 

@@ -114,7 +114,7 @@ impl Scoreboard {
                 update.newly_sacked += 1;
                 self.sacked_above += u32::from(index >= self.settled_below);
                 if sent.transmissions == 1 {
-                    update.sent_once_at = Some(sent.sent_at);
+                    update.sent_once_at = Some(sent.transmitted_at);
                 }
             }
             index += 1;

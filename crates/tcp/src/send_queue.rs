@@ -48,7 +48,7 @@ pub(crate) struct Sent {
     /// Sequence space taken: payload, and one for FIN.
     pub(crate) length: u32,
     /// When it was sent last.
-    pub(crate) sent_at: Instant,
+    pub(crate) transmitted_at: Instant,
     /// How often it was sent, saturating.
     pub(crate) transmissions: u8,
     pub(crate) marks: Marks,
@@ -214,7 +214,7 @@ impl SendQueue {
             if front.transmissions > 1 {
                 outcome.retransmitted = true;
             } else if outcome.first_sent_once.is_none() && !front.marks.contains(Marks::SACKED) {
-                outcome.first_sent_once = Some(front.sent_at);
+                outcome.first_sent_once = Some(front.transmitted_at);
             }
         }
         self.retransmit_from = self.retransmit_from.max(self.first);
@@ -318,7 +318,7 @@ impl SendQueue {
     pub(crate) fn on_retransmitted(&mut self, index: u64, now: Instant) {
         let sent = self.get_mut(index);
         let marks = sent.marks;
-        sent.sent_at = now;
+        sent.transmitted_at = now;
         sent.transmissions = sent.transmissions.saturating_add(1);
         sent.marks.set(Marks::RETRANSMITTED);
         if !marks.contains(Marks::RETRANSMITTED) {

@@ -9,8 +9,8 @@
 //! use fairwind_workload::{Application, Sampler, Thin};
 //!
 //! let mut thin = Application::Thin(Thin::new(
-//!     Sampler::Constant(120.0),
-//!     Sampler::Constant(Span::from_millis(150).as_nanos() as f64),
+//!     Sampler::Constant(120),
+//!     Sampler::Constant(Span::from_millis(150).as_nanos()),
 //!     7,
 //! ));
 //! thin.begin(Instant::ZERO);

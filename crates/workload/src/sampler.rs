@@ -7,8 +7,8 @@ use rand_distr::{Distribution as _, Exp1, StandardNormal};
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub enum Sampler {
-    /// The same each time.
-    Constant(f64),
+    /// The same each time, at least 1.
+    Constant(u64),
     /// Uniform between the two, both included after rounding.
     Uniform {
         /// Least value.
@@ -32,6 +32,7 @@ pub enum Sampler {
 
 impl Sampler {
     /// Draws a whole number, at least 1.
+    #[inline]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -39,7 +40,7 @@ impl Sampler {
     )]
     pub fn draw(&self, random: &mut impl Rng) -> u64 {
         let value = match *self {
-            Self::Constant(value) => value,
+            Self::Constant(value) => return value.max(1),
             Self::Uniform { least, greatest } => {
                 least + random.random::<f64>() * (greatest - least)
             }
@@ -53,14 +54,5 @@ impl Sampler {
             }
         };
         value.round().max(1.0) as u64
-    }
-
-    /// The mean of what is drawn, but for rounding and the floor at 1.
-    pub fn mean(&self) -> f64 {
-        match *self {
-            Self::Constant(value) => value,
-            Self::Uniform { least, greatest } => f64::midpoint(least, greatest),
-            Self::Normal { mean, .. } | Self::Exponential { mean } => mean,
-        }
     }
 }

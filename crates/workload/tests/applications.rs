@@ -5,14 +5,14 @@ use fairwind_workload::{Application, Greedy, Sampler, Thin};
 use rand::SeedableRng as _;
 
 fn thin(interval: Sampler, seed: u64) -> Application {
-    let mut thin = Application::Thin(Thin::new(Sampler::Constant(120.0), interval, seed));
+    let mut thin = Application::Thin(Thin::new(Sampler::Constant(120), interval, seed));
     thin.begin(Instant::from_secs(1));
     thin
 }
 
 #[test]
 fn a_thin_application_keeps_its_rhythm_however_late_it_is_asked() {
-    let mut application = thin(Sampler::Constant(150e6), 1);
+    let mut application = thin(Sampler::Constant(150_000_000), 1);
     assert_eq!(application.poll_write(Instant::from_millis(999), 0), None);
     let late = Instant::from_millis(1310);
     let mut written = Vec::new();
@@ -58,7 +58,7 @@ fn a_greedy_application_refills_below_its_low_water_and_stops_at_its_volume() {
 fn samplers_have_their_mean_and_stay_at_least_one() {
     let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(11);
     let samplers = [
-        Sampler::Constant(500.0),
+        Sampler::Constant(500),
         Sampler::Uniform { least: 100.0, greatest: 900.0 },
         Sampler::Normal { mean: 500.0, deviation: 50.0 },
         Sampler::Exponential { mean: 500.0 },
@@ -71,5 +71,5 @@ fn samplers_have_their_mean_and_stay_at_least_one() {
         assert!(draws.iter().all(|&draw| draw >= 1));
     }
     let span = Span::from_millis(150);
-    assert_eq!(Sampler::Constant(150e6).draw(&mut random), span.as_nanos());
+    assert_eq!(Sampler::Constant(150_000_000).draw(&mut random), span.as_nanos());
 }

@@ -38,7 +38,7 @@ impl Connection {
             && !(segment.acknowledgment.is_after(self.send.initial)
                 && segment.acknowledgment.is_at_or_before(self.send.next))
         {
-            self.reset_due = Some(self.reset_for(segment));
+            self.reset_due = Some(Self::reset_for(segment));
             return false;
         }
         self.update_send_window(segment, self.scaled_window(segment));

@@ -13,7 +13,7 @@ const TIMEOUT_AFTER_LOST_SYN: Span = Span::from_secs(3);
 impl Connection {
     pub(super) fn on_segment_when_closed(&mut self, segment: &Segment) {
         if !segment.flags.contains(Flags::RST) {
-            self.reset_due = Some(self.reset_for(segment));
+            self.reset_due = Some(Self::reset_for(segment));
         }
     }
 
@@ -22,7 +22,7 @@ impl Connection {
             return;
         }
         if segment.flags.contains(Flags::ACK) {
-            self.reset_due = Some(self.reset_for(segment));
+            self.reset_due = Some(Self::reset_for(segment));
         } else if segment.flags.contains(Flags::SYN) {
             self.learn_peer(segment);
             self.state = State::SynReceived;
@@ -34,7 +34,7 @@ impl Connection {
         let acknowledges = segment.flags.contains(Flags::ACK);
         if acknowledges && segment.acknowledgment != self.send.initial + 1 {
             if !segment.flags.contains(Flags::RST) {
-                self.reset_due = Some(self.reset_for(segment));
+                self.reset_due = Some(Self::reset_for(segment));
             }
             return;
         }

@@ -6,7 +6,7 @@ use crate::negotiation::syn_options;
 use crate::state::State;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Options, Segment, SequenceNumber, Timestamps};
+use fairwind_wire::{Flags, Options, SackBlocks, Segment, SequenceNumber, Timestamps};
 
 impl Connection {
     /// A segment of an open connection at `sequence`, acknowledging what has arrived.
@@ -31,7 +31,7 @@ impl Connection {
             payload_bytes,
             options: Options {
                 timestamps: self.timestamps(now),
-                sack: if self.negotiated.sack { sack } else { Default::default() },
+                sack: if self.negotiated.sack { sack } else { SackBlocks::EMPTY },
                 ..Options::NONE
             },
         };
@@ -119,7 +119,7 @@ impl Connection {
     }
 
     /// The answer to a segment that belongs to no connection (RFC 9293 §3.10.7.1).
-    pub(crate) fn reset_for(&self, segment: &Segment) -> Segment {
+    pub(crate) fn reset_for(segment: &Segment) -> Segment {
         let reply = Segment {
             source_port: segment.destination_port,
             destination_port: segment.source_port,

@@ -161,7 +161,7 @@ impl Connection {
         let sent = Sent {
             sequence: self.send.next,
             length: bytes + u32::from(with_fin),
-            sent_at: now,
+            transmitted_at: now,
             transmissions: 1,
             marks,
         };

@@ -2,10 +2,9 @@
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{Config, CongestionAlgorithm, Nagle, Profile, State};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Span;
 use proptest::prelude::*;
-use rand::RngExt as _;
-use rand::SeedableRng;
+use rand::{RngExt, SeedableRng as _};
 
 #[derive(Debug, Clone)]
 struct Weather {

@@ -1,6 +1,7 @@
 //! The endpoint as its driver sees it: two ends joined by a small virtual network.
 
 #![expect(unreachable_pub, reason = "one test program, several modules")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod close;
 mod delivery;

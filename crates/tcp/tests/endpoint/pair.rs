@@ -39,7 +39,6 @@ pub struct Line {
     pub at: Instant,
     pub from: End,
     pub segment: Segment,
-    pub fate: Fate,
     /// Stream offset of the payload, by the sender's account.
     pub offset: u64,
 }
@@ -163,7 +162,7 @@ impl Pair {
             let number = self.sent[end as usize];
             self.sent[end as usize] += 1;
             let fate = (self.judge)(end, number, &segment);
-            self.dialogue.push(Line { at: now, from: end, segment, fate, offset });
+            self.dialogue.push(Line { at: now, from: end, segment, offset });
             let due = now + self.one_way;
             match fate {
                 Fate::Drop => {}

@@ -1,0 +1,54 @@
+//! The same scenario and seed give the same tables.
+
+use crate::run::{experiment, fingerprint, tables};
+use fairwind_simulation::{Control, Simulation};
+
+const MIXED: &str = r#"
+    name = "mixed"
+    duration = "30 s"
+    [path]
+    rate = "1 Mbit/s"
+    rtt = "100 ms"
+    loss = "1 %"
+    queue = { discipline = "pfifo", limit = "9 packets" }
+    [[flows]]
+    name = "greedy"
+    count = 5
+    start_spread = "1 s"
+    start_pattern = "random"
+    workload = { kind = "greedy" }
+    [[flows]]
+    name = "thin"
+    count = 5
+    workload = { kind = "thin", payload = { distribution = "normal", mean = "120 B", deviation = "20 B" }, interval = { distribution = "exponential", mean = "100 ms" } }
+"#;
+
+#[test]
+fn the_same_seed_gives_the_same_tables_in_any_thread() {
+    let here = fingerprint(&tables(MIXED, 7));
+    let threads: Vec<_> =
+        (0..4).map(|_| std::thread::spawn(|| fingerprint(&tables(MIXED, 7)))).collect();
+    for thread in threads {
+        assert!(thread.join().unwrap() == here, "tables differ between threads");
+    }
+}
+
+#[test]
+fn another_seed_gives_other_tables() {
+    assert!(fingerprint(&tables(MIXED, 7)) != fingerprint(&tables(MIXED, 8)));
+}
+
+#[test]
+fn a_cancelled_simulation_stops() {
+    let control = Control::default();
+    control.cancel();
+    let error = Simulation::new(&experiment(MIXED), 1).unwrap().run(&control).unwrap_err();
+    assert_eq!(error.to_string(), "the simulation was cancelled");
+}
+
+#[test]
+fn progress_reaches_one() {
+    let control = Control::default();
+    Simulation::new(&experiment(MIXED), 1).unwrap().run(&control).unwrap();
+    assert!((control.fraction() - 1.0).abs() < f64::EPSILON);
+}

@@ -1,0 +1,12 @@
+//! Whole runs: laws that a stranger can check.
+
+#![expect(unreachable_pub, reason = "one test program, several modules")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::float_cmp, reason = "counts of packets are whole numbers")]
+
+mod capture;
+mod conservation;
+mod determinism;
+mod laws;
+mod run;
+mod single_loss;
