@@ -20,7 +20,7 @@ BUILT := $(VENV)/.built
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -path '*/src/*' -name '*.rs')
 PYTHON_SOURCES := python tests tools
 
-.PHONY: help setup build demo study test test-rust test-python lint lint-rust lint-python lint-layers fmt \
+.PHONY: help setup build demo study pictures test test-rust test-python lint lint-rust lint-python lint-layers fmt \
 	bench docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -39,7 +39,7 @@ build: $(BUILT) ## compile the core and install the command `fairwind` into .ven
 
 # The Python sources are used where they stand, so only Rust and the package's own description are built.
 $(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	touch $@
 
 demo: build ## run the reduced study: table, page and picture in about a minute
@@ -48,6 +48,10 @@ demo: build ## run the reduced study: table, page and picture in about a minute
 
 study: build ## run one study in full: make study NAME=application-limited-streams
 	$(BIN)/fairwind study $(NAME) --out $(RUNS)/$(NAME)
+
+pictures: NAME := application-limited-streams
+pictures: study ## draw the pictures of the documents anew, from the full study
+	cp $(RUNS)/$(NAME)/figures/throughput-by-variant.png docs/images/$(NAME).png
 
 test: test-rust test-python ## run all tests
 
