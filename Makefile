@@ -51,6 +51,7 @@ study: build ## run one study in full: make study NAME=application-limited-strea
 
 pictures: NAME := application-limited-streams
 pictures: study ## draw the pictures of the documents anew, from the full study
+	mkdir -p docs/images
 	cp $(RUNS)/$(NAME)/figures/throughput-by-variant.png docs/images/$(NAME).png
 
 test: test-rust test-python ## run all tests
