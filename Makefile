@@ -42,7 +42,7 @@ $(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked
 	touch $@
 
-demo: build ## run the reduced study: table, page and picture in about a minute
+demo: build ## run the reduced study: table, page and pictures
 	rm -rf $(RUNS)/demo
 	$(BIN)/fairwind study application-limited-streams --reduced --out $(RUNS)/demo
 
