@@ -5,26 +5,12 @@
 //! for, or half the resolution where that is more (512 ns for times: 1 us is the smallest that is told
 //! apart). Mean, minimum, maximum and count are exact.
 //!
-//! Memory: nothing before the first sample, then 256 bytes for each doubling of the range, that is
-//! 4 kB up to a second. While a distribution has few samples, 16-bit counters are enough.
+//! Memory: nothing before the first sample, then the counters of the range in use.
 //!
-//! Cost per sample: one histogram slot and four additions or comparisons.
+//! Cost per sample: one counter and four additions or comparisons.
 
 use crate::formula;
-use hdrhistogram::{Counter, Histogram};
-
-/// As many samples as a 16-bit counter holds, were they all in one slot.
-const FEW: u64 = 65_535;
-
-const SIGNIFICANT_DIGITS: u8 = 2;
-
-#[derive(Debug, Clone)]
-enum Slots {
-    None,
-    Few(Histogram<u16>),
-    Many(Histogram<u32>),
-    Merged(Histogram<u64>),
-}
+use crate::histogram::{Histogram, Slot};
 
 /// What is known of a set of samples.
 #[derive(Debug, Clone)]
@@ -33,34 +19,23 @@ pub(crate) struct Distribution {
     sum: u128,
     minimum: u64,
     maximum: u64,
-    resolution: u64,
-    slots: Slots,
-}
-
-/// One slot of the histogram that is not empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
-    /// Smallest value that falls into it.
-    pub(crate) lower: u64,
-    /// Smallest value above it.
-    pub(crate) upper: u64,
-    /// Samples in it.
-    pub(crate) count: u64,
+    histogram: Histogram,
 }
 
 impl Distribution {
-    /// Of times in nanoseconds, told apart down to a microsecond.
+    /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
     pub(crate) const fn of_times() -> Self {
-        Self::with_resolution(1_000)
+        Self::with_unit_bits(9)
     }
 
     /// Of whole numbers, exact up to 255.
     pub(crate) const fn of_counts() -> Self {
-        Self::with_resolution(1)
+        Self::with_unit_bits(0)
     }
 
-    const fn with_resolution(resolution: u64) -> Self {
-        Self { count: 0, sum: 0, minimum: u64::MAX, maximum: 0, resolution, slots: Slots::None }
+    const fn with_unit_bits(unit_bits: u32) -> Self {
+        let histogram = Histogram::with_unit_bits(unit_bits);
+        Self { count: 0, sum: 0, minimum: u64::MAX, maximum: 0, histogram }
     }
 
     /// Every sample of `parts`, which are of times.
@@ -72,13 +47,8 @@ impl Distribution {
             merged.minimum = merged.minimum.min(part.minimum);
             merged.maximum = merged.maximum.max(part.maximum);
         }
-        let mut slots: Histogram<u64> = merged.copied(merged.maximum);
-        for slot in parts.iter().flat_map(|part| part.slots()) {
-            slots.record_n(slot.lower, slot.count).expect("it reaches up to the maximum");
-        }
-        if merged.count > 0 {
-            merged.slots = Slots::Merged(slots);
-        }
+        let histograms: Vec<&Histogram> = parts.iter().map(|part| &part.histogram).collect();
+        merged.histogram.add(&histograms);
         merged
     }
 
@@ -89,57 +59,12 @@ impl Distribution {
         self.sum += u128::from(value);
         self.minimum = self.minimum.min(value);
         self.maximum = self.maximum.max(value);
-        let stored = match &mut self.slots {
-            Slots::Few(few) if self.count <= FEW => few.record(value).is_ok(),
-            Slots::Many(many) => many.record(value).is_ok(),
-            _ => false,
-        };
-        if !stored {
-            self.record_with_more_room(value);
-        }
-    }
-
-    /// Makes the histogram long and wide enough for `value`, the newest sample, and stores it.
-    #[cold]
-    fn record_with_more_room(&mut self, value: u64) {
-        // Twice what is needed now, so that a slowly growing value does not come here each time.
-        let highest = self.maximum.saturating_mul(2);
-        self.slots = match (&self.slots, self.count) {
-            (Slots::Merged(_), _) => Slots::Merged(self.copied(highest)),
-            (_, count) if count <= FEW => Slots::Few(self.copied(highest)),
-            _ => Slots::Many(self.copied(highest)),
-        };
-        let stored = match &mut self.slots {
-            Slots::None => false,
-            Slots::Few(few) => few.record(value).is_ok(),
-            Slots::Many(many) => many.record(value).is_ok(),
-            Slots::Merged(merged) => merged.record(value).is_ok(),
-        };
-        debug_assert!(stored, "the new histogram covers the value that it was made for");
-    }
-
-    /// The slots as they are, in a histogram up to `highest`, with counters that hold them.
-    fn copied<T: Counter + TryFrom<u64>>(&self, highest: u64) -> Histogram<T> {
-        let highest = highest.max(self.resolution * 2);
-        let mut copy = Histogram::new_with_bounds(self.resolution, highest, SIGNIFICANT_DIGITS)
-            .expect("the bounds are at least a factor of two apart");
-        for slot in self.slots() {
-            let Ok(count) = T::try_from(slot.count) else {
-                unreachable!("counters are chosen to hold every count");
-            };
-            copy.record_n(slot.lower, count).expect("the copy reaches at least as far");
-        }
-        copy
+        self.histogram.record(value);
     }
 
     /// The slots that are not empty, in ascending order.
-    pub(crate) fn slots(&self) -> Vec<Slot> {
-        match &self.slots {
-            Slots::None => Vec::new(),
-            Slots::Few(few) => slots_of(few),
-            Slots::Many(many) => slots_of(many),
-            Slots::Merged(merged) => slots_of(merged),
-        }
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.histogram.slots()
     }
 
     /// Number of samples.
@@ -162,28 +87,21 @@ impl Distribution {
         formula::mean(self.sum, self.count)
     }
 
-    /// The smallest value that at least `percentile` per cent of the samples do not exceed, up to the
-    /// width of its slot and never outside the extremes.
-    pub(crate) fn percentile(&self, percentile: f64) -> Option<u64> {
-        let value = match &self.slots {
-            Slots::None => return None,
-            Slots::Few(few) => few.value_at_percentile(percentile),
-            Slots::Many(many) => many.value_at_percentile(percentile),
-            Slots::Merged(merged) => merged.value_at_percentile(percentile),
-        };
-        Some(value.clamp(self.minimum, self.maximum))
+    /// For each of `percentiles`, which ascend, the smallest value that at least so many per cent of
+    /// the samples do not exceed, up to the width of its slot and never outside the extremes. Nothing
+    /// where there are no samples.
+    pub(crate) fn values_of_percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
+        if self.count == 0 {
+            return Vec::new();
+        }
+        let rank = |&percentile| formula::rank(percentile, self.count);
+        let ranks: Vec<u64> = percentiles.iter().map(rank).collect();
+        let mut values = self.histogram.values_of_ranks(&ranks);
+        for value in &mut values {
+            *value = (*value).clamp(self.minimum, self.maximum);
+        }
+        values
     }
-}
-
-fn slots_of<T: Counter>(histogram: &Histogram<T>) -> Vec<Slot> {
-    histogram
-        .iter_recorded()
-        .map(|step| Slot {
-            lower: histogram.lowest_equivalent(step.value_iterated_to()),
-            upper: histogram.next_non_equivalent(step.value_iterated_to()),
-            count: step.count_since_last_iteration(),
-        })
-        .collect()
 }
 
 #[cfg(test)]
@@ -202,31 +120,32 @@ mod tests {
                 times.record(value);
                 counts.record(value);
                 let slot_of = |distribution: &Distribution| {
-                    distribution.slots().into_iter().find(|slot| (slot.lower..slot.upper).contains(&value))
+                    distribution.slots().find(|slot| (slot.lower..slot.upper).contains(&value))
                 };
                 let slot = slot_of(&times).expect("the value has a slot");
                 prop_assert!(slot.upper - slot.lower <= (value / 100).max(512));
                 let slot = slot_of(&counts).expect("the value has a slot");
                 prop_assert!(slot.upper - slot.lower <= (value / 100).max(1));
             }
-            let samples: u64 = times.slots().iter().map(|slot| slot.count).sum();
+            let samples: u64 = times.slots().map(|slot| slot.count).sum();
             prop_assert_eq!(samples, times.count());
         }
     }
 
     #[test]
     fn more_samples_than_sixteen_bits_hold_are_kept_while_the_range_grows() {
+        let few = 65_535;
         let mut times = Distribution::of_times();
-        for _ in 0..FEW {
+        for _ in 0..few {
             times.record(5_000);
         }
         times.record(5_000);
         times.record(5_000_000_000);
-        let counts: Vec<u64> = times.slots().iter().map(|slot| slot.count).collect();
-        assert_eq!(counts, [FEW + 1, 1]);
+        let counts: Vec<u64> = times.slots().map(|slot| slot.count).collect();
+        assert_eq!(counts, [few + 1, 1]);
         let merged = Distribution::merged_times(&[&times, &Distribution::of_times(), &times]);
-        let counts: Vec<u64> = merged.slots().iter().map(|slot| slot.count).collect();
-        assert_eq!(counts, [2 * (FEW + 1), 2]);
+        let counts: Vec<u64> = merged.slots().map(|slot| slot.count).collect();
+        assert_eq!(counts, [2 * (few + 1), 2]);
         assert_eq!((merged.minimum(), merged.maximum()), (Some(5_000), Some(5_000_000_000)));
     }
 
@@ -234,6 +153,6 @@ mod tests {
     fn nothing_has_no_extremes_no_mean_and_no_percentiles() {
         let nothing = Distribution::merged_times(&[&Distribution::of_times()]);
         assert_eq!((nothing.minimum(), nothing.maximum()), (None, None));
-        assert_eq!((nothing.mean(), nothing.percentile(50.0)), (None, None));
+        assert_eq!((nothing.mean(), nothing.values_of_percentiles(&[50.0])), (None, Vec::new()));
     }
 }

@@ -36,7 +36,8 @@
 //! Modules: `observation` (the facts), `settings` (what is measured, and its checks), `collector`
 //! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
-//! instant to a last one), `distribution` (histograms), `interval` (series of windows), `queue`,
+//! instant to a last one), `distribution` (samples: extremes, sum and
+//! histogram), `histogram`, `interval` (series of windows), `queue`,
 //! `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
 //! file per table), `columns` (what each column means).
 
@@ -47,6 +48,7 @@ mod endpoint;
 mod fairness;
 mod flow;
 mod formula;
+mod histogram;
 mod interval;
 mod latency;
 mod observation;

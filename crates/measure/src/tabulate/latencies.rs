@@ -1,27 +1,35 @@
 //! The tables `latencies` (percentiles) and `latency_histogram` (whole distributions of groups).
 
-use super::totals::GroupRow;
+use super::summary::{Percentiles, Summary};
+use super::totals::{FlowRow, GroupRow, Measured, SHOWN_PERCENTILES};
 use super::{Measurement, Scope};
-use crate::distribution::{Distribution, Slot};
 use crate::formula::seconds;
+use crate::histogram::Slot;
+use crate::settings::Settings;
 use crate::table::{Table, TableBuilder};
 
 struct Row<'a> {
     scope: Scope<'a>,
     kind: &'static str,
-    latency: &'a Distribution,
+    latency: &'a Summary,
+}
+
+/// The percentiles of latencies that some table shows.
+pub(super) fn percentiles(settings: &Settings) -> Percentiles {
+    Percentiles::new(settings.percentiles.iter().copied().chain(SHOWN_PERCENTILES))
 }
 
 /// Rows for each group, then for each flow: ACK latency, delivery latency.
-pub(super) fn latencies_table(measurement: &Measurement<'_>, groups: &[GroupRow<'_>]) -> Table {
+pub(super) fn latencies_table(
+    measurement: &Measurement<'_>,
+    groups: &[GroupRow<'_>],
+    flows: &[FlowRow<'_>],
+    percentiles: &Percentiles,
+) -> Table {
     let of_groups = measurement.group_scopes().into_iter().zip(groups);
-    let of_groups = of_groups.flat_map(|(scope, group)| {
-        both_kinds(scope, group.ack_latency(), group.delivery_latency())
-    });
-    let of_flows = measurement.flow_scopes().into_iter().zip(measurement.flows);
-    let of_flows = of_flows.flat_map(|(scope, flow)| {
-        both_kinds(scope, flow.ack_latency().samples(), flow.delivery_latency().samples())
-    });
+    let of_groups = of_groups.flat_map(|(scope, group)| both_kinds(scope, group));
+    let of_flows = measurement.flow_scopes().into_iter().zip(flows);
+    let of_flows = of_flows.flat_map(|(scope, flow)| both_kinds(scope, flow));
     let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
     let mut table = TableBuilder::new("latencies", &rows)
         .with("scope", |row| row.scope.kind.to_owned())
@@ -29,23 +37,22 @@ pub(super) fn latencies_table(measurement: &Measurement<'_>, groups: &[GroupRow<
         .with("group", |row| row.scope.group.to_owned())
         .with("flow", |row| row.scope.flow)
         .with("kind", |row| row.kind.to_owned())
-        .with("count", |row| row.latency.count())
-        .with("min_s", |row| row.latency.minimum().map(seconds))
-        .with("mean_s", |row| row.latency.mean().map(|nanos| nanos / 1e9));
+        .with("count", |row| row.latency.count)
+        .with("min_s", |row| row.latency.minimum.map(seconds))
+        .with("mean_s", |row| row.latency.mean_s());
     for &percentile in &measurement.settings.percentiles {
-        table = table.with(&percentile_column(percentile), |row| {
-            row.latency.percentile(percentile).map(seconds)
-        });
+        let place = percentiles.place(percentile);
+        table = table.with(&percentile_column(percentile), |row| row.latency.percentile_s(place));
     }
-    table.with("max_s", |row| row.latency.maximum().map(seconds)).build()
+    table.with("max_s", |row| row.latency.maximum_s()).build()
 }
 
-fn both_kinds<'a>(
-    scope: Scope<'a>,
-    ack: &'a Distribution,
-    delivery: &'a Distribution,
-) -> [Row<'a>; 2] {
-    [Row { scope, kind: "ack", latency: ack }, Row { scope, kind: "delivery", latency: delivery }]
+fn both_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> [Row<'a>; 2] {
+    let measures = row.measures();
+    [
+        Row { scope, kind: "ack", latency: &measures.ack_latency },
+        Row { scope, kind: "delivery", latency: &measures.delivery_latency },
+    ]
 }
 
 /// `p50_s`, `p99_9_s`.
@@ -67,7 +74,7 @@ pub(super) fn histogram_table(groups: &[GroupRow<'_>]) -> Table {
             [("ack", group.ack_latency()), ("delivery", group.delivery_latency())]
         {
             let row = |slot| SlotRow { group: group.name(), kind, slot };
-            rows.extend(latency.slots().into_iter().map(row));
+            rows.extend(latency.slots().map(row));
         }
     }
     TableBuilder::new("latency_histogram", &rows)

@@ -5,6 +5,7 @@ mod fairness;
 mod intervals;
 mod latencies;
 mod queues;
+mod summary;
 mod totals;
 
 use crate::endpoint::EndpointSample;
@@ -28,13 +29,15 @@ pub(crate) struct Measurement<'a> {
 
 /// All tables, in their fixed order.
 pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
-    let groups = totals::group_rows(measurement);
+    let percentiles = latencies::percentiles(measurement.settings);
+    let flows = totals::flow_rows(measurement, &percentiles);
+    let groups = totals::group_rows(measurement, &percentiles);
     Tables {
         tables: vec![
-            totals::flows_table(measurement),
-            totals::groups_table(&groups),
+            totals::flows_table(&flows, &percentiles),
+            totals::groups_table(&groups, &percentiles),
             intervals::intervals_table(measurement),
-            latencies::latencies_table(measurement, &groups),
+            latencies::latencies_table(measurement, &groups, &flows, &percentiles),
             latencies::histogram_table(&groups),
             queues::queues_table(measurement),
             queues::drops_table(measurement),

@@ -1,7 +1,8 @@
 //! The tables `queues` (one row each) and `queue_drops` (who was dropped there).
 
 use super::Measurement;
-use crate::formula::{self, ratio, seconds, time_weighted};
+use super::summary::{Percentiles, Summary};
+use crate::formula::{self, ratio, time_weighted};
 use crate::observation::DropReason;
 use crate::queue::{Amount, Queue};
 use crate::table::{Table, TableBuilder};
@@ -11,16 +12,28 @@ struct QueueRow<'a> {
     name: &'a str,
     queue: &'a Queue,
     measured: Span,
+    backlog_packets: Summary,
+    sojourn: Summary,
 }
+
+/// The percentiles that the columns show.
+const SHOWN_PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
 
 /// Rows in the order of the queues' ids.
 pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
+    let percentiles = &Percentiles::new(SHOWN_PERCENTILES);
     let rows: Vec<QueueRow<'_>> = measurement
         .settings
         .queues
         .iter()
         .zip(measurement.queues)
-        .map(|(name, queue)| QueueRow { name, queue, measured: measurement.measured })
+        .map(|(name, queue)| QueueRow {
+            name,
+            queue,
+            measured: measurement.measured,
+            backlog_packets: Summary::of(queue.backlog_packets(), percentiles),
+            sojourn: Summary::of(queue.sojourn(), percentiles),
+        })
         .collect();
     let table = TableBuilder::new("queues", &rows)
         .with("queue", |row| row.name.to_owned())
@@ -31,7 +44,7 @@ pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
     let table = with_reason(table, "queue_full", DropReason::QueueFull);
     let table = with_reason(table, "early", DropReason::Early);
     let table = with_reason(table, "link_loss", DropReason::LinkLoss);
-    with_sojourn(with_backlog(table)).build()
+    with_sojourn(with_backlog(table, percentiles), percentiles).build()
 }
 
 type Builder<'a> = TableBuilder<'a, QueueRow<'a>>;
@@ -42,35 +55,33 @@ fn with_reason<'a>(table: Builder<'a>, name: &str, reason: DropReason) -> Builde
         .with(&format!("drops_{name}_bytes"), |row| row.queue.dropped_for(reason).bytes)
 }
 
-fn with_backlog(table: Builder<'_>) -> Builder<'_> {
-    let percentile =
-        |row: &QueueRow<'_>, percentile| row.queue.backlog_packets().percentile(percentile);
+fn with_backlog<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a> {
+    let [p50, p90, p99] = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
     table
-        .with("arrival_backlog_mean_packets", |row| row.queue.backlog_packets().mean())
-        .with("arrival_backlog_p50_packets", |row| percentile(row, 50.0))
-        .with("arrival_backlog_p90_packets", |row| percentile(row, 90.0))
-        .with("arrival_backlog_p99_packets", |row| percentile(row, 99.0))
-        .with("arrival_backlog_max_packets", |row| row.queue.backlog_packets().maximum())
+        .with("arrival_backlog_mean_packets", |row| row.backlog_packets.mean)
+        .with("arrival_backlog_p50_packets", |row| row.backlog_packets.percentile(p50))
+        .with("arrival_backlog_p90_packets", |row| row.backlog_packets.percentile(p90))
+        .with("arrival_backlog_p99_packets", |row| row.backlog_packets.percentile(p99))
+        .with("arrival_backlog_max_packets", |row| row.backlog_packets.maximum)
         .with("arrival_backlog_mean_bytes", |row| {
-            formula::mean(row.queue.backlog_bytes_sum(), row.queue.backlog_packets().count())
+            formula::mean(row.queue.backlog_bytes_sum(), row.backlog_packets.count)
         })
         .with("arrival_backlog_max_bytes", |row| {
-            let seen = row.queue.backlog_packets().count() > 0;
+            let seen = row.backlog_packets.count > 0;
             seen.then(|| u64::from(row.queue.backlog_bytes_maximum()))
         })
         .with("backlog_mean_packets", |row| time_weighted(row.queue.packet_nanos(), row.measured))
         .with("backlog_mean_bytes", |row| time_weighted(row.queue.byte_nanos(), row.measured))
 }
 
-fn with_sojourn(table: Builder<'_>) -> Builder<'_> {
-    let percentile =
-        |row: &QueueRow<'_>, percentile| row.queue.sojourn().percentile(percentile).map(seconds);
+fn with_sojourn<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a> {
+    let [p50, p90, p99] = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
     table
-        .with("sojourn_mean_s", |row| row.queue.sojourn().mean().map(|nanos| nanos / 1e9))
-        .with("sojourn_p50_s", |row| percentile(row, 50.0))
-        .with("sojourn_p90_s", |row| percentile(row, 90.0))
-        .with("sojourn_p99_s", |row| percentile(row, 99.0))
-        .with("sojourn_max_s", |row| row.queue.sojourn().maximum().map(seconds))
+        .with("sojourn_mean_s", |row| row.sojourn.mean_s())
+        .with("sojourn_p50_s", |row| row.sojourn.percentile_s(p50))
+        .with("sojourn_p90_s", |row| row.sojourn.percentile_s(p90))
+        .with("sojourn_p99_s", |row| row.sojourn.percentile_s(p99))
+        .with("sojourn_max_s", |row| row.sojourn.maximum_s())
 }
 
 struct DropRow<'a> {

@@ -1,5 +1,6 @@
 //! The tables `flows` and `groups`: one row each, with the same measures.
 
+use super::summary::{Percentiles, Place, Summary};
 use super::{Measurement, group_index};
 use crate::distribution::Distribution;
 use crate::flow::{Flow, Totals};
@@ -7,19 +8,21 @@ use crate::formula::{self, bits_per_second, ratio};
 use crate::settings::FlowDescription;
 use crate::table::{Table, TableBuilder};
 use fairwind_units::Span;
-use std::borrow::Cow;
+
+/// The percentiles of latencies that the columns of these tables show.
+pub(super) const SHOWN_PERCENTILES: [f64; 2] = [50.0, 99.0];
 
 /// The measures that flows and groups share.
-struct Measures<'a> {
+pub(super) struct Measures {
     totals: Totals,
     measured: Span,
-    ack_latency: Cow<'a, Distribution>,
-    delivery_latency: Cow<'a, Distribution>,
+    pub(super) ack_latency: Summary,
+    pub(super) delivery_latency: Summary,
 }
 
 /// A row that has them.
-trait Measured {
-    fn measures(&self) -> &Measures<'_>;
+pub(super) trait Measured {
+    fn measures(&self) -> &Measures;
 
     fn totals(&self) -> &Totals {
         &self.measures().totals
@@ -31,18 +34,19 @@ trait Measured {
 }
 
 impl Measured for FlowRow<'_> {
-    fn measures(&self) -> &Measures<'_> {
+    fn measures(&self) -> &Measures {
         &self.measures
     }
 }
 
 impl Measured for GroupRow<'_> {
-    fn measures(&self) -> &Measures<'_> {
+    fn measures(&self) -> &Measures {
         &self.measures
     }
 }
 
-struct FlowRow<'a> {
+/// One flow.
+pub(super) struct FlowRow<'a> {
     id: u64,
     description: &'a FlowDescription,
     group: &'a str,
@@ -51,7 +55,7 @@ struct FlowRow<'a> {
     completion_time: Option<Span>,
     finished_s: Option<f64>,
     failed_s: Option<f64>,
-    measures: Measures<'a>,
+    measures: Measures,
 }
 
 /// One group, its latencies merged of its flows'.
@@ -62,7 +66,9 @@ pub(super) struct GroupRow<'a> {
     finished: u64,
     failed: u64,
     setup_nanos: u128,
-    measures: Measures<'a>,
+    measures: Measures,
+    ack_latency: Distribution,
+    delivery_latency: Distribution,
 }
 
 impl GroupRow<'_> {
@@ -71,20 +77,26 @@ impl GroupRow<'_> {
     }
 
     pub(super) fn ack_latency(&self) -> &Distribution {
-        &self.measures.ack_latency
+        &self.ack_latency
     }
 
     pub(super) fn delivery_latency(&self) -> &Distribution {
-        &self.measures.delivery_latency
+        &self.delivery_latency
     }
 }
 
-pub(super) fn flows_table(measurement: &Measurement<'_>) -> Table {
-    let rows: Vec<FlowRow<'_>> = (0..)
+pub(super) fn flow_rows<'a>(
+    measurement: &Measurement<'a>,
+    percentiles: &Percentiles,
+) -> Vec<FlowRow<'a>> {
+    (0..)
         .zip(measurement.described_flows())
-        .map(|(id, (description, flow))| flow_row(measurement, id, description, flow))
-        .collect();
-    let table = TableBuilder::new("flows", &rows)
+        .map(|(id, (description, flow))| flow_row(measurement, id, description, flow, percentiles))
+        .collect()
+}
+
+pub(super) fn flows_table(rows: &[FlowRow<'_>], percentiles: &Percentiles) -> Table {
+    let table = TableBuilder::new("flows", rows)
         .with("flow", |row| row.id)
         .with("name", |row| row.description.name.clone())
         .with("group", |row| row.group.to_owned())
@@ -96,14 +108,15 @@ pub(super) fn flows_table(measurement: &Measurement<'_>) -> Table {
         .with("completion_time_s", |row| row.completion_time.map(Span::as_secs_f64))
         .with("failed", |row| row.failed_s.is_some())
         .with("failed_s", |row| row.failed_s);
-    with_measures(table).build()
+    with_measures(table, percentiles).build()
 }
 
 fn flow_row<'a>(
     measurement: &Measurement<'a>,
     id: u64,
     description: &'a FlowDescription,
-    flow: &'a Flow,
+    flow: &Flow,
+    percentiles: &Percentiles,
 ) -> FlowRow<'a> {
     let stages = flow.milestones;
     let seconds = |at| measurement.seconds_at(at);
@@ -119,18 +132,26 @@ fn flow_row<'a>(
         measures: Measures {
             totals: *flow.totals(),
             measured: measurement.measured,
-            ack_latency: Cow::Borrowed(flow.ack_latency().samples()),
-            delivery_latency: Cow::Borrowed(flow.delivery_latency().samples()),
+            ack_latency: Summary::of(flow.ack_latency().samples(), percentiles),
+            delivery_latency: Summary::of(flow.delivery_latency().samples(), percentiles),
         },
     }
 }
 
-pub(super) fn group_rows<'a>(measurement: &Measurement<'a>) -> Vec<GroupRow<'a>> {
+pub(super) fn group_rows<'a>(
+    measurement: &Measurement<'a>,
+    percentiles: &Percentiles,
+) -> Vec<GroupRow<'a>> {
     let names = measurement.settings.groups.iter().enumerate();
-    names.map(|(group, name)| group_row(measurement, group, name)).collect()
+    names.map(|(group, name)| group_row(measurement, group, name, percentiles)).collect()
 }
 
-fn group_row<'a>(measurement: &Measurement<'a>, group: usize, name: &'a str) -> GroupRow<'a> {
+fn group_row<'a>(
+    measurement: &Measurement<'a>,
+    group: usize,
+    name: &'a str,
+    percentiles: &Percentiles,
+) -> GroupRow<'a> {
     let members: Vec<(&FlowDescription, &Flow)> =
         measurement.described_flows().filter(|(flow, _)| group_index(flow) == group).collect();
     let mut totals = Totals::default();
@@ -140,6 +161,8 @@ fn group_row<'a>(measurement: &Measurement<'a>, group: usize, name: &'a str) -> 
     let ack: Vec<_> = members.iter().map(|(_, flow)| flow.ack_latency().samples()).collect();
     let delivery: Vec<_> =
         members.iter().map(|(_, flow)| flow.delivery_latency().samples()).collect();
+    let ack_latency = Distribution::merged_times(&ack);
+    let delivery_latency = Distribution::merged_times(&delivery);
     let setup_time = |(description, flow): &(&FlowDescription, &Flow)| {
         let established = flow.milestones.established?;
         Some(u128::from(established.saturating_since(description.start).as_nanos()))
@@ -157,13 +180,15 @@ fn group_row<'a>(measurement: &Measurement<'a>, group: usize, name: &'a str) -> 
         measures: Measures {
             totals,
             measured: measurement.measured,
-            ack_latency: Cow::Owned(Distribution::merged_times(&ack)),
-            delivery_latency: Cow::Owned(Distribution::merged_times(&delivery)),
+            ack_latency: Summary::of(&ack_latency, percentiles),
+            delivery_latency: Summary::of(&delivery_latency, percentiles),
         },
+        ack_latency,
+        delivery_latency,
     }
 }
 
-pub(super) fn groups_table(rows: &[GroupRow<'_>]) -> Table {
+pub(super) fn groups_table(rows: &[GroupRow<'_>], percentiles: &Percentiles) -> Table {
     let table = TableBuilder::new("groups", rows)
         .with("group", |row| row.name.to_owned())
         .with("flows", |row| row.flows)
@@ -177,14 +202,18 @@ pub(super) fn groups_table(rows: &[GroupRow<'_>]) -> Table {
             let goodput = row.rate(row.totals().payload_bytes_read).filter(|_| row.flows > 0)?;
             Some(goodput / formula::real(row.flows))
         });
-    with_measures(table).build()
+    with_measures(table, percentiles).build()
 }
 
 /// Adds the measures that flows and groups share.
-fn with_measures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
+fn with_measures<'a, Row: Measured>(
+    table: TableBuilder<'a, Row>,
+    percentiles: &Percentiles,
+) -> TableBuilder<'a, Row> {
+    let [p50, p99] = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
     let table = with_counts(with_rates(table));
-    let table = with_latency(table, "ack_latency", |row| &row.measures().ack_latency);
-    with_latency(table, "delivery_latency", |row| &row.measures().delivery_latency)
+    let table = with_latency(table, "ack_latency", [p50, p99], |row| &row.measures().ack_latency);
+    with_latency(table, "delivery_latency", [p50, p99], |row| &row.measures().delivery_latency)
 }
 
 fn with_rates<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
@@ -237,13 +266,12 @@ fn with_counts<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, 
 fn with_latency<'a, Row: Measured>(
     table: TableBuilder<'a, Row>,
     kind: &str,
-    latency: impl Fn(&Row) -> &Distribution,
+    [p50, p99]: [Place; 2],
+    latency: impl Fn(&Row) -> &Summary,
 ) -> TableBuilder<'a, Row> {
-    let percentile =
-        |row: &Row, percentile| latency(row).percentile(percentile).map(formula::seconds);
     table
-        .with(&format!("{kind}_mean_s"), |row| latency(row).mean().map(|nanos| nanos / 1e9))
-        .with(&format!("{kind}_p50_s"), |row| percentile(row, 50.0))
-        .with(&format!("{kind}_p99_s"), |row| percentile(row, 99.0))
-        .with(&format!("{kind}_max_s"), |row| latency(row).maximum().map(formula::seconds))
+        .with(&format!("{kind}_mean_s"), |row| latency(row).mean_s())
+        .with(&format!("{kind}_p50_s"), |row| latency(row).percentile_s(p50))
+        .with(&format!("{kind}_p99_s"), |row| latency(row).percentile_s(p99))
+        .with(&format!("{kind}_max_s"), |row| latency(row).maximum_s())
 }

@@ -1,0 +1,296 @@
+//! How often values came, in slots that are as wide as the values allow.
+//!
+//! Source: the logarithmic-linear slots of G. Tene's `HdrHistogram`. Up to 256 units each unit has its
+//! own slot; behind that each doubling is cut into 128 slots of equal width, so that a slot is never
+//! wider than 1/128 of the values in it. A slot's number needs a shift and the position of a bit.
+//!
+//! Memory: the counters between the smallest and the largest slot in use, with some room on both
+//! sides: 256 bytes for each doubling between them while 16-bit counters suffice, then 1 kB.
+
+/// Each doubling has 2^7 slots.
+const DOUBLING_BITS: u32 = 7;
+
+/// Slots of one doubling.
+const DOUBLING_SLOTS: usize = 1 << DOUBLING_BITS;
+
+/// Free slots that are made below a value that lies below all before it.
+const ROOM_BELOW: usize = DOUBLING_SLOTS / 4;
+
+/// Free slots that are made above a value that lies above all before it: latencies grow.
+const ROOM_ABOVE: usize = DOUBLING_SLOTS;
+
+/// One slot of the histogram that is not empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot {
+    /// Smallest value that falls into it.
+    pub(crate) lower: u64,
+    /// Smallest value above it.
+    pub(crate) upper: u64,
+    /// Samples in it.
+    pub(crate) count: u64,
+}
+
+/// Counters of consecutive slots.
+#[derive(Debug, Clone)]
+enum Counters {
+    Narrow(Vec<u16>),
+    Wide(Vec<u64>),
+}
+
+/// A histogram.
+#[derive(Debug, Clone)]
+pub(crate) struct Histogram {
+    /// A unit is 2 to this power.
+    unit_bits: u32,
+    /// Number of the slot that the first counter belongs to.
+    first: usize,
+    counters: Counters,
+}
+
+impl Histogram {
+    /// Of nothing yet, with slots of at least 2^`unit_bits`.
+    pub(crate) const fn with_unit_bits(unit_bits: u32) -> Self {
+        Self { unit_bits, first: 0, counters: Counters::Narrow(Vec::new()) }
+    }
+
+    /// Counts `value`.
+    #[inline]
+    pub(crate) fn record(&mut self, value: u64) {
+        let slot = slot_of(value >> self.unit_bits);
+        if !self.count_in(slot) {
+            self.count_with_more_room(slot);
+        }
+    }
+
+    /// Counts a value of `slot`; false where the slot has no counter, or one that is full.
+    #[inline]
+    fn count_in(&mut self, slot: usize) -> bool {
+        let place = slot.wrapping_sub(self.first);
+        match &mut self.counters {
+            Counters::Narrow(counters) => increment(counters, place, |count| count.checked_add(1)),
+            Counters::Wide(counters) => increment(counters, place, |count| count.checked_add(1)),
+        }
+    }
+
+    #[cold]
+    fn count_with_more_room(&mut self, slot: usize) {
+        let covered = self.first..self.first + self.len();
+        if covered.contains(&slot) {
+            self.widen();
+        } else if covered.is_empty() {
+            self.cover(slot.saturating_sub(ROOM_BELOW), slot + ROOM_ABOVE);
+        } else if slot < covered.start {
+            self.cover(slot.saturating_sub(ROOM_BELOW), covered.end);
+        } else {
+            self.cover(covered.start, slot + ROOM_ABOVE);
+        }
+        let is_counted = self.count_in(slot);
+        debug_assert!(is_counted, "the room was made for it");
+    }
+
+    /// Counters for the slots from `first` to before `end`, which include those there are.
+    fn cover(&mut self, first: usize, end: usize) {
+        let before = self.first.saturating_sub(first);
+        self.first = first;
+        match &mut self.counters {
+            Counters::Narrow(counters) => *counters = within(counters, before, end - first),
+            Counters::Wide(counters) => *counters = within(counters, before, end - first),
+        }
+    }
+
+    fn widen(&mut self) {
+        if let Counters::Narrow(counters) = &self.counters {
+            self.counters = Counters::Wide(counters.iter().map(|&count| count.into()).collect());
+        }
+    }
+
+    /// Counts everything that `parts`, which have the same unit, have counted.
+    pub(crate) fn add(&mut self, parts: &[&Self]) {
+        let parts = || parts.iter().copied().chain([&*self]).filter(|part| part.len() > 0);
+        let Some(first) = parts().map(|part| part.first).min() else { return };
+        let end = parts().map(|part| part.first + part.len()).max().unwrap_or(first);
+        let mut sum = vec![0; end - first];
+        for part in parts() {
+            debug_assert_eq!(part.unit_bits, self.unit_bits, "slots of one kind are added");
+            let sum = &mut sum[part.first - first..];
+            match &part.counters {
+                Counters::Narrow(counters) => add_counters(sum, counters),
+                Counters::Wide(counters) => add_counters(sum, counters),
+            }
+        }
+        self.first = first;
+        self.counters = Counters::Wide(sum);
+    }
+
+    /// The slots that are not empty, in ascending order.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        let (narrow, wide): (&[u16], &[u64]) = match &self.counters {
+            Counters::Narrow(counters) => (counters, &[]),
+            Counters::Wide(counters) => (&[], counters),
+        };
+        let counts = narrow.iter().map(|&count| u64::from(count)).chain(wide.iter().copied());
+        (self.first..).zip(counts).filter(|&(_, count)| count > 0).map(|(slot, count)| Slot {
+            lower: self.lower_bound(slot),
+            upper: self.lower_bound(slot + 1),
+            count,
+        })
+    }
+
+    /// For each of `ranks`, which ascend from 1 to the number of values, the largest value of the slot
+    /// in which the value of that rank lies; the smallest value has rank 1. One pass over the slots.
+    pub(crate) fn values_of_ranks(&self, ranks: &[u64]) -> Vec<u64> {
+        let places = match &self.counters {
+            Counters::Narrow(counters) => places_of_ranks(counters, ranks),
+            Counters::Wide(counters) => places_of_ranks(counters, ranks),
+        };
+        places.into_iter().map(|place| self.lower_bound(self.first + place + 1) - 1).collect()
+    }
+
+    /// The smallest value of `slot`; of the slot behind the last one, the largest value there is.
+    fn lower_bound(&self, slot: usize) -> u64 {
+        let slot = u64::try_from(slot).expect("it was made of fewer bits");
+        let doublings = (slot >> DOUBLING_BITS).saturating_sub(1);
+        let units = u128::from(slot - (doublings << DOUBLING_BITS));
+        let bound = units << (doublings + u64::from(self.unit_bits));
+        u64::try_from(bound).unwrap_or(u64::MAX)
+    }
+
+    const fn len(&self) -> usize {
+        match &self.counters {
+            Counters::Narrow(counters) => counters.len(),
+            Counters::Wide(counters) => counters.len(),
+        }
+    }
+}
+
+/// The slot of a value of `units`: as many of its leading bits as tell 128 or more slots apart, behind
+/// the slots of all smaller doublings.
+#[inline]
+fn slot_of(units: u64) -> usize {
+    let doublings = (units | (1 << DOUBLING_BITS)).ilog2() - DOUBLING_BITS;
+    let slot = (u64::from(doublings) << DOUBLING_BITS) + (units >> doublings);
+    usize::try_from(slot).expect("64 doublings have some thousand slots")
+}
+
+#[inline]
+fn increment<Count: Copy>(
+    counters: &mut [Count],
+    place: usize,
+    one_more: impl Fn(Count) -> Option<Count>,
+) -> bool {
+    if let Some(counter) = counters.get_mut(place)
+        && let Some(count) = one_more(*counter)
+    {
+        *counter = count;
+        return true;
+    }
+    false
+}
+
+/// `counters` with `before` empty ones before them, and as many behind as `length` leaves.
+fn within<Count: Copy + Default>(counters: &[Count], before: usize, length: usize) -> Vec<Count> {
+    let mut more = vec![Count::default(); length];
+    more[before..before + counters.len()].copy_from_slice(counters);
+    more
+}
+
+fn add_counters<Count: Copy + Into<u64>>(sum: &mut [u64], counters: &[Count]) {
+    for (sum, &count) in sum.iter_mut().zip(counters) {
+        *sum += count.into();
+    }
+}
+
+/// The place of the counter in which each of the ascending `ranks` lies.
+fn places_of_ranks<Count: Copy + Into<u64>>(counters: &[Count], ranks: &[u64]) -> Vec<usize> {
+    let mut places = Vec::with_capacity(ranks.len());
+    let mut ranks = ranks.iter().copied().peekable();
+    let mut counted = 0;
+    for (place, &count) in counters.iter().enumerate() {
+        counted += count.into();
+        while ranks.next_if(|&rank| rank <= counted).is_some() {
+            places.push(place);
+        }
+    }
+    places
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What the library of the same design makes of `values`: its slots, and the values of `ranks`.
+    fn reference(values: &[u64], unit_bits: u32, ranks: &[u64]) -> (Vec<Slot>, Vec<u64>) {
+        let mut reference =
+            hdrhistogram::Histogram::<u64>::new_with_bounds(1 << unit_bits, 1 << 60, 2).unwrap();
+        for &value in values {
+            reference.record(value).unwrap();
+        }
+        let slot = |value, count| Slot {
+            lower: reference.lowest_equivalent(value),
+            upper: reference.next_non_equivalent(value),
+            count,
+        };
+        let slots: Vec<Slot> = reference
+            .iter_recorded()
+            .map(|step| slot(step.value_iterated_to(), step.count_since_last_iteration()))
+            .collect();
+        let mut ascending = values.to_vec();
+        ascending.sort_unstable();
+        let value_of = |&rank: &u64| {
+            reference.highest_equivalent(ascending[usize::try_from(rank).unwrap() - 1])
+        };
+        let values = ranks.iter().map(value_of).collect();
+        (slots, values)
+    }
+
+    fn histogram_of(values: &[u64], unit_bits: u32) -> Histogram {
+        let mut histogram = Histogram::with_unit_bits(unit_bits);
+        for &value in values {
+            histogram.record(value);
+        }
+        histogram
+    }
+
+    fn values() -> impl Strategy<Value = Vec<u64>> {
+        proptest::collection::vec((0_u64..1 << 56, 0_u32..56), 1..60)
+            .prop_map(|pairs| pairs.into_iter().map(|(value, shift)| value >> shift).collect())
+    }
+
+    proptest! {
+        #[test]
+        fn slots_and_ranked_values_are_those_of_the_reference(
+            values in values(), unit_bits in 0_u32..12,
+        ) {
+            let ranks: Vec<u64> = (1..=values.len() as u64).collect();
+            let histogram = histogram_of(&values, unit_bits);
+            let slots: Vec<Slot> = histogram.slots().collect();
+            prop_assert_eq!((slots, histogram.values_of_ranks(&ranks)), reference(&values, unit_bits, &ranks));
+        }
+
+        #[test]
+        fn adding_histograms_counts_the_values_of_all(parts in proptest::collection::vec(values(), 0..4)) {
+            let histograms: Vec<Histogram> = parts.iter().map(|part| histogram_of(part, 9)).collect();
+            let all = histogram_of(&parts.concat(), 9);
+            let mut sum = Histogram::with_unit_bits(9);
+            sum.add(&histograms.iter().collect::<Vec<_>>());
+            prop_assert!(sum.slots().eq(all.slots()));
+        }
+    }
+
+    #[test]
+    fn the_largest_value_there_is_has_a_slot() {
+        let histogram = histogram_of(&[u64::MAX], 0);
+        let slots: Vec<Slot> = histogram.slots().collect();
+        let width = 1 << (64 - DOUBLING_BITS - 1);
+        assert_eq!(slots, [Slot { lower: u64::MAX - width + 1, upper: u64::MAX, count: 1 }]);
+    }
+
+    #[test]
+    fn memory_is_taken_for_the_range_in_use_only() {
+        // Two seconds in units of 512 ns are 14 doublings above the first 256 slots.
+        let histogram = histogram_of(&[1_000_000_000, 2_000_000_000, 1_500_000_000], 9);
+        assert!(histogram.len() <= 3 * DOUBLING_SLOTS, "{} slots", histogram.len());
+        assert!(matches!(histogram.counters, Counters::Narrow(_)));
+    }
+}
