@@ -1,6 +1,19 @@
 """Types of the compiled part of Fairwind (crates/python)."""
 
-from typing import Any
+from typing import Any, final
+
+__all__ = [
+    "Cancelled",
+    "Progress",
+    "ScenarioError",
+    "SimulationError",
+    "Table",
+    "columns",
+    "plan",
+    "schema",
+    "simulate",
+    "version",
+]
 
 class ScenarioError(Exception):
     errors: list[dict[str, Any]]
@@ -8,12 +21,14 @@ class ScenarioError(Exception):
 class SimulationError(Exception): ...
 class Cancelled(Exception): ...
 
+@final
 class Progress:
     def __new__(cls) -> Progress: ...
     @property
     def fraction(self) -> float: ...
     def cancel(self) -> None: ...
 
+@final
 class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 

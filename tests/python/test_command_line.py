@@ -15,8 +15,6 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from conftest import CORE_IS_BUILT
-
 SCENARIO = """
 name = "two and two"
 description = "thin and greedy streams"
@@ -49,10 +47,6 @@ repeat = 2
 "flows.*.count" = [1, 2]
 """
 
-REPOSITORY = Path(__file__).parents[2]
-# The stand-in for the core is put in place before the command line begins, as in conftest.py.
-PROGRAM = "import conftest; from fairwind.cli import main; main()"
-
 
 @pytest.fixture
 def scenario(tmp_path) -> Path:
@@ -62,14 +56,13 @@ def scenario(tmp_path) -> Path:
 
 
 def start(*arguments: object, cwd: Path) -> subprocess.Popen[str]:
-    paths = [str(REPOSITORY / "python"), str(REPOSITORY / "tests" / "python")]
     return subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
+        [sys.executable, "-W", "error", "-m", "fairwind.cli", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=cwd,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths), "COLUMNS": "200"},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "python")},
     )
 
 
@@ -136,12 +129,29 @@ def test_a_missing_scenario_is_bad_input(tmp_path):
     assert "hint:" in error
 
 
-def test_a_wrong_scenario_is_bad_input_with_its_place(tmp_path):
-    (tmp_path / "wrong.toml").write_text("duration = 5\n")
+def test_all_errors_of_a_scenario_come_at_once_with_their_places(tmp_path):
+    (tmp_path / "wrong.toml").write_text('duration = 5\ndescribtion = "x"\n')
     code, out, error = fairwind("check", "wrong.toml", cwd=tmp_path)
     assert (code, out) == (2, "")
-    assert "wrong.toml" in error
-    assert "name" in error
+    assert "wrong.toml:1" in error
+    assert "wrong.toml:2" in error
+    assert "describtion" in error
+    assert "description" in error
+
+
+def test_a_setting_that_addresses_nothing_is_bad_input(scenario, tmp_path):
+    code, out, error = fairwind("check", scenario, "--set", "flows.fat.count=3", cwd=tmp_path)
+    assert (code, out) == (2, "")
+    assert "flows.fat" in error
+
+
+def test_a_setting_changes_the_experiment(scenario, tmp_path):
+    code, out, _ = fairwind(
+        *("check", scenario, "--set", "path.rate=2 Mbit/s", "--format", "json"), cwd=tmp_path
+    )
+    assert code == 0
+    links = json.loads(out)["cells"][0]["experiment"]["network"]["links"]
+    assert links[0]["rate"] == "2 Mbit/s"
 
 
 @pytest.mark.parametrize(
@@ -170,11 +180,8 @@ def test_wrong_usage_is_told_on_standard_error_alone(scenario, tmp_path, argumen
 
 
 def test_an_interruption_ends_with_130_and_the_same_command_goes_on(scenario, tmp_path):
-    long = ["run", scenario, "--out", "run", "--set", "sweep.repeat=200", "--jobs", 1]
-    if not CORE_IS_BUILT:
-        scenario.write_text(SCENARIO.replace("repeat = 2", "repeat = 200"))
-        long = long[:4] + long[6:]
-    process = start(*long, cwd=tmp_path)
+    scenario.write_text(SCENARIO.replace("repeat = 2", "repeat = 200"))
+    process = start("run", scenario, "--out", "run", "--jobs", 1, cwd=tmp_path)
     done = tmp_path / "run" / "cells"
     deadline = time.monotonic() + 60
     while len(list(done.glob("[0-9]*"))) < 2 and time.monotonic() < deadline:
@@ -246,9 +253,8 @@ def test_output_into_a_closed_pipe_is_no_error(tmp_path):
 
 @pytest.mark.slow
 def test_a_study_prints_its_claims_and_writes_its_figure(tmp_path):
-    settings = ["--set", 'duration="40 s"'] if CORE_IS_BUILT else []
     code, out, error = fairwind(
-        "study", "application-limited-streams", "--reduced", *settings, "--out", "run", cwd=tmp_path
+        "study", "application-limited-streams", "--reduced", "--out", "run", cwd=tmp_path
     )
     assert code == 0, error
     assert "Claim 3:" in out

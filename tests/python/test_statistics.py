@@ -52,6 +52,11 @@ def test_one_sample_has_a_mean_but_no_interval():
     assert math.isnan(interval.high)
 
 
+def test_equal_samples_have_an_interval_of_no_width():
+    interval = mean_interval([0.4257, 0.4257, 0.4257])
+    assert interval.low == interval.high == interval.estimate
+
+
 def test_no_sample_has_no_mean():
     assert math.isnan(mean_interval([math.nan]).estimate)
 

@@ -123,6 +123,8 @@ def finite(values: ArrayLike) -> Floats:
 
 def standard_error(sample: Floats) -> float:
     """Estimate the standard error of the mean of at least two samples."""
+    if np.ptp(sample) == 0:
+        return 0.0  # the formula would give the rounding error of the mean
     return float(sample.std(ddof=1)) / math.sqrt(sample.size)
 
 

@@ -77,9 +77,10 @@ def thin_below_share(results: Results) -> Claim:
         verdict = Verdict.BORNE_OUT
     elif last.filter(pl.col("low_ratio") >= 1).height:
         verdict = Verdict.NOT_BORNE_OUT
-    start = "not always below it"
+    start = "no N from which on every variant stays below it"
     if below is not None:
         start = f"below it in every variant from N = {below} on"
+    counts = "; ".join(_below_and_above(details, variant) for variant in variants(results))
     shares = "; ".join(
         f"{row[VARIANT]} {row['ratio']:.2f} [{row['low_ratio']:.2f}, {row['high_ratio']:.2f}]"
         for row in last.iter_rows(named=True)
@@ -95,7 +96,7 @@ def thin_below_share(results: Results) -> Claim:
             "Not borne out: at the largest N an interval lies at or above 1. Otherwise undecided."
         ),
         verdict=verdict,
-        evidence=f"{start}; at N = {last[COUNT][0]}: {shares}.",
+        evidence=f"{start}. {counts}. Ratios at N = {last[COUNT][0]}: {shares}.",
         details=details,
     )
 
@@ -204,6 +205,16 @@ def _always_below_from(ratios: pl.DataFrame) -> int | None:
         is_below = bool((panel["high_ratio"] < 1).all())
         start = (start or count) if is_below else None
     return start
+
+
+def _below_and_above(ratios: pl.DataFrame, variant: str) -> str:
+    """Name the N at which a variant's interval lies below and above its fair share."""
+    own = ratios.filter(pl.col(VARIANT) == variant)
+    below = own.filter(pl.col("high_ratio") < 1)[COUNT].cast(pl.String).to_list()
+    above = own.filter(pl.col("low_ratio") > 1)[COUNT].cast(pl.String).to_list()
+    sides = {"below at N = ": below, "above at N = ": above}
+    told = [side + ", ".join(counts) for side, counts in sides.items() if counts]
+    return f"{variant} {' and '.join(told) or 'nowhere certainly below or above'}"
 
 
 def _largest(details: pl.DataFrame) -> str:

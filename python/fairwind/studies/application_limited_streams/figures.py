@@ -79,7 +79,7 @@ def throughput_chart(
         color=alt.Color(
             "group:N",
             scale=group_colours(sorted(set(rows["group"]))),
-            legend=alt.Legend(title=None, orient="top"),
+            legend=alt.Legend(title=None, orient="top", symbolOpacity=1),
         ),
         tooltip=[f"{VARIANT}:N", "group:N"]
         + [alt.Tooltip(f"{name}:Q", format=".4g") for name in BOX],
@@ -139,7 +139,7 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
         ),
     )
     lines = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45)).encode(
-        y=alt.Y("mean_ms:Q", title="ACK latency / ms", scale=alt.Scale(type="log")),
+        y=alt.Y("mean_ms:Q", title="ACK latency / ms", scale=alt.Scale(type="log", nice=False)),
         tooltip=[f"{VARIANT}:N", f"{COUNT}:Q", alt.Tooltip("mean_ms:Q", format=".4g")],
     )
     ranges = base.mark_rule().encode(y="low_ms:Q", y2="high_ms:Q")
