@@ -3,6 +3,7 @@
 use fairwind_measure::{Table, Tables, Values};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_simulation::{Control, Outcome, Simulation};
+use std::fmt::Write as _;
 
 pub fn experiment(text: &str) -> Experiment {
     let document = Document::parse("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
@@ -52,7 +53,7 @@ pub fn fingerprint(tables: &Tables) -> String {
                 }
                 other => format!("{other:?}"),
             };
-            text += &format!("{}.{}={values}\n", table.name, column.name);
+            writeln!(text, "{}.{}={values}", table.name, column.name).unwrap();
         }
     }
     text
