@@ -12,42 +12,38 @@
 use crate::formula;
 use crate::histogram::{Histogram, Slot};
 
-/// What is known of a set of samples.
+/// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
+pub(crate) type Times = Distribution<9>;
+
+/// Of whole numbers, exact up to 255.
+pub(crate) type Counts = Distribution<0>;
+
+/// What is known of a set of samples, in units of 2^`UNIT_BITS`.
 #[derive(Debug, Clone)]
-pub(crate) struct Distribution {
+pub(crate) struct Distribution<const UNIT_BITS: u32> {
     count: u64,
     sum: u128,
     minimum: u64,
     maximum: u64,
-    histogram: Histogram,
+    histogram: Histogram<UNIT_BITS>,
 }
 
-impl Distribution {
-    /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
-    pub(crate) const fn of_times() -> Self {
-        Self::with_unit_bits(9)
+impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
+    /// Of no samples yet.
+    pub(crate) fn new() -> Self {
+        Self { count: 0, sum: 0, minimum: u64::MAX, maximum: 0, histogram: Histogram::new() }
     }
 
-    /// Of whole numbers, exact up to 255.
-    pub(crate) const fn of_counts() -> Self {
-        Self::with_unit_bits(0)
-    }
-
-    const fn with_unit_bits(unit_bits: u32) -> Self {
-        let histogram = Histogram::with_unit_bits(unit_bits);
-        Self { count: 0, sum: 0, minimum: u64::MAX, maximum: 0, histogram }
-    }
-
-    /// Every sample of `parts`, which are of times.
-    pub(crate) fn merged_times(parts: &[&Self]) -> Self {
-        let mut merged = Self::of_times();
+    /// Every sample of `parts`.
+    pub(crate) fn merged(parts: &[&Self]) -> Self {
+        let mut merged = Self::new();
         for part in parts {
             merged.count += part.count;
             merged.sum += part.sum;
             merged.minimum = merged.minimum.min(part.minimum);
             merged.maximum = merged.maximum.max(part.maximum);
         }
-        let histograms: Vec<&Histogram> = parts.iter().map(|part| &part.histogram).collect();
+        let histograms: Vec<_> = parts.iter().map(|part| &part.histogram).collect();
         merged.histogram.add(&histograms);
         merged
     }
@@ -57,8 +53,13 @@ impl Distribution {
     pub(crate) fn record(&mut self, value: u64) {
         self.count += 1;
         self.sum += u128::from(value);
-        self.minimum = self.minimum.min(value);
-        self.maximum = self.maximum.max(value);
+        // Seldom the case, so that mostly nothing is stored.
+        if value < self.minimum {
+            self.minimum = value;
+        }
+        if value > self.maximum {
+            self.maximum = value;
+        }
         self.histogram.record(value);
     }
 
@@ -114,17 +115,15 @@ mod tests {
         fn a_slot_is_narrower_than_a_hundredth_of_its_values(
             values in proptest::collection::vec(0_u64..1 << 45, 1..50), shift in 0_u32..45,
         ) {
-            let mut times = Distribution::of_times();
-            let mut counts = Distribution::of_counts();
+            let mut times = Times::new();
+            let mut counts = Counts::new();
             for value in values.iter().map(|value| value >> shift) {
                 times.record(value);
                 counts.record(value);
-                let slot_of = |distribution: &Distribution| {
-                    distribution.slots().find(|slot| (slot.lower..slot.upper).contains(&value))
-                };
-                let slot = slot_of(&times).expect("the value has a slot");
+                let has_value = |slot: &Slot| (slot.lower..slot.upper).contains(&value);
+                let slot = times.slots().find(has_value).expect("the value has a slot");
                 prop_assert!(slot.upper - slot.lower <= (value / 100).max(512));
-                let slot = slot_of(&counts).expect("the value has a slot");
+                let slot = counts.slots().find(has_value).expect("the value has a slot");
                 prop_assert!(slot.upper - slot.lower <= (value / 100).max(1));
             }
             let samples: u64 = times.slots().map(|slot| slot.count).sum();
@@ -135,7 +134,7 @@ mod tests {
     #[test]
     fn more_samples_than_sixteen_bits_hold_are_kept_while_the_range_grows() {
         let few = 65_535;
-        let mut times = Distribution::of_times();
+        let mut times = Times::new();
         for _ in 0..few {
             times.record(5_000);
         }
@@ -143,7 +142,7 @@ mod tests {
         times.record(5_000_000_000);
         let counts: Vec<u64> = times.slots().map(|slot| slot.count).collect();
         assert_eq!(counts, [few + 1, 1]);
-        let merged = Distribution::merged_times(&[&times, &Distribution::of_times(), &times]);
+        let merged = Times::merged(&[&times, &Times::new(), &times]);
         let counts: Vec<u64> = merged.slots().map(|slot| slot.count).collect();
         assert_eq!(counts, [2 * (few + 1), 2]);
         assert_eq!((merged.minimum(), merged.maximum()), (Some(5_000), Some(5_000_000_000)));
@@ -151,7 +150,7 @@ mod tests {
 
     #[test]
     fn nothing_has_no_extremes_no_mean_and_no_percentiles() {
-        let nothing = Distribution::merged_times(&[&Distribution::of_times()]);
+        let nothing = Times::merged(&[&Times::new()]);
         assert_eq!((nothing.minimum(), nothing.maximum()), (None, None));
         assert_eq!((nothing.mean(), nothing.values_of_percentiles(&[50.0])), (None, Vec::new()));
     }

@@ -8,7 +8,7 @@
 //! Cost: one entry pushed and popped per sample, and the sample's place in the histogram. Memory: the
 //! stretches under way.
 
-use crate::distribution::Distribution;
+use crate::distribution::Times;
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
@@ -17,12 +17,12 @@ use std::collections::VecDeque;
 pub(crate) struct StretchLatency {
     /// `(end offset, first instant)` of stretches not yet covered, ascending in both.
     under_way: VecDeque<(u64, Instant)>,
-    samples: Distribution,
+    samples: Times,
 }
 
 impl StretchLatency {
-    pub(crate) const fn new() -> Self {
-        Self { under_way: VecDeque::new(), samples: Distribution::of_times() }
+    pub(crate) fn new() -> Self {
+        Self { under_way: VecDeque::new(), samples: Times::new() }
     }
 
     /// The stream up to `end_offset`, as far as it is new, begins its way.
@@ -44,10 +44,10 @@ impl StretchLatency {
 
     /// Forgets the samples; what is under way stays.
     pub(crate) fn forget_samples(&mut self) {
-        self.samples = Distribution::of_times();
+        self.samples = Times::new();
     }
 
-    pub(crate) const fn samples(&self) -> &Distribution {
+    pub(crate) const fn samples(&self) -> &Times {
         &self.samples
     }
 }

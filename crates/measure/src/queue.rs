@@ -5,7 +5,7 @@
 //! (Little's law), which needs no state about the queue's content. Waiting before the end of the
 //! warm-up is cut off; a packet still waiting at the end, or dropped out of the queue, adds nothing.
 
-use crate::distribution::Distribution;
+use crate::distribution::{Counts, Times};
 use crate::observation::DropReason;
 use fairwind_units::Span;
 
@@ -35,10 +35,10 @@ pub(crate) struct Queue {
     dropped_by_reason: [Amount; DropReason::COUNT],
     enqueued_by_group: Vec<Amount>,
     dropped_by_group: Vec<Amount>,
-    backlog_packets: Distribution,
+    backlog_packets: Counts,
     backlog_bytes_sum: u128,
     backlog_bytes_maximum: u32,
-    sojourn: Distribution,
+    sojourn: Times,
     packet_nanos: u128,
     byte_nanos: u128,
 }
@@ -49,10 +49,10 @@ impl Queue {
             dropped_by_reason: [Amount::default(); DropReason::COUNT],
             enqueued_by_group: vec![Amount::default(); groups],
             dropped_by_group: vec![Amount::default(); groups],
-            backlog_packets: Distribution::of_counts(),
+            backlog_packets: Counts::new(),
             backlog_bytes_sum: 0,
             backlog_bytes_maximum: 0,
-            sojourn: Distribution::of_times(),
+            sojourn: Times::new(),
             packet_nanos: 0,
             byte_nanos: 0,
         }
@@ -115,7 +115,7 @@ impl Queue {
     }
 
     /// Packets that accepted arrivals found waiting.
-    pub(crate) const fn backlog_packets(&self) -> &Distribution {
+    pub(crate) const fn backlog_packets(&self) -> &Counts {
         &self.backlog_packets
     }
 
@@ -130,7 +130,7 @@ impl Queue {
     }
 
     /// How long packets waited before they left.
-    pub(crate) const fn sojourn(&self) -> &Distribution {
+    pub(crate) const fn sojourn(&self) -> &Times {
         &self.sojourn
     }
 

@@ -37,7 +37,10 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    pub(super) fn of(distribution: &Distribution, percentiles: &Percentiles) -> Self {
+    pub(super) fn of<const UNIT_BITS: u32>(
+        distribution: &Distribution<UNIT_BITS>,
+        percentiles: &Percentiles,
+    ) -> Self {
         Self {
             count: distribution.count(),
             minimum: distribution.minimum(),

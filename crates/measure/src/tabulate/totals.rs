@@ -2,7 +2,7 @@
 
 use super::summary::{Percentiles, Place, Summary};
 use super::{Measurement, group_index};
-use crate::distribution::Distribution;
+use crate::distribution::Times;
 use crate::flow::{Flow, Totals};
 use crate::formula::{self, bits_per_second, ratio};
 use crate::settings::FlowDescription;
@@ -67,8 +67,8 @@ pub(super) struct GroupRow<'a> {
     failed: u64,
     setup_nanos: u128,
     measures: Measures,
-    ack_latency: Distribution,
-    delivery_latency: Distribution,
+    ack_latency: Times,
+    delivery_latency: Times,
 }
 
 impl GroupRow<'_> {
@@ -76,11 +76,11 @@ impl GroupRow<'_> {
         self.name
     }
 
-    pub(super) fn ack_latency(&self) -> &Distribution {
+    pub(super) fn ack_latency(&self) -> &Times {
         &self.ack_latency
     }
 
-    pub(super) fn delivery_latency(&self) -> &Distribution {
+    pub(super) fn delivery_latency(&self) -> &Times {
         &self.delivery_latency
     }
 }
@@ -161,8 +161,8 @@ fn group_row<'a>(
     let ack: Vec<_> = members.iter().map(|(_, flow)| flow.ack_latency().samples()).collect();
     let delivery: Vec<_> =
         members.iter().map(|(_, flow)| flow.delivery_latency().samples()).collect();
-    let ack_latency = Distribution::merged_times(&ack);
-    let delivery_latency = Distribution::merged_times(&delivery);
+    let ack_latency = Times::merged(&ack);
+    let delivery_latency = Times::merged(&delivery);
     let setup_time = |(description, flow): &(&FlowDescription, &Flow)| {
         let established = flow.milestones.established?;
         Some(u128::from(established.saturating_since(description.start).as_nanos()))
