@@ -11,7 +11,7 @@ import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.plots import save
-from fairwind.report import write_report
+from fairwind.report import warnings, write_report
 from fairwind.report.figures import MOST_PANELS, default_figures
 from fairwind.results import Results
 from fairwind.run import RunSettings, run_plan
@@ -145,6 +145,15 @@ def test_warnings_tell_of_failures_and_few_runs(tmp_path):
     text = write_report(results).page.read_text(encoding="utf-8")
     assert "the sea is rough" in text
     assert "Only 2 runs per cell" in text
+
+
+def test_runs_that_do_not_differ_are_warned_of(tmp_path):
+    grid = plan()
+    twins = type(grid).from_document(grid.document | {"seeds": [7, 7]}, ())
+    results = run_plan(twins, ScriptedEngine(), RunSettings(1, tmp_path / "twins"))
+    assert any("the seed decides nothing" in warning for warning in warnings(results))
+    results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path / "run"))
+    assert not any("the seed decides nothing" in warning for warning in warnings(results))
 
 
 def test_a_run_without_a_grid_has_a_report(tmp_path):

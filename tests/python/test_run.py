@@ -81,6 +81,21 @@ def test_an_interrupted_run_keeps_what_is_finished_and_goes_on_there(tmp_path):
     assert files(resumed.folder) == files(whole.folder)
 
 
+def test_an_interruption_that_strikes_a_worker_stops_the_run_as_well(tmp_path, monkeypatch):
+    write, written = store.parquet_bytes, []
+
+    def interrupted(frame: pl.DataFrame) -> bytes:
+        written.append(frame)
+        if len(written) > 8:
+            raise KeyboardInterrupt
+        return write(frame)
+
+    monkeypatch.setattr(store, "parquet_bytes", interrupted)
+    with pytest.raises(RunInterrupted, match="1 of 4"):
+        run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert cells(tmp_path) == {"0000-0000"}
+
+
 def test_an_interruption_leaves_no_simulation_running(tmp_path):
     before = threading.active_count()
 

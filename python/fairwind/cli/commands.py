@@ -17,7 +17,7 @@ from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.compare import compare as compare_results
 from fairwind.engine import core_version, engine_named, scenario_schema, table_columns
 from fairwind.errors import FairwindError
-from fairwind.report import Report, write_report
+from fairwind.report import Report, warnings, write_report
 from fairwind.results import Claim, Results, open_results, readable, summarise
 from fairwind.run import RunSettings, RunState, run_plan
 from fairwind.run.progress import shown_progress
@@ -218,6 +218,9 @@ def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
     resumed = states[-1].resumed if states else 0
     again = f", {resumed} of them from before" if resumed else ""
     _tell(f"{plan.runs - len(results.failures)} simulations{again}; tables: {results.folder}")
+    for warning in warnings(results):
+        if warning not in plan.warnings:  # those were told before the run
+            _tell(f"warning: {warning}")
     return results
 
 
@@ -243,8 +246,6 @@ def _print_claims(claims: list[Claim], results: Results, output: OutputFormat) -
 
 
 def _exit_by_failures(results: Results) -> None:
-    for failure in results.failures:
-        _tell(f"failed: {failure}")
     if results.failures:
         raise typer.Exit(ExitCode.FAILED_CELLS)
 

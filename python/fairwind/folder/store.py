@@ -23,7 +23,7 @@ def write_file(path: Path, content: bytes) -> None:
     try:
         _write_durably(temporary, content)
         temporary.replace(path)
-    except OSError:
+    except BaseException:  # an interruption, too, leaves nothing half written
         temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
@@ -60,7 +60,7 @@ def write_cell(out: Path, cell: int, replicate: int, tables: Mapping[str, pl.Dat
             _write_durably(temporary / f"{name}.parquet", parquet_bytes(frame))
         _sync_folder(temporary)
         temporary.rename(final)
-    except OSError:
+    except BaseException:  # an interruption, too, leaves nothing half written
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync_folder(final.parent)

@@ -7,5 +7,6 @@ Map: `figures` which figures a run gets, `warnings` what a reader must know firs
 """
 
 from fairwind.report.report import Report, write_report
+from fairwind.report.warnings import warnings
 
-__all__ = ["Report", "write_report"]
+__all__ = ["Report", "warnings", "write_report"]

@@ -17,6 +17,7 @@ def warnings(results: Results) -> list[str]:
         *_failures(results),
         *results.manifest.plan.warnings,
         *_replicates(results),
+        *_replicates_without_difference(results),
         *_never_established(results),
     ]
 
@@ -38,6 +39,18 @@ def _replicates(results: Results) -> list[str]:
     if replicates < FEW_REPLICATES:
         return [f"Only {replicates} runs per cell: intervals are very wide."]
     return []
+
+
+def _replicates_without_difference(results: Results) -> list[str]:
+    groups = results.groups
+    same = groups.select(pl.all().exclude("replicate", "seed")).unique().height
+    if same == groups.height or same > groups.select("cell", "group").unique().height:
+        return []
+    return [
+        "All runs of a cell gave the same results: the seed decides nothing in this scenario, so "
+        "intervals have no width and tell nothing. Random starts (start_spread, start_pattern = "
+        '"random") make runs differ.'
+    ]
 
 
 def _never_established(results: Results) -> list[str]:

@@ -223,12 +223,16 @@ def _run_one(out: Path, plan: Plan, engine: Engine, work: _Work) -> None:
 
 
 def _collect(execution: _Execution, future: Future[None]) -> None:
-    """Take note of one finished simulation; storage errors end the run, others do not."""
+    """Take note of one finished simulation; storage errors end the run, others do not.
+
+    Polars raises an interruption of the process in whatever thread is using it, so an interrupted
+    worker means that the person wants the run to stop.
+    """
     work = execution.pending.pop(future)
     error = future.exception()
     if error is None:
         execution.stored += 1
-    elif isinstance(error, OSError):
+    elif isinstance(error, (OSError, KeyboardInterrupt)):
         raise error
     else:
         seed = execution.plan.seeds[work.replicate]
