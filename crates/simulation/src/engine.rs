@@ -137,9 +137,9 @@ impl Simulation {
     fn on_clock(&mut self, now: Instant) {
         if self.next_sample <= now {
             self.sample(now);
-        } else if let Some(number) = self.agenda.take() {
+        } else if let Some(number) = self.agenda.due(now) {
             self.on_flow_deadline(number, now);
-            self.reschedule(number);
+            self.agenda.reschedule(number, self.flows[number as usize].next_deadline());
         }
     }
 
@@ -191,26 +191,35 @@ impl Simulation {
 
     fn on_flow_deadline(&mut self, number: u32, now: Instant) {
         let flow = &mut self.flows[number as usize];
-        if flow.start <= now {
-            flow.start = Instant::MAX;
-        }
         if flow.start != Instant::MAX {
+            if flow.start <= now {
+                flow.start = Instant::MAX;
+                self.flush_sender(number, now);
+            }
             return;
         }
+        let mut sender_is_due = false;
         if flow.stop <= now {
             flow.stop = Instant::MAX;
             flow.application.end();
             flow.sender_closed = true;
             flow.sender.close();
+            sender_is_due = true;
         }
         if flow.sender.next_deadline() <= now {
             flow.sender.on_deadline(now);
+            sender_is_due = true;
+        }
+        if flow.application.next_write() <= now {
+            sender_is_due = true;
         }
         if flow.receiver.next_deadline() <= now {
             flow.receiver.on_deadline(now);
             self.flush_receiver(number, now);
         }
-        self.flush_sender(number, now);
+        if sender_is_due {
+            self.flush_sender(number, now);
+        }
     }
 
     /// Lets the application write and the sending endpoint send, until neither has more.
