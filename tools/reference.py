@@ -56,10 +56,19 @@ def command_line_page() -> str:
     return "\n".join(line.rstrip() for line in answer.stdout.splitlines()).rstrip() + "\n"
 
 
+def profiles_page() -> str:
+    """Describe the TCP profiles, in the words of the module that defines them."""
+    source = Path(__file__).resolve().parents[1] / "crates" / "tcp" / "src" / "profile.rs"
+    lines = source.read_text(encoding="utf-8").splitlines()
+    words = [line.removeprefix("//!").removeprefix(" ") for line in lines if line.startswith("//!")]
+    return "\n".join(["# TCP profiles", "", *words, ""])
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "scenario.md": scenario_page,
     "columns.md": columns_page,
     "cli.md": command_line_page,
+    "profiles.md": profiles_page,
 }
 
 
