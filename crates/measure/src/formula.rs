@@ -35,13 +35,13 @@ pub(crate) fn seconds(nanos: u64) -> f64 {
 }
 
 /// The rank, counted from 1, of the smallest of `count` samples that `percentile` per cent do not
-/// exceed.
+/// exceed; `None` of nothing.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a share of a count is no more than the count, and above zero"
 )]
-pub(crate) fn rank(percentile: f64, count: u64) -> u64 {
+pub(crate) fn rank(percentile: f64, count: u64) -> Option<u64> {
     let rank = (percentile / 100.0).min(1.0) * real(count);
-    (rank.ceil() as u64).clamp(1, count.max(1))
+    (count > 0).then(|| (rank.ceil() as u64).clamp(1, count))
 }

@@ -135,6 +135,14 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
         self.counters = Counters::Wide(sum.into());
     }
 
+    /// Number of values counted.
+    pub(crate) fn count(&self) -> u64 {
+        match &self.counters {
+            Counters::Narrow(counters) => sum_narrow(counters),
+            Counters::Wide(counters) => sum_wide(counters),
+        }
+    }
+
     /// The slots that are not empty, in ascending order.
     pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
         let (narrow, wide): (&[u16], &[u64]) = match &self.counters {
@@ -153,8 +161,8 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
     /// in which the value of that rank lies; the smallest value has rank 1. One pass over the slots.
     pub(crate) fn values_of_ranks(&self, ranks: &[u64]) -> Vec<u64> {
         let places = match &self.counters {
-            Counters::Narrow(counters) => places_of_ranks(counters, ranks),
-            Counters::Wide(counters) => places_of_ranks(counters, ranks),
+            Counters::Narrow(counters) => places_of_ranks(counters, ranks, sum_narrow),
+            Counters::Wide(counters) => places_of_ranks(counters, ranks, sum_wide),
         };
         places.into_iter().map(|place| Self::lower_bound(self.first + place + 1) - 1).collect()
     }
@@ -198,14 +206,27 @@ fn add_counters<Count: Copy + Into<u64>>(sum: &mut [u64], counters: &[Count]) {
     }
 }
 
+fn sum_narrow(counters: &[u16]) -> u64 {
+    // Some thousand counters of 16 bits add up to less than 2^32, and 32 bits are quicker to add.
+    u64::from(counters.iter().map(|&count| u32::from(count)).sum::<u32>())
+}
+
+fn sum_wide(counters: &[u64]) -> u64 {
+    counters.iter().sum()
+}
+
 /// The place of the counter in which each of the ascending `ranks` lies.
-fn places_of_ranks<Count: Copy + Into<u64>>(counters: &[Count], ranks: &[u64]) -> Vec<usize> {
+fn places_of_ranks<Count: Copy + Into<u64>>(
+    counters: &[Count],
+    ranks: &[u64],
+    sum: impl Fn(&[Count]) -> u64,
+) -> Vec<usize> {
     let mut places = Vec::with_capacity(ranks.len());
     let mut ranks = ranks.iter().copied().peekable();
     let mut counted: u64 = 0;
     for (stretch, first) in counters.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
         // Most stretches hold none of the ranks, and a plain sum is quick.
-        let behind = counted + stretch.iter().map(|&count| count.into()).sum::<u64>();
+        let behind = counted + sum(stretch);
         if ranks.peek().is_some_and(|&rank| rank <= behind) {
             for (place, &count) in (first..).zip(stretch) {
                 counted += count.into();

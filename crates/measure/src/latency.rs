@@ -13,8 +13,13 @@ use fairwind_units::Instant;
 use std::collections::VecDeque;
 
 /// The latency of consecutive stretches of one stream.
+///
+/// In this order in memory: most offsets cover no stretch, which the first field alone tells.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(crate) struct StretchLatency {
+    /// End offset of the oldest stretch under way, or `u64::MAX`.
+    oldest_end: u64,
     /// `(end offset, first instant)` of stretches not yet covered, ascending in both.
     under_way: VecDeque<(u64, Instant)>,
     samples: Times,
@@ -22,21 +27,31 @@ pub(crate) struct StretchLatency {
 
 impl StretchLatency {
     pub(crate) fn new() -> Self {
-        Self { under_way: VecDeque::new(), samples: Times::new() }
+        Self { oldest_end: u64::MAX, under_way: VecDeque::new(), samples: Times::new() }
     }
 
     /// The stream up to `end_offset`, as far as it is new, begins its way.
     #[inline]
     pub(crate) fn begin(&mut self, at: Instant, end_offset: u64) {
+        self.oldest_end = self.oldest_end.min(end_offset);
         self.under_way.push_back((end_offset, at));
     }
 
     /// Everything before `offset` has arrived: one sample for each stretch that this completes.
     #[inline]
     pub(crate) fn cover(&mut self, at: Instant, offset: u64) {
-        while let Some(&(end_offset, began)) = self.under_way.front()
-            && end_offset <= offset
-        {
+        if self.oldest_end <= offset {
+            self.complete(at, offset);
+        }
+    }
+
+    fn complete(&mut self, at: Instant, offset: u64) {
+        self.oldest_end = u64::MAX;
+        while let Some(&(end_offset, began)) = self.under_way.front() {
+            if end_offset > offset {
+                self.oldest_end = end_offset;
+                return;
+            }
             self.under_way.pop_front();
             self.samples.record(at.saturating_since(began).as_nanos());
         }

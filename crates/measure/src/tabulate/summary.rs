@@ -1,7 +1,7 @@
 //! What tables tell of a distribution: taken from it once, however many columns show it.
 
 use crate::distribution::Distribution;
-use crate::formula::seconds;
+use crate::formula::{mean, rank, seconds};
 
 /// The percentiles that some columns show, ascending.
 pub(super) struct Percentiles(Vec<f64>);
@@ -32,7 +32,8 @@ pub(super) struct Summary {
     pub(super) minimum: Option<u64>,
     pub(super) mean: Option<f64>,
     pub(super) maximum: Option<u64>,
-    /// Values of the percentiles; none where there are no samples.
+    /// For each percentile the smallest value that so many per cent of the samples do not exceed; none
+    /// where there are no samples.
     values: Vec<u64>,
 }
 
@@ -41,12 +42,15 @@ impl Summary {
         distribution: &Distribution<UNIT_BITS>,
         percentiles: &Percentiles,
     ) -> Self {
+        let count = distribution.count();
+        let ranks: Vec<u64> =
+            percentiles.0.iter().filter_map(|&percentile| rank(percentile, count)).collect();
         Self {
-            count: distribution.count(),
+            count,
             minimum: distribution.minimum(),
-            mean: distribution.mean(),
+            mean: mean(distribution.sum(), count),
             maximum: distribution.maximum(),
-            values: distribution.values_of_percentiles(&percentiles.0),
+            values: distribution.values_of_ranks(&ranks),
         }
     }
 
