@@ -215,3 +215,17 @@ impl Flow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_packets_need_lies_in_the_first_lines_of_memory() {
+        // What a packet that is sent changes ends with the counters of sent packets.
+        assert!(offset_of!(Flow, totals) + offset_of!(Totals, packets_received) <= 64);
+        // Behind the ACK latency and the received bytes, the first field of the delivery latency.
+        assert!(offset_of!(Flow, delivery_latency) + size_of::<u64>() <= 384);
+    }
+}
