@@ -1,94 +1,187 @@
 //! Whose turn is next, of many flows with a deadline each.
 
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 
-/// A time-ordered agenda of flows, kept as a tournament: equal instants come in the order in which
-/// they were entered.
+/// A time-ordered agenda of flows, kept as a wheel of short stretches of time; equal instants come
+/// in the order in which they were entered.
 ///
-/// A flow's entry is moved lazily: a deadline that moves back, as a retransmission timer does with
-/// every acknowledgment, costs nothing until the old one comes round. Moving an entry costs one
-/// comparison for each doubling of the number of flows.
+/// A flow's turn may come before its deadline, never after: a deadline that moves back, as a
+/// retransmission timer does with every acknowledgment, costs nothing until the old one comes
+/// round, and one beyond the wheel's horizon is looked at again when the horizon is reached.
+/// Cost of an entry: constant.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// A tree of entries, the root at 1, the flows' own in the second half: every inner node holds
-    /// the lesser of its two children. An entry packs instant, number of entry and flow, so that
-    /// they compare as one number; [`NEVER`] is that of a flow without a turn.
+    /// The entries of each stretch, in no order.
+    stretches: Vec<Vec<u128>>,
+    occupied: Bitmap,
+    /// The entry of each flow, [`NEVER`] for those without a turn. An entry packs instant, number
+    /// of entry and flow, so that they compare as one number.
     entries: Vec<u128>,
+    /// The least entry of all.
+    first: u128,
     entered: u64,
 }
 
 const NEVER: u128 = u128::MAX;
 const FLOW_BITS: u32 = 24;
+/// A stretch is 2^18 ns, about a quarter of a millisecond; the wheel spans a second.
+const STRETCH_BITS: u32 = 18;
+const STRETCHES: usize = 4096;
+const HORIZON: Span = Span::from_nanos((STRETCHES as u64 - 1) << STRETCH_BITS);
 
 impl Agenda {
     /// The most flows that can be told apart.
     pub(crate) const MOST_FLOWS: u64 = 1 << FLOW_BITS;
 
     pub(crate) fn with_flows(flows: usize) -> Self {
-        Self { entries: vec![NEVER; 2 * flows.next_power_of_two()], entered: 0 }
-    }
-
-    #[inline]
-    fn leaf(&self, flow: u32) -> usize {
-        self.entries.len() / 2 + flow as usize
+        Self {
+            stretches: vec![Vec::new(); STRETCHES],
+            occupied: Bitmap::default(),
+            entries: vec![NEVER; flows],
+            first: NEVER,
+            entered: 0,
+        }
     }
 
     /// Sees to it that `flow` gets its turn at `deadline`, or earlier if it already had one then.
+    /// It is `now`, which never goes back.
     #[inline]
-    pub(crate) fn schedule(&mut self, flow: u32, deadline: Instant) {
-        if deadline < instant_of(self.entries[self.leaf(flow)]) {
-            self.enter(flow, deadline);
+    pub(crate) fn schedule(&mut self, now: Instant, flow: u32, deadline: Instant) {
+        let entry = self.entries[flow as usize];
+        if deadline < instant_of(entry) {
+            if entry != NEVER {
+                self.remove(entry);
+            }
+            self.enter(now, flow, deadline);
+            self.first = self.first.min(self.entries[flow as usize]);
         }
     }
 
     /// The flow whose turn is due at `now`, if one is. Its turn stands until
     /// [`reschedule`](Self::reschedule) sets the next.
     #[inline]
-    #[expect(clippy::cast_possible_truncation, reason = "the flow is in the lowest bits")]
     pub(crate) fn due(&self, now: Instant) -> Option<u32> {
-        let first = self.entries[1];
-        (instant_of(first) <= now).then_some(first as u32 & ((1 << FLOW_BITS) - 1))
+        (instant_of(self.first) <= now).then_some(flow_of(self.first))
     }
 
-    /// Sets the next turn of a flow whose turn was due.
+    /// Sets the next turn of a flow whose turn was due at `now`.
     #[inline]
-    pub(crate) fn reschedule(&mut self, flow: u32, deadline: Instant) {
-        if deadline != instant_of(self.entries[self.leaf(flow)]) {
-            self.enter(flow, deadline);
+    pub(crate) fn reschedule(&mut self, now: Instant, flow: u32, deadline: Instant) {
+        let entry = self.entries[flow as usize];
+        if entry != NEVER {
+            self.remove(entry);
         }
+        self.enter(now, flow, deadline);
+        self.first = self.least(now);
     }
 
     /// When the next turn is.
     #[inline]
     pub(crate) fn next(&self) -> Instant {
-        instant_of(self.entries[1])
+        instant_of(self.first)
     }
 
     #[inline]
-    fn enter(&mut self, flow: u32, deadline: Instant) {
-        let mut node = self.leaf(flow);
-        let mut lesser = if deadline == Instant::MAX {
-            NEVER
-        } else {
-            self.entered += 1;
-            let order = (self.entered << FLOW_BITS) | u64::from(flow);
-            (u128::from(deadline.as_nanos()) << 64) | u128::from(order)
-        };
-        self.entries[node] = lesser;
-        while node > 1 {
-            lesser = lesser.min(self.entries[node ^ 1]);
-            node /= 2;
-            if std::mem::replace(&mut self.entries[node], lesser) == lesser {
-                return;
-            }
+    fn enter(&mut self, now: Instant, flow: u32, deadline: Instant) {
+        if deadline == Instant::MAX {
+            self.entries[flow as usize] = NEVER;
+            return;
+        }
+        let at = deadline.clamp(now, now + HORIZON);
+        self.entered += 1;
+        let order = (self.entered << FLOW_BITS) | u64::from(flow);
+        let entry = (u128::from(at.as_nanos()) << 64) | u128::from(order);
+        self.entries[flow as usize] = entry;
+        let stretch = stretch_of(at);
+        self.stretches[stretch].push(entry);
+        self.occupied.set(stretch);
+    }
+
+    #[inline]
+    fn remove(&mut self, entry: u128) {
+        let stretch = stretch_of(instant_of(entry));
+        let entries = &mut self.stretches[stretch];
+        if let Some(place) = entries.iter().position(|&other| other == entry) {
+            entries.swap_remove(place);
+        }
+        if entries.is_empty() {
+            self.occupied.clear(stretch);
+        }
+    }
+
+    /// The least entry, all of which lie between `now` and the horizon.
+    #[inline]
+    fn least(&self, now: Instant) -> u128 {
+        match self.occupied.first_from(stretch_of(now)) {
+            Some(stretch) => self.stretches[stretch].iter().copied().min().unwrap_or(NEVER),
+            None => NEVER,
         }
     }
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "the upper half of the number")]
 fn instant_of(entry: u128) -> Instant {
     Instant::from_nanos((entry >> 64) as u64)
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the flow is in the lowest bits")]
+fn flow_of(entry: u128) -> u32 {
+    entry as u32 & ((1 << FLOW_BITS) - 1)
+}
+
+#[inline]
+fn stretch_of(at: Instant) -> usize {
+    (at.as_nanos() >> STRETCH_BITS) as usize % STRETCHES
+}
+
+/// Which stretches have entries.
+#[derive(Debug)]
+struct Bitmap {
+    words: [u64; STRETCHES / 64],
+    /// Which words have bits.
+    summary: u64,
+}
+
+impl Default for Bitmap {
+    fn default() -> Self {
+        Self { words: [0; STRETCHES / 64], summary: 0 }
+    }
+}
+
+impl Bitmap {
+    #[inline]
+    fn set(&mut self, stretch: usize) {
+        self.words[stretch / 64] |= 1 << (stretch % 64);
+        self.summary |= 1 << (stretch / 64);
+    }
+
+    #[inline]
+    fn clear(&mut self, stretch: usize) {
+        let word = &mut self.words[stretch / 64];
+        *word &= !(1 << (stretch % 64));
+        if *word == 0 {
+            self.summary &= !(1 << (stretch / 64));
+        }
+    }
+
+    /// The first occupied stretch from `start` on, going round.
+    #[inline]
+    fn first_from(&self, start: usize) -> Option<usize> {
+        let (word, bit) = (start / 64, start % 64);
+        let here = self.words[word] & (u64::MAX << bit);
+        if here != 0 {
+            return Some(word * 64 + here.trailing_zeros() as usize);
+        }
+        if self.summary == 0 {
+            return None;
+        }
+        // Words after this one first, then from the beginning; this one's lower bits come last.
+        let after = self.summary & (u64::MAX << word << 1);
+        let words = if after == 0 { self.summary } else { after };
+        let next = words.trailing_zeros() as usize;
+        Some(next * 64 + self.words[next].trailing_zeros() as usize)
+    }
 }
 
 #[cfg(test)]
@@ -97,17 +190,18 @@ mod tests {
     use proptest::prelude::*;
 
     fn take(agenda: &mut Agenda) -> Option<u32> {
-        let flow = agenda.due(Instant::from_nanos(u64::MAX - 1))?;
-        agenda.reschedule(flow, Instant::MAX);
+        let now = agenda.next();
+        let flow = agenda.due(now).filter(|_| now != Instant::MAX)?;
+        agenda.reschedule(now, flow, Instant::MAX);
         Some(flow)
     }
 
     #[test]
     fn turns_come_in_the_order_of_time_and_then_of_entry() {
         let mut agenda = Agenda::with_flows(3);
-        agenda.schedule(2, Instant::from_secs(5));
-        agenda.schedule(0, Instant::from_secs(5));
-        agenda.schedule(1, Instant::from_secs(4));
+        agenda.schedule(Instant::ZERO, 2, Instant::from_millis(5));
+        agenda.schedule(Instant::ZERO, 0, Instant::from_millis(5));
+        agenda.schedule(Instant::ZERO, 1, Instant::from_millis(4));
         let order: Vec<_> = std::iter::from_fn(|| take(&mut agenda)).collect();
         assert_eq!(order, [1, 2, 0]);
         assert_eq!(agenda.next(), Instant::MAX);
@@ -116,36 +210,68 @@ mod tests {
     #[test]
     fn a_later_deadline_waits_for_the_old_one_and_an_earlier_one_replaces_it() {
         let mut agenda = Agenda::with_flows(1);
-        agenda.schedule(0, Instant::from_secs(5));
-        agenda.schedule(0, Instant::from_secs(9));
-        assert_eq!(agenda.next(), Instant::from_secs(5));
-        agenda.schedule(0, Instant::from_secs(2));
-        assert_eq!(agenda.due(Instant::from_secs(1)), None);
-        assert_eq!(agenda.due(Instant::from_secs(2)), Some(0));
-        agenda.reschedule(0, Instant::from_secs(9));
-        assert_eq!(agenda.next(), Instant::from_secs(9));
+        agenda.schedule(Instant::ZERO, 0, Instant::from_millis(5));
+        agenda.schedule(Instant::ZERO, 0, Instant::from_millis(9));
+        assert_eq!(agenda.next(), Instant::from_millis(5));
+        agenda.schedule(Instant::ZERO, 0, Instant::from_millis(2));
+        assert_eq!(agenda.due(Instant::from_millis(1)), None);
+        assert_eq!(agenda.due(Instant::from_millis(2)), Some(0));
+        agenda.reschedule(Instant::from_millis(2), 0, Instant::from_millis(9));
+        assert_eq!(agenda.next(), Instant::from_millis(9));
     }
 
     proptest! {
-        /// Whatever is entered in whatever order, the first is always the least in (time, entry).
+        /// With every turn taken when it comes, and deadlines far and near, each flow is woken at
+        /// its deadline exactly, in the order of time.
         #[test]
-        fn the_first_is_always_the_least(
-            flows in 1_usize..40,
-            moves in prop::collection::vec((0_usize..40, 0_u64..50), 1..200),
+        fn every_deadline_is_met_in_the_order_of_time(
+            flows in 1_u32..40,
+            deadlines in prop::collection::vec((0_u32..40, 0_u64..5_000_000_000), 1..200),
         ) {
-            let mut agenda = Agenda::with_flows(flows);
-            let mut model: Vec<Option<(u64, usize)>> = vec![None; flows];
-            for (entry, (flow, at)) in moves.into_iter().enumerate() {
+            let mut agenda = Agenda::with_flows(40);
+            let mut model = vec![Instant::MAX; 40];
+            let mut now = Instant::ZERO;
+            for (flow, after) in deadlines {
                 let flow = flow % flows;
-                let number = u32::try_from(flow).expect("a small number");
-                if model[flow].map(|known| known.0) != Some(at) {
-                    model[flow] = Some((at, entry));
+                // A turn or two pass between one deadline that is set and the next.
+                for _ in 0..2 {
+                    if agenda.next() == Instant::MAX {
+                        break;
+                    }
+                    now = agenda.next();
+                    let due = agenda.due(now).expect("the next turn is due");
+                    let deadline = model[due as usize];
+                    let earliest = model.iter().min().copied().expect("some flows");
+                    prop_assert!(now <= earliest, "{earliest} was missed at {now}");
+                    if deadline <= now {
+                        model[due as usize] = Instant::MAX;
+                    }
+                    agenda.reschedule(now, due, model[due as usize]);
                 }
-                agenda.reschedule(number, Instant::from_nanos(at));
-                let expected = (0..flows).filter_map(|f| model[f].map(|key| (key, f))).min();
-                let due = agenda.due(Instant::from_secs(1)).map(|flow| flow as usize);
-                prop_assert_eq!(due, expected.map(|(_, flow)| flow));
+                let deadline = now + Span::from_nanos(after);
+                if deadline < model[flow as usize] {
+                    model[flow as usize] = deadline;
+                    agenda.schedule(now, flow, deadline);
+                }
             }
+        }
+
+        #[test]
+        fn the_first_occupied_stretch_is_found_going_round(
+            occupied in prop::collection::btree_set(0_usize..STRETCHES, 0..20),
+            start in 0_usize..STRETCHES,
+        ) {
+            let mut bitmap = Bitmap::default();
+            for &stretch in &occupied {
+                bitmap.set(stretch);
+            }
+            let after = occupied.range(start..).next();
+            let expected = after.or_else(|| occupied.first()).copied();
+            prop_assert_eq!(bitmap.first_from(start), expected);
+            for &stretch in &occupied {
+                bitmap.clear(stretch);
+            }
+            prop_assert_eq!(bitmap.first_from(start), None);
         }
     }
 }

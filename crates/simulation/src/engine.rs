@@ -72,7 +72,7 @@ impl Simulation {
         };
         let mut agenda = Agenda::with_flows(assembly.flows.len());
         for (number, flow) in (0..).zip(&assembly.flows) {
-            agenda.schedule(number, flow.next_deadline());
+            agenda.schedule(Instant::ZERO, number, flow.next_deadline());
         }
         let sample_every = experiment.measure.endpoint_interval;
         Ok(Self {
@@ -139,7 +139,8 @@ impl Simulation {
             self.sample(now);
         } else if let Some(number) = self.agenda.due(now) {
             self.on_flow_deadline(number, now);
-            self.agenda.reschedule(number, self.flows[number as usize].next_deadline());
+            let deadline = self.flows[number as usize].next_deadline();
+            self.agenda.reschedule(now, number, deadline);
         }
     }
 
@@ -168,7 +169,7 @@ impl Simulation {
                 self.flush_sender(number, at);
             }
         }
-        self.reschedule(number);
+        self.reschedule(number, at);
     }
 
     #[inline]
@@ -185,8 +186,8 @@ impl Simulation {
     }
 
     #[inline]
-    fn reschedule(&mut self, number: u32) {
-        self.agenda.schedule(number, self.flows[number as usize].next_deadline());
+    fn reschedule(&mut self, number: u32, now: Instant) {
+        self.agenda.schedule(now, number, self.flows[number as usize].next_deadline());
     }
 
     fn on_flow_deadline(&mut self, number: u32, now: Instant) {
