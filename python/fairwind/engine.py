@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -86,9 +88,27 @@ class Engine(Protocol):
         """Make the object through which one execution is watched and cancelled."""
 
     def execute(
-        self, experiment_json: str, seed: int, progress: CellProgress
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame]:
-        """Run one experiment; raise `Cancelled` if cancelled, anything else if it failed."""
+        """Run one experiment, and give its tables.
+
+        Parameters
+        ----------
+        experiment_json : str
+            The resolved experiment.
+        seed : int
+        progress : CellProgress
+            Made by `new_progress`.
+        captures : Path
+            An existing folder; the captures that the experiment asks for are written into it.
+
+        Raises
+        ------
+        Cancelled
+            If the progress was cancelled.
+        OSError
+            If a capture could not be written. Anything else means that the experiment failed.
+        """
 
 
 class Cancelled(Exception):
@@ -116,15 +136,17 @@ class Simulation:
         return _core.Progress()
 
     def execute(
-        self, experiment_json: str, seed: int, progress: CellProgress
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame]:
         """Simulate one experiment; the interpreter lock is released meanwhile."""
         if not isinstance(progress, _core.Progress):
             raise TypeError("progress was not made by this engine's new_progress()")
         try:
-            tables = _core.simulate(experiment_json, seed, progress, None)
+            tables = _core.simulate(experiment_json, seed, progress, str(captures))
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
+        except _core.SimulationError as error:
+            raise _storage_error(error, captures) or error from error
         return {name: pl.DataFrame(table) for name, table in tables.items()}
 
 
@@ -144,6 +166,18 @@ def engine_named(name: str) -> Engine:
             "run in virtual time with --on sim",
         )
     raise FairwindError(f"there is no engine called {name!r}", "choose --on sim")
+
+
+def _storage_error(error: Exception, captures: Path) -> OSError | None:
+    """Give the system's error behind a capture that could not be written, if it is one.
+
+    While it simulates, the core has the number of the system's error in its text alone.
+    """
+    found = re.search(r"\(os error (\d+)\)", str(error))
+    if found is None:
+        return None
+    number = int(found[1])
+    return OSError(number, os.strerror(number), str(captures))
 
 
 def _core_digest() -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,7 @@ class ScriptedEngine:
     script: Callable[[int], None] = lambda _number: None
     blocked: frozenset[int] = frozenset()
     build: str = "1"
+    capture: bytes = b""
     executions: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     name: str = "scripted"
@@ -165,7 +167,7 @@ class ScriptedEngine:
         return ScriptedProgress()
 
     def execute(
-        self, experiment_json: str, seed: int, progress: ScriptedProgress
+        self, experiment_json: str, seed: int, progress: ScriptedProgress, captures: Path
     ) -> dict[str, pl.DataFrame]:
         import json
 
@@ -178,4 +180,6 @@ class ScriptedEngine:
         if progress.cancelled.is_set():
             raise Cancelled
         progress.fraction = 1.0
+        if self.capture:
+            (captures / "sender.pcapng").write_bytes(self.capture)
         return tables(json.loads(experiment_json), seed)

@@ -218,6 +218,8 @@ def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
     resumed = states[-1].resumed if states else 0
     again = f", {resumed} of them from before" if resumed else ""
     _tell(f"{plan.runs - len(results.failures)} simulations{again}; tables: {results.folder}")
+    if captures := results.captures:
+        _tell(f"captures: {len(captures)} files, the first: {captures[0]}")
     for warning in warnings(results):
         if warning not in plan.warnings:  # those were told before the run
             _tell(f"warning: {warning}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -21,12 +22,13 @@ def write_file(path: Path, content: bytes) -> None:
     """Replace a file in one step: readers see the old content or the new, never a part."""
     temporary = path.with_name(f"{TEMPORARY}{path.name}")
     try:
-        _write_durably(temporary, content)
+        temporary.write_bytes(content)
+        _sync(temporary)
         temporary.replace(path)
     except BaseException:  # an interruption, too, leaves nothing half written
         temporary.unlink(missing_ok=True)
         raise
-    _sync_folder(path.parent)
+    _sync(path.parent)
 
 
 def write_frame(path: Path, frame: pl.DataFrame) -> None:
@@ -45,25 +47,40 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 
 
 def cell_folder(out: Path, cell: int, replicate: int) -> Path:
-    """Where the tables of one cell and replicate are."""
+    """Where the tables and captures of one cell and replicate are."""
     return out / CELLS / f"{cell:04}-{replicate:04}"
 
 
-def write_cell(out: Path, cell: int, replicate: int, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Store all tables of one cell and replicate in one step."""
+@contextmanager
+def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
+    """Store what belongs to one cell and replicate in one step.
+
+    Yields
+    ------
+    Path
+        A folder to write into. At the end of the block it gets its final name; if the block fails,
+        nothing of it is left.
+    """
     final = cell_folder(out, cell, replicate)
     temporary = final.with_name(f"{TEMPORARY}{final.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
         temporary.mkdir(parents=True)
-        for name, frame in tables.items():
-            _write_durably(temporary / f"{name}.parquet", parquet_bytes(frame))
-        _sync_folder(temporary)
+        yield temporary
+        for file in temporary.iterdir():
+            _sync(file)
+        _sync(temporary)
         temporary.rename(final)
     except BaseException:  # an interruption, too, leaves nothing half written
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    _sync_folder(final.parent)
+    _sync(final.parent)
+
+
+def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Write one Parquet file per table into a folder that nobody reads yet."""
+    for name, frame in tables.items():
+        (folder / f"{name}.parquet").write_bytes(parquet_bytes(frame))
 
 
 def remove_unfinished(out: Path) -> None:
@@ -75,19 +92,9 @@ def remove_unfinished(out: Path) -> None:
             leftover.unlink()
 
 
-def _write_durably(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make renames inside a folder durable; a system that cannot do so is left alone."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
+def _sync(path: Path) -> None:
+    """Make a file's content, or the names in a folder, outlast a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:

@@ -11,7 +11,7 @@ import polars as pl
 
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Failure, Manifest, read_failures, read_manifest
-from fairwind.folder.store import cell_folder
+from fairwind.folder.store import CELLS, cell_folder
 
 TABLES = (
     "flows",
@@ -95,6 +95,18 @@ class Results:
     def endpoint(self) -> pl.DataFrame:
         """Sampled state of the senders, if the scenario asked for it."""
         return self.table("endpoint")
+
+    @property
+    def captures(self) -> list[Path]:
+        """The capture files of all simulations, in the order of cells and replicates.
+
+        They lie where `capture_folder` says, named after the point where packets were seen.
+        """
+        return sorted((self.folder / CELLS).glob("[0-9]*/*.pcapng"))
+
+    def capture_folder(self, cell: int, replicate: int = 0) -> Path:
+        """Where the captures of one cell and replicate are, if the scenario asked for any."""
+        return cell_folder(self.folder, cell, replicate)
 
     def has_table(self, name: str) -> bool:
         """Tell whether the run has a table of this name."""

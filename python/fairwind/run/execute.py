@@ -13,8 +13,16 @@ from pathlib import Path
 
 from fairwind.engine import CellProgress, Engine
 from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.folder.lock import LOCK, locked
 from fairwind.folder.manifest import MANIFEST, Failure, Manifest, read_manifest, write_failures
-from fairwind.folder.store import CELLS, cell_folder, remove_unfinished, write_cell
+from fairwind.folder.store import (
+    CELLS,
+    TEMPORARY,
+    cell_folder,
+    new_cell,
+    remove_unfinished,
+    write_tables,
+)
 from fairwind.results import Results
 from fairwind.run.merge import merge_tables, with_leading_columns
 from fairwind.scenario.plan import Cell, Plan
@@ -118,7 +126,8 @@ def run_plan(
     RunInterrupted
         After an interruption (Ctrl-C); finished simulations are kept.
     FairwindError
-        If the folder cannot be used, the disk is full, or nothing at all could be run.
+        If the folder cannot be used or another run is using it, the disk is full, or nothing at
+        all could be run.
     """
     manifest = Manifest.of_run(
         plan,
@@ -130,17 +139,24 @@ def run_plan(
     out = settings.out or default_folder(manifest)
     tell = on_progress or (lambda _state: None)
     try:
-        _prepare(out, manifest, force=settings.force)
-        execution = _Execution(out, plan, engine)
-        _execute(execution, settings.jobs or os.cpu_count() or 1, tell)
-        failures = sorted(execution.failures, key=lambda f: (f.cell, f.replicate))
-        write_failures(out, failures)
-        if len(failures) == plan.runs:
-            raise FairwindError(f"every simulation failed; the first: {failures[0]}")
-        merge_tables(out, plan)
+        _make_folder(out)
+        with locked(out):
+            _prepare(out, manifest, force=settings.force)
+            execution = _Execution(out, plan, engine)
+            _execute(execution, settings.jobs or os.cpu_count() or 1, tell)
+            _finish(execution)
     except OSError as error:
         raise _storage_error(out, error) from error
     return Results(out)
+
+
+def _finish(execution: _Execution) -> None:
+    """Write down what failed, and merge the tables of all others."""
+    failures = sorted(execution.failures, key=lambda f: (f.cell, f.replicate))
+    write_failures(execution.out, failures)
+    if len(failures) == execution.plan.runs:
+        raise FairwindError(f"every simulation failed; the first: {failures[0]}")
+    merge_tables(execution.out, execution.plan)
 
 
 def default_folder(manifest: Manifest) -> Path:
@@ -149,14 +165,29 @@ def default_folder(manifest: Manifest) -> Path:
     return Path("runs") / f"{name}-{manifest.fingerprint[:10]}"
 
 
-def _prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
-    """Make the folder ready, or refuse one that holds something else."""
+def _make_folder(out: Path) -> None:
+    """Make the folder, or refuse one that is none of ours before anything is written to it."""
     if out.exists() and not out.is_dir():
         raise FairwindError(f"{out} is a file", "name a folder with --out")
     out.mkdir(parents=True, exist_ok=True)
+    foreign = (
+        path.name
+        for path in out.iterdir()
+        if path.name != LOCK and not path.name.startswith(TEMPORARY)
+    )
+    if not (out / MANIFEST).exists() and any(foreign):
+        raise FairwindError(
+            f"{out} is not empty, and what it holds is not a run of Fairwind",
+            "name another folder with --out",
+        )
+
+
+def _prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
+    """Make an earlier run ready to go on, or the folder ready for a new one."""
     if (out / MANIFEST).exists():
         if read_manifest(out).fingerprint == manifest.fingerprint:
             remove_unfinished(out)
+            (out / CELLS).mkdir(exist_ok=True)
             return
         if not force:
             raise FairwindError(
@@ -164,13 +195,8 @@ def _prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
                 "name another folder with --out, or discard that run with --force",
             )
         _discard(out)
-    elif any(out.iterdir()):
-        raise FairwindError(
-            f"{out} is not empty, and what it holds is not a run of Fairwind",
-            "name another folder with --out",
-        )
-    (out / CELLS).mkdir(exist_ok=True)
     manifest.write(out)
+    (out / CELLS).mkdir(exist_ok=True)
 
 
 def _discard(out: Path) -> None:
@@ -217,9 +243,9 @@ def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
 def _run_one(out: Path, plan: Plan, engine: Engine, work: _Work) -> None:
     """Run and store one simulation; called on a worker thread."""
     seed = plan.seeds[work.replicate]
-    tables = engine.execute(work.cell.experiment_json, seed, work.progress)
-    complete = with_leading_columns(tables, plan, work.cell, work.replicate)
-    write_cell(out, work.cell.index, work.replicate, complete)
+    with new_cell(out, work.cell.index, work.replicate) as folder:
+        tables = engine.execute(work.cell.experiment_json, seed, work.progress, folder)
+        write_tables(folder, with_leading_columns(tables, plan, work.cell, work.replicate))
 
 
 def _collect(execution: _Execution, future: Future[None]) -> None:
