@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import threading
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 import fairwind
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.folder import store
+from fairwind.folder.lock import locked
 from fairwind.run import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
 
@@ -267,6 +269,53 @@ def test_a_missing_folder_is_told(tmp_path):
 def test_a_folder_of_something_else_is_told(tmp_path):
     with pytest.raises(FairwindError, match="not the folder of a run"):
         fairwind.open(tmp_path)
+
+
+def test_captures_lie_beside_the_tables_of_their_simulation(tmp_path):
+    results = run_plan(plan(), ScriptedEngine(capture=b"packets"), RunSettings(2, tmp_path))
+    assert [path.parent.name for path in results.captures] == [
+        "0000-0000",
+        "0000-0001",
+        "0001-0000",
+        "0001-0001",
+    ]
+    assert results.captures[2] == results.capture_folder(1, 0) / "sender.pcapng"
+    assert results.captures[2].read_bytes() == b"packets"
+
+
+def test_a_failed_simulation_leaves_no_capture(tmp_path):
+    (tmp_path / "cells").mkdir(parents=True)
+    with (
+        pytest.raises(ValueError, match="the sea is rough"),
+        store.new_cell(tmp_path, 0, 0) as folder,
+    ):
+        (folder / "sender.pcapng").write_bytes(b"packets")
+        raise ValueError("the sea is rough")
+    assert not cells(tmp_path)
+
+
+def test_a_folder_in_use_is_refused_with_the_process_that_uses_it(tmp_path):
+    with (
+        locked(tmp_path),
+        pytest.raises(FairwindError, match=rf"(?s)in use: process {os.getpid()} .*--out"),
+    ):
+        run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path, force=True))
+    assert [path.name for path in tmp_path.iterdir()] == [".lock"]
+    assert run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path)).groups.height == 8
+
+
+def test_a_lock_whose_process_was_killed_holds_nobody_up(tmp_path):
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    (tmp_path / ".lock").write_text("1")
+    run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert (tmp_path / ".lock").read_text() == ""
+
+
+def test_a_folder_of_something_else_is_refused_without_a_trace(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(FairwindError, match="not a run of Fairwind"):
+        run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
 def test_progress_ends_with_everything_finished(tmp_path):
