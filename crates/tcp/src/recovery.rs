@@ -25,6 +25,9 @@ pub(crate) struct Recovery {
     pub(crate) state: RecoveryState,
     /// Recovery ends when this is acknowledged (RFC 6675 `RecoveryPoint`, RFC 6582 `recover`).
     point: SequenceNumber,
+    /// Without SACK: nothing beyond `point` is acknowledged since a repair ended, so duplicates may
+    /// come from repeated segments and prove nothing (RFC 6582 §3.2 step 2).
+    guarded: bool,
     /// Duplicate ACKs of a connection without SACK, as segments that left the network.
     pub(crate) duplicates: u32,
     /// One retransmission goes out whatever is in flight (RFC 6675 §5 step 4.3, RFC 6582 §3.2 step 5).
@@ -38,6 +41,7 @@ impl Recovery {
         Self {
             state: RecoveryState::Open,
             point: initial,
+            guarded: false,
             duplicates: 0,
             forced: false,
             unproven_from: 0,
@@ -116,6 +120,7 @@ impl Connection {
     /// NewReno's picture of what has left the network (RFC 6582 §3.2 steps 4 and 5).
     fn count_duplicates(&mut self, acknowledged: &Acknowledged, advanced: bool, duplicate: bool) {
         if advanced {
+            self.recovery.guarded &= self.send.oldest_unacked == self.recovery.point;
             // One of the acknowledged segments filled the hole, the others were the duplicates.
             let arrived = acknowledged.segments.saturating_sub(1);
             self.recovery.duplicates = if self.recovery.is_repairing() {
@@ -133,14 +138,7 @@ impl Connection {
     }
 
     fn is_repaired(&self) -> bool {
-        if self.negotiated.sack {
-            self.send.oldest_unacked.is_at_or_after(self.recovery.point)
-        } else {
-            // RFC 6582 §3.2: beyond `recover`, so that duplicates of the last window start nothing.
-            self.send.oldest_unacked.is_after(self.recovery.point)
-                || self.queue.is_empty()
-                    && self.send.oldest_unacked.is_at_or_after(self.recovery.point)
-        }
+        self.send.oldest_unacked.is_at_or_after(self.recovery.point)
     }
 
     fn end_repair(&mut self) {
@@ -151,6 +149,7 @@ impl Connection {
         self.recovery.forced = false;
         if !self.negotiated.sack {
             self.recovery.duplicates = 0;
+            self.recovery.guarded = self.send.oldest_unacked == self.recovery.point;
         }
     }
 
@@ -167,7 +166,8 @@ impl Connection {
     }
 
     fn is_loss_proven(&self, evidence: u32) -> bool {
-        evidence >= self.config.duplicate_threshold || self.first_duplicate_suffices()
+        !self.recovery.guarded
+            && (evidence >= self.config.duplicate_threshold || self.first_duplicate_suffices())
     }
 
     /// Enters fast recovery (RFC 5681 §3.2 step 2, RFC 6675 §5 step 4).

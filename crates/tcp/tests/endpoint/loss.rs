@@ -125,3 +125,13 @@ fn a_time_out_begins_anew_with_one_segment() {
     pair.run_until(Instant::from_secs(10));
     assert_eq!(pair.read_bytes(End::Server), 10 * 1448);
 }
+
+/// The acknowledgment of the repair covers exactly what was outstanding when the loss was found:
+/// what was sent since then is not lost because of it (RFC 6582 §3.2 step 5, full acknowledgment).
+#[test]
+fn newreno_repeats_nothing_that_was_sent_during_recovery() {
+    let pair = transfer(reno(false), 60, &[12]);
+    assert_eq!(pair.count(Event::FastRetransmit), 1);
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
+    assert_eq!(retransmitted_offsets(&pair), [12]);
+}
