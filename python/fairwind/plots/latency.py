@@ -7,6 +7,12 @@ import polars as pl
 
 from fairwind.plots.theme import group_colours, inline, themed
 
+STEPS = 200
+"""A curve has at most about so many points: it is drawn to within 1/200 of the samples."""
+
+DECADES_MS = [10.0**power for power in range(-3, 8)]
+"""Where the axis of latency has its lines, in milliseconds."""
+
 
 def cumulative(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     """Turn histogram buckets into points of cumulative distributions.
@@ -37,8 +43,36 @@ def cumulative(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
+def thinned(distributions: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Leave out the points of cumulative distributions that nobody could see.
+
+    Parameters
+    ----------
+    distributions : DataFrame
+        As `cumulative` gives them.
+    by : list of str
+        Their keys.
+
+    Returns
+    -------
+    DataFrame
+        The first and last point of every distribution, and every point at which the share
+        passes a multiple of 1 / `STEPS`; latencies with four significant digits.
+    """
+    step = (pl.col("share_ratio") * STEPS).floor()
+    is_new = (step != step.shift(1)).fill_null(value=True)
+    is_last = pl.int_range(pl.len()) == pl.len() - 1
+    return distributions.filter((is_new | is_last).over(by)).with_columns(
+        pl.col("latency_ms", "share_ratio").round_sig_figs(4)
+    )
+
+
 def latency_distribution(
-    histogram: pl.DataFrame, *, panels: str | None = None, title: str = "ACK latency"
+    histogram: pl.DataFrame,
+    *,
+    panels: str | None = None,
+    columns: int = 3,
+    title: str = "ACK latency",
 ) -> alt.TopLevelMixin:
     """Draw cumulative distributions of latency, one colour per group.
 
@@ -49,17 +83,24 @@ def latency_distribution(
         kind of latency.
     panels : str, optional
         A column with one panel per value.
+    columns : int
+        Panels in one row.
     title : str
         What the latency is.
     """
     keys = ["group"] if panels is None else [panels, "group"]
     order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
-    frame = cumulative(histogram, keys)
+    frame = thinned(cumulative(histogram, keys), keys)
     chart = (
         alt.Chart(inline(frame))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=alt.Scale(type="log")),
+            x=alt.X(
+                "latency_ms:Q",
+                title=f"{title} / ms",
+                scale=alt.Scale(type="log"),
+                axis=alt.Axis(values=DECADES_MS, format=",~r"),
+            ),
             y=alt.Y("share_ratio:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color(
                 "group:N", scale=group_colours(histogram["group"]), legend=alt.Legend(title=None)
@@ -70,8 +111,8 @@ def latency_distribution(
                 alt.Tooltip("share_ratio:Q", format=".4f"),
             ],
         )
-        .properties(width=560 if panels is None else 260, height=260 if panels is None else 170)
+        .properties(width=560 if panels is None else 220, height=260 if panels is None else 170)
     )
     if panels is not None:
-        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=3)
+        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
     return themed(chart)

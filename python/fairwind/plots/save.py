@@ -17,7 +17,7 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The grammar's version that charts are written in and drawn with."""
 
 FORMATS = ("svg", "png", "pdf")
-PNG_PIXELS_PER_INCH = 192
+PNG_PIXELS_PER_INCH = 144
 
 
 def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class has its own type

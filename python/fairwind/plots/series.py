@@ -9,7 +9,12 @@ from fairwind.plots.theme import group_colours, inline, themed
 
 
 def rate_over_time(
-    windows: pl.DataFrame, *, measure: str, title: str, panels: str | None = None
+    windows: pl.DataFrame,
+    *,
+    measure: str,
+    title: str,
+    panels: str | None = None,
+    columns: int = 3,
 ) -> alt.TopLevelMixin:
     """Draw a rate per window: the mean over replicates as a line, their range as a band.
 
@@ -24,6 +29,8 @@ def rate_over_time(
         The measure's name; it is drawn in kbit/s.
     panels : str, optional
         A column with one panel per value.
+    columns : int
+        Panels in one row.
     """
     keys = ["group", "start_s"] if panels is None else [panels, "group", "start_s"]
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
@@ -49,8 +56,8 @@ def rate_over_time(
         ],
     )
     chart = alt.layer(band, line).properties(
-        width=560 if panels is None else 260, height=260 if panels is None else 150
+        width=560 if panels is None else 220, height=260 if panels is None else 150
     )
     if panels is not None:
-        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=3)
+        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
     return themed(chart)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import polars as pl
 
 from fairwind.plots import (
@@ -16,6 +19,10 @@ from fairwind.results.tidy import drops, group_windows, latency_buckets, with_ce
 
 MOST_PANELS = 12
 """More cells than this are not drawn each in a panel of its own, but a choice of them."""
+
+USUAL_COLUMNS = 3
+MOST_COLUMNS = 4
+"""Panels in one row."""
 
 
 def default_figures(results: Results) -> list[Figure]:
@@ -78,7 +85,9 @@ def _latency(results: Results, kind: str, name: str) -> list[Figure]:
             name=f"{kind}-latency",
             title=f"Distribution of {name[0].lower() + name[1:] if kind != 'ack' else name}",
             caption=f"{what}; all replicates together, read off histograms (1 % error).{note}",
-            chart=latency_distribution(shown, panels=_panels(results), title=name),
+            chart=latency_distribution(
+                shown, panels=_panels(results), columns=_columns(results), title=name
+            ),
         )
     ]
 
@@ -105,6 +114,7 @@ def _over_time(results: Results) -> list[Figure]:
                 measure="throughput_bits_per_second",
                 title="throughput",
                 panels=_panels(results),
+                columns=_columns(results),
             ),
         )
     ]
@@ -128,16 +138,54 @@ def _drops(results: Results) -> list[Figure]:
     ]
 
 
+def _columns(results: Results) -> int:
+    """Give the panels in one row: those that differ in the last axis alone, if they fit."""
+    if not results.manifest.plan.axes:
+        return USUAL_COLUMNS
+    last = chosen_labels([axis.labels for axis in results.manifest.plan.axes])[-1]
+    return len(last) if 1 < len(last) <= MOST_COLUMNS else USUAL_COLUMNS
+
+
 def _choice(results: Results, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Keep the rows of as many cells as have room, evenly spread, and say so."""
-    cells = [cell.index for cell in results.manifest.plan.cells]
+    """Keep the rows of as many cells as have room, and say which they are."""
+    plan = results.manifest.plan
     labelled = with_cell_label(results, frame)
-    if len(cells) <= MOST_PANELS:
+    if len(plan.cells) <= MOST_PANELS:
         return labelled, ""
-    last = len(cells) - 1
-    chosen = sorted({cells[round(i * last / (MOST_PANELS - 1))] for i in range(MOST_PANELS)})
-    note = f" {len(chosen)} of {len(cells)} cells are shown, evenly spread over the grid."
+    kept = chosen_labels([axis.labels for axis in plan.axes])
+    chosen = [
+        cell.index
+        for cell in plan.cells
+        if all(
+            cell.settings[axis.name] in labels for axis, labels in zip(plan.axes, kept, strict=True)
+        )
+    ]
+    parts = [
+        f"{axis.name} = {', '.join(labels)}"
+        for axis, labels in zip(plan.axes, kept, strict=True)
+        if len(labels) < len(axis.labels)
+    ]
+    note = f" {len(chosen)} of {len(plan.cells)} cells are shown: {'; '.join(parts)}."
     return labelled.filter(pl.col("cell").is_in(chosen)), note
+
+
+def chosen_labels(axes: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Choose labels of every axis so that the grid of the chosen ones has room on a page.
+
+    The longest axes are thinned first, evenly and with their ends.
+    """
+    sizes = [len(labels) for labels in axes]
+    while math.prod(sizes) > MOST_PANELS:
+        longest = max(range(len(sizes)), key=lambda place: sizes[place])
+        sizes[longest] -= 1
+    return [_evenly(labels, size) for labels, size in zip(axes, sizes, strict=True)]
+
+
+def _evenly(labels: Sequence[str], size: int) -> list[str]:
+    last = len(labels) - 1
+    if size == 1:
+        return [labels[last]]  # with so many axes there is no room for both ends of each
+    return [labels[round(place * last / (size - 1))] for place in range(size)]
 
 
 def _panels(results: Results) -> str | None:

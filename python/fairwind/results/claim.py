@@ -12,6 +12,7 @@ class Verdict(StrEnum):
     """What our results say about a claim."""
 
     BORNE_OUT = "borne out"
+    BORNE_OUT_IN_PART = "borne out in part"
     NOT_BORNE_OUT = "not borne out"
     UNDECIDED = "undecided"
 

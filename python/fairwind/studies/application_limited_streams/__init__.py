@@ -3,8 +3,9 @@
 Do modified fast retransmit and linear time-outs, used by thin streams, take throughput away from
 greedy streams? Ten stream counts, four variants, throughput in windows of 30 s.
 
-Map: `shares` what a thin aggregate is due, `figures` the two figures, `claims` the verdicts; the
-scenario files lie beside them.
+Map: `shares` what a thin aggregate is due, `comparisons` variants against the reference, `claims`
+the verdicts, `ranges` panels in words, `figures` the two figures; the scenario files lie beside
+them.
 """
 
 from fairwind.studies.application_limited_streams.claims import claims

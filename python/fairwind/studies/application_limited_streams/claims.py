@@ -1,18 +1,20 @@
-"""What the source says, judged by our results."""
+"""What the source says, judged by our results: a verdict, and the panels in which it holds."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.statistics import Difference, Interval, holm, mean_interval, paired_difference
+from fairwind.studies.application_limited_streams.comparisons import (
+    counts_where,
+    differences,
+    share_ratios,
+)
+from fairwind.studies.application_limited_streams.ranges import panels_in_words
 from fairwind.studies.application_limited_streams.shares import (
     COUNT,
     REFERENCE,
     VARIANT,
-    fair_shares,
     variants,
 )
 
@@ -26,61 +28,74 @@ LATENCIES = {
     "ack_latency_p99_s": "99th percentile",
 }
 
+IN_FULL = {
+    "mFR": "mFR (modified fast retransmit)",
+    "LT": "LT (linear time-outs)",
+    "LT+mFR": "LT+mFR (both)",
+}
+"""What a variant is called in a sentence; one that is not here is called by its label."""
+
+IS_SIGNIFICANT = pl.col("p_value_holm") < SIGNIFICANCE
+IS_REDUCED = IS_SIGNIFICANT & (pl.col("difference") < 0)
+IS_INCREASED = IS_SIGNIFICANT & (pl.col("difference") > 0)
+IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
+    pl.col("relative_high_ratio") < MARGIN_RATIO
+)
+IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
+IS_BELOW = pl.col("high_ratio") < 1
+IS_ABOVE = pl.col("low_ratio") > 1
+
 
 def claims(results: Results) -> list[Claim]:
-    """Judge the source's two claims, and the purpose of the mechanisms."""
-    return [greedy_unharmed(results), thin_below_share(results), latency_reduced(results)]
+    """Judge the source's two claims, and the purpose of each mechanism."""
+    return [greedy_unharmed(results), thin_below_share(results), *latency_reduced(results)]
 
 
 def greedy_unharmed(results: Results) -> Claim:
     """Judge: greedy throughput does not differ between the variants."""
-    measure = "throughput_bits_per_second"
-    details = _differences(results, "greedy", [measure])
-    significant = details.filter(pl.col("p_value_holm") < SIGNIFICANCE)
-    beyond = significant.filter(pl.col("relative_ratio").abs() > MARGIN_RATIO)
-    within = details.filter(
-        (pl.col("relative_low_ratio") > -MARGIN_RATIO)
-        & (pl.col("relative_high_ratio") < MARGIN_RATIO)
-    )
-    verdict = Verdict.UNDECIDED
-    if beyond.height:
-        verdict = Verdict.NOT_BORNE_OUT
-    elif details.height and within.height == details.height:
+    details = differences(results, "greedy", ["throughput_bits_per_second"])
+    within, beyond = details.filter(IS_WITHIN).height, details.filter(IS_BEYOND).height
+    if within == details.height:
         verdict = Verdict.BORNE_OUT
+    elif within and beyond:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if beyond else Verdict.UNDECIDED
+    ranges = "; ".join(
+        f"{variant}: {_harm_in_words(details.filter(pl.col(VARIANT) == variant))}"
+        for variant in _mechanisms(results)
+    )
     return Claim(
         statement=(
             "The throughput of the greedy streams does not differ significantly between the four "
             "variants of the thin streams, in any panel."
         ),
         rule=(
-            f"Paired by seed against {REFERENCE}, Holm-corrected over all comparisons. Not borne "
-            f"out: a significant difference above {MARGIN_RATIO:.0%}. Borne out: every 95 % "
-            f"interval within {MARGIN_RATIO:.0%}. Otherwise undecided."
+            f"Paired by seed against {REFERENCE}, Holm-corrected over all comparisons. In one "
+            f"panel, borne out: the 95 % interval lies within {MARGIN_RATIO:.0%}; not: a "
+            f"significant difference above {MARGIN_RATIO:.0%}; otherwise undecided. In all: borne "
+            "out in every panel, in part if in some and not in others."
         ),
         verdict=verdict,
-        evidence=(
-            f"{significant.height} of {details.height} differences are significant, "
-            f"{within.height} intervals lie within {MARGIN_RATIO:.0%}; the largest: "
-            f"{_largest(details)}."
-        ),
+        evidence=f"{ranges}. The largest difference: {_largest(details)}.",
         details=details,
     )
 
 
 def thin_below_share(results: Results) -> Claim:
     """Judge: thin streams fall below their fair share as competition grows."""
-    details = _share_ratios(results)
-    below = _always_below_from(details)
+    details = share_ratios(results)
+    of_variant = {name: details.filter(pl.col(VARIANT) == name) for name in variants(results)}
+    falling = [name for name, own in of_variant.items() if _is_below_to_the_end(own)]
     last = details.filter(pl.col(COUNT) == pl.col(COUNT).max())
-    verdict = Verdict.UNDECIDED
-    if below is not None:
+    if len(falling) == len(of_variant):
         verdict = Verdict.BORNE_OUT
-    elif last.filter(pl.col("low_ratio") >= 1).height:
-        verdict = Verdict.NOT_BORNE_OUT
-    start = "no N from which on every variant stays below it"
-    if below is not None:
-        start = f"below it in every variant from N = {below} on"
-    counts = "; ".join(_below_and_above(details, variant) for variant in variants(results))
+    elif last.filter(IS_ABOVE).height:
+        below = details.filter(IS_BELOW).height
+        verdict = Verdict.BORNE_OUT_IN_PART if below else Verdict.NOT_BORNE_OUT
+    else:
+        verdict = Verdict.UNDECIDED
+    ranges = "; ".join(f"{name}: {_share_in_words(own)}" for name, own in of_variant.items())
     shares = "; ".join(
         f"{row[VARIANT]} {row['ratio']:.2f} [{row['low_ratio']:.2f}, {row['high_ratio']:.2f}]"
         for row in last.iter_rows(named=True)
@@ -92,144 +107,107 @@ def thin_below_share(results: Results) -> Claim:
         ),
         rule=(
             "Thin aggregate throughput over min(N x rate, C / 2), mean over seeds with 95 % "
-            "interval. Borne out: from some N on every interval of every variant lies below 1. "
-            "Not borne out: at the largest N an interval lies at or above 1. Otherwise undecided."
+            "interval. Borne out: for every variant there is an N from which on all intervals lie "
+            "below 1. If some variant's interval lies above 1 at the largest N: in part if some "
+            "interval lies below 1 anywhere, else not borne out. Otherwise undecided."
         ),
         verdict=verdict,
-        evidence=f"{start}. {counts}. Ratios at N = {last[COUNT][0]}: {shares}.",
+        evidence=f"{ranges}. Ratios at N = {last[COUNT][0]}: {shares}.",
         details=details,
     )
 
 
-def latency_reduced(results: Results) -> Claim:
-    """Judge: the mechanisms reduce the thin streams' ACK latency."""
-    details = _differences(results, "thin", list(LATENCIES))
-    significant = details.filter(pl.col("p_value_holm") < SIGNIFICANCE)
-    reduced = significant.filter(pl.col("difference") < 0)
-    increased = significant.filter(pl.col("difference") > 0)
-    helped = set(reduced[VARIANT])
-    verdict = Verdict.UNDECIDED
-    if increased.height and not reduced.height:
-        verdict = Verdict.NOT_BORNE_OUT
-    elif not increased.height and helped == set(variants(results)) - {REFERENCE}:
+def latency_reduced(results: Results) -> list[Claim]:
+    """Judge, mechanism by mechanism: it reduces the thin streams' ACK latency."""
+    every = differences(results, "thin", list(LATENCIES))
+    return [
+        _latency_reduced_by(variant, every.filter(pl.col(VARIANT) == variant))
+        for variant in _mechanisms(results)
+    ]
+
+
+def _latency_reduced_by(variant: str, details: pl.DataFrame) -> Claim:
+    reduced, increased = counts_where(details, IS_REDUCED), counts_where(details, IS_INCREASED)
+    if reduced == _counts(details) and not increased:
         verdict = Verdict.BORNE_OUT
+    elif reduced:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if increased else Verdict.UNDECIDED
+    measures = "; ".join(
+        f"{name} {_latency_in_words(details.filter(pl.col('measure') == measure))}"
+        for measure, name in LATENCIES.items()
+    )
     return Claim(
-        statement="Each variant reduces the latency that the thin streams perceive.",
+        statement=f"{IN_FULL.get(variant, variant)} reduces the latency that thin streams feel.",
         rule=(
             f"ACK latency (mean, median, 99th percentile) paired by seed against {REFERENCE}, "
-            "Holm-corrected over all comparisons. Borne out: significant reductions for every "
-            "variant and no significant increase. Not borne out: only increases. Otherwise "
-            "undecided."
+            "Holm-corrected over all comparisons of all variants. Borne out: for every N one of "
+            "the three falls significantly, and none rises anywhere; in part: some fall; not: some "
+            "rise and none falls; otherwise undecided."
         ),
         verdict=verdict,
-        evidence=(
-            f"{reduced.height} of {details.height} differences are significant reductions, "
-            f"{increased.height} significant increases; 99th percentile: {_by_variant(details)}."
-        ),
+        evidence=f"{measures}.",
         details=details,
     )
 
 
-def _differences(results: Results, group: str, measures: list[str]) -> pl.DataFrame:
-    """Compare every variant with the reference, paired by seed, in every panel."""
-    rows = [
-        {COUNT: count, VARIANT: variant, "measure": measure, **_columns(difference)}
-        for count, variant, measure, difference in _compared(results, group, measures)
-    ]
-    p_values = [row["p_value"] for row in rows]
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        pl.Series("p_value_holm", holm(p_values))
-    )
+def _mechanisms(results: Results) -> list[str]:
+    return [variant for variant in variants(results) if variant != REFERENCE]
 
 
-def _compared(
-    results: Results, group: str, measures: list[str]
-) -> Iterator[tuple[int, str, str, Difference]]:
-    groups = results.groups.filter(pl.col("group") == group).sort("seed")
-    for (count,), panel in groups.group_by(COUNT, maintain_order=True):
-        reference = panel.filter(pl.col(VARIANT) == REFERENCE)
-        for variant in variants(results):
-            if variant == REFERENCE:
-                continue
-            pairs = reference.join(
-                panel.filter(pl.col(VARIANT) == variant), on="seed", suffix="_variant"
-            ).sort("seed")
-            for measure in measures:
-                a, b = pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy()
-                yield count, variant, measure, paired_difference(a, b)
+def _counts(frame: pl.DataFrame) -> list[int]:
+    counts: list[int] = frame[COUNT].unique().sort().to_list()
+    return counts
 
 
-def _columns(difference: Difference) -> dict[str, float | int]:
-    relative, low, high = difference.relative
-    return {
-        "mean_reference": difference.mean_a,
-        "mean_variant": difference.mean_b,
-        "difference": difference.estimate,
-        "low": difference.low,
-        "high": difference.high,
-        "relative_ratio": relative,
-        "relative_low_ratio": low,
-        "relative_high_ratio": high,
-        "p_value": difference.p_value,
-        "pairs": difference.samples_a,
+def _harm_in_words(own: pl.DataFrame) -> str:
+    """Name the panels in which one variant does no harm, does some, or may do some."""
+    sides = {
+        "borne out for": IS_WITHIN,
+        "not for": IS_BEYOND,
+        "undecided for": ~IS_WITHIN & ~IS_BEYOND,
     }
+    return _sides_in_words(own, sides)
 
 
-def _share_ratios(results: Results) -> pl.DataFrame:
-    thin = results.groups.filter(pl.col("group") == "thin").join(
-        fair_shares(results), on=COUNT, maintain_order="left"
-    )
-    ratio = pl.col("throughput_bits_per_second") / pl.col("fair_bits_per_second")
-    rows = []
-    for (count, variant), part in thin.group_by([COUNT, VARIANT], maintain_order=True):
-        interval: Interval = mean_interval(part.select(ratio).to_series().to_numpy())
-        rows.append(
-            {
-                COUNT: count,
-                VARIANT: variant,
-                "fair_bits_per_second": part["fair_bits_per_second"][0],
-                "ratio": interval.estimate,
-                "low_ratio": interval.low,
-                "high_ratio": interval.high,
-                "replicates": interval.samples,
-            }
-        )
-    return pl.DataFrame(rows, infer_schema_length=None)
+def _share_in_words(own: pl.DataFrame) -> str:
+    """Name the panels in which one variant's thin streams lie below and above their fair share."""
+    return _sides_in_words(own, {"below it for": IS_BELOW, "above it for": IS_ABOVE})
 
 
-def _always_below_from(ratios: pl.DataFrame) -> int | None:
-    """Give the smallest N from which on every interval lies below 1."""
-    start: int | None = None
-    for count in ratios[COUNT].unique().sort().to_list():
-        panel = ratios.filter(pl.col(COUNT) == count)
-        is_below = bool((panel["high_ratio"] < 1).all())
-        start = (start or count) if is_below else None
-    return start
+def _latency_in_words(own: pl.DataFrame) -> str:
+    """Name the panels in which one measure falls and rises, and the greatest of each."""
+    sides = {"reduced": (IS_REDUCED, False), "increased": (IS_INCREASED, True)}
+    told = []
+    for side, (condition, descending) in sides.items():
+        rows = own.filter(condition).sort("relative_ratio", descending=descending)
+        if rows.height:
+            counts = panels_in_words(counts_where(own, condition), _counts(own))
+            best = rows.row(0, named=True)
+            told.append(f"{side} for {counts} (most at N = {best[COUNT]}: {_signed(best)})")
+    return ", ".join(told) or "not changed significantly for any N"
 
 
-def _below_and_above(ratios: pl.DataFrame, variant: str) -> str:
-    """Name the N at which a variant's interval lies below and above its fair share."""
-    own = ratios.filter(pl.col(VARIANT) == variant)
-    below = own.filter(pl.col("high_ratio") < 1)[COUNT].cast(pl.String).to_list()
-    above = own.filter(pl.col("low_ratio") > 1)[COUNT].cast(pl.String).to_list()
-    sides = {"below at N = ": below, "above at N = ": above}
-    told = [side + ", ".join(counts) for side, counts in sides.items() if counts]
-    return f"{variant} {' and '.join(told) or 'nowhere certainly below or above'}"
+def _sides_in_words(own: pl.DataFrame, sides: dict[str, pl.Expr]) -> str:
+    found = {side: counts_where(own, condition) for side, condition in sides.items()}
+    told = [
+        f"{side} {panels_in_words(counts, _counts(own))}"
+        for side, counts in found.items()
+        if counts
+    ]
+    return ", ".join(told) or "neither for any N"
+
+
+def _is_below_to_the_end(own: pl.DataFrame) -> bool:
+    """Tell whether there is an N from which on every interval lies below 1."""
+    largest = own.filter(pl.col(COUNT) == pl.col(COUNT).max())
+    return bool((largest["high_ratio"] < 1).all())
 
 
 def _largest(details: pl.DataFrame) -> str:
     row = details.sort(pl.col("relative_ratio").abs(), descending=True).row(0, named=True)
     return f"{_signed(row)} ({row[VARIANT]}, N = {row[COUNT]})"
-
-
-def _by_variant(details: pl.DataFrame) -> str:
-    """Name each variant's largest reduction of the 99th percentile."""
-    tail = details.filter(pl.col("measure") == "ack_latency_p99_s")
-    best = [
-        part.sort("relative_ratio").row(0, named=True)
-        for _, part in tail.group_by(VARIANT, maintain_order=True)
-    ]
-    return "; ".join(f"{row[VARIANT]} {_signed(row)} at N = {row[COUNT]}" for row in best)
 
 
 def _signed(row: dict[str, float]) -> str:

@@ -18,6 +18,9 @@ from fairwind.studies.application_limited_streams.shares import (
 BOX = {"lowest": 0.0, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75, "highest": 1.0}
 """The numbers that a box shows, as quantiles."""
 
+SECONDS = [step * 10.0**power for power in range(-3, 4) for step in (1, 2, 5)]
+"""Where an axis of latency has its lines."""
+
 COLUMNS = 5
 """Panels in one row: ten panels make two rows."""
 
@@ -47,8 +50,8 @@ def _latency(results: Results) -> Figure:
         title="ACK latency of thin streams, by their retransmission",
         caption=(
             "Time from the first transmission of a thin stream's segment to its cumulative "
-            "acknowledgement at the sender: median and 99th percentile over all segments of a "
-            "run. Points: mean over seeds; lines: from the smallest to the largest seed."
+            "acknowledgement at the sender: mean, median and 99th percentile over all segments of "
+            "a run. Points: mean over seeds; bars: from the smallest to the largest seed."
         ),
         chart=latency_chart(results.groups.filter(pl.col("group") == "thin"), variants(results)),
     )
@@ -76,6 +79,7 @@ def throughput_chart(
     panels = rows["panel"].unique(maintain_order=True).to_list()
     base = alt.Chart().encode(
         x=alt.X(f"{VARIANT}:N", sort=order, title=None, axis=alt.Axis(labelAngle=-45)),
+        xOffset=alt.XOffset("group:N", scale=alt.Scale(padding=0.1)),
         color=alt.Color(
             "group:N",
             scale=group_colours(sorted(set(rows["group"]))),
@@ -87,8 +91,8 @@ def throughput_chart(
     whiskers = base.mark_rule(strokeWidth=1.5).encode(
         y=alt.Y("lowest:Q", title="throughput / kbit/s", scale=alt.Scale(zero=True)), y2="highest:Q"
     )
-    boxes = base.mark_bar(size=13, opacity=0.45).encode(y="lower_quarter:Q", y2="upper_quarter:Q")
-    medians = base.mark_tick(size=13, thickness=2.5, opacity=1).encode(y="median:Q")
+    boxes = base.mark_bar(size=10, opacity=0.45).encode(y="lower_quarter:Q", y2="upper_quarter:Q")
+    medians = base.mark_tick(size=10, thickness=2.5, opacity=1).encode(y="median:Q")
     fair = (
         alt.Chart()
         .mark_rule(strokeDash=[2, 3], strokeWidth=1.5, color="black")
@@ -111,42 +115,56 @@ def _boxes(windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
-    """Draw median and 99th percentile of ACK latency against the number of streams.
+    """Draw mean, median and 99th percentile of ACK latency against the number of streams.
 
     Parameters
     ----------
     groups : DataFrame
-        ``flows_count``, ``variant``, ``ack_latency_p50_s``, ``ack_latency_p99_s``; one row per
-        replicate.
+        ``flows_count``, ``variant``, ``ack_latency_mean_s``, ``ack_latency_p50_s``,
+        ``ack_latency_p99_s``; one row per replicate.
     order : list of str
         The variants, in the order of the legend.
     """
-    names = {"ack_latency_p50_s": "median", "ack_latency_p99_s": "99th percentile"}
+    names = {
+        "ack_latency_mean_s": "mean",
+        "ack_latency_p50_s": "median",
+        "ack_latency_p99_s": "99th percentile",
+    }
     rows = (
         groups.rename(names)
         .unpivot(on=list(names.values()), index=[COUNT, VARIANT], variable_name="statistic")
         .group_by([COUNT, VARIANT, "statistic"], maintain_order=True)
         .agg(
-            (pl.col("value").mean() * 1000).alias("mean_ms"),
-            (pl.col("value").min() * 1000).alias("low_ms"),
-            (pl.col("value").max() * 1000).alias("high_ms"),
+            pl.col("value").mean().alias("mean_s"),
+            pl.col("value").min().alias("low_s"),
+            pl.col("value").max().alias("high_s"),
         )
     )
     base = alt.Chart().encode(
-        x=alt.X(f"{COUNT}:Q", title="N", scale=alt.Scale(type="log", base=2)),
+        x=alt.X(
+            f"{COUNT}:Q",
+            title="N",
+            scale=alt.Scale(type="log", base=2),
+            axis=alt.Axis(values=groups[COUNT].unique().sort().to_list(), labelOverlap=False),
+        ),
         color=alt.Color(
             f"{VARIANT}:N", sort=order, scale=_variant_colours(order), legend=alt.Legend(title=None)
         ),
     )
     lines = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45)).encode(
-        y=alt.Y("mean_ms:Q", title="ACK latency / ms", scale=alt.Scale(type="log", nice=False)),
-        tooltip=[f"{VARIANT}:N", f"{COUNT}:Q", alt.Tooltip("mean_ms:Q", format=".4g")],
+        y=alt.Y(
+            "mean_s:Q",
+            title="ACK latency / s",
+            scale=alt.Scale(type="log", nice=False),
+            axis=alt.Axis(values=SECONDS, format="~r"),
+        ),
+        tooltip=[f"{VARIANT}:N", f"{COUNT}:Q", alt.Tooltip("mean_s:Q", format=".4g")],
     )
-    ranges = base.mark_rule().encode(y="low_ms:Q", y2="high_ms:Q")
+    ranges = base.mark_rule().encode(y="low_s:Q", y2="high_s:Q")
     chart = (
         alt.layer(ranges, lines, data=inline(rows))
-        .properties(width=330, height=280)
-        .facet(facet=alt.Facet("statistic:N", sort=list(names.values()), title=None), columns=2)
+        .properties(width=270, height=260)
+        .facet(facet=alt.Facet("statistic:N", sort=list(names.values()), title=None), columns=3)
         .resolve_scale(y="independent")
     )
     return themed(chart)
