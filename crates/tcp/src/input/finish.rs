@@ -4,20 +4,33 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::state::State;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 impl Connection {
     /// Notes the peer's FIN, and takes it once everything before it has arrived.
     #[inline]
     pub(super) fn process_finish(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::FIN) {
-            let at = segment.sequence + segment.payload_bytes;
-            if at.is_at_or_after(self.receive.next) && self.receive.fin.is_none() {
-                self.receive.fin = Some(at);
-            }
+            self.note_finish(segment.sequence + segment.payload_bytes);
         }
         if self.receive.fin == Some(self.receive.next) && self.state.may_receive() {
             self.take_finish(now);
+        }
+    }
+
+    /// Ahead of its turn FIN is out of order like any text: it is acknowledged at once (RFC 5681
+    /// §4.2), and its number is reported among what has arrived.
+    #[cold]
+    fn note_finish(&mut self, at: SequenceNumber) {
+        if at.is_before(self.receive.next) || !self.state.may_receive() {
+            return;
+        }
+        let at = *self.receive.fin.get_or_insert(at);
+        if at.is_after(self.receive.next) {
+            if at.is_before(self.receive.offered) {
+                self.reassembly.insert(at, at + 1);
+            }
+            self.acknowledger.on_disorder(&self.config, self.offered_window());
         }
     }
 

@@ -31,6 +31,8 @@ impl Connection {
         let before = self.receive.next;
         let had_holes = !self.reassembly.is_empty();
         let reach = if had_holes { self.reassembly.advance(right) } else { right };
+        // FIN may be among what has arrived; it is no text, and none follows it.
+        let reach = self.receive.fin.map_or(reach, |fin| reach.earlier(fin));
         let bytes = reach.distance_from(before);
         self.receive.next = reach;
         self.receive.unread += bytes;

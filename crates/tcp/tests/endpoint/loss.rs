@@ -1,7 +1,7 @@
 //! Losses and their repair.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{Config, CongestionAlgorithm, Event, Profile, RecoveryState};
+use fairwind_tcp::{Config, CongestionAlgorithm, Event, Profile, RecoveryState, State};
 use fairwind_units::Instant;
 
 fn reno(sack: bool) -> Config {
@@ -134,4 +134,40 @@ fn newreno_repeats_nothing_that_was_sent_during_recovery() {
     assert_eq!(pair.count(Event::FastRetransmit), 1);
     assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
     assert_eq!(retransmitted_offsets(&pair), [12]);
+}
+
+/// FIN rides on the last of four segments; three selective acknowledgments prove the loss of the
+/// first, the one of FIN among them.
+#[test]
+fn a_segment_with_fin_that_arrives_ahead_of_its_turn_is_evidence_of_a_loss() {
+    let config = reno(true);
+    let mut pair = Pair::established(config.clone(), config);
+    pair.judged_by(|from, number, _| match (from, number) {
+        (End::Client, 0) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.client.write(4 * 1448);
+    pair.client.close();
+    pair.run_until(Instant::from_secs(10));
+    assert_eq!(pair.count(Event::FastRetransmit), 1);
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 0);
+    assert_eq!(pair.server.state(), State::CloseWait);
+}
+
+/// A FIN alone, ahead of its turn, is acknowledged at once like any segment out of order
+/// (RFC 5681 §4.2).
+#[test]
+fn a_fin_alone_ahead_of_its_turn_is_reported_at_once() {
+    let config = Config { initial_window: 4, ..reno(true) };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.judged_by(|from, number, _| match (from, number) {
+        (End::Client, 0) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.write(End::Client, 1448);
+    pair.close(End::Client);
+    pair.run_until(Instant::from_millis(1050));
+    let report = pair.dialogue.iter().find(|line| line.from == End::Server).unwrap().segment;
+    let block = report.options.sack.as_slice()[0];
+    assert_eq!((block.left.get(), block.right.get()), (1001 + 1448, 1001 + 1449));
 }
