@@ -57,8 +57,10 @@ pub(crate) struct SendSpace {
 pub(crate) struct ReceiveSpace {
     /// Next number expected (RCV.NXT).
     pub(crate) next: SequenceNumber,
-    /// Number after the last one that was offered to the peer (RCV.NXT + RCV.WND).
+    /// Number after the last one that was ever offered to the peer; what lies below is taken.
     pub(crate) offered: SequenceNumber,
+    /// Number after the window announced last (RCV.NXT + RCV.WND).
+    pub(crate) announced: SequenceNumber,
     /// Acknowledgment number sent last (Last.ACK.sent of RFC 7323).
     pub(crate) last_acknowledged: SequenceNumber,
     /// Where FIN stands, once it was seen.
@@ -152,6 +154,7 @@ impl Connection {
             receive: ReceiveSpace {
                 next: SequenceNumber::default(),
                 offered: SequenceNumber::default(),
+                announced: SequenceNumber::default(),
                 last_acknowledged: SequenceNumber::default(),
                 fin: None,
                 unread: 0,

@@ -73,38 +73,63 @@ impl Connection {
         self.timers.persist = now + wait;
     }
 
-    /// The window offered last, as it stands now.
+    /// Room up to the furthest number that was ever offered.
     #[inline]
     pub(crate) fn offered_window(&self) -> u32 {
         self.receive.offered.distance_from(self.receive.next)
     }
 
-    /// Chooses the window field of a segment and remembers the offer. The right edge never moves
-    /// back, and moves forward only by a worthwhile step (RFC 9293 §3.8.6.2.2).
+    /// What is left of the window announced last.
+    #[inline]
+    fn announced_window(&self) -> u32 {
+        if self.receive.announced.is_after(self.receive.next) {
+            self.receive.announced.distance_from(self.receive.next)
+        } else {
+            0
+        }
+    }
+
+    /// Chooses the window field of a segment and remembers the offer. The right edge moves forward
+    /// only by a worthwhile step (RFC 9293 §3.8.6.2.2); it moves back by less than a unit of the
+    /// window field, where rounding up would offer more than is free. What was offered before is
+    /// taken all the same (RFC 7323 §2.4).
     #[inline]
     pub(crate) fn choose_window(&mut self) -> u16 {
         let shift = self.negotiated.receive_shift;
-        let offered = self.offered_window();
-        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
-        let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss));
-        let window = if free >= offered.saturating_add(step) { free } else { offered };
-        // Rounding up keeps the edge where it is; what it grants beyond the buffer is taken.
-        let field = window.div_ceil(1 << shift).min(u32::from(u16::MAX));
-        let edge = self.receive.next + (field << shift);
-        self.receive.offered = self.receive.offered.later(edge);
+        let free = self.free_units();
+        let field = if self.is_worth_announcing(free << shift) {
+            free
+        } else {
+            self.announced_window().div_ceil(1 << shift).min(free)
+        };
+        let field = field.min(u32::from(u16::MAX));
+        self.receive.announced = self.receive.next + (field << shift);
+        self.receive.offered = self.receive.offered.later(self.receive.announced);
         u16::try_from(field).unwrap_or(u16::MAX)
+    }
+
+    /// Free space of the receive buffer in units of the window field.
+    #[inline]
+    fn free_units(&self) -> u32 {
+        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
+        free >> self.negotiated.receive_shift
+    }
+
+    /// Whether a window of `bytes` is enough larger than the one announced.
+    #[inline]
+    fn is_worth_announcing(&self, bytes: u32) -> bool {
+        let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss)).max(1);
+        bytes >= self.announced_window().saturating_add(step)
     }
 
     /// After the application has read: a window that was all but closed is announced anew.
     #[inline]
     pub(crate) fn announce_window_if_opened(&mut self) {
-        let offered = self.offered_window();
-        if offered > u32::from(self.config.mss) * 2 {
+        if self.announced_window() > u32::from(self.config.mss) * 2 {
             return;
         }
-        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
-        let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss));
-        if self.state.may_receive() && free >= offered.saturating_add(step.max(1)) {
+        let free = self.free_units() << self.negotiated.receive_shift;
+        if self.state.may_receive() && self.is_worth_announcing(free) {
             self.acknowledger.now = true;
         }
     }

@@ -67,6 +67,7 @@ impl Connection {
         let receive = &mut self.receive;
         receive.next = syn.sequence + 1;
         receive.offered = receive.next;
+        receive.announced = receive.next;
         receive.last_acknowledged = receive.next;
         if let Some(stamps) = syn.options.timestamps {
             receive.recent_timestamp = stamps.value;

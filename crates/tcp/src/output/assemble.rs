@@ -102,7 +102,8 @@ impl Connection {
     /// A SYN's window is not scaled (RFC 7323 §2.2).
     fn choose_syn_window(&mut self) -> u16 {
         let window = self.config.receive_buffer.min(u32::from(u16::MAX));
-        self.receive.offered = self.receive.next + window;
+        self.receive.announced = self.receive.next + window;
+        self.receive.offered = self.receive.announced;
         u16::try_from(window).unwrap_or(u16::MAX)
     }
 

@@ -144,3 +144,47 @@ fn an_idle_connection_restarts_from_the_initial_window() {
         assert_eq!(pair.client.congestion_window(), config.initial_window, "{profile:?}");
     }
 }
+
+/// The windows of a large buffer are offered in units of 2 KiB; rounding must not give away more
+/// than there is while the application does not read.
+#[test]
+fn a_scaled_window_closes_when_nothing_is_read() {
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: 1 << 20, ack_delay: AckDelay::None, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 3 << 20);
+    pair.run_until(Instant::from_secs(60));
+    let unread = pair.server.readable_bytes();
+    assert!(unread <= 1 << 20, "{unread} bytes in a buffer of {}", 1 << 20);
+    assert!(unread >= (1 << 20) - 4_000, "{unread} bytes only");
+    pair.reads = true;
+    pair.read_all(End::Server);
+    pair.run_until(Instant::from_secs(400));
+    assert_eq!(pair.read_bytes(End::Server), 3 << 20);
+}
+
+/// A frame of 9000 bytes does not divide evenly into a window's units: the window that is offered
+/// anew must hold a full segment all the same, or the sender waits for a probe.
+#[test]
+fn a_reopened_scaled_window_holds_a_full_segment() {
+    let client = Config { mss: 8_950, ..Profile::Linux6_18.config() };
+    let server = Config { receive_buffer: 1 << 20, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 2 << 20);
+    pair.run_until(Instant::from_secs(5));
+    pair.dialogue.clear();
+    for _ in 0..200 {
+        pair.server.read(1_000);
+        pair.flush();
+    }
+    let least = pair
+        .dialogue
+        .iter()
+        .filter(|line| line.from == End::Server)
+        .map(|line| u32::from(line.segment.window) << 5)
+        .filter(|window| *window > 0)
+        .min();
+    assert!(least >= Some(8_938), "a window of {least:?} bytes was announced");
+}
