@@ -11,8 +11,9 @@ use fairwind_units::{Instant, Span};
 /// Cost of an entry: constant.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// The entries of each stretch, in no order.
-    stretches: Vec<Vec<u128>>,
+    /// One flow of each stretch that has any; the others follow by their links, in no order.
+    heads: Vec<u32>,
+    links: Vec<Link>,
     occupied: Bitmap,
     /// The entry of each flow, [`NEVER`] for those without a turn. An entry packs instant, number
     /// of entry and flow, so that they compare as one number.
@@ -22,11 +23,19 @@ pub(crate) struct Agenda {
     entered: u64,
 }
 
+/// The neighbours of a flow in its stretch.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    before: u32,
+    after: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
 const NEVER: u128 = u128::MAX;
 const FLOW_BITS: u32 = 24;
-/// A stretch is 2^18 ns, about a quarter of a millisecond; the wheel spans a second.
-const STRETCH_BITS: u32 = 18;
-const STRETCHES: usize = 4096;
+/// A stretch is 2^19 ns, about half a millisecond; the wheel spans a second.
+const STRETCH_BITS: u32 = 19;
+const STRETCHES: usize = 2048;
 const HORIZON: Span = Span::from_nanos((STRETCHES as u64 - 1) << STRETCH_BITS);
 
 impl Agenda {
@@ -35,7 +44,8 @@ impl Agenda {
 
     pub(crate) fn with_flows(flows: usize) -> Self {
         Self {
-            stretches: vec![Vec::new(); STRETCHES],
+            heads: vec![NOBODY; STRETCHES],
+            links: vec![Link { before: NOBODY, after: NOBODY }; flows],
             occupied: Bitmap::default(),
             entries: vec![NEVER; flows],
             first: NEVER,
@@ -50,7 +60,7 @@ impl Agenda {
         let entry = self.entries[flow as usize];
         if deadline < instant_of(entry) {
             if entry != NEVER {
-                self.remove(entry);
+                self.remove(flow);
             }
             self.enter(now, flow, deadline);
             self.first = self.first.min(self.entries[flow as usize]);
@@ -69,7 +79,7 @@ impl Agenda {
     pub(crate) fn reschedule(&mut self, now: Instant, flow: u32, deadline: Instant) {
         let entry = self.entries[flow as usize];
         if entry != NEVER {
-            self.remove(entry);
+            self.remove(flow);
         }
         self.enter(now, flow, deadline);
         self.first = self.least(now);
@@ -93,18 +103,29 @@ impl Agenda {
         let entry = (u128::from(at.as_nanos()) << 64) | u128::from(order);
         self.entries[flow as usize] = entry;
         let stretch = stretch_of(at);
-        self.stretches[stretch].push(entry);
-        self.occupied.set(stretch);
+        let after = std::mem::replace(&mut self.heads[stretch], flow);
+        self.links[flow as usize] = Link { before: NOBODY, after };
+        if after == NOBODY {
+            self.occupied.set(stretch);
+        } else {
+            self.links[after as usize].before = flow;
+        }
     }
 
+    /// Takes a flow out of its stretch.
     #[inline]
-    fn remove(&mut self, entry: u128) {
-        let stretch = stretch_of(instant_of(entry));
-        let entries = &mut self.stretches[stretch];
-        if let Some(place) = entries.iter().position(|&other| other == entry) {
-            entries.swap_remove(place);
+    fn remove(&mut self, flow: u32) {
+        let Link { before, after } = self.links[flow as usize];
+        if after != NOBODY {
+            self.links[after as usize].before = before;
         }
-        if entries.is_empty() {
+        if before != NOBODY {
+            self.links[before as usize].after = after;
+            return;
+        }
+        let stretch = stretch_of(instant_of(self.entries[flow as usize]));
+        self.heads[stretch] = after;
+        if after == NOBODY {
             self.occupied.clear(stretch);
         }
     }
@@ -112,10 +133,14 @@ impl Agenda {
     /// The least entry, all of which lie between `now` and the horizon.
     #[inline]
     fn least(&self, now: Instant) -> u128 {
-        match self.occupied.first_from(stretch_of(now)) {
-            Some(stretch) => self.stretches[stretch].iter().copied().min().unwrap_or(NEVER),
-            None => NEVER,
+        let Some(stretch) = self.occupied.first_from(stretch_of(now)) else { return NEVER };
+        let mut flow = self.heads[stretch];
+        let mut least = NEVER;
+        while flow != NOBODY {
+            least = least.min(self.entries[flow as usize]);
+            flow = self.links[flow as usize].after;
         }
+        least
     }
 }
 
