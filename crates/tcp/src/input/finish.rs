@@ -37,6 +37,8 @@ impl Connection {
     #[cold]
     fn take_finish(&mut self, now: Instant) {
         self.receive.next += 1;
+        // FIN is taken though the window be closed.
+        self.receive.offered = self.receive.offered.later(self.receive.next);
         self.acknowledger.now = true;
         self.events.push_back(Event::PeerFinished);
         match self.state {

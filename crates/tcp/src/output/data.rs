@@ -103,7 +103,7 @@ impl Connection {
         }
         let bytes = self.sendable_bytes(now)?;
         let remaining = self.queue.unsent - u64::from(bytes);
-        let with_fin = self.queue.fin_waiting && remaining == 0;
+        let with_fin = self.queue.fin_waiting && remaining == 0 && self.fin_fits_behind(bytes);
         let segment = self.transmit(bytes, remaining == 0, with_fin, now);
         let limited = self.in_flight() >= self.window.segments;
         self.note_usage(limited, now);
@@ -117,8 +117,11 @@ impl Connection {
         let available = u32::try_from(self.queue.unsent).unwrap_or(u32::MAX).min(full);
         let usable = self.usable_window();
         let bytes = available.min(usable);
-        if bytes == full || (available == 0 && self.queue.fin_waiting) {
+        if bytes == full {
             return Some(bytes);
+        }
+        if available == 0 {
+            return self.fin_fits_behind(0).then_some(0);
         }
         if bytes > 0 && std::mem::take(&mut self.small_window_overridden) {
             return Some(bytes);
@@ -131,6 +134,13 @@ impl Connection {
             return None;
         }
         if self.waits_by_nagle() { None } else { Some(bytes) }
+    }
+
+    /// Whether the peer's window has room for FIN after `bytes` bytes. Alone and with nothing
+    /// outstanding it goes into a closed window too: its repetitions then are the probes.
+    #[inline]
+    fn fin_fits_behind(&self, bytes: u32) -> bool {
+        self.usable_window() > bytes || bytes == 0 && self.queue.is_empty()
     }
 
     /// Whether a segment that is not full-sized has to wait (RFC 896).

@@ -1,8 +1,9 @@
 //! Flow control, small segments, delayed acknowledgments.
 
 use crate::pair::{End, Pair};
-use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile};
+use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile, State};
 use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
 
 #[test]
 fn a_closed_window_is_probed_and_the_transfer_resumes() {
@@ -187,4 +188,28 @@ fn a_reopened_scaled_window_holds_a_full_segment() {
         .filter(|window| *window > 0)
         .min();
     assert!(least >= Some(8_938), "a window of {least:?} bytes was announced");
+}
+
+/// The window is filled to its last byte: FIN, which would stand beyond it, waits.
+#[test]
+fn fin_does_not_go_beyond_the_window() {
+    let client = Config { nagle: Nagle::Classic, ..Profile::Linux6_18.config() };
+    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    // The tail waits by Nagle's rule, so that FIN could ride on it.
+    pair.write(End::Client, 4_000);
+    pair.close(End::Client);
+    pair.run_until(Instant::from_millis(1010));
+    let beyond = 1001 + 4_000;
+    let highest = pair.dialogue.iter().map(|line| line.segment.end().get()).filter(|e| *e < 5_000);
+    assert!(highest.max() <= Some(beyond));
+    assert!(pair.data_from(End::Client).iter().all(|l| !l.segment.flags.contains(Flags::FIN)));
+    pair.run_until(Instant::from_secs(30));
+    // The window is closed and FIN asks for it; its acknowledgment must not open it.
+    assert_eq!(pair.server.state(), State::CloseWait);
+    let last = pair.dialogue.iter().rfind(|line| line.from == End::Server).unwrap().segment;
+    assert_eq!(last.window, 0, "nothing was read");
+    pair.read_all(End::Server);
+    assert_eq!(pair.read_bytes(End::Server), 4_000);
 }
