@@ -150,7 +150,7 @@ pub struct Config {
     /// Repetitions of SYN that do not yet shrink the initial window to one segment (RFC 5681 §3.1: 0).
     pub lost_syns_forgiven: u32,
     /// Consecutive time-outs, counted as if exponential from the minimum, before a connection is
-    /// given up (Linux `tcp_retries2`).
+    /// given up; also, probes of a closed window that nobody answers (Linux `tcp_retries2`).
     pub retransmission_limit: u32,
     /// How long TIME-WAIT lasts.
     pub time_wait: Span,

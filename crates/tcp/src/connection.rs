@@ -84,6 +84,8 @@ pub(crate) struct Backoff {
     pub(crate) since: Instant,
     /// Probes of a closed window since it closed.
     pub(crate) probes: u32,
+    /// Probes since the peer was heard of last.
+    pub(crate) unanswered_probes: u32,
 }
 
 /// One end of a TCP connection as a pure state machine.
@@ -168,7 +170,13 @@ impl Connection {
             peer_scales: false,
             rtt: RttEstimator::new(),
             timers: Timers::new(),
-            backoff: Backoff { timeout, expired: 0, since: Instant::ZERO, probes: 0 },
+            backoff: Backoff {
+                timeout,
+                expired: 0,
+                since: Instant::ZERO,
+                probes: 0,
+                unanswered_probes: 0,
+            },
             recovery: Recovery::new(initial),
             window,
             congestion,

@@ -43,6 +43,7 @@ impl Connection {
     /// An answer from a peer with a closed window keeps the connection alive; an opened window ends
     /// the probing.
     fn follow_probe_answer(&mut self, window: u32, now: Instant) {
+        self.backoff.unanswered_probes = 0;
         if window > 0 && self.usable_window() >= self.worthwhile_bytes() {
             self.timers.persist = Instant::MAX;
             self.backoff.probes = 0;

@@ -105,7 +105,12 @@ impl Connection {
             self.small_window_overridden = true;
             return;
         }
+        if self.backoff.unanswered_probes >= self.config.retransmission_limit {
+            self.give_up();
+            return;
+        }
         self.backoff.probes += 1;
+        self.backoff.unanswered_probes += 1;
         self.probe_due = true;
         self.arm_persist(now);
     }

@@ -1,6 +1,6 @@
 //! Flow control, small segments, delayed acknowledgments.
 
-use crate::pair::{End, Pair};
+use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -25,7 +25,6 @@ fn a_closed_window_is_probed_and_the_transfer_resumes() {
 /// The announcement of the opened window is lost: without probes this would hang for ever.
 #[test]
 fn a_lost_window_update_does_not_hang_the_connection() {
-    use crate::pair::Fate;
     let client = Profile::Linux6_18.config();
     let server = Config { receive_buffer: 4_000, ..client.clone() };
     let mut pair = Pair::established(client, server);
@@ -212,4 +211,32 @@ fn fin_does_not_go_beyond_the_window() {
     assert_eq!(last.window, 0, "nothing was read");
     pair.read_all(End::Server);
     assert_eq!(pair.read_bytes(End::Server), 4_000);
+}
+
+/// A peer that does not answer probes is gone (RFC 9293 §3.8.6.1 keeps a connection open only as
+/// long as the peer goes on acknowledging).
+#[test]
+fn probes_that_nobody_answers_end_the_connection() {
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 10_000);
+    pair.run_until(Instant::from_secs(3));
+    pair.judged_by(|_, _, _| Fate::Drop);
+    pair.run_to_rest(Instant::from_secs(20_000));
+    assert_eq!(pair.client.state(), State::Closed);
+    assert_eq!(pair.count(Event::TimedOut), 1);
+}
+
+#[test]
+fn answered_probes_go_on_for_ever() {
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 10_000);
+    pair.run_until(Instant::from_secs(50_000));
+    assert_eq!(pair.client.state(), State::Established);
+    assert!(pair.count(Event::ZeroWindowProbe) > 100);
 }
