@@ -1,0 +1,228 @@
+//! Packets as a script writes them.
+
+use super::cursor::{Cursor, Parsed};
+use super::syntax::{Action, Direction, Icmp, Mark, Packet, TcpOption};
+use super::token::Token;
+use fairwind_wire::Flags;
+
+/// `< ...` or `> ...`
+pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
+    let direction = if cursor.take_if_sign('<') {
+        Direction::In
+    } else {
+        cursor.sign('>')?;
+        Direction::Out
+    };
+    let mut mark = None;
+    let mut quoted = None;
+    if cursor.is_sign('[') {
+        if matches!(cursor.peek_behind(1), Token::Integer(_)) {
+            quoted = Some(quotation(cursor)?);
+        } else {
+            mark = marks(cursor)?;
+        }
+    }
+    if quoted.is_some() || cursor.is_word("icmp") {
+        return icmp(cursor, direction, quoted);
+    }
+    let flags = flags(cursor)?;
+    let (sequence, payload_bytes) = range(cursor)?;
+    Ok(Action::Packet(Packet {
+        direction,
+        mark,
+        flags,
+        sequence,
+        payload_bytes,
+        acknowledgment: optional(cursor, "ack", "an acknowledgment number")?,
+        window: optional(cursor, "win", "a window field, at most 65535")?,
+        urgent: optional(cursor, "urg", "an urgent pointer, at most 65535")?,
+        options: options(cursor)?,
+    }))
+}
+
+fn optional<N: TryFrom<u64>>(cursor: &mut Cursor, word: &str, expected: &str) -> Parsed<Option<N>> {
+    if cursor.take_if_word(word) { cursor.number(expected).map(Some) } else { Ok(None) }
+}
+
+/// `[ect0]`, also beside other properties of the IP header, which are not looked at.
+fn marks(cursor: &mut Cursor) -> Parsed<Option<Mark>> {
+    cursor.sign('[')?;
+    let mut mark = None;
+    loop {
+        let place = cursor.unexpected("noecn, ect0, ect1, ect01, ce, tos or flowlabel");
+        match cursor.word("a mark")?.as_str() {
+            "noecn" => mark = Some(Mark::NotCapable),
+            "ect0" => mark = Some(Mark::Capable0),
+            "ect1" => mark = Some(Mark::Capable1),
+            "ect01" => mark = Some(Mark::Capable),
+            "ce" => mark = Some(Mark::CongestionExperienced),
+            "tos" | "flowlabel" => {
+                cursor.number::<u32>("a number of at most 32 bits")?;
+            }
+            _ => return Err(place),
+        }
+        if cursor.take_if_sign(']') {
+            return Ok(mark);
+        }
+        cursor.sign(',')?;
+    }
+}
+
+/// Letters of the control bits; `.` is ACK, `-` is none.
+fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
+    if cursor.take_if_sign('-') {
+        return Ok(Flags::NONE);
+    }
+    let place = cursor.unexpected("flags (letters of SFRPUEWA, `.`, or `-` for none)");
+    let mut flags = letters(cursor).ok_or_else(|| place.clone())?;
+    if cursor.take_if_sign('.') {
+        flags |= Flags::ACK;
+        // Letters may stand behind the dot, too: `S.E`.
+        flags |= letters(cursor).ok_or_else(|| place.clone())?;
+    }
+    if flags == Flags::NONE { Err(place) } else { Ok(flags) }
+}
+
+/// The flags of a word, if one is next; `None` where it has other letters.
+fn letters(cursor: &mut Cursor) -> Option<Flags> {
+    let mut flags = Flags::NONE;
+    if let Token::Word(letters) = cursor.peek() {
+        for letter in letters.chars() {
+            flags |= flag(letter)?;
+        }
+        cursor.take();
+    }
+    Some(flags)
+}
+
+fn flag(letter: char) -> Option<Flags> {
+    Some(match letter {
+        'S' => Flags::SYN,
+        'F' => Flags::FIN,
+        'R' => Flags::RST,
+        'P' => Flags::PSH,
+        'U' => Flags::URG,
+        'E' => Flags::ECE,
+        'W' => Flags::CWR,
+        'A' => Flags::AE,
+        _ => return None,
+    })
+}
+
+/// `first:end(payload)`: the first number and the payload bytes.
+fn range(cursor: &mut Cursor) -> Parsed<(u32, u32)> {
+    let first: u32 = cursor.number("a sequence number")?;
+    cursor.sign(':')?;
+    let place = cursor.unexpected("an end that is the beginning plus the payload");
+    let end: u32 = cursor.number("the sequence number behind the payload")?;
+    cursor.sign('(')?;
+    let payload: u32 = cursor.number("the payload's bytes")?;
+    cursor.sign(')')?;
+    if first.wrapping_add(payload) == end { Ok((first, payload)) } else { Err(place) }
+}
+
+fn options(cursor: &mut Cursor) -> Parsed<Option<Vec<TcpOption>>> {
+    let mut options = Vec::new();
+    // A new event begins with a time, so `<` can only open options here.
+    if !cursor.take_if_sign('<') {
+        return Ok(Some(options));
+    }
+    if *cursor.peek() == Token::Ellipsis {
+        cursor.take();
+        cursor.sign('>')?;
+        return Ok(None);
+    }
+    loop {
+        options.push(option(cursor)?);
+        if cursor.take_if_sign('>') {
+            return Ok(Some(options));
+        }
+        if !cursor.take_if_sign(',') {
+            return Err(cursor.unexpected("`,` or `>`"));
+        }
+    }
+}
+
+fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
+    let kind = cursor.word("a TCP option")?;
+    Ok(match kind.as_str() {
+        "nop" => TcpOption::NoOperation,
+        "eol" => TcpOption::End,
+        "mss" => TcpOption::MaximumSegment(cursor.number("a segment size, at most 65535")?),
+        "wscale" => TcpOption::WindowScale(cursor.number("a shift, at most 255")?),
+        "sackOK" => TcpOption::SackPermitted,
+        "sack" => TcpOption::Sack(sack_blocks(cursor)?),
+        "TS" => timestamps(cursor)?,
+        "FO" => TcpOption::FastOpen(rest_of_option(cursor)?),
+        _ => TcpOption::Other(format!("{kind} {}", rest_of_option(cursor)?).trim_end().to_owned()),
+    })
+}
+
+fn sack_blocks(cursor: &mut Cursor) -> Parsed<Vec<(u32, u32)>> {
+    let mut blocks = Vec::new();
+    while !matches!(cursor.peek(), Token::Sign(',' | '>')) {
+        let left = cursor.number("the left edge of a block")?;
+        cursor.sign(':')?;
+        blocks.push((left, cursor.number("the right edge of a block")?));
+    }
+    if (1..=4).contains(&blocks.len()) {
+        Ok(blocks)
+    } else {
+        Err(cursor.unexpected("one to four blocks `left:right`"))
+    }
+}
+
+fn timestamps(cursor: &mut Cursor) -> Parsed<TcpOption> {
+    let value = labelled(cursor, "val")?;
+    let echo = labelled(cursor, "ecr")?;
+    Ok(TcpOption::Timestamps { value, echo })
+}
+
+fn labelled(cursor: &mut Cursor, word: &str) -> Parsed<u32> {
+    if !cursor.take_if_word(word) {
+        return Err(cursor.unexpected(format!("`{word}`")));
+    }
+    cursor.number("a timestamp of at most 32 bits")
+}
+
+/// What stands up to the next option, written out.
+fn rest_of_option(cursor: &mut Cursor) -> Parsed<String> {
+    let mut words = Vec::new();
+    loop {
+        match cursor.peek() {
+            Token::Sign(',' | '>') => return Ok(words.join(" ")),
+            Token::Word(word) => words.push(word.clone()),
+            Token::Integer(number) => words.push(number.to_string()),
+            Token::Sign(sign @ (':' | '.' | '-')) => words.push(sign.to_string()),
+            _ => return Err(cursor.unexpected("`,` or `>`")),
+        }
+        cursor.take();
+    }
+}
+
+/// `[1:1461(1460)]`: the quoted part of a packet.
+fn quotation(cursor: &mut Cursor) -> Parsed<(u32, u32)> {
+    cursor.sign('[')?;
+    let quoted = range(cursor)?;
+    cursor.sign(']')?;
+    Ok(quoted)
+}
+
+/// `icmp type [code] [mtu N]`, the quotation before or behind it.
+fn icmp(cursor: &mut Cursor, direction: Direction, before: Option<(u32, u32)>) -> Parsed<Action> {
+    if !cursor.take_if_word("icmp") {
+        return Err(cursor.unexpected("`icmp`"));
+    }
+    let mut kind = cursor.word("the type of the message")?;
+    let mut mtu = None;
+    while let Token::Word(word) = cursor.peek().clone() {
+        cursor.take();
+        if word == "mtu" {
+            mtu = Some(cursor.number("an MTU in bytes")?);
+            break;
+        }
+        kind = format!("{kind} {word}");
+    }
+    let quoted = if cursor.is_sign('[') { Some(quotation(cursor)?) } else { before };
+    Ok(Action::Icmp(Icmp { direction, kind, mtu, quoted }))
+}
