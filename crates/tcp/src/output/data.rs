@@ -94,14 +94,15 @@ impl Connection {
     /// New data, if the congestion window, the peer's window and Nagle's rule allow.
     #[inline]
     fn send_new(&mut self, now: Instant) -> Option<Segment> {
-        if self.queue.is_empty() {
-            self.end_idle(now);
-        }
         if self.in_flight_for_new_data() >= self.window.segments {
             self.note_usage(true, now);
             return None;
         }
         let bytes = self.sendable_bytes(now)?;
+        if self.queue.is_empty() {
+            // With nothing outstanding a segment may go whatever the window falls to.
+            self.end_idle(now);
+        }
         let remaining = self.queue.unsent - u64::from(bytes);
         let with_fin = self.queue.fin_waiting && remaining == 0 && self.fin_fits_behind(bytes);
         let segment = self.transmit(bytes, remaining == 0, with_fin, now);

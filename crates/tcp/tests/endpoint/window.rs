@@ -1,7 +1,7 @@
 //! Flow control, small segments, delayed acknowledgments.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile, State};
+use fairwind_tcp::{AckDelay, Config, Event, IdleRestart, Nagle, Profile, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 
@@ -239,4 +239,23 @@ fn answered_probes_go_on_for_ever() {
     pair.run_until(Instant::from_secs(50_000));
     assert_eq!(pair.client.state(), State::Established);
     assert!(pair.count(Event::ZeroWindowProbe) > 100);
+}
+
+/// While the window is closed nothing is sent, so each look at the queue is not the end of an idle
+/// time: the congestion window falls once, when sending resumes.
+#[test]
+fn a_closed_window_does_not_wear_the_congestion_window_away() {
+    let client = Config { idle_restart: IdleRestart::Halving, ..Profile::Linux6_18.config() };
+    let server = Config { receive_buffer: 600_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.reads = false;
+    pair.write(End::Client, 2_000_000);
+    pair.run_until(Instant::from_secs(3));
+    let before = pair.client.congestion_window();
+    assert!(before > 200, "{before}");
+    for at in 0..20 {
+        pair.run_until(Instant::from_millis(3_000 + at));
+        pair.flush();
+    }
+    assert_eq!(pair.client.congestion_window(), before);
 }
