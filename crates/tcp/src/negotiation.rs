@@ -53,12 +53,33 @@ impl Negotiated {
         }
     }
 
-    /// SACK blocks that fit beside the other options (RFC 2018 §3).
-    pub(crate) fn sack_room(self) -> usize {
-        if self.timestamps { 3 } else { 4 }
+    /// SACK blocks that fit beside the other options (RFC 2018 §3) and `payload_bytes` of payload:
+    /// the peer's MSS bounds both together (RFC 6691).
+    pub(crate) fn sack_room(self, payload_bytes: u32) -> usize {
+        if !self.sack {
+            return 0;
+        }
+        let most = if self.timestamps { 3 } else { 4 };
+        let left = self.segment_bytes.saturating_sub(payload_bytes);
+        let fitting = left.saturating_sub(SACK_OPTION_BYTES) / SACK_BLOCK_BYTES;
+        usize::try_from(fitting).map_or(most, |fitting| fitting.min(most))
+    }
+
+    /// Payload bytes of a full-sized segment that carries `blocks` SACK blocks.
+    pub(crate) fn segment_bytes_beside(self, blocks: usize) -> u32 {
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let option = match blocks {
+            0 => 0,
+            _ => SACK_OPTION_BYTES.saturating_add(blocks.saturating_mul(SACK_BLOCK_BYTES)),
+        };
+        self.segment_bytes.saturating_sub(option).max(1)
     }
 }
 
+/// Bytes of the SACK option before its blocks, padded.
+const SACK_OPTION_BYTES: u32 = 4;
+/// Bytes of one SACK block.
+const SACK_BLOCK_BYTES: u32 = 8;
 /// Bytes that timestamps take in every header, padded.
 const TIMESTAMPS_BYTES: u32 = 12;
 
@@ -96,10 +117,10 @@ mod tests {
         let mut syn = Segment { options: syn_options(&config, None, false), ..Segment::default() };
         let agreed = Negotiated::from_peer(&config, &syn);
         assert!(agreed.sack && !agreed.timestamps);
-        assert_eq!((agreed.segment_bytes, agreed.sack_room()), (1460, 4));
+        assert_eq!((agreed.segment_bytes, agreed.sack_room(0)), (1460, 4));
         syn.options.timestamps = Some(fairwind_wire::Timestamps::default());
         let agreed = Negotiated::from_peer(&config, &syn);
-        assert_eq!((agreed.segment_bytes, agreed.sack_room()), (1448, 3));
+        assert_eq!((agreed.segment_bytes, agreed.sack_room(0)), (1448, 3));
     }
 
     #[test]

@@ -19,7 +19,11 @@ impl Connection {
         now: Instant,
     ) -> Segment {
         let window = self.choose_window();
-        let sack = self.reassembly.sack_blocks(self.negotiated.sack_room());
+        let sack = if self.reassembly.is_empty() {
+            SackBlocks::EMPTY
+        } else {
+            self.reassembly.sack_blocks(self.negotiated.sack_room(payload_bytes))
+        };
         let segment = Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
@@ -29,11 +33,7 @@ impl Connection {
             window,
             urgent: 0,
             payload_bytes,
-            options: Options {
-                timestamps: self.timestamps(now),
-                sack: if self.negotiated.sack { sack } else { SackBlocks::EMPTY },
-                ..Options::NONE
-            },
+            options: Options { timestamps: self.timestamps(now), sack, ..Options::NONE },
         };
         self.note_acknowledged();
         segment

@@ -111,10 +111,21 @@ impl Connection {
         Some(segment)
     }
 
+    /// Payload bytes of a full-sized segment as of now: SACK blocks travel with new data, and take
+    /// their share of it.
+    #[inline]
+    fn full_payload(&self) -> u32 {
+        if self.reassembly.is_empty() {
+            return self.negotiated.segment_bytes;
+        }
+        let blocks = self.reassembly.sack_blocks(self.negotiated.sack_room(0)).as_slice().len();
+        self.negotiated.segment_bytes_beside(blocks)
+    }
+
     /// Payload bytes of the next new segment; 0 for a FIN alone, `None` where it must wait.
     #[inline]
     fn sendable_bytes(&mut self, now: Instant) -> Option<u32> {
-        let full = self.negotiated.segment_bytes;
+        let full = self.full_payload();
         let available = u32::try_from(self.queue.unsent).unwrap_or(u32::MAX).min(full);
         let usable = self.usable_window();
         let bytes = available.min(usable);
@@ -183,7 +194,7 @@ impl Connection {
         self.queue.unsent -= u64::from(bytes);
         self.send.next = sent.end();
         self.send.last_sent = now;
-        if bytes < self.negotiated.segment_bytes {
+        if bytes < self.full_payload() {
             self.send.small_end = self.send.next;
         }
         self.segment_of(&sent, now)

@@ -259,3 +259,31 @@ fn a_closed_window_does_not_wear_the_congestion_window_away() {
     }
     assert_eq!(pair.client.congestion_window(), before);
 }
+
+/// Data that travels together with SACK blocks leaves room for them (RFC 6691): no segment is
+/// larger than the peer's MSS allows.
+#[test]
+fn data_leaves_room_for_the_blocks_that_travel_with_it() {
+    for timestamps in [true, false] {
+        let config = Config { timestamps, ..Profile::Linux6_18.config() };
+        let mut pair = Pair::established(config.clone(), config);
+        pair.judged_by(|_, number, segment| {
+            if segment.payload_bytes > 0 && number % 7 == 3 { Fate::Drop } else { Fate::Deliver }
+        });
+        pair.write(End::Client, 300_000);
+        pair.write(End::Server, 300_000);
+        pair.run_until(Instant::from_secs(100));
+        assert_eq!(pair.read_bytes(End::Server), 300_000);
+        assert_eq!(pair.read_bytes(End::Client), 300_000);
+        let with_blocks =
+            pair.dialogue.iter().filter(|line| !line.segment.options.sack.is_empty()).count();
+        assert!(with_blocks > 100, "{with_blocks}");
+        for line in &pair.dialogue {
+            let blocks = line.segment.options.sack.as_slice().len();
+            let options =
+                if timestamps { 12 } else { 0 } + if blocks > 0 { 4 + 8 * blocks } else { 0 };
+            let bytes = line.segment.payload_bytes as usize + options;
+            assert!(bytes <= 1460, "{bytes} bytes of payload and options");
+        }
+    }
+}
