@@ -203,8 +203,8 @@ impl Connection {
         };
         if first_time {
             self.reduce_threshold();
-            self.congestion.on_timeout();
         }
+        self.congestion.on_timeout();
         self.window.segments = LOSS_WINDOW;
         self.window.drop_credit();
         self.recovery.state = RecoveryState::Loss;

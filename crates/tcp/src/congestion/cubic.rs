@@ -7,7 +7,8 @@
 //! machine's floating point; the cube root is exact where the kernel's is a table look-up.
 //! [`Rules::Rfc9438`] adds what the kernel leaves out: the Reno-friendly estimate grows with
 //! slope 1 once it has passed the window before the loss (§4.3), and the target is at most 1.5
-//! windows (§4.2).
+//! windows (§4.2). It leaves out that without a plateau the kernel's window grows by at least a
+//! twentieth per round trip.
 //!
 //! | parameter | default | RFC 9438 | unit |
 //! |---|---|---|---|
@@ -94,16 +95,18 @@ impl Cubic {
         scaled(reduced, BETA_1024, 1024).max(2)
     }
 
+    /// The kernel begins anew on a time-out, round trip included (`bictcp_reset`). RFC 9438 §4.8
+    /// forgets the plateau too: the next epoch starts at its own window, with K = 0.
     pub(crate) fn on_timeout(&mut self) {
-        let least_rtt = self.least_rtt;
-        let (last_maximum, before_reduction) = (self.last_maximum, self.before_reduction);
-        *self = Self::new(self.rules);
-        if self.rules == Rules::Rfc9438 {
-            // The kernel forgets the plateau on a time-out; RFC 9438 §4.8 reduces it as on any loss.
-            self.last_maximum = last_maximum;
-            self.before_reduction = before_reduction;
-        }
-        self.least_rtt = least_rtt;
+        let kept = Self {
+            least_rtt: self.least_rtt,
+            before_reduction: self.before_reduction,
+            ..Self::new(self.rules)
+        };
+        *self = match self.rules {
+            Rules::Linux => Self::new(self.rules),
+            Rules::Rfc9438 => kept,
+        };
     }
 
     /// Time without anything in flight does not count as growth time (RFC 9438 §4.2, §5.8).
@@ -171,8 +174,9 @@ impl Cubic {
             0 => 100 * segments,
             growth => segments / u32::try_from(growth).unwrap_or(u32::MAX),
         };
-        // Before the first loss there is no plateau to aim at; do not creep.
-        if self.last_maximum == 0 { per_segment.min(20) } else { per_segment }
+        // Before the first loss there is no plateau to aim at; the kernel does not creep then.
+        let creeps = self.last_maximum != 0 || self.rules == Rules::Rfc9438;
+        if creeps { per_segment } else { per_segment.min(20) }
     }
 
     /// RFC 9438 §4.3: never slower than Reno with the same beta would be.
@@ -288,6 +292,18 @@ mod tests {
         window.segments = 800;
         assert_eq!(cubic.ssthresh(window.segments, window.segments), 560);
         assert_eq!(cubic.last_maximum, 680, "0.85 of a window below the last maximum");
+    }
+
+    /// RFC 9438 §4.8: after a time-out K is 0 and the plateau is the window at the epoch's start.
+    #[test]
+    fn a_time_out_forgets_the_plateau() {
+        for rules in [Rules::Linux, Rules::Rfc9438] {
+            let mut cubic = Cubic::new(rules);
+            cubic.ssthresh(1000, 1000);
+            cubic.on_timeout();
+            let epoch = cubic.begin_epoch(700, Instant::ZERO);
+            assert_eq!((epoch.to_plateau, epoch.plateau), (0, 700), "{rules:?}");
+        }
     }
 
     /// Driven by one ACK per segment, the window follows the curve from 700 back to 1000 in K.
