@@ -42,13 +42,13 @@ impl Connection {
     /// doubling (RFC 6298 §5.5).
     fn on_syn_timeout(&mut self, now: Instant) {
         self.backoff.expired += 1;
-        if self.backoff.expired > self.config.syn_retries + self.config.syn_linear_retries {
+        // A SYN-ACK always backs off.
+        let linear = if self.state == State::SynSent { self.config.syn_linear_retries } else { 0 };
+        if self.backoff.expired > self.config.syn_retries + linear {
             self.give_up();
             return;
         }
-        let linear =
-            self.state == State::SynSent && self.backoff.expired <= self.config.syn_linear_retries;
-        if !linear {
+        if self.backoff.expired > linear {
             self.double_timeout();
         }
         self.syn_due = true;

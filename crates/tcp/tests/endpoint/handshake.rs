@@ -58,6 +58,26 @@ fn a_lost_syn_ack_is_repeated() {
     assert_eq!(pair.server.state(), State::Established);
 }
 
+/// The retries without back-off are SYN's alone: a SYN-ACK has its own number of them and no more.
+#[test]
+fn an_unanswered_syn_ack_is_repeated_with_back_off() {
+    let config = Profile::Linux6_18.config();
+    let mut pair = Pair::new(config.clone(), config);
+    pair.judged_by(|from, number, _| match (from, number) {
+        (End::Client, 0) => Fate::Deliver,
+        _ => Fate::Drop,
+    });
+    pair.run_to_rest(Instant::from_secs(1000));
+    let instants: Vec<u64> = pair
+        .dialogue
+        .iter()
+        .filter(|line| line.from == End::Server)
+        .map(|line| line.at.as_nanos() / 1_000_000_000)
+        .collect();
+    assert_eq!(instants, [0, 1, 3, 7, 15, 31, 63]);
+    assert_eq!(pair.server.state(), State::Closed);
+}
+
 #[test]
 fn two_lost_syns_shrink_the_initial_window_to_one_segment() {
     let config = Profile::Linux3_16.config();
