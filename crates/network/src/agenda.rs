@@ -30,6 +30,9 @@ const LINK_BITS: u32 = 19;
 const INSERTION_BITS: u32 = 44;
 
 impl Due {
+    /// Nothing.
+    pub(crate) const NEVER: Self = Self(u128::MAX);
+
     /// The next packet leaves the queue of `link`.
     ///
     /// At equal instants departures come before any delivery, because a packet that leaves a queue
@@ -49,6 +52,18 @@ impl Due {
     #[inline]
     fn new(at: Instant, rest: u64) -> Self {
         Self((u128::from(at.as_nanos()) << 64) | u128::from(rest))
+    }
+
+    /// Whether this is due at `until` or earlier.
+    #[inline]
+    pub(crate) fn is_by(self, until: Instant) -> bool {
+        self.at() <= until && !self.is_never()
+    }
+
+    /// Whether this is due at [`Instant::MAX`], which is later than everything.
+    #[inline]
+    pub(crate) fn is_never(self) -> bool {
+        self.at() == Instant::MAX
     }
 
     #[inline]
@@ -81,9 +96,10 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
+    /// What is due first; [`Due::NEVER`] where nothing is.
     #[inline]
-    pub(crate) fn first(&self) -> Option<Due> {
-        self.heap.first().copied()
+    pub(crate) fn first(&self) -> Due {
+        self.heap.first().copied().unwrap_or(Due::NEVER)
     }
 
     #[inline]
@@ -155,7 +171,8 @@ mod tests {
             for (insertion, (operation, at)) in (1..).zip(operations) {
                 model.sort_unstable();
                 let expected = model.first().copied();
-                let first = agenda.first().map(|d| (d.at().as_nanos(), d.half(0) >> (LINK_BITS + 1)));
+                let first = Some(agenda.first()).filter(|first| !first.is_never());
+                let first = first.map(|d| (d.at().as_nanos(), d.half(0) >> (LINK_BITS + 1)));
                 prop_assert_eq!(first, expected);
                 match operation {
                     0 if first.is_some() => {
@@ -173,5 +190,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_is_due_at_the_last_of_all_instants_is_never_due() {
+        assert!(!Due::NEVER.is_by(Instant::MAX));
+        assert!(!Due::delivery(Instant::MAX, 1, LinkId(0)).is_by(Instant::MAX));
+        assert!(
+            !due(3, 1).is_by(Instant::from_nanos(2)) && due(3, 1).is_by(Instant::from_nanos(3))
+        );
     }
 }

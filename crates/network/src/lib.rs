@@ -41,9 +41,9 @@
 //! ```
 //!
 //! Modules: `packet` (what travels, ids), `topology` (what is built from), `routing` (who is next),
-//! `network` (the whole at work), `parcel` (where packets lie meanwhile), `agenda` (what is due
-//! next), `link` (transmitter, loss, the fused
-//! FIFO link and the link for any discipline), `queue` (disciplines), `observer` (what is reported).
+//! `network` (the whole at work), `parcel` (where packets lie meanwhile), `ring` (in what order),
+//! `agenda` (what is due next), `link` (transmitter, loss, the fused FIFO link and the link for any
+//! discipline), `queue` (disciplines), `observer` (what is reported).
 
 mod agenda;
 mod link;
@@ -52,6 +52,7 @@ mod observer;
 mod packet;
 mod parcel;
 mod queue;
+mod ring;
 mod routing;
 mod topology;
 

@@ -23,7 +23,8 @@ pub struct Delivery<P> {
 
 /// Hosts, routers and links between them, with the packets inside.
 ///
-/// Time only goes forwards: an instant earlier than one that was reached counts as the latter.
+/// Time only goes forwards: an instant earlier than one that was reached counts as the latter. What
+/// is due at [`Instant::MAX`] or beyond is never done.
 pub struct Network<P> {
     topology: Topology,
     routes: Routes,
@@ -37,6 +38,16 @@ pub struct Network<P> {
     insertions: u64,
     injected: Volume,
     unroutable: Volume,
+}
+
+/// Where a packet goes on from a node, links without effect left behind.
+enum Onward {
+    /// Nowhere: this is its destination.
+    Arrived,
+    /// Onto this link.
+    Link(LinkId),
+    /// Nowhere, as nothing leads to its destination.
+    Discarded,
 }
 
 impl<P: Packet> Network<P> {
@@ -74,8 +85,10 @@ impl<P: Packet> Network<P> {
         self.perform_until(now, observer);
         let parcel = self.depot.put(packet);
         self.injected.add_packet(parcel.bytes);
-        if let Some(delivery) = self.forward(self.now, node, parcel, observer) {
-            self.ready.push_back(delivery);
+        if parcel.destination.index() >= self.topology.names.len() {
+            self.discard_unroutable(self.now, node, parcel, observer);
+        } else if self.forward(self.now, node, parcel, observer) {
+            self.deliver_to_ready(parcel);
         }
     }
 
@@ -86,7 +99,7 @@ impl<P: Packet> Network<P> {
     pub fn next_event(&self) -> Option<Instant> {
         match self.ready.front() {
             Some(delivery) => Some(delivery.at),
-            None => self.agenda.first().map(Due::at),
+            None => Some(self.agenda.first()).filter(|due| !due.is_never()).map(Due::at),
         }
     }
 
@@ -99,7 +112,7 @@ impl<P: Packet> Network<P> {
         for link in &mut self.links {
             match &mut link.kind {
                 LinkKind::Transparent(_) => {}
-                LinkKind::Fused(link) => link.settle(self.now, &mut around),
+                LinkKind::Fused(link) => link.settle(self.now, around.depot, around.observer),
                 LinkKind::General(link) => link.settle(self.now, &mut around),
             }
         }
@@ -123,83 +136,173 @@ impl<P: Packet> Network<P> {
         until: Instant,
         observer: &mut O,
     ) -> Option<Delivery<P>> {
-        if let Some(waiting) = self.ready.front() {
-            return if waiting.at <= until { self.ready.pop_front() } else { None };
+        if !self.ready.is_empty() {
+            return self.ready_by(until);
         }
-        while let Some(due) = self.agenda.first().filter(|due| due.at() <= until) {
-            let delivery = self.perform(due, observer);
-            if delivery.is_some() {
-                return delivery;
+        loop {
+            let due = self.agenda.first();
+            if !due.is_by(until) {
+                return None;
+            }
+            if let Some(parcel) = self.perform(due, observer) {
+                return Some(self.deliver(parcel));
             }
         }
-        None
     }
 
     /// Does everything due up to `now`, which becomes the instant reached.
     #[inline]
     fn perform_until<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
-        while let Some(due) = self.agenda.first().filter(|due| due.at() <= now) {
-            if let Some(delivery) = self.perform(due, observer) {
-                self.ready.push_back(delivery);
-            }
+        if self.agenda.first().is_by(now) {
+            self.perform_all_until(now, observer);
         }
         self.now = self.now.max(now);
     }
 
-    /// Does `due`, the first entry of the agenda.
+    #[inline(never)]
+    fn perform_all_until<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
+        loop {
+            let due = self.agenda.first();
+            if !due.is_by(now) {
+                return;
+            }
+            if let Some(parcel) = self.perform(due, observer) {
+                self.deliver_to_ready(parcel);
+            }
+        }
+    }
+
+    /// Does `due`, the first entry of the agenda; gives what reached its destination by it.
     #[inline]
-    fn perform<O: Observer<P>>(&mut self, due: Due, observer: &mut O) -> Option<Delivery<P>> {
+    fn perform<O: Observer<P>>(&mut self, due: Due, observer: &mut O) -> Option<Parcel> {
         let at = due.at();
         self.now = at;
         let link = &mut self.links[due.link_index()];
         let node = link.to;
-        let around =
-            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
-        let parcel = match (&mut link.kind, due.work()) {
-            (LinkKind::Fused(link), _) => link.deliver(at, around)?,
-            (LinkKind::General(link), Work::Delivery) => link.deliver(at, around)?,
-            (LinkKind::General(link), Work::Departure) => {
-                link.depart(at, around);
-                return None;
-            }
-            (LinkKind::Transparent(_), _) => unreachable!("nothing takes time on this link"),
+        let parcel = if let LinkKind::Fused(link) = &mut link.kind {
+            let around =
+                &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+            link.deliver(at, around)?
+        } else {
+            self.perform_on_general_link(due, observer)?
         };
-        self.forward(at, node, parcel, observer)
+        self.forward(at, node, parcel, observer).then_some(parcel)
     }
 
-    /// Sends a packet on from `node`: through links without effect, up to one that takes time or
-    /// to its destination.
+    #[inline(never)]
+    fn perform_on_general_link<O: Observer<P>>(
+        &mut self,
+        due: Due,
+        observer: &mut O,
+    ) -> Option<Parcel> {
+        let LinkKind::General(link) = &mut self.links[due.link_index()].kind else {
+            unreachable!("no other link is on the agenda");
+        };
+        let around =
+            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        match due.work() {
+            Work::Delivery => link.deliver(due.at(), around),
+            Work::Departure => {
+                link.depart(due.at(), around);
+                None
+            }
+        }
+    }
+
+    /// Sends a packet on from `node`, up to a link that takes time or to its destination; whether
+    /// it is there.
     #[inline]
     fn forward<O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        parcel: Parcel,
+        observer: &mut O,
+    ) -> bool {
+        match self.pass(at, node, parcel, observer) {
+            Onward::Arrived => true,
+            Onward::Link(link) => {
+                self.enter(at, link, parcel, observer);
+                false
+            }
+            Onward::Discarded => false,
+        }
+    }
+
+    /// Lets a packet at `node` pass all links without effect.
+    #[expect(clippy::inline_always, reason = "mostly one turn, cheaper than a call")]
+    #[inline(always)]
+    fn pass<O: Observer<P>>(
         &mut self,
         at: Instant,
         mut node: NodeId,
         parcel: Parcel,
         observer: &mut O,
-    ) -> Option<Delivery<P>> {
+    ) -> Onward {
         while node != parcel.destination {
-            let Some(next) = self.routes.next_link(node, parcel.destination) else {
+            let next = self.routes.next_link(node, parcel.destination);
+            let Some(link) = self.links.get_mut(next.index()) else {
                 self.discard_unroutable(at, node, parcel, observer);
-                return None;
+                return Onward::Discarded;
             };
-            let link = &mut self.links[next.index()];
-            if let LinkKind::Transparent(ledger) = &mut link.kind {
-                ledger.passed(&self.depot.sighting(at, parcel), observer);
-                node = link.to;
-                continue;
-            }
-            self.insertions += 1;
-            let arrival = Arrival { at, insertion: self.insertions, parcel };
-            let around =
-                &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
-            match &mut link.kind {
-                LinkKind::Fused(link) => link.accept(&arrival, around),
-                LinkKind::General(link) => link.accept(&arrival, around),
-                LinkKind::Transparent(_) => unreachable!("passed above"),
-            }
-            return None;
+            let LinkKind::Transparent(ledger) = &mut link.kind else {
+                return Onward::Link(next);
+            };
+            ledger.passed(&self.depot.sighting(at, parcel), observer);
+            node = link.to;
         }
-        Some(Delivery { at, node, packet: self.depot.take(parcel) })
+        Onward::Arrived
+    }
+
+    /// Puts a packet on a link that takes time.
+    fn enter<O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        parcel: Parcel,
+        observer: &mut O,
+    ) {
+        self.insertions += 1;
+        let arrival = Arrival { at, insertion: self.insertions, parcel };
+        let around =
+            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        if let LinkKind::Fused(link) = &mut self.links[link.index()].kind {
+            link.accept(&arrival, around);
+        } else {
+            self.enter_general_link(link, &arrival, observer);
+        }
+    }
+
+    #[inline(never)]
+    fn enter_general_link<O: Observer<P>>(
+        &mut self,
+        link: LinkId,
+        arrival: &Arrival,
+        observer: &mut O,
+    ) {
+        let LinkKind::General(link) = &mut self.links[link.index()].kind else {
+            unreachable!("packets pass all links but these and fused ones");
+        };
+        let around =
+            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        link.accept(arrival, around);
+    }
+
+    /// Takes out a packet that has reached its destination.
+    #[inline]
+    fn deliver(&mut self, parcel: Parcel) -> Delivery<P> {
+        Delivery { at: self.now, node: parcel.destination, packet: self.depot.take(parcel) }
+    }
+
+    #[inline(never)]
+    fn deliver_to_ready(&mut self, parcel: Parcel) {
+        let delivery = self.deliver(parcel);
+        self.ready.push_back(delivery);
+    }
+
+    #[cold]
+    fn ready_by(&mut self, until: Instant) -> Option<Delivery<P>> {
+        if self.ready.front()?.at <= until { self.ready.pop_front() } else { None }
     }
 
     #[cold]
@@ -218,12 +321,16 @@ impl<P: Packet> Network<P> {
 impl<P: Packet> Network<P> {
     /// Links from `from` to `to`, in order; empty where both are one, none where no path exists.
     pub fn route(&self, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let nodes = self.topology.names.len();
         let mut path = Vec::new();
         let mut node = from;
+        if from.index() >= nodes || to.index() >= nodes {
+            return None;
+        }
         while node != to {
-            let link = self.routes.next_link(node, to)?;
+            let link = self.routes.next_link(node, to);
+            node = self.links.get(link.index())?.to;
             path.push(link);
-            node = self.links[link.index()].to;
         }
         Some(path)
     }

@@ -37,6 +37,14 @@ pub trait Observer<P> {
     #[inline]
     fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {}
 
+    /// `packet` passed `link`, which has no effect on packets, at `at`. Told as for any other link
+    /// that is idle, unless an observer knows better.
+    #[inline]
+    fn on_pass(&mut self, at: Instant, link: LinkId, packet: &P) {
+        self.on_enqueue(at, link, packet, Backlog::default());
+        self.on_dequeue(at, link, packet, Span::ZERO);
+    }
+
     /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
     /// packet itself counts in `backlog` only where it was waiting and had to make room.
     #[inline]

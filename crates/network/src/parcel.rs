@@ -22,6 +22,11 @@ pub(crate) struct Sighting<'a, P> {
     pub(crate) packet: Option<&'a P>,
 }
 
+impl Parcel {
+    /// Of no packet.
+    pub(crate) const NONE: Self = Self { slot: u32::MAX, bytes: 0, destination: NodeId(u32::MAX) };
+}
+
 impl<'a, P: Packet> Sighting<'a, P> {
     pub(crate) fn of(at: Instant, packet: &'a P) -> Self {
         Self { at, bytes: packet.wire_bytes(), packet: Some(packet) }

@@ -32,14 +32,15 @@ impl Routes {
         routes
     }
 
-    /// The link on which `node` sends what is for `destination`.
+    /// The link on which `node` sends what is for `destination`; the id of no link where nothing
+    /// leads there.
+    ///
+    /// # Panics
+    /// Where a node is unknown.
     #[inline]
-    pub(crate) fn next_link(&self, node: NodeId, destination: NodeId) -> Option<LinkId> {
-        if destination.index() >= self.nodes {
-            return None;
-        }
-        let next = *self.next.get(node.index() * self.nodes + destination.index())?;
-        (next != NONE).then_some(next)
+    pub(crate) fn next_link(&self, node: NodeId, destination: NodeId) -> LinkId {
+        debug_assert!(destination.index() < self.nodes, "destinations are checked at injection");
+        self.next[node.index() * self.nodes + destination.index()]
     }
 
     fn fill(

@@ -46,6 +46,10 @@ impl Observer<SimulatedPacket> for Tap<'_> {
         }
     }
 
+    /// A link without effect has no queue, so none that is measured.
+    #[inline]
+    fn on_pass(&mut self, _: Instant, _: LinkId, _: &SimulatedPacket) {}
+
     #[inline]
     fn on_drop(
         &mut self,

@@ -8,31 +8,43 @@
 
 use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
-use crate::parcel::Parcel;
+use crate::parcel::{Depot, Parcel, Sighting};
 use crate::queue::{FifoLimit, QueueSpec, packet_count};
+use crate::ring::Ring;
 use crate::{Backlog, DropReason, Observer, Packet};
 use fairwind_units::{Instant, Span};
-use std::collections::VecDeque;
 
 /// A packet between its acceptance and its delivery.
+#[derive(Clone, Copy)]
 struct Carried {
+    delivery: Due,
     enqueued: Instant,
     service_start: Instant,
-    service_end: Instant,
-    insertion: u64,
+    /// When its service ends, to no avail; [`Instant::MAX`] where the link does not lose it.
+    lost: Instant,
     parcel: Parcel,
-    is_lost: bool,
+}
+
+impl Carried {
+    const NOTHING: Self = Self {
+        delivery: Due::NEVER,
+        enqueued: Instant::MAX,
+        service_start: Instant::MAX,
+        lost: Instant::MAX,
+        parcel: Parcel::NONE,
+    };
 }
 
 /// A link with a FIFO queue.
 pub(crate) struct FusedLink {
     /// In order of acceptance, which is that of service and of delivery.
-    ring: VecDeque<Carried>,
+    ring: Ring<Carried>,
     /// Position in the ring of the first packet that still waits.
     first_waiting: usize,
     waiting_bytes: u64,
-    /// When the packet in service will be found lost; it is the one before the first waiting.
-    loss_due: Option<Instant>,
+    /// When the packet in service will be found lost, or [`Instant::MAX`]; it is the one before the
+    /// first waiting.
+    loss_due: Instant,
     /// Nothing changes in the queue before this.
     next_change: Instant,
     limit: FifoLimit,
@@ -43,10 +55,10 @@ pub(crate) struct FusedLink {
 impl FusedLink {
     pub(super) fn new(carriage: Carriage, queue: QueueSpec, ledger: Ledger) -> Self {
         Self {
-            ring: VecDeque::new(),
+            ring: Ring::with_vacant(Carried::NOTHING),
             first_waiting: 0,
             waiting_bytes: 0,
-            loss_due: None,
+            loss_due: Instant::MAX,
             next_change: Instant::MAX,
             limit: queue.into(),
             carriage,
@@ -65,29 +77,33 @@ impl FusedLink {
         arrival: &Arrival,
         around: &mut Surroundings<'_, P, O>,
     ) {
-        let Arrival { at, insertion, parcel } = *arrival;
-        self.settle(at, around);
+        let Arrival { at, parcel, .. } = *arrival;
+        self.settle(at, around.depot, around.observer);
         let backlog = self.backlog();
-        let sighting = around.depot.sighting(at, parcel);
         if !self.limit.admits(backlog, parcel.bytes) {
-            self.ledger.refused(&sighting, backlog, DropReason::QueueFull, around.observer);
-            drop(around.depot.take(parcel));
+            self.refuse(at, parcel, around.depot, around.observer);
             return;
         }
+        let sighting = around.depot.sighting(at, parcel);
         self.ledger.enqueued(&sighting, backlog, around.observer);
-        let service = self.carriage.transmitter.transmit(at, parcel.bytes);
-        let carried = Carried {
-            enqueued: at,
-            service_start: service.start,
-            service_end: service.end,
-            insertion,
-            parcel,
-            is_lost: self.carriage.loss.happens(),
-        };
+        let carried = self.carry(arrival);
         if self.ring.is_empty() {
-            around.agenda.push(self.delivery_of(&carried));
+            around.agenda.push(carried.delivery);
         }
-        self.join(carried, around);
+        self.join(carried, &sighting, around.observer);
+    }
+
+    #[inline(never)]
+    fn refuse<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        parcel: Parcel,
+        depot: &mut Depot<P>,
+        observer: &mut O,
+    ) {
+        let sighting = depot.sighting(at, parcel);
+        self.ledger.refused(&sighting, self.backlog(), DropReason::QueueFull, observer);
+        drop(depot.take(parcel));
     }
 
     /// Hands over the head of the ring, whose delivery is the first on the agenda; none where the
@@ -98,19 +114,19 @@ impl FusedLink {
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
     ) -> Option<Parcel> {
-        self.settle(at, around);
-        let carried = self.ring.pop_front().expect("a delivery on the agenda has its packet");
-        self.first_waiting -= 1;
+        self.settle(at, around.depot, around.observer);
+        let head = self.ring.pop_front().expect("a delivery on the agenda has its packet");
+        let Carried { parcel, lost, .. } = *head;
         match self.ring.front() {
-            Some(next) => around.agenda.replace_first(self.delivery_of(next)),
+            Some(next) => around.agenda.replace_first(next.delivery),
             None => around.agenda.remove_first(),
         }
-        if carried.is_lost {
-            drop(around.depot.take(carried.parcel));
+        if lost != Instant::MAX {
+            drop(around.depot.take(parcel));
             return None;
         }
-        self.ledger.delivered(carried.parcel.bytes);
-        Some(carried.parcel)
+        self.ledger.delivered(parcel.bytes);
+        Some(parcel)
     }
 
     /// Reports what the queue did up to `at`.
@@ -118,10 +134,11 @@ impl FusedLink {
     pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
+        depot: &Depot<P>,
+        observer: &mut O,
     ) {
         if self.next_change <= at {
-            self.catch_up(at, around);
+            self.catch_up(at, depot, observer);
         }
     }
 
@@ -130,15 +147,16 @@ impl FusedLink {
     fn catch_up<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
+        depot: &Depot<P>,
+        observer: &mut O,
     ) {
         loop {
-            if let Some(due) = self.loss_due {
-                if due > at {
-                    self.next_change = due;
+            if self.loss_due != Instant::MAX {
+                if self.loss_due > at {
+                    self.next_change = self.loss_due;
                     return;
                 }
-                self.report_loss(due, around);
+                self.report_loss(depot, observer);
             }
             let Some(next) = self.ring.get(self.first_waiting) else {
                 self.next_change = Instant::MAX;
@@ -149,24 +167,36 @@ impl FusedLink {
                 return;
             }
             let sojourn = next.service_start.saturating_since(next.enqueued);
-            let sighting = around.depot.sighting(next.service_start, next.parcel);
-            self.ledger.dequeued(&sighting, sojourn, around.observer);
+            let sighting = depot.sighting(next.service_start, next.parcel);
+            self.ledger.dequeued(&sighting, sojourn, observer);
             self.waiting_bytes -= u64::from(next.parcel.bytes);
-            self.loss_due = next.is_lost.then_some(next.service_end);
+            self.loss_due = next.lost;
             self.first_waiting += 1;
         }
     }
 
     #[cold]
-    fn report_loss<P: Packet, O: Observer<P>>(
-        &mut self,
-        due: Instant,
-        around: &mut Surroundings<'_, P, O>,
-    ) {
-        let backlog = self.backlog();
-        let lost = around.depot.sighting(due, self.ring[self.first_waiting - 1].parcel);
-        self.ledger.dropped(&lost, backlog, DropReason::LinkLoss, around.observer);
-        self.loss_due = None;
+    fn report_loss<P: Packet, O: Observer<P>>(&mut self, depot: &Depot<P>, observer: &mut O) {
+        let lost = self.ring.get(self.first_waiting - 1);
+        let lost = lost.expect("a loss that is due has its packet");
+        let sighting = depot.sighting(self.loss_due, lost.parcel);
+        self.ledger.dropped(&sighting, self.backlog(), DropReason::LinkLoss, observer);
+        self.loss_due = Instant::MAX;
+    }
+
+    /// Decides all that will happen to an accepted packet.
+    #[inline]
+    fn carry(&mut self, arrival: &Arrival) -> Carried {
+        let Arrival { at, insertion, parcel } = *arrival;
+        let service = self.carriage.transmitter.transmit(at, parcel.bytes);
+        let delivered = service.end + self.carriage.delay;
+        Carried {
+            delivery: Due::delivery(delivered, insertion, self.ledger.link),
+            enqueued: at,
+            service_start: service.start,
+            lost: if self.carriage.loss.happens() { service.end } else { Instant::MAX },
+            parcel,
+        }
     }
 
     /// Puts an accepted packet at the end of the ring, past the queue where the link is idle.
@@ -174,15 +204,15 @@ impl FusedLink {
     fn join<P: Packet, O: Observer<P>>(
         &mut self,
         carried: Carried,
-        around: &mut Surroundings<'_, P, O>,
+        sighting: &Sighting<'_, P>,
+        observer: &mut O,
     ) {
         if carried.service_start <= carried.enqueued {
-            let sighting = around.depot.sighting(carried.enqueued, carried.parcel);
-            self.ledger.dequeued(&sighting, Span::ZERO, around.observer);
+            self.ledger.dequeued(sighting, Span::ZERO, observer);
             self.first_waiting += 1;
-            if carried.is_lost {
-                self.loss_due = Some(carried.service_end);
-                self.next_change = carried.service_end;
+            if carried.lost != Instant::MAX {
+                self.loss_due = carried.lost;
+                self.next_change = carried.lost;
             }
         } else {
             self.waiting_bytes += u64::from(carried.parcel.bytes);
@@ -193,13 +223,7 @@ impl FusedLink {
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        let packets = packet_count(self.ring.len() - self.first_waiting);
+        let packets = packet_count(self.ring.end() - self.first_waiting);
         Backlog { packets, bytes: self.waiting_bytes }
-    }
-
-    #[inline]
-    fn delivery_of(&self, carried: &Carried) -> Due {
-        let at = carried.service_end + self.carriage.delay;
-        Due::delivery(at, carried.insertion, self.ledger.link)
     }
 }

@@ -7,23 +7,27 @@ use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
 use crate::parcel::{Parcel, Sighting};
 use crate::queue::{Dropped, QueueDiscipline, Waiting};
+use crate::ring::Ring;
 use crate::{DropReason, Observer, Packet};
 use fairwind_units::Instant;
-use std::collections::VecDeque;
 
 /// A packet that has left the queue.
+#[derive(Clone, Copy)]
 struct UnderWay {
-    delivery: Instant,
-    insertion: u64,
+    delivery: Due,
     parcel: Parcel,
     is_lost: bool,
+}
+
+impl UnderWay {
+    const NOTHING: Self = Self { delivery: Due::NEVER, parcel: Parcel::NONE, is_lost: false };
 }
 
 /// A link with any queue discipline.
 pub(crate) struct GeneralLink<P> {
     queue: Box<dyn QueueDiscipline<P>>,
     /// In order of service, which is that of delivery.
-    under_way: VecDeque<UnderWay>,
+    under_way: Ring<UnderWay>,
     /// When the last packet under way will be found lost.
     loss_due: Option<Instant>,
     has_departure_on_agenda: bool,
@@ -41,7 +45,7 @@ impl<P: Packet> GeneralLink<P> {
     ) -> Self {
         Self {
             queue,
-            under_way: VecDeque::new(),
+            under_way: Ring::with_vacant(UnderWay::NOTHING),
             loss_due: None,
             has_departure_on_agenda: false,
             dropped: Dropped::new(),
@@ -96,8 +100,9 @@ impl<P: Packet> GeneralLink<P> {
     ) -> Option<Parcel> {
         self.report_loss_until(at, around);
         let arrived = self.under_way.pop_front().expect("a delivery on the agenda has its packet");
+        let arrived = *arrived;
         match self.under_way.front() {
-            Some(next) => around.agenda.replace_first(self.delivery_of(next)),
+            Some(next) => around.agenda.replace_first(next.delivery),
             None => around.agenda.remove_first(),
         }
         if arrived.is_lost {
@@ -143,13 +148,16 @@ impl<P: Packet> GeneralLink<P> {
         let service = self.carriage.transmitter.transmit(start, sighting.bytes);
         let is_lost = self.carriage.loss.happens();
         let packet = UnderWay {
-            delivery: service.end + self.carriage.delay,
-            insertion: waiting.insertion,
+            delivery: Due::delivery(
+                service.end + self.carriage.delay,
+                waiting.insertion,
+                self.ledger.link,
+            ),
             parcel: around.depot.put(waiting.packet),
             is_lost,
         };
         if self.under_way.is_empty() {
-            around.agenda.push(self.delivery_of(&packet));
+            around.agenda.push(packet.delivery);
         }
         self.loss_due = is_lost.then_some(service.end);
         self.under_way.push_back(packet);
@@ -173,9 +181,5 @@ impl<P: Packet> GeneralLink<P> {
         for (waiting, backlog, reason) in self.dropped.packets.drain(..) {
             self.ledger.dropped(&Sighting::of(at, &waiting.packet), backlog, reason, observer);
         }
-    }
-
-    fn delivery_of(&self, packet: &UnderWay) -> Due {
-        Due::delivery(packet.delivery, packet.insertion, self.ledger.link)
     }
 }
