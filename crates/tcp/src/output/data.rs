@@ -164,10 +164,16 @@ impl Connection {
         match self.config.nagle {
             Nagle::Off => false,
             Nagle::Classic => !self.queue.is_empty(),
-            Nagle::Minshall => {
-                self.send.small_end.is_after(self.send.oldest_unacked) && !self.queue.is_empty()
-            }
+            Nagle::Minshall => !self.queue.is_empty() && self.is_small_outstanding(),
         }
+    }
+
+    /// Whether the last small segment is not acknowledged. One sent 2^31 bytes ago and more seems to
+    /// lie ahead of all that was sent.
+    #[inline]
+    fn is_small_outstanding(&self) -> bool {
+        let small_end = self.send.small_end;
+        small_end.is_after(self.send.oldest_unacked) && small_end.is_at_or_before(self.send.next)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{AckDelay, Config, Event, IdleRestart, Nagle, Profile, State};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Flags;
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 #[test]
 fn a_closed_window_is_probed_and_the_transfer_resumes() {
@@ -286,4 +286,46 @@ fn data_leaves_room_for_the_blocks_that_travel_with_it() {
             assert!(bytes <= 1460, "{bytes} bytes of payload and options");
         }
     }
+}
+
+/// 2^31 bytes after the last small segment its place in the sequence space seems to lie ahead; a
+/// small tail must not wait for it.
+#[test]
+fn a_small_segment_of_long_ago_does_not_hold_a_small_tail_back() {
+    let config = Config { nagle: Nagle::Minshall, ..Profile::Linux6_18.config() };
+    let mut ends = Pair::established(config.clone(), config);
+    let mut now = ends.now;
+    let ack = Segment {
+        sequence: SequenceNumber::new(5001),
+        flags: Flags::ACK,
+        window: u16::MAX,
+        ..Segment::default()
+    };
+    let mut acknowledge = |client: &mut fairwind_tcp::Connection, upto| {
+        now += Span::from_millis(1);
+        client.on_segment(now, &Segment { acknowledgment: upto, ..ack });
+        now
+    };
+    let mut sent = 0_u64;
+    let mut end = SequenceNumber::new(1001);
+    while sent < (1 << 31) + 10_000_000 {
+        ends.client.write(64 * 1448);
+        let at = acknowledge(&mut ends.client, end);
+        while let Some(segment) = ends.client.poll_segment(at) {
+            end = segment.end();
+            sent += u64::from(segment.payload_bytes);
+        }
+    }
+    while ends.client.unsent_bytes() > 0 {
+        let at = acknowledge(&mut ends.client, end);
+        while let Some(segment) = ends.client.poll_segment(at) {
+            end = segment.end();
+        }
+    }
+    let at = acknowledge(&mut ends.client, end);
+    ends.client.write(1448 + 100);
+    let tail: Vec<u32> = std::iter::from_fn(|| ends.client.poll_segment(at))
+        .map(|segment| segment.payload_bytes)
+        .collect();
+    assert_eq!(tail, [1448, 100]);
 }
