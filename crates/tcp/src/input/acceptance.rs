@@ -39,7 +39,7 @@ impl Connection {
 
     /// The peer's SYN-ACK after both ends sent SYN at once repeats its SYN, which has been taken
     /// (RFC 9293 §3.5, figure 7).
-    fn is_simultaneous_opening(&self, segment: &Segment) -> bool {
+    pub(super) fn is_simultaneous_opening(&self, segment: &Segment) -> bool {
         self.state == State::SynReceived
             && segment.flags.contains(Flags::SYN | Flags::ACK)
             && segment.end() == self.receive.next

@@ -41,6 +41,13 @@ impl Connection {
             self.reset_due = Some(Self::reset_for(segment));
             return false;
         }
+        if segment.flags.contains(Flags::SYN) {
+            // Both ends opened at once. The window of a SYN is never scaled (RFC 7323 §2.2), and
+            // there is nothing else in this segment.
+            self.update_send_window(segment, u32::from(segment.window));
+            self.establish(segment, now);
+            return false;
+        }
         self.update_send_window(segment, self.scaled_window(segment));
         self.establish(segment, now);
         true
@@ -58,7 +65,7 @@ impl Connection {
         let update = self.take_sacks(segment);
         let acknowledged = if advanced { self.take_off(segment) } else { Acknowledged::default() };
         let sample = self.take_rtt(segment, &acknowledged, &update, advanced, now);
-        let duplicate = !advanced && segment.payload_bytes == 0 && !window_changed;
+        let duplicate = !advanced && segment.sequence_length() == 0 && !window_changed;
         self.recover(&acknowledged, advanced, duplicate, &update, now);
         if advanced {
             self.on_progress(now);

@@ -81,9 +81,9 @@ impl Connection {
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
         self.send.oldest_unacked = self.send.initial + 1;
         self.timers.retransmission = Instant::MAX;
-        self.backoff.expired = 0;
         self.sample_handshake(segment, now);
         self.reset_window_for_lost_syn();
+        self.backoff.expired = 0;
         self.state = if self.queue.fin_waiting { State::FinWait1 } else { State::Established };
         self.events.push_back(Event::Established);
     }
@@ -104,8 +104,7 @@ impl Connection {
     /// A SYN that had to be repeated may have been lost to congestion: begin with one segment
     /// (RFC 5681 §3.1; Linux forgives the first repetition).
     fn reset_window_for_lost_syn(&mut self) {
-        let forgiven = self.config.lost_syns_forgiven;
-        if self.syn_transmissions > 1 + forgiven {
+        if self.backoff.expired > self.config.lost_syns_forgiven {
             self.window.segments = 1;
         }
     }

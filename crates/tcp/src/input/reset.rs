@@ -14,9 +14,9 @@ impl Connection {
             return true;
         }
         if segment.sequence == self.receive.next {
-            if self.state != State::TimeWait {
-                self.events.push_back(Event::Reset);
-            }
+            // In TIME-WAIT all is done already; it only ends early.
+            let ended = self.state == State::TimeWait;
+            self.events.push_back(if ended { Event::Closed } else { Event::Reset });
             self.become_closed();
         } else {
             self.acknowledger.now = true;
@@ -30,8 +30,7 @@ impl Connection {
         if !segment.flags.contains(Flags::SYN) {
             return true;
         }
-        let simultaneous = self.state == State::SynReceived && segment.flags.contains(Flags::ACK);
-        if simultaneous {
+        if self.is_simultaneous_opening(segment) {
             return true;
         }
         self.acknowledger.now = true;

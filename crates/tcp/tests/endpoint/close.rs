@@ -3,7 +3,7 @@
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{Event, Profile, State};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Flags;
+use fairwind_wire::{Flags, Segment};
 
 fn established() -> Pair {
     let config = Profile::Linux6_18.config();
@@ -78,6 +78,34 @@ fn an_abort_resets_the_peer() {
     pair.run_until(Instant::from_secs(2));
     assert_eq!((pair.client.state(), pair.server.state()), (State::Closed, State::Closed));
     assert_eq!(pair.count(Event::Reset), 1);
+}
+
+/// A driver that waits for the end hears of it, whatever ends TIME-WAIT.
+#[test]
+fn a_reset_in_time_wait_ends_it_early() {
+    let mut pair = established();
+    pair.close(End::Client);
+    pair.run_until(Instant::from_secs(2));
+    pair.close(End::Server);
+    pair.run_until(Instant::from_secs(3));
+    assert_eq!(pair.client.state(), State::TimeWait);
+    let before = pair.count(Event::Closed);
+    let reset = Segment {
+        sequence: pair
+            .dialogue
+            .iter()
+            .rfind(|l| l.from == End::Client)
+            .unwrap()
+            .segment
+            .acknowledgment,
+        flags: Flags::RST,
+        ..Segment::default()
+    };
+    let now = pair.now;
+    pair.client.on_segment(now, &reset);
+    pair.flush();
+    assert_eq!(pair.client.state(), State::Closed);
+    assert_eq!((pair.count(Event::Closed) - before, pair.count(Event::Reset)), (1, 0));
 }
 
 #[test]

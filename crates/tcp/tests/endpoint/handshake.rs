@@ -114,6 +114,28 @@ fn a_simultaneous_opening_gives_one_connection() {
     assert_eq!((a.state(), b.state()), (State::Established, State::Established));
 }
 
+/// The window of the SYN-ACK that crosses ours is 65535 bytes, not 65535 times 2^11.
+#[test]
+fn the_window_of_a_crossing_syn_ack_is_not_scaled() {
+    use fairwind_tcp::{Connection, Ports};
+    use std::sync::Arc;
+    let config = Arc::new(Config { initial_window: 200, ..Profile::Rfc.config() });
+    let now = Instant::ZERO;
+    let open = |local, remote, isn| {
+        Connection::connect(config.clone(), Ports { local, remote }, SequenceNumber::new(isn))
+    };
+    let (mut a, mut b) = (open(1, 2, 100), open(2, 1, 300));
+    a.write(1_000_000);
+    let (syn_a, syn_b) = (a.poll_segment(now).unwrap(), b.poll_segment(now).unwrap());
+    a.on_segment(now, &syn_b);
+    b.on_segment(now, &syn_a);
+    let answer_b = b.poll_segment(now).unwrap();
+    a.poll_segment(now).unwrap();
+    a.on_segment(now, &answer_b);
+    let sent: u32 = std::iter::from_fn(|| a.poll_segment(now)).map(|s| s.payload_bytes).sum();
+    assert!(sent > 60_000 && sent <= 65_535, "{sent} bytes");
+}
+
 #[test]
 fn a_closed_port_answers_with_a_reset() {
     let config = Profile::Rfc.config();
