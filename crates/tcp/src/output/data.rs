@@ -15,13 +15,15 @@ impl Connection {
         {
             return Some(segment);
         }
-        if self.queue.unsent == 0 && !self.queue.fin_waiting {
-            if self.recovery.state == RecoveryState::Recovery && self.negotiated.sack {
-                return self.send_unproven(now);
-            }
-            return None;
+        if (self.queue.unsent > 0 || self.queue.fin_waiting)
+            && let Some(segment) = self.send_new(now)
+        {
+            return Some(segment);
         }
-        self.send_new(now)
+        if self.recovery.state == RecoveryState::Recovery && self.negotiated.sack {
+            return self.send_unproven(now);
+        }
+        None
     }
 
     /// The oldest lost segment, if the window has room for it (RFC 6675 §4 `NextSeg` rule 1).
@@ -35,7 +37,7 @@ impl Connection {
         Some(self.retransmit(index, now))
     }
 
-    /// With nothing new to send, the oldest segment below the highest one known to have arrived,
+    /// With nothing new to send, or none that may go, the oldest segment below the highest one known to have arrived,
     /// though its loss is not proven (RFC 6675 §4 `NextSeg` rule 3).
     fn send_unproven(&mut self, now: Instant) -> Option<Segment> {
         if self.in_flight() >= self.window.segments {

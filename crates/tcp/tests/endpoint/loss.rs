@@ -171,3 +171,19 @@ fn a_fin_alone_ahead_of_its_turn_is_reported_at_once() {
     let block = report.options.sack.as_slice()[0];
     assert_eq!((block.left.get(), block.right.get()), (1001 + 1448, 1001 + 1449));
 }
+
+/// The peer's window is full, so nothing new can bring more evidence for the second hole: it is
+/// repaired without (RFC 6675 §4 `NextSeg`, rules 2 and 3), in the same round trip.
+#[test]
+fn a_full_window_does_not_delay_the_repair_of_an_unproven_hole() {
+    let client = reno(true);
+    let server = Config { receive_buffer: 10 * 1448, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.judged_by(|from, number, _| match (from, number) {
+        (End::Client, 0 | 8) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.write(End::Client, 50 * 1448);
+    pair.run_until(Instant::from_millis(1_149));
+    assert_eq!(retransmitted_offsets(&pair), [0, 8]);
+}
