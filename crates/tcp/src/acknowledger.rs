@@ -1,7 +1,13 @@
 //! When an acknowledgment goes out: at once, with the second segment, or after a delay.
 //!
 //! Source: RFC 1122 §4.2.3.2, RFC 5681 §4.2; Linux `__tcp_ack_snd_check`, `tcp_event_data_recv`,
-//! `tcp_send_delayed_ack`.
+//! `tcp_send_delayed_ack`, `tcp_cleanup_rbuf`.
+//!
+//! In Linux a delay is for those who answer: an application that has read everything, a small
+//! segment among it, is taken for one that only listens, and its ACK goes out at once. Only where
+//! data was sent shortly after data was received (an *interactive* connection; `pingpong` in the
+//! kernel) does the ACK wait for the next answer to carry it. Seen on Linux 6.18: 120 B every
+//! 50 ms to a reader are acknowledged within 0.1 ms, to one that does not read after 40 ms.
 //! Parameters: Linux delays between 40 ms and 200 ms, following the time between arrivals, after
 //! up to 16 quick ACKs; a delay is at most the smoothed round-trip time where that is longer than
 //! 40 ms.
@@ -30,6 +36,10 @@ pub(crate) struct Acknowledger {
     /// Current estimate of a good delay (Linux' `ato`); zero before the first data.
     delay: Span,
     last_received: Instant,
+    /// Segments less than full-sized since the last acknowledgment (Linux `ICSK_ACK_PUSHED`).
+    small_segments: u32,
+    /// Data was sent within the delay after data was received (Linux `pingpong`).
+    interactive: bool,
 }
 
 impl Acknowledger {
@@ -41,6 +51,8 @@ impl Acknowledger {
             quick_left: 0,
             delay: Span::ZERO,
             last_received: Instant::ZERO,
+            small_segments: 0,
+            interactive: false,
         }
     }
 
@@ -56,7 +68,11 @@ impl Acknowledger {
         smoothed_rtt: Option<Span>,
         now: Instant,
     ) -> Option<Instant> {
-        self.full_size = self.full_size.max(payload_bytes.min(u32::from(config.mss)));
+        if payload_bytes < self.full_size {
+            self.small_segments += 1;
+        } else {
+            self.full_size = payload_bytes.min(u32::from(config.mss));
+        }
         self.unacknowledged += payload_bytes;
         match config.ack_delay {
             AckDelay::None => self.at_once(),
@@ -69,7 +85,8 @@ impl Acknowledger {
             }
             AckDelay::Adaptive { quick_segments } => {
                 self.adapt(quick_segments, receive_window, timeout, now);
-                if self.quick_left > 0 || self.unacknowledged > self.full_size {
+                let quick = self.quick_left > 0 && !self.interactive;
+                if quick || self.unacknowledged > self.full_size {
                     return self.at_once();
                 }
                 Some(now + self.bounded_delay(smoothed_rtt))
@@ -112,12 +129,36 @@ impl Acknowledger {
         self.delay.min(greatest)
     }
 
-    /// The delay ran out: acknowledge, and be less hasty (Linux doubles the estimate).
-    pub(crate) fn on_deadline(&mut self, timeout: Span) {
-        if self.unacknowledged > 0 {
-            self.now = true;
-            self.delay = (self.delay * 2).min(timeout);
+    /// The application has read all there was.
+    #[inline]
+    pub(crate) fn on_drained(&mut self, config: &Config) {
+        if self.small_segments == 0 || self.unacknowledged == 0 {
+            return;
         }
+        if matches!(config.ack_delay, AckDelay::Adaptive { .. })
+            && (!self.interactive || self.small_segments > 1)
+        {
+            self.now = true;
+        }
+    }
+
+    /// Data goes out: soon after data came in, it is an answer.
+    #[inline]
+    pub(crate) fn on_data_sent(&mut self, now: Instant) {
+        if now.saturating_since(self.last_received) < self.delay {
+            self.interactive = true;
+        }
+    }
+
+    /// The delay ran out: acknowledge, and be less hasty (Linux doubles the estimate), unless it was
+    /// an answer that was waited for in vain.
+    pub(crate) fn on_deadline(&mut self, timeout: Span) {
+        if self.unacknowledged == 0 {
+            return;
+        }
+        self.now = true;
+        self.delay = if self.interactive { LEAST_DELAY } else { (self.delay * 2).min(timeout) };
+        self.interactive = false;
     }
 
     /// Something out of order or a duplicate arrived: acknowledge at once (RFC 5681 §4.2), and in
@@ -125,6 +166,7 @@ impl Acknowledger {
     pub(crate) fn on_disorder(&mut self, config: &Config, receive_window: u32) {
         self.now = true;
         if let AckDelay::Adaptive { quick_segments } = config.ack_delay {
+            self.interactive = false;
             self.become_quick(quick_segments, receive_window);
         }
     }
@@ -134,6 +176,7 @@ impl Acknowledger {
     pub(crate) fn on_acknowledged(&mut self) {
         self.now = false;
         self.unacknowledged = 0;
+        self.small_segments = 0;
         if self.quick_left > 0 {
             self.quick_left -= 1;
             if self.quick_left == 0 {

@@ -54,7 +54,8 @@ pub enum AckDelay {
         limit: Span,
     },
     /// As Linux: the first segments at once (quick ACK), then a delay between 40 and 200 ms that
-    /// follows the arrivals.
+    /// follows the arrivals. A small segment is acknowledged as soon as all is read, unless the
+    /// application is one that answers.
     Adaptive {
         /// Segments acknowledged at once at the start of a connection, at most.
         quick_segments: u32,

@@ -253,6 +253,9 @@ impl Connection {
         self.receive.unread -= taken;
         self.receive.read_bytes += u64::from(taken);
         if taken > 0 {
+            if self.receive.unread == 0 {
+                self.acknowledger.on_drained(&self.config);
+            }
             self.announce_window_if_opened();
         }
         taken

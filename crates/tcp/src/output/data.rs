@@ -202,6 +202,7 @@ impl Connection {
         self.queue.unsent -= u64::from(bytes);
         self.send.next = sent.end();
         self.send.last_sent = now;
+        self.acknowledger.on_data_sent(now);
         if bytes < self.full_payload() {
             self.send.small_end = self.send.next;
         }

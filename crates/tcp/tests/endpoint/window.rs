@@ -329,3 +329,42 @@ fn a_small_segment_of_long_ago_does_not_hold_a_small_tail_back() {
         .collect();
     assert_eq!(tail, [1448, 100]);
 }
+
+/// How long each of `count` small segments, 60 ms apart, waits at the server for its ACK, in
+/// milliseconds; the server answers those that `answers` names.
+fn ack_delays(count: usize, reads: bool, answers: fn(usize) -> bool) -> Vec<u64> {
+    let config = Config { nagle: Nagle::Off, ..Profile::Linux6_18.config() };
+    let mut pair = Pair::established(config.clone(), config);
+    pair.reads = reads;
+    let mut delays = Vec::new();
+    for number in 0..count {
+        let arrival = pair.now + Span::from_millis(50);
+        pair.write(End::Client, 120);
+        pair.run_until(arrival);
+        if answers(number) {
+            pair.write(End::Server, 100);
+        }
+        pair.run_until(arrival + Span::from_millis(150));
+        let ack = pair.dialogue.iter().find(|line| line.from == End::Server && line.at >= arrival);
+        delays.push((ack.unwrap().at - arrival).as_millis());
+    }
+    delays
+}
+
+/// Linux takes a reader that has drained its buffer for one that will not answer.
+#[test]
+fn a_listening_application_acknowledges_small_segments_as_soon_as_it_reads() {
+    assert_eq!(ack_delays(40, true, |_| false), [0; 40]);
+    let unread = ack_delays(40, false, |_| false);
+    assert!(unread[..16].iter().all(|delay| *delay == 0), "quick at first: {unread:?}");
+    assert!(unread[16..].iter().all(|delay| *delay >= 40), "{unread:?}");
+}
+
+#[test]
+fn an_answering_application_delays_the_acknowledgment_of_what_it_does_not_answer() {
+    let delays = ack_delays(40, true, |number| number < 30 || number % 2 == 0);
+    for (number, delay) in delays.iter().enumerate() {
+        let expected = if number >= 30 && number % 2 == 1 { 40 } else { 0 };
+        assert_eq!(*delay, expected, "segment {number}: {delays:?}");
+    }
+}
