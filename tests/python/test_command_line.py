@@ -213,7 +213,7 @@ def test_a_study_prints_its_claims_and_writes_its_figure(tmp_path):
         "study", "application-limited-streams", "--reduced", "--out", "run", cwd=tmp_path
     )
     assert code == 0, error
-    assert "Claim 3:" in out
+    assert "Claim 5:" in out
     assert (tmp_path / "run" / "figures" / "throughput-by-variant.png").exists()
     assert "figure: run/figures/throughput-by-variant.png" in error
     again = fairwind("report", "run", cwd=tmp_path)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
 from fairwind.plots import save
+from fairwind.plots.latency import STEPS, cumulative, thinned
 from fairwind.report import warnings, write_report
-from fairwind.report.figures import MOST_PANELS, default_figures
+from fairwind.report.figures import MOST_PANELS, chosen_labels, default_figures
 from fairwind.results import Results
 from fairwind.run import RunSettings, run_plan
 from fairwind.studies import study_named
@@ -171,9 +175,59 @@ def test_large_grids_show_a_choice_of_cells_and_say_so(tmp_path):
         plan(tuple(range(1, 31)), replicates=1), ScriptedEngine(), RunSettings(2, tmp_path)
     )
     figure = next(f for f in default_figures(results) if f.name == "ack-latency")
-    assert f"{MOST_PANELS} of 30 cells are shown" in figure.caption
+    assert f"{MOST_PANELS} of 30 cells are shown: flows.*.count = 1, 4, " in figure.caption
     (values,) = figure.chart.to_dict()["datasets"].values()
     assert len({row["cell_label"] for row in values}) == MOST_PANELS
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kept"),
+    [
+        ((30,), (12,)),
+        ((10, 4), (3, 4)),
+        ((4, 10), (4, 3)),
+        ((5, 5, 5), (2, 2, 3)),
+        ((3, 4), (3, 4)),
+    ],
+)
+def test_a_choice_thins_the_longest_axes_and_keeps_their_ends(sizes, kept):
+    axes = [[str(label) for label in range(size)] for size in sizes]
+    chosen = chosen_labels(axes)
+    assert tuple(len(labels) for labels in chosen) == kept
+    for labels, every in zip(chosen, axes, strict=True):
+        assert (labels[0], labels[-1]) == (every[0], every[-1])
+        assert len(set(labels)) == len(labels)
+
+
+def test_a_choice_has_room_for_any_number_of_axes():
+    chosen = chosen_labels([["a", "b"]] * 6)
+    assert math.prod(len(labels) for labels in chosen) <= MOST_PANELS
+    assert all(labels[-1] == "b" for labels in chosen)
+
+
+def test_a_thinned_distribution_stays_within_half_a_percent_and_keeps_its_ends():
+    counts = np.random.default_rng(1).integers(0, 100, 5000)
+    histogram = pl.DataFrame(
+        {
+            "group": ["thin"] * counts.size,
+            "upper_s": np.geomspace(0.001, 100, counts.size),
+            "count": counts,
+        }
+    )
+    whole = cumulative(histogram, ["group"])
+    few = thinned(whole, ["group"])
+    assert few.height <= STEPS + 2
+    assert few["share_ratio"][-1] == 1
+    assert few["latency_ms"][0] == pytest.approx(whole["latency_ms"][0], rel=1e-3)
+    assert few["latency_ms"][-1] == pytest.approx(whole["latency_ms"][-1], rel=1e-3)
+    drawn = (
+        few.select("share_ratio")
+        .to_series()
+        .to_numpy()[
+            np.searchsorted(few["latency_ms"], whole["latency_ms"], side="right").clip(1) - 1
+        ]
+    )
+    assert np.abs(drawn - whole["share_ratio"].to_numpy()).max() <= 1 / STEPS + 0.001
 
 
 def test_groups_have_the_colours_of_the_literature(study_run):

@@ -16,9 +16,11 @@ from fairwind.studies.application_limited_streams.claims import (
     latency_reduced,
     thin_below_share,
 )
+from fairwind.studies.application_limited_streams.ranges import panels_in_words
 from fairwind.studies.application_limited_streams.shares import (
     fair_shares,
     offered_bits_per_second,
+    parse_seconds,
 )
 from made_up import VARIANTS, ScriptedEngine, experiment, plan
 
@@ -65,6 +67,9 @@ def test_the_forms_differ_from_the_full_one_only_where_they_say():
 
     for key in ("name", "duration"):
         reduced[key] = full[key]
+    for group, of_full in zip(reduced["flows"], full["flows"], strict=True):
+        group["start_spread"] = of_full["start_spread"]
+    reduced["sweep"]["repeat"] = full["sweep"]["repeat"]
     reduced["measure"]["warmup"] = full["measure"]["warmup"]
     reduced["sweep"]["flows.*.count"] = full["sweep"]["flows.*.count"]
     assert reduced == full
@@ -76,7 +81,16 @@ def test_the_full_form_has_the_ten_panels_and_four_variants_of_the_source():
         [2**power for power in range(10)],
         ["TCP", "mFR", "LT", "LT+mFR"],
     ]
-    assert len(grid.seeds) == 5
+    assert len(grid.seeds) == 20
+
+
+@pytest.mark.parametrize("form", study_named(NAME).forms)
+def test_streams_start_at_random_over_most_of_the_warm_up(form):
+    scenario = tomllib.loads(study_named(NAME).scenario(form).text)
+    warmup = parse_seconds(scenario["measure"]["warmup"])
+    for group in scenario["flows"]:
+        assert group["start_pattern"] == "random"
+        assert 0.75 * warmup <= parse_seconds(group["start_spread"]) < warmup
 
 
 def test_a_thin_stream_of_160_byte_packets_offers_8533_bits_per_second():
@@ -106,10 +120,10 @@ def test_equal_greedy_throughput_bears_the_first_claim_out(results):
 
 def test_a_large_significant_loss_of_greedy_throughput_refutes_the_first_claim(results):
     column = pl.col("throughput_bits_per_second")
-    where = (pl.col("variant") == "mFR") & (pl.col("group") == "greedy")
+    where = (pl.col("variant") != "TCP") & (pl.col("group") == "greedy")
     claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
     assert claim.verdict is Verdict.NOT_BORNE_OUT
-    assert "mFR" in claim.evidence
+    assert "mFR: not for every N; LT: not for every N" in claim.evidence
 
 
 def test_a_wide_spread_leaves_the_first_claim_undecided(results):
@@ -124,7 +138,7 @@ def test_thin_streams_below_their_share_bear_the_second_claim_out(results):
     changed = change(results, pl.col("throughput_bits_per_second") * 0.5, where)
     claim = thin_below_share(changed)
     assert claim.verdict is Verdict.BORNE_OUT
-    assert "from N = 4 on" in claim.evidence
+    assert claim.evidence.count("below it for N >= 4") == len(VARIANTS)
 
 
 def test_thin_streams_above_their_share_refute_the_second_claim(results):
@@ -133,17 +147,69 @@ def test_thin_streams_above_their_share_refute_the_second_claim(results):
     assert thin_below_share(changed).verdict is Verdict.NOT_BORNE_OUT
 
 
-def test_latency_that_only_some_variants_reduce_leaves_the_third_claim_undecided(results):
-    claim = latency_reduced(results)
-    assert claim.verdict is Verdict.UNDECIDED
-    reduced = claim.details.filter(pl.col("relative_ratio") < -0.1)
-    assert set(reduced["variant"]) == {"LT", "LT+mFR"}
+def test_the_first_claim_can_hold_in_some_panels_alone(results):
+    column = pl.col("throughput_bits_per_second")
+    where = (
+        (pl.col("variant") == "LT") & (pl.col("group") == "greedy") & (pl.col("flows_count") > 1)
+    )
+    claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "mFR: borne out for every N; LT: borne out for N = 1, not for N >= 4;" in claim.evidence
 
 
-def test_latency_that_all_variants_reduce_bears_the_third_claim_out(results):
-    where = (pl.col("group") == "thin") & (pl.col("variant") == "mFR")
+def test_the_second_claim_can_hold_for_some_variants_alone(results):
+    thin, has_linear = pl.col("group") == "thin", pl.col("variant").str.contains("LT")
+    halved = change(results, pl.col("throughput_bits_per_second") * 0.5, thin & ~has_linear)
+    doubled = change(halved, pl.col("throughput_bits_per_second") * 2, thin & has_linear)
+    claim = thin_below_share(doubled)
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "TCP: below it for every N; mFR: below it for every N;" in claim.evidence
+    assert "LT: above it for every N;" in claim.evidence
+
+
+def test_latency_is_judged_mechanism_by_mechanism(results):
+    mfr, lt, both = latency_reduced(results)
+    assert mfr.statement.startswith("mFR ")
+    assert mfr.verdict is Verdict.UNDECIDED
+    assert mfr.evidence.count("not changed significantly for any N") == 3
+    for claim in (lt, both):
+        assert claim.verdict is Verdict.BORNE_OUT
+        assert "99th percentile reduced for every N" in claim.evidence
+
+
+def test_latency_that_falls_in_one_panel_alone_bears_its_claim_out_in_part(results):
+    where = (pl.col("variant") == "mFR") & (pl.col("flows_count") == 4)
     changed = change(results, pl.col("ack_latency_p99_s") * 0.7, where)
-    assert latency_reduced(changed).verdict is Verdict.BORNE_OUT
+    mfr, *_ = latency_reduced(changed)
+    assert mfr.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "99th percentile reduced for N = 4 (most at N = 4: -30" in mfr.evidence
+
+
+def test_latency_that_only_rises_refutes_its_claim(results):
+    where = pl.col("variant") == "mFR"
+    changed = change(results, pl.col("ack_latency_p50_s") * 1.5, where)
+    mfr, *_ = latency_reduced(changed)
+    assert mfr.verdict is Verdict.NOT_BORNE_OUT
+    assert "median increased for every N" in mfr.evidence
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([1, 2, 4, 8, 16], "every N"),
+        ([], "no N"),
+        ([1], "N = 1"),
+        ([16], "N = 16"),
+        ([1, 2, 4], "N <= 4"),
+        ([4, 8, 16], "N >= 4"),
+        ([2, 4], "N = 2, 4"),
+        ([2, 4, 8], "N = 2 to 8"),
+        ([1, 4, 16], "N = 1, 4, 16"),
+        ([1, 2, 4, 16], "N = 1 to 4, 16"),
+    ],
+)
+def test_panels_are_named_briefly(counts, words):
+    assert panels_in_words(counts, [1, 2, 4, 8, 16]) == words
 
 
 def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):

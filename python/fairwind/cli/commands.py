@@ -217,9 +217,10 @@ def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
         results = run_plan(plan, engine, settings, remember)
     resumed = states[-1].resumed if states else 0
     again = f", {resumed} of them from before" if resumed else ""
-    _tell(f"{plan.runs - len(results.failures)} simulations{again}; tables: {results.folder}")
+    done = _counted(plan.runs - len(results.failures), "simulation")
+    _tell(f"{done}{again}; tables: {results.folder}")
     if captures := results.captures:
-        _tell(f"captures: {len(captures)} files, the first: {captures[0]}")
+        _tell(f"captures: {_counted(len(captures), 'file')}, the first: {captures[0]}")
     for warning in warnings(results):
         if warning not in plan.warnings:  # those were told before the run
             _tell(f"warning: {warning}")
@@ -264,12 +265,17 @@ def _described(plan: Plan) -> str:
         [(axis.name, axis.column, ", ".join(axis.labels)) for axis in plan.axes],
     )
     parts = [
-        f"{plan.name}: {len(plan.cells)} cells x {len(plan.seeds)} seeds = {plan.runs} simulations",
+        f"{plan.name}: {_counted(len(plan.cells), 'cell')} x {_counted(len(plan.seeds), 'seed')} = "
+        f"{_counted(plan.runs, 'simulation')}",
         axes if plan.axes else "",
         "first cell, resolved:",
         json.dumps(plan.cells[0].experiment, indent=2),
     ]
     return "\n".join(part for part in parts if part) + "\n"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _studies() -> pl.DataFrame:

@@ -77,7 +77,10 @@ def greedy_unharmed(results: Results) -> Claim:
             "out in every panel, in part if in some and not in others."
         ),
         verdict=verdict,
-        evidence=f"{ranges}. The largest difference: {_largest(details)}.",
+        evidence=(
+            f"{ranges}. Significant, of whatever size: {details.filter(IS_SIGNIFICANT).height} of "
+            f"{details.height} differences; the largest: {_largest(details)}."
+        ),
         details=details,
     )
 

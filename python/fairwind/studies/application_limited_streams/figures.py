@@ -145,7 +145,9 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
             f"{COUNT}:Q",
             title="N",
             scale=alt.Scale(type="log", base=2),
-            axis=alt.Axis(values=groups[COUNT].unique().sort().to_list(), labelOverlap=False),
+            axis=alt.Axis(
+                values=groups[COUNT].unique().sort().to_list(), labelOverlap=False, labelFlush=False
+            ),
         ),
         color=alt.Color(
             f"{VARIANT}:N", sort=order, scale=_variant_colours(order), legend=alt.Legend(title=None)
