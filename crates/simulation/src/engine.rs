@@ -32,11 +32,28 @@ pub struct Outcome {
     pub packets_in_transit: u64,
 }
 
+/// When the two ends of a flow have something to do by the clock. Kept apart from the flows, so that
+/// the many looks at it do not reach for a flow's memory.
+#[derive(Debug, Clone, Copy)]
+struct Deadlines {
+    /// The sending endpoint's, or the application's.
+    sender: Instant,
+    receiver: Instant,
+}
+
+impl Deadlines {
+    #[inline]
+    fn earliest(self) -> Instant {
+        self.sender.min(self.receiver)
+    }
+}
+
 /// An experiment about to be run.
 pub struct Simulation {
     network: Network<SimulatedPacket>,
     queues: Queues,
     flows: Vec<Flow>,
+    deadlines: Vec<Deadlines>,
     agenda: Agenda,
     collector: Collector,
     recorder: Recorder,
@@ -70,15 +87,17 @@ impl Simulation {
             Some(capture) => Recorder::new(files, capture, &experiment.name, assembly.captured)?,
             None => Recorder::default(),
         };
-        let mut agenda = Agenda::with_flows(assembly.flows.len());
-        for (number, flow) in (0..).zip(&assembly.flows) {
-            agenda.schedule(Instant::ZERO, number, flow.next_deadline());
+        let deadlines: Vec<_> = assembly.flows.iter().map(deadlines_of).collect();
+        let mut agenda = Agenda::with_flows(deadlines.len());
+        for (number, deadlines) in (0..).zip(&deadlines) {
+            agenda.schedule(Instant::ZERO, number, deadlines.earliest());
         }
         let sample_every = experiment.measure.endpoint_interval;
         Ok(Self {
             network: assembly.network,
             queues: assembly.queues,
             flows: assembly.flows,
+            deadlines,
             agenda,
             collector: Collector::new(&assembly.settings),
             recorder,
@@ -139,8 +158,8 @@ impl Simulation {
             self.sample(now);
         } else if let Some(number) = self.agenda.due(now) {
             self.on_flow_deadline(number, now);
-            let deadline = self.flows[number as usize].next_deadline();
-            self.agenda.reschedule(now, number, deadline);
+            let deadlines = self.deadlines[number as usize];
+            self.agenda.reschedule(now, number, deadlines.earliest());
         }
     }
 
@@ -187,38 +206,17 @@ impl Simulation {
 
     #[inline]
     fn reschedule(&mut self, number: u32, now: Instant) {
-        self.agenda.schedule(now, number, self.flows[number as usize].next_deadline());
+        self.agenda.schedule(now, number, self.deadlines[number as usize].earliest());
     }
 
     fn on_flow_deadline(&mut self, number: u32, now: Instant) {
-        let flow = &mut self.flows[number as usize];
-        if flow.start != Instant::MAX {
-            if flow.start <= now {
-                flow.start = Instant::MAX;
-                self.flush_sender(number, now);
-            }
-            return;
-        }
-        let mut sender_is_due = false;
-        if flow.stop <= now {
-            flow.stop = Instant::MAX;
-            flow.application.end();
-            flow.sender_closed = true;
-            flow.sender.close();
-            sender_is_due = true;
-        }
-        if flow.sender.next_deadline() <= now {
-            flow.sender.on_deadline(now);
-            sender_is_due = true;
-        }
-        if flow.application.next_write() <= now {
-            sender_is_due = true;
-        }
-        if flow.receiver.next_deadline() <= now {
-            flow.receiver.on_deadline(now);
+        let Deadlines { sender, receiver } = self.deadlines[number as usize];
+        if receiver <= now {
+            self.flows[number as usize].receiver.on_deadline(now);
             self.flush_receiver(number, now);
         }
-        if sender_is_due {
+        if sender <= now {
+            self.flows[number as usize].on_sender_deadline(now);
             self.flush_sender(number, now);
         }
     }
@@ -242,6 +240,7 @@ impl Simulation {
         while let Some(event) = self.flows[number as usize].sender.poll_event() {
             self.on_sender_event(number, event, now);
         }
+        self.deadlines[number as usize].sender = self.flows[number as usize].sender_deadline();
     }
 
     #[inline]
@@ -252,6 +251,8 @@ impl Simulation {
         while let Some(event) = self.flows[number as usize].receiver.poll_event() {
             self.on_receiver_event(number, event, now);
         }
+        self.deadlines[number as usize].receiver =
+            self.flows[number as usize].receiver.next_deadline();
     }
 
     #[inline]
@@ -357,6 +358,10 @@ impl Simulation {
             tables: self.collector.finish(self.end),
         })
     }
+}
+
+fn deadlines_of(flow: &Flow) -> Deadlines {
+    Deadlines { sender: flow.sender_deadline(), receiver: flow.receiver.next_deadline() }
 }
 
 fn endpoint_state(number: u32, flow: &Flow) -> Observation<'static> {

@@ -72,17 +72,31 @@ impl Flow {
         }
     }
 
-    /// When the flow has something to do by the clock.
+    /// When the sending side has something to do by the clock.
     #[inline]
-    pub(crate) fn next_deadline(&self) -> Instant {
+    pub(crate) fn sender_deadline(&self) -> Instant {
         if self.start != Instant::MAX {
             return self.start;
         }
-        self.sender
-            .next_deadline()
-            .min(self.receiver.next_deadline())
-            .min(self.application.next_write())
-            .min(self.stop)
+        self.sender.next_deadline().min(self.application.next_write()).min(self.stop)
+    }
+
+    /// Does what is due on the sending side, but for writing and sending.
+    #[inline]
+    pub(crate) fn on_sender_deadline(&mut self, now: Instant) {
+        if self.start != Instant::MAX {
+            self.start = Instant::MAX;
+            return;
+        }
+        if self.stop <= now {
+            self.stop = Instant::MAX;
+            self.application.end();
+            self.sender_closed = true;
+            self.sender.close();
+        }
+        if self.sender.next_deadline() <= now {
+            self.sender.on_deadline(now);
+        }
     }
 
     /// A half-open connection was given up by the receiving host, which goes on listening.
