@@ -182,13 +182,7 @@ def test_large_grids_show_a_choice_of_cells_and_say_so(tmp_path):
 
 @pytest.mark.parametrize(
     ("sizes", "kept"),
-    [
-        ((30,), (12,)),
-        ((10, 4), (3, 4)),
-        ((4, 10), (4, 3)),
-        ((5, 5, 5), (2, 2, 3)),
-        ((3, 4), (3, 4)),
-    ],
+    [((30,), (12,)), ((10, 4), (3, 4)), ((2, 10), (2, 6)), ((5, 5, 5), (2, 2, 3))],
 )
 def test_a_choice_thins_the_longest_axes_and_keeps_their_ends(sizes, kept):
     axes = [[str(label) for label in range(size)] for size in sizes]
