@@ -369,6 +369,27 @@ impl Connection {
         self.negotiated.segment_bytes
     }
 
+    /// Checks what must hold after every input: counters agree with what they count, and something
+    /// will happen while anything is outstanding or may not be sent for want of window.
+    pub(crate) fn check_invariants(&self) {
+        debug_assert!(self.queue.is_consistent(), "counters of the send queue: {self:?}");
+        debug_assert!(self.scoreboard.is_consistent(&self.queue), "scoreboard: {self:?}");
+        debug_assert!(
+            self.queue.is_empty() || self.timers.retransmission != Instant::MAX,
+            "outstanding data without a timer: {self:?}"
+        );
+        debug_assert!(self.window.segments >= 1, "no window: {self:?}");
+    }
+
+    /// Checks what must hold once there is nothing more to send for now.
+    pub(crate) fn check_nothing_waits_for_ever(&self) {
+        let waits = self.queue.unsent > 0 || self.queue.fin_waiting;
+        debug_assert!(
+            !waits || !self.state.may_send() || self.timers.earliest() != Instant::MAX,
+            "data waits and no timer runs: {self:?}"
+        );
+    }
+
     /// Lets go of everything but events and a reset still to be sent.
     pub(crate) fn become_closed(&mut self) {
         self.state = State::Closed;

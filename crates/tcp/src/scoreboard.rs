@@ -188,6 +188,22 @@ impl Scoreboard {
         }
     }
 
+    /// Recounts what is kept, as [`SendQueue::is_consistent`] does, and compares.
+    pub(crate) fn is_consistent(&self, queue: &SendQueue) -> bool {
+        const LONGEST_RECOUNTED: u32 = 128;
+        if queue.outstanding() > LONGEST_RECOUNTED {
+            return true;
+        }
+        let is_sacked = |index: u64| queue.get(index).marks.contains(Marks::SACKED);
+        let is_lost = |index: u64| queue.get(index).marks.contains(Marks::LOST);
+        let (first, end) = (queue.first_index(), queue.end_index());
+        let above = (self.settled_below.max(first)..end).filter(|&index| is_sacked(index)).count();
+        let unsettled = (first..self.settled_below).find(|&at| !is_sacked(at) && !is_lost(at));
+        usize::try_from(self.sacked_above) == Ok(above)
+            && self.settled_below <= end
+            && unsettled.is_none()
+    }
+
     /// Forgets all that the receiver said it holds.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();

@@ -297,6 +297,28 @@ impl SendQueue {
         self.sacked = 0;
     }
 
+    /// Recounts the marks and compares them with the counters; for debug builds. A long queue is
+    /// taken to be in order, so that this never costs more than a fixed number of steps.
+    pub(crate) fn is_consistent(&self) -> bool {
+        const LONGEST_RECOUNTED: usize = 128;
+        if self.sent.len() > LONGEST_RECOUNTED {
+            return true;
+        }
+        let count = |wanted: fn(Marks) -> bool| {
+            self.sent.iter().map(|sent| u32::from(wanted(sent.marks))).sum::<u32>()
+        };
+        let touching = |pair: (&Sent, &Sent)| pair.0.end() == pair.1.sequence;
+        let awaiting: fn(Marks) -> bool =
+            |marks| marks.contains(Marks::LOST) && !marks.contains(Marks::RETRANSMITTED);
+        let passed = self.sent.iter().zip(self.first..self.retransmit_from);
+        self.sacked == count(|marks| marks.contains(Marks::SACKED))
+            && self.lost == count(|marks| marks.contains(Marks::LOST))
+            && self.retransmitted == count(|marks| marks.contains(Marks::RETRANSMITTED))
+            && self.awaiting_retransmission == count(awaiting)
+            && !passed.into_iter().any(|(sent, _)| awaiting(sent.marks))
+            && self.sent.iter().zip(self.sent.iter().skip(1)).all(touching)
+    }
+
     /// The oldest lost segment whose retransmission has not been sent.
     pub(crate) fn next_to_retransmit(&mut self) -> Option<u64> {
         if self.awaiting_retransmission == 0 {

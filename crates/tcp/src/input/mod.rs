@@ -23,6 +23,7 @@ impl Connection {
             State::SynSent => self.on_segment_when_opening(segment, now),
             _ => self.on_segment_when_synchronised(segment, now),
         }
+        self.check_invariants();
     }
 
     /// RFC 9293 §3.10.7.4, step by step; a step that says `false` ends the processing.

@@ -28,6 +28,7 @@ impl Connection {
             self.become_closed();
             self.events.push_back(Event::Closed);
         }
+        self.check_invariants();
     }
 
     fn on_retransmission_deadline(&mut self, now: Instant) {

@@ -30,6 +30,7 @@ impl Connection {
         if self.acknowledger.now && self.state != State::Closed {
             return Some(self.send_ack(now));
         }
+        self.check_nothing_waits_for_ever();
         None
     }
 }

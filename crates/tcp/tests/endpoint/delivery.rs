@@ -6,6 +6,9 @@ use fairwind_units::Span;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng as _};
 
+/// From the end of bad weather to the end of a connection, at most.
+const BOUND_OF_COMPLETION: Span = Span::from_secs(45);
+
 #[derive(Debug, Clone)]
 struct Weather {
     seed: u64,
@@ -49,10 +52,12 @@ fn config() -> impl Strategy<Value = Config> {
         Just(CongestionAlgorithm::Cubic9438)
     ];
     let nagle = prop_oneof![Just(Nagle::Off), Just(Nagle::Classic), Just(Nagle::Minshall)];
-    (profile, algorithm, nagle, any::<[bool; 7]>(), 600_u32..200_000).prop_map(
-        |(profile, congestion, nagle, switches, receive_buffer)| {
+    let mss = prop_oneof![3 => Just(1460_u16), 1 => 500_u16..9_000];
+    (profile, algorithm, nagle, any::<[bool; 7]>(), 600_u32..200_000, mss).prop_map(
+        |(profile, congestion, nagle, switches, receive_buffer, mss)| {
             let [sack, timestamps, scaling, mfr, lt, limited, collapse] = switches;
             Config {
+                mss,
                 sack,
                 timestamps,
                 window_scaling: scaling,
@@ -106,6 +111,41 @@ proptest! {
         prop_assert_eq!(pair.read_bytes(End::Client), answered);
         prop_assert_eq!(pair.server.state(), State::Closed);
         prop_assert_eq!(pair.client.state(), State::Closed);
+    }
+
+    /// However bad the network was, and whenever the applications read: once it is perfect and they
+    /// read, both streams are through and both ends closed within bounded time. The bad time lasts
+    /// less than 30 s, so a time-out that runs at its end has at most 32 s left. A connection that
+    /// waits for a timer that it need not, or for none at all, takes longer.
+    #[test]
+    fn nothing_stalls_once_the_network_is_well_again(
+        configs in (config(), config()),
+        loss in 0.0..0.9,
+        weather in weather(),
+        steps in prop::collection::vec((0_usize..6_000, 0_usize..3_000, any::<bool>(), 0_u64..2_000), 1..15),
+    ) {
+        let mut pair = Pair::established(configs.0, configs.1);
+        pair.judged_by(Weather { loss, ..weather }.judge());
+        let mut written = [0, 0];
+        for (up, down, reads, pause) in steps {
+            pair.reads = reads;
+            written[0] += pair.write(End::Client, up);
+            written[1] += pair.write(End::Server, down);
+            let later = pair.now + Span::from_millis(pause);
+            pair.run_until(later);
+        }
+        pair.judged_by(|_, _, _| Fate::Deliver);
+        pair.reads = true;
+        pair.read_all(End::Client);
+        pair.read_all(End::Server);
+        pair.close(End::Client);
+        pair.close(End::Server);
+        let clear = pair.now;
+        pair.run_until(clear + BOUND_OF_COMPLETION);
+        prop_assert_eq!([pair.read_bytes(End::Server), pair.read_bytes(End::Client)], written);
+        for state in [pair.client.state(), pair.server.state()] {
+            prop_assert!(matches!(state, State::TimeWait | State::Closed), "{state:?}");
+        }
     }
 
     /// No segment, however strange, makes an endpoint panic or hand out bytes that never came.
