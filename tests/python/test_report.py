@@ -85,8 +85,19 @@ def test_the_page_loads_nothing_from_elsewhere(page):
     parsed = Page(page.read_text(encoding="utf-8"))
     assert parsed.links
     for link in parsed.links:
+        if link.startswith("#"):
+            assert link[1:] in parsed.identifiers
+            continue
         assert link.startswith("figures/"), link
         assert (page.parent / link).exists(), link
+
+
+def test_many_seeds_are_listed_once(tmp_path):
+    results = run_plan(plan((1,), replicates=8), ScriptedEngine(), RunSettings(2, tmp_path))
+    text = write_report(results).page.read_text(encoding="utf-8")
+    assert 'seeds: 101, 102, 103 and <a href="#seeds">5 more</a>' in text
+    assert text.count("107, 108</dd>") == 1
+    Page(text)
 
 
 def test_every_figure_is_there_in_three_formats(page):
