@@ -46,6 +46,8 @@ pub(crate) struct SendSpace {
     pub(crate) window_set_at: SequenceNumber,
     /// End of the last segment sent that was not full-sized (for Minshall's Nagle).
     pub(crate) small_end: SequenceNumber,
+    /// When the peer acknowledged last, new data or not.
+    pub(crate) last_heard: Instant,
     /// When data was sent last.
     pub(crate) last_sent: Instant,
     /// Payload bytes acknowledged since the beginning.
@@ -150,6 +152,7 @@ impl Connection {
                 window_set_by: SequenceNumber::default(),
                 window_set_at: SequenceNumber::default(),
                 small_end: initial,
+                last_heard: Instant::ZERO,
                 last_sent: Instant::ZERO,
                 acknowledged_bytes: 0,
             },

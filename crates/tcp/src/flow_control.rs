@@ -49,6 +49,9 @@ impl Connection {
             self.backoff.probes = 0;
         } else if self.timers.persist == Instant::MAX {
             self.arm_persist(now);
+        } else if self.usable_window() > 0 {
+            // Open, if only a little: that is used after a time-out, not after a backed-off probe.
+            self.timers.persist = self.timers.persist.min(now + self.backoff.timeout);
         }
     }
 

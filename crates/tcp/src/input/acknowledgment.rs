@@ -56,6 +56,7 @@ impl Connection {
     #[inline]
     fn on_acknowledgment(&mut self, segment: &Segment, now: Instant) {
         let acknowledgment = segment.acknowledgment;
+        self.send.last_heard = now;
         let advanced = acknowledgment.is_after(self.send.oldest_unacked);
         if !advanced && self.queue.is_empty() {
             self.follow_window(segment, now);

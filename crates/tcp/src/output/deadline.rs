@@ -81,7 +81,14 @@ impl Connection {
 
     /// Linux counts time, not attempts: as long as the limit's attempts would take with doubling
     /// from the least time-out.
+    ///
+    /// A peer that closed its window over what is in flight is alive as long as it answers, which the
+    /// repetitions make it do like probes (Linux `tcp_retransmit_timer`).
     fn is_given_up(&self, now: Instant) -> bool {
+        let silent = now.saturating_since(self.send.last_heard);
+        if self.send.window == 0 && silent <= self.config.maximum_rto {
+            return false;
+        }
         let limit = self.config.retransmission_limit;
         let least = self.config.minimum_rto;
         let doublings = limit.min(MOST_DOUBLINGS);

@@ -368,3 +368,52 @@ fn an_answering_application_delays_the_acknowledgment_of_what_it_does_not_answer
         assert_eq!(*delay, expected, "segment {number}: {delays:?}");
     }
 }
+
+/// A client that faces a window of `window` bytes (shift 0), as told by the peer at `at`.
+fn tell_window(pair: &mut Pair, at: Instant, window: u16) {
+    pair.run_until(at);
+    let told = Segment {
+        sequence: SequenceNumber::new(5001),
+        acknowledgment: SequenceNumber::new(1001),
+        flags: Flags::ACK,
+        window,
+        ..Segment::default()
+    };
+    pair.client.on_segment(at, &told);
+    pair.flush();
+}
+
+/// However long the window was closed: a little room is used after one time-out.
+#[test]
+fn a_little_room_is_used_though_probes_are_far_apart() {
+    let client = Config { timestamps: false, ..Profile::Linux6_18.config() };
+    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.judged_by(|_, _, _| Fate::Drop);
+    tell_window(&mut pair, Instant::from_millis(1_100), 0);
+    pair.write(End::Client, 10_000);
+    for second in 2..200 {
+        tell_window(&mut pair, Instant::from_secs(second), 0);
+    }
+    tell_window(&mut pair, Instant::from_secs(200), 300);
+    pair.run_until(Instant::from_millis(200_999));
+    let sizes: Vec<u32> =
+        pair.data_from(End::Client).iter().map(|line| line.segment.payload_bytes).collect();
+    assert_eq!(sizes.first(), Some(&300));
+}
+
+/// A peer that takes its window back and answers each repetition is alive (RFC 9293 §3.8.6.1).
+#[test]
+fn a_peer_that_closed_its_window_over_data_in_flight_is_not_given_up() {
+    let client = Config { timestamps: false, ..Profile::Linux6_18.config() };
+    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let mut pair = Pair::established(client, server);
+    pair.judged_by(|_, _, _| Fate::Drop);
+    pair.write(End::Client, 10_000);
+    for second in 2..3_000 {
+        tell_window(&mut pair, Instant::from_secs(second), 0);
+    }
+    assert_eq!(pair.client.state(), State::Established);
+    pair.run_to_rest(Instant::from_secs(10_000));
+    assert_eq!(pair.client.state(), State::Closed, "but silence ends it");
+}
