@@ -6,8 +6,8 @@
 //! | least / greatest time-out | 1 s / 120 s | 200 ms / 120 s | 200 ms / 120 s | RFC 6298 §2; `tcp.h` |
 //! | time-out rule | RFC 6298 | Linux | Linux | `tcp_rtt_estimator` |
 //! | SYN retries, linear first | 6, 0 | 6, 0 | 6, 4 | `tcp_syn_linear_timeouts` since 6.5 |
-//! | lost SYNs before the window starts at 1 | 1 | 2 | 2 | RFC 5681 §3.1; `tcp_init_metrics` |
-//! | delayed ACK | every second, 200 ms | adaptive, 16 quick | adaptive, 16 quick | RFC 5681 §4.2; `tcp_input.c` |
+//! | lost SYNs that make the window start at 1 | 1 | 2 | 2 | RFC 5681 §3.1; `tcp_init_metrics` |
+//! | delayed ACK | every second, 200 ms | adaptive, 16 quick, none when read | adaptive, 16 quick, none when read | RFC 5681 §4.2; `tcp_input.c`, `tcp_cleanup_rbuf` |
 //! | window growth counts | ACKs | segments in slow start | segments | Linux 3.13, 4.0 |
 //! | a loss reduces | the flight | the window | the window | RFC 5681 equation 4; `tcp_reno_ssthresh` |
 //! | Nagle | classic | Minshall | Minshall | RFC 9293 §3.7.4; `tcp_output.c` |
@@ -16,13 +16,22 @@
 //! | default congestion control | Reno | CUBIC (Linux) | CUBIC (Linux) | |
 //!
 //! **What is missing so far.** `linux-3.16`: early retransmit, tail loss probe, FACK,
-//! proportional rate reduction, F-RTO and the undo of spurious recoveries, reordering detection,
-//! `HyStart`, receive-buffer auto-tuning. `linux-6.18`: all of these (but FACK and early
-//! retransmit, which are gone there), and RACK, pacing, TSO-sized bursts, compressed SACK.
-//! Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and the window falls to
-//! the slow-start threshold at once. `linux-6.18` has no modified fast retransmit to switch on in
-//! the kernel any more; here the switch works in every profile, for comparison. All profiles count
-//! the window in segments, where the RFCs count bytes; for full-sized segments that is the same.
+//! proportional rate reduction, F-RTO and the undo of spurious recoveries, reordering
+//! detection, `HyStart`, receive-buffer auto-tuning, the CUBIC of that era where it differs
+//! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
+//! `linux-6.18`: all of these (but FACK, early retransmit and that CUBIC, which are gone
+//! there), and RACK, pacing, TSO-sized bursts, compressed SACK. `rfc`: the rescue
+//! retransmission of RFC 6675 §4 (`NextSeg` rule 4), RACK and tail loss probe (RFC 8985), and a
+//! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
+//! (RFC 2883), ECN (RFC 3168), keep-alive, data on SYN (and Fast Open), urgent data, the rate
+//! limit of challenge ACKs and the check for ACKs that are far too old (RFC 5961 §5, §7), the
+//! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), path MTU discovery, a return
+//! to LISTEN from SYN-RECEIVED, user time-outs. Linux gives a SYN-ACK five repetitions, here it
+//! has as many as SYN. Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and
+//! the window falls to the slow-start threshold at once. `linux-6.18` has no modified fast
+//! retransmit to switch on in the kernel any more; here the switch works in every profile, for
+//! comparison. All profiles count the window in segments, where the RFCs count bytes; for
+//! full-sized segments that is the same.
 
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle, ReductionBase, RttRule,
