@@ -152,6 +152,10 @@ fn is_word(character: char) -> bool {
 }
 
 fn integer(digits: &str, at: Position) -> Result<Token, Unexpected> {
+    // A number does not begin so, but the digits of a cookie may.
+    if digits.strip_prefix('0').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit())) {
+        return Ok(Token::Word(digits.to_owned()));
+    }
     let parsed = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
         Some(hexadecimal) => u64::from_str_radix(hexadecimal, 16),
         None if digits.bytes().all(|byte| byte.is_ascii_digit()) => digits.parse(),

@@ -11,6 +11,7 @@ mod syntax;
 mod token;
 
 pub use error::ParseError;
+pub(crate) use show::decimal;
 pub use syntax::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
     Packet, Script, TcpOption,

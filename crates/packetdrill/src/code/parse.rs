@@ -1,0 +1,214 @@
+//! From words to statements and expressions.
+
+use super::words::{self, Word};
+use crate::outcome::{Step, Stop};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Statement {
+    Assert {
+        condition: Formula,
+        message: Option<Formula>,
+        text: String,
+    },
+    Assign {
+        name: String,
+        value: Formula,
+    },
+    /// Something that is only evaluated, as `print(...)`.
+    Evaluate(Formula),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Formula {
+    Number(i64),
+    Text(String),
+    Name(String),
+    Tuple(Vec<Formula>),
+    Call(String, Vec<Formula>),
+    Negative(Box<Formula>),
+    Not(Box<Formula>),
+    /// Alternately conditions and what joins them; `and` binds closer than `or`.
+    And(Vec<Formula>),
+    Or(Vec<Formula>),
+    /// `first < second <= third`
+    Comparison(Box<Formula>, Vec<(&'static str, Formula)>),
+    /// `first + second - third`
+    Chain(Box<Formula>, Vec<(&'static str, Formula)>),
+}
+
+/// Operators, from those that bind least.
+const LEVELS: [&[&str]; 5] = [&["|"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "//", "%"]];
+const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
+/// Deeper nesting than this is no assertion.
+const DEEPEST: u32 = 32;
+
+pub(super) fn statements(code: &str) -> Step<Vec<Statement>> {
+    words::statements(code)?.iter().map(|words| statement(words)).collect()
+}
+
+fn statement(words: &[Word]) -> Step<Statement> {
+    let text = words.iter().map(written).collect::<Vec<_>>().join(" ");
+    let mut parser = Parser { words, next: 0, depth: 0, text: &text };
+    let statement = match words {
+        [Word::Name(name), Word::Sign("="), ..] => {
+            parser.next = 2;
+            Statement::Assign { name: name.clone(), value: parser.formula()? }
+        }
+        [Word::Name(name), ..] if name == "assert" => {
+            parser.next = 1;
+            let condition = parser.formula()?;
+            let message = if parser.take(",") { Some(parser.formula()?) } else { None };
+            Statement::Assert { condition, message, text: text.clone() }
+        }
+        [Word::Name(name), ..] if name == "print" => {
+            parser.next = 1;
+            Statement::Evaluate(parser.tuple()?)
+        }
+        _ => Statement::Evaluate(parser.formula()?),
+    };
+    if parser.next < words.len() {
+        return Err(parser.not_understood());
+    }
+    Ok(statement)
+}
+
+fn written(word: &Word) -> String {
+    match word {
+        Word::Number(number) => number.to_string(),
+        Word::Text(text) => format!("\"{text}\""),
+        Word::Name(name) => name.clone(),
+        Word::Sign(sign) => (*sign).to_owned(),
+    }
+}
+
+struct Parser<'a> {
+    words: &'a [Word],
+    next: usize,
+    depth: u32,
+    text: &'a str,
+}
+
+impl Parser<'_> {
+    fn not_understood(&self) -> Stop {
+        Stop::unsupported(format!("code: `{}` is not understood", self.text))
+    }
+
+    fn take(&mut self, sign: &str) -> bool {
+        let found = matches!(self.words.get(self.next), Some(Word::Sign(next)) if *next == sign);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn take_name(&mut self, name: &str) -> bool {
+        let found = matches!(self.words.get(self.next), Some(Word::Name(next)) if next == name);
+        self.next += usize::from(found);
+        found
+    }
+
+    fn take_one_of(&mut self, signs: &[&'static str]) -> Option<&'static str> {
+        signs.iter().find(|sign| self.take(sign)).copied()
+    }
+
+    /// Formulas parted by commas: a tuple, or one formula alone.
+    fn tuple(&mut self) -> Step<Formula> {
+        let mut members = vec![self.formula()?];
+        while self.take(",") {
+            members.push(self.formula()?);
+        }
+        Ok(if members.len() == 1 { members.remove(0) } else { Formula::Tuple(members) })
+    }
+
+    fn formula(&mut self) -> Step<Formula> {
+        let mut members = vec![self.conjunction()?];
+        while self.take_name("or") {
+            members.push(self.conjunction()?);
+        }
+        Ok(if members.len() == 1 { members.remove(0) } else { Formula::Or(members) })
+    }
+
+    fn conjunction(&mut self) -> Step<Formula> {
+        let mut members = vec![self.negation()?];
+        while self.take_name("and") {
+            members.push(self.negation()?);
+        }
+        Ok(if members.len() == 1 { members.remove(0) } else { Formula::And(members) })
+    }
+
+    fn negation(&mut self) -> Step<Formula> {
+        let mut negations: u32 = 0;
+        while self.take_name("not") {
+            negations += 1;
+        }
+        let formula = self.comparison()?;
+        Ok(match (negations, negations % 2) {
+            (0, _) => formula,
+            (_, 1) => Formula::Not(Box::new(formula)),
+            // Twice negated is not the same: a number becomes a truth value.
+            _ => Formula::Not(Box::new(Formula::Not(Box::new(formula)))),
+        })
+    }
+
+    fn comparison(&mut self) -> Step<Formula> {
+        let first = self.chain(0)?;
+        let mut others = Vec::new();
+        while let Some(sign) = self.take_one_of(&COMPARISONS) {
+            others.push((sign, self.chain(0)?));
+        }
+        if others.is_empty() {
+            return Ok(first);
+        }
+        Ok(Formula::Comparison(Box::new(first), others))
+    }
+
+    fn chain(&mut self, level: usize) -> Step<Formula> {
+        let Some(signs) = LEVELS.get(level) else { return self.single() };
+        let first = self.chain(level + 1)?;
+        let mut others = Vec::new();
+        while let Some(sign) = self.take_one_of(signs) {
+            others.push((sign, self.chain(level + 1)?));
+        }
+        if others.is_empty() {
+            return Ok(first);
+        }
+        Ok(Formula::Chain(Box::new(first), others))
+    }
+
+    fn single(&mut self) -> Step<Formula> {
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.not_understood());
+        }
+        let formula = self.single_below();
+        self.depth -= 1;
+        formula
+    }
+
+    fn single_below(&mut self) -> Step<Formula> {
+        if self.take("-") {
+            return Ok(Formula::Negative(Box::new(self.single()?)));
+        }
+        if self.take("(") {
+            let inner = self.tuple()?;
+            return self.closed(inner);
+        }
+        let word = self.words.get(self.next).cloned();
+        self.next += usize::from(word.is_some());
+        match word {
+            Some(Word::Number(number)) => Ok(Formula::Number(number)),
+            Some(Word::Text(text)) => Ok(Formula::Text(text)),
+            Some(Word::Name(name)) if self.take("(") => {
+                let members = match self.tuple()? {
+                    Formula::Tuple(members) => members,
+                    one => vec![one],
+                };
+                self.closed(Formula::Call(name, members))
+            }
+            Some(Word::Name(name)) => Ok(Formula::Name(name)),
+            _ => Err(self.not_understood()),
+        }
+    }
+
+    fn closed(&mut self, formula: Formula) -> Step<Formula> {
+        if self.take(")") { Ok(formula) } else { Err(self.not_understood()) }
+    }
+}

@@ -1,0 +1,133 @@
+//! Kernel parameters.
+//!
+//! Those of [`set`] change a switch or constant of the endpoint. Those of [`SETTLED`] are accepted
+//! with the values that are listed: either the kernel's default, with which the profile does what
+//! it does anyway, or the value that switches off what the endpoint does not have. Any other value,
+//! and any other parameter, makes a script unsupported.
+
+use super::{congestion_named, number, unknown};
+use crate::outcome::{Step, Stop};
+use fairwind_tcp::{Config, IdleRestart, Profile};
+use fairwind_units::Span;
+
+/// Parameters below `net.ipv4` that are accepted with these values; `*` is any.
+const SETTLED: &[(&str, &[&str])] = &[
+    ("tcp_adv_win_scale", &["1"]),
+    ("tcp_app_win", &["31"]),
+    // Corking by the device's queue, which is always empty.
+    ("tcp_autocorking", &["*"]),
+    ("tcp_base_mss", &["*"]),
+    ("tcp_challenge_ack_limit", &["*"]),
+    ("tcp_comp_sack_delay_ns", &["1000000"]),
+    ("tcp_comp_sack_nr", &["0", "44"]),
+    ("tcp_comp_sack_slack_ns", &["100000"]),
+    ("tcp_dsack", &["0", "1"]),
+    ("tcp_early_retrans", &["0", "3"]),
+    // Never offered: off, or only when the peer asks.
+    ("tcp_ecn", &["0", "2"]),
+    ("tcp_ecn_fallback", &["*"]),
+    ("tcp_fack", &["0"]),
+    ("tcp_fastopen", &["0", "1"]),
+    ("tcp_fin_timeout", &["60"]),
+    ("tcp_frto", &["0", "2"]),
+    ("tcp_fwmark_accept", &["0"]),
+    ("tcp_invalid_ratelimit", &["0", "500"]),
+    ("tcp_keepalive_time", &["*"]),
+    ("tcp_keepalive_intvl", &["*"]),
+    ("tcp_keepalive_probes", &["*"]),
+    // Limits of the device's queue, which is always empty.
+    ("tcp_limit_output_bytes", &["*"]),
+    ("tcp_max_reordering", &["300"]),
+    ("tcp_max_syn_backlog", &["*"]),
+    ("tcp_min_rtt_wlen", &["300"]),
+    ("tcp_min_snd_mss", &["48"]),
+    // How bursts are cut for the device: the judge takes segments one by one.
+    ("tcp_min_tso_segs", &["*"]),
+    ("tcp_tso_rtt_log", &["*"]),
+    ("tcp_tso_win_divisor", &["*"]),
+    ("tcp_moderate_rcvbuf", &["0", "1"]),
+    ("tcp_mtu_probing", &["0"]),
+    // Nothing is remembered between connections.
+    ("tcp_no_metrics_save", &["*"]),
+    ("tcp_no_ssthresh_metrics_save", &["*"]),
+    ("tcp_notsent_lowat", &["4294967295", "-1"]),
+    ("tcp_orphan_retries", &["0"]),
+    // Only what paces looks at them.
+    ("tcp_pacing_ca_ratio", &["*"]),
+    ("tcp_pacing_ss_ratio", &["*"]),
+    ("tcp_recovery", &["0", "1"]),
+    ("tcp_reflect_tos", &["*"]),
+    ("tcp_retries1", &["3"]),
+    ("tcp_rfc1337", &["0"]),
+    ("tcp_shrink_window", &["0"]),
+    ("tcp_stdurg", &["0"]),
+    ("tcp_syncookies", &["0", "1"]),
+    ("tcp_tw_reuse", &["*"]),
+    ("tcp_workaround_signed_windows", &["0"]),
+    ("ip_forward", &["*"]),
+    ("ip_no_pmtu_disc", &["0"]),
+];
+
+/// Sets one parameter, named with dots or as a path below `/proc/sys`.
+pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
+    let name = name.strip_prefix("/proc/sys/").unwrap_or(name).replace('/', ".");
+    let value = value.trim();
+    let Some(short) = name.strip_prefix("net.ipv4.") else { return Err(unsettled(&name, value)) };
+    match short {
+        "tcp_sack" => config.sack = switch(value)?,
+        "tcp_timestamps" => config.timestamps = timestamps(value)?,
+        "tcp_window_scaling" => config.window_scaling = switch(value)?,
+        "tcp_congestion_control" => config.congestion = congestion_named(value, profile)?,
+        "tcp_reordering" => config.duplicate_threshold = number(value)?,
+        "tcp_slow_start_after_idle" => {
+            config.idle_restart =
+                if switch(value)? { profile.config().idle_restart } else { IdleRestart::Off };
+        }
+        "tcp_syn_retries" => config.syn_retries = number(value)?,
+        "tcp_syn_linear_timeouts" => config.syn_linear_retries = number(value)?,
+        "tcp_retries2" => config.retransmission_limit = number(value)?,
+        "tcp_retrans_collapse" => config.collapse_retransmissions = switch(value)?,
+        "tcp_thin_linear_timeouts" => config.linear_timeouts = switch(value)?,
+        "tcp_thin_dupack" => config.modified_fast_retransmit = switch(value)?,
+        "tcp_rto_min_us" => {
+            let micros: u32 = number(value)?;
+            config.minimum_rto = Span::from_micros(u64::from(micros));
+        }
+        "tcp_wmem" => config.send_buffer = initial_buffer(value)?,
+        _ => return settled(short, value),
+    }
+    Ok(())
+}
+
+fn settled(short: &str, value: &str) -> Step<()> {
+    let known = SETTLED.iter().find(|(name, _)| *name == short);
+    let accepted =
+        known.is_some_and(|(_, values)| values.contains(&"*") || values.contains(&value));
+    if accepted { Ok(()) } else { Err(unsettled(&format!("net.ipv4.{short}"), value)) }
+}
+
+fn unsettled(name: &str, value: &str) -> Stop {
+    Stop::unsupported(format!("the endpoint has nothing for the kernel parameter {name} = {value}"))
+}
+
+fn switch(value: &str) -> Step<bool> {
+    match value {
+        "0" => Ok(false),
+        "1" => Ok(true),
+        _ => Err(unknown()),
+    }
+}
+
+/// 2 means timestamps without the random offset that 1 adds; the offset is translated away.
+fn timestamps(value: &str) -> Step<bool> {
+    if value == "2" { Ok(true) } else { switch(value) }
+}
+
+/// Of least, initial and greatest size, the second.
+fn initial_buffer(value: &str) -> Step<u32> {
+    let sizes: Vec<&str> = value.split_whitespace().collect();
+    match sizes.as_slice() {
+        [_, initial, _] => number(initial),
+        _ => Err(unknown()),
+    }
+}

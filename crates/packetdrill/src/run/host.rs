@@ -1,0 +1,158 @@
+//! The host under test: its connections in virtual time, and what they have sent.
+
+use super::translation::Translation;
+use fairwind_tcp::{Config, Connection, Event, Ports, State};
+use fairwind_units::Instant;
+use fairwind_wire::{Segment, SequenceNumber};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The ports of every connection: scripts do not write any.
+const PORTS: Ports = Ports { local: 8080, remote: 40_000 };
+
+/// A connection and what its application has yet to hear of it.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    pub(crate) connection: Connection,
+    pub(crate) config: Arc<Config>,
+    pub(crate) translation: Translation,
+    /// The descriptor of the listening socket, until the connection is accepted.
+    pub(crate) awaits_acceptance_of: Option<i64>,
+    pub(crate) established: bool,
+    pub(crate) peer_finished: bool,
+    /// An error that the next call reports (`SO_ERROR`).
+    pub(crate) error: Option<&'static str>,
+}
+
+impl Endpoint {
+    fn take_events(&mut self) {
+        while let Some(event) = self.connection.poll_event() {
+            match event {
+                Event::Established => self.established = true,
+                Event::PeerFinished => self.peer_finished = true,
+                Event::TimedOut => self.error = Some("ETIMEDOUT"),
+                Event::Reset => self.error = Some(self.error_of_reset()),
+                _ => {}
+            }
+        }
+    }
+
+    /// What a reset means depends on how far the connection had come (Linux `tcp_reset`).
+    fn error_of_reset(&self) -> &'static str {
+        match (self.established, self.peer_finished) {
+            (false, _) => "ECONNREFUSED",
+            (true, true) => "EPIPE",
+            (true, false) => "ECONNRESET",
+        }
+    }
+
+    /// Whether the application can read something, be it the end.
+    pub(crate) fn is_readable(&self) -> bool {
+        self.connection.readable_bytes() > 0 || self.peer_finished || self.is_closed()
+    }
+
+    /// Whether nothing is left of the connection.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.connection.state() == State::Closed
+    }
+}
+
+/// A segment that a connection has sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sent {
+    /// Index of the connection.
+    pub(crate) endpoint: usize,
+    pub(crate) at: Instant,
+    pub(crate) segment: Segment,
+}
+
+/// All connections of a script, the clock, and what was sent and not yet looked at.
+#[derive(Debug)]
+pub(crate) struct Host {
+    pub(crate) now: Instant,
+    pub(crate) endpoints: Vec<Endpoint>,
+    /// In the order of sending.
+    pub(crate) sent: VecDeque<Sent>,
+    /// The connection that injected packets go to: the one that was begun last.
+    pub(crate) current: Option<usize>,
+    initial: SequenceNumber,
+}
+
+impl Host {
+    pub(crate) fn new(now: Instant, initial: SequenceNumber) -> Self {
+        Self { now, endpoints: Vec::new(), sent: VecDeque::new(), current: None, initial }
+    }
+
+    /// Begins a connection actively and returns its index.
+    pub(crate) fn connect(&mut self, config: &Config) -> usize {
+        self.begin(config, None)
+    }
+
+    /// Begins a connection for a SYN that a listening socket gets, and returns its index.
+    pub(crate) fn answer(&mut self, config: &Config, listener: i64) -> usize {
+        self.begin(config, Some(listener))
+    }
+
+    fn begin(&mut self, config: &Config, listener: Option<i64>) -> usize {
+        let config = Arc::new(config.clone());
+        let connection = match listener {
+            Some(_) => Connection::listen(config.clone(), PORTS, self.initial),
+            None => Connection::connect(config.clone(), PORTS, self.initial),
+        };
+        let index = self.endpoints.len();
+        self.endpoints.push(Endpoint {
+            connection,
+            config,
+            translation: Translation::new(PORTS, self.initial),
+            awaits_acceptance_of: listener,
+            established: false,
+            peer_finished: false,
+            error: None,
+        });
+        self.current = Some(index);
+        self.drain(index);
+        index
+    }
+
+    /// Hands a segment to a connection.
+    pub(crate) fn inject(&mut self, index: usize, segment: &Segment) {
+        self.endpoints[index].connection.on_segment(self.now, segment);
+        self.drain(index);
+    }
+
+    /// Lets an application act on its connection, and takes what comes of it.
+    pub(crate) fn act<T>(&mut self, index: usize, action: impl FnOnce(&mut Connection) -> T) -> T {
+        let outcome = action(&mut self.endpoints[index].connection);
+        self.drain(index);
+        outcome
+    }
+
+    fn drain(&mut self, index: usize) {
+        let endpoint = &mut self.endpoints[index];
+        while let Some(segment) = endpoint.connection.poll_segment(self.now) {
+            self.sent.push_back(Sent { endpoint: index, at: self.now, segment });
+        }
+        endpoint.take_events();
+    }
+
+    /// When something happens next by itself.
+    pub(crate) fn next_deadline(&self) -> Instant {
+        let deadlines = self.endpoints.iter().map(|endpoint| endpoint.connection.next_deadline());
+        deadlines.min().unwrap_or(Instant::MAX)
+    }
+
+    /// Moves to the next deadline, or to `limit` where that is earlier.
+    pub(crate) fn step(&mut self, limit: Instant) {
+        let deadline = self.next_deadline();
+        self.now = self.now.max(deadline.min(limit));
+        if deadline > limit {
+            return;
+        }
+        for index in 0..self.endpoints.len() {
+            if self.endpoints[index].connection.next_deadline() <= self.now {
+                self.endpoints[index].connection.on_deadline(self.now);
+                self.drain(index);
+            }
+        }
+    }
+}

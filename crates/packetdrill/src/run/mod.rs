@@ -1,0 +1,82 @@
+//! Running a script in virtual time.
+
+mod commands;
+mod host;
+mod judge;
+mod packets;
+mod runner;
+mod settings;
+mod sockets;
+mod timeline;
+mod told;
+mod translation;
+
+pub use judge::EchoRule;
+
+use crate::outcome::{Failure, Outcome};
+use crate::script::Script;
+use fairwind_tcp::Profile;
+use fairwind_wire::SequenceNumber;
+use std::collections::BTreeMap;
+
+/// What becomes of packets that the endpoint sends and the script does not speak of, after its last
+/// event (before, they are always errors).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TrailingPackets {
+    /// They are errors, if they were sent up to the last event.
+    #[default]
+    Refused,
+    /// Nobody looks any more.
+    Ignored,
+}
+
+/// How scripts are run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunOptions {
+    /// Behaviour of the endpoint.
+    pub profile: Profile,
+    /// Whether `TSecr` is compared.
+    pub echo: EchoRule,
+    /// What becomes of packets after the last event.
+    pub trailing: TrailingPackets,
+    /// The endpoint's initial sequence number; scripts do not notice.
+    pub initial_sequence: SequenceNumber,
+    /// Names that stand for something else, as `-D NAME=VALUE` in a script.
+    pub definitions: BTreeMap<String, String>,
+}
+
+impl RunOptions {
+    /// Strict judging of this profile.
+    pub fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            echo: EchoRule::default(),
+            trailing: TrailingPackets::default(),
+            initial_sequence: SequenceNumber::new(2_271_560_481),
+            definitions: BTreeMap::new(),
+        }
+    }
+}
+
+/// Reads a script and runs it. `name` is for messages.
+///
+/// A script that cannot be read has failed.
+pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
+    match Script::parse(name, text, &options.definitions) {
+        Ok(script) => run(&script, options),
+        Err(error) => Outcome::Failed(Failure {
+            script: name.to_owned(),
+            line: Some(error.at.line),
+            message: format!(
+                "column {}: expected {}, found {}",
+                error.at.column, error.expected, error.found
+            ),
+            dialogue: Vec::new(),
+        }),
+    }
+}
+
+/// Runs a script against a fresh endpoint, in virtual time.
+pub fn run(script: &Script, options: &RunOptions) -> Outcome {
+    runner::Runner::run(script, options)
+}

@@ -1,0 +1,137 @@
+//! Packets: injecting those that a script sends, and meeting those that it expects.
+
+use super::host::Sent;
+use super::judge;
+use super::runner::Runner;
+use super::timeline::{Due, Kind};
+use crate::outcome::{Step, Stop};
+use crate::script::{EventTime, Mark, Packet};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+
+/// How long a packet of any time (`*`) is waited for.
+const PATIENCE: Span = Span::from_secs(3600);
+
+/// An expected packet that came.
+pub(super) struct Met {
+    pub(super) due: Option<Due>,
+    /// When its first segment was sent.
+    pub(super) at: Instant,
+    /// Its segments, as a script would write them.
+    pub(super) seen: Vec<String>,
+}
+
+impl Runner<'_> {
+    /// Hands a packet of the script to the connection begun last; a bare SYN begins one, where a
+    /// socket listens.
+    pub(super) fn inject(&mut self, packet: &Packet) -> Step<()> {
+        let opens = packet.flags.contains(Flags::SYN) && !packet.flags.contains(Flags::ACK);
+        let listener = if opens { self.sockets.listener() } else { None };
+        let index = match listener {
+            Some((descriptor, config)) => self.host.answer(config, descriptor),
+            None => self.host.current.ok_or_else(|| {
+                Stop::failed("there is no connection and no listening socket for this packet")
+            })?,
+        };
+        let segment = self.host.endpoints[index].translation.to_live(packet)?;
+        self.host.inject(index, &segment);
+        Ok(())
+    }
+
+    /// Waits for an expected packet and judges it.
+    pub(super) fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<Met> {
+        let due = self.timeline.due(time, Kind::Other, &self.settings);
+        let limit = due.map_or(self.host.now + PATIENCE, |due| due.limit());
+        let mut met: Option<Met> = None;
+        let mut payloads: Vec<u32> = Vec::new();
+        loop {
+            let met_bytes = payloads.iter().sum();
+            let Some(sent) = self.next_sent(limit)? else {
+                return Err(self.missing(met.as_ref(), due));
+            };
+            let seen = self.meet(expected, met_bytes, sent, due)?;
+            payloads.push(sent.segment.payload_bytes);
+            let met = met.get_or_insert_with(|| Met { due, at: sent.at, seen: Vec::new() });
+            met.seen.push(seen);
+            if met_bytes + sent.segment.payload_bytes >= expected.payload_bytes {
+                break;
+            }
+        }
+        if !judge::is_segmented_evenly(&payloads) {
+            return Err(Stop::failed(format!(
+                "the payload is not divided as segmentation divides it: {payloads:?} bytes"
+            )));
+        }
+        met.ok_or_else(|| Stop::failed("no packet came"))
+    }
+
+    /// Judges one segment, of which `met_bytes` bytes of the expected packet lie before.
+    fn meet(
+        &mut self,
+        expected: &Packet,
+        met_bytes: u32,
+        sent: Sent,
+        due: Option<Due>,
+    ) -> Step<String> {
+        let translation = &mut self.host.endpoints[sent.endpoint].translation;
+        translation.learn(expected, &sent.segment);
+        let seen = translation.to_script(&sent.segment);
+        let left = expected.payload_bytes - met_bytes;
+        let divides = self.may_be_divided(expected, sent.segment.payload_bytes, left);
+        let payload = if divides { sent.segment.payload_bytes } else { left };
+        let wanted = judge::piece(expected, met_bytes, payload);
+        let echo = self.options.echo;
+        if let Some(difference) = judge::difference(&wanted, &seen, &self.settings, echo) {
+            return Err(beside(Stop::failed(difference), seen));
+        }
+        match due.map(|due| self.timeline.judge(due, sent.at)) {
+            Some(Err(stop)) => Err(beside(stop, seen)),
+            _ => Ok(shown(seen)),
+        }
+    }
+
+    /// Whether an expected packet, of which `left` bytes are still to come, may begin with a segment
+    /// of `payload` bytes.
+    fn may_be_divided(&self, expected: &Packet, payload: u32, left: u32) -> bool {
+        let settings = &self.settings;
+        !settings.strict_segments
+            && (1..left).contains(&payload)
+            && expected.payload_bytes > settings.unsegmented_bytes
+    }
+
+    /// The next segment sent, if one is by `limit`.
+    fn next_sent(&mut self, limit: Instant) -> Step<Option<Sent>> {
+        loop {
+            if let Some(sent) = self.host.sent.pop_front() {
+                return Ok(Some(sent));
+            }
+            if self.host.next_deadline() > limit && self.host.now >= limit {
+                return Ok(None);
+            }
+            self.pass_some(limit)?;
+        }
+    }
+
+    fn missing(&self, met: Option<&Met>, due: Option<Due>) -> Stop {
+        let until = due.map_or(self.host.now, |due| due.limit());
+        let until = crate::script::decimal(self.timeline.elapsed(until));
+        Stop::failed(match met {
+            Some(met) => format!("only a part came until {until} s:\n{}", met.seen.join("\n")),
+            None => format!("no packet came until {until} s"),
+        })
+    }
+}
+
+/// A packet of the endpoint as a script writes it: without the mark that every packet has.
+pub(super) fn shown(seen: Packet) -> String {
+    let mark = seen.mark.filter(|mark| *mark != Mark::NotCapable);
+    Packet { mark, ..seen }.to_string()
+}
+
+/// What is wrong, and the packet with which it is.
+fn beside(stop: Stop, seen: Packet) -> Stop {
+    match stop {
+        Stop::Failed(message) => Stop::failed(format!("{message}\n{}", shown(seen))),
+        other @ Stop::Unsupported(_) => other,
+    }
+}

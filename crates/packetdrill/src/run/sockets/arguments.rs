@@ -1,0 +1,95 @@
+//! Taking the arguments of a call by their places.
+
+use super::constants::value;
+use crate::outcome::{Step, Stop};
+use crate::script::{Call, Expression};
+
+/// The arguments of one call.
+#[derive(Clone, Copy)]
+pub(super) struct Arguments<'a> {
+    call: &'a Call,
+}
+
+impl<'a> Arguments<'a> {
+    pub(super) fn of(call: &'a Call) -> Self {
+        Self { call }
+    }
+
+    pub(super) fn get(self, place: usize) -> Step<&'a Expression> {
+        self.call.arguments.get(place).ok_or_else(|| {
+            Stop::failed(format!("{} needs more arguments: {}", self.call.function, self.call))
+        })
+    }
+
+    pub(super) fn number(self, place: usize) -> Step<i64> {
+        value(self.get(place)?)
+    }
+
+    /// A number where there is one; flags of a call that were left out are none.
+    pub(super) fn number_or(self, place: usize, otherwise: i64) -> Step<i64> {
+        self.call.arguments.get(place).map_or(Ok(otherwise), value)
+    }
+
+    /// A count of bytes.
+    pub(super) fn bytes(self, place: usize) -> Step<u32> {
+        bytes(self.get(place)?)
+    }
+
+    /// The bytes of the buffers in `[{..., 100}, {..., 200}]`.
+    pub(super) fn vector_bytes(self, place: usize) -> Step<u32> {
+        vector_bytes(self.get(place)?)
+    }
+
+    /// The bytes of the buffers of `{..., msg_iov(1)=[...], ...}`.
+    pub(super) fn message_bytes(self, place: usize) -> Step<u32> {
+        let message = self.get(place)?;
+        match field(message, "msg_iov") {
+            Some(vector) => vector_bytes(vector),
+            None => Err(Stop::failed(format!("`{message}` has no msg_iov"))),
+        }
+    }
+
+    /// The descriptor that the call returns, where it returns one.
+    pub(super) fn returned_descriptor(self) -> Option<i64> {
+        match self.call.result {
+            Expression::Integer(number) if number >= 0 => Some(number),
+            _ => None,
+        }
+    }
+}
+
+fn bytes(expression: &Expression) -> Step<u32> {
+    u32::try_from(value(expression)?)
+        .ok()
+        .filter(|&bytes| bytes <= MOST_BYTES)
+        .ok_or_else(|| Stop::failed(format!("`{expression}` is no count of bytes up to 1 GiB")))
+}
+
+/// More than this in one call is no script.
+const MOST_BYTES: u32 = 1 << 30;
+
+fn vector_bytes(vector: &Expression) -> Step<u32> {
+    let Expression::List(buffers) = vector else {
+        return Err(Stop::failed(format!("`{vector}` is no list of buffers")));
+    };
+    buffers.iter().try_fold(0_u32, |sum, buffer| match buffer {
+        Expression::Record(fields) if fields.len() == 2 => {
+            Ok(sum.saturating_add(bytes(&fields[1].value)?))
+        }
+        _ => Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
+    })
+}
+
+/// A named field of a record.
+pub(super) fn field<'a>(record: &'a Expression, name: &str) -> Option<&'a Expression> {
+    let Expression::Record(fields) = record else { return None };
+    fields.iter().find(|field| field.name.as_deref() == Some(name)).map(|field| &field.value)
+}
+
+/// The only member of `[value]`, or the value itself.
+pub(super) fn only_member(expression: &Expression) -> &Expression {
+    match expression {
+        Expression::List(members) if members.len() == 1 => &members[0],
+        other => other,
+    }
+}

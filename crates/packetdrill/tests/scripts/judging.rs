@@ -1,0 +1,120 @@
+//! What the judge takes and what not, where scripts alone would not show it.
+
+use super::{after_accept, failure, options, run};
+use fairwind_packetdrill::{EchoRule, Outcome, RunOptions, TrailingPackets, run_script};
+
+#[test]
+fn several_segments_meet_a_larger_expected_packet_unless_that_is_forbidden() {
+    let script = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n";
+    assert_eq!(after_accept(script), Outcome::Passed);
+    let strict = format!("--strict_segments\n{}{script}", super::ACCEPTED);
+    assert!(failure(run(&strict)).contains("flags: expected P., seen ."));
+    let unsegmented = format!("--mss=2500\n{}{script}", super::ACCEPTED);
+    assert!(failure(run(&unsegmented)).contains("flags: expected P., seen ."));
+}
+
+/// Segmentation cuts one packet; two packets of the endpoint with a PSH each are not that.
+#[test]
+fn segments_that_push_on_the_way_are_not_one_packet() {
+    let script = "\
++0 write(4, ..., 1000) = 1000
++0 write(4, ..., 1000) = 1000
++0 > P. 1:2001(2000) ack 1
+";
+    assert!(failure(after_accept(script)).contains("flags: expected ., seen P."));
+}
+
+#[test]
+fn a_part_of_an_expected_packet_is_not_enough() {
+    let script = "+0 write(4, ..., 1500) = 1500\n+0 > P. 1:2501(2500) ack 1\n";
+    let message = failure(after_accept(script));
+    assert!(message.contains("flags: expected ., seen P."), "{message}");
+}
+
+#[test]
+fn a_packet_that_comes_too_early_or_too_late_or_never_is_an_error() {
+    let data = "+0 write(4, ..., 100) = 100\n";
+    for (expected, complaint) in [
+        ("+.01 > P. 1:101(100) ack 1\n", "the time: expected 0.11 s, seen 0.1 s"),
+        ("+.0039 > P. 1:101(100) ack 1\n", ""),
+        (".05 > P. 1:101(100) ack 1\n", "the time: expected 0.05 s, seen 0.1 s"),
+        ("+.001~+.01 > P. 1:101(100) ack 1\n", ""),
+        ("* > P. 1:101(100) ack 1\n", ""),
+        ("+0 > P. 1:101(100) ack 1\n+.1 > P. 1:101(100) ack 1\n", "no packet came until 0.2125 s"),
+    ] {
+        let outcome = after_accept(&format!("{data}{expected}"));
+        if complaint.is_empty() {
+            assert_eq!(outcome, Outcome::Passed, "{expected}");
+        } else {
+            let message = failure(outcome);
+            assert!(message.contains(complaint), "{expected}: {message}");
+        }
+    }
+}
+
+/// The eighth of the gap counts where it is more than 4 ms.
+#[test]
+fn tolerance_grows_with_the_gap() {
+    let script = |gap: &str| {
+        after_accept(&format!(
+            "+0 write(4, ..., 100) = 100\n+0 > P. 1:101(100) ack 1\n{gap} > P. 1:101(100) ack 1\n"
+        ))
+    };
+    // The time-out comes after 0.3 s.
+    assert_eq!(script("+.335"), Outcome::Passed);
+    assert_eq!(script("+.267"), Outcome::Passed);
+    assert!(matches!(script("+.345"), Outcome::Failed(_)));
+    assert!(matches!(script("+.266"), Outcome::Failed(_)));
+}
+
+#[test]
+fn surplus_packets_are_errors_at_the_end_unless_nobody_looks() {
+    let script = format!("{}+0 write(4, ..., 100) = 100\n", super::ACCEPTED);
+    let message = failure(run(&script));
+    assert!(message.contains("a packet that nobody expected: > P. 1:101(100) ack 1"), "{message}");
+    let lenient = RunOptions { trailing: TrailingPackets::Ignored, ..options() };
+    assert_eq!(run_script("test.pkt", &script, &lenient), Outcome::Passed);
+}
+
+#[test]
+fn echoed_timestamps_are_compared_unless_told_otherwise() {
+    let script = "\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,sackOK,TS val 7 ecr 0>
++0 > S. 0:0(0) ack 1 <mss 1460,sackOK,TS val 1 ecr 8>
+";
+    assert!(failure(run(script)).contains("the options"));
+    let lenient = RunOptions { echo: EchoRule::Ignored, ..options() };
+    assert_eq!(run_script("test.pkt", script, &lenient), Outcome::Passed);
+}
+
+#[test]
+fn a_failure_shows_the_dialogue_up_to_its_line() {
+    let outcome =
+        after_accept("+0 write(4, ..., 100) = 100\n+0 > P. 1:91(90) ack 1\n+1 close(4) = 0");
+    let Outcome::Failed(failure) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(failure.line, Some(9));
+    assert_eq!(failure.message, "the payload's bytes: expected 90, seen 100");
+    let last = failure.dialogue.last().unwrap();
+    assert_eq!((last.line, last.expected.as_str()), (Some(9), "+0 > P. 1:91(90) ack 1"));
+    assert_eq!(last.seen[0], "> P. 1:101(100) ack 1 win 32768");
+    assert_eq!(failure.dialogue.len(), 9);
+    assert!(failure.dialogue_text().contains("+0.1 < . 1:1(0) ack 1 win 512"));
+}
+
+#[test]
+fn an_injected_packet_needs_a_window() {
+    assert!(failure(after_accept("+0 < . 1:1(0) ack 1\n")).contains("needs a window"));
+}
+
+/// A payload larger than a segment arrives as one, as from a device that joins segments.
+#[test]
+fn an_injected_payload_may_be_larger_than_a_segment() {
+    let script = "\
++0 < P. 1:5001(5000) ack 1 win 512
++0 > . 1:1(0) ack 5001
++0 read(4, ..., 9000) = 5000
+";
+    assert_eq!(after_accept(script), Outcome::Passed);
+}

@@ -1,0 +1,41 @@
+//! Scripts against the endpoint: the repository's own, what the judge catches, what is unsupported.
+
+mod calls;
+mod judging;
+mod mutations;
+mod repository;
+mod unsupported;
+
+use fairwind_packetdrill::{Outcome, RunOptions, run_script};
+use fairwind_tcp::Profile;
+
+/// A listening socket whose connection is accepted as descriptor 4 at 0.1 s.
+const ACCEPTED: &str = "\
+0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
++0 bind(3, ..., ...) = 0
++0 listen(3, 1) = 0
++0 < S 0:0(0) win 65535 <mss 1000,nop,wscale 7>
++0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 11>
++.1 < . 1:1(0) ack 1 win 512
++0 accept(3, ..., ...) = 4
+";
+
+fn options() -> RunOptions {
+    RunOptions::new(Profile::Linux6_18)
+}
+
+fn run(text: &str) -> Outcome {
+    run_script("test.pkt", text, &options())
+}
+
+/// Runs what follows an accepted connection.
+fn after_accept(text: &str) -> Outcome {
+    run(&format!("{ACCEPTED}{text}"))
+}
+
+fn failure(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Failed(failure) => failure.to_string(),
+        other => panic!("not a failure: {other:?}"),
+    }
+}

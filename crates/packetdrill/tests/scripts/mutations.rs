@@ -1,0 +1,182 @@
+//! The judge is not lenient: an expected packet that is altered in anything must not be met.
+
+use super::options;
+use super::repository::parsed;
+use fairwind_packetdrill::{
+    Action, Direction, EventTime, Mark, Outcome, Packet, Script, TcpOption, run,
+};
+use fairwind_units::Span;
+use fairwind_wire::Flags;
+
+/// Expected packets like this one but for one thing.
+fn alterations(packet: &Packet, ticks: bool) -> Vec<Packet> {
+    let mut altered = Vec::new();
+    for bit in 0..9 {
+        let flags = Flags::from_bits(packet.flags.bits() ^ (1 << bit));
+        altered.push(Packet { flags, ..packet.clone() });
+    }
+    for change in [1, u32::MAX, 1000] {
+        let sequence = packet.sequence.wrapping_add(change);
+        altered.push(Packet { sequence, ..packet.clone() });
+        if let Some(number) = packet.acknowledgment {
+            let acknowledgment = Some(number.wrapping_add(change));
+            altered.push(Packet { acknowledgment, ..packet.clone() });
+        }
+    }
+    altered.push(Packet { payload_bytes: packet.payload_bytes + 1, ..packet.clone() });
+    if packet.payload_bytes > 0 {
+        altered.push(Packet { payload_bytes: packet.payload_bytes - 1, ..packet.clone() });
+    }
+    if let Some(window) = packet.window {
+        altered.push(Packet { window: Some(window ^ 1), ..packet.clone() });
+    }
+    for mark in [Mark::Capable0, Mark::Capable1, Mark::Capable, Mark::CongestionExperienced] {
+        altered.push(Packet { mark: Some(mark), ..packet.clone() });
+    }
+    altered.push(Packet { urgent: Some(1), ..packet.clone() });
+    for options in packet.options.iter().flat_map(|options| altered_lists(options, ticks)) {
+        altered.push(Packet { options: Some(options), ..packet.clone() });
+    }
+    altered
+}
+
+/// Lists of options like this one, but for a value, the order, or one option more or less.
+fn altered_lists(options: &[TcpOption], ticks: bool) -> Vec<Vec<TcpOption>> {
+    let mut altered = vec![[options, &[TcpOption::NoOperation]].concat()];
+    for place in 0..options.len() {
+        let mut fewer = options.to_vec();
+        fewer.remove(place);
+        altered.push(fewer);
+        for option in altered_values(&options[place], ticks) {
+            let mut other = options.to_vec();
+            other[place] = option;
+            altered.push(other);
+        }
+        if place > 0 && options[place] != options[place - 1] {
+            let mut swapped = options.to_vec();
+            swapped.swap(place, place - 1);
+            altered.push(swapped);
+        }
+    }
+    altered
+}
+
+fn altered_values(option: &TcpOption, ticks: bool) -> Vec<TcpOption> {
+    match option {
+        TcpOption::NoOperation => vec![TcpOption::End],
+        TcpOption::MaximumSegment(bytes) => vec![TcpOption::MaximumSegment(bytes + 1)],
+        TcpOption::WindowScale(shift) => vec![TcpOption::WindowScale(shift ^ 1)],
+        TcpOption::Sack(blocks) => {
+            (0..blocks.len()).flat_map(|at| altered_blocks(blocks, at)).collect()
+        }
+        TcpOption::Timestamps { value, echo } => {
+            let mut altered = vec![TcpOption::Timestamps { value: *value, echo: echo ^ 1 }];
+            if ticks {
+                // Within the tolerance of times the clock may be off.
+                altered.push(TcpOption::Timestamps { value: value + 50, echo: *echo });
+            }
+            altered
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn altered_blocks(blocks: &[(u32, u32)], at: usize) -> Vec<TcpOption> {
+    let (left, right) = blocks[at];
+    [(left + 1, right), (left, right + 1), (right, left)]
+        .into_iter()
+        .map(|block| {
+            let mut other = blocks.to_vec();
+            other[at] = block;
+            TcpOption::Sack(other)
+        })
+        .collect()
+}
+
+/// Times just outside the tolerance: 4 ms, or an eighth of the time since the event before.
+fn altered_times(time: EventTime) -> Vec<EventTime> {
+    let change = |after: Span| after / 5 + Span::from_millis(6);
+    match time {
+        EventTime::Relative(after) => {
+            let mut altered = vec![EventTime::Relative(after + change(after))];
+            if after > change(after) {
+                altered.push(EventTime::Relative(after - change(after)));
+            }
+            altered
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn expected_packets(script: &Script) -> Vec<(usize, Packet)> {
+    let events = script.events.iter().enumerate();
+    events
+        .filter_map(|(place, event)| match &event.action {
+            Action::Packet(packet) if packet.direction == Direction::Out => {
+                Some((place, packet.clone()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[test]
+fn every_alteration_of_an_expected_packet_is_caught() {
+    let mut tried = 0;
+    let mut missed = Vec::new();
+    for script in parsed() {
+        let ticks = script.options.iter().any(|option| option.name == "tcp_ts_tick_usecs");
+        for (place, packet) in expected_packets(&script) {
+            for altered in alterations(&packet, ticks) {
+                let mut mutant = script.clone();
+                mutant.events[place].action = Action::Packet(altered.clone());
+                tried += 1;
+                if !matches!(run(&mutant, &options()), Outcome::Failed(_)) {
+                    missed.push(format!("{}: {packet} as {altered}", script.name));
+                }
+            }
+        }
+    }
+    assert!(tried > 3000, "{tried} alterations");
+    assert!(missed.is_empty(), "{} of {tried} missed:\n{}", missed.len(), missed.join("\n"));
+}
+
+#[test]
+fn every_alteration_of_a_time_is_caught() {
+    let mut tried = 0;
+    let mut missed = Vec::new();
+    for script in parsed() {
+        for (place, packet) in expected_packets(&script) {
+            for altered in altered_times(script.events[place].time) {
+                let mut mutant = script.clone();
+                mutant.events[place].time = altered;
+                tried += 1;
+                if !matches!(run(&mutant, &options()), Outcome::Failed(_)) {
+                    missed.push(format!("{}: {altered} {packet}", script.name));
+                }
+            }
+        }
+    }
+    assert!(tried > 100, "{tried} alterations");
+    assert!(missed.is_empty(), "{} of {tried} missed:\n{}", missed.len(), missed.join("\n"));
+}
+
+/// An expected packet that is left out leaves one that nobody expects. (What a timer sends may be
+/// left out together with the wait for it: then it is never sent.)
+#[test]
+fn every_immediate_packet_left_out_is_caught() {
+    let mut missed = Vec::new();
+    for script in parsed() {
+        for (place, packet) in expected_packets(&script) {
+            if script.events[place].time != EventTime::Relative(Span::ZERO) {
+                continue;
+            }
+            let mut mutant = script.clone();
+            mutant.events.remove(place);
+            if !matches!(run(&mutant, &options()), Outcome::Failed(_)) {
+                missed.push(format!("{}: {packet}", script.name));
+            }
+        }
+    }
+    assert!(missed.is_empty(), "missed:\n{}", missed.join("\n"));
+}
