@@ -1,4 +1,59 @@
 //! Packetdrill scripts run against our endpoint, in virtual time.
+//!
+//! A script in the packetdrill language writes down a conversation: what the application calls,
+//! which packets the peer sends, and which packets the endpoint must send, and when. This room reads
+//! such scripts, follows them with a [`Connection`](fairwind_tcp::Connection), and judges every
+//! packet. A script that takes a minute takes a millisecond, because nothing waits.
+//!
+//! It never touches a network, a clock, a file or a shell: packets are values, time is counted, and
+//! commands in back quotes only change switches of the endpoint. What a script needs and the
+//! endpoint does not have makes it [`Outcome::Unsupported`], never passed.
+//!
+//! ```
+//! use fairwind_packetdrill::{Outcome, RunOptions, run_script};
+//! use fairwind_tcp::Profile;
+//!
+//! let script = "
+//! 0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
+//! +0 connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)
+//! +0 > S 0:0(0) <mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 11>
+//! // Nobody answers: again after one second.
+//! +1 > S 0:0(0) <...>
+//! ";
+//! let options = RunOptions::new(Profile::Linux6_18);
+//! assert_eq!(run_script("lost-syn.pkt", script, &options), Outcome::Passed);
+//! let Outcome::Failed(failure) = run_script("wrong.pkt", &script.replace("+1", "+2"), &options)
+//! else { panic!("the judge is lenient") };
+//! assert_eq!(
+//!     failure.to_string(),
+//!     "wrong.pkt:6: the time: expected 2 s, seen 1 s (tolerance 0.25 s)"
+//! );
+//! ```
+//!
+//! How a packet is judged:
+//!
+//! - Compared are control bits (PSH and FIN too), sequence and acknowledgment numbers, payload
+//!   length, urgent pointer, and the options: kinds, order and values. `<...>` stands for any
+//!   options. The window is compared where `win` is written, the mark where `[...]` is.
+//! - `TSval` is compared where `--tcp_ts_tick_usecs` tells how fast the clock goes, and may be off by
+//!   as much as times may. `TSecr` is always compared, unless [`EchoRule::Ignored`] is asked for.
+//! - A time may be off by 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
+//!   (`--tolerance_percent`), whichever is more. `+t` counts from when that event really happened,
+//!   but from when it should have happened between two injected packets.
+//! - An expected packet may be met by several segments that differ only as segmentation makes them,
+//!   unless `--strict_segments` stands in the script, or its payload is at most that of `--mss`.
+//! - A packet that nobody expects is an error: as soon as another one is expected, and at the end if
+//!   it was sent up to the last event ([`TrailingPackets`]).
+//!
+//! | module | concern |
+//! |---|---|
+//! | `script` | the language: tokens, parser, values, and back to text |
+//! | `run` | following a script: time, packets, judging, numbers of the script and of the endpoint |
+//! | `run::sockets` | descriptors, calls and socket options (the table of these is there) |
+//! | `run::commands` | commands and kernel parameters (the tables of these are there) |
+//! | `run::told` | what code can ask of the endpoint (the table of fields is there) |
+//! | `code` | assertions: a small part of Python |
+//! | `outcome` | how it ended, and the dialogue |
 
 mod code;
 mod outcome;

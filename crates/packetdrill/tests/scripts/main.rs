@@ -1,5 +1,6 @@
 //! Scripts against the endpoint: the repository's own, what the judge catches, what is unsupported.
 
+mod any_script;
 mod calls;
 mod judging;
 mod mutations;

@@ -42,7 +42,10 @@ pub(crate) fn apply(
     Ok(())
 }
 
-/// The words of a line; quotation marks keep a word together.
+/// Words that only keep a command quiet.
+const SILENCERS: [&str; 4] = [">/dev/null", "2>/dev/null", "&>/dev/null", "2>&1"];
+
+/// The words of a line without its comment; quotation marks keep a word together.
 fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted: Option<char> = None;
@@ -54,7 +57,10 @@ fn words(line: &str) -> Vec<String> {
             _ => words.last_mut().expect("there is always a last word").push(character),
         }
     }
-    words.retain(|word| !word.is_empty());
+    words.retain(|word| !word.is_empty() && !SILENCERS.contains(&word.as_str()));
+    if let Some(comment) = words.iter().position(|word| word.starts_with('#')) {
+        words.truncate(comment);
+    }
     words
 }
 
