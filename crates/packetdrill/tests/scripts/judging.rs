@@ -118,3 +118,17 @@ fn an_injected_payload_may_be_larger_than_a_segment() {
 ";
     assert_eq!(after_accept(script), Outcome::Passed);
 }
+
+/// Between two injected packets the script's times count, also where the first came late.
+#[test]
+fn an_injection_follows_the_scripted_time_of_another() {
+    let script = "\
+.05 < P. 1:101(100) ack 1 win 512
++.1 < P. 101:201(100) ack 1 win 512
+* > . 1:1(0) ack 101
+.15 > . 1:1(0) ack 201
++.1 < P. 201:301(100) ack 1 win 512
+.25 > . 1:1(0) ack 301
+";
+    assert_eq!(after_accept(script), Outcome::Passed);
+}
