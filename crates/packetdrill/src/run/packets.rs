@@ -116,7 +116,7 @@ impl Runner<'_> {
         let until = due.map_or(self.host.now, |due| due.limit());
         let until = crate::script::decimal(self.timeline.elapsed(until));
         Stop::failed(match met {
-            Some(met) => format!("only a part came until {until} s:\n{}", met.seen.join("\n")),
+            Some(met) => format!("only a part came until {until} s\n{}", met.seen.join("\n")),
             None => format!("no packet came until {until} s"),
         })
     }
