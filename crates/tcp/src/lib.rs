@@ -37,6 +37,7 @@
 //! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
 //! | `rtt`, `timers` | round-trip estimation; deadlines |
 //! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
+//! | `ranges` | ranges of sequence space, for both ends |
 
 mod acknowledger;
 mod config;
@@ -48,6 +49,7 @@ mod input;
 mod negotiation;
 mod output;
 mod profile;
+mod ranges;
 mod reassembly;
 mod recovery;
 mod rtt;

@@ -1,13 +1,12 @@
 //! What has arrived ahead of its turn, and the SACK blocks that report it (RFC 2018).
 
+use crate::ranges::Ranges;
 use fairwind_wire::{SackBlock, SackBlocks, SequenceNumber};
-use std::collections::VecDeque;
 
 /// Received ranges above the next expected sequence number.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
-    /// Disjoint, not touching, in sequence order.
-    ranges: VecDeque<SackBlock>,
+    ranges: Ranges,
     /// The ranges that grew last, the most recent first (RFC 2018 §4).
     recent: Vec<SackBlock>,
 }
@@ -21,22 +20,9 @@ impl Reassembly {
 
     /// Adds `left..right`, which lies above the next expected number.
     pub(crate) fn insert(&mut self, left: SequenceNumber, right: SequenceNumber) {
-        let start = self.ranges.partition_point(|range| range.right.is_before(left));
-        let end = self.ranges.partition_point(|range| range.left.is_at_or_before(right));
-        let mut merged = SackBlock { left, right };
-        if start < end {
-            merged.left = left.earlier(self.ranges[start].left);
-            merged.right = right.later(self.ranges[end - 1].right);
-        }
-        match end - start {
-            0 => self.ranges.insert(start, merged),
-            1 => self.ranges[start] = merged,
-            _ => {
-                self.ranges[start] = merged;
-                self.ranges.drain(start + 1..end);
-            }
-        }
-        self.report_first(merged);
+        let union = self.ranges.union_with(SackBlock { left, right });
+        self.report_first(union.merged);
+        self.ranges.join(&union);
     }
 
     /// Puts `merged` first among the reported ranges, in place of those that it swallowed.

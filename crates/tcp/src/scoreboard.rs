@@ -7,10 +7,10 @@
 //! never to the window: ranges known already are skipped, and the pointer below which losses are
 //! settled only moves forward.
 
+use crate::ranges::Ranges;
 use crate::send_queue::{Marks, SendQueue};
 use fairwind_units::Instant;
 use fairwind_wire::{SackBlock, SackBlocks, SequenceNumber};
-use std::collections::VecDeque;
 
 /// What the SACK blocks of one ACK told.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,8 +24,7 @@ pub(crate) struct Update {
 /// The received ranges above the cumulative acknowledgment.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
-    /// Disjoint, not touching, in sequence order.
-    ranges: VecDeque<SackBlock>,
+    ranges: Ranges,
     /// Below this absolute index every segment is either selectively acknowledged or marked lost.
     settled_below: u64,
     /// Selectively acknowledged segments at or above it.
@@ -54,43 +53,26 @@ impl Scoreboard {
     }
 
     fn add(&mut self, queue: &mut SendQueue, block: SackBlock, update: &mut Update) {
-        let start = self.ranges.partition_point(|range| range.right.is_before(block.left));
-        if let Some(known) = self.ranges.get(start)
+        let union = self.ranges.union_with(block);
+        if let Some(known) = self.ranges.get(union.places.start)
             && known.left.is_at_or_before(block.left)
             && known.right.is_at_or_after(block.right)
         {
             return;
         }
-        let end = self.ranges.partition_point(|range| range.left.is_at_or_before(block.right));
-        let mut merged = block;
-        if start < end {
-            merged.left = block.left.earlier(self.ranges[start].left);
-            merged.right = block.right.later(self.ranges[end - 1].right);
-        }
         // Between the ranges known so far lies what is news.
         let mut gap_left = block.left;
-        for at in start..end {
-            let known = self.ranges[at];
+        for place in union.places.clone() {
+            let Some(&known) = self.ranges.get(place) else { break };
             if gap_left.is_before(known.left) {
-                self.mark(queue, gap_left, known.left, merged, update);
+                self.mark(queue, gap_left, known.left, union.merged, update);
             }
             gap_left = gap_left.later(known.right);
         }
         if gap_left.is_before(block.right) {
-            self.mark(queue, gap_left, block.right, merged, update);
+            self.mark(queue, gap_left, block.right, union.merged, update);
         }
-        self.replace(start, end, merged);
-    }
-
-    fn replace(&mut self, start: usize, end: usize, merged: SackBlock) {
-        match end - start {
-            0 => self.ranges.insert(start, merged),
-            1 => self.ranges[start] = merged,
-            _ => {
-                self.ranges[start] = merged;
-                self.ranges.drain(start + 1..end);
-            }
-        }
+        self.ranges.join(&union);
     }
 
     /// Marks the segments that overlap `left..right` and lie wholly in `merged`.
@@ -153,15 +135,7 @@ impl Scoreboard {
             index += 1;
         }
         self.settled_below = self.settled_below.max(index);
-        while let Some(front) = self.ranges.front_mut() {
-            if front.right.is_after(acknowledged) {
-                if front.left.is_before(acknowledged) {
-                    front.left = acknowledged;
-                }
-                break;
-            }
-            self.ranges.pop_front();
-        }
+        self.ranges.forget_before(acknowledged);
     }
 
     /// Follows the queue after a cumulative acknowledgment.

@@ -1,0 +1,83 @@
+//! Ranges of sequence space, kept apart and in order: what one end holds beyond what is in order.
+
+use fairwind_wire::{SackBlock, SequenceNumber};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Disjoint ranges that do not touch, in sequence order.
+#[derive(Debug, Default)]
+pub(crate) struct Ranges {
+    ranges: VecDeque<SackBlock>,
+}
+
+/// The ranges that a new block overlaps or touches, and what becomes of them with it.
+#[derive(Debug)]
+pub(crate) struct Union {
+    /// Places of the ranges that become one.
+    pub(crate) places: Range<usize>,
+    /// What they become.
+    pub(crate) merged: SackBlock,
+}
+
+impl Ranges {
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    pub(crate) fn front(&self) -> Option<&SackBlock> {
+        self.ranges.front()
+    }
+
+    pub(crate) fn back(&self) -> Option<&SackBlock> {
+        self.ranges.back()
+    }
+
+    pub(crate) fn get(&self, place: usize) -> Option<&SackBlock> {
+        self.ranges.get(place)
+    }
+
+    pub(crate) fn pop_front(&mut self) {
+        self.ranges.pop_front();
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// What adding `block` would join.
+    pub(crate) fn union_with(&self, block: SackBlock) -> Union {
+        let start = self.ranges.partition_point(|range| range.right.is_before(block.left));
+        let end = self.ranges.partition_point(|range| range.left.is_at_or_before(block.right));
+        let mut merged = block;
+        if start < end {
+            merged.left = block.left.earlier(self.ranges[start].left);
+            merged.right = block.right.later(self.ranges[end - 1].right);
+        }
+        Union { places: start..end.max(start), merged }
+    }
+
+    /// Puts a union in the place of what it joins.
+    pub(crate) fn join(&mut self, union: &Union) {
+        let Range { start, end } = union.places.clone();
+        if start == end {
+            self.ranges.insert(start, union.merged);
+            return;
+        }
+        self.ranges[start] = union.merged;
+        if end - start > 1 {
+            self.ranges.drain(start + 1..end);
+        }
+    }
+
+    /// Forgets everything before `sequence`.
+    pub(crate) fn forget_before(&mut self, sequence: SequenceNumber) {
+        while let Some(front) = self.ranges.front_mut() {
+            if front.right.is_after(sequence) {
+                front.left = front.left.later(sequence);
+                return;
+            }
+            self.ranges.pop_front();
+        }
+    }
+}
