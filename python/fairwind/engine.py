@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -145,8 +143,6 @@ class Simulation:
             tables = _core.simulate(experiment_json, seed, progress, str(captures))
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
-        except _core.SimulationError as error:
-            raise _storage_error(error, captures) or error from error
         return {name: pl.DataFrame(table) for name, table in tables.items()}
 
 
@@ -166,18 +162,6 @@ def engine_named(name: str) -> Engine:
             "run in virtual time with --on sim",
         )
     raise FairwindError(f"there is no engine called {name!r}", "choose --on sim")
-
-
-def _storage_error(error: Exception, captures: Path) -> OSError | None:
-    """Give the system's error behind a capture that could not be written, if it is one.
-
-    While it simulates, the core has the number of the system's error in its text alone.
-    """
-    found = re.search(r"\(os error (\d+)\)", str(error))
-    if found is None:
-        return None
-    number = int(found[1])
-    return OSError(number, os.strerror(number), str(captures))
 
 
 def _core_digest() -> str:

@@ -45,17 +45,28 @@ fn listed<'py>(py: Python<'py>, errors: &ScenarioErrors) -> PyResult<Bound<'py, 
     Ok(list)
 }
 
-/// Why a run gave no tables.
-pub(crate) fn from_failure(failure: Failure) -> PyErr {
+/// Why a run that captures to `folder` gave no tables.
+pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
     match failure {
         Failure::Simulation(fairwind_simulation::SimulationError::Cancelled) => {
             Cancelled::new_err(failure.to_string())
         }
-        Failure::File { path, error } => match error.raw_os_error() {
-            // With number, text and file name, Python picks the matching subclass of OSError.
-            Some(number) => PyOSError::new_err((number, error.to_string(), path)),
-            None => PyOSError::new_err(format!("{path}: {error}")),
+        Failure::Simulation(error) => match error.storage() {
+            Some(storage) => from_storage(storage, folder.unwrap_or_default()),
+            None => SimulationError::new_err(error.to_string()),
         },
-        other => SimulationError::new_err(other.to_string()),
+        Failure::File { path, error } => from_storage(error, path),
+        Failure::Panic { .. } => SimulationError::new_err(failure.to_string()),
     }
+}
+
+/// With number, text and file name, Python picks the matching subclass of `OSError`.
+fn from_storage(error: &std::io::Error, path: &str) -> PyErr {
+    let Some(number) = error.raw_os_error() else {
+        return PyOSError::new_err(format!("{path}: {error}"));
+    };
+    // Python shows the number itself.
+    let text = error.to_string();
+    let words = text.split(" (os error").next().unwrap_or_default().to_owned();
+    PyOSError::new_err((number, words, path.to_owned()))
 }

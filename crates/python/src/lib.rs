@@ -97,7 +97,9 @@ fn simulate<'py>(
         let simulation = Simulation::with_captures(&experiment, seed, files)?;
         Ok(simulation.run(&control)?)
     };
-    let outcome = py.detach(|| guarded(seed, run)).map_err(errors::from_failure)?;
+    let outcome = py
+        .detach(|| guarded(seed, run))
+        .map_err(|failure| errors::from_failure(&failure, capture))?;
     let tables = PyDict::new(py);
     for table in &outcome.tables.tables {
         tables.set_item(table.name, Table::from_measured(table)?)?;

@@ -50,3 +50,13 @@ pub enum SimulationError {
     #[error("the simulation was cancelled")]
     Cancelled,
 }
+
+impl SimulationError {
+    /// The system's error behind a capture that could not be written, if that is what happened.
+    pub fn storage(&self) -> Option<&std::io::Error> {
+        match self {
+            Self::Capture(fairwind_capture::CaptureError::Write { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+}
