@@ -31,7 +31,8 @@ def compare(a: Results, b: Results, measures: Sequence[str] | None = None) -> pl
         One row per cell settings, group and measure: ``mean_a``, ``mean_b``, ``difference``,
         ``low``, ``high`` (95 % interval), all in the unit that the measure's name ends in,
         ``relative_ratio`` (difference over mean A), ``p_value`` (two-sided, of no difference,
-        not corrected for the number of rows), ``pairs`` (0 if compared as independent).
+        not corrected for the number of rows), ``pairs`` (0 if compared as independent). Interval
+        and p value are missing where all pairs differ by the same amount.
 
     Raises
     ------
@@ -88,14 +89,17 @@ def _parts(groups: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[object, ..
 
 def _columns(a: pl.DataFrame, b: pl.DataFrame, measure: str) -> dict[str, float | int | None]:
     difference = _difference(a, b, measure)
+    # Differences that are all the same tell of a percentile's resolution, not of certainty: there is
+    # nothing to compute an interval from.
+    has_spread = difference.estimate == 0 or difference.low != difference.high
     return {
         "mean_a": difference.mean_a,
         "mean_b": difference.mean_b,
         "difference": difference.estimate,
-        "low": difference.low,
-        "high": difference.high,
+        "low": difference.low if has_spread else None,
+        "high": difference.high if has_spread else None,
         "relative_ratio": difference.relative[0],
-        "p_value": difference.p_value,
+        "p_value": difference.p_value if has_spread else None,
         "pairs": difference.samples_a if difference.is_paired else 0,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from fairwind.compare import compare
+from fairwind.compare import _columns, compare
 from fairwind.errors import FairwindError
 from fairwind.run import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
@@ -21,6 +21,16 @@ def test_a_run_does_not_differ_from_itself(tmp_path):
     assert differences["difference"].to_list() == [0] * differences.height
     assert differences["p_value"].to_list() == [1] * differences.height
     assert set(differences["pairs"]) == {2}
+
+
+def test_pairs_that_all_differ_by_the_same_claim_no_certainty(tmp_path):
+    results = run(plan((1,)), tmp_path)
+    seeds = results.groups["seed"].unique(maintain_order=True).to_list()
+    a = pl.DataFrame({"seed": seeds, "ack_latency_p50_s": [0.25] * len(seeds)})
+    b = a.with_columns(pl.col("ack_latency_p50_s") + 0.125)
+    columns = _columns(a, b, "ack_latency_p50_s")
+    assert columns["difference"] == 0.125
+    assert (columns["low"], columns["high"], columns["p_value"]) == (None, None, None)
 
 
 def test_replicates_are_paired_by_seed(tmp_path):

@@ -50,7 +50,9 @@ pub struct PathInput {
     pub forward_delay: Option<Span>,
     /// Instead of the RTT: delay from receiver to sender.
     pub reverse_delay: Option<Span>,
-    /// Queue before the bottleneck; a pfifo of one bandwidth-delay product unless said.
+    /// Queue before the bottleneck; a pfifo of one bandwidth-delay product unless said. The product
+    /// is that of the path's rate and RTT, without any group's own RTT; in packets of the MTU it is
+    /// rounded up.
     #[serde(default = "one_bandwidth_delay_product")]
     pub queue: QueueInput,
     /// Rate in the direction of the acknowledgements; the bottleneck's unless said.
