@@ -89,8 +89,8 @@ def _parts(groups: pl.DataFrame, keys: list[str]) -> list[tuple[tuple[object, ..
 
 def _columns(a: pl.DataFrame, b: pl.DataFrame, measure: str) -> dict[str, float | int | None]:
     difference = _difference(a, b, measure)
-    # Differences that are all the same tell of a percentile's resolution, not of certainty: there is
-    # nothing to compute an interval from.
+    # Differences that are all the same tell of a percentile's resolution, not of certainty:
+    # there is nothing to compute an interval from.
     has_spread = difference.estimate == 0 or difference.low != difference.high
     return {
         "mean_a": difference.mean_a,
