@@ -197,8 +197,7 @@ impl Simulation {
         flow.receiver.on_segment(now, segment);
         let read = flow.receiver.read(u32::MAX);
         if read > 0 {
-            flow.received_bytes += u64::from(read);
-            let end_offset = flow.received_bytes;
+            let end_offset = flow.receiver.received_bytes();
             self.collector.observe(now, Observation::Read { flow: FlowId(number), end_offset });
         }
         self.flush_receiver(number, now);

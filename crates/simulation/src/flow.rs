@@ -37,7 +37,6 @@ pub(crate) struct Flow {
     pub(crate) blocked_bytes: u64,
     /// Bytes that the application wrote since the beginning.
     pub(crate) written_bytes: u64,
-    pub(crate) received_bytes: u64,
     pub(crate) receiver_established: bool,
     pub(crate) sender_closed: bool,
     receiver_config: Arc<Config>,
@@ -63,7 +62,6 @@ impl Flow {
             stop: plan.stop,
             blocked_bytes: 0,
             written_bytes: 0,
-            received_bytes: 0,
             receiver_established: false,
             sender_closed: false,
             receiver_config: plan.receiver_config,

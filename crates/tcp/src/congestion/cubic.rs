@@ -98,14 +98,14 @@ impl Cubic {
     /// The kernel begins anew on a time-out, round trip included (`bictcp_reset`). RFC 9438 §4.8
     /// forgets the plateau too: the next epoch starts at its own window, with K = 0.
     pub(crate) fn on_timeout(&mut self) {
-        let kept = Self {
-            least_rtt: self.least_rtt,
-            before_reduction: self.before_reduction,
-            ..Self::new(self.rules)
-        };
+        let forgotten = Self::new(self.rules);
         *self = match self.rules {
-            Rules::Linux => Self::new(self.rules),
-            Rules::Rfc9438 => kept,
+            Rules::Linux => forgotten,
+            Rules::Rfc9438 => Self {
+                least_rtt: self.least_rtt,
+                before_reduction: self.before_reduction,
+                ..forgotten
+            },
         };
     }
 
@@ -117,21 +117,19 @@ impl Cubic {
     }
 
     #[inline]
-    pub(crate) fn on_sample(&mut self, sample: &AckSample, _now: Instant) {
+    pub(crate) fn on_sample(&mut self, sample: &AckSample) {
         if let Some(rtt) = sample.rtt {
             self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
         }
     }
 
     #[inline]
-    pub(crate) fn cong_avoid(&mut self, window: &mut Window, sample: &AckSample, now: Instant) {
-        let mut acknowledged = sample.acknowledged;
-        if window.is_in_slow_start() {
-            acknowledged = window.slow_start(acknowledged);
-            if acknowledged == 0 {
-                return;
-            }
-        }
+    pub(crate) fn avoid_congestion(
+        &mut self,
+        window: &mut Window,
+        acknowledged: u32,
+        now: Instant,
+    ) {
         self.update(window.segments, acknowledged, now);
         window.additive_increase(self.per_segment, acknowledged);
     }
@@ -322,8 +320,8 @@ mod tests {
             let per_round = window.segments;
             for ack in 0..per_round {
                 let at = now + rtt / u64::from(per_round) * u64::from(ack);
-                cubic.on_sample(&sample, at);
-                cubic.cong_avoid(&mut window, &sample, at);
+                cubic.on_sample(&sample);
+                cubic.avoid_congestion(&mut window, sample.acknowledged, at);
             }
             now += rtt;
         }

@@ -133,17 +133,24 @@ impl Congestion {
     /// Lets the window grow; called only where the window was the limit and no loss is repaired.
     #[inline]
     pub(crate) fn cong_avoid(&mut self, window: &mut Window, sample: &AckSample, now: Instant) {
+        let mut acknowledged = sample.acknowledged;
+        if window.is_in_slow_start() {
+            acknowledged = window.slow_start(acknowledged);
+            if acknowledged == 0 {
+                return;
+            }
+        }
         match self {
-            Self::Reno(_) => Reno::cong_avoid(window, sample),
-            Self::Cubic(cubic) => cubic.cong_avoid(window, sample, now),
+            Self::Reno(_) => Reno::avoid_congestion(window, acknowledged),
+            Self::Cubic(cubic) => cubic.avoid_congestion(window, acknowledged, now),
         }
     }
 
     /// Notes the round-trip sample of an ACK, whether or not the window may grow on it.
     #[inline]
-    pub(crate) fn on_sample(&mut self, sample: &AckSample, now: Instant) {
+    pub(crate) fn on_sample(&mut self, sample: &AckSample) {
         if let Self::Cubic(cubic) = self {
-            cubic.on_sample(sample, now);
+            cubic.on_sample(sample);
         }
     }
 

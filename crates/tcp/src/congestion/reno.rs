@@ -3,7 +3,7 @@
 //! Source: RFC 5681 §3.1, equations 2 to 4. Parameters: none.
 //! Cost per ACK: a few additions.
 
-use super::{AckSample, Window};
+use super::Window;
 
 /// Standard TCP congestion control, which has no state beyond the window.
 #[derive(Debug)]
@@ -16,14 +16,7 @@ impl Reno {
     }
 
     #[inline]
-    pub(crate) fn cong_avoid(window: &mut Window, sample: &AckSample) {
-        let mut acknowledged = sample.acknowledged;
-        if window.is_in_slow_start() {
-            acknowledged = window.slow_start(acknowledged);
-            if acknowledged == 0 {
-                return;
-            }
-        }
+    pub(crate) fn avoid_congestion(window: &mut Window, acknowledged: u32) {
         window.additive_increase(window.segments, acknowledged);
     }
 }

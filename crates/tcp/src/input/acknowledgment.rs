@@ -157,7 +157,7 @@ impl Connection {
             AckCounting::PerAck | AckCounting::SegmentsInSlowStart => acknowledged.segments,
         };
         let sample = AckSample { acknowledged: segments, rtt };
-        self.congestion.on_sample(&sample, now);
+        self.congestion.on_sample(&sample);
         let may_grow = self.recovery.state != RecoveryState::Recovery
             && segments > 0
             && self.usage.is_limited(&self.window);

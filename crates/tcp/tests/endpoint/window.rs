@@ -5,11 +5,16 @@ use fairwind_tcp::{AckDelay, Config, Event, IdleRestart, Nagle, Profile, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
+/// An open connection to a receiver with a buffer of so many bytes.
+fn with_receive_buffer(bytes: u32) -> Pair {
+    let client = Profile::Linux6_18.config();
+    let server = Config { receive_buffer: bytes, ..client.clone() };
+    Pair::established(client, server)
+}
+
 #[test]
 fn a_closed_window_is_probed_and_the_transfer_resumes() {
-    let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: 8_000, ..client.clone() };
-    let mut pair = Pair::established(client, server);
+    let mut pair = with_receive_buffer(8_000);
     pair.reads = false;
     pair.write(End::Client, 20_000);
     pair.run_until(Instant::from_secs(10));
@@ -25,9 +30,7 @@ fn a_closed_window_is_probed_and_the_transfer_resumes() {
 /// The announcement of the opened window is lost: without probes this would hang for ever.
 #[test]
 fn a_lost_window_update_does_not_hang_the_connection() {
-    let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: 4_000, ..client.clone() };
-    let mut pair = Pair::established(client, server);
+    let mut pair = with_receive_buffer(4_000);
     pair.reads = false;
     pair.write(End::Client, 10_000);
     pair.run_until(Instant::from_secs(3));
@@ -43,9 +46,7 @@ fn a_lost_window_update_does_not_hang_the_connection() {
 
 #[test]
 fn a_window_of_less_than_a_segment_is_used_all_the_same() {
-    let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: 700, ..client.clone() };
-    let mut pair = Pair::established(client, server);
+    let mut pair = with_receive_buffer(700);
     pair.write(End::Client, 7_000);
     pair.run_until(Instant::from_secs(60));
     assert_eq!(pair.read_bytes(End::Server), 7_000);
@@ -217,9 +218,7 @@ fn fin_does_not_go_beyond_the_window() {
 /// long as the peer goes on acknowledging).
 #[test]
 fn probes_that_nobody_answers_end_the_connection() {
-    let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: 4_000, ..client.clone() };
-    let mut pair = Pair::established(client, server);
+    let mut pair = with_receive_buffer(4_000);
     pair.reads = false;
     pair.write(End::Client, 10_000);
     pair.run_until(Instant::from_secs(3));
@@ -231,9 +230,7 @@ fn probes_that_nobody_answers_end_the_connection() {
 
 #[test]
 fn answered_probes_go_on_for_ever() {
-    let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: 4_000, ..client.clone() };
-    let mut pair = Pair::established(client, server);
+    let mut pair = with_receive_buffer(4_000);
     pair.reads = false;
     pair.write(End::Client, 10_000);
     pair.run_until(Instant::from_secs(50_000));
