@@ -26,6 +26,8 @@ pub enum Profile {
 pub enum Congestion {
     /// `NewReno`, RFC 5681 and RFC 6582.
     Reno,
+    /// BIC, Linux 2.6.8 to 2.6.18 (INFOCOM 2004).
+    Bic,
     /// CUBIC, RFC 9438.
     Cubic,
 }

@@ -18,6 +18,7 @@ pub(crate) fn config(
     if let Some(congestion) = settings.congestion {
         config.congestion = match congestion {
             Congestion::Reno => CongestionAlgorithm::Reno,
+            Congestion::Bic => CongestionAlgorithm::Bic,
             Congestion::Cubic => profile.cubic(),
         };
     }

@@ -89,6 +89,8 @@ pub enum ReductionBase {
 pub enum CongestionAlgorithm {
     /// Slow start and additive increase, halving (RFC 5681).
     Reno,
+    /// BIC as Linux computes it (`tcp_bic.c`; the default of Linux 2.6.8 to 2.6.18).
+    Bic,
     /// CUBIC as Linux computes it (integer arithmetic, `tcp_cubic.c` of the profile's era without
     /// `HyStart`).
     CubicLinux,

@@ -5,9 +5,11 @@
 //! let the window grow (`cong_avoid`), and of a few occasions (`on_idle_end`, `on_timeout`).
 //! *When* that happens is recovery's business, not the algorithm's.
 
+mod bic;
 mod cubic;
 mod reno;
 
+pub(crate) use bic::Bic;
 pub(crate) use cubic::Cubic;
 pub(crate) use reno::Reno;
 
@@ -106,6 +108,7 @@ pub(crate) struct AckSample {
 #[derive(Debug)]
 pub(crate) enum Congestion {
     Reno(Reno),
+    Bic(Bic),
     Cubic(Cubic),
 }
 
@@ -113,6 +116,7 @@ impl Congestion {
     pub(crate) fn new(algorithm: CongestionAlgorithm) -> Self {
         match algorithm {
             CongestionAlgorithm::Reno => Self::Reno(Reno),
+            CongestionAlgorithm::Bic => Self::Bic(Bic::new()),
             CongestionAlgorithm::CubicLinux => Self::Cubic(Cubic::new(Rules::Linux)),
             CongestionAlgorithm::Cubic9438 => Self::Cubic(Cubic::new(Rules::Rfc9438)),
         }
@@ -126,6 +130,7 @@ impl Congestion {
         };
         match self {
             Self::Reno(_) => Reno::ssthresh(reduced),
+            Self::Bic(bic) => bic.ssthresh(reduced),
             Self::Cubic(cubic) => cubic.ssthresh(window.segments, reduced),
         }
     }
@@ -142,6 +147,7 @@ impl Congestion {
         }
         match self {
             Self::Reno(_) => Reno::avoid_congestion(window, acknowledged),
+            Self::Bic(bic) => bic.avoid_congestion(window, acknowledged, now),
             Self::Cubic(cubic) => cubic.avoid_congestion(window, acknowledged, now),
         }
     }
@@ -149,15 +155,19 @@ impl Congestion {
     /// Notes the round-trip sample of an ACK, whether or not the window may grow on it.
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample) {
-        if let Self::Cubic(cubic) = self {
-            cubic.on_sample(sample);
+        match self {
+            Self::Reno(_) => {}
+            Self::Bic(bic) => bic.on_sample(sample),
+            Self::Cubic(cubic) => cubic.on_sample(sample),
         }
     }
 
     /// A retransmission time-out began a new life.
     pub(crate) fn on_timeout(&mut self) {
-        if let Self::Cubic(cubic) = self {
-            cubic.on_timeout();
+        match self {
+            Self::Reno(_) => {}
+            Self::Bic(bic) => bic.on_timeout(),
+            Self::Cubic(cubic) => cubic.on_timeout(),
         }
     }
 

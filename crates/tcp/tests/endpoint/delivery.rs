@@ -48,6 +48,7 @@ fn config() -> impl Strategy<Value = Config> {
         prop_oneof![Just(Profile::Rfc), Just(Profile::Linux3_16), Just(Profile::Linux6_18)];
     let algorithm = prop_oneof![
         Just(CongestionAlgorithm::Reno),
+        Just(CongestionAlgorithm::Bic),
         Just(CongestionAlgorithm::CubicLinux),
         Just(CongestionAlgorithm::Cubic9438)
     ];

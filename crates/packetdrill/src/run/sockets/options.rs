@@ -147,6 +147,7 @@ fn change_config(config: &mut Config, option: &SocketOption, profile: Profile) -
 fn congestion_name(algorithm: CongestionAlgorithm) -> Step<&'static str> {
     match algorithm {
         CongestionAlgorithm::Reno => Ok("reno"),
+        CongestionAlgorithm::Bic => Ok("bic"),
         CongestionAlgorithm::CubicLinux | CongestionAlgorithm::Cubic9438 => Ok("cubic"),
         _ => Err(Stop::unsupported("this congestion control has no name here")),
     }

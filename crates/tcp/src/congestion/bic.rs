@@ -1,0 +1,201 @@
+//! BIC: the window searches the point of the last loss by halving the distance to it.
+//!
+//! Source: Xu, Harfoush, Rhee, "Binary Increase Congestion Control (BIC) for Fast Long-Distance
+//! Networks", INFOCOM 2004; Linux `tcp_bic.c`, whose constants are used.
+//!
+//! Differs from the paper: the greatest step is 16 segments per round trip (paper: 32) and a loss
+//! leaves 0.8 of the window (paper: 0.875), as in Linux.
+//!
+//! | parameter | default | paper | unit |
+//! |---|---|---|---|
+//! | greatest step | 16 | 32 | segments / round trip |
+//! | beta | 819/1024 = 0.8 | 0.875 | window after / window before |
+//! | least window | 14 | 14 | segments; Reno below |
+//! | share of the distance | 1/4 | 1/2 | per round trip |
+//! | smooth part | 20 | | round trips for the last 4 segments |
+//! | fast convergence | on | on | |
+//!
+//! Cost per ACK: a few integer operations.
+
+use super::{AckSample, Window};
+use fairwind_units::{Instant, Span};
+
+const GREATEST_STEP: u32 = 16;
+const BETA_1024: u64 = 819;
+const LEAST_WINDOW: u32 = 14;
+/// A round trip takes this part of the distance to the last maximum.
+const DISTANCE_PARTS: u32 = 4;
+/// Round trips over which the last `DISTANCE_PARTS` segments are approached.
+const SMOOTH_ROUNDS: u32 = 20;
+/// Without a last maximum the window grows by at least a twentieth per round trip.
+const MOST_WITHOUT_MAXIMUM: u32 = 20;
+/// Updates at an unchanged window are at least this far apart (1/32 s).
+const UPDATE_INTERVAL: Span = Span::from_nanos(1_000_000_000 / 32);
+/// The running mean of segments per ACK keeps this many of its parts.
+const MEAN_PARTS: u32 = 16;
+
+/// BIC's state.
+#[derive(Debug)]
+pub(crate) struct Bic {
+    /// Window before the last reduction, lowered by fast convergence.
+    last_maximum: u32,
+    /// ACKs per segment of growth, as computed last.
+    acks_per_segment: u32,
+    /// Segments that an ACK covers in the mean, times [`MEAN_PARTS`].
+    segments_per_ack: u32,
+    updated: Option<Instant>,
+    last_window: u32,
+}
+
+impl Bic {
+    pub(crate) fn new() -> Self {
+        Self {
+            last_maximum: 0,
+            acks_per_segment: 1,
+            segments_per_ack: 2 * MEAN_PARTS,
+            updated: None,
+            last_window: 0,
+        }
+    }
+
+    /// Remembers the window, and gives beta of it (half of a small one), at least two segments.
+    pub(crate) fn ssthresh(&mut self, segments: u32) -> u32 {
+        self.updated = None;
+        self.last_maximum = if segments < self.last_maximum {
+            scaled(segments, 1024 + BETA_1024, 2 * 1024)
+        } else {
+            segments
+        };
+        let left =
+            if segments <= LEAST_WINDOW { segments / 2 } else { scaled(segments, BETA_1024, 1024) };
+        left.max(2)
+    }
+
+    /// A time-out begins anew.
+    pub(crate) fn on_timeout(&mut self) {
+        *self = Self { segments_per_ack: self.segments_per_ack, ..Self::new() };
+    }
+
+    /// Notes how many segments an ACK covers: growth is meant per segment, and counted per ACK.
+    #[inline]
+    pub(crate) fn on_sample(&mut self, sample: &AckSample) {
+        if sample.acknowledged > 0 {
+            self.segments_per_ack -= self.segments_per_ack / MEAN_PARTS;
+            self.segments_per_ack = self.segments_per_ack.saturating_add(sample.acknowledged);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn avoid_congestion(
+        &mut self,
+        window: &mut Window,
+        acknowledged: u32,
+        now: Instant,
+    ) {
+        let fresh = window.segments == self.last_window
+            && self.updated.is_some_and(|at| now.saturating_since(at) <= UPDATE_INTERVAL);
+        if !fresh {
+            self.last_window = window.segments;
+            self.updated = Some(now);
+            self.acks_per_segment = self.acks_per_segment(window.segments);
+        }
+        window.additive_increase(self.acks_per_segment, acknowledged);
+    }
+
+    fn acks_per_segment(&self, segments: u32) -> u32 {
+        if segments <= LEAST_WINDOW {
+            return segments;
+        }
+        let mut acks = if segments < self.last_maximum {
+            Self::below_maximum(segments, self.last_maximum)
+        } else {
+            Self::above_maximum(segments, self.last_maximum)
+        };
+        if self.last_maximum == 0 {
+            acks = acks.min(MOST_WITHOUT_MAXIMUM);
+        }
+        (acks.saturating_mul(MEAN_PARTS) / self.segments_per_ack.max(1)).max(1)
+    }
+
+    /// Binary search: a quarter of the distance per round trip, within limits.
+    fn below_maximum(segments: u32, maximum: u32) -> u32 {
+        match (maximum - segments) / DISTANCE_PARTS {
+            0 | 1 => segments.saturating_mul(SMOOTH_ROUNDS) / DISTANCE_PARTS,
+            distance => segments / distance.min(GREATEST_STEP),
+        }
+    }
+
+    /// Beyond the maximum: slowly, then faster, then by the greatest step.
+    fn above_maximum(segments: u32, maximum: u32) -> u32 {
+        let beyond = segments - maximum;
+        if beyond < DISTANCE_PARTS {
+            segments.saturating_mul(SMOOTH_ROUNDS) / DISTANCE_PARTS
+        } else if beyond < GREATEST_STEP * (DISTANCE_PARTS - 1) {
+            segments.saturating_mul(DISTANCE_PARTS - 1) / beyond
+        } else {
+            segments / GREATEST_STEP
+        }
+    }
+}
+
+fn scaled(segments: u32, numerator: u64, denominator: u64) -> u32 {
+    u32::try_from(u64::from(segments) * numerator / denominator).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after_loss_at(segments: u32) -> Bic {
+        let mut bic = Bic::new();
+        // One segment per ACK.
+        for _ in 0..200 {
+            bic.on_sample(&AckSample { acknowledged: 1, rtt: None });
+        }
+        bic.ssthresh(segments);
+        bic
+    }
+
+    #[test]
+    fn a_loss_leaves_four_fifths_and_half_of_a_small_window() {
+        let mut bic = Bic::new();
+        assert_eq!(bic.ssthresh(1000), 799);
+        assert_eq!(bic.ssthresh(800), 639);
+        assert_eq!(bic.last_maximum, 719, "0.9 of a window below the last maximum");
+        assert_eq!(bic.ssthresh(14), 7);
+        assert_eq!(bic.ssthresh(3), 2);
+    }
+
+    /// At 800 of 1000 the quarter of the distance, 50, is more than the greatest step; at 960 it is
+    /// 10 segments per round trip; the last four segments take 5 round trips each.
+    #[test]
+    fn the_search_slows_down_towards_the_maximum() {
+        let bic = after_loss_at(1000);
+        assert_eq!(Bic::below_maximum(800, bic.last_maximum), 800 / 16);
+        assert_eq!(Bic::below_maximum(960, bic.last_maximum), 96);
+        assert_eq!(Bic::below_maximum(997, bic.last_maximum), 997 * 5);
+    }
+
+    #[test]
+    fn beyond_the_maximum_it_speeds_up_again() {
+        assert_eq!(Bic::above_maximum(1002, 1000), 1002 * 5);
+        assert_eq!(Bic::above_maximum(1010, 1000), 1010 * 3 / 10);
+        assert_eq!(Bic::above_maximum(1100, 1000), 1100 / 16);
+    }
+
+    /// Sixteen segments per round trip with an ACK for every second segment. The kernel's integer mean
+    /// never falls below 31/16, so with an ACK for every segment it grows almost twice as fast.
+    #[test]
+    fn growth_is_meant_for_delayed_acknowledgments() {
+        let growth = |covered| {
+            let mut bic = Bic::new();
+            for _ in 0..200 {
+                bic.on_sample(&AckSample { acknowledged: covered, rtt: None });
+            }
+            bic.ssthresh(10_000);
+            800 / covered / bic.acks_per_segment(800)
+        };
+        assert_eq!(growth(2), 400 / (800 / 16 * 16 / 32));
+        assert_eq!(growth(1), 800 / (800 / 16 * 16 / 31));
+    }
+}
