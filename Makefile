@@ -76,6 +76,7 @@ lint-python: $(INSTALLED)
 lint-layers: $(INSTALLED)
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/sizes.py
+	$(BIN)/python tools/conformance.py
 
 deny: ## check licences and sources of the crates (needs cargo-deny)
 	cargo deny --all-features check bans licenses sources

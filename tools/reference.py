@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
+import conformance
 from schema_page import NONE, cell, schema_page
 
 import fairwind._core as core
@@ -64,11 +65,17 @@ def profiles_page() -> str:
     return "\n".join(["# TCP profiles", "", *words, ""])
 
 
+def conformance_page() -> str:
+    """Show the conformance ledger."""
+    return conformance.table(Path(__file__).resolve().parents[1])
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "scenario.md": scenario_page,
     "columns.md": columns_page,
     "cli.md": command_line_page,
     "profiles.md": profiles_page,
+    "conformance.md": conformance_page,
 }
 
 
