@@ -49,6 +49,7 @@
 //! |---|---|
 //! | `script` | the language: tokens, parser, values, and back to text |
 //! | `run` | following a script: time, packets, judging, numbers of the script and of the endpoint |
+//! | `run::system` | what is under test, as a trait: our endpoint, or whatever else speaks TCP |
 //! | `run::sockets` | descriptors, calls and socket options (the table of these is there) |
 //! | `run::commands` | commands and kernel parameters (the tables of these are there) |
 //! | `run::told` | what code can ask of the endpoint (the table of fields is there) |
@@ -60,8 +61,11 @@ mod outcome;
 mod run;
 mod script;
 
-pub use outcome::{Exchange, Failure, Outcome, Unsupported};
-pub use run::{EchoRule, RunOptions, TrailingPackets, run, run_script};
+pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
+pub use run::{
+    ConnectionIndex, EchoRule, Passed, Progress, Returned, RunOptions, Sent, System,
+    TrailingPackets, run, run_on, run_script,
+};
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,
     Packet, ParseError, Position, Script, TcpOption,

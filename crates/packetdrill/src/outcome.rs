@@ -105,19 +105,24 @@ fn write_place(f: &mut Formatter<'_>, script: &str, line: Option<u32>) -> std::f
 
 /// Why a run stops before its end; the place is added where it is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub enum Stop {
+    /// Something is otherwise than it is written.
     Failed(String),
+    /// Something is needed that is not there.
     Unsupported(String),
 }
 
 impl Stop {
-    pub(crate) fn failed(message: impl Into<String>) -> Self {
+    /// What is otherwise; a first line for the message, further ones for the dialogue.
+    pub fn failed(message: impl Into<String>) -> Self {
         Self::Failed(message.into())
     }
 
-    pub(crate) fn unsupported(reason: impl Into<String>) -> Self {
+    /// What is missing.
+    pub fn unsupported(reason: impl Into<String>) -> Self {
         Self::Unsupported(reason.into())
     }
 }
 
-pub(crate) type Step<T> = Result<T, Stop>;
+/// A step of a run, which may be its last.
+pub type Step<T> = Result<T, Stop>;

@@ -1,6 +1,5 @@
 //! The host under test: its connections in virtual time, and what they have sent.
 
-use super::translation::Translation;
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
 use fairwind_units::Instant;
 use fairwind_wire::{Segment, SequenceNumber};
@@ -8,14 +7,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The ports of every connection: scripts do not write any.
-const PORTS: Ports = Ports { local: 8080, remote: 40_000 };
+pub(super) const PORTS: Ports = Ports { local: 8080, remote: 40_000 };
 
 /// A connection and what its application has yet to hear of it.
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
     pub(crate) config: Arc<Config>,
-    pub(crate) translation: Translation,
     /// The descriptor of the listening socket, until the connection is accepted.
     pub(crate) awaits_acceptance_of: Option<i64>,
     pub(crate) established: bool,
@@ -103,7 +101,6 @@ impl Host {
         self.endpoints.push(Endpoint {
             connection,
             config,
-            translation: Translation::new(PORTS, self.initial),
             awaits_acceptance_of: listener,
             established: false,
             peer_finished: false,

@@ -1,22 +1,27 @@
-//! Running a script in virtual time.
+//! Running a script.
 
 mod commands;
 mod host;
 mod judge;
 mod packets;
 mod runner;
+mod segments;
 mod settings;
+mod simulated;
 mod sockets;
+mod system;
 mod timeline;
 mod told;
 mod translation;
 
 pub use judge::EchoRule;
+pub use system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
 
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{Failure, Outcome, Stop};
 use crate::script::Script;
 use fairwind_tcp::Profile;
 use fairwind_wire::SequenceNumber;
+use settings::Settings;
 use std::collections::BTreeMap;
 
 /// What becomes of packets that the endpoint sends and the script does not speak of, after its last
@@ -78,5 +83,22 @@ pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
 
 /// Runs a script against a fresh endpoint, in virtual time.
 pub fn run(script: &Script, options: &RunOptions) -> Outcome {
-    runner::Runner::run(script, options)
+    let settings = match Settings::new(&script.options) {
+        Ok(settings) => settings,
+        Err((line, stop)) => return refused(script, line, stop),
+    };
+    let mut system = simulated::Simulated::new(&settings, options);
+    runner::Runner::run(script, options, settings, &mut system)
+}
+
+/// Runs a script against any system; of the options those count that are about judging.
+pub fn run_on(script: &Script, options: &RunOptions, system: &mut dyn System) -> Outcome {
+    match Settings::new(&script.options) {
+        Ok(settings) => runner::Runner::run(script, options, settings, system),
+        Err((line, stop)) => refused(script, line, stop),
+    }
+}
+
+fn refused(script: &Script, line: u32, stop: Stop) -> Outcome {
+    runner::outcome(script, Some(line), stop, Vec::new())
 }

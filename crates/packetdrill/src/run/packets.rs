@@ -1,13 +1,12 @@
 //! Packets: injecting those that a script sends, and meeting those that it expects.
 
-use super::host::Sent;
 use super::judge;
 use super::runner::Runner;
+use super::system::{Passed, Sent};
 use super::timeline::{Due, Kind};
 use crate::outcome::{Step, Stop};
-use crate::script::{EventTime, Mark, Packet};
+use crate::script::{EventTime, Icmp, Mark, Packet};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Flags;
 
 /// How long a packet of any time (`*`) is waited for.
 const PATIENCE: Span = Span::from_secs(3600);
@@ -22,26 +21,35 @@ pub(super) struct Met {
 }
 
 impl Runner<'_> {
-    /// Hands a packet of the script to the connection begun last; a bare SYN begins one, where a
-    /// socket listens.
+    /// Hands a packet of the script to the connection that it is for.
     pub(super) fn inject(&mut self, packet: &Packet) -> Step<()> {
-        let opens = packet.flags.contains(Flags::SYN) && !packet.flags.contains(Flags::ACK);
-        let listener = if opens { self.sockets.listener() } else { None };
-        let index = match listener {
-            Some((descriptor, config)) => self.host.answer(config, descriptor),
-            None => self.host.current.ok_or_else(|| {
-                Stop::failed("there is no connection and no listening socket for this packet")
-            })?,
-        };
-        let segment = self.host.endpoints[index].translation.to_live(packet)?;
-        self.host.inject(index, &segment);
-        Ok(())
+        let connection = self.system.connection_for(packet)?;
+        self.notice_all();
+        let live = self.translations.entry(connection).or_default().to_live(packet);
+        self.system.inject(connection, &live)
+    }
+
+    /// Hands over a message of the path.
+    pub(super) fn inject_message(&mut self, message: &Icmp) -> Step<()> {
+        let connection = self.system.connection_for_message()?;
+        self.notice_all();
+        let live = self.translations.entry(connection).or_default().message_to_live(message);
+        self.system.inject_message(connection, &live)
+    }
+
+    /// Takes what was sent up to now, so that numbers are known also where no packet is expected
+    /// first.
+    pub(super) fn notice_all(&mut self) {
+        while let Some(sent) = self.system.take_sent() {
+            self.translations.entry(sent.connection).or_default().notice(&sent.packet);
+            self.sent.push_back(sent);
+        }
     }
 
     /// Waits for an expected packet and judges it.
     pub(super) fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<Met> {
         let due = self.timeline.due(time, Kind::Other, &self.settings);
-        let limit = due.map_or(self.host.now + PATIENCE, |due| due.limit());
+        let limit = due.map_or(self.system.now() + PATIENCE, |due| due.limit());
         let mut met: Option<Met> = None;
         let mut payloads: Vec<u32> = Vec::new();
         loop {
@@ -49,11 +57,11 @@ impl Runner<'_> {
             let Some(sent) = self.next_sent(limit)? else {
                 return Err(self.missing(met.as_ref(), due));
             };
-            let seen = self.meet(expected, met_bytes, sent, due)?;
-            payloads.push(sent.segment.payload_bytes);
+            let seen = self.meet(expected, met_bytes, &sent, due)?;
+            payloads.push(sent.packet.payload_bytes);
             let met = met.get_or_insert_with(|| Met { due, at: sent.at, seen: Vec::new() });
             met.seen.push(seen);
-            if met_bytes + sent.segment.payload_bytes >= expected.payload_bytes {
+            if met_bytes + sent.packet.payload_bytes >= expected.payload_bytes {
                 break;
             }
         }
@@ -70,15 +78,15 @@ impl Runner<'_> {
         &mut self,
         expected: &Packet,
         met_bytes: u32,
-        sent: Sent,
+        sent: &Sent,
         due: Option<Due>,
     ) -> Step<String> {
-        let translation = &mut self.host.endpoints[sent.endpoint].translation;
-        translation.learn(expected, &sent.segment);
-        let seen = translation.to_script(&sent.segment);
+        let translation = self.translations.entry(sent.connection).or_default();
+        translation.learn(expected, &sent.packet);
+        let seen = translation.to_script(&sent.packet);
         let left = expected.payload_bytes - met_bytes;
-        let divides = self.may_be_divided(expected, sent.segment.payload_bytes, left);
-        let payload = if divides { sent.segment.payload_bytes } else { left };
+        let divides = self.may_be_divided(expected, sent.packet.payload_bytes, left);
+        let payload = if divides { sent.packet.payload_bytes } else { left };
         let wanted = judge::piece(expected, met_bytes, payload);
         let echo = self.options.echo;
         if let Some(difference) = judge::difference(&wanted, &seen, &self.settings, echo) {
@@ -99,21 +107,22 @@ impl Runner<'_> {
             && expected.payload_bytes > settings.unsegmented_bytes
     }
 
-    /// The next segment sent, if one is by `limit`.
+    /// The next packet sent, if one is by `limit`.
     fn next_sent(&mut self, limit: Instant) -> Step<Option<Sent>> {
         loop {
-            if let Some(sent) = self.host.sent.pop_front() {
+            self.notice_all();
+            if let Some(sent) = self.sent.pop_front() {
                 return Ok(Some(sent));
             }
-            if self.host.next_deadline() > limit && self.host.now >= limit {
-                return Ok(None);
+            if self.pass_some(limit)? == Passed::Settled {
+                self.notice_all();
+                return Ok(self.sent.pop_front());
             }
-            self.pass_some(limit)?;
         }
     }
 
     fn missing(&self, met: Option<&Met>, due: Option<Due>) -> Stop {
-        let until = due.map_or(self.host.now, |due| due.limit());
+        let until = due.map_or(self.system.now(), |due| due.limit());
         let until = crate::script::decimal(self.timeline.elapsed(until));
         Stop::failed(match met {
             Some(met) => format!("only a part came until {until} s\n{}", met.seen.join("\n")),

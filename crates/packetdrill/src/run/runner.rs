@@ -1,26 +1,21 @@
 //! Following a script, event by event.
 
-use super::commands;
-use super::host::Host;
 use super::packets::{self, Met};
 use super::settings::Settings;
-use super::sockets::{Attempt, Request, Returned, Sockets};
+use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
 use super::timeline::{Due, Kind, Timeline};
+use super::translation::Translation;
 use super::{RunOptions, TrailingPackets, told};
 use crate::code::{self, Environment};
 use crate::outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 use crate::script::{Action, Call, Direction, Event, Expression, Script};
 use fairwind_units::Instant;
-
-/// When scripts begin: late enough that nothing in an endpoint is at its own beginning of time.
-const BEGINNING: Instant = Instant::from_secs(100);
+use std::collections::{BTreeMap, VecDeque};
 
 /// A call that waits.
 struct Waiting<'a> {
     event: &'a Event,
     call: &'a Call,
-    request: Request,
-    until: Instant,
     due: Due,
     /// It has returned otherwise than it should.
     broken: bool,
@@ -36,8 +31,10 @@ struct Broken {
 pub(super) struct Runner<'a> {
     pub(super) options: &'a RunOptions,
     pub(super) settings: Settings,
-    pub(super) host: Host,
-    pub(super) sockets: Sockets,
+    pub(super) system: &'a mut dyn System,
+    pub(super) translations: BTreeMap<ConnectionIndex, Translation>,
+    /// What the system has sent and nobody has judged yet, in the order of sending.
+    pub(super) sent: VecDeque<Sent>,
     pub(super) timeline: Timeline,
     environment: Environment,
     waiting: Option<Waiting<'a>>,
@@ -45,33 +42,44 @@ pub(super) struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    pub(super) fn run(script: &'a Script, options: &'a RunOptions) -> Outcome {
-        let settings = match Settings::new(&script.options) {
-            Ok(settings) => settings,
-            Err((line, stop)) => return outcome(script, Some(line), stop, Vec::new()),
-        };
-        let config = settings.adapt(options.profile.config());
+    pub(super) fn run(
+        script: &'a Script,
+        options: &'a RunOptions,
+        settings: Settings,
+        system: &'a mut dyn System,
+    ) -> Outcome {
         let mut runner = Self {
             options,
-            host: Host::new(BEGINNING, options.initial_sequence),
-            sockets: Sockets::new(config, options.profile),
-            timeline: Timeline::new(BEGINNING),
+            timeline: Timeline::new(system.now()),
+            system,
+            translations: BTreeMap::new(),
+            sent: VecDeque::new(),
             settings,
             environment: Environment::default(),
             waiting: None,
             dialogue: Vec::new(),
         };
-        match runner.follow(script) {
+        let followed = runner.follow(script);
+        // However it ended, what was begun is cleaned up; the first thing that went wrong counts.
+        let cleaned = runner.clean_up(script);
+        match followed.and(cleaned) {
             Ok(()) => Outcome::Passed,
             Err(Broken { line, stop }) => outcome(script, line, stop, runner.dialogue),
         }
     }
 
+    fn clean_up(&mut self, script: &Script) -> Result<(), Broken> {
+        let Some(command) = &script.cleanup else { return Ok(()) };
+        let done = self.system.clean_up(&command.text);
+        done.map_err(|stop| Broken { line: Some(command.line), stop })
+    }
+
     fn follow(&mut self, script: &'a Script) -> Result<(), Broken> {
         if let Some(command) = &script.preparation {
-            let done = self.command(&command.text);
+            let done = self.system.command(&command.text);
             done.map_err(|stop| Broken { line: Some(command.line), stop })?;
         }
+        self.timeline = Timeline::new(self.system.now());
         for event in &script.events {
             if let Err(stop) = self.event(event) {
                 // A waiting call that went wrong has its own line.
@@ -105,11 +113,16 @@ impl<'a> Runner<'a> {
                 self.note(event, due, Kind::Injection);
                 self.try_waiting()
             }
-            Action::Icmp(_) => Err(Stop::unsupported("the endpoint does not know ICMP")),
+            Action::Icmp(message) => {
+                let due = self.wait_for(event, Kind::Injection)?;
+                self.inject_message(message)?;
+                self.note(event, due, Kind::Injection);
+                self.try_waiting()
+            }
             Action::Call(call) => self.call(event, call),
             Action::Command(text) => {
                 let due = self.wait_for(event, Kind::Other)?;
-                self.command(text)?;
+                self.system.command(text)?;
                 self.note(event, due, Kind::Other);
                 Ok(())
             }
@@ -131,67 +144,69 @@ impl<'a> Runner<'a> {
         Ok(due)
     }
 
+    /// Lets time pass to `limit`, and what is due at that very instant happen.
     pub(super) fn pass_until(&mut self, limit: Instant) -> Step<()> {
-        while self.host.now < limit {
-            self.pass_some(limit)?;
-        }
-        // What is due at the very instant comes before the event.
-        while self.host.next_deadline() <= limit {
-            self.pass_some(limit)?;
-        }
+        while self.pass_some(limit)? == Passed::Happened {}
         Ok(())
     }
 
     /// Lets time pass until something happens, or to `limit`.
-    pub(super) fn pass_some(&mut self, limit: Instant) -> Step<()> {
-        let until = self.waiting.as_ref().map_or(Instant::MAX, |waiting| waiting.until);
-        self.host.step(limit.min(until.max(self.host.now)));
-        self.try_waiting()
+    pub(super) fn pass_some(&mut self, limit: Instant) -> Step<Passed> {
+        let passed = self.system.pass(limit)?;
+        self.try_waiting()?;
+        Ok(passed)
     }
 
     fn call(&mut self, event: &'a Event, call: &'a Call) -> Step<()> {
         let due = self.wait_for(event, Kind::Other)?;
-        if let Some(waiting) = &self.waiting {
-            return Err(Stop::failed(format!(
-                "the call of line {} has not returned yet: {}",
-                waiting.event.line, waiting.call
-            )));
-        }
-        let mut request = Request::of(call)?;
-        let attempt = self.sockets.attempt(&mut request, &mut self.host)?;
+        self.await_return()?;
         let end = call.end.map(|end| self.timeline.due_end(event.time, end, &self.settings));
-        match (attempt, end) {
-            (Attempt::Returns(returned), end) => {
+        match (self.system.call(call)?, end) {
+            (Progress::Returned(returned), end) => {
                 self.note(event, due, Kind::Other);
                 if let Some(end) = end {
-                    self.timeline.judge(end, self.host.now)?;
+                    self.timeline.judge(end, returned.at)?;
                 }
-                judge_return(call, returned)
+                judge_return(call, &returned)
             }
-            (Attempt::Waits { until }, Some(due_end)) => {
+            (Progress::Waits, Some(due_end)) => {
                 self.note(event, due, Kind::Other);
-                self.waiting =
-                    Some(Waiting { event, call, request, until, due: due_end, broken: false });
+                self.waiting = Some(Waiting { event, call, due: due_end, broken: false });
                 Ok(())
             }
-            (Attempt::Waits { .. }, None) => Err(Stop::failed(
+            (Progress::Waits, None) => Err(Stop::failed(
                 "the call waits; write when it returns (`start...end`) if it should",
             )),
         }
     }
 
-    /// Tries the waiting call again, and judges it where it returns.
+    /// Lets the waiting call return before the next one: there is one application.
+    fn await_return(&mut self) -> Step<()> {
+        while let Some(waiting) = &self.waiting {
+            let message = format!(
+                "the call of line {} has not returned yet: {}",
+                waiting.event.line, waiting.call
+            );
+            let limit = waiting.due.limit();
+            if self.pass_some(limit)? == Passed::Settled && self.waiting.is_some() {
+                return Err(Stop::failed(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks for the waiting call again, and judges it where it returns.
     pub(super) fn try_waiting(&mut self) -> Step<()> {
-        let Some(mut waiting) = self.waiting.take() else { return Ok(()) };
-        let judged = match self.sockets.attempt(&mut waiting.request, &mut self.host) {
-            Ok(Attempt::Waits { until }) => {
-                self.waiting = Some(Waiting { until, ..waiting });
+        let Some(waiting) = self.waiting.take() else { return Ok(()) };
+        let judged = match self.system.waiting_call() {
+            Ok(Progress::Waits) => {
+                self.waiting = Some(waiting);
                 return Ok(());
             }
-            Ok(Attempt::Returns(returned)) => self
+            Ok(Progress::Returned(returned)) => self
                 .timeline
-                .judge(waiting.due, self.host.now)
-                .and_then(|()| judge_return(waiting.call, returned)),
+                .judge(waiting.due, returned.at)
+                .and_then(|()| judge_return(waiting.call, &returned)),
             Err(stop) => Err(stop),
         };
         if judged.is_err() {
@@ -200,24 +215,8 @@ impl<'a> Runner<'a> {
         judged
     }
 
-    fn command(&mut self, text: &str) -> Step<()> {
-        let (profile, settings) = (self.options.profile, &self.settings);
-        let changed =
-            self.sockets.reconfigure(|config| commands::apply(text, config, profile, settings))?;
-        let open = self.host.endpoints.iter().any(|endpoint| !endpoint.is_closed());
-        if changed && open {
-            return Err(Stop::unsupported(
-                "a command cannot change the behaviour of a connection that has begun",
-            ));
-        }
-        Ok(())
-    }
-
     fn code(&mut self, text: &str) -> Step<()> {
-        match self.host.current {
-            Some(index) => told::tell(&self.host.endpoints[index], &mut self.environment),
-            None => self.environment.forget("tcpi_"),
-        }
+        told::tell(&self.system.information()?, &mut self.environment);
         code::run(text, &mut self.environment)
     }
 
@@ -225,21 +224,22 @@ impl<'a> Runner<'a> {
     fn finish(&mut self) -> Result<(), Broken> {
         while let Some(waiting) = &self.waiting {
             let (event, limit) = (waiting.event, waiting.due.limit());
-            let line = Some(event.line);
-            if self.host.now >= limit {
-                let stop = Stop::failed("the call has not returned in time");
-                self.note_failure(event, event.line, &stop);
-                return Err(Broken { line, stop });
-            }
-            if let Err(stop) = self.pass_some(limit) {
-                self.note_failure(event, event.line, &stop);
-                return Err(Broken { line, stop });
-            }
+            let passed = self.pass_some(limit);
+            let stop = match passed {
+                Err(stop) => stop,
+                Ok(Passed::Settled) if self.waiting.is_some() => {
+                    Stop::failed("the call has not returned in time")
+                }
+                Ok(_) => continue,
+            };
+            self.note_failure(event, event.line, &stop);
+            return Err(Broken { line: Some(event.line), stop });
         }
-        match self.host.sent.front().copied() {
+        self.notice_all();
+        match self.sent.pop_front() {
             Some(sent) if self.options.trailing == TrailingPackets::Refused => {
-                let translation = &self.host.endpoints[sent.endpoint].translation;
-                let packet = packets::shown(translation.to_script(&sent.segment));
+                let translation = self.translations.entry(sent.connection).or_default();
+                let packet = packets::shown(translation.to_script(&sent.packet));
                 self.dialogue.push(Exchange {
                     line: None,
                     expected: "(nothing more)".to_owned(),
@@ -254,7 +254,7 @@ impl<'a> Runner<'a> {
     }
 
     fn note(&mut self, event: &Event, due: Option<Due>, kind: Kind) {
-        let now = self.host.now;
+        let now = self.system.now();
         self.timeline.note(due, now, kind);
         self.dialogue.push(Exchange {
             line: Some(event.line),
@@ -284,7 +284,7 @@ impl<'a> Runner<'a> {
         self.dialogue.push(Exchange {
             line: Some(line),
             expected,
-            at: self.timeline.elapsed(self.host.now),
+            at: self.timeline.elapsed(self.system.now()),
             seen: message
                 .lines()
                 .skip(1)
@@ -295,13 +295,13 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn judge_return(call: &Call, returned: Returned) -> Step<()> {
+fn judge_return(call: &Call, returned: &Returned) -> Step<()> {
     let value_met = match &call.result {
         Expression::Any => true,
         expression => super::sockets::value(expression)? == returned.value,
     };
     let error_met = match (&call.error, &call.result) {
-        (Some(expected), _) => returned.error == Some(expected.as_str()),
+        (Some(expected), _) => returned.error.as_deref() == Some(expected.as_str()),
         (None, Expression::Any) => true,
         // A failure without its name leaves open which it is.
         (None, _) => returned.error.is_none() || returned.value == -1 && value_met,
@@ -309,7 +309,7 @@ fn judge_return(call: &Call, returned: Returned) -> Step<()> {
     if value_met && error_met {
         return Ok(());
     }
-    let error = returned.error.map_or_else(String::new, |error| format!(" {error}"));
+    let error = returned.error.as_ref().map_or_else(String::new, |error| format!(" {error}"));
     Err(Stop::failed(format!(
         "the result: expected {}{}, seen {}{error}",
         call.result,
@@ -318,7 +318,12 @@ fn judge_return(call: &Call, returned: Returned) -> Step<()> {
     )))
 }
 
-fn outcome(script: &Script, line: Option<u32>, stop: Stop, dialogue: Vec<Exchange>) -> Outcome {
+pub(super) fn outcome(
+    script: &Script,
+    line: Option<u32>,
+    stop: Stop,
+    dialogue: Vec<Exchange>,
+) -> Outcome {
     let script = script.name.clone();
     match stop {
         Stop::Failed(message) => {

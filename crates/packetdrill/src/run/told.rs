@@ -41,13 +41,18 @@ const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
 /// Least round-trip time of Linux before there was a sample.
 const NO_SAMPLE: i64 = 0xffff_ffff;
 
-/// Tells what `endpoint` knows at present, in place of what was told before.
-pub(crate) fn tell(endpoint: &Endpoint, environment: &mut Environment) {
+/// Tells code what a system knows at present, in place of what was told before.
+pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Environment) {
     environment.forget("tcpi_");
-    let mut define = |name: &str, number: i64| environment.define(name, Value::Number(number));
-    for (name, number) in CONSTANTS {
-        define(name, *number);
+    for (name, number) in CONSTANTS.iter().chain(information) {
+        environment.define(name, Value::Number(*number));
     }
+}
+
+/// What `endpoint` knows at present.
+pub(crate) fn information(endpoint: &Endpoint) -> Vec<(&'static str, i64)> {
+    let mut told = Vec::new();
+    let mut define = |name: &'static str, number: i64| told.push((name, number));
     let connection = &endpoint.connection;
     define("tcpi_state", state_number(connection.state()));
     define("tcpi_ca_state", recovery_number(connection.recovery_state()));
@@ -67,6 +72,7 @@ pub(crate) fn tell(endpoint: &Endpoint, environment: &mut Environment) {
             define(name, 0);
         }
     }
+    told
 }
 
 fn micros(span: Span) -> i64 {

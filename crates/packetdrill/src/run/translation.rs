@@ -1,112 +1,69 @@
-//! Between a script's numbers and the endpoint's own.
+//! Between a script's numbers and those on the wire.
 //!
 //! A script counts our sequence numbers from the SYN that it expects, usually 0, whatever the
-//! endpoint began with; the peer's numbers are the script's own. It names our timestamps from the
+//! system began with; the peer's numbers are the script's own. It names our timestamps from the
 //! first one that it expects; the peer's are its own again.
 
-use crate::outcome::{Step, Stop};
-use crate::script::{Direction, Mark, Packet, TcpOption};
-use fairwind_tcp::Ports;
-use fairwind_wire::{Flags, Options, SackBlock, SackBlocks, Segment, SequenceNumber, Timestamps};
+use crate::script::{Icmp, Packet, TcpOption};
+use fairwind_wire::Flags;
 use std::collections::BTreeMap;
 
 /// The two number spaces of one connection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Translation {
-    ports: Ports,
-    /// The endpoint's initial sequence number.
-    initial: SequenceNumber,
+    /// The system's initial sequence number, once its SYN was seen.
+    initial: Option<u32>,
     /// The same in the script, once its SYN was expected.
     scripted_initial: Option<u32>,
     /// The first timestamp that was expected: in the script, and as it was.
     first_timestamp: Option<(u32, u32)>,
-    /// Every timestamp that was expected since, from the script's to the endpoint's.
+    /// Every timestamp that was expected since, from the script's to the system's.
     timestamps: BTreeMap<u32, u32>,
 }
 
 impl Translation {
-    pub(crate) fn new(ports: Ports, initial: SequenceNumber) -> Self {
-        Self {
-            ports,
-            initial,
-            scripted_initial: None,
-            first_timestamp: None,
-            timestamps: BTreeMap::new(),
+    /// Learns from a packet of the system, expected or not, where its numbers begin.
+    pub(crate) fn notice(&mut self, live: &Packet) {
+        if live.flags.contains(Flags::SYN) && self.initial.is_none() {
+            self.initial = Some(live.sequence);
         }
     }
 
-    /// Learns from an expected packet and the segment that came for it where the script counts
-    /// from. To be called before [`to_script`](Self::to_script).
-    pub(crate) fn learn(&mut self, expected: &Packet, segment: &Segment) {
-        let opens = segment.flags.contains(Flags::SYN) && expected.flags.contains(Flags::SYN);
+    /// Learns from an expected packet and the one that came for it where the script counts from. To
+    /// be called before [`to_script`](Self::to_script).
+    pub(crate) fn learn(&mut self, expected: &Packet, live: &Packet) {
+        let opens = live.flags.contains(Flags::SYN) && expected.flags.contains(Flags::SYN);
         if opens && self.scripted_initial.is_none() {
             self.scripted_initial = Some(expected.sequence);
         }
-        let Some(live) = segment.options.timestamps else { return };
-        let scripted = expected.options.iter().flatten().find_map(|option| match option {
-            TcpOption::Timestamps { value, .. } => Some(*value),
-            _ => None,
-        });
-        if let Some(scripted) = scripted {
-            self.first_timestamp.get_or_insert((scripted, live.value));
-            self.timestamps.insert(scripted, live.value);
+        if let (Some(live), Some(scripted)) = (timestamp(live), timestamp(expected)) {
+            self.first_timestamp.get_or_insert((scripted, live));
+            self.timestamps.insert(scripted, live);
         }
     }
 
+    /// What is added to a live number of ours to get the script's.
     fn scripted_offset(&self) -> u32 {
-        self.scripted_initial.unwrap_or(0).wrapping_sub(self.initial.get())
+        self.scripted_initial.unwrap_or(0).wrapping_sub(self.initial.unwrap_or(0))
     }
 
-    /// A segment of the endpoint as a script would write it, with every field written.
-    pub(crate) fn to_script(&self, segment: &Segment) -> Packet {
-        let acknowledges = segment.flags.contains(Flags::ACK);
-        let urgent = segment.flags.contains(Flags::URG);
-        Packet {
-            direction: Direction::Out,
-            mark: Some(Mark::NotCapable),
-            flags: segment.flags,
-            sequence: segment.sequence.get().wrapping_add(self.scripted_offset()),
-            payload_bytes: segment.payload_bytes,
-            acknowledgment: acknowledges.then(|| segment.acknowledgment.get()),
-            window: Some(segment.window),
-            urgent: urgent.then_some(segment.urgent),
-            options: Some(self.options_to_script(&segment.options)),
-        }
+    /// A packet of the system in the script's numbers.
+    pub(crate) fn to_script(&self, live: &Packet) -> Packet {
+        let options = live
+            .options
+            .as_ref()
+            .map(|options| options.iter().map(|option| self.option_to_script(option)).collect());
+        let sequence = live.sequence.wrapping_add(self.scripted_offset());
+        Packet { sequence, options, ..live.clone() }
     }
 
-    /// Options in the order in which they stand in the header (see `Options::wire_bytes`).
-    fn options_to_script(&self, options: &Options) -> Vec<TcpOption> {
-        let mut listed = Vec::new();
-        listed.extend(options.mss.map(TcpOption::MaximumSegment));
-        match (options.sack_permitted, options.timestamps) {
-            (true, Some(_)) => listed.push(TcpOption::SackPermitted),
-            (true, None) => {
-                listed.extend([TcpOption::NoOperation, TcpOption::NoOperation]);
-                listed.push(TcpOption::SackPermitted);
+    fn option_to_script(&self, option: &TcpOption) -> TcpOption {
+        match (option, self.first_timestamp) {
+            (&TcpOption::Timestamps { value, echo }, Some((scripted, first))) => {
+                let value = value.wrapping_sub(first).wrapping_add(scripted);
+                TcpOption::Timestamps { value, echo }
             }
-            (false, Some(_)) => listed.extend([TcpOption::NoOperation, TcpOption::NoOperation]),
-            (false, None) => {}
-        }
-        listed.extend(options.timestamps.map(|stamps| TcpOption::Timestamps {
-            value: self.timestamp_to_script(stamps.value),
-            echo: stamps.echo,
-        }));
-        if let Some(shift) = options.window_scale {
-            listed.extend([TcpOption::NoOperation, TcpOption::WindowScale(shift)]);
-        }
-        if !options.sack.is_empty() {
-            let blocks = options.sack.as_slice().iter();
-            let edges = blocks.map(|block| (block.left.get(), block.right.get())).collect();
-            listed.extend([TcpOption::NoOperation, TcpOption::NoOperation]);
-            listed.push(TcpOption::Sack(edges));
-        }
-        listed
-    }
-
-    fn timestamp_to_script(&self, live: u32) -> u32 {
-        match self.first_timestamp {
-            Some((scripted, first)) => live.wrapping_sub(first).wrapping_add(scripted),
-            None => live,
+            (other, _) => other.clone(),
         }
     }
 
@@ -122,64 +79,47 @@ impl Translation {
         }
     }
 
-    /// The segment that an injected packet is.
-    pub(crate) fn to_live(&self, packet: &Packet) -> Step<Segment> {
-        let Some(window) = packet.window else {
-            return Err(Stop::failed("an injected packet needs a window (`win N`)"));
-        };
-        let Some(options) = &packet.options else {
-            return Err(Stop::failed("an injected packet cannot have just any options"));
-        };
-        Ok(Segment {
-            source_port: self.ports.remote,
-            destination_port: self.ports.local,
-            sequence: SequenceNumber::new(packet.sequence),
-            acknowledgment: packet
-                .acknowledgment
-                .map_or(SequenceNumber::default(), |number| self.sequence_to_live(number)),
-            flags: packet.flags,
-            window,
-            urgent: packet.urgent.unwrap_or(0),
-            payload_bytes: packet.payload_bytes,
-            options: self.options_to_live(options)?,
-        })
+    /// A packet of the script in live numbers.
+    pub(crate) fn to_live(&self, packet: &Packet) -> Packet {
+        let acknowledgment = packet.acknowledgment.map(|number| self.sequence_to_live(number));
+        let options = packet
+            .options
+            .as_ref()
+            .map(|options| options.iter().map(|option| self.option_to_live(option)).collect());
+        Packet { acknowledgment, options, ..packet.clone() }
     }
 
-    fn sequence_to_live(&self, scripted: u32) -> SequenceNumber {
-        SequenceNumber::new(scripted.wrapping_sub(self.scripted_offset()))
+    fn sequence_to_live(&self, scripted: u32) -> u32 {
+        scripted.wrapping_sub(self.scripted_offset())
     }
 
-    fn options_to_live(&self, listed: &[TcpOption]) -> Step<Options> {
-        let mut options = Options::NONE;
-        for option in listed {
-            match option {
-                TcpOption::NoOperation => {}
-                TcpOption::End => break,
-                TcpOption::MaximumSegment(bytes) => options.mss = Some(*bytes),
-                TcpOption::WindowScale(shift) => options.window_scale = Some(*shift),
-                TcpOption::SackPermitted => options.sack_permitted = true,
-                TcpOption::Sack(edges) => options.sack = self.blocks_to_live(edges),
-                TcpOption::Timestamps { value, echo } => {
-                    let echo = self.echo_to_live(*echo);
-                    options.timestamps = Some(Timestamps { value: *value, echo });
-                }
-                TcpOption::FastOpen(_) | TcpOption::Other(_) => {
-                    return Err(Stop::unsupported(format!(
-                        "the endpoint does not know the TCP option `{option}`"
-                    )));
-                }
+    fn option_to_live(&self, option: &TcpOption) -> TcpOption {
+        match option {
+            TcpOption::Sack(edges) => TcpOption::Sack(
+                edges
+                    .iter()
+                    .map(|&(left, right)| {
+                        (self.sequence_to_live(left), self.sequence_to_live(right))
+                    })
+                    .collect(),
+            ),
+            &TcpOption::Timestamps { value, echo } => {
+                TcpOption::Timestamps { value, echo: self.echo_to_live(echo) }
             }
+            other => other.clone(),
         }
-        Ok(options)
     }
 
-    fn blocks_to_live(&self, edges: &[(u32, u32)]) -> SackBlocks {
-        edges
-            .iter()
-            .map(|&(left, right)| SackBlock {
-                left: self.sequence_to_live(left),
-                right: self.sequence_to_live(right),
-            })
-            .collect()
+    /// A message of the path with what it quotes of ours in live numbers.
+    pub(crate) fn message_to_live(&self, message: &Icmp) -> Icmp {
+        let quoted = message.quoted.map(|(first, bytes)| (self.sequence_to_live(first), bytes));
+        Icmp { quoted, ..message.clone() }
     }
+}
+
+fn timestamp(packet: &Packet) -> Option<u32> {
+    packet.options.iter().flatten().find_map(|option| match option {
+        TcpOption::Timestamps { value, .. } => Some(*value),
+        _ => None,
+    })
 }

@@ -1,0 +1,139 @@
+//! Our endpoint as the system under test, in virtual time.
+
+use super::host::Host;
+use super::settings::Settings;
+use super::sockets::{self, Request, Sockets};
+use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
+use super::{RunOptions, commands, segments, told};
+use crate::outcome::{Step, Stop};
+use crate::script::{Call, Icmp, Packet};
+use fairwind_tcp::Profile;
+use fairwind_units::Instant;
+use fairwind_wire::Flags;
+
+/// When scripts begin: late enough that nothing in an endpoint is at its own beginning of time.
+const BEGINNING: Instant = Instant::from_secs(100);
+
+/// A host with our endpoint and its sockets.
+#[derive(Debug)]
+pub(super) struct Simulated {
+    host: Host,
+    sockets: Sockets,
+    profile: Profile,
+    settings: Settings,
+    /// The call that waits, and until when at most.
+    waiting: Option<(Request, Instant)>,
+}
+
+impl Simulated {
+    pub(super) fn new(settings: &Settings, options: &RunOptions) -> Self {
+        let config = settings.adapt(options.profile.config());
+        Self {
+            host: Host::new(BEGINNING, options.initial_sequence),
+            sockets: Sockets::new(config, options.profile),
+            profile: options.profile,
+            settings: settings.clone(),
+            waiting: None,
+        }
+    }
+
+    /// Tries a call, and keeps it where it waits.
+    fn attempt(&mut self, mut request: Request) -> Step<Progress> {
+        match self.sockets.attempt(&mut request, &mut self.host)? {
+            sockets::Attempt::Returns(returned) => Ok(Progress::Returned(Returned {
+                value: returned.value,
+                error: returned.error.map(Into::into),
+                at: self.host.now,
+            })),
+            sockets::Attempt::Waits { until } => {
+                self.waiting = Some((request, until));
+                Ok(Progress::Waits)
+            }
+        }
+    }
+
+    fn current(&self) -> Step<ConnectionIndex> {
+        self.host.current.ok_or_else(|| {
+            Stop::failed("there is no connection and no listening socket for this packet")
+        })
+    }
+}
+
+impl System for Simulated {
+    fn now(&self) -> Instant {
+        self.host.now
+    }
+
+    fn pass(&mut self, limit: Instant) -> Step<Passed> {
+        let now = self.host.now;
+        if now >= limit && self.host.next_deadline() > limit {
+            return Ok(Passed::Settled);
+        }
+        let until = self.waiting.as_ref().map_or(Instant::MAX, |(_, until)| *until);
+        self.host.step(limit.min(until.max(now)));
+        Ok(Passed::Happened)
+    }
+
+    fn take_sent(&mut self) -> Option<Sent> {
+        let sent = self.host.sent.pop_front()?;
+        let packet = segments::to_packet(&sent.segment);
+        Some(Sent { connection: sent.endpoint, at: sent.at, packet })
+    }
+
+    fn connection_for(&mut self, packet: &Packet) -> Step<ConnectionIndex> {
+        let opens = packet.flags.contains(Flags::SYN) && !packet.flags.contains(Flags::ACK);
+        let listener = if opens { self.sockets.listener() } else { None };
+        match listener {
+            Some((descriptor, config)) => Ok(self.host.answer(config, descriptor)),
+            None => self.current(),
+        }
+    }
+
+    fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
+        let segment = segments::to_segment(packet, super::host::PORTS)?;
+        self.host.inject(connection, &segment);
+        Ok(())
+    }
+
+    fn connection_for_message(&mut self) -> Step<ConnectionIndex> {
+        self.current()
+    }
+
+    fn inject_message(&mut self, _: ConnectionIndex, _: &Icmp) -> Step<()> {
+        Err(Stop::unsupported("the endpoint does not know ICMP"))
+    }
+
+    fn call(&mut self, call: &Call) -> Step<Progress> {
+        self.attempt(Request::of(call)?)
+    }
+
+    fn waiting_call(&mut self) -> Step<Progress> {
+        match self.waiting.take() {
+            Some((request, _)) => self.attempt(request),
+            None => Err(Stop::failed("no call waits")),
+        }
+    }
+
+    fn command(&mut self, text: &str) -> Step<()> {
+        let (profile, settings) = (self.profile, &self.settings);
+        let changed =
+            self.sockets.reconfigure(|config| commands::apply(text, config, profile, settings))?;
+        let open = self.host.endpoints.iter().any(|endpoint| !endpoint.is_closed());
+        if changed && open {
+            return Err(Stop::unsupported(
+                "a command cannot change the behaviour of a connection that has begun",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Nothing is left of a simulated host that would have to be put right.
+    fn clean_up(&mut self, _: &str) -> Step<()> {
+        Ok(())
+    }
+
+    fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
+        let current = self.host.current.map(|index| &self.host.endpoints[index]);
+        Ok(current.map_or_else(Vec::new, told::information))
+    }
+}
