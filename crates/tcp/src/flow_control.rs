@@ -85,7 +85,7 @@ impl Connection {
 
     /// What is left of the window announced last.
     #[inline]
-    fn announced_window(&self) -> u32 {
+    pub(crate) fn announced_window(&self) -> u32 {
         if self.receive.announced.is_after(self.receive.next) {
             self.receive.announced.distance_from(self.receive.next)
         } else {

@@ -38,6 +38,7 @@
 //! | `rtt`, `timers` | round-trip estimation; deadlines |
 //! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
 //! | `ranges` | ranges of sequence space, for both ends |
+//! | `information` | what a connection tells of itself (`TCP_INFO`) |
 
 mod acknowledger;
 mod config;
@@ -45,6 +46,7 @@ mod congestion;
 mod connection;
 mod event;
 mod flow_control;
+mod information;
 mod input;
 mod negotiation;
 mod output;
@@ -66,5 +68,6 @@ pub use config::{
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;
+pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
 pub use state::{RecoveryState, State};

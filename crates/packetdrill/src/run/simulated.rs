@@ -133,7 +133,8 @@ impl System for Simulated {
     }
 
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
-        let current = self.host.current.map(|index| &self.host.endpoints[index]);
-        Ok(current.map_or_else(Vec::new, told::information))
+        let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
+        let told = current.map(|connection| connection.information(self.host.now));
+        Ok(told.as_ref().map_or_else(Vec::new, told::information))
     }
 }

@@ -1,21 +1,16 @@
-//! What the endpoint tells of itself to code: fields of Linux' `TCP_INFO`, and their constants.
+//! What the endpoint tells of itself to code: the fields of Linux' `TCP_INFO`, and their constants.
 //!
-//! | field | meaning |
-//! |---|---|
-//! | `tcpi_state` | state, by Linux' number |
-//! | `tcpi_ca_state` | state of recovery (`TCP_CA_Open`, `TCP_CA_Disorder`, `TCP_CA_Recovery`, `TCP_CA_Loss`) |
-//! | `tcpi_snd_cwnd`, `tcpi_snd_ssthresh` | in segments; the threshold is 2147483647 before the first loss |
-//! | `tcpi_rto`, `tcpi_rtt`, `tcpi_min_rtt` | in microseconds; 0 and 4294967295 before the first sample |
-//! | `tcpi_snd_mss` | payload of a full segment |
-//! | `tcpi_reordering` | duplicate ACKs that prove a loss: the endpoint never changes them |
-//! | `tcpi_notsent_bytes`, `tcpi_bytes_received` | written and not sent; received in order |
-//! | `tcpi_unacked`, `tcpi_sacked`, `tcpi_lost`, `tcpi_retrans` | while nothing is amiss (`TCP_CA_Open`): otherwise the endpoint does not tell |
+//! Every field `tcpi_...` of the kernel's structure has its name here. Those of which the endpoint
+//! keeps nothing (`None` in [`Information`]) are not defined, so that code which asks for them makes
+//! a script unsupported. Times are in microseconds where the kernel's are, in milliseconds for
+//! `tcpi_last_...` and `tcpi_total_rto_time`. `tcpi_snd_ssthresh` is 2147483647 before the first
+//! loss, `tcpi_min_rtt` 4294967295 and `tcpi_rtt` 0 before the first sample.
 //!
-//! Every other field makes a script unsupported.
+//! Constants: states (`TCP_ESTABLISHED`, ...), states of recovery (`TCP_CA_Open`, ...), bits of
+//! `tcpi_options` (`TCPI_OPT_TIMESTAMPS`, ...), `TCP_INFINITE_SSTHRESH`.
 
-use super::host::Endpoint;
 use crate::code::{Environment, Value};
-use fairwind_tcp::{RecoveryState, State};
+use fairwind_tcp::{Information, RecoveryState, State, option_bits};
 use fairwind_units::Span;
 
 const CONSTANTS: &[(&str, i64)] = &[
@@ -36,6 +31,16 @@ const CONSTANTS: &[(&str, i64)] = &[
     ("TCP_CA_Recovery", 3),
     ("TCP_CA_Loss", 4),
     ("TCP_INFINITE_SSTHRESH", INFINITE_SSTHRESH),
+    ("TCPI_OPT_USEC_TS", 64),
+    ("TCPI_OPT_TFO_CHILD", 128),
+];
+const OPTION_BITS: &[(&str, u32)] = &[
+    ("TCPI_OPT_TIMESTAMPS", option_bits::TIMESTAMPS),
+    ("TCPI_OPT_SACK", option_bits::SACK),
+    ("TCPI_OPT_WSCALE", option_bits::WINDOW_SCALE),
+    ("TCPI_OPT_ECN", option_bits::ECN),
+    ("TCPI_OPT_ECN_SEEN", option_bits::ECN_SEEN),
+    ("TCPI_OPT_SYN_DATA", option_bits::SYN_DATA),
 ];
 const INFINITE_SSTHRESH: i64 = 0x7fff_ffff;
 /// Least round-trip time of Linux before there was a sample.
@@ -47,36 +52,128 @@ pub(crate) fn tell(information: &[(&'static str, i64)], environment: &mut Enviro
     for (name, number) in CONSTANTS.iter().chain(information) {
         environment.define(name, Value::Number(*number));
     }
+    for (name, bit) in OPTION_BITS {
+        environment.define(name, Value::Number(i64::from(*bit)));
+    }
 }
 
-/// What `endpoint` knows at present.
-pub(crate) fn information(endpoint: &Endpoint) -> Vec<(&'static str, i64)> {
-    let mut told = Vec::new();
-    let mut define = |name: &'static str, number: i64| told.push((name, number));
-    let connection = &endpoint.connection;
-    define("tcpi_state", state_number(connection.state()));
-    define("tcpi_ca_state", recovery_number(connection.recovery_state()));
-    define("tcpi_snd_cwnd", i64::from(connection.congestion_window()));
-    let threshold = connection.slow_start_threshold();
-    define("tcpi_snd_ssthresh", threshold.map_or(INFINITE_SSTHRESH, i64::from));
-    define("tcpi_rto", micros(connection.retransmission_timeout()));
-    define("tcpi_rtt", connection.smoothed_rtt().map_or(0, micros));
-    define("tcpi_min_rtt", connection.least_rtt().map_or(NO_SAMPLE, micros));
-    define("tcpi_snd_mss", i64::from(connection.segment_bytes()));
-    define("tcpi_reordering", i64::from(endpoint.config.duplicate_threshold));
-    define("tcpi_notsent_bytes", count(connection.unsent_bytes()));
-    define("tcpi_bytes_received", count(connection.received_bytes()));
-    if connection.recovery_state() == RecoveryState::Open {
-        define("tcpi_unacked", i64::from(connection.flight()));
-        for name in ["tcpi_sacked", "tcpi_lost", "tcpi_retrans"] {
-            define(name, 0);
-        }
-    }
-    told
+/// What a connection of ours knows at present.
+pub(crate) fn information(told: &Information) -> Vec<(&'static str, i64)> {
+    let entries = state(told).into_iter().chain(path(told)).chain(counts(told));
+    entries.filter_map(|(name, number)| Some((name, number?))).collect()
+}
+
+type Entry = (&'static str, Option<i64>);
+
+/// States, timers and what was agreed on.
+fn state(told: &Information) -> [Entry; 15] {
+    [
+        ("tcpi_state", Some(state_number(told.state))),
+        ("tcpi_ca_state", Some(recovery_number(told.recovery))),
+        ("tcpi_retransmits", small(told.consecutive_timeouts)),
+        ("tcpi_probes", small(told.unanswered_probes)),
+        ("tcpi_backoff", small(told.backoff)),
+        ("tcpi_options", small(told.options)),
+        ("tcpi_snd_wscale", told.send_window_shift.map(i64::from)),
+        ("tcpi_rcv_wscale", told.receive_window_shift.map(i64::from)),
+        (
+            "tcpi_delivery_rate_app_limited",
+            told.delivery_rate_is_application_limited.map(i64::from),
+        ),
+        ("tcpi_fastopen_client_fail", small(told.fast_open_failure)),
+        ("tcpi_rto", Some(micros(told.retransmission_timeout))),
+        ("tcpi_ato", told.acknowledgment_timeout.map(micros)),
+        ("tcpi_last_data_sent", told.since_data_sent.map(millis)),
+        ("tcpi_last_data_recv", told.since_data_received.map(millis)),
+        ("tcpi_last_ack_recv", told.since_ack_received.map(millis)),
+    ]
+}
+
+/// What is known of the path and the peer, and the windows.
+fn path(told: &Information) -> [Entry; 23] {
+    [
+        ("tcpi_snd_mss", Some(i64::from(told.send_mss_bytes))),
+        ("tcpi_rcv_mss", small(told.receive_mss_bytes)),
+        ("tcpi_advmss", small(told.announced_mss_bytes)),
+        ("tcpi_pmtu", small(told.path_mtu_bytes)),
+        ("tcpi_rtt", Some(told.smoothed_rtt.map_or(0, micros))),
+        ("tcpi_rttvar", told.rtt_variation.map(micros)),
+        ("tcpi_min_rtt", Some(told.least_rtt.map_or(NO_SAMPLE, micros))),
+        ("tcpi_rcv_rtt", told.receiver_rtt.map(micros)),
+        ("tcpi_rcv_space", small(told.receive_space_bytes)),
+        ("tcpi_rcv_ssthresh", small(told.receive_window_threshold_bytes)),
+        ("tcpi_snd_ssthresh", Some(told.slow_start_threshold.map_or(INFINITE_SSTHRESH, i64::from))),
+        ("tcpi_snd_cwnd", Some(i64::from(told.congestion_window))),
+        ("tcpi_reordering", small(told.reordering_segments)),
+        ("tcpi_snd_wnd", Some(i64::from(told.send_window_bytes))),
+        ("tcpi_rcv_wnd", Some(i64::from(told.receive_window_bytes))),
+        ("tcpi_pacing_rate", large(told.pacing_rate_bytes_per_second)),
+        ("tcpi_max_pacing_rate", large(told.greatest_pacing_rate_bytes_per_second)),
+        ("tcpi_delivery_rate", large(told.delivery_rate_bytes_per_second)),
+        ("tcpi_busy_time", told.busy.map(micros)),
+        ("tcpi_rwnd_limited", told.window_limited.map(micros)),
+        ("tcpi_sndbuf_limited", told.buffer_limited.map(micros)),
+        ("tcpi_accecn_fail_mode", small(told.accurate_ecn_failure)),
+        ("tcpi_accecn_opt_seen", small(told.accurate_ecn_option_seen)),
+    ]
+}
+
+/// What was counted.
+fn counts(told: &Information) -> [Entry; 32] {
+    let delivered = |place: usize| told.delivered_bytes_by_mark.map(|by| i64::from(by[place]));
+    let received = |place: usize| told.received_bytes_by_mark.map(|by| i64::from(by[place]));
+    [
+        ("tcpi_unacked", small(told.unacked_segments)),
+        ("tcpi_sacked", small(told.sacked_segments)),
+        ("tcpi_lost", small(told.lost_segments)),
+        ("tcpi_retrans", small(told.retransmitted_segments)),
+        ("tcpi_fackets", Some(0)),
+        ("tcpi_total_retrans", small(told.total_retransmissions)),
+        ("tcpi_bytes_acked", large(told.acknowledged_bytes)),
+        ("tcpi_bytes_received", large(told.received_bytes)),
+        ("tcpi_bytes_sent", large(told.sent_bytes)),
+        ("tcpi_bytes_retrans", large(told.retransmitted_bytes)),
+        ("tcpi_notsent_bytes", Some(count(told.unsent_bytes))),
+        ("tcpi_segs_out", small(told.segments_sent)),
+        ("tcpi_segs_in", small(told.segments_received)),
+        ("tcpi_data_segs_out", small(told.data_segments_sent)),
+        ("tcpi_data_segs_in", small(told.data_segments_received)),
+        ("tcpi_delivered", small(told.delivered_segments)),
+        ("tcpi_delivered_ce", small(told.delivered_marked_segments)),
+        ("tcpi_dsack_dups", small(told.duplicate_reports)),
+        ("tcpi_reord_seen", small(told.reordering_events)),
+        ("tcpi_rcv_ooopack", small(told.out_of_order_segments)),
+        // The kernel does not remember it either.
+        ("tcpi_last_ack_sent", Some(0)),
+        ("tcpi_total_rto", small(told.total_timeouts)),
+        ("tcpi_total_rto_recoveries", small(told.total_timeout_recoveries)),
+        ("tcpi_total_rto_time", told.total_timeout_recovery.map(millis)),
+        ("tcpi_received_ce", small(told.received_marked_segments)),
+        ("tcpi_delivered_e1_bytes", delivered(0)),
+        ("tcpi_delivered_e0_bytes", delivered(1)),
+        ("tcpi_delivered_ce_bytes", delivered(2)),
+        ("tcpi_received_e1_bytes", received(0)),
+        ("tcpi_received_e0_bytes", received(1)),
+        ("tcpi_received_ce_bytes", received(2)),
+        // Flow labels, which a rehash changes, are not looked at.
+        ("tcpi_rehash", None),
+    ]
+}
+
+fn small(number: Option<u32>) -> Option<i64> {
+    number.map(i64::from)
+}
+
+fn large(number: Option<u64>) -> Option<i64> {
+    number.map(count)
 }
 
 fn micros(span: Span) -> i64 {
     count(span.as_micros())
+}
+
+fn millis(span: Span) -> i64 {
+    count(span.as_micros() / 1000)
 }
 
 fn count(number: u64) -> i64 {

@@ -1,0 +1,242 @@
+//! What a connection tells of itself: the quantities of Linux' `struct tcp_info`.
+//!
+//! Source: `include/uapi/linux/tcp.h` and `tcp_get_info` of Linux 6.18. Differs: times are spans of
+//! nanoseconds, and what this endpoint does not keep is `None`.
+//! Cost: nothing until somebody asks.
+
+use crate::connection::Connection;
+use crate::state::{RecoveryState, State};
+use fairwind_units::{Instant, Span};
+
+/// A look at a connection at one instant.
+///
+/// `None` says that the quantity is not kept, except where its meaning says otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Information {
+    /// Where in its life the connection is (`tcpi_state`).
+    pub state: State,
+    /// What the sender knows of losses (`tcpi_ca_state`).
+    pub recovery: RecoveryState,
+    /// Consecutive time-outs without progress (`tcpi_retransmits`).
+    pub consecutive_timeouts: Option<u32>,
+    /// Unanswered probes of a closed window or an idle connection (`tcpi_probes`).
+    pub unanswered_probes: Option<u32>,
+    /// How often the time-out is doubled at present (`tcpi_backoff`).
+    pub backoff: Option<u32>,
+    /// What both ends agreed on, by Linux' bits (`tcpi_options`).
+    pub options: Option<u32>,
+    /// Shift of the windows that the peer offers (`tcpi_snd_wscale`).
+    pub send_window_shift: Option<u8>,
+    /// Shift of the windows offered to the peer (`tcpi_rcv_wscale`).
+    pub receive_window_shift: Option<u8>,
+    /// The delivery rate was limited by the application (`tcpi_delivery_rate_app_limited`).
+    pub delivery_rate_is_application_limited: Option<bool>,
+    /// Why Fast Open failed, by Linux' number (`tcpi_fastopen_client_fail`).
+    pub fast_open_failure: Option<u32>,
+    /// The retransmission time-out in force (`tcpi_rto`).
+    pub retransmission_timeout: Span,
+    /// The delay of acknowledgments at present (`tcpi_ato`).
+    pub acknowledgment_timeout: Option<Span>,
+    /// Payload of a full segment sent, in bytes (`tcpi_snd_mss`).
+    pub send_mss_bytes: u32,
+    /// Estimated payload of a full segment received, in bytes (`tcpi_rcv_mss`).
+    pub receive_mss_bytes: Option<u32>,
+    /// Segments sent and not acknowledged (`tcpi_unacked`); of a listener, connections to accept.
+    pub unacked_segments: Option<u32>,
+    /// Segments selectively acknowledged (`tcpi_sacked`).
+    pub sacked_segments: Option<u32>,
+    /// Segments taken for lost (`tcpi_lost`).
+    pub lost_segments: Option<u32>,
+    /// Retransmitted segments in the network (`tcpi_retrans`).
+    pub retransmitted_segments: Option<u32>,
+    /// Time since data was sent (`tcpi_last_data_sent`).
+    pub since_data_sent: Option<Span>,
+    /// Time since data was received (`tcpi_last_data_recv`).
+    pub since_data_received: Option<Span>,
+    /// Time since an acknowledgment was received (`tcpi_last_ack_recv`).
+    pub since_ack_received: Option<Span>,
+    /// Packet size of the path in bytes (`tcpi_pmtu`).
+    pub path_mtu_bytes: Option<u32>,
+    /// Limit of the window offered, in bytes (`tcpi_rcv_ssthresh`).
+    pub receive_window_threshold_bytes: Option<u32>,
+    /// Smoothed round-trip time, once there was a sample (`tcpi_rtt`).
+    pub smoothed_rtt: Option<Span>,
+    /// Variation of the round-trip time (`tcpi_rttvar`).
+    pub rtt_variation: Option<Span>,
+    /// Slow-start threshold in segments, once one was set (`tcpi_snd_ssthresh`).
+    pub slow_start_threshold: Option<u32>,
+    /// Congestion window in segments (`tcpi_snd_cwnd`).
+    pub congestion_window: u32,
+    /// Segment size announced to the peer, in bytes (`tcpi_advmss`).
+    pub announced_mss_bytes: Option<u32>,
+    /// Segments that may overtake one before it counts as lost (`tcpi_reordering`).
+    pub reordering_segments: Option<u32>,
+    /// Round-trip time as the receiver sees it (`tcpi_rcv_rtt`).
+    pub receiver_rtt: Option<Span>,
+    /// Bytes that the application reads in a round trip (`tcpi_rcv_space`).
+    pub receive_space_bytes: Option<u32>,
+    /// Segments retransmitted since the beginning (`tcpi_total_retrans`).
+    pub total_retransmissions: Option<u32>,
+    /// Pacing rate in bytes per second (`tcpi_pacing_rate`).
+    pub pacing_rate_bytes_per_second: Option<u64>,
+    /// Greatest pacing rate in bytes per second (`tcpi_max_pacing_rate`).
+    pub greatest_pacing_rate_bytes_per_second: Option<u64>,
+    /// Bytes acknowledged by the peer, control bits included (`tcpi_bytes_acked`).
+    pub acknowledged_bytes: Option<u64>,
+    /// Payload bytes received in order, a FIN included (`tcpi_bytes_received`).
+    pub received_bytes: Option<u64>,
+    /// Segments sent (`tcpi_segs_out`).
+    pub segments_sent: Option<u32>,
+    /// Segments received (`tcpi_segs_in`).
+    pub segments_received: Option<u32>,
+    /// Payload bytes written and not sent (`tcpi_notsent_bytes`).
+    pub unsent_bytes: u64,
+    /// Least round-trip time in the window of its filter, once there was a sample (`tcpi_min_rtt`).
+    pub least_rtt: Option<Span>,
+    /// Segments received with payload (`tcpi_data_segs_in`).
+    pub data_segments_received: Option<u32>,
+    /// Segments sent with payload (`tcpi_data_segs_out`).
+    pub data_segments_sent: Option<u32>,
+    /// Delivery rate in bytes per second (`tcpi_delivery_rate`).
+    pub delivery_rate_bytes_per_second: Option<u64>,
+    /// Time with data outstanding (`tcpi_busy_time`).
+    pub busy: Option<Span>,
+    /// Time limited by the peer's window (`tcpi_rwnd_limited`).
+    pub window_limited: Option<Span>,
+    /// Time limited by the send buffer (`tcpi_sndbuf_limited`).
+    pub buffer_limited: Option<Span>,
+    /// Segments known to have arrived (`tcpi_delivered`).
+    pub delivered_segments: Option<u32>,
+    /// Of these, those known to have been marked (`tcpi_delivered_ce`).
+    pub delivered_marked_segments: Option<u32>,
+    /// Payload bytes sent, repetitions included (`tcpi_bytes_sent`).
+    pub sent_bytes: Option<u64>,
+    /// Payload bytes retransmitted (`tcpi_bytes_retrans`).
+    pub retransmitted_bytes: Option<u64>,
+    /// Duplicate SACK reports received (`tcpi_dsack_dups`).
+    pub duplicate_reports: Option<u32>,
+    /// Times that reordering was seen (`tcpi_reord_seen`).
+    pub reordering_events: Option<u32>,
+    /// Segments received out of order (`tcpi_rcv_ooopack`).
+    pub out_of_order_segments: Option<u32>,
+    /// Window offered by the peer in bytes (`tcpi_snd_wnd`).
+    pub send_window_bytes: u32,
+    /// Window offered to the peer in bytes (`tcpi_rcv_wnd`).
+    pub receive_window_bytes: u32,
+    /// Time-outs since the beginning (`tcpi_total_rto`).
+    pub total_timeouts: Option<u32>,
+    /// Repairs by time-out that came to an end (`tcpi_total_rto_recoveries`).
+    pub total_timeout_recoveries: Option<u32>,
+    /// Time spent in these (`tcpi_total_rto_time`).
+    pub total_timeout_recovery: Option<Span>,
+    /// Segments received with the mark (`tcpi_received_ce`).
+    pub received_marked_segments: Option<u32>,
+    /// Delivered bytes by code point as the peer reports them: ECT(1), ECT(0), CE
+    /// (`tcpi_delivered_e1_bytes`, `_e0_`, `_ce_`).
+    pub delivered_bytes_by_mark: Option<[u32; 3]>,
+    /// Received bytes by code point: ECT(1), ECT(0), CE (`tcpi_received_e1_bytes`, `_e0_`, `_ce_`).
+    pub received_bytes_by_mark: Option<[u32; 3]>,
+    /// Why accurate ECN failed, by Linux' bits (`tcpi_accecn_fail_mode`).
+    pub accurate_ecn_failure: Option<u32>,
+    /// What was seen of the accurate ECN option, by Linux' number (`tcpi_accecn_opt_seen`).
+    pub accurate_ecn_option_seen: Option<u32>,
+}
+
+/// Bits of [`Information::options`] (Linux `TCPI_OPT_*`).
+pub mod option_bits {
+    /// Timestamps.
+    pub const TIMESTAMPS: u32 = 1;
+    /// Selective acknowledgments.
+    pub const SACK: u32 = 2;
+    /// Window scaling.
+    pub const WINDOW_SCALE: u32 = 4;
+    /// ECN was negotiated.
+    pub const ECN: u32 = 8;
+    /// A packet with an ECN code point was received.
+    pub const ECN_SEEN: u32 = 16;
+    /// The data of our SYN was acknowledged (client), or the peer's SYN carried data (server).
+    pub const SYN_DATA: u32 = 32;
+}
+
+impl Connection {
+    /// Everything that the connection tells of itself at this instant.
+    pub fn information(&self, now: Instant) -> Information {
+        let since = |then: Instant| Some(now.saturating_since(then));
+        let nothing_amiss = self.recovery_state() == RecoveryState::Open;
+        let unless_amiss = nothing_amiss.then_some(0);
+        Information {
+            state: self.state,
+            recovery: self.recovery_state(),
+            consecutive_timeouts: None,
+            unanswered_probes: None,
+            backoff: None,
+            options: Some(self.agreed_options()),
+            send_window_shift: Some(self.negotiated.send_shift),
+            receive_window_shift: Some(self.negotiated.receive_shift),
+            delivery_rate_is_application_limited: None,
+            fast_open_failure: None,
+            retransmission_timeout: self.retransmission_timeout(),
+            acknowledgment_timeout: None,
+            send_mss_bytes: self.segment_bytes(),
+            receive_mss_bytes: None,
+            unacked_segments: nothing_amiss.then_some(self.flight()),
+            sacked_segments: unless_amiss,
+            lost_segments: unless_amiss,
+            retransmitted_segments: unless_amiss,
+            since_data_sent: since(self.send.last_sent),
+            since_data_received: None,
+            since_ack_received: since(self.send.last_heard),
+            path_mtu_bytes: None,
+            receive_window_threshold_bytes: None,
+            smoothed_rtt: self.smoothed_rtt(),
+            rtt_variation: None,
+            slow_start_threshold: self.slow_start_threshold(),
+            congestion_window: self.congestion_window(),
+            announced_mss_bytes: None,
+            reordering_segments: Some(self.config.duplicate_threshold),
+            receiver_rtt: None,
+            receive_space_bytes: None,
+            total_retransmissions: None,
+            pacing_rate_bytes_per_second: None,
+            greatest_pacing_rate_bytes_per_second: None,
+            acknowledged_bytes: None,
+            received_bytes: Some(self.received_bytes()),
+            segments_sent: None,
+            segments_received: None,
+            unsent_bytes: self.unsent_bytes(),
+            least_rtt: self.least_rtt(),
+            data_segments_received: None,
+            data_segments_sent: None,
+            delivery_rate_bytes_per_second: None,
+            busy: None,
+            window_limited: None,
+            buffer_limited: None,
+            delivered_segments: None,
+            delivered_marked_segments: None,
+            sent_bytes: None,
+            retransmitted_bytes: None,
+            duplicate_reports: None,
+            reordering_events: None,
+            out_of_order_segments: None,
+            send_window_bytes: self.send.window,
+            receive_window_bytes: self.announced_window(),
+            total_timeouts: None,
+            total_timeout_recoveries: None,
+            total_timeout_recovery: None,
+            received_marked_segments: None,
+            delivered_bytes_by_mark: None,
+            received_bytes_by_mark: None,
+            accurate_ecn_failure: None,
+            accurate_ecn_option_seen: None,
+        }
+    }
+
+    fn agreed_options(&self) -> u32 {
+        let agreed = [
+            (self.negotiated.timestamps, option_bits::TIMESTAMPS),
+            (self.negotiated.sack, option_bits::SACK),
+            (self.config.window_scaling && self.peer_scales, option_bits::WINDOW_SCALE),
+        ];
+        agreed.iter().filter(|(is_agreed, _)| *is_agreed).fold(0, |bits, (_, bit)| bits | bit)
+    }
+}
