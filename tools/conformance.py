@@ -1,8 +1,8 @@
 """Read the conformance ledger `docs/conformance/*.toml`, check it, and say where we stand.
 
-Each file holds the requirements of one document (an RFC). A requirement that is met names the tests
-that show it, one that is not gives its reason. The check is that files have the right form and that
-every test that is named exists: `path/to/tests.rs::name_of_function`, a script `path/to/one.pkt`, or
+Each file holds the requirements of one document (an RFC). A requirement that is met names tests
+that show it, one that is not gives its reason. Files must have the right form, and every test that
+is named must exist: `path/to/tests.rs::name_of_function`, a script `path/to/one.pkt`, or
 `path/to/test.py::name`. It never runs a test: the ordinary test runs do. Standard library only.
 
     python3 tools/conformance.py [--root DIR] [--table]
@@ -147,9 +147,9 @@ def table(root: Path) -> str:
     lines = [
         "# Conformance",
         "",
-        "What the standards require of a TCP endpoint, and how ours stands to it. The profile `rfc`",
-        "is meant where profiles differ and nothing else is said. The ledger is",
-        "`docs/conformance/*.toml`; a check compares the tests that it names with those that exist.",
+        "What the standards require of a TCP endpoint, and how ours stands to it. The profile",
+        "`rfc` is meant where profiles differ and nothing else is said. The ledger is",
+        "`docs/conformance/*.toml`; a check looks for the tests that it names.",
         "",
         "| document | requirements | met | partly | not met | not applicable |",
         "|---|---|---|---|---|---|",
