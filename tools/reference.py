@@ -59,7 +59,7 @@ def command_line_page() -> str:
 
 def profiles_page() -> str:
     """Describe the TCP profiles, in the words of the module that defines them."""
-    source = Path(__file__).resolve().parents[1] / "crates" / "tcp" / "src" / "profile.rs"
+    source = Path(__file__).resolve().parents[1] / "crates" / "tcp" / "src" / "profile" / "mod.rs"
     lines = source.read_text(encoding="utf-8").splitlines()
     words = [line.removeprefix("//!").removeprefix(" ") for line in lines if line.startswith("//!")]
     return "\n".join(["# TCP profiles", "", *words, ""])

@@ -11,6 +11,9 @@ pub enum Profile {
     /// The RFCs as published: RFC 9293, 5681, 6298, 6675.
     #[serde(rename = "rfc")]
     Rfc,
+    /// Linux 2.6.6 to 2.6.20, the kernels of the congestion control and satellite studies.
+    #[serde(rename = "linux-2.6")]
+    Linux2_6,
     /// Linux 3.16, the kernel of the thin-stream experiments.
     #[serde(rename = "linux-3.16")]
     Linux3_16,
@@ -18,6 +21,12 @@ pub enum Profile {
     #[default]
     #[serde(rename = "linux-6.18")]
     Linux6_18,
+    /// FreeBSD 5.4, a system of the satellite study.
+    #[serde(rename = "freebsd-5.4")]
+    FreeBsd5_4,
+    /// FreeBSD 14.
+    #[serde(rename = "freebsd-14")]
+    FreeBsd14,
 }
 
 /// A congestion control.

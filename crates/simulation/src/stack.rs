@@ -29,8 +29,11 @@ pub(crate) fn config(
 fn profile(named: Profile) -> fairwind_tcp::Profile {
     match named {
         Profile::Rfc => fairwind_tcp::Profile::Rfc,
+        Profile::Linux2_6 => fairwind_tcp::Profile::Linux2_6,
         Profile::Linux3_16 => fairwind_tcp::Profile::Linux3_16,
         Profile::Linux6_18 => fairwind_tcp::Profile::Linux6_18,
+        Profile::FreeBsd5_4 => fairwind_tcp::Profile::FreeBsd5_4,
+        Profile::FreeBsd14 => fairwind_tcp::Profile::FreeBsd14,
     }
 }
 

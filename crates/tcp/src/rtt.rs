@@ -59,7 +59,7 @@ impl RttEstimator {
         let measured = rtt.as_nanos().max(1);
         self.minimum = Some(self.minimum.map_or(rtt, |least| least.min(rtt)));
         match config.rtt_rule {
-            RttRule::Rfc6298 => self.sample_rfc(measured),
+            RttRule::Rfc6298 | RttRule::Slop(_) => self.sample_rfc(measured),
             RttRule::Linux => {
                 self.sample_linux(measured, config.minimum_rto.as_nanos(), oldest_unacked, next);
             }
@@ -127,12 +127,13 @@ impl RttEstimator {
             return config.initial_rto;
         }
         let timeout = Span::from_nanos((self.smoothed_times_8 >> 3) + self.variation_times_4);
-        let least = match config.rtt_rule {
-            RttRule::Rfc6298 => config.minimum_rto,
+        let timeout = match config.rtt_rule {
+            RttRule::Rfc6298 => timeout.max(config.minimum_rto),
+            RttRule::Slop(slop) => (timeout + slop).max(config.minimum_rto),
             // The minimum is in the variation term already.
-            RttRule::Linux => Span::ZERO,
+            RttRule::Linux => timeout,
         };
-        timeout.max(least).min(config.maximum_rto)
+        timeout.min(config.maximum_rto)
     }
 }
 
@@ -178,6 +179,13 @@ mod tests {
         assert_eq!(quiet.timeout(&config), Span::from_millis(300));
         assert_eq!(estimator_after(&config, &[100]).timeout(&config), Span::from_millis(300));
         assert_eq!(estimator_after(&config, &[150]).timeout(&config), Span::from_millis(450));
+    }
+
+    #[test]
+    fn freebsd_adds_a_fixed_allowance() {
+        let config = Profile::FreeBsd5_4.config();
+        let first = estimator_after(&config, &[100]);
+        assert_eq!(first.timeout(&config), Span::from_millis(300 + 200));
     }
 
     #[test]

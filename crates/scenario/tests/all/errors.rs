@@ -149,7 +149,7 @@ fn unknown_keys_and_words_name_the_nearest_known_one() {
         "flows[0].tcp.congestoin = \"cubic\": unknown key\n  hint: did you mean \"congestion\"?",
     );
     breaks("duration =", "durations =", "did you mean \"duration\"?");
-    breaks("\"cubic\"", "\"qubic\"", "known are reno, cubic\n  hint: did you mean \"cubic\"?");
+    breaks("\"cubic\"", "\"qubic\"", "known are reno, bic, cubic\n  hint: did you mean \"cubic\"?");
     breaks("linux-3.16", "linux-3.15", "did you mean \"linux-3.16\"?");
     breaks("kind = \"greedy\"", "kind = \"greddy\"", "did you mean \"greedy\"?");
     breaks(

@@ -71,6 +71,9 @@ pub enum RttRule {
     /// Linux: the *variation term* is at least the minimum, so the time-out of a quiet path is the
     /// round-trip time plus the minimum; the variation falls at most once per round trip.
     Linux,
+    /// FreeBSD: `SRTT + 4 RTTVAR` and a fixed allowance for delayed acknowledgments
+    /// (`tcp_rexmit_slop`), at least the minimum.
+    Slop(Span),
 }
 
 /// What a loss reduces.

@@ -1,0 +1,45 @@
+//! Linux, from 2.6 to 6.18.
+
+use super::standards::rfc;
+use crate::config::{
+    AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle, ReductionBase, RttRule,
+};
+use fairwind_units::Span;
+
+/// Linux 2.6.6 to 2.6.20.
+pub(super) fn linux_2_6() -> Config {
+    Config {
+        ack_counting: AckCounting::PerAck,
+        congestion: CongestionAlgorithm::Bic,
+        initial_window: 3,
+        initial_rto: Span::from_secs(3),
+        syn_retries: 5,
+        lost_syns_forgiven: 0,
+        ..linux_3_16()
+    }
+}
+
+/// Linux 3.16 (August 2014).
+pub(super) fn linux_3_16() -> Config {
+    Config { ack_counting: AckCounting::SegmentsInSlowStart, syn_linear_retries: 0, ..linux_6_18() }
+}
+
+/// Linux 6.18.
+pub(super) fn linux_6_18() -> Config {
+    Config {
+        collapse_retransmissions: true,
+        nagle: Nagle::Minshall,
+        ack_delay: AckDelay::Adaptive { quick_segments: 16 },
+        ack_counting: AckCounting::Segments,
+        reduction_base: ReductionBase::Window,
+        idle_restart: IdleRestart::Halving,
+        congestion: CongestionAlgorithm::CubicLinux,
+        initial_window: 10,
+        rtt_rule: RttRule::Linux,
+        minimum_rto: Span::from_millis(200),
+        syn_linear_retries: 4,
+        lost_syns_forgiven: 1,
+        time_wait: Span::from_secs(60),
+        ..rfc()
+    }
+}

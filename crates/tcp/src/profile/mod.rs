@@ -1,0 +1,135 @@
+//! Named behaviours: stacks of an era, and the standards alone.
+//!
+//! | constant or mechanism | `rfc` | `linux-2.6` | `linux-3.16` | `linux-6.18` | `freebsd-5.4` | `freebsd-14` | source |
+//! |---|---|---|---|---|---|---|---|
+//! | initial window | 3 (at MSS 1460) | 3 | 10 | 10 | 1 | 10 | RFC 5681 §3.1; Linux 2.6.39 (RFC 6928); `slowstart_flightsize`; FreeBSD 10 |
+//! | time-out before a sample | 1 s | 3 s | 1 s | 1 s | 3 s | 1 s | RFC 6298 §2.1; Linux 3.1; `TCPTV_RTOBASE` |
+//! | least / greatest time-out | 1 s / 120 s | 200 ms / 120 s | 200 ms / 120 s | 200 ms / 120 s | 30 ms / 64 s | 30 ms / 64 s | RFC 6298 §2; `tcp.h`; `tcp_timer.h` |
+//! | time-out rule | RFC 6298 | Linux | Linux | Linux | and 200 ms slop | and 200 ms slop | `tcp_rtt_estimator`; `tcp_rexmit_slop` |
+//! | SYN retries, linear first | 6, 0 | 5, 0 | 6, 0 | 6, 4 | 4, 4 | 6, 4 | `tcp_syn_linear_timeouts` since 6.5; `tcp_syn_backoff` within 75 s |
+//! | lost SYNs that make the window start at 1 | 1 | 1 | 2 | 2 | 1 | 1 | RFC 5681 §3.1; `tcp_init_metrics` |
+//! | delayed ACK | every second, 200 ms | adaptive, 16 quick, none when read | as 2.6 | as 2.6 | every second, 100 ms | every second, 40 ms | RFC 5681 §4.2; `tcp_input.c`, `tcp_cleanup_rbuf`; `tcp_delacktime` |
+//! | window growth counts | ACKs | ACKs | segments in slow start | segments | ACKs | segments | Linux 3.13, 4.0; RFC 3465 |
+//! | a loss reduces | the flight | the window | the window | the window | the window | the window | RFC 5681 equation 4; `tcp_reno_ssthresh` |
+//! | Nagle | classic | Minshall | Minshall | Minshall | classic | classic | RFC 9293 §3.7.4; `tcp_output.c` |
+//! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
+//! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
+//! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
+//!
+//! **What is missing so far.** `linux-3.16`: early retransmit, tail loss probe, FACK,
+//! proportional rate reduction, F-RTO and the undo of spurious recoveries, reordering
+//! detection, `HyStart`, receive-buffer auto-tuning, the CUBIC of that era where it differs
+//! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
+//! `linux-6.18`: all of these (but FACK, early retransmit and that CUBIC, which are gone
+//! there), and RACK, pacing, TSO-sized bursts, compressed SACK. `rfc`: the rescue
+//! retransmission of RFC 6675 §4 (`NextSeg` rule 4), RACK and tail loss probe (RFC 8985), and a
+//! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
+//! (RFC 2883), ECN (RFC 3168), keep-alive, data on SYN (and Fast Open), urgent data, the rate
+//! limit of challenge ACKs and the check for ACKs that are far too old (RFC 5961 §5, §7), the
+//! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), path MTU discovery, a return
+//! to LISTEN from SYN-RECEIVED, user time-outs. Linux gives a SYN-ACK five repetitions, here it
+//! has as many as SYN. Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and
+//! the window falls to the slow-start threshold at once. `linux-6.18` has no modified fast
+//! retransmit to switch on in the kernel any more; here the switch works in every profile, for
+//! comparison. All profiles count the window in segments, where the RFCs count bytes; for
+//! full-sized segments that is the same. `linux-2.6` names the kernels from 2.6.6 to 2.6.20: set
+//! `congestion = "cubic"` for 2.6.19 and later. `freebsd-5.4` is without the limit of the flight by
+//! estimated bandwidth (`tcp_inflight_enable`), `freebsd-14` without the two segments that an ACK may
+//! count at most in slow start (RFC 3465).
+
+mod freebsd;
+mod linux;
+mod standards;
+
+use crate::config::{Config, CongestionAlgorithm, Nagle};
+
+/// A named behaviour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Profile {
+    /// Nothing that is not in a standards-track RFC.
+    Rfc,
+    /// Linux 2.6.6 to 2.6.20 (2004 to 2007), the stacks of the congestion control and satellite
+    /// studies of those years.
+    Linux2_6,
+    /// Linux 3.16 (August 2014), the stack of the thin-stream thesis.
+    Linux3_16,
+    /// Linux 6.18.
+    Linux6_18,
+    /// FreeBSD 5.4 (May 2005).
+    FreeBsd5_4,
+    /// FreeBSD 14 (November 2023).
+    FreeBsd14,
+}
+
+/// No profile has this name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no profile \"{name}\"; known are {}", names())]
+pub struct UnknownProfile {
+    /// The name as given.
+    pub name: String,
+}
+
+fn names() -> String {
+    Profile::ALL.map(Profile::name).join(", ")
+}
+
+impl std::str::FromStr for Profile {
+    type Err = UnknownProfile;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|profile| profile.name() == name)
+            .ok_or_else(|| UnknownProfile { name: name.to_owned() })
+    }
+}
+
+impl Profile {
+    /// All profiles, from the standards over Linux to FreeBSD.
+    pub const ALL: [Self; 6] = [
+        Self::Rfc,
+        Self::Linux2_6,
+        Self::Linux3_16,
+        Self::Linux6_18,
+        Self::FreeBsd5_4,
+        Self::FreeBsd14,
+    ];
+
+    /// The name by which scenarios and commands know it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Rfc => "rfc",
+            Self::Linux2_6 => "linux-2.6",
+            Self::Linux3_16 => "linux-3.16",
+            Self::Linux6_18 => "linux-6.18",
+            Self::FreeBsd5_4 => "freebsd-5.4",
+            Self::FreeBsd14 => "freebsd-14",
+        }
+    }
+
+    /// The profile's switches and constants.
+    pub fn config(self) -> Config {
+        match self {
+            Self::Rfc => standards::rfc(),
+            Self::Linux2_6 => linux::linux_2_6(),
+            Self::Linux3_16 => linux::linux_3_16(),
+            Self::Linux6_18 => linux::linux_6_18(),
+            Self::FreeBsd5_4 => freebsd::freebsd_5_4(),
+            Self::FreeBsd14 => freebsd::freebsd_14(),
+        }
+    }
+
+    /// CUBIC as this profile computes it.
+    pub fn cubic(self) -> CongestionAlgorithm {
+        match self {
+            Self::Rfc | Self::FreeBsd5_4 | Self::FreeBsd14 => CongestionAlgorithm::Cubic9438,
+            Self::Linux2_6 | Self::Linux3_16 | Self::Linux6_18 => CongestionAlgorithm::CubicLinux,
+        }
+    }
+
+    /// Small segments that wait in this profile unless an application asks for no delay.
+    pub fn nagle(self) -> Nagle {
+        self.config().nagle
+    }
+}
