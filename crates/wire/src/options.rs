@@ -1,6 +1,6 @@
 //! TCP options as values.
 
-use crate::SequenceNumber;
+use crate::{AccurateEcn, Cookie, FastOpen, FastOpenKind, SequenceNumber};
 
 /// `TSval` and `TSecr` of the timestamps option (RFC 7323 §3.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,11 +21,20 @@ pub struct SackBlock {
 }
 
 /// Up to four blocks, the most recent first; beside other options fewer fit.
+///
+/// A SYN has no blocks, and nothing but a SYN has a Fast Open cookie: the cookie takes the place of
+/// the blocks, so that it costs no other segment anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SackBlocks {
     blocks: [SackBlock; Self::CAPACITY],
+    /// Number of blocks, or [`COOKIE`] with the kind and length of a Fast Open option.
     len: u8,
 }
+
+/// The place of the blocks holds a Fast Open option.
+const COOKIE: u8 = 0x80;
+/// The option is of the experimental kind.
+const EXPERIMENTAL: u8 = 0x40;
 
 impl SackBlocks {
     /// The most that a TCP header has room for.
@@ -50,19 +59,50 @@ impl SackBlocks {
     /// The blocks in the order in which they stand in the header.
     #[inline]
     pub fn as_slice(&self) -> &[SackBlock] {
-        &self.blocks[..usize::from(self.len)]
+        self.blocks.get(..usize::from(self.len)).unwrap_or_default()
     }
 
     /// Number of blocks.
     #[inline]
     pub const fn len(&self) -> usize {
-        self.len as usize
+        if self.len & COOKIE == 0 { self.len as usize } else { 0 }
     }
 
     /// Whether there are none.
     #[inline]
     pub const fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
+    }
+
+    #[cold]
+    fn of_fast_open(option: &FastOpen) -> Self {
+        let mut held = Self::EMPTY;
+        let mut bytes = [0; Cookie::GREATEST];
+        bytes[..option.cookie.len()].copy_from_slice(option.cookie.as_slice());
+        let (numbers, _) = bytes.as_chunks::<4>();
+        let mut numbers = numbers.iter().map(|four| SequenceNumber::new(u32::from_be_bytes(*four)));
+        for block in &mut held.blocks[..2] {
+            block.left = numbers.next().unwrap_or_default();
+            block.right = numbers.next().unwrap_or_default();
+        }
+        let kind = if option.kind == FastOpenKind::Experimental { EXPERIMENTAL } else { 0 };
+        held.len = COOKIE | kind | u8::try_from(option.cookie.len()).unwrap_or(0);
+        held
+    }
+
+    #[cold]
+    fn to_fast_open(self) -> FastOpen {
+        let kind = match self.len & EXPERIMENTAL {
+            0 => FastOpenKind::Assigned,
+            _ => FastOpenKind::Experimental,
+        };
+        let mut bytes = [0; Cookie::GREATEST];
+        let numbers = self.blocks[..2].iter().flat_map(|block| [block.left, block.right]);
+        for (four, number) in bytes.chunks_exact_mut(4).zip(numbers) {
+            four.copy_from_slice(&number.get().to_be_bytes());
+        }
+        let len = usize::from(self.len & !(COOKIE | EXPERIMENTAL));
+        FastOpen { kind, cookie: Cookie::new(&bytes[..len]).unwrap_or_default() }
     }
 }
 
@@ -92,6 +132,8 @@ pub struct Options {
     pub timestamps: Option<Timestamps>,
     /// Selective acknowledgments.
     pub sack: SackBlocks,
+    /// Bytes received by mark (RFC 9768).
+    pub accurate_ecn: Option<AccurateEcn>,
 }
 
 impl Options {
@@ -102,13 +144,16 @@ impl Options {
         sack_permitted: false,
         timestamps: None,
         sack: SackBlocks::EMPTY,
+        accurate_ecn: None,
     };
 
     /// Bytes that these options take in a header, padding included: 0 to 40, a multiple of 4.
     ///
     /// The layout is the one that Linux and the BSDs use: MSS (4), SACK-permitted and timestamps
-    /// together (12, the two NOPs of bare timestamps give way to SACK-permitted), window scale with
-    /// its NOP (4), SACK blocks with two NOPs (4 + 8 each).
+    /// together (12, the two NOPs of bare timestamps give way to SACK-permitted), Accurate ECN,
+    /// SACK-permitted without timestamps, with two NOPs (4), window scale with its NOP (4), SACK
+    /// blocks with two NOPs (4 + 8 each), Fast Open, padded. Where Accurate ECN leaves a word
+    /// unfilled, it takes the place of the NOPs of what follows (Linux `tcp_options_write`).
     #[inline]
     pub const fn wire_bytes(&self) -> u32 {
         let mut bytes = 0;
@@ -123,9 +168,52 @@ impl Options {
         if self.window_scale.is_some() {
             bytes += 4;
         }
-        if !self.sack.is_empty() {
-            bytes += 4 + 8 * self.sack.len as u32;
+        if self.sack.len != 0 {
+            bytes += if self.sack.len & COOKIE == 0 {
+                4 + 8 * self.sack.len as u32
+            } else {
+                self.fast_open_bytes()
+            };
+        }
+        if self.accurate_ecn.is_some() {
+            bytes += self.accurate_ecn_bytes();
         }
         bytes
+    }
+
+    /// The Fast Open option, where there is one (only with SYN, RFC 7413).
+    pub fn fast_open(&self) -> Option<FastOpen> {
+        (self.sack.len & COOKIE != 0).then(|| self.sack.to_fast_open())
+    }
+
+    /// The same options with this Fast Open option; it takes the place of SACK blocks.
+    #[must_use]
+    pub fn with_fast_open(self, option: &FastOpen) -> Self {
+        Self { sack: SackBlocks::of_fast_open(option), ..self }
+    }
+
+    /// Bytes of the Fast Open option, padded.
+    #[cold]
+    const fn fast_open_bytes(&self) -> u32 {
+        let head = if self.sack.len & EXPERIMENTAL == 0 { 2 } else { 4 };
+        let cookie = (self.sack.len & !(COOKIE | EXPERIMENTAL)) as u32;
+        (head + cookie).next_multiple_of(4)
+    }
+
+    /// Bytes that Accurate ECN adds to the others.
+    #[cold]
+    const fn accurate_ecn_bytes(&self) -> u32 {
+        let Some(option) = self.accurate_ecn else { return 0 };
+        let alone = option.option_bytes().next_multiple_of(4);
+        let room = match option.fields() {
+            0 => self.sack_permitted && self.timestamps.is_none() || !self.sack.is_empty(),
+            1 => {
+                self.sack_permitted && self.timestamps.is_none()
+                    || self.window_scale.is_some()
+                    || !self.sack.is_empty()
+            }
+            _ => false,
+        };
+        if room { alone - 4 } else { alone }
     }
 }

@@ -1,6 +1,6 @@
 //! The TCP header as a plain struct.
 
-use crate::{Options, SequenceNumber, TCP_HEADER_BYTES};
+use crate::{Options, SequenceNumber, TCP_HEADER_BYTES, TrafficClass};
 use std::ops::{BitOr, BitOrAssign};
 
 /// Control bits of a TCP header (RFC 9293 §3.1), with ECE and CWR (RFC 3168) and AE (RFC 9768).
@@ -86,7 +86,8 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// One TCP segment: its header, and how many payload bytes follow it.
+/// One TCP segment: its header, how many payload bytes follow it, and the one octet of the IP header
+/// that endpoints set and look at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Segment {
     /// Port of the sender.
@@ -103,6 +104,8 @@ pub struct Segment {
     pub window: u16,
     /// Urgent pointer, with [`Flags::URG`] (SEG.UP).
     pub urgent: u16,
+    /// How the IP header asks for the packet to be treated, and its congestion mark.
+    pub traffic_class: TrafficClass,
     /// Payload bytes.
     pub payload_bytes: u32,
     /// Options.

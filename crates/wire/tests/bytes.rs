@@ -4,10 +4,13 @@
 
 use etherparse::{SlicedPacket, TcpOptionElement, TransportSlice};
 use fairwind_wire::bytes::{
-    Addresses, Checksum, Ecn, EmitError, IpHeader, ParseError, Payload, emit, emit_prefix, parse,
+    Addresses, Checksum, EmitError, IpHeader, ParseError, Payload, emit, emit_prefix, parse,
     pattern_mismatch,
 };
-use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
+use fairwind_wire::{
+    AccurateEcn, Cookie, CounterOrder, Counters, FastOpen, FastOpenKind, Flags, Options, SackBlock,
+    SackBlocks, Segment, SequenceNumber, Timestamps, TrafficClass,
+};
 use proptest::prelude::*;
 
 fn v4() -> Addresses {
@@ -42,18 +45,12 @@ fn any_addresses() -> impl Strategy<Value = Addresses> {
 }
 
 fn any_ip_header() -> impl Strategy<Value = IpHeader> {
-    (any_addresses(), any::<u16>(), any::<bool>(), 0_u8..4, any::<u8>()).prop_map(
-        |(addresses, identification, dont_fragment, ecn, hop_limit)| match addresses {
-            Addresses::V4 { .. } => IpHeader {
-                addresses,
-                identification,
-                dont_fragment,
-                ecn: Ecn::from_bits(ecn),
-                hop_limit,
-            },
-            Addresses::V6 { .. } => {
-                IpHeader { ecn: Ecn::from_bits(ecn), hop_limit, ..IpHeader::new(addresses) }
+    (any_addresses(), any::<u16>(), any::<bool>(), any::<u8>()).prop_map(
+        |(addresses, identification, dont_fragment, hop_limit)| match addresses {
+            Addresses::V4 { .. } => {
+                IpHeader { addresses, identification, dont_fragment, hop_limit }
             }
+            Addresses::V6 { .. } => IpHeader { hop_limit, ..IpHeader::new(addresses) },
         },
     )
 }
@@ -77,15 +74,44 @@ fn any_options() -> impl Strategy<Value = Options> {
             sack_permitted,
             timestamps,
             sack: blocks.into_iter().collect(),
+            accurate_ecn: None,
+        })
+        .prop_flat_map(|options| (Just(options), any_fast_open(), any_accurate_ecn()))
+        .prop_map(|(options, fast_open, accurate_ecn)| {
+            let options = Options { accurate_ecn, ..options };
+            fast_open
+                .filter(|_| options.sack.is_empty())
+                .map_or(options, |fast_open| options.with_fast_open(&fast_open))
         })
         .prop_filter("options fit into a header", |options| options.wire_bytes() <= 40)
 }
 
+fn any_fast_open() -> impl Strategy<Value = Option<FastOpen>> {
+    let kind = prop_oneof![Just(FastOpenKind::Assigned), Just(FastOpenKind::Experimental)];
+    let cookie = prop_oneof![
+        Just(Vec::new()),
+        proptest::collection::vec(any::<[u8; 2]>(), 2..=8).prop_map(|pairs| pairs.concat()),
+    ];
+    proptest::option::of(
+        (kind, cookie)
+            .prop_map(|(kind, cookie)| FastOpen { kind, cookie: Cookie::new(&cookie).unwrap() }),
+    )
+}
+
+fn any_accurate_ecn() -> impl Strategy<Value = Option<AccurateEcn>> {
+    let order = prop_oneof![Just(CounterOrder::Zero), Just(CounterOrder::One)];
+    let counters = any::<(u32, u32, u32)>();
+    proptest::option::of((order, 0..=3_u8, counters).prop_map(|(order, fields, counters)| {
+        let (ect0, ce, ect1) = counters;
+        AccurateEcn::new(order, fields, Counters { ect0, ce, ect1 })
+    }))
+}
+
 fn any_segment() -> impl Strategy<Value = Segment> {
-    let numbers = any::<(u16, u16, u32, u32, u16, u16, u16)>();
+    let numbers = any::<(u16, u16, u32, u32, u16, u16, u16, u8)>();
     let length = prop_oneof![Just(0), 0_u32..3000, 0_u32..65_000];
     (numbers, length, any_options()).prop_map(|(numbers, payload_bytes, options)| {
-        let (source_port, destination_port, sequence, acknowledgment, flags, window, urgent) =
+        let (source_port, destination_port, sequence, acknowledgment, flags, window, urgent, class) =
             numbers;
         Segment {
             source_port,
@@ -95,6 +121,7 @@ fn any_segment() -> impl Strategy<Value = Segment> {
             flags: Flags::from_bits(flags),
             window,
             urgent,
+            traffic_class: TrafficClass::new(class),
             payload_bytes,
             options,
         }
@@ -138,7 +165,14 @@ proptest! {
         segment in any_segment(),
         bytes in proptest::collection::vec(any::<u8>(), 0..2000),
     ) {
-        let segment = Segment { payload_bytes: u32::try_from(bytes.len()).unwrap(), ..segment };
+        // It does not know Fast Open, nor Accurate ECN.
+        let options = Options { accurate_ecn: None, ..segment.options };
+        let options = match options.fast_open() {
+            Some(_) => Options { sack: SackBlocks::EMPTY, ..options },
+            None => options,
+        };
+        let payload_bytes = u32::try_from(bytes.len()).unwrap();
+        let segment = Segment { payload_bytes, options, ..segment };
         let packet = emitted(&ip, &segment, Payload::Bytes(&bytes));
         let sliced = SlicedPacket::from_ip(&packet).unwrap();
         let Some(TransportSlice::Tcp(tcp)) = sliced.transport else { panic!("no TCP") };
@@ -152,7 +186,7 @@ proptest! {
                 prop_assert_eq!(header.identification(), ip.identification);
                 prop_assert_eq!(header.dont_fragment(), ip.dont_fragment);
                 prop_assert_eq!(header.ttl(), ip.hop_limit);
-                prop_assert_eq!(header.ecn().value(), ip.ecn.bits());
+                prop_assert_eq!(header.ecn().value(), segment.traffic_class.ecn().bits());
                 prop_assert_eq!(
                     header.header_checksum(), header.to_header().calc_header_checksum());
                 let expected = tcp.calc_checksum_ipv4(source.octets(), destination.octets());
@@ -164,7 +198,7 @@ proptest! {
                 prop_assert_eq!(header.destination_addr(), destination);
                 prop_assert_eq!(usize::from(header.payload_length()) + 40, packet.len());
                 prop_assert_eq!(header.hop_limit(), ip.hop_limit);
-                prop_assert_eq!(header.traffic_class(), ip.ecn.bits());
+                prop_assert_eq!(header.traffic_class(), segment.traffic_class.octet());
                 let expected = tcp.calc_checksum_ipv6(source.octets(), destination.octets());
                 prop_assert_eq!(tcp.checksum(), expected.unwrap());
             }
@@ -312,10 +346,48 @@ fn options_of_a_syn_lie_as_linux_lays_them() {
 
 #[test]
 fn options_are_read_in_any_order_and_unknown_ones_are_skipped() {
-    let area = [3, 3, 9, 30, 4, 0, 0, 1, 4, 2, 34, 2, 2, 4, 2, 24, 0, 2, 99, 99];
+    let area = [3, 3, 9, 30, 4, 0, 0, 1, 4, 2, 36, 2, 2, 4, 2, 24, 0, 2, 99, 99];
     let expected =
         Options { mss: Some(536), window_scale: Some(9), sack_permitted: true, ..Options::NONE };
     assert_eq!(parse(&with_options_area(&area)).unwrap().segment.options, expected);
+}
+
+/// The layouts that Linux writes, seen on a SYN and on ACKs of Linux 6.18 and worked out by hand.
+#[test]
+fn accurate_ecn_takes_the_place_of_padding() {
+    let counters = Counters { ect0: 1, ce: 2, ect1: 3 };
+    let option = |fields| Some(AccurateEcn::new(CounterOrder::One, fields, counters));
+    let none = Options::NONE;
+    for (options, area) in [
+        (Options { accurate_ecn: option(0), ..none }, &[174, 2, 1, 1][..]),
+        (Options { accurate_ecn: option(0), sack_permitted: true, ..none }, &[174, 2, 4, 2]),
+        (
+            Options { accurate_ecn: option(1), window_scale: Some(7), ..none },
+            &[174, 5, 0, 0, 3, 3, 3, 7],
+        ),
+        (Options { accurate_ecn: option(2), ..none }, &[174, 8, 0, 0, 3, 0, 0, 2]),
+        (Options { accurate_ecn: option(3), ..none }, &[174, 11, 0, 0, 3, 0, 0, 2, 0, 0, 1, 1]),
+    ] {
+        let segment = Segment { options, ..Segment::default() };
+        let packet = emitted(&IpHeader::new(v4()), &segment, Payload::Bytes(b""));
+        assert_eq!(&packet[40..], area, "{options:?}");
+        assert_eq!(segment.header_bytes(), 20 + u32::try_from(area.len()).unwrap());
+    }
+}
+
+#[test]
+fn a_fast_open_cookie_is_padded_behind() {
+    let cookie = Cookie::new(&[1, 2, 3, 4, 5, 6]).unwrap();
+    for (kind, area) in [
+        (FastOpenKind::Assigned, &[34, 8, 1, 2, 3, 4, 5, 6][..]),
+        (FastOpenKind::Experimental, &[254, 10, 0xf9, 0x89, 1, 2, 3, 4, 5, 6, 1, 1]),
+    ] {
+        let options = Options::NONE.with_fast_open(&FastOpen { kind, cookie });
+        let segment = Segment { options, ..Segment::default() };
+        let packet = emitted(&IpHeader::new(v4()), &segment, Payload::Bytes(b""));
+        assert_eq!(&packet[40..], area);
+        assert_eq!(parse(&packet).unwrap().segment.options.fast_open().unwrap().cookie, cookie);
+    }
 }
 
 #[test]

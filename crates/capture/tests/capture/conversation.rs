@@ -2,8 +2,10 @@
 
 use fairwind_capture::{CaptureWriter, InterfaceId};
 use fairwind_units::Instant;
-use fairwind_wire::bytes::{Addresses, Ecn, IpHeader, Payload};
-use fairwind_wire::{Flags, Options, SackBlock, SackBlocks, Segment, SequenceNumber, Timestamps};
+use fairwind_wire::bytes::{Addresses, IpHeader, Payload};
+use fairwind_wire::{
+    Ecn, Flags, Options, SackBlock, SackBlocks, Segment, SequenceNumber, Timestamps, TrafficClass,
+};
 
 pub(crate) const CLIENT: InterfaceId = InterfaceId(0);
 pub(crate) const SERVER: InterfaceId = InterfaceId(1);
@@ -39,9 +41,9 @@ pub(crate) fn conversation(addresses: Addresses) -> Vec<Exchange> {
         .into_iter()
         .map(|(milliseconds, segment)| exchange(addresses, milliseconds, segment))
         .collect();
-    exchanges[3].ip.ecn = Ecn::Ce;
-    exchanges[4].ip.ecn = Ecn::Ect0;
-    exchanges[5].ip.ecn = Ecn::Ect1;
+    exchanges[3].segment.traffic_class = Ecn::Ce.into();
+    exchanges[4].segment.traffic_class = Ecn::Ect0.into();
+    exchanges[5].segment.traffic_class = Ecn::Ect1.into();
     exchanges
 }
 
@@ -101,6 +103,7 @@ fn from_client(flags: Flags, place: u32, payload_bytes: u32, options: Options) -
         flags,
         window: 502,
         urgent: 0,
+        traffic_class: TrafficClass::default(),
         payload_bytes,
         options,
     }
@@ -117,6 +120,7 @@ fn from_server(flags: Flags, acknowledged: u32, options: Options) -> Segment {
         flags,
         window: 65_535,
         urgent: 0,
+        traffic_class: TrafficClass::default(),
         payload_bytes: 0,
         options,
     }

@@ -3,7 +3,10 @@
 use crate::outcome::{Step, Stop};
 use crate::script::{Direction, Mark, Packet, TcpOption};
 use fairwind_tcp::Ports;
-use fairwind_wire::{Flags, Options, SackBlock, SackBlocks, Segment, SequenceNumber, Timestamps};
+use fairwind_wire::{
+    Cookie, Ecn, FastOpen, FastOpenKind, Flags, Options, SackBlock, SackBlocks, Segment,
+    SequenceNumber, Timestamps,
+};
 
 /// A segment of the endpoint as a packet with every field written.
 pub(crate) fn to_packet(segment: &Segment) -> Packet {
@@ -11,7 +14,7 @@ pub(crate) fn to_packet(segment: &Segment) -> Packet {
     let urgent = segment.flags.contains(Flags::URG);
     Packet {
         direction: Direction::Out,
-        mark: Some(Mark::NotCapable),
+        mark: Some(mark_of(segment.traffic_class.ecn())),
         flags: segment.flags,
         sequence: segment.sequence.get(),
         payload_bytes: segment.payload_bytes,
@@ -49,7 +52,45 @@ fn listed(options: &Options) -> Vec<TcpOption> {
         listed.extend([TcpOption::NoOperation, TcpOption::NoOperation]);
         listed.push(TcpOption::Sack(edges));
     }
+    if let Some(fast_open) = options.fast_open() {
+        listed.extend(fast_open_listed(&fast_open));
+    }
     listed
+}
+
+/// The option with the NOPs that align what is behind it.
+fn fast_open_listed(option: &FastOpen) -> Vec<TcpOption> {
+    let digits = option.cookie.as_slice().iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut listed = vec![match option.kind {
+        FastOpenKind::Assigned => TcpOption::FastOpen(digits),
+        FastOpenKind::Experimental => TcpOption::FastOpenExperimental(digits),
+    }];
+    let mut bytes = option.option_bytes();
+    while !bytes.is_multiple_of(4) {
+        listed.push(TcpOption::NoOperation);
+        bytes += 1;
+    }
+    listed
+}
+
+/// The mark as a script writes it.
+fn mark_of(ecn: Ecn) -> Mark {
+    match ecn {
+        Ecn::NotEct => Mark::NotCapable,
+        Ecn::Ect0 => Mark::Capable0,
+        Ecn::Ect1 => Mark::Capable1,
+        Ecn::Ce => Mark::CongestionExperienced,
+    }
+}
+
+/// The mark that an injected packet gets.
+fn codepoint(mark: Option<Mark>) -> Ecn {
+    match mark {
+        None | Some(Mark::NotCapable) => Ecn::NotEct,
+        Some(Mark::Capable0 | Mark::Capable) => Ecn::Ect0,
+        Some(Mark::Capable1) => Ecn::Ect1,
+        Some(Mark::CongestionExperienced) => Ecn::Ce,
+    }
 }
 
 /// The segment that an injected packet is.
@@ -68,6 +109,7 @@ pub(crate) fn to_segment(packet: &Packet, ports: Ports) -> Step<Segment> {
         flags: packet.flags,
         window,
         urgent: packet.urgent.unwrap_or(0),
+        traffic_class: codepoint(packet.mark).into(),
         payload_bytes: packet.payload_bytes,
         options: gathered(options)?,
     })
@@ -86,7 +128,13 @@ fn gathered(listed: &[TcpOption]) -> Step<Options> {
             TcpOption::Timestamps { value, echo } => {
                 options.timestamps = Some(Timestamps { value: *value, echo: *echo });
             }
-            TcpOption::FastOpen(_) | TcpOption::Other(_) => {
+            TcpOption::FastOpen(digits) => {
+                options = options.with_fast_open(&fast_open(FastOpenKind::Assigned, digits)?);
+            }
+            TcpOption::FastOpenExperimental(digits) => {
+                options = options.with_fast_open(&fast_open(FastOpenKind::Experimental, digits)?);
+            }
+            TcpOption::Other(_) => {
                 return Err(Stop::unsupported(format!(
                     "the endpoint does not know the TCP option `{option}`"
                 )));
@@ -94,6 +142,18 @@ fn gathered(listed: &[TcpOption]) -> Step<Options> {
         }
     }
     Ok(options)
+}
+
+/// A cookie of hexadecimal digits.
+fn fast_open(kind: FastOpenKind, digits: &str) -> Step<FastOpen> {
+    let malformed = || Stop::failed(format!("`{digits}` is no cookie of at most 16 bytes"));
+    let mut bytes = Vec::new();
+    for pair in digits.as_bytes().chunks(2) {
+        let pair = std::str::from_utf8(pair).map_err(|_| malformed())?;
+        bytes.push(u8::from_str_radix(pair, 16).map_err(|_| malformed())?);
+    }
+    let cookie = Cookie::new(&bytes).ok_or_else(malformed)?;
+    Ok(FastOpen { kind, cookie })
 }
 
 fn blocks(edges: &[(u32, u32)]) -> SackBlocks {

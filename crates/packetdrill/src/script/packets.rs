@@ -154,6 +154,7 @@ fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
         "sack" => TcpOption::Sack(sack_blocks(cursor)?),
         "TS" => timestamps(cursor)?,
         "FO" => TcpOption::FastOpen(rest_of_option(cursor)?),
+        "FOEXP" => TcpOption::FastOpenExperimental(rest_of_option(cursor)?),
         _ => TcpOption::Other(format!("{kind} {}", rest_of_option(cursor)?).trim_end().to_owned()),
     })
 }

@@ -75,6 +75,8 @@ impl Display for TcpOption {
             Self::Timestamps { value, echo } => write!(f, "TS val {value} ecr {echo}"),
             Self::FastOpen(cookie) if cookie.is_empty() => f.write_str("FO"),
             Self::FastOpen(cookie) => write!(f, "FO {cookie}"),
+            Self::FastOpenExperimental(cookie) if cookie.is_empty() => f.write_str("FOEXP"),
+            Self::FastOpenExperimental(cookie) => write!(f, "FOEXP {cookie}"),
             Self::Other(text) => f.write_str(text),
         }
     }

@@ -151,6 +151,9 @@ pub enum TcpOption {
     },
     /// `FO` and the hexadecimal digits of the cookie, which may be none (RFC 7413).
     FastOpen(String),
+    /// `FOEXP` and the digits: the same as an experimental option, as it was before it got a kind of
+    /// its own.
+    FastOpenExperimental(String),
     /// An option that the language has and that no endpoint of ours knows, as it is written.
     Other(String),
 }

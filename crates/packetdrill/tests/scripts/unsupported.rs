@@ -22,7 +22,7 @@ fn what_is_missing_is_named_with_its_line() {
         ("+0 %{ assert tcpi_total_retrans == 0 }%\n", "`tcpi_total_retrans`"),
         ("+0 `sysctl -q net.ipv4.tcp_sack=0`\n", "has begun"),
         ("+0 `reboot`\n", "`reboot` is not on the list"),
-        ("+0 < . 1:1(0) ack 1 win 512 <FO 0011223344556677>\n", "`FO 0011223344556677`"),
+        ("+0 < . 1:1(0) ack 1 win 512 <anything 1>\n", "`anything 1`"),
     ] {
         let reason = reason(after_accept(line));
         assert!(reason.starts_with("test.pkt:8: "), "{reason}");

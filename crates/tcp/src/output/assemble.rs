@@ -6,7 +6,9 @@ use crate::negotiation::syn_options;
 use crate::state::State;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Options, SackBlocks, Segment, SequenceNumber, Timestamps};
+use fairwind_wire::{
+    Flags, Options, SackBlocks, Segment, SequenceNumber, Timestamps, TrafficClass,
+};
 
 impl Connection {
     /// A segment of an open connection at `sequence`, acknowledging what has arrived.
@@ -32,6 +34,7 @@ impl Connection {
             flags: flags | Flags::ACK,
             window,
             urgent: 0,
+            traffic_class: TrafficClass::default(),
             payload_bytes,
             options: Options { timestamps: self.timestamps(now), sack, ..Options::NONE },
         };
@@ -94,6 +97,7 @@ impl Connection {
             flags: if answers { Flags::SYN | Flags::ACK } else { Flags::SYN },
             window,
             urgent: 0,
+            traffic_class: TrafficClass::default(),
             payload_bytes: 0,
             options,
         }

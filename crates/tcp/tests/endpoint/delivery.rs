@@ -182,7 +182,9 @@ proptest! {
 }
 
 fn arbitrary_segment() -> impl Strategy<Value = (fairwind_wire::Segment, u64)> {
-    use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
+    use fairwind_wire::{
+        Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps, TrafficClass,
+    };
     let near = |base: u32| {
         prop_oneof![
             8 => (0_u32..60_000).prop_map(move |ahead| SequenceNumber::new(base.wrapping_add(ahead).wrapping_sub(2_000))),
@@ -200,10 +202,19 @@ fn arbitrary_segment() -> impl Strategy<Value = (fairwind_wire::Segment, u64)> {
         prop_oneof![2 => Just(0_u32), 1 => 0_u32..3_000],
         prop::collection::vec(block, 0..4),
         prop::option::of((any::<u32>(), any::<u32>())),
-        0_u64..2_000,
+        (0_u64..2_000, any::<u8>()),
     )
         .prop_map(
-            |(sequence, acknowledgment, flags, window, payload_bytes, sack, stamps, pause)| {
+            |(
+                sequence,
+                acknowledgment,
+                flags,
+                window,
+                payload_bytes,
+                sack,
+                stamps,
+                (pause, class),
+            )| {
                 let options = Options {
                     sack: sack.into_iter().collect(),
                     timestamps: stamps.map(|(value, echo)| Timestamps { value, echo }),
@@ -217,6 +228,7 @@ fn arbitrary_segment() -> impl Strategy<Value = (fairwind_wire::Segment, u64)> {
                     flags,
                     window,
                     urgent: 0,
+                    traffic_class: TrafficClass::new(class),
                     payload_bytes,
                     options,
                 };

@@ -72,7 +72,7 @@ pub fn emit_prefix(
 ) -> Result<u32, EmitError> {
     let (tcp_bytes, length_field) = checked_lengths(ip, segment, payload)?;
     let start = out.len();
-    ip.append_to(length_field, out);
+    ip.append_to(segment.traffic_class, length_field, out);
     let tcp_start = out.len();
     append_tcp_header(segment, out);
 

@@ -3,7 +3,7 @@
 use super::checksum::Sum;
 use super::parse::ParseError;
 use super::reader::Reader;
-use crate::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES};
+use crate::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TrafficClass};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// Protocol number of TCP.
@@ -64,43 +64,8 @@ impl Addresses {
     }
 }
 
-/// The ECN field of an IP header (RFC 3168 §5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Ecn {
-    /// The transport does not understand marks: `00`.
-    #[default]
-    NotEct,
-    /// The transport understands marks, and asks for L4S treatment (RFC 9331): `01`.
-    Ect1,
-    /// The transport understands marks: `10`.
-    Ect0,
-    /// A queue on the path marked the packet: `11`.
-    Ce,
-}
-
-impl Ecn {
-    /// The codepoint in the two lowest bits of `octet`; the others, the DSCP, are ignored.
-    pub const fn from_bits(octet: u8) -> Self {
-        match octet & 0b11 {
-            0b00 => Self::NotEct,
-            0b01 => Self::Ect1,
-            0b10 => Self::Ect0,
-            _ => Self::Ce,
-        }
-    }
-
-    /// The two bits.
-    pub const fn bits(self) -> u8 {
-        match self {
-            Self::NotEct => 0b00,
-            Self::Ect1 => 0b01,
-            Self::Ect0 => 0b10,
-            Self::Ce => 0b11,
-        }
-    }
-}
-
-/// An IP header without options or extension headers; DSCP and flow label are 0.
+/// An IP header without options or extension headers; the flow label is 0, and the traffic class is
+/// the segment's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct IpHeader {
     /// Sender and receiver.
@@ -110,16 +75,14 @@ pub struct IpHeader {
     /// Whether routers may not fragment the packet. IPv6 never lets them: not written, and read
     /// as `true`.
     pub dont_fragment: bool,
-    /// Explicit congestion notification.
-    pub ecn: Ecn,
     /// Routers that the packet may still pass: time to live (IPv4), hop limit (IPv6).
     pub hop_limit: u8,
 }
 
 impl IpHeader {
-    /// A header as a host sends it: not to be fragmented, without ECN, with a hop limit of 64.
+    /// A header as a host sends it: not to be fragmented, with a hop limit of 64.
     pub const fn new(addresses: Addresses) -> Self {
-        Self { addresses, identification: 0, dont_fragment: true, ecn: Ecn::NotEct, hop_limit: 64 }
+        Self { addresses, identification: 0, dont_fragment: true, hop_limit: 64 }
     }
 
     /// Bytes of this header: 20 or 40.
@@ -141,15 +104,15 @@ impl IpHeader {
     }
 
     /// Appends the header to `out`.
-    pub(super) fn append_to(&self, length_field: u16, out: &mut Vec<u8>) {
+    pub(super) fn append_to(&self, class: TrafficClass, length_field: u16, out: &mut Vec<u8>) {
         match self.addresses {
             Addresses::V4 { source, destination } => {
-                self.append_v4(length_field, source, destination, out);
+                self.append_v4(class, length_field, source, destination, out);
             }
             Addresses::V6 { source, destination } => {
                 let [high, low] = length_field.to_be_bytes();
-                let traffic_class_low = self.ecn.bits() << 4;
-                out.extend_from_slice(&[0x60, traffic_class_low, 0, 0]);
+                let octet = class.octet();
+                out.extend_from_slice(&[0x60 | octet >> 4, octet << 4, 0, 0]);
                 out.extend_from_slice(&[high, low, TCP, self.hop_limit]);
                 out.extend_from_slice(&source.octets());
                 out.extend_from_slice(&destination.octets());
@@ -159,6 +122,7 @@ impl IpHeader {
 
     fn append_v4(
         &self,
+        class: TrafficClass,
         length_field: u16,
         source: Ipv4Addr,
         destination: Ipv4Addr,
@@ -166,7 +130,7 @@ impl IpHeader {
     ) {
         let start = out.len();
         let fragment = if self.dont_fragment { DONT_FRAGMENT } else { 0 };
-        out.extend_from_slice(&[0x45, self.ecn.bits()]);
+        out.extend_from_slice(&[0x45, class.octet()]);
         out.extend_from_slice(&length_field.to_be_bytes());
         out.extend_from_slice(&self.identification.to_be_bytes());
         out.extend_from_slice(&fragment.to_be_bytes());
@@ -183,6 +147,8 @@ impl IpHeader {
 pub(super) struct ReadIp {
     /// The header.
     pub(super) header: IpHeader,
+    /// The octet that goes to the segment.
+    pub(super) class: TrafficClass,
     /// Bytes before the TCP header, options and extension headers included.
     pub(super) header_bytes: usize,
     /// Bytes of the whole packet, as the header says.
@@ -226,16 +192,16 @@ fn read_v4(bytes: &[u8]) -> Result<ReadIp, ParseError> {
         addresses,
         identification,
         dont_fragment: fragment & DONT_FRAGMENT != 0,
-        ecn: Ecn::from_bits(service),
         hop_limit,
     };
     let packet_bytes = said_or_present(u32::from(length_field), bytes);
-    Ok(ReadIp { header, header_bytes: reader.position(), packet_bytes })
+    let class = TrafficClass::new(service);
+    Ok(ReadIp { header, class, header_bytes: reader.position(), packet_bytes })
 }
 
 fn read_v6(bytes: &[u8]) -> Result<ReadIp, ParseError> {
     let mut reader = Reader::new(bytes, "IPv6 header");
-    let [_version, traffic_class_low, _, _] = reader.take()?;
+    let [version_and_class, class_and_label, _, _] = reader.take()?;
     let length_field = reader.take_u16()?;
     let [next_header, hop_limit] = reader.take()?;
     let addresses = Addresses::V6 {
@@ -243,16 +209,11 @@ fn read_v6(bytes: &[u8]) -> Result<ReadIp, ParseError> {
         destination: Ipv6Addr::from(reader.take::<16>()?),
     };
     skip_extension_headers(&mut reader, next_header)?;
-    let header = IpHeader {
-        addresses,
-        identification: 0,
-        dont_fragment: true,
-        ecn: Ecn::from_bits(traffic_class_low >> 4),
-        hop_limit,
-    };
+    let header = IpHeader { addresses, identification: 0, dont_fragment: true, hop_limit };
     let said = if length_field == 0 { 0 } else { u32::from(length_field) + IPV6_HEADER_BYTES };
     let packet_bytes = said_or_present(said, bytes);
-    Ok(ReadIp { header, header_bytes: reader.position(), packet_bytes })
+    let class = TrafficClass::new(version_and_class << 4 | class_and_label >> 4);
+    Ok(ReadIp { header, class, header_bytes: reader.position(), packet_bytes })
 }
 
 /// Moves the reader to the TCP header (RFC 8200 §4, RFC 4302 §2.2).

@@ -33,6 +33,6 @@ mod payload;
 mod reader;
 
 pub use emit::{EmitError, emit, emit_prefix};
-pub use ip::{Addresses, Ecn, IpHeader};
+pub use ip::{Addresses, IpHeader};
 pub use parse::{Checksum, ParseError, Parsed, parse};
 pub use payload::{Payload, pattern_mismatch};

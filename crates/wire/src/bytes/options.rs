@@ -1,7 +1,10 @@
 //! TCP options (RFC 9293 §3.1) as bytes, in the layout of `Options::wire_bytes`.
 
 use super::parse::ParseError;
-use crate::{Options, SackBlock, SequenceNumber, Timestamps};
+use crate::{
+    AccurateEcn, Cookie, CounterOrder, FastOpen, FastOpenKind, Options, SackBlock, SequenceNumber,
+    Timestamps,
+};
 
 const END: u8 = 0;
 const NOP: u8 = 1;
@@ -10,6 +13,12 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+const FAST_OPEN: u8 = 34;
+const ACCURATE_ECN_0: u8 = 172;
+const ACCURATE_ECN_1: u8 = 174;
+const EXPERIMENT: u8 = 254;
+/// The experiment that Fast Open once was (RFC 6994).
+const FAST_OPEN_MAGIC: [u8; 2] = [0xf9, 0x89];
 
 /// Appends the options to `out`; `options.wire_bytes()` bytes.
 pub(super) fn append_options(options: &Options, out: &mut Vec<u8>) {
@@ -18,29 +27,95 @@ pub(super) fn append_options(options: &Options, out: &mut Vec<u8>) {
         out.extend_from_slice(&mss.to_be_bytes());
     }
     // SACK-permitted fills the place of the two NOPs that align bare timestamps.
-    match (options.sack_permitted, options.timestamps) {
-        (true, Some(_)) => out.extend_from_slice(&[SACK_PERMITTED, 2]),
-        (true, None) => out.extend_from_slice(&[NOP, NOP, SACK_PERMITTED, 2]),
-        (false, Some(_)) => out.extend_from_slice(&[NOP, NOP]),
-        (false, None) => {}
-    }
+    let filler = if options.sack_permitted { [SACK_PERMITTED, 2] } else { [NOP, NOP] };
     if let Some(timestamps) = options.timestamps {
+        out.extend_from_slice(&filler);
         out.extend_from_slice(&[TIMESTAMPS, 10]);
         out.extend_from_slice(&timestamps.value.to_be_bytes());
         out.extend_from_slice(&timestamps.echo.to_be_bytes());
     }
-    if let Some(shift) = options.window_scale {
-        out.extend_from_slice(&[NOP, WINDOW_SCALE, 3, shift]);
+    let mut rest = Rest::NONE;
+    if let Some(counters) = &options.accurate_ecn {
+        rest = append_accurate_ecn(counters, out);
     }
-    append_sack(options.sack.as_slice(), out);
+    if options.sack_permitted && options.timestamps.is_none() {
+        out.extend_from_slice(&rest.take());
+        out.extend_from_slice(&[SACK_PERMITTED, 2]);
+    }
+    if let Some(shift) = options.window_scale {
+        out.extend_from_slice(&[rest.take_single(), WINDOW_SCALE, 3, shift]);
+    }
+    append_sack(options.sack.as_slice(), &mut rest, out);
+    if rest != Rest::NONE {
+        out.extend_from_slice(&rest.take());
+        out.extend_from_slice(&[NOP, NOP]);
+    }
+    if let Some(fast_open) = options.fast_open() {
+        append_fast_open(&fast_open, out);
+    }
 }
 
-fn append_sack(blocks: &[SackBlock], out: &mut Vec<u8>) {
+/// Two bytes that wait for a word with room for them: NOPs, or what is left of Accurate ECN.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Rest([u8; 2]);
+
+impl Rest {
+    const NONE: Self = Self([NOP, NOP]);
+
+    fn take(&mut self) -> [u8; 2] {
+        std::mem::replace(self, Self::NONE).0
+    }
+
+    /// A place of one byte takes a rest of one byte.
+    fn take_single(&mut self) -> u8 {
+        if self.0[1] == NOP { self.take()[0] } else { NOP }
+    }
+}
+
+/// Appends whole words of the option, and returns what is left of it.
+fn append_accurate_ecn(option: &AccurateEcn, out: &mut Vec<u8>) -> Rest {
+    let kind = match option.order() {
+        CounterOrder::Zero => ACCURATE_ECN_0,
+        CounterOrder::One => ACCURATE_ECN_1,
+    };
+    let length = u8::try_from(option.option_bytes()).expect("at most 11 bytes");
+    let value = option.value();
+    match *value {
+        [] => Rest([kind, length]),
+        [high, middle, low] => {
+            out.extend_from_slice(&[kind, length, high, middle]);
+            Rest([low, NOP])
+        }
+        _ => {
+            out.extend_from_slice(&[kind, length]);
+            out.extend_from_slice(value);
+            out.resize(out.len() + value.len() % 2, NOP);
+            Rest::NONE
+        }
+    }
+}
+
+fn append_fast_open(option: &FastOpen, out: &mut Vec<u8>) {
+    let length = u8::try_from(option.option_bytes()).expect("at most 20 bytes");
+    match option.kind {
+        FastOpenKind::Assigned => out.extend_from_slice(&[FAST_OPEN, length]),
+        FastOpenKind::Experimental => {
+            out.extend_from_slice(&[EXPERIMENT, length]);
+            out.extend_from_slice(&FAST_OPEN_MAGIC);
+        }
+    }
+    out.extend_from_slice(option.cookie.as_slice());
+    let padding = length.next_multiple_of(4) - length;
+    out.resize(out.len() + usize::from(padding), NOP);
+}
+
+fn append_sack(blocks: &[SackBlock], rest: &mut Rest, out: &mut Vec<u8>) {
     if blocks.is_empty() {
         return;
     }
     let length = u8::try_from(2 + 8 * blocks.len()).expect("at most four blocks");
-    out.extend_from_slice(&[NOP, NOP, SACK, length]);
+    out.extend_from_slice(&rest.take());
+    out.extend_from_slice(&[SACK, length]);
     for block in blocks {
         out.extend_from_slice(&block.left.get().to_be_bytes());
         out.extend_from_slice(&block.right.get().to_be_bytes());
@@ -86,9 +161,30 @@ fn read_option(kind: u8, value: &[u8], options: &mut Options) -> Option<()> {
             options.timestamps = Some(Timestamps { value, echo });
         }
         SACK => read_sack(value, options)?,
+        FAST_OPEN => read_fast_open(FastOpenKind::Assigned, value, options),
+        EXPERIMENT => {
+            if let Some(cookie) = value.strip_prefix(&FAST_OPEN_MAGIC) {
+                read_fast_open(FastOpenKind::Experimental, cookie, options);
+            }
+        }
+        ACCURATE_ECN_0 => {
+            options.accurate_ecn = Some(AccurateEcn::from_value(CounterOrder::Zero, value));
+        }
+        ACCURATE_ECN_1 => {
+            options.accurate_ecn = Some(AccurateEcn::from_value(CounterOrder::One, value));
+        }
         _ => {}
     }
     Some(())
+}
+
+/// Takes a cookie, or the request for one; anything else is as if it were not there (Linux
+/// `tcp_parse_fastopen_option`). SACK blocks leave no place for it, nor are they where it belongs.
+fn read_fast_open(kind: FastOpenKind, value: &[u8], options: &mut Options) {
+    let Some(cookie) = Cookie::new(value) else { return };
+    if (cookie.is_empty() || cookie.is_well_formed()) && options.sack.is_empty() {
+        *options = options.with_fast_open(&FastOpen { kind, cookie });
+    }
 }
 
 fn read_sack(value: &[u8], options: &mut Options) -> Option<()> {

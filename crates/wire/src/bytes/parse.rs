@@ -4,7 +4,7 @@ use super::checksum::Sum;
 use super::ip::{IpHeader, ReadIp, read_ip};
 use super::options::read_options;
 use super::reader::Reader;
-use crate::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES};
+use crate::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES, TrafficClass};
 use thiserror::Error;
 
 /// Why bytes are not a TCP segment that can be read.
@@ -141,13 +141,14 @@ impl Parsed<'_> {
 /// Where the bytes are not a whole TCP segment, its headers are not all there, or lengths
 /// contradict each other. No bytes make it panic.
 pub fn parse(bytes: &[u8]) -> Result<Parsed<'_>, ParseError> {
-    let ReadIp { header: ip, header_bytes: tcp_start, packet_bytes } = read_ip(bytes)?;
+    let ReadIp { header: ip, class, header_bytes: tcp_start, packet_bytes } = read_ip(bytes)?;
     let present = usize::try_from(packet_bytes).unwrap_or(usize::MAX).min(bytes.len());
     let (ip_header, _) = bytes.split_at(tcp_start);
     let (mut segment, tcp_header_bytes) = read_tcp(&bytes[tcp_start..])?;
 
     let headers_bytes = tcp_start + tcp_header_bytes;
     let headers_bytes_said = u32::try_from(headers_bytes).unwrap_or(u32::MAX);
+    segment.traffic_class = class;
     segment.payload_bytes = packet_bytes
         .checked_sub(headers_bytes_said)
         .ok_or(ParseError::PacketLength { packet_bytes, headers_bytes: headers_bytes_said })?;
@@ -186,6 +187,7 @@ fn read_tcp(bytes: &[u8]) -> Result<(Segment, usize), ParseError> {
         flags: Flags::from_bits(words_and_flags),
         window,
         urgent,
+        traffic_class: TrafficClass::default(),
         payload_bytes: 0,
         options: read_options(area)?,
     };
