@@ -4,8 +4,9 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it found")]
 
-use fairwind_packetdrill::{Outcome, RunOptions, run_script};
+use fairwind_packetdrill::{Files, Outcome, RunOptions, run_script};
 use fairwind_tcp::Profile;
+use std::path::Path;
 use std::process::ExitCode;
 
 type Problem = Box<dyn std::error::Error>;
@@ -26,6 +27,8 @@ fn main() -> Result<ExitCode, Problem> {
     }
     let (mut passed, mut failed, mut skipped) = (0, 0, 0);
     for file in &files {
+        let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
+        options.files = Files::reading(move |path| std::fs::read_to_string(folder.join(path)).ok());
         match run_script(file, &std::fs::read_to_string(file)?, &options) {
             Outcome::Passed => {
                 passed += 1;

@@ -42,8 +42,8 @@
 //!   but from when it should have happened between two injected packets.
 //! - An expected packet may be met by several segments that differ only as segmentation makes them,
 //!   unless `--strict_segments` stands in the script, or its payload is at most that of `--mss`.
-//! - A packet that nobody expects is an error: as soon as another one is expected, and at the end if
-//!   it was sent up to the last event ([`TrailingPackets`]).
+//! - A packet that nobody expects is an error as soon as another one is expected. Whether one is an
+//!   error that was sent before the end and never asked for can be chosen ([`TrailingPackets`]).
 //!
 //! | module | concern |
 //! |---|---|
@@ -63,7 +63,7 @@ mod script;
 
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
-    ConnectionIndex, EchoRule, Passed, Progress, Returned, RunOptions, Sent, System,
+    ConnectionIndex, EchoRule, Files, Passed, Progress, Returned, RunOptions, Sent, System,
     TrailingPackets, run, run_on, run_script,
 };
 pub use script::{

@@ -46,6 +46,10 @@ impl Environment {
         self.names.insert(name.to_owned(), value);
     }
 
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        self.names.get(name)
+    }
+
     /// Forgets every name that begins so.
     pub(crate) fn forget(&mut self, beginning: &str) {
         self.names.retain(|name, _| !name.starts_with(beginning));

@@ -1,6 +1,7 @@
 //! Running a script.
 
 mod commands;
+mod files;
 mod host;
 mod judge;
 mod packets;
@@ -14,11 +15,12 @@ mod timeline;
 mod told;
 mod translation;
 
+pub use files::Files;
 pub use judge::EchoRule;
 pub use system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
 
 use crate::outcome::{Failure, Outcome, Stop};
-use crate::script::Script;
+use crate::script::{OptionLine, Script};
 use fairwind_tcp::Profile;
 use fairwind_wire::SequenceNumber;
 use settings::Settings;
@@ -29,9 +31,9 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum TrailingPackets {
     /// They are errors, if they were sent up to the last event.
-    #[default]
     Refused,
-    /// Nobody looks any more.
+    /// Nobody looks any more, as in the tool that the language comes from.
+    #[default]
     Ignored,
 }
 
@@ -48,10 +50,14 @@ pub struct RunOptions {
     pub initial_sequence: SequenceNumber,
     /// Names that stand for something else, as `-D NAME=VALUE` in a script.
     pub definitions: BTreeMap<String, String>,
+    /// Lines `--name=value` that count as if they stood behind the script's own.
+    pub option_lines: Vec<OptionLine>,
+    /// Where the text of a script's commands is found that are files.
+    pub files: Files,
 }
 
 impl RunOptions {
-    /// Strict judging of this profile.
+    /// Judging of this profile as the tool judges that the language comes from.
     pub fn new(profile: Profile) -> Self {
         Self {
             profile,
@@ -59,6 +65,8 @@ impl RunOptions {
             trailing: TrailingPackets::default(),
             initial_sequence: SequenceNumber::new(2_271_560_481),
             definitions: BTreeMap::new(),
+            option_lines: Vec::new(),
+            files: Files::none(),
         }
     }
 }
@@ -83,7 +91,7 @@ pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
 
 /// Runs a script against a fresh endpoint, in virtual time.
 pub fn run(script: &Script, options: &RunOptions) -> Outcome {
-    let settings = match Settings::new(&script.options) {
+    let settings = match Settings::new(script, options) {
         Ok(settings) => settings,
         Err((line, stop)) => return refused(script, line, stop),
     };
@@ -93,7 +101,7 @@ pub fn run(script: &Script, options: &RunOptions) -> Outcome {
 
 /// Runs a script against any system; of the options those count that are about judging.
 pub fn run_on(script: &Script, options: &RunOptions, system: &mut dyn System) -> Outcome {
-    match Settings::new(&script.options) {
+    match Settings::new(script, options) {
         Ok(settings) => runner::Runner::run(script, options, settings, system),
         Err((line, stop)) => refused(script, line, stop),
     }

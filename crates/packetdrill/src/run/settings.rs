@@ -1,7 +1,8 @@
 //! What the option lines of a script set.
 
 use crate::outcome::{Step, Stop};
-use crate::script::OptionLine;
+use crate::run::RunOptions;
+use crate::script::{OptionLine, Script};
 use fairwind_tcp::Config;
 use fairwind_units::Span;
 
@@ -25,7 +26,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Reads the option lines.
-    pub(crate) fn new(options: &[OptionLine]) -> Result<Self, (u32, Stop)> {
+    pub(crate) fn new(script: &Script, run: &RunOptions) -> Result<Self, (u32, Stop)> {
         let mut settings = Self {
             tolerance: Span::from_millis(4),
             tolerance_permille: 125,
@@ -35,7 +36,7 @@ impl Settings {
             ip_header_bytes: 20,
             mtu: 1500,
         };
-        for option in options {
+        for option in script.options.iter().chain(&run.option_lines) {
             settings.take(option).map_err(|stop| (option.line, stop))?;
         }
         Ok(settings)

@@ -1,10 +1,11 @@
 //! Our endpoint as the system under test, in virtual time.
 
+use super::commands::{self, Change};
 use super::host::Host;
 use super::settings::Settings;
 use super::sockets::{self, Request, Sockets};
 use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
-use super::{RunOptions, commands, segments, told};
+use super::{Files, RunOptions, segments, told};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Icmp, Packet};
 use fairwind_tcp::Profile;
@@ -21,6 +22,7 @@ pub(super) struct Simulated {
     sockets: Sockets,
     profile: Profile,
     settings: Settings,
+    files: Files,
     /// The call that waits, and until when at most.
     waiting: Option<(Request, Instant)>,
 }
@@ -33,6 +35,7 @@ impl Simulated {
             sockets: Sockets::new(config, options.profile),
             profile: options.profile,
             settings: settings.clone(),
+            files: options.files.clone(),
             waiting: None,
         }
     }
@@ -50,6 +53,25 @@ impl Simulated {
                 Ok(Progress::Waits)
             }
         }
+    }
+
+    fn change(&mut self, change: &Change) -> Step<()> {
+        if let Change::Sleep(time) = change {
+            let until = self.host.now + *time;
+            while self.pass(until)? == Passed::Happened {}
+            return Ok(());
+        }
+        let (profile, settings) = (self.profile, &self.settings);
+        let changed = self
+            .sockets
+            .reconfigure(|config| commands::apply(change, config, profile, settings))?;
+        let open = self.host.endpoints.iter().any(|endpoint| !endpoint.is_closed());
+        if changed && open {
+            return Err(Stop::unsupported(
+                "a command cannot change the behaviour of a connection that has begun",
+            ));
+        }
+        Ok(())
     }
 
     fn current(&self) -> Step<ConnectionIndex> {
@@ -115,14 +137,8 @@ impl System for Simulated {
     }
 
     fn command(&mut self, text: &str) -> Step<()> {
-        let (profile, settings) = (self.profile, &self.settings);
-        let changed =
-            self.sockets.reconfigure(|config| commands::apply(text, config, profile, settings))?;
-        let open = self.host.endpoints.iter().any(|endpoint| !endpoint.is_closed());
-        if changed && open {
-            return Err(Stop::unsupported(
-                "a command cannot change the behaviour of a connection that has begun",
-            ));
+        for change in commands::understand(text, &self.files)? {
+            self.change(&change)?;
         }
         Ok(())
     }

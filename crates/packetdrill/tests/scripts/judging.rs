@@ -72,7 +72,7 @@ fn surplus_packets_are_errors_at_the_end_unless_nobody_looks() {
     let script = format!("{}+0 write(4, ..., 100) = 100\n", super::ACCEPTED);
     let message = failure(run(&script));
     assert!(message.contains("a packet that nobody expected: > P. 1:101(100) ack 1"), "{message}");
-    let lenient = RunOptions { trailing: TrailingPackets::Ignored, ..options() };
+    let lenient = RunOptions { trailing: TrailingPackets::default(), ..options() };
     assert_eq!(run_script("test.pkt", &script, &lenient), Outcome::Passed);
 }
 

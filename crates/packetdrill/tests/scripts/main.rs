@@ -2,12 +2,13 @@
 
 mod any_script;
 mod calls;
+mod commands;
 mod judging;
 mod mutations;
 mod repository;
 mod unsupported;
 
-use fairwind_packetdrill::{Outcome, RunOptions, run_script};
+use fairwind_packetdrill::{Outcome, RunOptions, TrailingPackets, run_script};
 use fairwind_tcp::Profile;
 
 /// A listening socket whose connection is accepted as descriptor 4 at 0.1 s.
@@ -21,8 +22,9 @@ const ACCEPTED: &str = "\
 +0 accept(3, ..., ...) = 4
 ";
 
+/// As strict as can be: nothing may be left over.
 fn options() -> RunOptions {
-    RunOptions::new(Profile::Linux6_18)
+    RunOptions { trailing: TrailingPackets::Refused, ..RunOptions::new(Profile::Linux6_18) }
 }
 
 fn run(text: &str) -> Outcome {

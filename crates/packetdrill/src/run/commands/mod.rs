@@ -2,150 +2,291 @@
 //!
 //! | command | meaning |
 //! |---|---|
-//! | `sysctl [-q] [-w] [-e] NAME=VALUE ...`, `echo VALUE > /proc/sys/...`, `.../set_sysctls.py /proc/sys/...=VALUE ...` | see `sysctl` |
-//! | `ip route ... initcwnd N`, `advmss N`, `rto_min N[ms]`, `mtu [lock] N` | initial window, segment size, least time-out, packet size |
-//! | `ip link ... mtu N` | packet size |
+//! | `sysctl [-q] [-w] [-e] NAME=VALUE ...`, `echo VALUE > /proc/sys/...`, any command whose words are all `/proc/sys/...=VALUE` | see `sysctl` |
+//! | `echo VALUE > /sys/module/tcp_cubic/parameters/...` | see `sysctl` |
+//! | `ip route add`, `change`, `replace`, `append` | see `route` |
+//! | `ip link set ... mtu N`, `ifconfig DEVICE mtu N` | packet size |
+//! | `sleep N` | time passes |
+//! | a script of the shell: `./defaults.sh`, `source FILE`, `sh FILE` | its commands, read through [`Files`](super::Files) |
+//! | `true`, `false`, `:`, `exit N` | success and failure |
 //! | `ip tcp_metrics flush` | nothing: nothing is remembered between connections |
-//! | `ethtool -K ...` | nothing: the judge takes an expected packet as several segments anyway |
-//! | `tc qdisc ... root fq`, `pfifo`, `pfifo_fast`, `noqueue` | nothing: packets do not queue here |
-//! | `.../defaults.sh` | nothing: the profile is the default |
-//! | `true`, `:`, `sleep 0` | nothing |
+//! | `ethtool ...` | nothing: the judge takes an expected packet as several segments anyway |
+//! | `tc qdisc ... fq`, `pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
+//! | `ip link set ... up`, `gso_max_size`, `gso_max_segs`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
+//! | `iptables -F`, `-X`, `-Z`, `-L`, the same of `ip6tables` | nothing: nothing is filtered |
+//! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `nstat`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only look |
+//! | `modprobe`, `tcpdump` | nothing |
+//! | `/tmp/sysctl_restore_...sh`, a `defaults.sh` that cannot be read | nothing: nothing needs restoring, and the profile is the default |
 //!
-//! Commands are parted by `;`, `&&` and the ends of lines. Any other makes the script unsupported.
+//! How commands are joined, and what else of the shell is understood, is told by `shell`. Any other
+//! command makes the script unsupported.
 
+mod route;
+mod shell;
 mod sysctl;
 
+pub(crate) use route::Route;
+
+use super::Files;
 use crate::outcome::{Step, Stop};
 use crate::run::settings::Settings;
 use fairwind_tcp::{Config, CongestionAlgorithm, Profile};
 use fairwind_units::Span;
+use shell::{Joint, Reader, Simple};
+use std::collections::BTreeMap;
 
-/// Applies a command to the behaviour of connections to come.
+/// What a command changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// A kernel parameter, named with dots.
+    Parameter { name: String, value: String },
+    /// The metrics of the route.
+    Route(Route),
+    /// The packet size of the link, in bytes.
+    LinkMtu(u16),
+    /// Time passes.
+    Sleep(Span),
+}
+
+/// What a text of commands changes, in order.
+///
+/// # Errors
+/// Where a command is not known, or the last one fails.
+pub(crate) fn understand(text: &str, files: &Files) -> Step<Vec<Change>> {
+    let mut interpreter = Interpreter { files, changes: Vec::new(), depth: 0 };
+    if interpreter.run(text, &BTreeMap::new())? {
+        Ok(interpreter.changes)
+    } else {
+        Err(Stop::failed(format!("the command `{}` fails", text.trim())))
+    }
+}
+
+/// Applies a change to the behaviour of connections.
 pub(crate) fn apply(
-    text: &str,
+    change: &Change,
     config: &mut Config,
     profile: Profile,
     settings: &Settings,
 ) -> Step<()> {
-    let lines = text.replace("&&", "\n").replace([';'], "\n").replace("\\\n", " ");
-    for line in lines.lines() {
-        let words = words(line);
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        apply_one(&words, config, profile, settings).map_err(|stop| match stop {
-            Stop::Unsupported(reason) if reason.is_empty() => Stop::Unsupported(format!(
-                "the command `{}` is not on the list of known ones",
-                line.trim()
-            )),
-            other => other,
-        })?;
-    }
-    Ok(())
-}
-
-/// Words that only keep a command quiet.
-const SILENCERS: [&str; 4] = [">/dev/null", "2>/dev/null", "&>/dev/null", "2>&1"];
-
-/// The words of a line without its comment; quotation marks keep a word together.
-fn words(line: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut quoted: Option<char> = None;
-    for character in line.chars() {
-        match quoted {
-            Some(quote) if character == quote => quoted = None,
-            None if character == '"' || character == '\'' => quoted = Some(character),
-            None if character.is_whitespace() => words.push(String::new()),
-            _ => words.last_mut().expect("there is always a last word").push(character),
+    match change {
+        Change::Parameter { name, value } => sysctl::set(name, value, config, profile),
+        Change::Route(route) => route.apply(config, profile, settings),
+        Change::LinkMtu(mtu) => {
+            config.mss = settings.mss_for_mtu(*mtu);
+            Ok(())
         }
+        Change::Sleep(_) => Ok(()),
     }
-    words.retain(|word| !word.is_empty() && !SILENCERS.contains(&word.as_str()));
-    if let Some(comment) = words.iter().position(|word| word.starts_with('#')) {
-        words.truncate(comment);
-    }
-    words
 }
 
-/// The reason is filled in by the caller, who knows the whole line.
+/// Scripts that run scripts that run scripts go no deeper than this.
+const DEEPEST: u32 = 4;
+
+struct Interpreter<'a> {
+    files: &'a Files,
+    changes: Vec<Change>,
+    depth: u32,
+}
+
+impl Interpreter<'_> {
+    /// Runs a text of commands; returns whether the last one succeeded.
+    fn run(&mut self, text: &str, variables: &BTreeMap<String, String>) -> Step<bool> {
+        let mut reader = Reader::new(text, variables.clone());
+        let mut joint = Joint::Always;
+        let mut succeeded = true;
+        while let Some((command, next)) = reader.next_command()? {
+            let runs = match joint {
+                Joint::Always => true,
+                Joint::OnSuccess => succeeded,
+                Joint::OnFailure => !succeeded,
+            };
+            joint = next;
+            if !runs {
+                continue;
+            }
+            if let ["exit", rest @ ..] = slices(&command.words).as_slice() {
+                return Ok(rest.first().is_none_or(|status| *status == "0"));
+            }
+            succeeded = self.run_one(&command, reader.variables())?;
+        }
+        Ok(succeeded)
+    }
+
+    fn run_one(&mut self, command: &Simple, variables: &BTreeMap<String, String>) -> Step<bool> {
+        let words = slices(&command.words);
+        let Some((program, arguments)) = words.split_first() else { return Ok(true) };
+        let is_parameter = |word: &&str| word.starts_with("/proc/sys/") && word.contains('=');
+        if !arguments.is_empty() && arguments.iter().all(is_parameter) {
+            for word in arguments {
+                self.parameter(word);
+            }
+            return Ok(true);
+        }
+        let name = program.rsplit('/').next().unwrap_or(program);
+        match (name, arguments) {
+            ("true" | ":", _) => return Ok(true),
+            ("false", _) => return Ok(false),
+            ("sysctl", _) => arguments
+                .iter()
+                .filter(|word| word.contains('='))
+                .for_each(|word| self.parameter(word)),
+            ("echo" | "printf", _) => self.echo(arguments, command.output.as_deref())?,
+            ("sleep", [time]) => self.changes.push(Change::Sleep(seconds(time)?)),
+            ("source" | "." | "sh" | "bash", [file, ..]) => return self.file(file, variables),
+            ("ip", _) => self.ip(arguments).map_err(|stop| named(stop, &words))?,
+            ("ifconfig", [.., "mtu", mtu]) => self.changes.push(Change::LinkMtu(number(mtu)?)),
+            _ if is_harmless(name, arguments) => {}
+            _ if program.contains('/') => return self.file(program, variables),
+            _ => return Err(named(unknown(), &words)),
+        }
+        Ok(true)
+    }
+
+    /// `NAME=VALUE`, the name with dots or as a path.
+    fn parameter(&mut self, assignment: &str) {
+        let (name, value) = assignment.split_once('=').unwrap_or((assignment, ""));
+        let name = name.strip_prefix("/proc/sys/").unwrap_or(name).replace('/', ".");
+        self.changes.push(Change::Parameter { name, value: value.trim().to_owned() });
+    }
+
+    /// What `echo` writes to a file of the kernel is a parameter.
+    fn echo(&mut self, arguments: &[&str], output: Option<&str>) -> Step<()> {
+        let text: Vec<&str> =
+            arguments.iter().copied().filter(|word| !matches!(*word, "-n" | "-e")).collect();
+        let module = "/sys/module/tcp_cubic/parameters/";
+        match output {
+            None => {}
+            Some(path) if path.starts_with("/dev/") => {}
+            Some(path) if path.starts_with("/proc/sys/") => {
+                self.parameter(&format!("{path}={}", text.join(" ")));
+            }
+            Some(path) if path.starts_with(module) => {
+                let name = format!("tcp_cubic.{}", &path[module.len()..]);
+                self.changes.push(Change::Parameter { name, value: text.join(" ") });
+            }
+            Some(path) => {
+                return Err(Stop::unsupported(format!("a command writes to the file {path}")));
+            }
+        }
+        Ok(())
+    }
+
+    fn ip(&mut self, arguments: &[&str]) -> Step<()> {
+        let rest: Vec<&str> =
+            arguments.iter().copied().skip_while(|word| word.starts_with('-')).collect();
+        let Some((object, rest)) = rest.split_first() else { return Err(unknown()) };
+        if matches!(rest, [] | ["show" | "list" | "get", ..]) {
+            return Ok(());
+        }
+        match (*object, rest) {
+            ("route" | "ro" | "r", _) => {
+                self.changes.extend(Route::understand(rest)?.map(Change::Route));
+            }
+            ("link" | "l", ["set", .., "mtu", mtu]) => {
+                self.changes.push(Change::LinkMtu(number(mtu)?));
+            }
+            (
+                "link" | "l",
+                ["set", .., "up"] | ["set", .., "gso_max_size" | "gso_max_segs" | "txqueuelen", _],
+            )
+            | ("addr" | "address" | "a" | "neigh" | "neighbour" | "rule", _)
+            | ("tcp_metrics" | "tcpmetrics", ["flush" | "delete" | "del", ..]) => {}
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+
+    /// A script of the shell in a file.
+    fn file(&mut self, path: &str, variables: &BTreeMap<String, String>) -> Step<bool> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name.starts_with("sysctl_restore_") {
+            return Ok(true);
+        }
+        let Some(text) = self.files.read(path) else {
+            return if name == "defaults.sh" {
+                Ok(true)
+            } else {
+                Err(Stop::unsupported(format!(
+                    "the command `{path}` is not known, nor can it be read"
+                )))
+            };
+        };
+        let first = text.lines().next().unwrap_or_default();
+        let is_shell = if first.starts_with("#!") {
+            first.contains("sh")
+        } else {
+            name.rsplit_once('.').is_some_and(|(_, extension)| extension == "sh")
+        };
+        if !is_shell {
+            return Err(Stop::unsupported(format!("the command `{path}` is no script of a shell")));
+        }
+        if self.depth == DEEPEST {
+            return Err(Stop::unsupported(format!("the command `{path}` runs itself")));
+        }
+        self.depth += 1;
+        let outcome = self.run(&text, variables);
+        self.depth -= 1;
+        outcome
+    }
+}
+
+fn slices(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+/// Commands that change nothing that would matter here.
+fn is_harmless(name: &str, arguments: &[&str]) -> bool {
+    match name {
+        "cat" | "date" | "dmesg" | "ethtool" | "hostname" | "modprobe" | "nstat" | "set" | "ss"
+        | "sync" | "tcpdump" | "uname" | "wait" => true,
+        "iptables" | "ip6tables" => {
+            let only_looks = |word: &&str| matches!(*word, "-F" | "-X" | "-Z" | "-L" | "-S" | "-w");
+            !arguments.is_empty() && arguments.iter().all(only_looks)
+        }
+        "tc" => queue_is_harmless(arguments),
+        _ => false,
+    }
+}
+
+fn queue_is_harmless(arguments: &[&str]) -> bool {
+    match arguments {
+        [first, ..] if first.starts_with('-') => true,
+        ["qdisc", "del" | "delete" | "show" | "list" | "ls", ..] => true,
+        ["qdisc", "replace" | "add" | "change", rest @ ..] => {
+            let place = rest.iter().position(|word| *word == "root");
+            let kind = place.and_then(|place| rest.get(place + 1));
+            kind.is_some_and(|kind| matches!(*kind, "fq" | "pfifo" | "pfifo_fast" | "noqueue"))
+        }
+        _ => false,
+    }
+}
+
+/// The reason is filled in by [`named`], which knows the whole command.
 fn unknown() -> Stop {
     Stop::unsupported("")
 }
 
-fn apply_one(
-    words: &[&str],
-    config: &mut Config,
-    profile: Profile,
-    settings: &Settings,
-) -> Step<()> {
-    let Some((command, arguments)) = words.split_first() else { return Ok(()) };
-    let name = command.rsplit('/').next().unwrap_or(command);
-    match (name, arguments) {
-        ("sysctl" | "set_sysctls.py", _) => {
-            let assignments = arguments.iter().filter(|word| !is_switch(word));
-            assignments.map(|word| word.split_once('=').ok_or_else(unknown)).try_for_each(
-                |assignment| {
-                    let (name, value) = assignment?;
-                    sysctl::set(name, value, config, profile)
-                },
-            )
-        }
-        ("echo", [value, ">", path]) => sysctl::set(path, value, config, profile),
-        ("ip", ["route", rest @ ..]) => route(rest, config, settings),
-        ("ip", ["link", "set", .., "mtu", mtu]) => {
-            config.mss = settings.mss_for_mtu(number(mtu)?);
-            Ok(())
-        }
-        ("ip", ["tcp_metrics", "flush", ..])
-        | ("ethtool", ["-K", ..])
-        | ("defaults.sh" | "true" | ":", _)
-        | ("sleep", ["0"]) => Ok(()),
-        ("tc", ["qdisc", "replace" | "add" | "change", "dev", _, "root", rest @ ..]) => {
-            match rest {
-                ["fq" | "pfifo" | "pfifo_fast" | "noqueue", ..] => Ok(()),
-                _ => Err(unknown()),
-            }
-        }
-        _ => Err(unknown()),
+fn named(stop: Stop, words: &[&str]) -> Stop {
+    match stop {
+        Stop::Unsupported(reason) if reason.is_empty() => Stop::Unsupported(format!(
+            "the command `{}` is not on the list of known ones",
+            words.join(" ")
+        )),
+        other => other,
     }
-}
-
-fn is_switch(word: &str) -> bool {
-    matches!(word, "-q" | "-w" | "-e" | "-qw" | "-wq")
-}
-
-/// `ip route` with metrics; addresses and devices do not matter.
-fn route(words: &[&str], config: &mut Config, settings: &Settings) -> Step<()> {
-    let (verb, rest) = words.split_first().ok_or_else(unknown)?;
-    if !matches!(*verb, "add" | "change" | "replace" | "append") {
-        return Err(unknown());
-    }
-    // The first word is the destination.
-    let mut rest = rest.get(1..).ok_or_else(unknown)?;
-    while let Some((key, behind)) = rest.split_first() {
-        let behind = behind.strip_prefix(&["lock"]).unwrap_or(behind);
-        let (value, behind) = behind.split_first().ok_or_else(unknown)?;
-        match *key {
-            "via" | "dev" | "src" | "scope" | "proto" | "table" => {}
-            "initcwnd" => config.initial_window = number(value)?,
-            "advmss" => config.mss = config.mss.min(number(value)?),
-            "mtu" => config.mss = settings.mss_for_mtu(number(value)?),
-            "rto_min" => config.minimum_rto = least_timeout(value)?,
-            _ => return Err(unknown()),
-        }
-        rest = behind;
-    }
-    Ok(())
-}
-
-fn least_timeout(value: &str) -> Step<Span> {
-    let (digits, factor) = match value.strip_suffix("ms") {
-        Some(digits) => (digits, 1),
-        None => (value.strip_suffix('s').ok_or_else(unknown)?, 1000),
-    };
-    let number: u32 = number(digits)?;
-    Ok(Span::from_millis(u64::from(number) * factor))
 }
 
 fn number<N: std::str::FromStr>(value: &str) -> Step<N> {
     value.parse().map_err(|_| unknown())
+}
+
+/// `2`, `0.5` or `100ms` as a time.
+fn seconds(text: &str) -> Step<Span> {
+    let text = text.strip_suffix('s').unwrap_or(text);
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let whole: u32 = if whole.is_empty() { 0 } else { number(whole)? };
+    let fraction: u64 = number(&format!("{fraction:0<9.9}"))?;
+    Ok(Span::from_secs(u64::from(whole)) + Span::from_nanos(fraction))
 }
 
 /// The congestion control of this name in this profile.

@@ -10,7 +10,8 @@ use crate::outcome::{Step, Stop};
 use fairwind_tcp::{Config, IdleRestart, Profile};
 use fairwind_units::Span;
 
-/// Parameters below `net.ipv4` that are accepted with these values; `*` is any.
+/// Parameters below `net.ipv4` that are accepted with these values; `*` is any. A name that ends
+/// with a dot stands for all that begin so.
 const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_adv_win_scale", &["1"]),
     ("tcp_app_win", &["31"]),
@@ -28,6 +29,8 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_ecn_fallback", &["*"]),
     ("tcp_fack", &["0"]),
     ("tcp_fastopen", &["0", "1"]),
+    ("tcp_fastopen_key", &["*"]),
+    ("tcp_fastopen_blackhole_timeout_sec", &["*"]),
     ("tcp_fin_timeout", &["60"]),
     ("tcp_frto", &["0", "2"]),
     ("tcp_fwmark_accept", &["0"]),
@@ -64,15 +67,47 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_syncookies", &["0", "1"]),
     ("tcp_tw_reuse", &["*"]),
     ("tcp_workaround_signed_windows", &["0"]),
+    ("tcp_allowed_congestion_control", &["*"]),
+    ("tcp_early_demux", &["*"]),
+    ("tcp_low_latency", &["*"]),
+    ("tcp_max_orphans", &["*"]),
+    ("tcp_max_tw_buckets", &["*"]),
+    ("tcp_mem", &["*"]),
+    ("conf.", &["*"]),
+    ("icmp_ratelimit", &["*"]),
+    ("icmp_ratemask", &["*"]),
+    ("icmp_msgs_per_sec", &["*"]),
     ("ip_forward", &["*"]),
+    ("ip_local_port_range", &["*"]),
+    ("ip_nonlocal_bind", &["*"]),
+    ("route.", &["*"]),
     ("ip_no_pmtu_disc", &["0"]),
 ];
 
-/// Sets one parameter, named with dots or as a path below `/proc/sys`.
+/// Beginnings of parameters elsewhere that are accepted with any value: nothing that this room has
+/// depends on them.
+const INDIFFERENT: &[&str] = &[
+    "net.core.default_qdisc",
+    "net.core.netdev_",
+    "net.core.optmem_max",
+    "net.core.somaxconn",
+    "net.ipv6.conf.",
+    "net.ipv6.route.",
+    "net.ipv6.auto_flowlabels",
+    "net.ipv6.flowlabel_",
+    "kernel.",
+    "vm.",
+];
+
+/// Sets one parameter, named with dots.
 pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
-    let name = name.strip_prefix("/proc/sys/").unwrap_or(name).replace('/', ".");
-    let value = value.trim();
-    let Some(short) = name.strip_prefix("net.ipv4.") else { return Err(unsettled(&name, value)) };
+    let Some(short) = name.strip_prefix("net.ipv4.") else {
+        return if INDIFFERENT.iter().any(|known| name.starts_with(known)) {
+            Ok(())
+        } else {
+            Err(unsettled(name, value))
+        };
+    };
     match short {
         "tcp_sack" => config.sack = switch(value)?,
         "tcp_timestamps" => config.timestamps = timestamps(value)?,
@@ -100,7 +135,8 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
 }
 
 fn settled(short: &str, value: &str) -> Step<()> {
-    let known = SETTLED.iter().find(|(name, _)| *name == short);
+    let is_named = |name: &str| name == short || name.ends_with('.') && short.starts_with(name);
+    let known = SETTLED.iter().find(|(name, _)| is_named(name));
     let accepted =
         known.is_some_and(|(_, values)| values.contains(&"*") || values.contains(&value));
     if accepted { Ok(()) } else { Err(unsettled(&format!("net.ipv4.{short}"), value)) }

@@ -1,0 +1,108 @@
+//! Metrics of the route, as `ip route` sets them.
+//!
+//! | metric | meaning |
+//! |---|---|
+//! | `initcwnd N` | initial congestion window |
+//! | `advmss N` | segment size announced, at most |
+//! | `mtu [lock] N` | packet size |
+//! | `rto_min N[ms]` | least time-out |
+//! | `reordering N` | duplicate ACKs that prove a loss |
+//! | `congctl NAME` | congestion control |
+//! | `hoplimit`, `quickack 0`, `fastopen_no_cookie 0`, `features ...` without `ecn` | nothing |
+//!
+//! A route is written as a whole: metrics that are not named have their defaults again. Addresses,
+//! devices, and how the route is found do not matter; deleting and flushing changes nothing.
+
+use super::{congestion_named, number, unknown};
+use crate::outcome::Step;
+use crate::run::settings::Settings;
+use fairwind_tcp::{Config, Profile};
+use fairwind_units::Span;
+
+/// The metrics of a route; `None` for the default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Route {
+    initial_window: Option<u32>,
+    announced_mss: Option<u16>,
+    mtu: Option<u16>,
+    least_timeout: Option<Span>,
+    reordering: Option<u32>,
+    congestion: Option<String>,
+}
+
+impl Route {
+    /// What stands behind `ip route`; `None` where it changes no metrics.
+    pub(super) fn understand(words: &[&str]) -> Step<Option<Self>> {
+        let (verb, rest) = words.split_first().ok_or_else(unknown)?;
+        match *verb {
+            "add" | "change" | "chg" | "replace" | "append" | "prepend" => {}
+            "del" | "delete" | "flush" => return Ok(None),
+            _ => return Err(unknown()),
+        }
+        // The first word is the destination.
+        let mut rest = rest.get(1..).ok_or_else(unknown)?;
+        let mut route = Self::default();
+        while let Some((key, behind)) = rest.split_first() {
+            if *key == "onlink" {
+                rest = behind;
+                continue;
+            }
+            let behind = behind.strip_prefix(&["lock"]).unwrap_or(behind);
+            let (value, behind) = behind.split_first().ok_or_else(unknown)?;
+            route.take(key, value)?;
+            rest = behind;
+        }
+        Ok(Some(route))
+    }
+
+    fn take(&mut self, key: &str, value: &str) -> Step<()> {
+        match (key, value) {
+            (
+                "via" | "dev" | "src" | "scope" | "proto" | "protocol" | "table" | "metric"
+                | "preference" | "hoplimit" | "expires",
+                _,
+            )
+            | ("quickack" | "fastopen_no_cookie", "0")
+            | ("features", "tcp_usec_ts") => {}
+            ("initcwnd", _) => self.initial_window = Some(number(value)?),
+            ("advmss", _) => self.announced_mss = Some(number(value)?),
+            ("mtu", _) => self.mtu = Some(number(value)?),
+            ("rto_min", _) => self.least_timeout = Some(least_timeout(value)?),
+            ("reordering", _) => self.reordering = Some(number(value)?),
+            ("congctl", _) => self.congestion = Some(value.to_owned()),
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+
+    pub(super) fn apply(
+        &self,
+        config: &mut Config,
+        profile: Profile,
+        settings: &Settings,
+    ) -> Step<()> {
+        let default = settings.adapt(profile.config());
+        let mss = self.mtu.map_or(default.mss, |mtu| settings.mss_for_mtu(mtu));
+        config.mss = self.announced_mss.map_or(mss, |announced| announced.min(mss));
+        config.initial_window = self.initial_window.unwrap_or(default.initial_window);
+        config.minimum_rto = self.least_timeout.unwrap_or(default.minimum_rto);
+        if let Some(segments) = self.reordering {
+            config.duplicate_threshold = segments;
+        }
+        if let Some(name) = &self.congestion {
+            config.congestion = congestion_named(name, profile)?;
+        }
+        Ok(())
+    }
+}
+
+/// `40ms`, `1s`, or bare milliseconds.
+fn least_timeout(value: &str) -> Step<Span> {
+    let (digits, factor) = match (value.strip_suffix("ms"), value.strip_suffix('s')) {
+        (Some(digits), _) => (digits, 1),
+        (None, Some(digits)) => (digits, 1000),
+        (None, None) => (value, 1),
+    };
+    let number: u32 = number(digits)?;
+    Ok(Span::from_millis(u64::from(number) * factor))
+}

@@ -1,0 +1,129 @@
+//! Commands of the shell.
+
+use super::{after_accept, failure, options, run};
+use fairwind_packetdrill::{Files, Outcome, RunOptions, run_script};
+
+fn reason(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Unsupported(unsupported) => unsupported.to_string(),
+        other => panic!("not unsupported: {other:?}"),
+    }
+}
+
+#[test]
+fn kernel_parameters_without_meaning_are_accepted_with_known_values_only() {
+    let script =
+        |command: &str| run(&format!("`{command}`\n0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3\n"));
+    for command in [
+        "./defaults.sh",
+        "sysctl -q net.ipv4.tcp_ecn=0 net.ipv4.tcp_dsack=1",
+        "echo 0 > /proc/sys/net/ipv4/tcp_early_retrans",
+        "ethtool -K tun0 tso off gso off; tc qdisc replace dev tun0 root pfifo",
+        "ip tcp_metrics flush all &&\n sysctl -q net.ipv4.tcp_wmem=\"4096 16384 4194304\"",
+    ] {
+        assert_eq!(script(command), Outcome::Passed, "{command}");
+    }
+    for command in [
+        "sysctl -q net.ipv4.tcp_ecn=1",
+        "sysctl -q net.ipv4.tcp_unheard_of=1",
+        "sysctl -q net.core.rmem_max=1",
+        "sysctl -q net.ipv4.tcp_sack=maybe",
+        "ip route replace default via 10.0.0.1 quickack 2",
+        "tc qdisc add dev tun0 root netem delay 1ms",
+        "iptables -A INPUT -j DROP",
+        "sysctl -q net.ipv4.tcp_sack=1 | cat",
+    ] {
+        assert!(!reason(script(command)).is_empty(), "{command}");
+    }
+}
+
+/// Each switch reaches the endpoint: the SYN shows what it offers.
+#[test]
+fn kernel_parameters_reach_the_endpoint() {
+    let script = "\
+`sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0 net.ipv4.tcp_window_scaling=0`
+0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
++0 connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)
++0 > S 0:0(0) <mss 1460>
+";
+    assert_eq!(run(script), Outcome::Passed);
+}
+
+const BARE_SYN: &str = "\
+0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
++0 connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)
++0 > S 0:0(0) <mss 1460>
+";
+
+fn with_files(text: &str) -> Outcome {
+    let files = Files::reading(|path| {
+        let text = match path {
+            "../common/set-up.sh" => {
+                "#!/bin/bash\nN=0\n./sack.sh  # for a start\nsysctl -q net.ipv4.tcp_timestamps=$N && true\n"
+            }
+            "./sack.sh" => "sysctl -q net.ipv4.tcp_sack=0",
+            "./endless.sh" => "./endless.sh",
+            "./program" => "#!/usr/bin/perl",
+            _ => return None,
+        };
+        Some(text.to_owned())
+    });
+    run_script("test.pkt", text, &RunOptions { files, ..options() })
+}
+
+#[test]
+fn scripts_of_the_shell_are_read_and_followed() {
+    let script = format!(
+        "`../common/set-up.sh\n../common/set_sysctls.py /proc/sys/net/ipv4/tcp_window_scaling=0`\n{BARE_SYN}"
+    );
+    assert_eq!(with_files(&script), Outcome::Passed);
+    for (command, complaint) in [
+        ("./endless.sh", "`./endless.sh` runs itself"),
+        ("./program", "`./program` is no script of a shell"),
+        ("./absent.sh", "nor can it be read"),
+    ] {
+        let reason = reason(with_files(&format!("`{command}`\n{BARE_SYN}")));
+        assert!(reason.contains(complaint), "{command}: {reason}");
+    }
+}
+
+#[test]
+fn commands_run_as_they_are_joined() {
+    let off =
+        "sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0 net.ipv4.tcp_window_scaling=0";
+    for joined in
+        ["true && ", "false || ", "true ; ", "false && reboot ; ", "true || reboot\n", "( "]
+    {
+        let script = format!("`{joined}{off}`\n{BARE_SYN}");
+        match joined {
+            "( " => assert!(reason(run(&script)).contains("`(`")),
+            _ => assert_eq!(run(&script), Outcome::Passed, "{joined}"),
+        }
+    }
+    assert!(failure(run(&format!("`true; false`\n{BARE_SYN}"))).contains("fails"));
+}
+
+#[test]
+fn a_command_that_sleeps_lets_time_pass() {
+    let script = "\
++0 write(4, ..., 100) = 100
++0 > P. 1:101(100) ack 1
++0 `sleep 0.1`
++0 < . 1:1(0) ack 101 win 512
++0 %{ assert 99000 < tcpi_rtt < 101000, tcpi_rtt }%
+";
+    assert_eq!(after_accept(script), Outcome::Passed);
+}
+
+/// A route is written as a whole.
+#[test]
+fn a_route_has_its_defaults_again_where_it_is_replaced_without_metrics() {
+    let script = "\
+`sysctl -q net.ipv4.tcp_sack=0 net.ipv4.tcp_timestamps=0 net.ipv4.tcp_window_scaling=0
+ip route change default via 192.168.0.2 dev tun0 initcwnd 2 advmss 1000
+ip ro replace 192.0.2.0/24 via 192.168.0.2 dev tun0`
+";
+    assert_eq!(run(&format!("{script}{BARE_SYN}")), Outcome::Passed);
+    let lock = script.replace("dev tun0`", "dev tun0 mtu lock 1040`");
+    assert_eq!(run(&format!("{lock}{}", BARE_SYN.replace("1460", "1000"))), Outcome::Passed);
+}
