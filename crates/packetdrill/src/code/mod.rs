@@ -1,15 +1,25 @@
 //! Code in a script: assertions over what the endpoint tells of itself.
 //!
-//! The language is the part of Python that such code uses: `assert CONDITION[, MESSAGE]`,
-//! `NAME = VALUE`, `print(...)`, numbers, texts, names, arithmetic, comparisons (also chained),
-//! `and`, `or`, `not`, tuples, and `abs`, `min`, `max`. Integers are of 64 bits; a division rounds
-//! down as Python's `//`, which is also what `/` does where nothing is left over.
+//! The language is the part of Python that such code uses:
+//!
+//! - `assert CONDITION[, MESSAGE]`, `NAME = VALUE` (also `+=` and its like), `print`, `pass`, and
+//!   `if CONDITION: STATEMENT` in one line;
+//! - whole numbers of 64 bits, decimal ones, texts, tuples and lists (which are the same here);
+//! - arithmetic, comparisons (also chained), `in`, `and`, `or`, `not`, `A if CONDITION else B`,
+//!   `TEXT % VALUES`;
+//! - `abs`, `bool`, `float`, `int`, `len`, `max`, `min`, `repr`, `round`, `str`, `sum`.
+//!
+//! `/` is Python 3's. Everything else, `import` too, makes a script unsupported. Names stay from
+//! one piece of code to the next.
 
 mod evaluate;
+mod operations;
 mod parse;
+mod value;
 mod words;
 
-pub(crate) use evaluate::{Environment, Value};
+pub(crate) use evaluate::Environment;
+pub(crate) use value::Value;
 
 use crate::outcome::Step;
 

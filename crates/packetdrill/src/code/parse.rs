@@ -3,7 +3,7 @@
 use super::words::{self, Word};
 use crate::outcome::{Step, Stop};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Statement {
     Assert {
         condition: Formula,
@@ -16,16 +16,30 @@ pub(super) enum Statement {
     },
     /// Something that is only evaluated, as `print(...)`.
     Evaluate(Formula),
+    /// `if CONDITION: STATEMENT`, in one line.
+    If {
+        condition: Formula,
+        then: Box<Statement>,
+    },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Formula {
     Number(i64),
+    Real(f64),
     Text(String),
     Name(String),
     Tuple(Vec<Formula>),
     Call(String, Vec<Formula>),
     Negative(Box<Formula>),
+    /// `~number`
+    Inverted(Box<Formula>),
+    /// `yes if condition else no`
+    Choice {
+        condition: Box<Formula>,
+        yes: Box<Formula>,
+        no: Box<Formula>,
+    },
     Not(Box<Formula>),
     /// Alternately conditions and what joins them; `and` binds closer than `or`.
     And(Vec<Formula>),
@@ -37,7 +51,8 @@ pub(super) enum Formula {
 }
 
 /// Operators, from those that bind least.
-const LEVELS: [&[&str]; 5] = [&["|"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "//", "%"]];
+const LEVELS: [&[&str]; 7] =
+    [&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "/", "//", "%"], &["**"]];
 const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 /// Deeper nesting than this is no assertion.
 const DEEPEST: u32 = 32;
@@ -52,13 +67,37 @@ fn statement(words: &[Word]) -> Step<Statement> {
     let statement = match words {
         [Word::Name(name), Word::Sign("="), ..] => {
             parser.next = 2;
-            Statement::Assign { name: name.clone(), value: parser.formula()? }
+            Statement::Assign { name: name.clone(), value: parser.tuple()? }
+        }
+        [Word::Name(name), Word::Sign(sign), Word::Sign("="), ..] if OPERATES.contains(sign) => {
+            parser.next = 3;
+            let changed = (*sign, parser.tuple()?);
+            let value = Formula::Chain(Box::new(Formula::Name(name.clone())), vec![changed]);
+            Statement::Assign { name: name.clone(), value }
         }
         [Word::Name(name), ..] if name == "assert" => {
             parser.next = 1;
             let condition = parser.formula()?;
             let message = if parser.take(",") { Some(parser.formula()?) } else { None };
             Statement::Assert { condition, message, text: text.clone() }
+        }
+        [Word::Name(name)] if name == "pass" => {
+            parser.next = 1;
+            Statement::Evaluate(Formula::Number(0))
+        }
+        [Word::Name(name), ..] if name == "if" => {
+            parser.next = 1;
+            let condition = parser.formula()?;
+            if !parser.take(":") {
+                return Err(parser.not_understood());
+            }
+            let then = Box::new(statement(&words[parser.next..])?);
+            parser.next = words.len();
+            Statement::If { condition, then }
+        }
+        [Word::Name(name)] if name == "print" => {
+            parser.next = 1;
+            Statement::Evaluate(Formula::Number(0))
         }
         [Word::Name(name), ..] if name == "print" => {
             parser.next = 1;
@@ -72,9 +111,13 @@ fn statement(words: &[Word]) -> Step<Statement> {
     Ok(statement)
 }
 
+/// Operators that may stand before `=`.
+const OPERATES: [&str; 12] = ["+", "-", "*", "/", "//", "%", "&", "|", "^", "<<", ">>", "**"];
+
 fn written(word: &Word) -> String {
     match word {
         Word::Number(number) => number.to_string(),
+        Word::Real(number) => number.to_string(),
         Word::Text(text) => format!("\"{text}\""),
         Word::Name(name) => name.clone(),
         Word::Sign(sign) => (*sign).to_owned(),
@@ -119,6 +162,19 @@ impl Parser<'_> {
     }
 
     fn formula(&mut self) -> Step<Formula> {
+        let formula = self.disjunction()?;
+        if !self.take_name("if") {
+            return Ok(formula);
+        }
+        let condition = Box::new(self.disjunction()?);
+        if !self.take_name("else") {
+            return Err(self.not_understood());
+        }
+        let no = Box::new(self.nested(Self::formula)?);
+        Ok(Formula::Choice { condition, yes: Box::new(formula), no })
+    }
+
+    fn disjunction(&mut self) -> Step<Formula> {
         let mut members = vec![self.conjunction()?];
         while self.take_name("or") {
             members.push(self.conjunction()?);
@@ -151,13 +207,25 @@ impl Parser<'_> {
     fn comparison(&mut self) -> Step<Formula> {
         let first = self.chain(0)?;
         let mut others = Vec::new();
-        while let Some(sign) = self.take_one_of(&COMPARISONS) {
+        while let Some(sign) = self.comparison_sign() {
             others.push((sign, self.chain(0)?));
         }
         if others.is_empty() {
             return Ok(first);
         }
         Ok(Formula::Comparison(Box::new(first), others))
+    }
+
+    fn comparison_sign(&mut self) -> Option<&'static str> {
+        if let Some(sign) = self.take_one_of(&COMPARISONS) {
+            return Some(sign);
+        }
+        let name_at = |place: usize, name: &str| matches!(self.words.get(place), Some(Word::Name(found)) if found == name);
+        if name_at(self.next, "not") && name_at(self.next + 1, "in") {
+            self.next += 2;
+            return Some("not in");
+        }
+        self.take_name("in").then_some("in")
     }
 
     fn chain(&mut self, level: usize) -> Step<Formula> {
@@ -174,11 +242,16 @@ impl Parser<'_> {
     }
 
     fn single(&mut self) -> Step<Formula> {
+        self.nested(Self::single_below)
+    }
+
+    /// Parses something that may hold something like itself.
+    fn nested(&mut self, parse: fn(&mut Self) -> Step<Formula>) -> Step<Formula> {
         self.depth += 1;
         if self.depth > DEEPEST {
             return Err(self.not_understood());
         }
-        let formula = self.single_below();
+        let formula = parse(self);
         self.depth -= 1;
         formula
     }
@@ -187,28 +260,48 @@ impl Parser<'_> {
         if self.take("-") {
             return Ok(Formula::Negative(Box::new(self.single()?)));
         }
+        if self.take("+") {
+            return self.single();
+        }
+        if self.take("~") {
+            return Ok(Formula::Inverted(Box::new(self.single()?)));
+        }
         if self.take("(") {
-            let inner = self.tuple()?;
-            return self.closed(inner);
+            let (mut members, is_tuple) = self.members(")")?;
+            return Ok(if is_tuple { Formula::Tuple(members) } else { members.remove(0) });
+        }
+        if self.take("[") {
+            return Ok(Formula::Tuple(self.members("]")?.0));
         }
         let word = self.words.get(self.next).cloned();
         self.next += usize::from(word.is_some());
         match word {
             Some(Word::Number(number)) => Ok(Formula::Number(number)),
+            Some(Word::Real(number)) => Ok(Formula::Real(number)),
             Some(Word::Text(text)) => Ok(Formula::Text(text)),
             Some(Word::Name(name)) if self.take("(") => {
-                let members = match self.tuple()? {
-                    Formula::Tuple(members) => members,
-                    one => vec![one],
-                };
-                self.closed(Formula::Call(name, members))
+                Ok(Formula::Call(name, self.members(")")?.0))
             }
             Some(Word::Name(name)) => Ok(Formula::Name(name)),
             _ => Err(self.not_understood()),
         }
     }
 
-    fn closed(&mut self, formula: Formula) -> Step<Formula> {
-        if self.take(")") { Ok(formula) } else { Err(self.not_understood()) }
+    /// Formulas up to a parenthesis, and whether they are a tuple: one alone is so with a comma.
+    fn members(&mut self, close: &str) -> Step<(Vec<Formula>, bool)> {
+        let mut members = Vec::new();
+        let mut commas = 0_usize;
+        while !self.take(close) {
+            members.push(self.formula()?);
+            if self.take(",") {
+                commas += 1;
+            } else if self.take(close) {
+                break;
+            } else {
+                return Err(self.not_understood());
+            }
+        }
+        let is_tuple = commas > 0 || members.is_empty();
+        Ok((members, is_tuple))
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::outcome::{Step, Stop};
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum Word {
     Number(i64),
+    Real(f64),
     Text(String),
     Name(String),
     /// An operator or parenthesis.
@@ -12,9 +13,9 @@ pub(super) enum Word {
 }
 
 /// Longer signs come before those that they begin with.
-const SIGNS: [&str; 21] = [
-    "==", "!=", "<=", ">=", "<<", ">>", "//", "<", ">", "=", "+", "-", "*", "/", "%", "(", ")",
-    ",", "&", "|", "[",
+const SIGNS: [&str; 26] = [
+    "==", "!=", "<=", ">=", "<<", ">>", "//", "**", "<", ">", "=", "+", "-", "*", "/", "%", "(",
+    ")", ",", "&", "|", "^", "~", "[", "]", ":",
 ];
 
 /// Divides code into statements, and these into words. A statement ends with its line, unless a
@@ -37,8 +38,8 @@ pub(super) fn statements(code: &str) -> Step<Vec<Vec<Word>>> {
         }
         let (word, length) = word(rest)?;
         match word {
-            Word::Sign("(") => depth += 1,
-            Word::Sign(")") => depth -= 1,
+            Word::Sign("(" | "[") => depth += 1,
+            Word::Sign(")" | "]") => depth -= 1,
             _ => {}
         }
         statements.last_mut().expect("there is always a last statement").push(word);
@@ -57,10 +58,13 @@ fn word(rest: &str) -> Step<(Word, usize)> {
         };
         return Ok((Word::Text(rest[1..=length].to_owned()), length + 2));
     }
+    if first.is_ascii_digit() || first == '.' {
+        return number(rest);
+    }
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let length = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
     if length > 0 {
-        return Ok((name_or_number(&rest[..length])?, length));
+        return Ok((Word::Name(rest[..length].to_owned()), length));
     }
     match SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
         Some(sign) => Ok((Word::Sign(sign), sign.len())),
@@ -68,15 +72,18 @@ fn word(rest: &str) -> Step<(Word, usize)> {
     }
 }
 
-fn name_or_number(text: &str) -> Step<Word> {
-    if !text.starts_with(|character: char| character.is_ascii_digit()) {
-        return Ok(Word::Name(text.to_owned()));
-    }
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => i64::from_str_radix(digits, 16),
-        None => text.parse(),
+/// A whole or decimal number; `_` between digits and Python 2's `L` behind them mean nothing.
+fn number(rest: &str) -> Step<(Word, usize)> {
+    let belongs = |character: char| character.is_ascii_alphanumeric() || "._".contains(character);
+    let length = rest.find(|character| !belongs(character)).unwrap_or(rest.len());
+    let text = rest[..length].replace('_', "");
+    let digits = text.strip_suffix('L').unwrap_or(&text);
+    let word = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hexadecimal) => i64::from_str_radix(hexadecimal, 16).ok().map(Word::Number),
+        None if digits.contains(['.', 'e']) => digits.parse().ok().map(Word::Real),
+        None => digits.parse().ok().map(Word::Number),
     };
-    number
-        .map(Word::Number)
-        .map_err(|_| Stop::unsupported(format!("code: `{text}` is no number of 64 bits")))
+    let word =
+        word.ok_or_else(|| Stop::unsupported(format!("code: `{text}` is no number of 64 bits")))?;
+    Ok((word, length))
 }

@@ -119,6 +119,9 @@ impl<'a> Runner<'a> {
                 self.note(event, due, Kind::Injection);
                 self.try_waiting()
             }
+            Action::Foreign(text) => Err(Stop::unsupported(format!(
+                "packets of other protocols are not known here: {text}"
+            ))),
             Action::Call(call) => self.call(event, call),
             Action::Command(text) => {
                 let due = self.wait_for(event, Kind::Other)?;

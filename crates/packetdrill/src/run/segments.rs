@@ -60,7 +60,9 @@ fn listed(options: &Options) -> Vec<TcpOption> {
 
 /// The option with the NOPs that align what is behind it.
 fn fast_open_listed(option: &FastOpen) -> Vec<TcpOption> {
-    let digits = option.cookie.as_slice().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits: Vec<String> =
+        option.cookie.as_slice().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits = digits.concat();
     let mut listed = vec![match option.kind {
         FastOpenKind::Assigned => TcpOption::FastOpen(digits),
         FastOpenKind::Experimental => TcpOption::FastOpenExperimental(digits),

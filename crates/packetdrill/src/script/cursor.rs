@@ -47,6 +47,16 @@ impl Cursor {
         token
     }
 
+    /// Takes what is left of the line, and writes it down.
+    pub(super) fn rest_of_line(&mut self) -> String {
+        let line = self.line();
+        let mut words = Vec::new();
+        while self.line() == line && *self.peek() != Token::End {
+            words.push(self.take().to_string().replace('`', ""));
+        }
+        words.join(" ")
+    }
+
     pub(super) fn unexpected(&self, expected: impl Into<String>) -> Unexpected {
         Unexpected { at: self.at(), expected: expected.into(), found: self.peek().to_string() }
     }

@@ -5,6 +5,19 @@ use super::syntax::{Action, Direction, Icmp, Mark, Packet, TcpOption};
 use super::token::Token;
 use fairwind_wire::Flags;
 
+/// Words that begin packets of other protocols, and encapsulations.
+const FOREIGN: [&str; 8] = ["udp", "udplite", "ipv4", "ipv6", "gre", "mpls", "vlan", "sctp"];
+
+/// `sock(3)` names the socket that a packet is for; the connection follows from the packets.
+fn skip_socket(cursor: &mut Cursor) -> Parsed<()> {
+    if cursor.take_if_word("sock") {
+        cursor.sign('(')?;
+        cursor.number::<u32>("a descriptor")?;
+        cursor.sign(')')?;
+    }
+    Ok(())
+}
+
 /// `< ...` or `> ...`
 pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
     let direction = if cursor.take_if_sign('<') {
@@ -13,6 +26,10 @@ pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
         cursor.sign('>')?;
         Direction::Out
     };
+    skip_socket(cursor)?;
+    if FOREIGN.iter().any(|word| cursor.is_word(word)) {
+        return Ok(Action::Foreign(cursor.rest_of_line()));
+    }
     let mut mark = None;
     let mut quoted = None;
     if cursor.is_sign('[') {
@@ -49,14 +66,14 @@ fn marks(cursor: &mut Cursor) -> Parsed<Option<Mark>> {
     cursor.sign('[')?;
     let mut mark = None;
     loop {
-        let place = cursor.unexpected("noecn, ect0, ect1, ect01, ce, tos or flowlabel");
+        let place = cursor.unexpected("noecn, ect0, ect1, ect01, ce, tos, flowlabel or ttl");
         match cursor.word("a mark")?.as_str() {
             "noecn" => mark = Some(Mark::NotCapable),
             "ect0" => mark = Some(Mark::Capable0),
             "ect1" => mark = Some(Mark::Capable1),
             "ect01" => mark = Some(Mark::Capable),
             "ce" => mark = Some(Mark::CongestionExperienced),
-            "tos" | "flowlabel" => {
+            "tos" | "flowlabel" | "ttl" => {
                 cursor.number::<u32>("a number of at most 32 bits")?;
             }
             _ => return Err(place),
@@ -68,31 +85,41 @@ fn marks(cursor: &mut Cursor) -> Parsed<Option<Mark>> {
     }
 }
 
-/// Letters of the control bits; `.` is ACK, `-` is none.
+/// Letters of the control bits; `.` is ACK, `-` is none. A digit from 0 to 7 is the counter of
+/// accurate ECN that AE, CWR and ECE make up (RFC 9768 §3.2.2).
 fn flags(cursor: &mut Cursor) -> Parsed<Flags> {
     if cursor.take_if_sign('-') {
         return Ok(Flags::NONE);
     }
     let place = cursor.unexpected("flags (letters of SFRPUEWA, `.`, or `-` for none)");
-    let mut flags = letters(cursor).ok_or_else(|| place.clone())?;
-    if cursor.take_if_sign('.') {
-        flags |= Flags::ACK;
-        // Letters may stand behind the dot, too: `S.E`.
-        flags |= letters(cursor).ok_or_else(|| place.clone())?;
+    let mut flags = Flags::NONE;
+    let mut any = false;
+    loop {
+        let more = match cursor.peek() {
+            Token::Sign('.') => Some(Flags::ACK),
+            Token::Word(letters) => letters_of(letters),
+            // `.5`, which reads as a number elsewhere.
+            Token::Decimal(text) => letters_of(text),
+            Token::Integer(0..=7) if matches!(cursor.peek_behind(1), Token::Integer(_)) => {
+                letters_of(&cursor.peek().to_string().replace('`', ""))
+            }
+            _ if any => return Ok(flags),
+            _ => None,
+        };
+        flags |= more.ok_or_else(|| place.clone())?;
+        any = true;
+        cursor.take();
+        if matches!(cursor.peek(), Token::Integer(_))
+            && !matches!(cursor.peek_behind(1), Token::Integer(_))
+        {
+            return Ok(flags);
+        }
     }
-    if flags == Flags::NONE { Err(place) } else { Ok(flags) }
 }
 
-/// The flags of a word, if one is next; `None` where it has other letters.
-fn letters(cursor: &mut Cursor) -> Option<Flags> {
-    let mut flags = Flags::NONE;
-    if let Token::Word(letters) = cursor.peek() {
-        for letter in letters.chars() {
-            flags |= flag(letter)?;
-        }
-        cursor.take();
-    }
-    Some(flags)
+/// The flags of these letters; `None` where there are others.
+fn letters_of(letters: &str) -> Option<Flags> {
+    letters.chars().try_fold(Flags::NONE, |flags, letter| Some(flags | flag(letter)?))
 }
 
 fn flag(letter: char) -> Option<Flags> {
@@ -105,6 +132,11 @@ fn flag(letter: char) -> Option<Flags> {
         'E' => Flags::ECE,
         'W' => Flags::CWR,
         'A' => Flags::AE,
+        '.' => Flags::ACK,
+        '0'..='7' => {
+            let bits = u16::try_from(letter.to_digit(8)?).ok()?;
+            Flags::from_bits(bits << 6)
+        }
         _ => return None,
     })
 }
@@ -192,7 +224,9 @@ fn rest_of_option(cursor: &mut Cursor) -> Parsed<String> {
     loop {
         match cursor.peek() {
             Token::Sign(',' | '>') => return Ok(words.join(" ")),
-            Token::Word(word) => words.push(word.clone()),
+            Token::Word(word) => {
+                words.push(cursor.definitions.get(word).unwrap_or(word).clone());
+            }
             Token::Integer(number) => words.push(number.to_string()),
             Token::Sign(sign @ (':' | '.' | '-')) => words.push(sign.to_string()),
             _ => return Err(cursor.unexpected("`,` or `>`")),

@@ -132,6 +132,7 @@ impl Display for Action {
             Self::Call(call) => call.fmt(f),
             Self::Command(text) => write!(f, "`{text}`"),
             Self::Code(text) => write!(f, "%{{{text}}}%"),
+            Self::Foreign(text) => write!(f, "< {text}"),
         }
     }
 }

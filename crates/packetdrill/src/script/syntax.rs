@@ -78,6 +78,8 @@ pub enum Action {
     Command(String),
     /// Code looks at the endpoint.
     Code(String),
+    /// A packet of another protocol, or in another one, as it is written.
+    Foreign(String),
 }
 
 /// Which way a packet goes.

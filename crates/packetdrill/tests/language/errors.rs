@@ -26,7 +26,7 @@ fn complaints_name_file_line_column_and_what_was_expected() {
         ("0 > . 1:1(0) <mss>", "a.pkt:1:18: expected a segment size, at most 65535, found `>`"),
         (
             "0 > [ect2] . 1:1(0)",
-            "a.pkt:1:6: expected noecn, ect0, ect1, ect01, ce, tos or flowlabel, found `ect2`",
+            "a.pkt:1:6: expected noecn, ect0, ect1, ect01, ce, tos, flowlabel or ttl, found `ect2`",
         ),
         ("0 close(3)", "a.pkt:1:11: expected `=`, found the end of the script"),
         ("hello", "a.pkt:1:1: expected a time in seconds, found `hello`"),

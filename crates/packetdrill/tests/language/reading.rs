@@ -118,3 +118,31 @@ fn an_error_of_a_call_may_have_any_note() {
     assert_eq!(call.result, Expression::Integer(-1));
     assert_eq!(call.error.as_deref(), Some("EADDRNOTAVAIL"));
 }
+
+#[test]
+fn a_digit_among_the_flags_is_the_counter_of_accurate_ecn() {
+    for (text, flags) in [
+        ("P.5", Flags::PSH | Flags::ACK | Flags::AE | Flags::ECE),
+        (".2", Flags::ACK | Flags::CWR),
+        ("SA1.", Flags::SYN | Flags::AE | Flags::ECE | Flags::ACK),
+        ("SEWA", Flags::SYN | Flags::AE | Flags::ECE | Flags::CWR),
+        ("4", Flags::AE),
+    ] {
+        assert_eq!(only_packet(&format!("0 > {text} 1:1(0) ack 1")).flags, flags, "{text}");
+    }
+}
+
+#[test]
+fn sockets_of_packets_and_definitions_in_options_are_read() {
+    let packet =
+        only_packet("-D COOKIE=01ab\n0 > sock(3) [ect0,ttl 64] S 0:0(0) <FO COOKIE,nop,nop>");
+    assert_eq!(packet.options.unwrap()[0], TcpOption::FastOpen("01ab".to_owned()));
+}
+
+#[test]
+fn packets_of_other_protocols_are_read_and_left_alone() {
+    let script =
+        read("0 > udp (1000)\n+0 < ipv4 1.1.1.1 > 2.2.2.2: . 1:1(0) ack 1\n+0 close(3) = 0");
+    assert!(matches!(&script.events[0].action, Action::Foreign(text) if text.starts_with("udp")));
+    assert_eq!(script.events.len(), 3);
+}
