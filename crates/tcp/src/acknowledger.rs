@@ -123,6 +123,13 @@ impl Acknowledger {
         self.quick_left = self.quick_left.max(by_window.min(quick_segments));
     }
 
+    /// Up to `most` of the next segments are acknowledged at once (Linux `tcp_enter_quickack_mode`).
+    pub(crate) fn enter_quick(&mut self, most: u32, receive_window: u32) {
+        self.become_quick(most, receive_window);
+        self.interactive = false;
+        self.delay = LEAST_DELAY;
+    }
+
     fn bounded_delay(&self, smoothed_rtt: Option<Span>) -> Span {
         let greatest =
             smoothed_rtt.map_or(GREATEST_DELAY, |rtt| rtt.max(LEAST_DELAY).min(GREATEST_DELAY));

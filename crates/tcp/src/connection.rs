@@ -3,6 +3,7 @@
 use crate::acknowledger::Acknowledger;
 use crate::config::Config;
 use crate::congestion::{Congestion, Window};
+use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::negotiation::Negotiated;
 use crate::reassembly::Reassembly;
@@ -121,6 +122,7 @@ pub struct Connection {
     pub(crate) congestion: Congestion,
     pub(crate) usage: Usage,
     pub(crate) acknowledger: Acknowledger,
+    pub(crate) ecn: Ecn,
     /// SYN, or SYN-ACK, is to be sent.
     pub(crate) syn_due: bool,
     /// When SYN was sent first, and how often.
@@ -185,6 +187,7 @@ impl Connection {
             congestion,
             usage: Usage::new(initial),
             acknowledger: Acknowledger::new(),
+            ecn: Ecn::new(initial),
             syn_due: state == State::SynSent,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,

@@ -236,6 +236,8 @@ impl Connection {
             (self.negotiated.timestamps, option_bits::TIMESTAMPS),
             (self.negotiated.sack, option_bits::SACK),
             (self.config.window_scaling && self.peer_scales, option_bits::WINDOW_SCALE),
+            (self.ecn.is_agreed(), option_bits::ECN),
+            (self.ecn.seen, option_bits::ECN_SEEN),
         ];
         agreed.iter().filter(|(is_agreed, _)| *is_agreed).fold(0, |bits, (_, bit)| bits | bit)
     }

@@ -35,6 +35,7 @@
 //! | `send_queue`, `scoreboard` | what is outstanding; what of it has arrived |
 //! | `recovery`, `thin` | finding and repairing losses; thin streams |
 //! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
+//! | `ecn` | marks in place of losses |
 //! | `rtt`, `timers` | round-trip estimation; deadlines |
 //! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
 //! | `ranges` | ranges of sequence space, for both ends |
@@ -44,6 +45,7 @@ mod acknowledger;
 mod config;
 mod congestion;
 mod connection;
+mod ecn;
 mod event;
 mod flow_control;
 mod information;
@@ -64,7 +66,8 @@ mod timestamp;
 mod usage;
 
 pub use config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle, ReductionBase, RttRule,
+    AccurateEcnOption, AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, EcnFeedback,
+    IdleRestart, Nagle, ReductionBase, RttRule,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

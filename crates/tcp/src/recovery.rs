@@ -187,10 +187,25 @@ impl Connection {
         self.events.push_back(Event::FastRetransmit);
     }
 
+    /// Packets of ours were marked: reduce the window, once per window (RFC 3168 §6.1.2; Linux
+    /// `tcp_enter_cwr`).
+    #[cold]
+    pub(crate) fn on_congestion_echo(&mut self, now: Instant) {
+        if self.recovery.is_repairing() || !self.is_repaired() {
+            return;
+        }
+        self.reduce_threshold();
+        self.window.segments = self.window.slow_start_threshold;
+        self.window.drop_credit();
+        self.recovery.point = self.send.next;
+        self.usage.on_reduction(now);
+    }
+
     fn reduce_threshold(&mut self) {
         let flight = self.queue.outstanding();
         self.window.slow_start_threshold =
             self.congestion.ssthresh(&self.window, self.config.reduction_base, flight);
+        self.ecn.on_reduction();
     }
 
     /// Enters recovery after a time-out: everything not known to have arrived is lost

@@ -3,6 +3,10 @@
 //! A [`Config`] is the whole of an endpoint's behaviour; a *profile* (see [`crate::Profile`]) is a
 //! named one. Mechanisms are separate switches because comparing them is what they are for.
 
+mod ecn;
+
+pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
+
 use fairwind_units::Span;
 
 /// How a congestion window grows on an acknowledgment that covers several segments.
@@ -164,4 +168,6 @@ pub struct Config {
     pub receive_buffer: u32,
     /// Send buffer in bytes: unacknowledged plus unsent.
     pub send_buffer: u32,
+    /// Explicit congestion notification.
+    pub ecn: EcnConfig,
 }

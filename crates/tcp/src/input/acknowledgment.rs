@@ -57,6 +57,7 @@ impl Connection {
     fn on_acknowledgment(&mut self, segment: &Segment, now: Instant) {
         let acknowledgment = segment.acknowledgment;
         self.send.last_heard = now;
+        self.follow_reduced(segment);
         let advanced = acknowledgment.is_after(self.send.oldest_unacked);
         if !advanced && self.queue.is_empty() {
             self.follow_window(segment, now);
@@ -68,6 +69,9 @@ impl Connection {
         let sample = self.take_rtt(segment, &acknowledged, &update, advanced, now);
         let duplicate = !advanced && segment.sequence_length() == 0 && !window_changed;
         self.recover(&acknowledged, advanced, duplicate, &update, now);
+        if self.ecn.is_echo(segment.flags) {
+            self.on_congestion_echo(now);
+        }
         if advanced {
             self.on_progress(now);
             self.grow(&acknowledged, &update, sample, now);

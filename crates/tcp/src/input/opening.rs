@@ -25,6 +25,7 @@ impl Connection {
             self.reset_due = Some(Self::reset_for(segment));
         } else if segment.flags.contains(Flags::SYN) {
             self.learn_peer(segment);
+            self.ecn.on_syn(&self.config.ecn, segment);
             self.state = State::SynReceived;
             self.syn_due = true;
         }
@@ -50,11 +51,13 @@ impl Connection {
         }
         self.learn_peer(segment);
         if acknowledges {
+            self.ecn.on_syn_ack(segment);
             self.update_send_window(segment, u32::from(segment.window));
             self.establish(segment, now);
             self.acknowledger.now = true;
         } else {
             // Both ends opened at once: answer with SYN-ACK.
+            self.ecn.on_crossing_syn(segment);
             self.state = State::SynReceived;
             self.syn_due = true;
         }

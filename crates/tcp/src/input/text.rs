@@ -19,10 +19,12 @@ impl Connection {
             return;
         }
         if left.is_after(self.receive.next) {
+            self.follow_mark(segment);
             self.reassembly.insert(left, right);
             self.acknowledger.on_disorder(&self.config, self.offered_window());
             return;
         }
+        self.follow_mark(segment);
         self.take_in_order(right, now);
     }
 

@@ -6,9 +6,7 @@ use crate::negotiation::syn_options;
 use crate::state::State;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
-use fairwind_wire::{
-    Flags, Options, SackBlocks, Segment, SequenceNumber, Timestamps, TrafficClass,
-};
+use fairwind_wire::{Ecn, Flags, Options, SackBlocks, Segment, SequenceNumber, Timestamps};
 
 impl Connection {
     /// A segment of an open connection at `sequence`, acknowledging what has arrived.
@@ -26,7 +24,7 @@ impl Connection {
         } else {
             self.reassembly.sack_blocks(self.negotiated.sack_room(payload_bytes))
         };
-        let segment = Segment {
+        let mut segment = Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
             sequence,
@@ -34,10 +32,13 @@ impl Connection {
             flags: flags | Flags::ACK,
             window,
             urgent: 0,
-            traffic_class: TrafficClass::default(),
+            traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
             payload_bytes,
             options: Options { timestamps: self.timestamps(now), sack, ..Options::NONE },
         };
+        if self.ecn.is_agreed() {
+            self.ecn.mark(&mut segment);
+        }
         self.note_acknowledged();
         segment
     }
@@ -84,6 +85,11 @@ impl Connection {
         }
         let answers = self.state == State::SynReceived;
         let window = self.choose_syn_window();
+        let flags = if answers {
+            Flags::SYN | Flags::ACK | self.ecn.syn_ack_flags()
+        } else {
+            Flags::SYN | self.ecn.syn_flags(&self.config.ecn, self.syn_transmissions - 1)
+        };
         let mut options =
             syn_options(&self.config, answers.then_some(&self.negotiated), self.peer_scales);
         let stamped = if answers { self.negotiated.timestamps } else { self.config.timestamps };
@@ -94,10 +100,10 @@ impl Connection {
             destination_port: self.ports.remote,
             sequence: self.send.initial,
             acknowledgment: if answers { self.receive.next } else { SequenceNumber::default() },
-            flags: if answers { Flags::SYN | Flags::ACK } else { Flags::SYN },
+            flags,
             window,
             urgent: 0,
-            traffic_class: TrafficClass::default(),
+            traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
             payload_bytes: 0,
             options,
         }

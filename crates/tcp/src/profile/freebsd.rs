@@ -2,7 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, ReductionBase, RttRule,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, ReductionBase,
+    RttRule,
 };
 use fairwind_units::Span;
 
@@ -26,6 +27,7 @@ pub(super) fn freebsd_5_4() -> Config {
         syn_linear_retries: 4,
         retransmission_limit: 12,
         time_wait: Span::from_secs(60),
+        ecn: EcnConfig::off(),
         ..rfc()
     }
 }
@@ -38,6 +40,7 @@ pub(super) fn freebsd_14() -> Config {
         congestion: CongestionAlgorithm::Cubic9438,
         initial_window: 10,
         initial_rto: Span::from_secs(1),
+        ecn: EcnConfig::when_asked(),
         syn_retries: 6,
         ..freebsd_5_4()
     }

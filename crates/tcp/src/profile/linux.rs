@@ -2,7 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle, ReductionBase, RttRule,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, Nagle,
+    ReductionBase, RttRule,
 };
 use fairwind_units::Span;
 
@@ -15,6 +16,7 @@ pub(super) fn linux_2_6() -> Config {
         initial_rto: Span::from_secs(3),
         syn_retries: 5,
         lost_syns_forgiven: 0,
+        ecn: EcnConfig::off(),
         ..linux_3_16()
     }
 }

@@ -1,7 +1,8 @@
 //! The standards alone.
 
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle, ReductionBase, RttRule,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, Nagle,
+    ReductionBase, RttRule,
 };
 use fairwind_units::Span;
 
@@ -39,5 +40,6 @@ pub(super) fn rfc() -> Config {
         time_wait: Span::from_secs(240),
         receive_buffer: AMPLE_BUFFER_BYTES,
         send_buffer: AMPLE_BUFFER_BYTES,
+        ecn: EcnConfig::when_asked(),
     }
 }

@@ -5,6 +5,7 @@
 
 mod close;
 mod delivery;
+mod ecn;
 mod handshake;
 mod loss;
 mod pair;

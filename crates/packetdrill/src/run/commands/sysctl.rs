@@ -7,7 +7,7 @@
 
 use super::{congestion_named, number, unknown};
 use crate::outcome::{Step, Stop};
-use fairwind_tcp::{Config, IdleRestart, Profile};
+use fairwind_tcp::{Config, EcnFeedback, IdleRestart, Profile};
 use fairwind_units::Span;
 
 /// Parameters below `net.ipv4` that are accepted with these values; `*` is any. A name that ends
@@ -24,9 +24,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_comp_sack_slack_ns", &["100000"]),
     ("tcp_dsack", &["0", "1"]),
     ("tcp_early_retrans", &["0", "3"]),
-    // Never offered: off, or only when the peer asks.
-    ("tcp_ecn", &["0", "2"]),
-    ("tcp_ecn_fallback", &["*"]),
     ("tcp_fack", &["0"]),
     ("tcp_fastopen", &["0", "1"]),
     ("tcp_fastopen_key", &["*"]),
@@ -128,10 +125,26 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
             let micros: u32 = number(value)?;
             config.minimum_rto = Span::from_micros(u64::from(micros));
         }
+        "tcp_ecn" => (config.ecn.incoming, config.ecn.outgoing) = congestion_notification(value)?,
+        "tcp_ecn_fallback" => config.ecn.fallback = switch(value)?,
         "tcp_wmem" => config.send_buffer = initial_buffer(value)?,
         _ => return settled(short, value),
     }
     Ok(())
+}
+
+/// What is agreed to, and what is asked for (`tcp_ecn_mode`).
+fn congestion_notification(value: &str) -> Step<(EcnFeedback, EcnFeedback)> {
+    use EcnFeedback::{Accurate, Classic, None};
+    Ok(match value {
+        "0" => (None, None),
+        "1" => (Classic, Classic),
+        "2" => (Classic, None),
+        "3" => (Accurate, Accurate),
+        "4" => (Accurate, Classic),
+        "5" => (Accurate, None),
+        _ => return Err(unknown()),
+    })
 }
 
 fn settled(short: &str, value: &str) -> Step<()> {

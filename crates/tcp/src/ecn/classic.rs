@@ -1,0 +1,71 @@
+//! One signal per round trip (RFC 3168 §6.1.2, §6.1.3).
+
+use super::{Ecn, Mode};
+use crate::connection::Connection;
+use fairwind_wire::{Flags, Segment};
+
+/// Acknowledgments that go out at once after a mark (Linux `tcp_data_ecn_check`).
+const QUICK_ACKNOWLEDGMENTS: u32 = 2;
+
+impl Ecn {
+    /// Marks a segment to be sent: new data is capable and says that the window was reduced, and
+    /// everything echoes a mark (Linux `tcp_ecn_send`).
+    pub(crate) fn mark(&mut self, segment: &mut Segment) {
+        let is_new = segment.payload_bytes > 0 && !segment.sequence.is_before(self.sent_up_to);
+        if is_new {
+            self.sent_up_to = segment.sequence + segment.payload_bytes;
+            segment.traffic_class = segment.traffic_class.with_ecn(fairwind_wire::Ecn::Ect0);
+            if std::mem::take(&mut self.owes_reduced) {
+                segment.flags |= Flags::CWR;
+            }
+        }
+        if self.demands_reduction {
+            segment.flags |= Flags::ECE;
+        }
+    }
+
+    /// The peer has reduced its window. Returns whether this is to be acknowledged at once, since
+    /// that window may be very small (Linux `tcp_ecn_accept_cwr`).
+    fn accept_reduced(&mut self, segment: &Segment) -> bool {
+        self.demands_reduction = false;
+        segment.sequence_length() > 0
+    }
+}
+
+impl Connection {
+    /// The control bits of an acceptable acknowledgment.
+    #[inline]
+    pub(crate) fn follow_reduced(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::CWR) && self.ecn.accept_reduced(segment) {
+            self.acknowledger.now = true;
+        }
+    }
+
+    /// The mark of data that is taken (Linux `tcp_data_ecn_check`).
+    #[inline]
+    pub(crate) fn follow_mark(&mut self, segment: &Segment) {
+        if self.ecn.mode != Mode::Disabled {
+            self.follow_classic_mark(segment.traffic_class.ecn());
+        }
+    }
+
+    fn follow_classic_mark(&mut self, mark: fairwind_wire::Ecn) {
+        use fairwind_wire::Ecn::{Ce, Ect0, Ect1, NotEct};
+        match mark {
+            NotEct if self.ecn.seen => self.acknowledge_quickly(),
+            NotEct => {}
+            Ce => {
+                if !self.ecn.demands_reduction {
+                    self.acknowledge_quickly();
+                    self.ecn.demands_reduction = true;
+                }
+                self.ecn.seen = true;
+            }
+            Ect0 | Ect1 => self.ecn.seen = true,
+        }
+    }
+
+    fn acknowledge_quickly(&mut self) {
+        self.acknowledger.enter_quick(QUICK_ACKNOWLEDGMENTS, self.offered_window());
+    }
+}
