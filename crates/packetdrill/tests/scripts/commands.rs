@@ -24,7 +24,7 @@ fn kernel_parameters_without_meaning_are_accepted_with_known_values_only() {
         assert_eq!(script(command), Outcome::Passed, "{command}");
     }
     for command in [
-        "sysctl -q net.ipv4.tcp_ecn=1",
+        "sysctl -q net.ipv4.tcp_ecn=6",
         "sysctl -q net.ipv4.tcp_unheard_of=1",
         "sysctl -q net.core.rmem_max=1",
         "sysctl -q net.ipv4.tcp_sack=maybe",

@@ -30,8 +30,11 @@ fn alterations(packet: &Packet, ticks: bool) -> Vec<Packet> {
     if let Some(window) = packet.window {
         altered.push(Packet { window: Some(window ^ 1), ..packet.clone() });
     }
-    for mark in [Mark::Capable0, Mark::Capable1, Mark::Capable, Mark::CongestionExperienced] {
-        altered.push(Packet { mark: Some(mark), ..packet.clone() });
+    // Marks are compared where they are written; either of two stands for both.
+    for mark in [Mark::NotCapable, Mark::Capable0, Mark::Capable1, Mark::CongestionExperienced] {
+        if packet.mark.is_some_and(|written| written != mark) {
+            altered.push(Packet { mark: Some(mark), ..packet.clone() });
+        }
     }
     altered.push(Packet { urgent: Some(1), ..packet.clone() });
     for options in packet.options.iter().flat_map(|options| altered_lists(options, ticks)) {
