@@ -39,6 +39,7 @@
 //! | `rtt`, `timers` | round-trip estimation; deadlines |
 //! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
 //! | `ranges` | ranges of sequence space, for both ends |
+//! | `reconfigure` | changing the behaviour of an open connection |
 //! | `information` | what a connection tells of itself (`TCP_INFO`) |
 
 mod acknowledger;
@@ -55,6 +56,7 @@ mod output;
 mod profile;
 mod ranges;
 mod reassembly;
+mod reconfigure;
 mod recovery;
 mod rtt;
 mod scoreboard;

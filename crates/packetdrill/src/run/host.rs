@@ -1,5 +1,6 @@
 //! The host under test: its connections in virtual time, and what they have sent.
 
+use crate::outcome::Step;
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
 use fairwind_units::Instant;
 use fairwind_wire::{Segment, SequenceNumber};
@@ -13,7 +14,6 @@ pub(super) const PORTS: Ports = Ports { local: 8080, remote: 40_000 };
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) connection: Connection,
-    pub(crate) config: Arc<Config>,
     /// The descriptor of the listening socket, until the connection is accepted.
     pub(crate) awaits_acceptance_of: Option<i64>,
     pub(crate) established: bool,
@@ -94,13 +94,12 @@ impl Host {
     fn begin(&mut self, config: &Config, listener: Option<i64>) -> usize {
         let config = Arc::new(config.clone());
         let connection = match listener {
-            Some(_) => Connection::listen(config.clone(), PORTS, self.initial),
-            None => Connection::connect(config.clone(), PORTS, self.initial),
+            Some(_) => Connection::listen(config, PORTS, self.initial),
+            None => Connection::connect(config, PORTS, self.initial),
         };
         let index = self.endpoints.len();
         self.endpoints.push(Endpoint {
             connection,
-            config,
             awaits_acceptance_of: listener,
             established: false,
             peer_finished: false,
@@ -122,6 +121,16 @@ impl Host {
         let outcome = action(&mut self.endpoints[index].connection);
         self.drain(index);
         outcome
+    }
+
+    /// Changes the behaviour of the connections that there are.
+    pub(crate) fn reconfigure(&mut self, change: impl Fn(&mut Config) -> Step<()>) -> Step<()> {
+        for index in 0..self.endpoints.len() {
+            let mut config = self.endpoints[index].connection.config().as_ref().clone();
+            change(&mut config)?;
+            self.act(index, |connection| connection.reconfigure(Arc::new(config)));
+        }
+        Ok(())
     }
 
     fn drain(&mut self, index: usize) {

@@ -1,6 +1,6 @@
 //! Our endpoint as the system under test, in virtual time.
 
-use super::commands::{self, Change};
+use super::commands::{self, Change, Scope};
 use super::host::Host;
 use super::settings::Settings;
 use super::sockets::{self, Request, Sockets};
@@ -62,16 +62,10 @@ impl Simulated {
             return Ok(());
         }
         let (profile, settings) = (self.profile, &self.settings);
-        let changed = self
-            .sockets
-            .reconfigure(|config| commands::apply(change, config, profile, settings))?;
-        let open = self.host.endpoints.iter().any(|endpoint| !endpoint.is_closed());
-        if changed && open {
-            return Err(Stop::unsupported(
-                "a command cannot change the behaviour of a connection that has begun",
-            ));
-        }
-        Ok(())
+        let scope = change.scope();
+        let apply = |config: &mut _| commands::apply(change, config, profile, settings);
+        self.sockets.reconfigure(scope, apply)?;
+        if scope == Scope::Everything { self.host.reconfigure(apply) } else { Ok(()) }
     }
 
     fn current(&self) -> Step<ConnectionIndex> {

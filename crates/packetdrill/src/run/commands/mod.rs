@@ -48,6 +48,27 @@ pub(crate) enum Change {
     Sleep(Span),
 }
 
+/// Whose behaviour a change is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// Sockets made from now on: they take the parameter when they are made.
+    NewSockets,
+    /// Connections that begin from now on.
+    NewConnections,
+    /// Open connections as well: the parameter is looked at when it is needed.
+    Everything,
+}
+
+impl Change {
+    /// Whose behaviour changes.
+    pub(crate) fn scope(&self) -> Scope {
+        match self {
+            Self::Parameter { name, .. } => sysctl::scope(name),
+            Self::Route(_) | Self::LinkMtu(_) | Self::Sleep(_) => Scope::NewConnections,
+        }
+    }
+}
+
 /// What a text of commands changes, in order.
 ///
 /// # Errors

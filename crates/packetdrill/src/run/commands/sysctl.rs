@@ -4,8 +4,11 @@
 //! with the values that are listed: either the kernel's default, with which the profile does what
 //! it does anyway, or the value that switches off what the endpoint does not have. Any other value,
 //! and any other parameter, makes a script unsupported.
+//!
+//! Most parameters count at once for open connections too, as far as these still look at them; a few
+//! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
 
-use super::{congestion_named, number, unknown};
+use super::{Scope, congestion_named, number, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{Config, EcnFeedback, IdleRestart, Profile};
 use fairwind_units::Span;
@@ -145,6 +148,22 @@ fn congestion_notification(value: &str) -> Step<(EcnFeedback, EcnFeedback)> {
         "5" => (Accurate, None),
         _ => return Err(unknown()),
     })
+}
+
+/// Parameters that a socket takes when it is made (`tcp_init_sock`).
+const TAKEN_BY_NEW_SOCKETS: [&str; 6] = [
+    "tcp_congestion_control",
+    "tcp_reordering",
+    "tcp_rmem",
+    "tcp_rto_max_ms",
+    "tcp_rto_min_us",
+    "tcp_wmem",
+];
+
+/// Whose behaviour a parameter changes.
+pub(super) fn scope(name: &str) -> Scope {
+    let short = name.strip_prefix("net.ipv4.").unwrap_or(name);
+    if TAKEN_BY_NEW_SOCKETS.contains(&short) { Scope::NewSockets } else { Scope::Everything }
 }
 
 fn settled(short: &str, value: &str) -> Step<()> {

@@ -13,6 +13,7 @@ mod watch;
 pub(crate) use constants::value;
 pub(crate) use request::Request;
 
+use super::commands::Scope;
 use super::host::{Endpoint, Host};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{Config, Profile, State};
@@ -93,15 +94,20 @@ impl Sockets {
         Self { open: BTreeMap::new(), config, profile }
     }
 
-    /// Changes the behaviour of all connections that begin from now on; returns whether that
-    /// changes anything.
-    pub(crate) fn reconfigure(&mut self, change: impl Fn(&mut Config) -> Step<()>) -> Step<bool> {
-        let before = self.config.clone();
+    /// Changes the behaviour of sockets: of all of them, or of those that are made from now on.
+    pub(crate) fn reconfigure(
+        &mut self,
+        scope: Scope,
+        change: impl Fn(&mut Config) -> Step<()>,
+    ) -> Step<()> {
         change(&mut self.config)?;
+        if scope == Scope::NewSockets {
+            return Ok(());
+        }
         for socket in self.open.values_mut() {
             change(&mut socket.config)?;
         }
-        Ok(self.config != before)
+        Ok(())
     }
 
     /// The listening socket that a SYN goes to, and the behaviour of the connection to come.

@@ -9,22 +9,22 @@
 //! | `SO_REUSEADDR`, `SO_REUSEPORT`, `SO_MARK`, `SO_PRIORITY`, `IP_TOS`, `IPV6_TCLASS`, `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER`, `IPV6_V6ONLY`, `IP_BIND_ADDRESS_NO_PORT` | none: there is one path, without routing and queues |
 //! | `TCP_CORK`, `SO_KEEPALIVE` with 0 | none: the endpoint does not do it anyway |
 //!
-//! A switch of the endpoint can be set until its connection begins; afterwards only to the value
-//! that it has. Everything else makes a script unsupported.
+//! Everything else makes a script unsupported.
 
 use super::arguments::field;
 use super::constants::{self, value};
 use super::request::SocketOption;
-use super::{Attempt, Role, SUCCESS, Sockets};
+use super::{Attempt, SUCCESS, Sockets};
 use crate::outcome::{Step, Stop};
 use crate::run::commands::congestion_named;
 use crate::run::host::Host;
 use crate::script::Expression;
 use fairwind_tcp::{Config, CongestionAlgorithm, Nagle, Profile};
 use fairwind_units::Span;
+use std::sync::Arc;
 
 impl Sockets {
-    pub(super) fn set_option(&mut self, option: &SocketOption, host: &Host) -> Step<Attempt> {
+    pub(super) fn set_option(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
         match option.name.as_str() {
             "SO_LINGER" => {
                 self.get(option.descriptor)?.linger = linger(&option.value)?;
@@ -48,24 +48,20 @@ impl Sockets {
     }
 
     /// Sets a switch of the endpoint.
-    fn change(&mut self, option: &SocketOption, host: &Host) -> Step<Attempt> {
+    fn change(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
         let mut config = self.config_of(option.descriptor, host)?;
-        let before = config.clone();
         change_config(&mut config, option, self.profile)?;
-        let socket = self.get(option.descriptor)?;
-        if matches!(socket.role, Role::Connected { .. }) && config != before {
-            return Err(Stop::unsupported(format!(
-                "{} cannot be changed once a connection has begun; set it on the listening socket",
-                option.name
-            )));
+        if let Some(index) = self.endpoint(option.descriptor)? {
+            host.act(index, |connection| connection.reconfigure(Arc::new(config)));
+        } else {
+            self.get(option.descriptor)?.config = config;
         }
-        socket.config = config;
         Ok(SUCCESS)
     }
 
     fn config_of(&mut self, descriptor: i64, host: &Host) -> Step<Config> {
         Ok(match self.endpoint(descriptor)? {
-            Some(index) => host.endpoints[index].config.as_ref().clone(),
+            Some(index) => host.endpoints[index].connection.config().as_ref().clone(),
             None => self.get(descriptor)?.config.clone(),
         })
     }

@@ -86,7 +86,7 @@ impl Sockets {
         let endpoint = &host.endpoints[index];
         let connection = &endpoint.connection;
         let buffered = || {
-            let capacity = u64::from(endpoint.config.send_buffer);
+            let capacity = u64::from(endpoint.connection.config().send_buffer);
             capacity.saturating_sub(connection.send_room())
         };
         let bytes = match what {
@@ -124,7 +124,7 @@ fn connection_readiness(endpoint: &Endpoint, deaf: bool) -> i64 {
         ready |= POLL_HANG_UP;
     }
     let free = endpoint.connection.send_room();
-    let roomy = free * 3 >= u64::from(endpoint.config.send_buffer);
+    let roomy = free * 3 >= u64::from(endpoint.connection.config().send_buffer);
     if closing || endpoint.established && roomy {
         ready |= POLL_OUT;
     }
