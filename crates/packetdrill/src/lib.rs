@@ -64,7 +64,7 @@ mod script;
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
     ConnectionIndex, EchoRule, Files, Passed, Progress, Returned, RunOptions, Sent, System,
-    TrailingPackets, run, run_on, run_script,
+    TrailingPackets, run, run_on, run_script, unreadable,
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,

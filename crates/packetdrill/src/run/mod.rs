@@ -20,7 +20,7 @@ pub use judge::EchoRule;
 pub use system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
 
 use crate::outcome::{Failure, Outcome, Stop};
-use crate::script::{OptionLine, Script};
+use crate::script::{OptionLine, ParseError, Script};
 use fairwind_tcp::Profile;
 use fairwind_wire::SequenceNumber;
 use settings::Settings;
@@ -77,16 +77,21 @@ impl RunOptions {
 pub fn run_script(name: &str, text: &str, options: &RunOptions) -> Outcome {
     match Script::parse(name, text, &options.definitions) {
         Ok(script) => run(&script, options),
-        Err(error) => Outcome::Failed(Failure {
-            script: name.to_owned(),
-            line: Some(error.at.line),
-            message: format!(
-                "column {}: expected {}, found {}",
-                error.at.column, error.expected, error.found
-            ),
-            dialogue: Vec::new(),
-        }),
+        Err(error) => unreadable(name, &error),
     }
+}
+
+/// What became of a script that cannot be read: it has failed.
+pub fn unreadable(name: &str, error: &ParseError) -> Outcome {
+    Outcome::Failed(Failure {
+        script: name.to_owned(),
+        line: Some(error.at.line),
+        message: format!(
+            "column {}: expected {}, found {}",
+            error.at.column, error.expected, error.found
+        ),
+        dialogue: Vec::new(),
+    })
 }
 
 /// Runs a script against a fresh endpoint, in virtual time.

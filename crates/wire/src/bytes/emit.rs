@@ -1,6 +1,6 @@
 //! A segment as the bytes of one IP packet.
 
-use super::ip::IpHeader;
+use super::ip::{IpHeader, TCP};
 use super::options::append_options;
 use super::payload::Payload;
 use crate::{Segment, TCP_HEADER_BYTES};
@@ -72,9 +72,10 @@ pub fn emit_prefix(
 ) -> Result<u32, EmitError> {
     let (tcp_bytes, length_field) = checked_lengths(ip, segment, payload)?;
     let start = out.len();
-    ip.append_to(segment.traffic_class, length_field, out);
+    ip.append_to(TCP, segment.traffic_class, length_field, out);
     let tcp_start = out.len();
-    append_tcp_header(segment, out);
+    append_tcp_header(segment, segment.options.wire_bytes(), out);
+    append_options(&segment.options, out);
 
     let mut sum = ip.addresses.pseudo_header_sum(tcp_bytes);
     sum.add_bytes(&out[tcp_start..]);
@@ -105,16 +106,56 @@ fn checked_lengths(
     {
         return Err(EmitError::PayloadLength { segment_bytes, given_bytes: bytes.len() });
     }
-    let tcp_bytes = u64::from(segment.header_bytes()) + u64::from(segment_bytes);
+    field_for(ip, u64::from(segment.header_bytes()) + u64::from(segment_bytes))
+}
+
+fn field_for(ip: &IpHeader, tcp_bytes: u64) -> Result<(u32, u16), EmitError> {
     u32::try_from(tcp_bytes)
         .ok()
         .and_then(|bytes| Some((bytes, ip.length_field(bytes)?)))
         .ok_or(EmitError::PacketLength { tcp_bytes })
 }
 
-/// Appends the TCP header with options, its checksum still zero (RFC 9293 §3.1).
-fn append_tcp_header(segment: &Segment, out: &mut Vec<u8>) {
-    let words = u16::try_from((TCP_HEADER_BYTES + segment.options.wire_bytes()) / 4)
+/// Appends to `out` the packet that carries `segment` with these bytes as its options, in place of
+/// `segment.options`: in any order, of any kind, also wrong ones. They are padded with zeros to
+/// whole words. Returns the packet's length in bytes.
+///
+/// # Errors
+/// As [`emit`].
+pub fn emit_with_options(
+    ip: &IpHeader,
+    segment: &Segment,
+    options: &[u8],
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<u32, EmitError> {
+    let padded = options.len().next_multiple_of(4);
+    let options_bytes = u32::try_from(padded).unwrap_or(u32::MAX);
+    if options_bytes > LARGEST_OPTIONS_BYTES {
+        return Err(EmitError::OptionsLength { options_bytes });
+    }
+    let segment_bytes = segment.payload_bytes;
+    if payload.len() != length(segment_bytes) {
+        return Err(EmitError::PayloadLength { segment_bytes, given_bytes: payload.len() });
+    }
+    let tcp_bytes = u64::from(TCP_HEADER_BYTES + options_bytes) + u64::from(segment_bytes);
+    let (tcp_bytes, length_field) = field_for(ip, tcp_bytes)?;
+    ip.append_to(TCP, segment.traffic_class, length_field, out);
+    let tcp_start = out.len();
+    append_tcp_header(segment, options_bytes, out);
+    out.extend_from_slice(options);
+    out.resize(out.len() + padded - options.len(), 0);
+    out.extend_from_slice(payload);
+    let mut sum = ip.addresses.pseudo_header_sum(tcp_bytes);
+    sum.add_bytes(&out[tcp_start..]);
+    let checksum = tcp_start + TCP_CHECKSUM;
+    out[checksum..checksum + 2].copy_from_slice(&sum.finish().to_be_bytes());
+    Ok(ip.header_bytes() + tcp_bytes)
+}
+
+/// Appends the TCP header without options, its checksum still zero (RFC 9293 §3.1).
+fn append_tcp_header(segment: &Segment, options_bytes: u32, out: &mut Vec<u8>) {
+    let words = u16::try_from((TCP_HEADER_BYTES + options_bytes) / 4)
         .expect("options are at most 40 bytes");
     out.extend_from_slice(&segment.source_port.to_be_bytes());
     out.extend_from_slice(&segment.destination_port.to_be_bytes());
@@ -124,7 +165,6 @@ fn append_tcp_header(segment: &Segment, out: &mut Vec<u8>) {
     out.extend_from_slice(&segment.window.to_be_bytes());
     out.extend_from_slice(&[0, 0]);
     out.extend_from_slice(&segment.urgent.to_be_bytes());
-    append_options(&segment.options, out);
 }
 
 fn length(bytes: u32) -> usize {

@@ -47,6 +47,11 @@ impl Addresses {
 
     /// The pseudo-header that the TCP checksum covers (RFC 9293 §3.1, RFC 8200 §8.1).
     pub(super) fn pseudo_header_sum(self, tcp_bytes: u32) -> Sum {
+        self.pseudo_header_sum_of(TCP, tcp_bytes)
+    }
+
+    /// The pseudo-header that the checksum of `protocol` covers.
+    pub(super) fn pseudo_header_sum_of(self, protocol: u8, bytes: u32) -> Sum {
         let mut sum = Sum::default();
         match self {
             Self::V4 { source, destination } => {
@@ -58,8 +63,8 @@ impl Addresses {
                 sum.add_bytes(&destination.octets());
             }
         }
-        sum.add(u64::from(TCP));
-        sum.add(u64::from(tcp_bytes));
+        sum.add(u64::from(protocol));
+        sum.add(u64::from(bytes));
         sum
     }
 }
@@ -103,17 +108,23 @@ impl IpHeader {
         u16::try_from(counted).ok()
     }
 
-    /// Appends the header to `out`.
-    pub(super) fn append_to(&self, class: TrafficClass, length_field: u16, out: &mut Vec<u8>) {
+    /// Appends the header of a packet of this protocol to `out`.
+    pub(super) fn append_to(
+        &self,
+        protocol: u8,
+        class: TrafficClass,
+        length_field: u16,
+        out: &mut Vec<u8>,
+    ) {
         match self.addresses {
             Addresses::V4 { source, destination } => {
-                self.append_v4(class, length_field, source, destination, out);
+                self.append_v4((protocol, class), length_field, [source, destination], out);
             }
             Addresses::V6 { source, destination } => {
                 let [high, low] = length_field.to_be_bytes();
                 let octet = class.octet();
                 out.extend_from_slice(&[0x60 | octet >> 4, octet << 4, 0, 0]);
-                out.extend_from_slice(&[high, low, TCP, self.hop_limit]);
+                out.extend_from_slice(&[high, low, protocol, self.hop_limit]);
                 out.extend_from_slice(&source.octets());
                 out.extend_from_slice(&destination.octets());
             }
@@ -122,10 +133,9 @@ impl IpHeader {
 
     fn append_v4(
         &self,
-        class: TrafficClass,
+        (protocol, class): (u8, TrafficClass),
         length_field: u16,
-        source: Ipv4Addr,
-        destination: Ipv4Addr,
+        [source, destination]: [Ipv4Addr; 2],
         out: &mut Vec<u8>,
     ) {
         let start = out.len();
@@ -134,7 +144,7 @@ impl IpHeader {
         out.extend_from_slice(&length_field.to_be_bytes());
         out.extend_from_slice(&self.identification.to_be_bytes());
         out.extend_from_slice(&fragment.to_be_bytes());
-        out.extend_from_slice(&[self.hop_limit, TCP, 0, 0]);
+        out.extend_from_slice(&[self.hop_limit, protocol, 0, 0]);
         out.extend_from_slice(&source.octets());
         out.extend_from_slice(&destination.octets());
         let mut sum = Sum::default();

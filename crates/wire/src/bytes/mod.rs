@@ -26,13 +26,15 @@
 
 mod checksum;
 mod emit;
+mod icmp;
 mod ip;
 mod options;
 mod parse;
 mod payload;
 mod reader;
 
-pub use emit::{EmitError, emit, emit_prefix};
+pub use emit::{EmitError, emit, emit_prefix, emit_with_options};
+pub use icmp::{IcmpMessage, emit_icmp};
 pub use ip::{Addresses, IpHeader};
 pub use parse::{Checksum, ParseError, Parsed, parse};
 pub use payload::{Payload, pattern_mismatch};

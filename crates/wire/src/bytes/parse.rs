@@ -7,6 +7,9 @@ use super::reader::Reader;
 use crate::{Flags, Segment, SequenceNumber, TCP_HEADER_BYTES, TrafficClass};
 use thiserror::Error;
 
+/// Where the options begin.
+const TCP_FIXED: usize = 20;
+
 /// Why bytes are not a TCP segment that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -104,6 +107,11 @@ impl Parsed<'_> {
     /// `segment.header_bytes()`.
     pub const fn tcp_header_bytes(&self) -> usize {
         self.tcp.len() - self.payload.len()
+    }
+
+    /// The options of the TCP header as they stand there, padding included.
+    pub fn tcp_options(&self) -> &[u8] {
+        self.tcp.get(TCP_FIXED..self.tcp_header_bytes()).unwrap_or_default()
     }
 
     /// Verifies the checksum of the IPv4 header.

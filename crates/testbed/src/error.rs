@@ -1,0 +1,45 @@
+//! What can go wrong before a script begins.
+
+use thiserror::Error;
+
+/// Why the kernel cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum TestbedError {
+    /// A system call did not do what it was asked to.
+    #[error("{attempt}: {reason}{}", hint(*.errno))]
+    System {
+        /// What was tried.
+        attempt: String,
+        /// What the system says.
+        reason: String,
+        /// Its number for it.
+        errno: i32,
+    },
+    /// A command that sets up the namespace failed.
+    #[error("{command}: {reason}")]
+    Command {
+        /// The command.
+        command: String,
+        /// What it printed.
+        reason: String,
+    },
+    /// An option line of a script cannot be understood.
+    #[error("--{name}={value}: expected {expected}")]
+    Option {
+        /// Name without hyphens.
+        name: String,
+        /// What stands there.
+        value: String,
+        /// What should.
+        expected: &'static str,
+    },
+}
+
+fn hint(errno: i32) -> &'static str {
+    match errno {
+        libc::EPERM | libc::EACCES => " (namespaces and TUN devices need root)",
+        libc::ENOENT | libc::ENODEV => " (is /dev/net/tun there?)",
+        _ => "",
+    }
+}

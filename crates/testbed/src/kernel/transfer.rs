@@ -1,0 +1,194 @@
+//! Calls that move bytes.
+
+use super::addresses::{Side, address};
+use super::application::Made;
+use super::calls::Prepared;
+use super::system::Descriptors;
+use super::values::{Arguments, bytes, contents, expect_number, field, int, members};
+use crate::path::Path;
+use crate::sys::{self, Message, Transfer};
+use fairwind_packetdrill::{Expression, Step, Stop};
+
+pub(super) fn prepare(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let function = given.0.function.as_str();
+    match function {
+        "read" | "recv" | "recvfrom" => receive(given, open),
+        "write" | "send" | "sendto" => send(given, open, path),
+        "readv" | "writev" => vectors(given, open),
+        "recvmsg" => receive_message(given, open),
+        "sendmsg" => send_message(given, open, path),
+        other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
+    }
+}
+
+fn receive(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(given.get(0)?)?;
+    let mut buffer = vec![0; given.bytes(2)?];
+    let text = match given.get(1)? {
+        Expression::Text(text) => Some(text.clone()),
+        _ => None,
+    };
+    let flags = if given.0.function == "read" { None } else { Some(given.int_or(3, 0)?) };
+    Ok(Prepared::new(move || {
+        let raw = match flags {
+            None => sys::read_plain(descriptor, &mut buffer),
+            Some(flags) => sys::receive(descriptor, &mut buffer, flags),
+        };
+        let made = Made::now(raw);
+        let read = usize::try_from(raw.value).unwrap_or(0).min(buffer.len());
+        made.checked(expect_text(text.as_deref(), &buffer[..read]))
+    }))
+}
+
+/// A text that is expected is what was read begins with.
+fn expect_text(expected: Option<&str>, read: &[u8]) -> Step<()> {
+    match expected {
+        Some(text) if !read.is_empty() && !read.starts_with(text.as_bytes()) => Err(Stop::failed(
+            format!("the bytes: expected \"{text}\", seen \"{}\"", read.escape_ascii()),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let descriptor = open.live(given.get(0)?)?;
+    let buffer = contents(given.get(1)?, given.bytes(2)?);
+    if given.0.function == "write" {
+        return Ok(Prepared::new(move || Made::now(sys::write_plain(descriptor, &buffer))));
+    }
+    let flags = given.int_or(3, 0)?;
+    let to = if given.0.function == "sendto" && flags & libc::MSG_FASTOPEN != 0 {
+        Some(address(given.get(4)?, Side::Remote, path)?)
+    } else {
+        None
+    };
+    Ok(Prepared::new(move || Made::now(sys::send(descriptor, &buffer, flags, to.as_deref()))))
+}
+
+/// The buffers of `[{..., 100}, {..., 200}]`.
+fn buffers(vector: &Expression) -> Step<Transfer> {
+    let one = |buffer: &Expression| match buffer {
+        Expression::Record(fields) if fields.len() == 2 => {
+            Ok(contents(&fields[0].value, bytes(&fields[1].value)?))
+        }
+        _ => Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
+    };
+    Ok(Transfer { buffers: members(vector)?.iter().map(one).collect::<Step<_>>()? })
+}
+
+/// A vector of buffers is a message that is nothing but them.
+fn vectors(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(given.get(0)?)?;
+    let transfer = buffers(given.get(1)?)?;
+    let mut message = Message { transfer, ..Message::default() };
+    let writes = given.0.function == "writev";
+    Ok(Prepared::new(move || {
+        Made::now(if writes {
+            sys::send_message(descriptor, &mut message, 0)
+        } else {
+            sys::receive_message(descriptor, &mut message, 0)
+        })
+    }))
+}
+
+fn vector_of(message: &Expression) -> Step<Transfer> {
+    match field(message, "msg_iov") {
+        None | Some(Expression::Any) => Ok(Transfer::default()),
+        Some(vector) => buffers(vector),
+    }
+}
+
+fn send_message(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
+    let descriptor = open.live(given.get(0)?)?;
+    let written = given.get(1)?;
+    let flags = given.int_or(2, 0)?;
+    let to = match field(written, "msg_name") {
+        Some(name) if flags & libc::MSG_FASTOPEN != 0 || matches!(name, Expression::Record(_)) => {
+            Some(address(name, Side::Remote, path)?)
+        }
+        _ => None,
+    };
+    let control = match field(written, "msg_control") {
+        None | Some(Expression::Any) => Vec::new(),
+        Some(list) => members(list)?.iter().map(control_message).collect::<Step<_>>()?,
+    };
+    let mut message =
+        Message { transfer: vector_of(written)?, address: to, control, ..Message::default() };
+    Ok(Prepared::new(move || Made::now(sys::send_message(descriptor, &mut message, flags))))
+}
+
+/// `{cmsg_level=SOL_SOCKET, cmsg_type=..., cmsg_data=4}`: a number is a C `int`.
+fn control_message(part: &Expression) -> Step<(i32, i32, Vec<u8>)> {
+    let number = |name| int(super::values::needed_field(part, name)?);
+    let content = match field(part, "cmsg_data") {
+        None => Vec::new(),
+        Some(content) => int(content)?.to_ne_bytes().to_vec(),
+    };
+    Ok((number("cmsg_level")?, number("cmsg_type")?, content))
+}
+
+fn receive_message(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
+    let descriptor = open.live(given.get(0)?)?;
+    let expected = given.get(1)?.clone();
+    let flags = given.int_or(2, 0)?;
+    let mut message = Message { transfer: vector_of(&expected)?, ..Message::default() };
+    Ok(Prepared::new(move || {
+        let raw = sys::receive_message(descriptor, &mut message, flags);
+        let made = Made::now(raw);
+        if raw.value < 0 { made } else { made.checked(judge_message(&expected, &message)) }
+    }))
+}
+
+/// Flags and control messages where they are written.
+fn judge_message(expected: &Expression, seen: &Message) -> Step<()> {
+    if let Some(flags) = field(expected, "msg_flags") {
+        // What the caller asks for with MSG_CMSG_CLOEXEC comes back; nobody writes it.
+        let flags_seen = seen.flags & !libc::MSG_CMSG_CLOEXEC;
+        expect_number("msg_flags", flags, i64::from(flags_seen))?;
+    }
+    let parts = match field(expected, "msg_control") {
+        None | Some(Expression::Any) => return Ok(()),
+        Some(list) => members(list)?,
+    };
+    if parts.len() != seen.control.len() {
+        return Err(Stop::failed(format!(
+            "control messages: expected {}, seen {}",
+            parts.len(),
+            seen.control.len()
+        )));
+    }
+    parts.iter().zip(&seen.control).try_for_each(|(part, (level, kind, content))| {
+        let written = |name| field(part, name).unwrap_or(&Expression::Any);
+        expect_number("cmsg_level", written("cmsg_level"), i64::from(*level))?;
+        expect_number("cmsg_type", written("cmsg_type"), i64::from(*kind))?;
+        expect_content(written("cmsg_data"), content)
+    })
+}
+
+/// The content of a control message: a number, or an extended error.
+fn expect_content(expected: &Expression, content: &[u8]) -> Step<()> {
+    let word = |place: usize| {
+        let bytes = content.get(place..place + 4).and_then(|bytes| bytes.first_chunk());
+        bytes.map_or(-1, |bytes| i64::from(i32::from_ne_bytes(*bytes)))
+    };
+    let byte = |place: usize| content.get(place).map_or(-1, |byte| i64::from(*byte));
+    let Expression::Record(fields) = expected else {
+        return expect_number("cmsg_data", expected, word(0));
+    };
+    // struct sock_extended_err
+    fields.iter().try_for_each(|one| {
+        let name = one.name.as_deref().unwrap_or_default();
+        let seen = match name {
+            "ee_errno" => word(0),
+            "ee_origin" => byte(4),
+            "ee_type" => byte(5),
+            "ee_code" => byte(6),
+            "ee_info" => word(8),
+            "ee_data" => word(12),
+            other => {
+                return Err(Stop::unsupported(format!("the field {other} is not known here")));
+            }
+        };
+        expect_number(name, &one.value, seen)
+    })
+}

@@ -1,0 +1,25 @@
+//! The running Linux kernel under test: namespaces, TUN devices, real sockets, real time.
+//!
+//! [`run_script`] follows a packetdrill script with the kernel in place of our endpoint: the same
+//! reader, the same translation of numbers and the same judge, but calls are system calls, commands
+//! are the shell's, packets are bytes on a TUN device, and time is the machine's. Each run has a
+//! network namespace of its own, which ends with it.
+//!
+//! It needs root (`CAP_NET_ADMIN` and `/dev/net/tun`); where that is missing, every function says so
+//! with a [`TestbedError`]. All unsafe code is in the module `sys`.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `sys` | system calls: the only unsafe code |
+//! | `path` | addresses and packet size of a run, from a script's option lines |
+//! | `namespace` | a fresh network namespace with its TUN device |
+//! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
+
+mod error;
+mod kernel;
+mod namespace;
+mod path;
+mod sys;
+
+pub use error::TestbedError;
+pub use kernel::{KernelOptions, run_script};

@@ -1,0 +1,34 @@
+//! System calls: the only unsafe code. Each function is a thin wrapper that takes slices and
+//! numbers, so that nothing outside can hand the kernel a wrong pointer.
+
+#![expect(unsafe_code, reason = "system calls")]
+
+mod device;
+mod socket;
+mod thread;
+
+pub(crate) use device::{open_packet_socket, open_tun, sniff};
+pub(crate) use socket::{
+    Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait, epoll_control,
+    epoll_create, epoll_wait, get_option, listen, local_port, open, pipe, query, receive,
+    receive_message, send, send_message, set_option, shutdown, socket, splice, transmit_file,
+};
+pub(crate) use socket::{read_plain, write_plain};
+pub(crate) use thread::{
+    enter_new_network, is_sleeping, monotonic, prefer, realtime, thread_id, wait_readable,
+};
+
+use crate::TestbedError;
+
+/// The result of a call that must not fail.
+fn checked(attempt: &str, result: i64) -> Result<i64, TestbedError> {
+    if result >= 0 {
+        return Ok(result);
+    }
+    let error = std::io::Error::last_os_error();
+    Err(TestbedError::System {
+        attempt: attempt.to_owned(),
+        reason: error.to_string(),
+        errno: error.raw_os_error().unwrap_or(0),
+    })
+}
