@@ -50,6 +50,7 @@
 //! | `script` | the language: tokens, parser, values, and back to text |
 //! | `run` | following a script: time, packets, judging, numbers of the script and of the endpoint |
 //! | `run::system` | what is under test, as a trait: our endpoint, or whatever else speaks TCP |
+//! | `run::record` | recording what a system does about stimuli, as a script |
 //! | `run::sockets` | descriptors, calls and socket options (the table of these is there) |
 //! | `run::commands` | commands and kernel parameters (the tables of these are there) |
 //! | `run::told` | what code can ask of the endpoint (the table of fields is there) |
@@ -63,8 +64,9 @@ mod script;
 
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
-    ConnectionIndex, EchoRule, Files, Passed, Progress, Returned, RunOptions, Sent, System,
-    TrailingPackets, run, run_on, run_script, unreadable,
+    ConnectionIndex, EchoRule, Files, Passed, Progress, RecordedTimes, Recording, Returned,
+    RunOptions, Sent, System, TrailingPackets, Windows, record, record_on, run, run_on, run_script,
+    unreadable,
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,

@@ -5,6 +5,7 @@ mod files;
 mod host;
 mod judge;
 mod packets;
+mod record;
 mod runner;
 mod segments;
 mod settings;
@@ -17,6 +18,7 @@ mod translation;
 
 pub use files::Files;
 pub use judge::EchoRule;
+pub use record::{RecordedTimes, Recording, Windows, record, record_on};
 pub use system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
 
 use crate::outcome::{Failure, Outcome, Stop};

@@ -298,7 +298,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-fn judge_return(call: &Call, returned: &Returned) -> Step<()> {
+pub(super) fn judge_return(call: &Call, returned: &Returned) -> Step<()> {
     let value_met = match &call.result {
         Expression::Any => true,
         expression => super::sockets::value(expression)? == returned.value,

@@ -8,6 +8,9 @@ use crate::script::{Icmp, Packet, TcpOption};
 use fairwind_wire::Flags;
 use std::collections::BTreeMap;
 
+/// The first timestamp of a connection in a recording.
+const FIRST_TIMESTAMP: u32 = 100;
+
 /// The two number spaces of one connection.
 #[derive(Debug, Default)]
 pub(crate) struct Translation {
@@ -40,6 +43,27 @@ impl Translation {
             self.first_timestamp.get_or_insert((scripted, live));
             self.timestamps.insert(scripted, live);
         }
+    }
+
+    /// A packet of the system as a script that expects it may write it, which then counts from it:
+    /// our numbers from 0, our timestamps from 100.
+    pub(crate) fn adopt(&mut self, live: &Packet) -> Packet {
+        self.notice(live);
+        let begins = live.flags.contains(Flags::SYN) && self.scripted_initial.is_none();
+        let stamps = self.first_timestamp.is_none();
+        let mut expected = self.to_script(live);
+        if begins {
+            expected.sequence = 0;
+        }
+        if stamps && let Some(options) = &mut expected.options {
+            for option in options {
+                if let TcpOption::Timestamps { value, .. } = option {
+                    *value = FIRST_TIMESTAMP;
+                }
+            }
+        }
+        self.learn(&expected, live);
+        expected
     }
 
     /// What is added to a live number of ours to get the script's.

@@ -5,6 +5,7 @@ mod calls;
 mod commands;
 mod judging;
 mod mutations;
+mod recording;
 mod repository;
 mod unsupported;
 

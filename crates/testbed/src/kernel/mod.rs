@@ -15,7 +15,7 @@ mod watch;
 
 use crate::TestbedError;
 use crate::path::Path;
-use fairwind_packetdrill::{Outcome, RunOptions, Script, run_on, unreadable};
+use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
 use std::path::PathBuf;
 use system::Kernel;
 
@@ -42,13 +42,39 @@ pub fn run_script(
         Ok(script) => script,
         Err(error) => return Ok(unreadable(name, &error)),
     };
+    on_kernel(&script, kernel, |system| run_on(&script, options, system))
+}
+
+/// Records what the running kernel does about the stimuli of a script, as a script: see
+/// [`record`](fairwind_packetdrill::record).
+///
+/// # Errors
+/// Where the kernel cannot be used. The inner error tells how a recording ended that could not be
+/// made.
+pub fn record_script(
+    name: &str,
+    text: &str,
+    options: &RunOptions,
+    recording: &Recording,
+    kernel: &KernelOptions,
+) -> Result<Result<String, Outcome>, TestbedError> {
+    let script = match Script::parse(name, text, &options.definitions) {
+        Ok(script) => script,
+        Err(error) => return Ok(Err(unreadable(name, &error))),
+    };
+    on_kernel(&script, kernel, |system| record_on(&script, text, recording, system))
+}
+
+/// Gives the kernel in a fresh namespace to `follow`.
+fn on_kernel<T: Send>(
+    script: &Script,
+    kernel: &KernelOptions,
+    follow: impl FnOnce(&mut Kernel) -> T + Send,
+) -> Result<T, TestbedError> {
     let path = Path::new(&script.options)?;
     // The namespace belongs to a thread, and ends with it.
     std::thread::scope(|scope| {
-        let run = scope.spawn(|| {
-            let mut system = Kernel::start(&path, kernel)?;
-            Ok(run_on(&script, options, &mut system))
-        });
+        let run = scope.spawn(|| Ok(follow(&mut Kernel::start(&path, kernel)?)));
         run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
 }
