@@ -5,6 +5,7 @@ use crate::config::Config;
 use crate::congestion::{Congestion, Window};
 use crate::ecn::Ecn;
 use crate::event::Event;
+use crate::fast_open::FastOpenState;
 use crate::negotiation::Negotiated;
 use crate::reassembly::Reassembly;
 use crate::recovery::Recovery;
@@ -123,6 +124,7 @@ pub struct Connection {
     pub(crate) usage: Usage,
     pub(crate) acknowledger: Acknowledger,
     pub(crate) ecn: Ecn,
+    pub(crate) fast_open: FastOpenState,
     /// SYN, or SYN-ACK, is to be sent.
     pub(crate) syn_due: bool,
     /// When SYN was sent first, and how often.
@@ -188,6 +190,7 @@ impl Connection {
             usage: Usage::new(initial),
             acknowledger: Acknowledger::new(),
             ecn: Ecn::new(initial),
+            fast_open: FastOpenState::default(),
             syn_due: state == State::SynSent,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
@@ -225,7 +228,7 @@ impl Connection {
                 | State::Established
                 | State::CloseWait
         );
-        if !open || self.queue.fin_waiting {
+        if !open || self.queue.fin_waiting || self.fast_open.finished {
             return 0;
         }
         let taken = bytes.min(self.send_room());
@@ -280,6 +283,7 @@ impl Connection {
     fn finish(&mut self, state: State) {
         self.queue.fin_waiting = true;
         // SYN-RECEIVED closes once its handshake is over.
+        self.fast_open.finished = self.is_early();
         if self.state != State::SynReceived {
             self.state = state;
         }
@@ -391,7 +395,7 @@ impl Connection {
     pub(crate) fn check_nothing_waits_for_ever(&self) {
         let waits = self.queue.unsent > 0 || self.queue.fin_waiting;
         debug_assert!(
-            !waits || !self.state.may_send() || self.timers.earliest() != Instant::MAX,
+            !waits || !self.may_send() || self.timers.earliest() != Instant::MAX,
             "data waits and no timer runs: {self:?}"
         );
     }

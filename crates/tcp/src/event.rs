@@ -4,6 +4,9 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
+    /// The peer's SYN brought a valid Fast Open cookie: the application may read and write although
+    /// the handshake is not over (RFC 7413).
+    OpenedEarly,
     /// The three-way handshake is complete.
     Established,
     /// A retransmission timer ran out with data outstanding (RFC 6298 §5.4).

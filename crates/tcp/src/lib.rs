@@ -36,6 +36,7 @@
 //! | `recovery`, `thin` | finding and repairing losses; thin streams |
 //! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
 //! | `ecn` | marks in place of losses |
+//! | `fast_open` | data with the SYN |
 //! | `rtt`, `timers` | round-trip estimation; deadlines |
 //! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
 //! | `ranges` | ranges of sequence space, for both ends |
@@ -48,6 +49,7 @@ mod congestion;
 mod connection;
 mod ecn;
 mod event;
+mod fast_open;
 mod flow_control;
 mod information;
 mod input;
@@ -69,10 +71,11 @@ mod usage;
 
 pub use config::{
     AccurateEcnOption, AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, EcnFeedback,
-    IdleRestart, Nagle, ReductionBase, RttRule,
+    FastOpenConfig, IdleRestart, Nagle, ReductionBase, RttRule,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;
+pub use fast_open::{CookieKey, FastOpenFailure, FastOpenLesson, FastOpenPermit, FastOpenSyn};
 pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
 pub use state::{RecoveryState, State};

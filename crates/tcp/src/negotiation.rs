@@ -4,7 +4,7 @@ use crate::config::Config;
 use fairwind_wire::{Options, Segment};
 
 /// MSS assumed where the peer names none (RFC 9293 §3.7.1).
-const DEFAULT_MSS: u16 = 536;
+pub(crate) const DEFAULT_MSS: u16 = 536;
 /// Greatest window shift (RFC 7323 §2.3).
 const GREATEST_SHIFT: u8 = 14;
 

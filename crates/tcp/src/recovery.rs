@@ -55,6 +55,11 @@ impl Recovery {
         }
     }
 
+    /// Everything up to here is to be acknowledged before the repair is over.
+    pub(crate) fn begin_at(&mut self, point: SequenceNumber) {
+        self.point = point;
+    }
+
     /// Whether losses are being repaired.
     #[inline]
     pub(crate) fn is_repairing(&self) -> bool {

@@ -4,8 +4,10 @@
 //! named one. Mechanisms are separate switches because comparing them is what they are for.
 
 mod ecn;
+mod fast_open;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
+pub use fast_open::FastOpenConfig;
 
 use fairwind_units::Span;
 
@@ -170,4 +172,6 @@ pub struct Config {
     pub send_buffer: u32,
     /// Explicit congestion notification.
     pub ecn: EcnConfig,
+    /// Data with the SYN.
+    pub fast_open: FastOpenConfig,
 }

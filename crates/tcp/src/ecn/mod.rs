@@ -43,6 +43,11 @@ impl Ecn {
         }
     }
 
+    /// Data went out with the SYN, up to this number.
+    pub(crate) fn on_syn_data(&mut self, end: SequenceNumber) {
+        self.sent_up_to = end;
+    }
+
     /// Whether anything was agreed.
     #[inline]
     pub(crate) fn is_agreed(&self) -> bool {

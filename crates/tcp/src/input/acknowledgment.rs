@@ -91,7 +91,7 @@ impl Connection {
     }
 
     #[inline]
-    fn take_off(&mut self, segment: &Segment) -> Acknowledged {
+    pub(super) fn take_off(&mut self, segment: &Segment) -> Acknowledged {
         let acknowledgment = segment.acknowledgment;
         self.scoreboard.before_acknowledge(&self.queue, acknowledgment);
         let outcome = self.queue.acknowledge(acknowledgment);

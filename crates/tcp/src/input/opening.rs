@@ -26,6 +26,7 @@ impl Connection {
         } else if segment.flags.contains(Flags::SYN) {
             self.learn_peer(segment);
             self.ecn.on_syn(&self.config.ecn, segment);
+            self.on_fast_open_syn(segment);
             self.state = State::SynReceived;
             self.syn_due = true;
         }
@@ -33,7 +34,9 @@ impl Connection {
 
     pub(super) fn on_segment_when_opening(&mut self, segment: &Segment, now: Instant) {
         let acknowledges = segment.flags.contains(Flags::ACK);
-        if acknowledges && segment.acknowledgment != self.send.initial + 1 {
+        let acceptable = segment.acknowledgment.is_after(self.send.initial)
+            && segment.acknowledgment.is_at_or_before(self.send.next);
+        if acknowledges && !acceptable {
             if !segment.flags.contains(Flags::RST) {
                 self.reset_due = Some(Self::reset_for(segment));
             }
@@ -55,6 +58,10 @@ impl Connection {
             self.update_send_window(segment, u32::from(segment.window));
             self.establish(segment, now);
             self.acknowledger.now = true;
+            if self.opened_fast() {
+                self.take_off(segment);
+                self.on_fast_open_answer(segment);
+            }
         } else {
             // Both ends opened at once: answer with SYN-ACK.
             self.ecn.on_crossing_syn(segment);
@@ -83,11 +90,13 @@ impl Connection {
     /// Our SYN is acknowledged: the connection is open.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
         self.send.oldest_unacked = self.send.initial + 1;
-        self.timers.retransmission = Instant::MAX;
         self.sample_handshake(segment, now);
+        self.timers.retransmission =
+            if self.queue.is_empty() { Instant::MAX } else { now + self.backoff.timeout };
         self.reset_window_for_lost_syn();
         self.backoff.expired = 0;
-        self.state = if self.queue.fin_waiting { State::FinWait1 } else { State::Established };
+        let closed = self.queue.fin_waiting || self.fast_open.finished;
+        self.state = if closed { State::FinWait1 } else { State::Established };
         self.events.push_back(Event::Established);
     }
 

@@ -79,7 +79,7 @@ impl Connection {
             self.events.push_back(Event::SynRetransmitted);
         }
         self.syn_transmissions += 1;
-        self.send.next = self.send.initial + 1;
+        self.send.next = self.send.next.later(self.send.initial + 1);
         if self.timers.retransmission == Instant::MAX {
             self.timers.retransmission = now + self.backoff.timeout;
         }
@@ -95,6 +95,14 @@ impl Connection {
         let stamped = if answers { self.negotiated.timestamps } else { self.config.timestamps };
         options.timestamps = stamped
             .then(|| Timestamps { value: timestamp_at(now), echo: self.receive.recent_timestamp });
+        let payload_bytes = if answers {
+            options = self.take_fast_open_reply(options);
+            0
+        } else {
+            let (with_fast_open, bytes) = self.take_fast_open_syn(options, now);
+            options = with_fast_open;
+            bytes
+        };
         Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
@@ -104,7 +112,7 @@ impl Connection {
             window,
             urgent: 0,
             traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
-            payload_bytes: 0,
+            payload_bytes,
             options,
         }
     }

@@ -3,7 +3,7 @@
 use crate::config::Nagle;
 use crate::connection::Connection;
 use crate::send_queue::{Marks, Sent};
-use crate::state::RecoveryState;
+use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 
@@ -195,7 +195,10 @@ impl Connection {
             transmissions: 1,
             marks,
         };
-        if self.queue.is_empty() || self.timers.retransmission == Instant::MAX {
+        // Before the handshake is over, the timer is the SYN-ACK's (Linux `tcp_rearm_rto`).
+        if self.timers.retransmission == Instant::MAX
+            || self.queue.is_empty() && self.state != State::SynReceived
+        {
             self.timers.retransmission = now + self.backoff.timeout;
         }
         self.queue.push(sent);

@@ -19,7 +19,7 @@ impl Connection {
         if self.syn_due {
             return Some(self.send_syn(now));
         }
-        if self.state.may_send()
+        if self.may_send()
             && let Some(segment) = self.send_data(now)
         {
             return Some(segment);

@@ -2,8 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, Nagle,
-    ReductionBase, RttRule,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
+    Nagle, ReductionBase, RttRule,
 };
 use fairwind_units::Span;
 
@@ -17,6 +17,7 @@ pub(super) fn linux_2_6() -> Config {
         syn_retries: 5,
         lost_syns_forgiven: 0,
         ecn: EcnConfig::off(),
+        fast_open: FastOpenConfig::default(),
         ..linux_3_16()
     }
 }
@@ -42,6 +43,7 @@ pub(super) fn linux_6_18() -> Config {
         syn_linear_retries: 4,
         lost_syns_forgiven: 1,
         time_wait: Span::from_secs(60),
+        fast_open: FastOpenConfig::from_bits(1),
         ..rfc()
     }
 }

@@ -15,6 +15,7 @@
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
 //! | ECN (RFC 3168) | when asked | no | when asked | when asked | no | when asked | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
+//! | Fast Open (RFC 7413) | no | no | client | client | no | no | `tcp_fastopen` = 1 since Linux 3.13 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
 //! **What is missing so far.** `linux-3.16`: early retransmit, tail loss probe, FACK,
@@ -25,7 +26,7 @@
 //! there), and RACK, pacing, TSO-sized bursts, compressed SACK. `rfc`: the rescue
 //! retransmission of RFC 6675 §4 (`NextSeg` rule 4), RACK and tail loss probe (RFC 8985), and a
 //! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
-//! (RFC 2883), keep-alive, data on SYN (and Fast Open), urgent data, the rate
+//! (RFC 2883), keep-alive, urgent data, the rate
 //! limit of challenge ACKs and the check for ACKs that are far too old (RFC 5961 §5, §7), the
 //! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), path MTU discovery, a return
 //! to LISTEN from SYN-RECEIVED, user time-outs. Linux gives a SYN-ACK five repetitions, here it

@@ -1,8 +1,8 @@
 //! The standards alone.
 
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, Nagle,
-    ReductionBase, RttRule,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
+    Nagle, ReductionBase, RttRule,
 };
 use fairwind_units::Span;
 
@@ -41,5 +41,6 @@ pub(super) fn rfc() -> Config {
         receive_buffer: AMPLE_BUFFER_BYTES,
         send_buffer: AMPLE_BUFFER_BYTES,
         ecn: EcnConfig::when_asked(),
+        fast_open: FastOpenConfig::default(),
     }
 }

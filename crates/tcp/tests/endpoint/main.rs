@@ -6,6 +6,7 @@
 mod close;
 mod delivery;
 mod ecn;
+mod fast_open;
 mod handshake;
 mod loss;
 mod pair;
