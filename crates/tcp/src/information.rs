@@ -5,6 +5,7 @@
 //! Cost: nothing until somebody asks.
 
 use crate::connection::Connection;
+use crate::fast_open::FastOpenFailure;
 use crate::state::{RecoveryState, State};
 use fairwind_units::{Instant, Span};
 
@@ -174,7 +175,7 @@ impl Connection {
             send_window_shift: Some(self.negotiated.send_shift),
             receive_window_shift: Some(self.negotiated.receive_shift),
             delivery_rate_is_application_limited: None,
-            fast_open_failure: None,
+            fast_open_failure: Some(self.fast_open_failure().map_or(0, FastOpenFailure::number)),
             retransmission_timeout: self.retransmission_timeout(),
             acknowledgment_timeout: None,
             send_mss_bytes: self.segment_bytes(),
@@ -238,6 +239,7 @@ impl Connection {
             (self.config.window_scaling && self.peer_scales, option_bits::WINDOW_SCALE),
             (self.ecn.is_agreed(), option_bits::ECN),
             (self.ecn.seen, option_bits::ECN_SEEN),
+            (self.fast_open.syn_data_acknowledged, option_bits::SYN_DATA),
         ];
         agreed.iter().filter(|(is_agreed, _)| *is_agreed).fold(0, |bits, (_, bit)| bits | bit)
     }

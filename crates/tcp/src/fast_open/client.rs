@@ -110,10 +110,12 @@ impl Connection {
         let repeated = self.syn_transmissions > 1;
         self.learn_from(answer, outstanding, repeated);
         if outstanding {
-            self.fast_open.failure = Some(match repeated {
-                true => FastOpenFailure::SynRetransmitted,
-                false => FastOpenFailure::DataNotAcknowledged,
-            });
+            let failure = if repeated {
+                FastOpenFailure::SynRetransmitted
+            } else {
+                FastOpenFailure::DataNotAcknowledged
+            };
+            self.fast_open.failure = Some(failure);
             self.send_syn_data_again();
             return true;
         }

@@ -29,6 +29,17 @@ pub enum FastOpenFailure {
     SynRetransmitted,
 }
 
+impl FastOpenFailure {
+    /// Linux' number; 0 is no failure.
+    pub(crate) const fn number(self) -> u32 {
+        match self {
+            Self::CookieUnavailable => 1,
+            Self::DataNotAcknowledged => 2,
+            Self::SynRetransmitted => 3,
+        }
+    }
+}
+
 /// What an answer to our SYN tells the driver to remember of the peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FastOpenLesson {
