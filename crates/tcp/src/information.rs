@@ -160,6 +160,15 @@ pub mod option_bits {
 }
 
 impl Connection {
+    /// Bytes written and not acknowledged, sent or not; a FIN counts as one (Linux `SIOCOUTQ`).
+    pub fn unacked_bytes(&self) -> u64 {
+        if matches!(self.state, State::SynSent | State::SynReceived) {
+            return 0;
+        }
+        let outstanding = self.send.next.distance_from(self.send.oldest_unacked);
+        self.queue.unsent + u64::from(outstanding) + u64::from(self.queue.fin_waiting)
+    }
+
     /// Everything that the connection tells of itself at this instant.
     pub fn information(&self, now: Instant) -> Information {
         let since = |then: Instant| Some(now.saturating_since(then));

@@ -3,7 +3,7 @@
 use crate::outcome::Step;
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
 use fairwind_units::Instant;
-use fairwind_wire::{Segment, SequenceNumber};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -20,11 +20,20 @@ pub(crate) struct Endpoint {
     pub(crate) peer_finished: bool,
     /// An error that the next call reports (`SO_ERROR`).
     pub(crate) error: Option<&'static str>,
+    /// How often something has happened that wakes who waits for it.
+    pub(crate) happened: u64,
+    /// Bytes received, and whether more can be written, as of then.
+    noticed: (u64, bool),
 }
 
 impl Endpoint {
     fn take_events(&mut self) {
+        let noticed = (self.connection.received_bytes(), self.is_writable());
+        let is_news = noticed.0 > self.noticed.0 || noticed.1 && !self.noticed.1;
+        self.happened += u64::from(is_news);
+        self.noticed = noticed;
         while let Some(event) = self.connection.poll_event() {
+            self.happened += 1;
             match event {
                 Event::Established => self.established = true,
                 Event::PeerFinished => self.peer_finished = true,
@@ -44,9 +53,16 @@ impl Endpoint {
         }
     }
 
-    /// Whether the application can read something, be it the end.
-    pub(crate) fn is_readable(&self) -> bool {
-        self.connection.readable_bytes() > 0 || self.peer_finished || self.is_closed()
+    /// Whether the application may write more: while a third of the send buffer is free (Linux
+    /// `__sk_stream_is_writeable`).
+    pub(crate) fn is_writable(&self) -> bool {
+        let buffer = u64::from(self.connection.config().send_buffer);
+        self.established && self.connection.send_room() * 3 >= buffer
+    }
+
+    /// Bytes that can be read, and 1 where only the end can (Linux `tcp_inq_hint`).
+    pub(crate) fn inquired(&self) -> u32 {
+        self.connection.readable_bytes().max(u32::from(self.peer_finished))
     }
 
     /// Whether nothing is left of the connection.
@@ -104,6 +120,8 @@ impl Host {
             established: false,
             peer_finished: false,
             error: None,
+            happened: 0,
+            noticed: (0, false),
         });
         self.current = Some(index);
         self.drain(index);
@@ -114,6 +132,27 @@ impl Host {
     pub(crate) fn inject(&mut self, index: usize, segment: &Segment) {
         self.endpoints[index].connection.on_segment(self.now, segment);
         self.drain(index);
+    }
+
+    /// Answers a segment that there is neither a connection nor a listening socket for (RFC 9293
+    /// §3.10.7.1).
+    pub(crate) fn refuse(&mut self, segment: &Segment) {
+        if segment.flags.contains(Flags::RST) {
+            return;
+        }
+        let mut reset = Segment {
+            source_port: segment.destination_port,
+            destination_port: segment.source_port,
+            flags: Flags::RST,
+            ..Segment::default()
+        };
+        if segment.flags.contains(Flags::ACK) {
+            reset.sequence = segment.acknowledgment;
+        } else {
+            reset.flags |= Flags::ACK;
+            reset.acknowledgment = segment.end();
+        }
+        self.sent.push_back(Sent { endpoint: usize::MAX, at: self.now, segment: reset });
     }
 
     /// Lets an application act on its connection, and takes what comes of it.

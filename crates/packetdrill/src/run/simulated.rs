@@ -15,6 +15,9 @@ use fairwind_wire::Flags;
 /// When scripts begin: late enough that nothing in an endpoint is at its own beginning of time.
 const BEGINNING: Instant = Instant::from_secs(100);
 
+/// Packets that nobody is there for belong to no connection.
+const NO_CONNECTION: ConnectionIndex = ConnectionIndex::MAX;
+
 /// A host with our endpoint and its sockets.
 #[derive(Debug)]
 pub(super) struct Simulated {
@@ -69,9 +72,7 @@ impl Simulated {
     }
 
     fn current(&self) -> Step<ConnectionIndex> {
-        self.host.current.ok_or_else(|| {
-            Stop::failed("there is no connection and no listening socket for this packet")
-        })
+        self.host.current.ok_or_else(|| Stop::failed("there is no connection for this message"))
     }
 }
 
@@ -97,17 +98,23 @@ impl System for Simulated {
     }
 
     fn connection_for(&mut self, packet: &Packet) -> Step<ConnectionIndex> {
+        let is_open = |index: &usize| !self.host.endpoints[*index].is_closed();
+        let current = self.host.current.filter(is_open);
         let opens = packet.flags.contains(Flags::SYN) && !packet.flags.contains(Flags::ACK);
-        let listener = if opens { self.sockets.listener() } else { None };
-        match listener {
-            Some((descriptor, config)) => Ok(self.host.answer(config, descriptor)),
-            None => self.current(),
-        }
+        let listener = if opens && current.is_none() { self.sockets.listener() } else { None };
+        Ok(match listener {
+            Some((descriptor, config)) => self.host.answer(config, descriptor),
+            None => self.host.current.unwrap_or(NO_CONNECTION),
+        })
     }
 
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
         let segment = segments::to_segment(packet, super::host::PORTS)?;
-        self.host.inject(connection, &segment);
+        if connection == NO_CONNECTION {
+            self.host.refuse(&segment);
+        } else {
+            self.host.inject(connection, &segment);
+        }
         Ok(())
     }
 

@@ -238,9 +238,11 @@ impl System for Kernel {
             _ => None,
         };
         if let Effect::Connects(descriptor) = prepared.effect {
-            self.told_by = Some(descriptor);
-            self.current = None;
-            self.listening = None;
+            // Asking again how the connection gets on does not begin another one.
+            if self.told_by.replace(descriptor) != Some(descriptor) {
+                self.current = None;
+                self.listening = None;
+            }
         }
         if let Some(made) = self.application.make(prepared.job)? {
             return self.conclude(made, prepared.effect, wanted);

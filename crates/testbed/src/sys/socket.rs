@@ -196,8 +196,11 @@ pub(crate) fn receive_message(descriptor: i32, message: &mut Message, flags: i32
     header.msg_controllen = control.len() * size_of::<u64>();
     // SAFETY: all that the header points to lives over the call, with its lengths.
     let raw = Raw::of(signed(unsafe { libc::recvmsg(descriptor, &raw mut header, flags) }));
-    message.flags = header.msg_flags;
-    message.control = control_parts(&control, header.msg_controllen);
+    // A call that fails hands nothing back, and leaves the lengths as they were.
+    if raw.value >= 0 {
+        message.flags = header.msg_flags;
+        message.control = control_parts(&control, header.msg_controllen);
+    }
     raw
 }
 

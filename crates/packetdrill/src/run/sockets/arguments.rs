@@ -45,6 +45,8 @@ impl<'a> Arguments<'a> {
         let message = self.get(place)?;
         match field(message, "msg_iov") {
             Some(vector) => vector_bytes(vector),
+            // Nothing is to be read or written but what stands beside.
+            None if matches!(message, Expression::Record(_) | Expression::Any) => Ok(0),
             None => Err(Stop::failed(format!("`{message}` has no msg_iov"))),
         }
     }
@@ -69,10 +71,14 @@ fn bytes(expression: &Expression) -> Step<u32> {
 const MOST_BYTES: u32 = 1 << 30;
 
 fn vector_bytes(vector: &Expression) -> Step<u32> {
+    if *vector == Expression::Any {
+        return Ok(0);
+    }
     let Expression::List(buffers) = vector else {
         return Err(Stop::failed(format!("`{vector}` is no list of buffers")));
     };
     buffers.iter().try_fold(0_u32, |sum, buffer| match buffer {
+        Expression::Any => Ok(sum),
         Expression::Record(fields) if fields.len() == 2 => {
             Ok(sum.saturating_add(bytes(&fields[1].value)?))
         }

@@ -5,6 +5,9 @@
 
 mod arguments;
 mod constants;
+mod control;
+mod names;
+mod opening;
 mod options;
 mod request;
 mod transfer;
@@ -12,11 +15,12 @@ mod watch;
 
 pub(crate) use constants::value;
 pub(crate) use request::Request;
+use watch::Watcher;
 
 use super::commands::Scope;
-use super::host::{Endpoint, Host};
+use super::host::Host;
 use crate::outcome::{Step, Stop};
-use fairwind_tcp::{Config, Profile, State};
+use fairwind_tcp::{Config, Profile};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -42,8 +46,23 @@ struct Socket {
     linger: Option<Span>,
     /// The application has shut down reading.
     deaf: bool,
+    /// Bytes that a read or a poll waits for (`SO_RCVLOWAT`).
+    low_water: u32,
+    /// How long a read waits at most (`SO_RCVTIMEO`).
+    read_timeout: Option<Span>,
+    /// Options without an effect here, as they were set.
+    held: BTreeMap<String, i64>,
     /// Behaviour of the connections that begin here.
     config: Config,
+}
+
+/// What a descriptor stands for that is no socket.
+#[derive(Debug, Clone)]
+pub(crate) enum Other {
+    /// It watches sockets (`epoll`).
+    Watcher(Watcher),
+    /// A file whose bytes are sent.
+    File,
 }
 
 /// What a call returned.
@@ -84,6 +103,9 @@ fn fails(name: &'static str) -> Attempt {
 #[derive(Debug)]
 pub(crate) struct Sockets {
     open: BTreeMap<i64, Socket>,
+    others: BTreeMap<i64, Other>,
+    /// The socket that was told to listen last.
+    listener: Option<i64>,
     /// Behaviour of sockets made from now on.
     config: Config,
     profile: Profile,
@@ -91,7 +113,7 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     pub(crate) fn new(config: Config, profile: Profile) -> Self {
-        Self { open: BTreeMap::new(), config, profile }
+        Self { open: BTreeMap::new(), others: BTreeMap::new(), listener: None, config, profile }
     }
 
     /// Changes the behaviour of sockets: of all of them, or of those that are made from now on.
@@ -112,8 +134,9 @@ impl Sockets {
 
     /// The listening socket that a SYN goes to, and the behaviour of the connection to come.
     pub(crate) fn listener(&self) -> Option<(i64, &Config)> {
-        let found = self.open.iter().find(|(_, socket)| socket.role == Role::Listening);
-        found.map(|(descriptor, socket)| (*descriptor, &socket.config))
+        let descriptor = self.listener?;
+        let socket = self.open.get(&descriptor)?;
+        (socket.role == Role::Listening).then_some((descriptor, &socket.config))
     }
 
     fn get(&mut self, descriptor: i64) -> Step<&mut Socket> {
@@ -135,12 +158,13 @@ impl Sockets {
         match request {
             Request::Socket { descriptor, nonblocking } => self.open(*descriptor, *nonblocking),
             Request::Bind { descriptor } => self.get(*descriptor).map(|_| SUCCESS),
-            Request::Listen { descriptor } => self.listen(*descriptor),
+            Request::Listen { descriptor } => self.listen(*descriptor, host),
             Request::Accept { descriptor, made, nonblocking } => {
                 self.accept(*descriptor, *made, *nonblocking, host)
             }
             Request::Connect { descriptor } => self.connect(*descriptor, host),
-            Request::Read(read) => self.read(*read, host),
+            Request::Disconnect { descriptor } => self.disconnect(*descriptor, host),
+            Request::Read(read) => self.read(read, host),
             Request::Write(write) => self.write(write, host),
             Request::Shutdown { descriptor, how } => self.shutdown(*descriptor, *how, host),
             Request::Close { descriptor, until } => self.close(*descriptor, until, host),
@@ -153,149 +177,10 @@ impl Sockets {
                 self.query(*descriptor, what, *expected, host)
             }
             Request::Poll(poll) => self.poll(poll, host),
+            Request::Make { descriptor, what } => self.make(*descriptor, what),
+            Request::Watch(watch) => self.watch(watch),
+            Request::Await(wait) => self.await_events(wait, host),
+            Request::Name { descriptor, of_peer } => self.name(*descriptor, *of_peer, host),
         }
     }
-
-    fn insert(&mut self, descriptor: i64, socket: Socket) -> Step<()> {
-        if self.open.insert(descriptor, socket).is_some() {
-            return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, descriptor: i64, nonblocking: bool) -> Step<Attempt> {
-        let config = self.config.clone();
-        let socket = Socket { role: Role::Fresh, nonblocking, linger: None, deaf: false, config };
-        self.insert(descriptor, socket)?;
-        Ok(Attempt::Returns(Returned::value(descriptor)))
-    }
-
-    fn listen(&mut self, descriptor: i64) -> Step<Attempt> {
-        let socket = self.get(descriptor)?;
-        if matches!(socket.role, Role::Connected { .. }) {
-            return Ok(fails("EINVAL"));
-        }
-        socket.role = Role::Listening;
-        Ok(SUCCESS)
-    }
-
-    fn accept(
-        &mut self,
-        descriptor: i64,
-        made: Option<i64>,
-        nonblocking: bool,
-        host: &mut Host,
-    ) -> Step<Attempt> {
-        let listener = self.get(descriptor)?.clone();
-        if listener.role != Role::Listening {
-            return Ok(fails("EINVAL"));
-        }
-        let is_ready = |endpoint: &Endpoint| {
-            endpoint.awaits_acceptance_of == Some(descriptor) && endpoint.established
-        };
-        let Some(index) = host.endpoints.iter().position(is_ready) else {
-            return Ok(if listener.nonblocking { fails("EAGAIN") } else { FOREVER });
-        };
-        let Some(made) = made else {
-            return Err(Stop::failed("the call returned a descriptor; write which one"));
-        };
-        host.endpoints[index].awaits_acceptance_of = None;
-        let role = Role::Connected { endpoint: index, told: true };
-        self.insert(made, Socket { role, nonblocking, ..listener })?;
-        Ok(Attempt::Returns(Returned::value(made)))
-    }
-
-    fn connect(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
-        let socket = self.get(descriptor)?;
-        let nonblocking = socket.nonblocking;
-        let (index, told, begins) = match socket.role {
-            Role::Listening => return Ok(fails("EISCONN")),
-            Role::Connected { endpoint, told } => (endpoint, told, false),
-            Role::Fresh => (host.connect(&socket.config), false, true),
-        };
-        let endpoint = &mut host.endpoints[index];
-        let opened = endpoint.established;
-        socket.role = Role::Connected { endpoint: index, told: told || opened };
-        if told {
-            return Ok(fails("EISCONN"));
-        }
-        if let Some(error) = endpoint.error.take() {
-            socket.role = Role::Fresh;
-            return Ok(fails(error));
-        }
-        Ok(match (opened, nonblocking) {
-            (true, _) => SUCCESS,
-            (false, false) => FOREVER,
-            (false, true) => fails(if begins { "EINPROGRESS" } else { "EALREADY" }),
-        })
-    }
-
-    fn shutdown(&mut self, descriptor: i64, how: i64, host: &mut Host) -> Step<Attempt> {
-        let Some(index) = self.endpoint(descriptor)? else { return Ok(fails("ENOTCONN")) };
-        if host.endpoints[index].is_closed() {
-            return Ok(fails("ENOTCONN"));
-        }
-        if how != constants::SHUT_WR {
-            self.get(descriptor)?.deaf = true;
-        }
-        if how != constants::SHUT_RD {
-            host.act(index, fairwind_tcp::Connection::close);
-        }
-        Ok(SUCCESS)
-    }
-
-    /// Closes; with `SO_LINGER` the call waits until everything is acknowledged.
-    fn close(
-        &mut self,
-        descriptor: i64,
-        until: &mut Option<Instant>,
-        host: &mut Host,
-    ) -> Step<Attempt> {
-        let socket = self.get(descriptor)?.clone();
-        let index = match socket.role {
-            Role::Connected { endpoint, .. } => endpoint,
-            Role::Fresh | Role::Listening => {
-                self.open.remove(&descriptor);
-                abort_unaccepted(descriptor, host);
-                return Ok(SUCCESS);
-            }
-        };
-        let waits_until = match *until {
-            Some(instant) => instant,
-            None => close_connection(index, &socket, host),
-        };
-        *until = Some(waits_until);
-        let connection = &host.endpoints[index].connection;
-        let done = connection.is_drained() || connection.state() == State::Closed;
-        if done || host.now >= waits_until {
-            self.open.remove(&descriptor);
-            return Ok(SUCCESS);
-        }
-        Ok(Attempt::Waits { until: waits_until })
-    }
-}
-
-/// Connections that nobody has accepted end with their listening socket.
-fn abort_unaccepted(listener: i64, host: &mut Host) {
-    for index in 0..host.endpoints.len() {
-        if host.endpoints[index].awaits_acceptance_of == Some(listener) {
-            host.endpoints[index].awaits_acceptance_of = None;
-            host.act(index, fairwind_tcp::Connection::abort);
-        }
-    }
-}
-
-/// Closes a connection, or resets it: where received data was not read (RFC 2525 §2.17), or where
-/// the application lingers for no time at all. Returns until when the call waits.
-fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
-    let unread = host.endpoints[index].connection.readable_bytes() > 0;
-    if host.endpoints[index].is_closed() {
-        return host.now;
-    }
-    if unread || socket.linger == Some(Span::ZERO) {
-        host.act(index, fairwind_tcp::Connection::abort);
-        return host.now;
-    }
-    host.act(index, fairwind_tcp::Connection::close);
-    socket.linger.map_or(host.now, |linger| host.now + linger)
 }

@@ -5,52 +5,88 @@
 //! | `SO_SNDBUF` | the send buffer is twice the value, as Linux doubles it |
 //! | `SO_RCVBUF` | the receive buffer is the value: half of what Linux doubles it to is for payload |
 //! | `SO_LINGER` | what `close` does |
+//! | `SO_RCVLOWAT`, `SO_RCVTIMEO` | when reads and polls wait, and how long |
 //! | `TCP_NODELAY`, `TCP_MAXSEG`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
-//! | `SO_REUSEADDR`, `SO_REUSEPORT`, `SO_MARK`, `SO_PRIORITY`, `IP_TOS`, `IPV6_TCLASS`, `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER`, `IPV6_V6ONLY`, `IP_BIND_ADDRESS_NO_PORT` | none: there is one path, without routing and queues |
+//! | `TCP_INQ` | `recvmsg` tells how much is left |
+//! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be asked for |
+//! | those of [`HELD`] | none: they are kept and told, and there is one path, without routing and queues |
 //! | `TCP_CORK`, `SO_KEEPALIVE` with 0 | none: the endpoint does not do it anyway |
 //!
-//! Everything else makes a script unsupported.
+//! A value that Linux refuses is refused with its error. Everything else makes a script unsupported.
 
 use super::arguments::field;
 use super::constants::{self, value};
 use super::request::SocketOption;
-use super::{Attempt, SUCCESS, Sockets};
+use super::{Attempt, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::commands::congestion_named;
 use crate::run::host::Host;
+use crate::run::told;
 use crate::script::Expression;
 use fairwind_tcp::{Config, CongestionAlgorithm, Nagle, Profile};
 use fairwind_units::Span;
 use std::sync::Arc;
 
+/// Options that are kept and told, with what they are before they are set.
+const HELD: &[(&str, i64)] = &[
+    ("IPV6_FREEBIND", 0),
+    ("IPV6_RECVTCLASS", 0),
+    ("IPV6_TRANSPARENT", 0),
+    ("IPV6_UNICAST_HOPS", 64),
+    ("IPV6_V6ONLY", 0),
+    ("IP_BIND_ADDRESS_NO_PORT", 0),
+    ("IP_FREEBIND", 0),
+    ("IP_PKTINFO", 0),
+    ("IP_RECVTOS", 0),
+    ("IP_TRANSPARENT", 0),
+    ("IP_TTL", 64),
+    ("SO_BROADCAST", 0),
+    ("SO_BUSY_POLL", 0),
+    ("SO_DEBUG", 0),
+    ("SO_DONTROUTE", 0),
+    ("SO_INCOMING_CPU", -1),
+    ("SO_MARK", 0),
+    ("SO_PRIORITY", 0),
+    ("SO_REUSEADDR", 0),
+    ("SO_REUSEPORT", 0),
+    ("SO_SNDTIMEO", 0),
+    ("TCP_INQ", 0),
+    ("TCP_SAVE_SYN", 0),
+];
+
 impl Sockets {
     pub(super) fn set_option(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
+        let socket = self.get(option.descriptor)?;
         match option.name.as_str() {
-            "SO_LINGER" => {
-                self.get(option.descriptor)?.linger = linger(&option.value)?;
-                Ok(SUCCESS)
+            "SO_LINGER" => socket.linger = linger(&option.value)?,
+            "SO_RCVTIMEO" => socket.read_timeout = timeout(&option.value)?,
+            "SO_RCVLOWAT" => {
+                let bytes = value(&option.value)?;
+                // Less than nothing is everything (`sock_setsockopt`).
+                socket.low_water = match u32::try_from(bytes) {
+                    Ok(bytes) => bytes.max(1),
+                    Err(_) => i32::MAX.unsigned_abs(),
+                };
             }
-            "SO_REUSEADDR"
-            | "SO_REUSEPORT"
-            | "SO_MARK"
-            | "SO_PRIORITY"
-            | "IP_TOS"
-            | "IPV6_TCLASS"
-            | "IP_MTU_DISCOVER"
-            | "IPV6_MTU_DISCOVER"
-            | "IPV6_V6ONLY"
-            | "IP_BIND_ADDRESS_NO_PORT" => self.get(option.descriptor).map(|_| SUCCESS),
-            "TCP_CORK" | "SO_KEEPALIVE" if value(&option.value)? == 0 => {
-                self.get(option.descriptor).map(|_| SUCCESS)
+            "SO_SNDTIMEO" => {}
+            name if HELD.iter().any(|(held, _)| *held == name) => {
+                let value = value(&option.value)?;
+                socket.held.insert(name.to_owned(), value);
             }
-            _ => self.change(option, host),
+            "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" | "IP_TOS" | "IPV6_TCLASS" | "IP_RECVERR"
+            | "IPV6_RECVERR" => {}
+            "TCP_CORK" | "SO_KEEPALIVE" if value(&option.value)? == 0 => {}
+            _ => return self.change(option, host),
         }
+        Ok(SUCCESS)
     }
 
     /// Sets a switch of the endpoint.
     fn change(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
         let mut config = self.config_of(option.descriptor, host)?;
-        change_config(&mut config, option, self.profile)?;
+        if let Some(error) = change_config(&mut config, option, self.profile)? {
+            return Ok(fails(error));
+        }
         if let Some(index) = self.endpoint(option.descriptor)? {
             host.act(index, |connection| connection.reconfigure(Arc::new(config)));
         } else {
@@ -67,23 +103,21 @@ impl Sockets {
     }
 
     pub(super) fn get_option(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
-        let config = self.config_of(option.descriptor, host)?;
-        let index = self.endpoint(option.descriptor)?;
         let seen = match option.name.as_str() {
+            "TCP_INFO" => {
+                self.judge_information(option, host)?;
+                return Ok(SUCCESS);
+            }
             "SO_ERROR" => {
+                let index = self.endpoint(option.descriptor)?;
                 let error = index.and_then(|index| host.endpoints[index].error.take());
                 Expression::Integer(error.map_or(0, constants::error_number))
             }
-            "TCP_NODELAY" => Expression::Integer(i64::from(config.nagle == Nagle::Off)),
-            "TCP_MAXSEG" => {
-                let agreed = index.map(|index| host.endpoints[index].connection.segment_bytes());
-                Expression::Integer(i64::from(agreed.unwrap_or_else(|| u32::from(config.mss))))
-            }
-            "TCP_CONGESTION" => Expression::Text(congestion_name(config.congestion)?.to_owned()),
-            "SO_SNDBUF" => Expression::Integer(i64::from(config.send_buffer)),
-            other => {
-                return Err(Stop::unsupported(format!("getsockopt {other} is not known here")));
-            }
+            "SO_LINGER" => return self.judge_linger(option),
+            _ => match self.told_by_socket(option)? {
+                Some(number) => Expression::Integer(number),
+                None => self.told_by_config(option, host)?,
+            },
         };
         let met = match (&option.value, &seen) {
             (Expression::Any, _) => true,
@@ -96,54 +130,160 @@ impl Sockets {
         }
         Err(Stop::failed(format!("{}: expected {}, seen {seen}", option.name, option.value)))
     }
+
+    fn told_by_socket(&mut self, option: &SocketOption) -> Step<Option<i64>> {
+        let socket = self.get(option.descriptor)?;
+        let held = HELD.iter().find(|(name, _)| *name == option.name);
+        Ok(match (option.name.as_str(), held) {
+            ("SO_RCVLOWAT", _) => Some(i64::from(socket.low_water)),
+            ("SO_TYPE", _) => Some(1),
+            ("SO_PROTOCOL", _) => Some(6),
+            ("SO_ACCEPTCONN", _) => Some(i64::from(socket.role == Role::Listening)),
+            (name, Some((_, default))) => Some(socket.held.get(name).copied().unwrap_or(*default)),
+            _ => None,
+        })
+    }
+
+    fn told_by_config(&mut self, option: &SocketOption, host: &Host) -> Step<Expression> {
+        let config = self.config_of(option.descriptor, host)?;
+        let index = self.endpoint(option.descriptor)?;
+        let connection = index.map(|index| &host.endpoints[index].connection);
+        Ok(match option.name.as_str() {
+            "TCP_NODELAY" => Expression::Integer(i64::from(config.nagle == Nagle::Off)),
+            "TCP_MAXSEG" => {
+                let agreed = connection.map(fairwind_tcp::Connection::segment_bytes);
+                Expression::Integer(i64::from(agreed.unwrap_or_else(|| u32::from(config.mss))))
+            }
+            "TCP_CONGESTION" => Expression::Text(congestion_name(config.congestion)?.to_owned()),
+            "TCP_SYNCNT" => Expression::Integer(i64::from(config.syn_retries)),
+            "TCP_THIN_LINEAR_TIMEOUTS" => Expression::Integer(i64::from(config.linear_timeouts)),
+            "SO_SNDBUF" => Expression::Integer(i64::from(config.send_buffer)),
+            other => {
+                return Err(Stop::unsupported(format!("getsockopt {other} is not known here")));
+            }
+        })
+    }
+
+    fn judge_linger(&mut self, option: &SocketOption) -> Step<Attempt> {
+        let seen = self.get(option.descriptor)?.linger;
+        let met = option.value == Expression::Any || linger(&option.value)? == seen;
+        if met { Ok(SUCCESS) } else { Err(Stop::failed("SO_LINGER is otherwise")) }
+    }
+
+    /// `TCP_INFO` as a record of the fields that matter.
+    fn judge_information(&mut self, option: &SocketOption, host: &Host) -> Step<()> {
+        let Expression::Record(fields) = &option.value else { return Ok(()) };
+        let Some(index) = self.endpoint(option.descriptor)? else {
+            return Err(Stop::unsupported("TCP_INFO of a socket without a connection"));
+        };
+        let told = told::information(&host.endpoints[index].connection.information(host.now));
+        for one in fields {
+            let name = one.name.as_deref().unwrap_or_default();
+            let Some((_, seen)) = told.iter().find(|(known, _)| *known == name) else {
+                return Err(Stop::unsupported(format!("the endpoint does not tell {name}")));
+            };
+            if one.value != Expression::Any && value(&one.value)? != *seen {
+                return Err(Stop::failed(format!("{name}: expected {}, seen {seen}", one.value)));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn number_in(record: &Expression, name: &str) -> Step<i64> {
+    match field(record, name) {
+        Some(expression) => value(expression),
+        None => Err(Stop::failed(format!("`{record}` has no field {name}"))),
+    }
 }
 
 fn linger(record: &Expression) -> Step<Option<Span>> {
-    let number = |name| match field(record, name) {
-        Some(expression) => value(expression),
-        None => Err(Stop::failed(format!("`{record}` has no field {name}"))),
-    };
-    let (on, seconds) = (number("onoff")?, number("linger")?);
+    let (on, seconds) = (number_in(record, "onoff")?, number_in(record, "linger")?);
     let seconds = u64::try_from(seconds).unwrap_or(0);
     Ok((on != 0).then(|| Span::from_secs(seconds)))
 }
 
-fn change_config(config: &mut Config, option: &SocketOption, profile: Profile) -> Step<()> {
-    let number = || value(&option.value);
-    let small = |least: i64, most: i64| -> Step<u32> {
-        let number = number()?;
-        u32::try_from(number).ok().filter(|_| (least..=most).contains(&number)).ok_or_else(|| {
-            Stop::unsupported(format!("{} = {number} is not from {least} to {most}", option.name))
-        })
+/// `{tv_sec=1, tv_usec=0}`; nothing at all is for ever.
+fn timeout(record: &Expression) -> Step<Option<Span>> {
+    let part = |name| Ok(u64::try_from(number_in(record, name)?).unwrap_or(0));
+    let time = Span::from_secs(part("tv_sec")?) + Span::from_micros(part("tv_usec")?);
+    Ok((time > Span::ZERO).then_some(time))
+}
+
+/// Changes a switch; returns the error where Linux refuses the value.
+fn change_config(
+    config: &mut Config,
+    option: &SocketOption,
+    profile: Profile,
+) -> Step<Option<&'static str>> {
+    if option.name == "TCP_CONGESTION" {
+        let Expression::Text(name) = &option.value else {
+            return Err(Stop::failed("TCP_CONGESTION needs a name in double quotes"));
+        };
+        config.congestion = match congestion_named(name, profile) {
+            Ok(congestion) => congestion,
+            Err(_) if !KNOWN_CONGESTION_CONTROLS.contains(&name.as_str()) => {
+                return Ok(Some("ENOENT"));
+            }
+            Err(stop) => return Err(stop),
+        };
+        return Ok(None);
+    }
+    let number = value(&option.value)?;
+    let within = |least: i64, most: i64| {
+        u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
     };
+    let buffer = || u32::try_from(number.clamp(1, 1 << 29)).unwrap_or(u32::MAX);
     match option.name.as_str() {
-        "SO_SNDBUF" => config.send_buffer = small(1, 1 << 29)? * 2,
-        "SO_RCVBUF" => config.receive_buffer = small(1, 1 << 30)?,
-        "TCP_NODELAY" => config.nagle = if number()? != 0 { Nagle::Off } else { profile.nagle() },
+        "SO_SNDBUF" | "SO_SNDBUFFORCE" => config.send_buffer = buffer() * 2,
+        "SO_RCVBUF" | "SO_RCVBUFFORCE" => config.receive_buffer = buffer(),
+        "TCP_NODELAY" => config.nagle = if number != 0 { Nagle::Off } else { profile.nagle() },
         "TCP_MAXSEG" => {
-            let bytes = small(88, 32_767)?;
+            let Some(bytes) = within(88, 32_767) else { return Ok(Some("EINVAL")) };
             config.mss = config.mss.min(u16::try_from(bytes).expect("at most 32767"));
         }
-        "TCP_SYNCNT" => config.syn_retries = small(1, 127)?,
-        "TCP_THIN_LINEAR_TIMEOUTS" => config.linear_timeouts = number()? != 0,
-        "TCP_THIN_DUPACK" => config.modified_fast_retransmit = number()? != 0,
-        "TCP_CONGESTION" => {
-            let Expression::Text(name) = &option.value else {
-                return Err(Stop::failed("TCP_CONGESTION needs a name in double quotes"));
-            };
-            config.congestion = congestion_named(name, profile)?;
+        "TCP_SYNCNT" => {
+            let Some(times) = within(1, 127) else { return Ok(Some("EINVAL")) };
+            config.syn_retries = times;
+        }
+        "TCP_THIN_LINEAR_TIMEOUTS" => {
+            let Some(on) = within(0, 1) else { return Ok(Some("EINVAL")) };
+            config.linear_timeouts = on != 0;
+        }
+        "TCP_THIN_DUPACK" => {
+            let Some(on) = within(0, 1) else { return Ok(Some("EINVAL")) };
+            config.modified_fast_retransmit = on != 0;
         }
         other => {
             return Err(Stop::unsupported(format!("the endpoint has nothing for {other}")));
         }
     }
-    Ok(())
+    Ok(None)
 }
+
+/// Congestion controls that a kernel may have; others do not exist there either.
+const KNOWN_CONGESTION_CONTROLS: [&str; 16] = [
+    "bbr",
+    "bic",
+    "cdg",
+    "cubic",
+    "dctcp",
+    "highspeed",
+    "htcp",
+    "hybla",
+    "illinois",
+    "lp",
+    "nv",
+    "reno",
+    "scalable",
+    "vegas",
+    "veno",
+    "westwood",
+];
 
 fn congestion_name(algorithm: CongestionAlgorithm) -> Step<&'static str> {
     match algorithm {
         CongestionAlgorithm::Reno => Ok("reno"),
-        CongestionAlgorithm::Bic => Ok("bic"),
         CongestionAlgorithm::CubicLinux | CongestionAlgorithm::Cubic9438 => Ok("cubic"),
         _ => Err(Stop::unsupported("this congestion control has no name here")),
     }

@@ -1,10 +1,13 @@
 //! What a call asks for, once its function and arguments are understood.
 
+use super::Other;
 use super::arguments::{Arguments, field, only_member};
 use super::constants::{self, value};
+use super::names;
+use super::watch::{Await, Poll, Watch, Watcher};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Expression};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 
 /// A call of the system.
 #[derive(Debug, Clone)]
@@ -25,6 +28,10 @@ pub(crate) enum Request {
         nonblocking: bool,
     },
     Connect {
+        descriptor: i64,
+    },
+    /// `connect` to no family: the connection is given up.
+    Disconnect {
         descriptor: i64,
     },
     Read(Read),
@@ -52,14 +59,34 @@ pub(crate) enum Request {
         expected: Option<i64>,
     },
     Poll(Poll),
+    /// `epoll_create`, or `open` of a file to be sent.
+    Make {
+        descriptor: Option<i64>,
+        what: Other,
+    },
+    /// `epoll_ctl`
+    Watch(Watch),
+    /// `epoll_wait`
+    Await(Await),
+    /// `getsockname`, `getpeername`
+    Name {
+        descriptor: i64,
+        of_peer: bool,
+    },
 }
 
 /// `read` and its relatives.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Read {
     pub(super) descriptor: i64,
     pub(super) bytes: u32,
     pub(super) flags: i64,
+    /// What `recvmsg` is expected to hand back besides.
+    pub(super) message: Option<Expression>,
+    /// Bytes that were read so far.
+    pub(super) taken: u32,
+    /// When the socket's time runs out, once the call has begun.
+    pub(super) until: Option<Instant>,
 }
 
 /// `write` and its relatives.
@@ -81,25 +108,6 @@ pub(crate) struct SocketOption {
     pub(super) value: Expression,
 }
 
-/// `poll`: what is watched, and how long.
-#[derive(Debug, Clone)]
-pub(crate) struct Poll {
-    pub(super) watched: Vec<Watched>,
-    /// `None` is for ever.
-    pub(super) timeout: Option<Span>,
-    /// When it runs out, once the call has begun.
-    pub(super) until: Option<Instant>,
-}
-
-/// One entry of `poll`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Watched {
-    pub(super) descriptor: i64,
-    pub(super) events: i64,
-    /// What the script expects to be returned.
-    pub(super) expected: i64,
-}
-
 impl Request {
     /// Understands a call.
     pub(crate) fn of(call: &Call) -> Step<Self> {
@@ -114,9 +122,11 @@ impl Request {
                 made: given.returned_descriptor(),
                 nonblocking: given.number_or(3, 0)? & constants::NONBLOCK != 0,
             }),
-            "connect" => Ok(Self::Connect { descriptor: given.number(0)? }),
+            "connect" => connect(given),
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => read(function, given),
-            "write" | "send" | "sendto" | "writev" | "sendmsg" => write(function, given),
+            "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" => {
+                write(function, given)
+            }
             "shutdown" => {
                 Ok(Self::Shutdown { descriptor: given.number(0)?, how: given.number(1)? })
             }
@@ -129,7 +139,18 @@ impl Request {
                 argument: given.number_or(2, 0)?,
             }),
             "ioctl" => query(given),
-            "poll" => poll(given).map(Self::Poll),
+            "poll" => Poll::of(given).map(Self::Poll),
+            "epoll_create" | "epoll_create1" => {
+                let descriptor = given.returned_descriptor();
+                Ok(Self::Make { descriptor, what: Other::Watcher(Watcher::default()) })
+            }
+            "epoll_ctl" => Watch::of(given).map(Self::Watch),
+            "epoll_wait" => Await::of(given).map(Self::Await),
+            "open" => Ok(Self::Make { descriptor: given.returned_descriptor(), what: Other::File }),
+            "getsockname" | "getpeername" => {
+                let of_peer = function == "getpeername";
+                Ok(Self::Name { descriptor: given.number(0)?, of_peer })
+            }
             other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
         }
     }
@@ -143,20 +164,39 @@ fn socket(given: Arguments<'_>) -> Step<Request> {
     }
 }
 
+fn connect(given: Arguments<'_>) -> Step<Request> {
+    let descriptor = given.number(0)?;
+    let family = given.get(1).ok().and_then(|address| match address {
+        Expression::Record(_) => field(address, "sa_family"),
+        other => Some(other),
+    });
+    Ok(match family {
+        Some(Expression::Name(name)) if name == "AF_UNSPEC" => Request::Disconnect { descriptor },
+        _ => Request::Connect { descriptor },
+    })
+}
+
 fn read(function: &str, given: Arguments<'_>) -> Step<Request> {
     let (bytes, flags) = match function {
         "readv" => (given.vector_bytes(1)?, 0),
         "recvmsg" => (given.message_bytes(1)?, given.number_or(2, 0)?),
         _ => (given.bytes(2)?, given.number_or(3, 0)?),
     };
-    let known = constants::PEEK | constants::DO_NOT_WAIT | constants::INDIFFERENT;
+    let known = constants::PEEK
+        | constants::DO_NOT_WAIT
+        | constants::WAIT_FOR_ALL
+        | constants::ERROR_QUEUE
+        | constants::INDIFFERENT;
     refuse_unknown(flags, known)?;
-    Ok(Request::Read(Read { descriptor: given.number(0)?, bytes, flags }))
+    let message = if function == "recvmsg" { Some(given.get(1)?.clone()) } else { None };
+    let descriptor = given.number(0)?;
+    Ok(Request::Read(Read { descriptor, bytes, flags, message, taken: 0, until: None }))
 }
 
 fn write(function: &str, given: Arguments<'_>) -> Step<Request> {
     let (bytes, flags) = match function {
         "writev" => (given.vector_bytes(1)?, 0),
+        "sendfile" => (given.bytes(3)?, 0),
         "sendmsg" => (given.message_bytes(1)?, given.number_or(2, 0)?),
         _ => (given.bytes(2)?, given.number_or(3, 0)?),
     };
@@ -174,11 +214,15 @@ fn refuse_unknown(flags: i64, known: i64) -> Step<()> {
 }
 
 fn option(given: Arguments<'_>) -> Step<SocketOption> {
-    Ok(SocketOption {
-        descriptor: given.number(0)?,
-        name: given.get(2)?.to_string(),
-        value: only_member(given.get(3)?).clone(),
-    })
+    let name = match given.get(2)? {
+        Expression::Integer(number) => {
+            let known = names::option_name(given.number(1)?, *number);
+            known.map_or_else(|| number.to_string(), str::to_owned)
+        }
+        other => other.to_string(),
+    };
+    let value = only_member(given.get(3)?).clone();
+    Ok(SocketOption { descriptor: given.number(0)?, name, value })
 }
 
 fn query(given: Arguments<'_>) -> Step<Request> {
@@ -187,26 +231,4 @@ fn query(given: Arguments<'_>) -> Step<Request> {
         Ok(expression) => Some(value(expression)?),
     };
     Ok(Request::Query { descriptor: given.number(0)?, what: given.get(1)?.to_string(), expected })
-}
-
-fn poll(given: Arguments<'_>) -> Step<Poll> {
-    let entries = given.get(0)?;
-    let Expression::List(entries) = entries else {
-        return Err(Stop::failed(format!("`{entries}` is no list [{{fd=..}}, ...]")));
-    };
-    let watched = entries.iter().map(watched).collect::<Step<Vec<_>>>()?;
-    let timeout = u64::try_from(given.number(2)?).ok().map(Span::from_millis);
-    Ok(Poll { watched, timeout, until: None })
-}
-
-fn watched(entry: &Expression) -> Step<Watched> {
-    let number = |name: &str| match field(entry, name) {
-        Some(expression) => value(expression),
-        None => Err(Stop::failed(format!("`{entry}` has no field {name}"))),
-    };
-    Ok(Watched {
-        descriptor: number("fd")?,
-        events: number("events")?,
-        expected: number("revents")?,
-    })
 }

@@ -1,36 +1,94 @@
 //! Reading and writing.
 
-use super::constants::{DO_NOT_WAIT, PEEK};
+use super::arguments::field;
+use super::constants::{self, DO_NOT_WAIT, ERROR_QUEUE, PEEK, WAIT_FOR_ALL};
 use super::request::{Read, Write};
 use super::{Attempt, FOREVER, Returned, Role, Sockets, fails};
-use crate::outcome::Step;
+use crate::outcome::{Step, Stop};
 use crate::run::host::Host;
+use crate::script::Expression;
 use fairwind_tcp::State;
+use fairwind_units::Instant;
 
 impl Sockets {
-    pub(super) fn read(&mut self, read: Read, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn read(&mut self, read: &mut Read, host: &mut Host) -> Step<Attempt> {
         let socket = self.get(read.descriptor)?;
+        if read.flags & ERROR_QUEUE != 0 {
+            return Ok(fails("EAGAIN"));
+        }
         let Role::Connected { endpoint: index, .. } = socket.role else {
             return Ok(fails("ENOTCONN"));
         };
         let nonblocking = socket.nonblocking || read.flags & DO_NOT_WAIT != 0;
+        let (deaf, timeout) = (socket.deaf, socket.read_timeout);
+        let least = if read.flags & WAIT_FOR_ALL != 0 { u32::MAX } else { socket.low_water };
+        let available = take_readable(read, index, host);
+        if available >= least.min(read.bytes).max(1) {
+            return self.has_read(read, available, host);
+        }
+        let now = host.now;
+        let until = *read
+            .until
+            .get_or_insert_with(|| timeout.map_or(Instant::MAX, |timeout| now + timeout));
         let endpoint = &mut host.endpoints[index];
-        let bytes = endpoint.connection.readable_bytes().min(read.bytes);
-        if bytes > 0 {
-            if read.flags & PEEK == 0 {
-                host.act(index, |connection| connection.read(bytes));
-            }
-            return Ok(Attempt::Returns(Returned::value(i64::from(bytes))));
+        let ended = endpoint.peer_finished || endpoint.is_closed() || deaf || read.bytes == 0;
+        if available > 0 {
+            let waits = !ended && !nonblocking && endpoint.error.is_none() && now < until;
+            return if waits {
+                Ok(Attempt::Waits { until })
+            } else {
+                self.has_read(read, available, host)
+            };
         }
         if let Some(error) = endpoint.error.take() {
             return Ok(fails(error));
         }
-        let ended = endpoint.peer_finished || endpoint.is_closed() || socket.deaf;
-        Ok(match (ended || read.bytes == 0, nonblocking) {
+        Ok(match (ended, nonblocking || now >= until) {
             (true, _) => Attempt::Returns(Returned::value(0)),
             (false, true) => fails("EAGAIN"),
-            (false, false) => FOREVER,
+            (false, false) => Attempt::Waits { until },
         })
+    }
+
+    /// Returns, and judges what `recvmsg` hands back besides.
+    fn has_read(&mut self, read: &Read, bytes: u32, host: &Host) -> Step<Attempt> {
+        if let Some(message) = &read.message {
+            self.judge_message(read.descriptor, message, host)?;
+        }
+        Ok(Attempt::Returns(Returned::value(i64::from(bytes))))
+    }
+
+    /// The only control message that there is tells how many bytes are left (`TCP_CM_INQ`).
+    fn judge_message(&mut self, descriptor: i64, message: &Expression, host: &Host) -> Step<()> {
+        let Some(Expression::List(parts)) = field(message, "msg_control") else { return Ok(()) };
+        let told = if self.get(descriptor)?.held.get("TCP_INQ").is_some_and(|set| *set != 0) {
+            let index = self.endpoint(descriptor)?;
+            index.map(|index| host.endpoints[index].inquired())
+        } else {
+            None
+        };
+        match (parts.as_slice(), told) {
+            ([], None) => Ok(()),
+            ([part], Some(told)) => {
+                let inquiry = constants::value(&Expression::Name("TCP_CM_INQ".to_owned()))?;
+                for (name, seen) in
+                    [("cmsg_level", 6), ("cmsg_type", inquiry), ("cmsg_data", i64::from(told))]
+                {
+                    let expected = field(part, name).unwrap_or(&Expression::Any);
+                    if *expected != Expression::Any && constants::value(expected)? != seen {
+                        return Err(Stop::failed(format!(
+                            "{name}: expected {expected}, seen {seen}"
+                        )));
+                    }
+                }
+                Ok(())
+            }
+            (expected, told) => Err(Stop::failed(format!(
+                "control messages: expected {}, seen {}",
+                expected.len(),
+                usize::from(told.is_some())
+            ))),
+        }
     }
 
     pub(super) fn write(&mut self, write: &mut Write, host: &mut Host) -> Step<Attempt> {
@@ -63,6 +121,21 @@ impl Sockets {
             (false, false) => FOREVER,
         })
     }
+}
+
+/// Takes what there is to be read, up to what is still wanted; returns all that the call has so far.
+/// What is only looked at stays.
+fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
+    let left = read.bytes - read.taken;
+    let bytes = host.endpoints[index].connection.readable_bytes().min(left);
+    if read.flags & PEEK != 0 {
+        return bytes;
+    }
+    if bytes > 0 {
+        host.act(index, |connection| connection.read(bytes));
+        read.taken += bytes;
+    }
+    read.taken
 }
 
 /// Whether the application has not closed its direction, nor anybody the connection.

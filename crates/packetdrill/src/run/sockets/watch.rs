@@ -1,132 +1,305 @@
-//! Asking about a socket: `poll`, `fcntl`, `ioctl`.
+//! Waiting for several descriptors: `poll` and `epoll`.
 
-use super::constants::{
-    NONBLOCK, POLL_ERROR, POLL_HANG_UP, POLL_IN, POLL_OUT, POLL_PEER_HANG_UP, READ_WRITE,
-};
-use super::request::Poll;
-use super::{Attempt, Returned, Role, SUCCESS, Sockets, fails};
+use super::arguments::{Arguments, field};
+use super::constants::{POLL_ERROR, POLL_HANG_UP, POLL_PEER_HANG_UP, POLL_READ, POLL_WRITE, value};
+use super::{Attempt, Other, Returned, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
+use crate::script::Expression;
 use fairwind_tcp::State;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
+use std::collections::BTreeMap;
+
+/// `EPOLLET`: told once per change.
+const EDGE_TRIGGERED: i64 = 1 << 31;
+/// `EPOLLONESHOT`: told once.
+const ONE_SHOT: i64 = 1 << 30;
+/// What is told whether asked for or not.
+const ALWAYS: i64 = POLL_ERROR | POLL_HANG_UP;
+
+/// `poll`: what is watched, and how long.
+#[derive(Debug, Clone)]
+pub(crate) struct Poll {
+    watched: Vec<Watched>,
+    patience: Patience,
+}
+
+/// One entry of `poll`.
+#[derive(Debug, Clone, Copy)]
+struct Watched {
+    descriptor: i64,
+    events: i64,
+    /// What the script expects to be returned, where it says so.
+    expected: Option<i64>,
+}
+
+/// How long a call waits at most.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// `None` is for ever.
+    limit: Option<Span>,
+    /// When it runs out, once the call has begun.
+    until: Option<Instant>,
+}
+
+impl Patience {
+    /// Milliseconds; less than none is for ever.
+    fn of(expression: &Expression) -> Step<Self> {
+        let limit = u64::try_from(value(expression)?).ok().map(Span::from_millis);
+        Ok(Self { limit, until: None })
+    }
+
+    fn until(&mut self, now: Instant) -> Instant {
+        *self.until.get_or_insert_with(|| self.limit.map_or(Instant::MAX, |limit| now + limit))
+    }
+}
+
+/// A list of records, or one record alone.
+fn records(expression: &Expression) -> Step<&[Expression]> {
+    match expression {
+        Expression::List(entries) => Ok(entries),
+        Expression::Record(_) => Ok(std::slice::from_ref(expression)),
+        other => Err(Stop::failed(format!("`{other}` is no list of records"))),
+    }
+}
+
+fn number(record: &Expression, name: &str) -> Step<i64> {
+    match field(record, name) {
+        Some(expression) => value(expression),
+        None => Err(Stop::failed(format!("`{record}` has no field {name}"))),
+    }
+}
+
+impl Poll {
+    /// `poll([{fd=4, events=POLLIN, revents=0}], 1, 10)`
+    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
+        let watched = records(given.get(0)?)?.iter().map(|entry| {
+            let expected = match field(entry, "revents") {
+                None | Some(Expression::Any) => None,
+                Some(expression) => Some(value(expression)?),
+            };
+            Ok(Watched {
+                descriptor: number(entry, "fd")?,
+                events: number(entry, "events")?,
+                expected,
+            })
+        });
+        let watched = watched.collect::<Step<Vec<_>>>()?;
+        Ok(Self { watched, patience: Patience::of(given.get(2)?)? })
+    }
+}
+
+/// An `epoll` descriptor: what it watches, in the order of descriptors.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Watcher {
+    interests: BTreeMap<i64, Interest>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Interest {
+    events: i64,
+    /// What the application wants to be told with it.
+    content: i64,
+    /// How much had happened when it was told last.
+    told: Option<u64>,
+}
+
+/// `epoll_ctl`
+#[derive(Debug, Clone)]
+pub(crate) struct Watch {
+    watcher: i64,
+    operation: i64,
+    descriptor: i64,
+    events: i64,
+    content: i64,
+}
+
+impl Watch {
+    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
+        let (events, content) = match given.get(3)? {
+            Expression::Any => (0, 0),
+            record => event(record)?,
+        };
+        Ok(Self {
+            watcher: given.number(0)?,
+            operation: given.number(1)?,
+            descriptor: given.number(2)?,
+            events,
+            content,
+        })
+    }
+}
+
+/// Events, and what is told with them.
+fn event(record: &Expression) -> Step<(i64, i64)> {
+    let content = ["fd", "u32", "u64", "ptr"].iter().find_map(|name| field(record, name));
+    Ok((number(record, "events")?, content.map_or(Ok(0), value)?))
+}
+
+/// `epoll_wait`
+#[derive(Debug, Clone)]
+pub(crate) struct Await {
+    watcher: i64,
+    /// What the script expects to be told, where it says so.
+    expected: Option<Vec<(i64, i64)>>,
+    most: usize,
+    patience: Patience,
+}
+
+impl Await {
+    /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`
+    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
+        let expected = match given.get(1)? {
+            Expression::Any => None,
+            entries => Some(records(entries)?.iter().map(event).collect::<Step<Vec<_>>>()?),
+        };
+        Ok(Self {
+            watcher: given.number(0)?,
+            expected,
+            most: usize::try_from(given.number(2)?).unwrap_or(0),
+            patience: Patience::of(given.get(3)?)?,
+        })
+    }
+}
 
 impl Sockets {
     pub(super) fn poll(&mut self, poll: &mut Poll, host: &mut Host) -> Step<Attempt> {
         let mut ready = 0;
         let mut found = Vec::new();
         for watched in &poll.watched {
-            let always = POLL_ERROR | POLL_HANG_UP;
-            let returned = self.readiness(watched.descriptor, host)? & (watched.events | always);
+            let returned = self.readiness(watched.descriptor, host)? & (watched.events | ALWAYS);
             ready += i64::from(returned != 0);
             found.push((watched, returned));
         }
-        let now = host.now;
-        let until = *poll
-            .until
-            .get_or_insert_with(|| poll.timeout.map_or(Instant::MAX, |timeout| now + timeout));
-        if ready == 0 && now < until {
+        let until = poll.patience.until(host.now);
+        if ready == 0 && host.now < until {
             return Ok(Attempt::Waits { until });
         }
         for (watched, returned) in found {
-            if returned != watched.expected {
+            if watched.expected.is_some_and(|expected| expected != returned) {
                 return Err(Stop::failed(format!(
                     "revents of descriptor {}: expected {:#x}, seen {returned:#x}",
-                    watched.descriptor, watched.expected
+                    watched.descriptor,
+                    watched.expected.unwrap_or(0)
                 )));
             }
         }
         Ok(Attempt::Returns(Returned::value(ready)))
     }
 
+    fn watcher(&mut self, descriptor: i64) -> Option<&mut Watcher> {
+        match self.others.get_mut(&descriptor) {
+            Some(Other::Watcher(watcher)) => Some(watcher),
+            _ => None,
+        }
+    }
+
+    pub(super) fn watch(&mut self, watch: &Watch) -> Step<Attempt> {
+        const ADD: i64 = 1;
+        const DELETE: i64 = 2;
+        self.get(watch.descriptor)?;
+        let Some(watcher) = self.watcher(watch.watcher) else { return Ok(fails("EINVAL")) };
+        let interest = Interest { events: watch.events, content: watch.content, told: None };
+        let known = watcher.interests.contains_key(&watch.descriptor);
+        match (watch.operation, known) {
+            (ADD, true) => return Ok(fails("EEXIST")),
+            (ADD, false) => watcher.interests.insert(watch.descriptor, interest),
+            (_, false) => return Ok(fails("ENOENT")),
+            (DELETE, true) => watcher.interests.remove(&watch.descriptor),
+            (_, true) => watcher.interests.insert(watch.descriptor, interest),
+        };
+        Ok(SUCCESS)
+    }
+
+    pub(super) fn await_events(&mut self, wait: &mut Await, host: &Host) -> Step<Attempt> {
+        if wait.most == 0 {
+            return Ok(fails("EINVAL"));
+        }
+        let Some(watcher) = self.watcher(wait.watcher) else { return Ok(fails("EINVAL")) };
+        let interests = watcher.interests.clone();
+        let mut seen = Vec::new();
+        for (descriptor, mut interest) in interests {
+            let ready = self.readiness(descriptor, host)? & (interest.events | ALWAYS);
+            let happened = self.happened(descriptor, host)?;
+            let is_news = interest.events & EDGE_TRIGGERED == 0 || interest.told != Some(happened);
+            if ready == 0 || !is_news || seen.len() == wait.most {
+                continue;
+            }
+            seen.push((ready, interest.content));
+            interest.told = Some(happened);
+            if interest.events & ONE_SHOT != 0 {
+                interest.events = ONE_SHOT;
+            }
+            if let Some(watcher) = self.watcher(wait.watcher) {
+                watcher.interests.insert(descriptor, interest);
+            }
+        }
+        let until = wait.patience.until(host.now);
+        if seen.is_empty() && host.now < until {
+            return Ok(Attempt::Waits { until });
+        }
+        judge_events(wait.expected.as_deref(), &seen)?;
+        let count = i64::try_from(seen.len()).unwrap_or(i64::MAX);
+        Ok(Attempt::Returns(Returned::value(count)))
+    }
+
+    /// How often anything has happened that wakes who waits.
+    fn happened(&mut self, descriptor: i64, host: &Host) -> Step<u64> {
+        Ok(match self.get(descriptor)?.role {
+            Role::Fresh => 0,
+            Role::Listening => host.endpoints.iter().map(|endpoint| endpoint.happened).sum(),
+            Role::Connected { endpoint, .. } => host.endpoints[endpoint].happened,
+        })
+    }
+
     /// What `poll` may report of a descriptor at present.
     fn readiness(&mut self, descriptor: i64, host: &Host) -> Step<i64> {
         let socket = self.get(descriptor)?;
         Ok(match socket.role {
-            Role::Fresh => POLL_OUT | POLL_HANG_UP,
+            Role::Fresh => POLL_WRITE | POLL_HANG_UP,
             Role::Listening => {
                 let waiting = host.endpoints.iter().any(|endpoint| {
                     endpoint.awaits_acceptance_of == Some(descriptor) && endpoint.established
                 });
-                if waiting { POLL_IN } else { 0 }
+                if waiting { POLL_READ } else { 0 }
             }
             Role::Connected { endpoint, .. } => {
-                connection_readiness(&host.endpoints[endpoint], socket.deaf)
+                connection_readiness(&host.endpoints[endpoint], socket.deaf, socket.low_water)
             }
         })
     }
-
-    pub(super) fn control(
-        &mut self,
-        descriptor: i64,
-        command: &str,
-        argument: i64,
-    ) -> Step<Attempt> {
-        let socket = self.get(descriptor)?;
-        match command {
-            "F_GETFL" => {
-                let flags = READ_WRITE | if socket.nonblocking { NONBLOCK } else { 0 };
-                Ok(Attempt::Returns(Returned::value(flags)))
-            }
-            "F_SETFL" => {
-                socket.nonblocking = argument & NONBLOCK != 0;
-                Ok(SUCCESS)
-            }
-            other => Err(Stop::unsupported(format!("fcntl with {other} is not known here"))),
-        }
-    }
-
-    pub(super) fn query(
-        &mut self,
-        descriptor: i64,
-        what: &str,
-        expected: Option<i64>,
-        host: &Host,
-    ) -> Step<Attempt> {
-        let Some(index) = self.endpoint(descriptor)? else { return Ok(fails("EINVAL")) };
-        let endpoint = &host.endpoints[index];
-        let connection = &endpoint.connection;
-        let buffered = || {
-            let capacity = u64::from(endpoint.connection.config().send_buffer);
-            capacity.saturating_sub(connection.send_room())
-        };
-        let bytes = match what {
-            "SIOCINQ" | "FIONREAD" => u64::from(connection.readable_bytes()),
-            "SIOCOUTQ" | "TIOCOUTQ" => buffered(),
-            "SIOCOUTQNSD" => connection.unsent_bytes(),
-            other => return Err(Stop::unsupported(format!("ioctl {other} is not known here"))),
-        };
-        let bytes = i64::try_from(bytes).expect("a buffer is smaller than 2^63 bytes");
-        match expected {
-            Some(expected) if expected != bytes => {
-                Err(Stop::failed(format!("{what}: expected {expected}, seen {bytes}")))
-            }
-            _ => Ok(SUCCESS),
-        }
-    }
 }
 
-/// As Linux' `tcp_poll`; the socket is writable while a third of its buffer is free.
-fn connection_readiness(endpoint: &Endpoint, deaf: bool) -> i64 {
+fn judge_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) -> Step<()> {
+    for (one, (events, content)) in expected.unwrap_or_default().iter().zip(seen) {
+        if *one != (*events, *content) {
+            return Err(Stop::failed(format!(
+                "the event: expected {:#x} of {}, seen {events:#x} of {content}",
+                one.0, one.1
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// As Linux' `tcp_poll`.
+fn connection_readiness(endpoint: &Endpoint, deaf: bool, low_water: u32) -> i64 {
     let state = endpoint.connection.state();
-    let closing = !matches!(
-        state,
-        State::SynSent | State::SynReceived | State::Established | State::CloseWait
-    );
+    let opening = state == State::SynSent || state == State::SynReceived;
+    let closing = !opening && !matches!(state, State::Established | State::CloseWait);
     let no_more_input = endpoint.peer_finished || deaf || state == State::Closed;
     let mut ready = 0;
-    if endpoint.is_readable() || deaf {
-        ready |= POLL_IN;
-    }
     if no_more_input {
-        ready |= POLL_PEER_HANG_UP;
+        ready |= POLL_READ | POLL_PEER_HANG_UP;
     }
     if closing && no_more_input {
         ready |= POLL_HANG_UP;
     }
-    let free = endpoint.connection.send_room();
-    let roomy = free * 3 >= u64::from(endpoint.connection.config().send_buffer);
-    if closing || endpoint.established && roomy {
-        ready |= POLL_OUT;
+    if !opening && endpoint.connection.readable_bytes() >= low_water.max(1) {
+        ready |= POLL_READ;
+    }
+    if closing || !opening && endpoint.is_writable() {
+        ready |= POLL_WRITE;
     }
     if endpoint.error.is_some() {
         ready |= POLL_ERROR;

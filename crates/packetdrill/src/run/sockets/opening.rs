@@ -1,0 +1,200 @@
+//! Opening and closing: from `socket` to `close`.
+
+use super::{Attempt, FOREVER, Other, Returned, Role, SUCCESS, Socket, Sockets, constants, fails};
+use crate::outcome::{Step, Stop};
+use crate::run::host::{Endpoint, Host};
+use fairwind_tcp::State;
+use fairwind_units::{Instant, Span};
+use std::collections::BTreeMap;
+
+impl Sockets {
+    fn insert(&mut self, descriptor: i64, socket: Socket) -> Step<()> {
+        let is_taken = self.others.contains_key(&descriptor);
+        if self.open.insert(descriptor, socket).is_some() || is_taken {
+            return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
+        }
+        Ok(())
+    }
+
+    pub(super) fn open(&mut self, descriptor: i64, nonblocking: bool) -> Step<Attempt> {
+        let socket = Socket {
+            role: Role::Fresh,
+            nonblocking,
+            linger: None,
+            deaf: false,
+            low_water: 1,
+            read_timeout: None,
+            held: BTreeMap::new(),
+            config: self.config.clone(),
+        };
+        self.insert(descriptor, socket)?;
+        Ok(Attempt::Returns(Returned::value(descriptor)))
+    }
+
+    /// Something that is no socket.
+    pub(super) fn make(&mut self, descriptor: Option<i64>, what: &Other) -> Step<Attempt> {
+        let Some(descriptor) = descriptor else {
+            return Err(Stop::failed("the call returned a descriptor; write which one"));
+        };
+        let is_taken = self.open.contains_key(&descriptor);
+        if self.others.insert(descriptor, what.clone()).is_some() || is_taken {
+            return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
+        }
+        Ok(Attempt::Returns(Returned::value(descriptor)))
+    }
+
+    /// From now on a SYN begins a connection here.
+    pub(super) fn listen(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
+        let socket = self.get(descriptor)?;
+        if matches!(socket.role, Role::Connected { .. }) {
+            return Ok(fails("EINVAL"));
+        }
+        socket.role = Role::Listening;
+        self.listener = Some(descriptor);
+        host.current = None;
+        Ok(SUCCESS)
+    }
+
+    pub(super) fn accept(
+        &mut self,
+        descriptor: i64,
+        made: Option<i64>,
+        nonblocking: bool,
+        host: &mut Host,
+    ) -> Step<Attempt> {
+        let listener = self.get(descriptor)?.clone();
+        if listener.role != Role::Listening {
+            return Ok(fails("EINVAL"));
+        }
+        let is_ready = |endpoint: &Endpoint| {
+            endpoint.awaits_acceptance_of == Some(descriptor) && endpoint.established
+        };
+        let Some(index) = host.endpoints.iter().position(is_ready) else {
+            return Ok(if listener.nonblocking { fails("EAGAIN") } else { FOREVER });
+        };
+        let Some(made) = made else {
+            return Err(Stop::failed("the call returned a descriptor; write which one"));
+        };
+        host.endpoints[index].awaits_acceptance_of = None;
+        let role = Role::Connected { endpoint: index, told: true };
+        self.insert(made, Socket { role, nonblocking, ..listener })?;
+        Ok(Attempt::Returns(Returned::value(made)))
+    }
+
+    pub(super) fn connect(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
+        let socket = self.get(descriptor)?;
+        let nonblocking = socket.nonblocking;
+        let (index, told, begins) = match socket.role {
+            Role::Listening => return Ok(fails("EISCONN")),
+            Role::Connected { endpoint, told } => (endpoint, told, false),
+            Role::Fresh => (host.connect(&socket.config), false, true),
+        };
+        let endpoint = &mut host.endpoints[index];
+        let opened = endpoint.established;
+        socket.role = Role::Connected { endpoint: index, told: told || opened };
+        if told {
+            return Ok(fails("EISCONN"));
+        }
+        if let Some(error) = endpoint.error.take() {
+            socket.role = Role::Fresh;
+            return Ok(fails(error));
+        }
+        Ok(match (opened, nonblocking) {
+            (true, _) => SUCCESS,
+            (false, false) => FOREVER,
+            (false, true) => fails(if begins { "EINPROGRESS" } else { "EALREADY" }),
+        })
+    }
+
+    pub(super) fn shutdown(&mut self, descriptor: i64, how: i64, host: &mut Host) -> Step<Attempt> {
+        let index = match self.get(descriptor)?.role {
+            Role::Connected { endpoint, .. } => endpoint,
+            Role::Fresh => return Ok(fails("ENOTCONN")),
+            Role::Listening => {
+                // Nothing arrives any more: it listens no longer (`inet_shutdown`).
+                if how != constants::SHUT_WR {
+                    self.get(descriptor)?.role = Role::Fresh;
+                    abort_unaccepted(descriptor, host);
+                }
+                return Ok(SUCCESS);
+            }
+        };
+        if host.endpoints[index].is_closed() {
+            return Ok(fails("ENOTCONN"));
+        }
+        if how != constants::SHUT_WR {
+            self.get(descriptor)?.deaf = true;
+        }
+        if how != constants::SHUT_RD {
+            host.act(index, fairwind_tcp::Connection::close);
+        }
+        Ok(SUCCESS)
+    }
+
+    /// Gives a connection up; the socket is as new.
+    pub(super) fn disconnect(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
+        if let Some(index) = self.endpoint(descriptor)? {
+            host.act(index, fairwind_tcp::Connection::abort);
+        }
+        self.get(descriptor)?.role = Role::Fresh;
+        Ok(SUCCESS)
+    }
+
+    /// Closes; with `SO_LINGER` the call waits until everything is acknowledged.
+    pub(super) fn close(
+        &mut self,
+        descriptor: i64,
+        until: &mut Option<Instant>,
+        host: &mut Host,
+    ) -> Step<Attempt> {
+        if self.others.remove(&descriptor).is_some() {
+            return Ok(SUCCESS);
+        }
+        let socket = self.get(descriptor)?.clone();
+        let index = match socket.role {
+            Role::Connected { endpoint, .. } => endpoint,
+            Role::Fresh | Role::Listening => {
+                self.open.remove(&descriptor);
+                abort_unaccepted(descriptor, host);
+                return Ok(SUCCESS);
+            }
+        };
+        let waits_until = match *until {
+            Some(instant) => instant,
+            None => close_connection(index, &socket, host),
+        };
+        *until = Some(waits_until);
+        let connection = &host.endpoints[index].connection;
+        let done = connection.is_drained() || connection.state() == State::Closed;
+        if done || host.now >= waits_until {
+            self.open.remove(&descriptor);
+            return Ok(SUCCESS);
+        }
+        Ok(Attempt::Waits { until: waits_until })
+    }
+}
+
+/// Connections that nobody has accepted end with their listening socket.
+fn abort_unaccepted(listener: i64, host: &mut Host) {
+    for index in 0..host.endpoints.len() {
+        if host.endpoints[index].awaits_acceptance_of == Some(listener) {
+            host.endpoints[index].awaits_acceptance_of = None;
+            host.act(index, fairwind_tcp::Connection::abort);
+        }
+    }
+}
+
+/// Closes a connection, or resets it: where received data was not read (RFC 2525 §2.17), or where
+/// the application lingers for no time at all. Returns until when the call waits.
+fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
+    let unread = host.endpoints[index].connection.readable_bytes() > 0;
+    if host.endpoints[index].is_closed() {
+        return host.now;
+    }
+    if unread || socket.linger == Some(Span::ZERO) {
+        host.act(index, fairwind_tcp::Connection::abort);
+        return host.now;
+    }
+    host.act(index, fairwind_tcp::Connection::close);
+    socket.linger.map_or(host.now, |linger| host.now + linger)
+}
