@@ -17,7 +17,7 @@ pub(super) fn linux_2_6() -> Config {
         syn_retries: 5,
         lost_syns_forgiven: 0,
         ecn: EcnConfig::off(),
-        fast_open: FastOpenConfig::default(),
+        fast_open: FastOpenConfig::off(),
         ..linux_3_16()
     }
 }

@@ -41,6 +41,6 @@ pub(super) fn rfc() -> Config {
         receive_buffer: AMPLE_BUFFER_BYTES,
         send_buffer: AMPLE_BUFFER_BYTES,
         ecn: EcnConfig::when_asked(),
-        fast_open: FastOpenConfig::default(),
+        fast_open: FastOpenConfig::off(),
     }
 }
