@@ -4,8 +4,9 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::negotiation::Negotiated;
 use crate::state::State;
+use crate::timestamp::timestamp_at;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::{Flags, Segment, Timestamps};
 
 /// Time-out where SYN had to be repeated and no sample exists (RFC 6298 §5.7).
 const TIMEOUT_AFTER_LOST_SYN: Span = Span::from_secs(3);
@@ -36,7 +37,7 @@ impl Connection {
         let acknowledges = segment.flags.contains(Flags::ACK);
         let acceptable = segment.acknowledgment.is_after(self.send.initial)
             && segment.acknowledgment.is_at_or_before(self.send.next);
-        if acknowledges && !acceptable {
+        if acknowledges && !(acceptable && self.echoes_our_syn(segment, now)) {
             if !segment.flags.contains(Flags::RST) {
                 self.reset_due = Some(Self::reset_for(segment));
             }
@@ -67,6 +68,17 @@ impl Connection {
             self.ecn.on_crossing_syn(segment);
             self.state = State::SynReceived;
             self.syn_due = true;
+        }
+    }
+
+    /// Whether the timestamp that an answer echoes, if it does, is one of our SYNs' (RFC 7323 §3.2).
+    fn echoes_our_syn(&self, answer: &Segment, now: Instant) -> bool {
+        match answer.options.timestamps {
+            Some(Timestamps { echo, .. }) if echo != 0 && self.config.timestamps => {
+                let first = timestamp_at(self.syn_sent_at);
+                echo.wrapping_sub(first) <= timestamp_at(now).wrapping_sub(first)
+            }
+            _ => true,
         }
     }
 

@@ -125,9 +125,15 @@ impl Connection {
         u16::try_from(window).unwrap_or(u16::MAX)
     }
 
-    /// A reset of a connection that is given up (RFC 9293 §3.10.5).
-    pub(crate) fn reset_segment(&self) -> Segment {
+    /// A reset of a connection that is given up (RFC 9293 §3.10.5): a segment like any other, the
+    /// clock of which is read when it goes out.
+    pub(crate) fn reset_segment(&mut self) -> Segment {
+        let echo = self.receive.recent_timestamp;
+        let timestamps = self.negotiated.timestamps.then_some(Timestamps { value: 0, echo });
         Segment {
+            window: self.choose_window(),
+            options: Options { timestamps, ..Options::NONE },
+            traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
             source_port: self.ports.local,
             destination_port: self.ports.remote,
             sequence: self.send.next,
@@ -135,6 +141,16 @@ impl Connection {
             flags: Flags::RST | Flags::ACK,
             ..Segment::default()
         }
+    }
+
+    /// The reset that is due.
+    #[cold]
+    pub(super) fn take_reset(&mut self, now: Instant) -> Option<Segment> {
+        let mut reset = self.reset_due.take()?;
+        if let Some(timestamps) = &mut reset.options.timestamps {
+            timestamps.value = timestamp_at(now);
+        }
+        Some(reset)
     }
 
     /// The answer to a segment that belongs to no connection (RFC 9293 §3.10.7.1).

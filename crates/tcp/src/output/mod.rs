@@ -14,7 +14,7 @@ impl Connection {
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.reset_due.is_some() {
-            return self.reset_due.take();
+            return self.take_reset(now);
         }
         if self.syn_due {
             return Some(self.send_syn(now));
