@@ -65,8 +65,8 @@ mod script;
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
     ConnectionIndex, EchoRule, Files, Passed, Progress, RecordedTimes, Recording, Returned,
-    RunOptions, Sent, System, TrailingPackets, Windows, record, record_on, run, run_on, run_script,
-    unreadable,
+    RunOptions, Sent, System, TrailingPackets, Windows, options_from_bytes, options_to_bytes,
+    record, record_on, run, run_on, run_script, unreadable,
 };
 pub use script::{
     Action, Call, Command, Direction, Event, EventTime, Expression, Field, Icmp, Mark, OptionLine,

@@ -4,6 +4,7 @@ mod commands;
 mod files;
 mod host;
 mod judge;
+mod options;
 mod packets;
 mod record;
 mod runner;
@@ -18,6 +19,7 @@ mod translation;
 
 pub use files::Files;
 pub use judge::EchoRule;
+pub use options::{options_from_bytes, options_to_bytes};
 pub use record::{RecordedTimes, Recording, Windows, record, record_on};
 pub use system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
 

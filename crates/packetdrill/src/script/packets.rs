@@ -3,7 +3,7 @@
 use super::cursor::{Cursor, Parsed};
 use super::syntax::{Action, Direction, Icmp, Mark, Packet, TcpOption};
 use super::token::Token;
-use fairwind_wire::Flags;
+use fairwind_wire::{CounterOrder, Flags};
 
 /// Words that begin packets of other protocols, and encapsulations.
 const FOREIGN: [&str; 8] = ["udp", "udplite", "ipv4", "ipv6", "gre", "mpls", "vlan", "sctp"];
@@ -185,6 +185,7 @@ fn option(cursor: &mut Cursor) -> Parsed<TcpOption> {
         "sackOK" => TcpOption::SackPermitted,
         "sack" => TcpOption::Sack(sack_blocks(cursor)?),
         "TS" => timestamps(cursor)?,
+        "ECN" => accurate_ecn(cursor)?,
         "FO" => TcpOption::FastOpen(rest_of_option(cursor)?),
         "FOEXP" => TcpOption::FastOpenExperimental(rest_of_option(cursor)?),
         _ => TcpOption::Other(format!("{kind} {}", rest_of_option(cursor)?).trim_end().to_owned()),
@@ -209,6 +210,28 @@ fn timestamps(cursor: &mut Cursor) -> Parsed<TcpOption> {
     let value = labelled(cursor, "val")?;
     let echo = labelled(cursor, "ecr")?;
     Ok(TcpOption::Timestamps { value, echo })
+}
+
+/// `e1b 1 ceb 2 e0b 3` or the other way round, as many of them as are sent; none is order 1.
+fn accurate_ecn(cursor: &mut Cursor) -> Parsed<TcpOption> {
+    let order = if cursor.is_word("e0b") { CounterOrder::Zero } else { CounterOrder::One };
+    let names = match order {
+        CounterOrder::Zero => ["e0b", "ceb", "e1b"],
+        CounterOrder::One => ["e1b", "ceb", "e0b"],
+    };
+    let mut counters = Vec::new();
+    for name in names {
+        if !cursor.take_if_word(name) {
+            break;
+        }
+        let place = cursor.unexpected("a counter of at most 24 bits");
+        let counter: u32 = cursor.number("a counter of at most 24 bits")?;
+        if counter >> 24 != 0 {
+            return Err(place);
+        }
+        counters.push(counter);
+    }
+    Ok(TcpOption::AccurateEcn { order, counters })
 }
 
 fn labelled(cursor: &mut Cursor, word: &str) -> Parsed<u32> {

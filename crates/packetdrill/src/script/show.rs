@@ -4,7 +4,7 @@ use super::syntax::{
     Action, Call, Direction, Event, EventTime, Expression, Field, Icmp, Mark, Packet, TcpOption,
 };
 use fairwind_units::Span;
-use fairwind_wire::Flags;
+use fairwind_wire::{CounterOrder, Flags};
 use std::fmt::{Display, Formatter, Result};
 
 impl Display for Packet {
@@ -77,6 +77,17 @@ impl Display for TcpOption {
             Self::FastOpen(cookie) => write!(f, "FO {cookie}"),
             Self::FastOpenExperimental(cookie) if cookie.is_empty() => f.write_str("FOEXP"),
             Self::FastOpenExperimental(cookie) => write!(f, "FOEXP {cookie}"),
+            Self::AccurateEcn { order, counters } => {
+                let names = match order {
+                    CounterOrder::Zero => ["e0b", "ceb", "e1b"],
+                    CounterOrder::One => ["e1b", "ceb", "e0b"],
+                };
+                f.write_str("ECN")?;
+                names
+                    .iter()
+                    .zip(counters)
+                    .try_for_each(|(name, count)| write!(f, " {name} {count}"))
+            }
             Self::Other(text) => f.write_str(text),
         }
     }

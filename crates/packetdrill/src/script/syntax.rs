@@ -1,7 +1,7 @@
 //! A script as values: what the parser makes and the runner follows.
 
 use fairwind_units::Span;
-use fairwind_wire::Flags;
+use fairwind_wire::{CounterOrder, Flags};
 
 /// A whole script.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -156,6 +156,13 @@ pub enum TcpOption {
     /// `FOEXP` and the digits: the same as an experimental option, as it was before it got a kind of
     /// its own.
     FastOpenExperimental(String),
+    /// `ECN e1b 1 ceb 2 e0b 3`: the counters of accurate ECN (RFC 9768 §3.2.3) in their order.
+    AccurateEcn {
+        /// Which of them comes first.
+        order: CounterOrder,
+        /// None to three counters of 24 bits.
+        counters: Vec<u32>,
+    },
     /// An option that the language has and that no endpoint of ours knows, as it is written.
     Other(String),
 }

@@ -4,7 +4,7 @@ use fairwind_packetdrill::{
     Action, Direction, EventTime, Expression, Mark, Packet, Script, TcpOption,
 };
 use fairwind_units::Span;
-use fairwind_wire::Flags;
+use fairwind_wire::{CounterOrder, Flags};
 use std::collections::BTreeMap;
 
 fn read(text: &str) -> Script {
@@ -145,4 +145,18 @@ fn packets_of_other_protocols_are_read_and_left_alone() {
         read("0 > udp (1000)\n+0 < ipv4 1.1.1.1 > 2.2.2.2: . 1:1(0) ack 1\n+0 close(3) = 0");
     assert!(matches!(&script.events[0].action, Action::Foreign(text) if text.starts_with("udp")));
     assert_eq!(script.events.len(), 3);
+}
+
+#[test]
+fn the_counters_of_accurate_ecn_are_read_in_both_orders() {
+    for (text, order, counters) in [
+        ("ECN e1b 1 ceb 2 e0b 3", CounterOrder::One, vec![1, 2, 3]),
+        ("ECN e0b 7 ceb 8", CounterOrder::Zero, vec![7, 8]),
+        ("ECN", CounterOrder::One, vec![]),
+    ] {
+        let packet = only_packet(&format!("0 > . 1:1(0) ack 1 <nop,{text}>"));
+        let option = TcpOption::AccurateEcn { order, counters };
+        assert_eq!(option.to_string(), text);
+        assert_eq!(packet.options, Some(vec![TcpOption::NoOperation, option]));
+    }
 }

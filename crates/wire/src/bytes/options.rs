@@ -21,7 +21,7 @@ const EXPERIMENT: u8 = 254;
 const FAST_OPEN_MAGIC: [u8; 2] = [0xf9, 0x89];
 
 /// Appends the options to `out`; `options.wire_bytes()` bytes.
-pub(super) fn append_options(options: &Options, out: &mut Vec<u8>) {
+pub fn append_options(options: &Options, out: &mut Vec<u8>) {
     if let Some(mss) = options.mss {
         out.extend_from_slice(&[MSS, 4]);
         out.extend_from_slice(&mss.to_be_bytes());
@@ -124,7 +124,10 @@ fn append_sack(blocks: &[SackBlock], rest: &mut Rest, out: &mut Vec<u8>) {
 
 /// Reads the options area of a header, in any order; unknown kinds are skipped, and of a kind that
 /// stands there twice the last counts (SACK blocks add up).
-pub(super) fn read_options(area: &[u8]) -> Result<Options, ParseError> {
+///
+/// # Errors
+/// Where an option does not have the length of its kind.
+pub fn read_options(area: &[u8]) -> Result<Options, ParseError> {
     let mut options = Options::NONE;
     let mut rest = area;
     while let Some((&kind, behind_kind)) = rest.split_first() {

@@ -1,0 +1,144 @@
+//! TCP options as a script lists them, and as they stand in a header.
+
+use crate::outcome::{Step, Stop};
+use crate::script::TcpOption;
+use fairwind_wire::CounterOrder;
+
+/// The number of the experiment that Fast Open was (RFC 7413 appendix A).
+const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
+
+/// Options as they stand in a header, without padding behind them.
+///
+/// # Errors
+/// Where an option is not known, or cannot be written.
+pub fn options_to_bytes(options: &[TcpOption]) -> Step<Vec<u8>> {
+    let mut bytes = Vec::new();
+    for option in options {
+        match option {
+            TcpOption::End => bytes.push(0),
+            TcpOption::NoOperation => bytes.push(1),
+            TcpOption::MaximumSegment(size) => {
+                bytes.extend_from_slice(&[2, 4]);
+                bytes.extend_from_slice(&size.to_be_bytes());
+            }
+            TcpOption::WindowScale(shift) => bytes.extend_from_slice(&[3, 3, *shift]),
+            TcpOption::SackPermitted => bytes.extend_from_slice(&[4, 2]),
+            TcpOption::Sack(edges) => {
+                bytes.extend_from_slice(&[5, u8::try_from(2 + 8 * edges.len()).unwrap_or(255)]);
+                for (left, right) in edges {
+                    bytes.extend_from_slice(&left.to_be_bytes());
+                    bytes.extend_from_slice(&right.to_be_bytes());
+                }
+            }
+            TcpOption::Timestamps { value, echo } => {
+                bytes.extend_from_slice(&[8, 10]);
+                bytes.extend_from_slice(&value.to_be_bytes());
+                bytes.extend_from_slice(&echo.to_be_bytes());
+            }
+            TcpOption::FastOpen(cookie) => {
+                let cookie = from_digits(cookie).ok_or_else(|| {
+                    Stop::failed(format!("`{option}` has no whole number of bytes"))
+                })?;
+                bytes.extend_from_slice(&[34, u8::try_from(2 + cookie.len()).unwrap_or(255)]);
+                bytes.extend_from_slice(&cookie);
+            }
+            TcpOption::FastOpenExperimental(cookie) => {
+                let cookie = from_digits(cookie).ok_or_else(|| {
+                    Stop::failed(format!("`{option}` has no whole number of bytes"))
+                })?;
+                bytes.extend_from_slice(&[254, u8::try_from(4 + cookie.len()).unwrap_or(255)]);
+                bytes.extend_from_slice(&FAST_OPEN_EXPERIMENT);
+                bytes.extend_from_slice(&cookie);
+            }
+            TcpOption::AccurateEcn { order, counters } => {
+                let kind = match order {
+                    CounterOrder::Zero => 172,
+                    CounterOrder::One => 174,
+                };
+                bytes.extend_from_slice(&[
+                    kind,
+                    u8::try_from(2 + 3 * counters.len()).unwrap_or(255),
+                ]);
+                for counter in counters {
+                    bytes.extend_from_slice(&counter.to_be_bytes()[1..]);
+                }
+            }
+            TcpOption::Other(text) => {
+                return Err(Stop::unsupported(format!("the option `{text}` is not known here")));
+            }
+        }
+    }
+    Ok(bytes)
+}
+
+fn from_digits(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text
+        .chars()
+        .map(|digit| digit.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect::<Option<_>>()?;
+    let (pairs, rest) = digits.as_chunks::<2>();
+    rest.is_empty().then(|| pairs.iter().map(|[high, low]| high << 4 | low).collect())
+}
+
+/// Options in the order in which they stand in the header. Behind the end of the list only padding
+/// stands, which is not listed.
+pub fn options_from_bytes(header: &[u8]) -> Vec<TcpOption> {
+    let mut listed = Vec::new();
+    let mut rest = header;
+    while let Some((&kind, behind)) = rest.split_first() {
+        match kind {
+            0 => {
+                listed.push(TcpOption::End);
+                break;
+            }
+            1 => {
+                listed.push(TcpOption::NoOperation);
+                rest = behind;
+            }
+            _ => {
+                let length = usize::from(behind.first().copied().unwrap_or(0));
+                let (Some(content), true) = (rest.get(2..length), length >= 2) else { break };
+                listed.push(option_from_bytes(kind, content));
+                rest = &rest[length..];
+            }
+        }
+    }
+    listed
+}
+
+fn option_from_bytes(kind: u8, content: &[u8]) -> TcpOption {
+    let words: Vec<u32> =
+        content.as_chunks::<4>().0.iter().map(|word| u32::from_be_bytes(*word)).collect();
+    match (kind, content) {
+        (2, &[high, low]) => TcpOption::MaximumSegment(u16::from_be_bytes([high, low])),
+        (3, &[shift]) => TcpOption::WindowScale(shift),
+        (4, []) => TcpOption::SackPermitted,
+        (5, _) if content.len().is_multiple_of(8) => {
+            TcpOption::Sack(words.as_chunks::<2>().0.iter().map(|[l, r]| (*l, *r)).collect())
+        }
+        (8, _) if content.len() == 8 => TcpOption::Timestamps { value: words[0], echo: words[1] },
+        (172, _) if content.len().is_multiple_of(3) => {
+            TcpOption::AccurateEcn { order: CounterOrder::Zero, counters: counters(content) }
+        }
+        (174, _) if content.len().is_multiple_of(3) => {
+            TcpOption::AccurateEcn { order: CounterOrder::One, counters: counters(content) }
+        }
+        (34, _) => TcpOption::FastOpen(digits(content)),
+        (254, [0xf9, 0x89, cookie @ ..]) => TcpOption::FastOpenExperimental(digits(cookie)),
+        _ => TcpOption::Other(format!("kind {kind} {}", digits(content))),
+    }
+}
+
+fn digits(bytes: &[u8]) -> String {
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('?');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+fn counters(content: &[u8]) -> Vec<u32> {
+    content
+        .as_chunks::<3>()
+        .0
+        .iter()
+        .map(|[high, middle, low]| u32::from_be_bytes([0, *high, *middle, *low]))
+        .collect()
+}
