@@ -6,7 +6,7 @@ pictures, reports. It never looks at single packets.
 
 Map: `scenario` reads and resolves, `run` executes, `folder` is what lies on the disk, `results`
 reads it back, `statistics` and `compare` judge it, `plots` and `report` show it, `studies` repeat
-published experiments, `cli` is the command line.
+published experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
 """
 
 from fairwind.engine import ScenarioError, SimulationError, core_version

@@ -4,11 +4,13 @@ from typing import Any, final
 
 __all__ = [
     "Cancelled",
+    "KernelUnavailable",
     "Progress",
     "ScenarioError",
     "SimulationError",
     "Table",
     "columns",
+    "follow_script",
     "plan",
     "schema",
     "simulate",
@@ -20,6 +22,7 @@ class ScenarioError(Exception):
 
 class SimulationError(Exception): ...
 class Cancelled(Exception): ...
+class KernelUnavailable(Exception): ...
 
 @final
 class Progress:
@@ -42,3 +45,13 @@ def simulate(
     progress: Progress | None = None,
     capture: str | None = None,
 ) -> dict[str, Table]: ...
+def follow_script(
+    file: str,
+    text: str,
+    *,
+    on: str = "sim",
+    profile: str = "linux-6.18",
+    lenient_echo: bool = False,
+    definitions: list[tuple[str, str]] = ...,
+    options: list[tuple[str, str | None]] = ...,
+) -> dict[str, Any]: ...

@@ -3,6 +3,7 @@
 //! `python/fairwind/_core.pyi` describes it; the notebook re-exports what users need.
 
 mod errors;
+mod packetdrill;
 mod progress;
 mod tables;
 
@@ -161,10 +162,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;
     module.add_class::<Progress>()?;
     module.add_class::<Table>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
+    module.add("KernelUnavailable", module.py().get_type::<packetdrill::KernelUnavailable>())?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
     Ok(())
 }

@@ -38,7 +38,8 @@ fn main() -> Result<ExitCode, Problem> {
         let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
         let outcome = if kernel {
             let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
-            let kernel = KernelOptions { folder: folder.map(Path::to_path_buf) };
+            let kernel =
+                KernelOptions { folder: folder.map(Path::to_path_buf), ..KernelOptions::default() };
             fairwind_testbed::run_script(file, &text, &options, &kernel)?
         } else {
             let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();

@@ -95,7 +95,8 @@ fn one(file: &str, asked: &Asked) -> Result<Result<String, Outcome>, Problem> {
     let text = std::fs::read_to_string(file)?;
     if asked.kernel {
         let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
-        let kernel = KernelOptions { folder: folder.map(Path::to_path_buf) };
+        let kernel =
+            KernelOptions { folder: folder.map(Path::to_path_buf), ..KernelOptions::default() };
         return Ok(record_script(file, &text, &asked.options, &asked.recording, &kernel)?);
     }
     Ok(match Script::parse(file, &text, &asked.options.definitions) {

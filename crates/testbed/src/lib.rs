@@ -22,4 +22,4 @@ mod path;
 mod sys;
 
 pub use error::TestbedError;
-pub use kernel::{KernelOptions, record_script, run_script};
+pub use kernel::{KernelOptions, availability, record_script, run_script};

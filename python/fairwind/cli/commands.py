@@ -14,6 +14,7 @@ from rich.console import Console
 from fairwind.cli.doctor import findings
 from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
+from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.compare import compare as compare_results
 from fairwind.engine import core_version, engine_named, scenario_schema, table_columns
 from fairwind.errors import FairwindError
@@ -29,8 +30,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="A laboratory for TCP. Data goes to standard output, everything else to standard error. "
-    "Exit codes: 0 all well, 1 some simulations failed, 2 wrong usage or input, 130 interrupted.",
+    "Exit codes: 0 all well, 1 some simulations or scripts failed, 2 wrong usage or input, "
+    "130 interrupted.",
 )
+app.command(context_settings=CONTEXT)(packetdrill)
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]

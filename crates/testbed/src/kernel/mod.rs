@@ -14,16 +14,40 @@ mod values;
 mod watch;
 
 use crate::TestbedError;
+use crate::namespace::Namespace;
 use crate::path::Path;
 use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use system::Kernel;
 
 /// What a run on the kernel needs to know besides how it is judged.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct KernelOptions {
     /// The folder that commands are run in: that of the script.
     pub folder: Option<PathBuf>,
+    /// Once it is true, the run fails soon and is cleaned up.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Whether the kernel can be used here.
+///
+/// # Errors
+/// Why it cannot: no rights, no TUN device.
+pub fn availability() -> Result<(), TestbedError> {
+    in_namespace(&Path::new(&[])?, |_| Ok(()))
+}
+
+/// Lets something happen in a fresh namespace, which belongs to a thread and ends with it.
+fn in_namespace<T: Send>(
+    path: &Path,
+    happening: impl FnOnce(Namespace) -> Result<T, TestbedError> + Send,
+) -> Result<T, TestbedError> {
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| happening(Namespace::enter(path)?));
+        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
 }
 
 /// Reads a script and follows it with the running kernel, in real time. `name` is for messages.
@@ -42,7 +66,7 @@ pub fn run_script(
         Ok(script) => script,
         Err(error) => return Ok(unreadable(name, &error)),
     };
-    on_kernel(&script, kernel, |system| run_on(&script, options, system))
+    on_kernel(&script, options, kernel, |system| run_on(&script, options, system))
 }
 
 /// Records what the running kernel does about the stimuli of a script, as a script: see
@@ -62,19 +86,17 @@ pub fn record_script(
         Ok(script) => script,
         Err(error) => return Ok(Err(unreadable(name, &error))),
     };
-    on_kernel(&script, kernel, |system| record_on(&script, text, recording, system))
+    on_kernel(&script, options, kernel, |system| record_on(&script, text, recording, system))
 }
 
 /// Gives the kernel in a fresh namespace to `follow`.
 fn on_kernel<T: Send>(
     script: &Script,
+    options: &RunOptions,
     kernel: &KernelOptions,
     follow: impl FnOnce(&mut Kernel) -> T + Send,
 ) -> Result<T, TestbedError> {
-    let path = Path::new(&script.options)?;
-    // The namespace belongs to a thread, and ends with it.
-    std::thread::scope(|scope| {
-        let run = scope.spawn(|| Ok(follow(&mut Kernel::start(&path, kernel)?)));
-        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
+    let lines: Vec<_> = script.options.iter().chain(&options.option_lines).cloned().collect();
+    let path = Path::new(&lines)?;
+    in_namespace(&path, |namespace| Ok(follow(&mut Kernel::start(namespace, &path, kernel)?)))
 }

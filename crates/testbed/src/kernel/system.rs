@@ -17,11 +17,15 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first port of peers that open connections.
 const FIRST_REMOTE_PORT: u16 = 40_000;
 /// How often a waiting call is looked after while time passes.
 const GLANCE: Span = Span::from_micros(500);
+/// How long nobody looks at most whether the run is to stop.
+const STOP_GLANCE: Span = Span::from_millis(100);
 
 /// Descriptors, by the script's numbers.
 #[derive(Debug, Default)]
@@ -39,6 +43,7 @@ impl Descriptors {
 pub(super) struct Kernel {
     path: Path,
     folder: Option<std::path::PathBuf>,
+    stop: Arc<AtomicBool>,
     namespace: Namespace,
     application: Application,
     open: Descriptors,
@@ -60,9 +65,12 @@ pub(super) struct Kernel {
 }
 
 impl Kernel {
-    /// Moves this thread into a fresh namespace.
-    pub(super) fn start(path: &Path, options: &KernelOptions) -> Result<Self, TestbedError> {
-        let namespace = Namespace::enter(path)?;
+    /// The kernel in this thread's namespace.
+    pub(super) fn start(
+        namespace: Namespace,
+        path: &Path,
+        options: &KernelOptions,
+    ) -> Result<Self, TestbedError> {
         sys::prefer();
         let application = Application::start().map_err(|_| TestbedError::Command {
             command: "start the application".to_owned(),
@@ -71,6 +79,7 @@ impl Kernel {
         Ok(Self {
             path: path.clone(),
             folder: options.folder.clone(),
+            stop: options.stop.clone(),
             namespace,
             application,
             open: Descriptors::default(),
@@ -184,7 +193,10 @@ impl System for Kernel {
             if left.is_zero() {
                 return Ok(Passed::Settled);
             }
-            let glance = if self.application.is_busy() { GLANCE } else { Span::from_secs(1) };
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Stop::failed("stopped"));
+            }
+            let glance = if self.application.is_busy() { GLANCE } else { STOP_GLANCE };
             sys::wait_readable(&[&self.namespace.tap], left.min(glance));
         }
     }

@@ -1,0 +1,87 @@
+"""The command `packetdrill`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fairwind.cli.errors import ExitCode
+from fairwind.errors import FairwindError
+from fairwind.packetdrill import FollowSettings, ScriptOutcome, Verdict, find_scripts, follow
+
+# What the person writes in the way of the tool, `--name=value`, is for the scripts.
+CONTEXT = {"ignore_unknown_options": True}
+
+
+def packetdrill(
+    scripts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCRIPT...",
+            help="Script files; of a folder, all *.pkt below it. `--NAME=VALUE` among them "
+            "counts as if it stood in every script.",
+        ),
+    ],
+    *,
+    on: Annotated[
+        str, typer.Option(help="Who is under test: sim (our endpoint) or kernel (needs root).")
+    ] = "sim",
+    profile: Annotated[str, typer.Option(help="The behaviour of our endpoint.")] = "linux-6.18",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print the dialogue up to a failing line.")
+    ] = False,
+    definitions: Annotated[
+        list[str] | None,
+        typer.Option("-D", "--define", metavar="NAME=VALUE", help="Define a name; repeatable."),
+    ] = None,
+    lenient_echo: Annotated[
+        bool, typer.Option("--lenient-echo", help="Take any echoed timestamp (TSecr).")
+    ] = False,
+) -> None:
+    """Run packetdrill scripts, and tell in a line for each whether it holds."""
+    settings = FollowSettings(
+        on=on,
+        profile=profile,
+        lenient_echo=lenient_echo,
+        definitions=dict(_definition(one) for one in definitions or []),
+        options=dict(_option(one) for one in scripts if one.startswith("--")),
+    )
+    found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
+    if not found:
+        raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
+    outcomes = [_shown(follow(script, settings), verbose=verbose) for script in found]
+    sys.stdout.write(f"{_counted(outcomes)}\n")
+    if any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
+        raise typer.Exit(ExitCode.FAILED_CELLS)
+
+
+def _definition(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign):
+        raise FairwindError(f"-D {text}: expected NAME=VALUE")
+    return name, value
+
+
+def _option(text: str) -> tuple[str, str | None]:
+    name, sign, value = text.removeprefix("--").partition("=")
+    return name, value if sign else None
+
+
+def _shown(outcome: ScriptOutcome, *, verbose: bool) -> ScriptOutcome:
+    sys.stdout.write(f"{outcome}\n")
+    if verbose and outcome.dialogue:
+        sys.stdout.write(outcome.dialogue)
+    sys.stdout.flush()
+    return outcome
+
+
+def _counted(outcomes: Sequence[ScriptOutcome]) -> str:
+    counts = Counter(outcome.verdict for outcome in outcomes)
+    text = f"{counts[Verdict.PASSED]} passed, {counts[Verdict.FAILED]} failed"
+    unsupported = counts[Verdict.UNSUPPORTED]
+    return f"{text}, {unsupported} unsupported" if unsupported else text

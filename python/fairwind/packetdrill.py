@@ -1,0 +1,135 @@
+"""Packetdrill scripts: our endpoint, or the running kernel, is followed and judged line by line.
+
+`find_scripts` makes a list of script files out of files and folders; `follow` runs one of them.
+Nothing is printed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from fairwind import _core
+from fairwind.errors import FairwindError
+
+SUFFIX = ".pkt"
+
+
+class Verdict(StrEnum):
+    """What became of a script."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True)
+class ScriptOutcome:
+    """How one script ended.
+
+    Attributes
+    ----------
+    script : Path
+    verdict : Verdict
+        `UNSUPPORTED` says that something is needed which is not there; it is not passed.
+    line : int or None
+        The line that does not hold, from 1; None where it is not one line's fault.
+    message : str
+        What is wrong or missing; empty for a passed script.
+    dialogue : str
+        What was expected beside what was seen, up to the failing line.
+    """
+
+    script: Path
+    verdict: Verdict
+    line: int | None
+    message: str
+    dialogue: str
+
+    def __str__(self) -> str:
+        """Tell it in one line."""
+        place = f"{self.script}:{self.line}" if self.line else f"{self.script}"
+        what = f": {self.message}" if self.message else ""
+        return f"{self.verdict:<11}  {place}{what}"
+
+
+@dataclass(frozen=True)
+class FollowSettings:
+    """How scripts are followed.
+
+    Attributes
+    ----------
+    on : str
+        ``sim`` (our endpoint, in virtual time) or ``kernel`` (the running one, in real time; needs
+        root).
+    profile : str
+        The behaviour of our endpoint.
+    lenient_echo : bool
+        Take any ``TSecr``.
+    definitions : mapping of str to str
+        Names that stand for something else, as with ``-D`` in a script.
+    options : mapping of str to (str or None)
+        Option lines that count as if they stood in the script.
+    """
+
+    on: str = "sim"
+    profile: str = "linux-6.18"
+    lenient_echo: bool = False
+    definitions: Mapping[str, str] | None = None
+    options: Mapping[str, str | None] | None = None
+
+
+def find_scripts(places: Iterable[Path]) -> list[Path]:
+    """List the script files among files and below folders.
+
+    Raises
+    ------
+    FairwindError
+        If a place does not exist, or a folder has no script in it.
+    """
+    found: list[Path] = []
+    for place in places:
+        if not place.is_dir():
+            found.append(place)
+            continue
+        inside = sorted(place.rglob(f"*{SUFFIX}"))
+        if not inside:
+            raise FairwindError(f"{place}: no script in it", f"scripts end in {SUFFIX}")
+        found += inside
+    missing = [place for place in found if not place.exists()]
+    if missing:
+        raise FairwindError(f"{missing[0]}: there is no such script")
+    return found
+
+
+def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcome:
+    """Run one script.
+
+    Raises
+    ------
+    FairwindError
+        If the file cannot be read as text, or the kernel cannot be used.
+    """
+    settings = settings or FollowSettings()
+    try:
+        text = script.read_text(encoding="utf-8")
+        told = _core.follow_script(
+            str(script),
+            text,
+            on=settings.on,
+            profile=settings.profile,
+            lenient_echo=settings.lenient_echo,
+            definitions=list((settings.definitions or {}).items()),
+            options=list((settings.options or {}).items()),
+        )
+    except UnicodeDecodeError as error:
+        raise FairwindError(f"{script}: not a text: {error.reason}") from error
+    except _core.KernelUnavailable as error:
+        raise FairwindError(f"the kernel cannot be used: {error}") from error
+    except ValueError as error:
+        raise FairwindError(str(error)) from error
+    return ScriptOutcome(
+        script, Verdict(told["outcome"]), told["line"], told["message"], told["dialogue"]
+    )
