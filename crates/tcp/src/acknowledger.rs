@@ -149,6 +149,11 @@ impl Acknowledger {
         }
     }
 
+    /// When data was received last.
+    pub(crate) fn last_received(&self) -> Instant {
+        self.last_received
+    }
+
     /// Data goes out: soon after data came in, it is an answer.
     #[inline]
     pub(crate) fn on_data_sent(&mut self, now: Instant) {

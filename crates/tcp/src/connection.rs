@@ -7,14 +7,17 @@ use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::fast_open::FastOpenState;
 use crate::negotiation::Negotiated;
+use crate::output::Run;
 use crate::reassembly::Reassembly;
 use crate::recovery::Recovery;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
+use crate::segment_size::Path;
 use crate::send_queue::SendQueue;
 use crate::state::{RecoveryState, State};
 use crate::timers::Timers;
 use crate::usage::Usage;
+use crate::written::Written;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
 use std::collections::VecDeque;
@@ -52,6 +55,16 @@ pub(crate) struct SendSpace {
     pub(crate) last_heard: Instant,
     /// When data was sent last.
     pub(crate) last_sent: Instant,
+    /// When anything was sent last.
+    pub(crate) last_transmitted: Instant,
+    /// Number after the last byte of urgent data, until that is acknowledged (SND.UP).
+    pub(crate) urgent_end: Option<SequenceNumber>,
+    /// The application has found the send buffer full.
+    pub(crate) wants_room: bool,
+    /// Size to which the send buffer has grown by itself; 0 where it has not.
+    pub(crate) grown_buffer: u32,
+    /// What waits for want of size may go, until a new buffer is begun (Linux `TCP_NAGLE_PUSH`).
+    pub(crate) pushes_once: bool,
     /// Payload bytes acknowledged since the beginning.
     pub(crate) acknowledged_bytes: u64,
 }
@@ -88,6 +101,8 @@ pub(crate) struct Backoff {
     pub(crate) since: Instant,
     /// Probes of a closed window since it closed.
     pub(crate) probes: u32,
+    /// When probing began to count against the user's patience.
+    pub(crate) probing_since: Option<Instant>,
     /// Probes since the peer was heard of last.
     pub(crate) unanswered_probes: u32,
 }
@@ -103,7 +118,6 @@ pub(crate) struct Backoff {
 /// Payload is counted, not carried: the stream's bytes stay with the driver, and
 /// [`stream_offset`](Self::stream_offset) says which of them a segment carries.
 #[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "what is due is independent of each other")]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
@@ -111,6 +125,9 @@ pub struct Connection {
     pub(crate) send: SendSpace,
     pub(crate) receive: ReceiveSpace,
     pub(crate) queue: SendQueue,
+    pub(crate) written: Written,
+    pub(crate) run: Run,
+    pub(crate) path: Path,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) reassembly: Reassembly,
     pub(crate) negotiated: Negotiated,
@@ -132,8 +149,6 @@ pub struct Connection {
     pub(crate) syn_transmissions: u32,
     /// A probe of a closed window is to be sent.
     pub(crate) probe_due: bool,
-    /// The next segment may be smaller than is worthwhile for the window.
-    pub(crate) small_window_overridden: bool,
     pub(crate) reset_due: Option<Segment>,
     pub(crate) events: VecDeque<Event>,
 }
@@ -143,6 +158,7 @@ impl Connection {
         let congestion = Congestion::new(config.congestion);
         let window = Window::new(&config);
         let timeout = config.initial_rto;
+        let path = Path::new(&config);
         Self {
             config,
             state,
@@ -158,6 +174,11 @@ impl Connection {
                 small_end: initial,
                 last_heard: Instant::ZERO,
                 last_sent: Instant::ZERO,
+                last_transmitted: Instant::ZERO,
+                urgent_end: None,
+                wants_room: false,
+                grown_buffer: 0,
+                pushes_once: false,
                 acknowledged_bytes: 0,
             },
             receive: ReceiveSpace {
@@ -171,6 +192,9 @@ impl Connection {
                 recent_timestamp: 0,
             },
             queue: SendQueue::new(),
+            written: Written::default(),
+            run: Run::default(),
+            path,
             scoreboard: Scoreboard::default(),
             reassembly: Reassembly::default(),
             negotiated: Negotiated::nothing(),
@@ -182,6 +206,7 @@ impl Connection {
                 expired: 0,
                 since: Instant::ZERO,
                 probes: 0,
+                probing_since: None,
                 unanswered_probes: 0,
             },
             recovery: Recovery::new(initial),
@@ -195,7 +220,6 @@ impl Connection {
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
             probe_due: false,
-            small_window_overridden: false,
             reset_due: None,
             events: VecDeque::new(),
         }
@@ -215,32 +239,6 @@ impl Connection {
     #[inline]
     pub fn state(&self) -> State {
         self.state
-    }
-
-    /// Takes up to `bytes` bytes from the application and returns how many were taken: as many as
-    /// the send buffer has room for, none once closed.
-    pub fn write(&mut self, bytes: u64) -> u64 {
-        let open = matches!(
-            self.state,
-            State::SynSent
-                | State::SynReceived
-                | State::Listen
-                | State::Established
-                | State::CloseWait
-        );
-        if !open || self.queue.fin_waiting || self.fast_open.finished {
-            return 0;
-        }
-        let taken = bytes.min(self.send_room());
-        self.queue.unsent += taken;
-        taken
-    }
-
-    /// Room in the send buffer in bytes.
-    #[inline]
-    pub fn send_room(&self) -> u64 {
-        let outstanding = u64::from(self.send.next.distance_from(self.send.oldest_unacked));
-        u64::from(self.config.send_buffer).saturating_sub(self.queue.unsent + outstanding)
     }
 
     /// Bytes written and not sent for the first time yet.
@@ -383,6 +381,7 @@ impl Connection {
     /// will happen while anything is outstanding or may not be sent for want of window.
     pub(crate) fn check_invariants(&self) {
         debug_assert!(self.queue.is_consistent(), "counters of the send queue: {self:?}");
+        debug_assert!(self.queue.unsent == self.written.sum(), "buffers not sent: {self:?}");
         debug_assert!(self.scoreboard.is_consistent(&self.queue), "scoreboard: {self:?}");
         debug_assert!(
             self.queue.is_empty() || self.timers.retransmission != Instant::MAX,
@@ -408,6 +407,7 @@ impl Connection {
         self.probe_due = false;
         self.acknowledger.now = false;
         self.queue = SendQueue::new();
+        self.written.clear();
         self.scoreboard = Scoreboard::default();
         self.send.next = self.send.oldest_unacked;
     }

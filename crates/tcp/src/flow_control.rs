@@ -3,7 +3,6 @@
 //! Source: RFC 9293 §3.8.6, RFC 7323 §2, RFC 1122 §4.2.3.3 (silly windows).
 
 use crate::connection::Connection;
-use fairwind_units::Instant;
 use fairwind_wire::Segment;
 
 impl Connection {
@@ -15,7 +14,9 @@ impl Connection {
 
     pub(crate) fn update_send_window(&mut self, segment: &Segment, window: u32) {
         self.send.window = window;
-        self.send.largest_window = self.send.largest_window.max(window);
+        if window > self.send.largest_window {
+            self.on_larger_window(window);
+        }
         self.send.window_set_by = segment.sequence;
         self.send.window_set_at = segment.acknowledgment;
     }
@@ -23,7 +24,7 @@ impl Connection {
     /// Takes the window of a segment unless the segment is older than the one that set it last
     /// (RFC 9293 §3.10.7.4, SND.WL1 and SND.WL2). Returns whether the window changed.
     #[inline]
-    pub(crate) fn follow_window(&mut self, segment: &Segment, now: Instant) -> bool {
+    pub(crate) fn follow_window(&mut self, segment: &Segment) -> bool {
         let send = &self.send;
         let newer = send.window_set_by.is_before(segment.sequence)
             || send.window_set_by == segment.sequence
@@ -34,25 +35,7 @@ impl Connection {
         let window = self.scaled_window(segment);
         let changed = window != self.send.window;
         self.update_send_window(segment, window);
-        if self.timers.persist != Instant::MAX || self.backoff.probes > 0 {
-            self.follow_probe_answer(window, now);
-        }
         changed
-    }
-
-    /// An answer from a peer with a closed window keeps the connection alive; an opened window ends
-    /// the probing.
-    fn follow_probe_answer(&mut self, window: u32, now: Instant) {
-        self.backoff.unanswered_probes = 0;
-        if window > 0 && self.usable_window() >= self.worthwhile_bytes() {
-            self.timers.persist = Instant::MAX;
-            self.backoff.probes = 0;
-        } else if self.timers.persist == Instant::MAX {
-            self.arm_persist(now);
-        } else if self.usable_window() > 0 {
-            // Open, if only a little: that is used after a time-out, not after a backed-off probe.
-            self.timers.persist = self.timers.persist.min(now + self.backoff.timeout);
-        }
     }
 
     /// Bytes that the peer's window still has room for.
@@ -68,13 +51,6 @@ impl Connection {
     pub(crate) fn worthwhile_bytes(&self) -> u32 {
         let full = self.negotiated.segment_bytes.min((self.send.largest_window / 2).max(1));
         u32::try_from(self.queue.unsent).map_or(full, |unsent| full.min(unsent.max(1)))
-    }
-
-    /// Sets the timer for the next probe of a closed window, backed off (RFC 9293 §3.8.6.1).
-    pub(crate) fn arm_persist(&mut self, now: Instant) {
-        let factor = 1_u64 << self.backoff.probes.min(16);
-        let wait = (self.backoff.timeout * factor).min(self.config.maximum_rto);
-        self.timers.persist = now + wait;
     }
 
     /// Room up to the furthest number that was ever offered.

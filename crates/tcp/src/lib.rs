@@ -28,10 +28,12 @@
 //! | module | concern |
 //! |---|---|
 //! | `config`, `profile` | switches and constants; named sets of them |
-//! | `connection` | the parts of one end, and the calls of a driver |
+//! | `connection`, `reconfigure` | the parts of one end, and the calls of a driver; changing them |
 //! | `input` | an arriving segment, step by step (RFC 9293 §3.10.7) |
 //! | `output` | what to send next; timers that run out |
 //! | `negotiation`, `timestamp` | what the SYNs agree on; the timestamp clock |
+//! | `segment_size` | how large a segment may be |
+//! | `write`, `send_buffer`, `written` | writing; what room there is; what the application has written and was not sent yet |
 //! | `send_queue`, `scoreboard` | what is outstanding; what of it has arrived |
 //! | `recovery`, `thin` | finding and repairing losses; thin streams |
 //! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
@@ -62,16 +64,22 @@ mod reconfigure;
 mod recovery;
 mod rtt;
 mod scoreboard;
+mod segment_size;
+mod send_buffer;
 mod send_queue;
 mod state;
 mod thin;
 mod timers;
 mod timestamp;
 mod usage;
+mod write;
+mod written;
 
 pub use config::{
-    AccurateEcnOption, AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, EcnFeedback,
-    FastOpenConfig, IdleRestart, Nagle, ReductionBase, RttRule,
+    AccurateEcnOption, AckCounting, AckDelay, Bundling, Config, CongestionAlgorithm, EcnConfig,
+    EcnFeedback, FastOpenConfig, Gathering, IdleRestart, KeepAlive, MtuDiscovery, MtuProbing,
+    Nagle, PathConfig, Patience, ProbeRule, ReductionBase, RttRule, SendBufferRule, Sending,
+    SillyWindow,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;
@@ -79,3 +87,4 @@ pub use fast_open::{CookieKey, FastOpenFailure, FastOpenLesson, FastOpenPermit, 
 pub use information::{Information, option_bits};
 pub use profile::{Profile, UnknownProfile};
 pub use state::{RecoveryState, State};
+pub use write::{Part, Writing};

@@ -1,27 +1,46 @@
-//! Changing what an endpoint does while its connection lasts, as socket options and kernel
-//! parameters do.
+//! Behaviour that changes on an open connection: the application sets options, the host its
+//! parameters.
+//!
+//! Source: Linux `do_tcp_setsockopt`, `__tcp_sock_set_nodelay`, `__tcp_sock_set_cork`,
+//! `tcp_set_keepalive`.
 
-use crate::config::Config;
+use crate::config::{Config, Nagle};
 use crate::congestion::Congestion;
 use crate::connection::Connection;
+use fairwind_units::Instant;
 use std::sync::Arc;
 
 impl Connection {
+    /// Goes on with another behaviour. What was agreed on in the handshake stays; what no longer has
+    /// to wait goes out. Drain [`poll_segment`](Self::poll_segment) afterwards.
+    pub fn reconfigure(&mut self, now: Instant, config: Arc<Config>) {
+        let before = std::mem::replace(&mut self.config, config);
+        let config = self.config.clone();
+        if before.congestion != config.congestion {
+            self.congestion = Congestion::new(config.congestion);
+        }
+        self.window.recount(&config);
+        self.release_held(&before, &config);
+        if before.patience.keep_alive != config.patience.keep_alive && self.state.is_synchronised()
+        {
+            self.change_keep_alive(before.patience.keep_alive, now);
+        }
+        if before.send_buffer != config.send_buffer {
+            self.send.grown_buffer = 0;
+        }
+        self.check_invariants();
+    }
+
+    /// Without delay nothing small waits any longer, not even behind a cork; without a cork, what
+    /// it held follows Nagle's rule again.
+    fn release_held(&mut self, before: &Config, config: &Config) {
+        let hurries = before.nagle != Nagle::Off && config.nagle == Nagle::Off;
+        let uncorked = before.sending.cork && !config.sending.cork && config.nagle == Nagle::Off;
+        self.send.pushes_once |= hurries || uncorked;
+    }
+
     /// The behaviour in force.
     pub fn config(&self) -> &Arc<Config> {
         &self.config
-    }
-
-    /// Changes the behaviour from now on. What is looked at when it is needed is in force at once;
-    /// what the SYNs agreed on and what was derived at the beginning stays as it is. Another
-    /// congestion control begins anew with the window that there is (Linux
-    /// `tcp_set_congestion_control`).
-    ///
-    /// To be followed by [`poll_segment`](Self::poll_segment): what waited may go now.
-    pub fn reconfigure(&mut self, config: Arc<Config>) {
-        if config.congestion != self.config.congestion {
-            self.congestion = Congestion::new(config.congestion);
-        }
-        self.config = config;
     }
 }

@@ -24,6 +24,8 @@ impl Marks {
     pub(crate) const FIN: Self = Self(8);
     /// Ended what the application had written (PSH).
     pub(crate) const PUSH: Self = Self(16);
+    /// Was the last of a bundle, that is, of a buffer of the host's.
+    pub(crate) const BUNDLE_END: Self = Self(128);
 
     #[inline]
     pub(crate) const fn contains(self, other: Self) -> bool {
@@ -90,6 +92,8 @@ pub(crate) struct SendQueue {
     pub(crate) unsent: u64,
     /// FIN is to follow the unsent bytes.
     pub(crate) fin_waiting: bool,
+    /// Bundles sent and not wholly acknowledged.
+    bundles: u32,
     sacked: u32,
     lost: u32,
     retransmitted: u32,
@@ -106,6 +110,7 @@ impl SendQueue {
             first: 0,
             unsent: 0,
             fin_waiting: false,
+            bundles: 0,
             sacked: 0,
             lost: 0,
             retransmitted: 0,
@@ -124,6 +129,12 @@ impl SendQueue {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.sent.is_empty()
+    }
+
+    /// Bundles sent and not wholly acknowledged.
+    #[inline]
+    pub(crate) fn bundles(&self) -> u32 {
+        self.bundles
     }
 
     /// Of the outstanding segments, those selectively acknowledged.
@@ -187,6 +198,7 @@ impl SendQueue {
     /// Adds a segment that has just been sent for the first time.
     #[inline]
     pub(crate) fn push(&mut self, sent: Sent) {
+        self.bundles += u32::from(sent.marks.contains(Marks::BUNDLE_END));
         self.sent.push_back(sent);
     }
 
@@ -207,6 +219,7 @@ impl SendQueue {
             }
             self.sent.pop_front();
             self.first += 1;
+            self.bundles -= u32::from(front.marks.contains(Marks::BUNDLE_END));
             self.forget_marks(front.marks);
             outcome.segments += 1;
             outcome.newly_delivered += u32::from(!front.marks.contains(Marks::SACKED));
@@ -364,10 +377,12 @@ impl SendQueue {
         self.forget_marks(next.marks);
         let offset = self.offset(next_index);
         self.sent.remove(offset);
+        self.bundles -= u32::from(head.marks.contains(Marks::BUNDLE_END));
         let merged = self.get_mut(index);
+        merged.marks.clear(Marks::BUNDLE_END);
         merged.length += next.length;
         merged.transmissions = merged.transmissions.max(next.transmissions);
-        for mark in [Marks::FIN, Marks::PUSH] {
+        for mark in [Marks::FIN, Marks::PUSH, Marks::BUNDLE_END] {
             if next.marks.contains(mark) {
                 merged.marks.set(mark);
             }

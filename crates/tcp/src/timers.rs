@@ -11,6 +11,8 @@ pub(crate) struct Timers {
     pub(crate) persist: Instant,
     /// Delayed acknowledgment.
     pub(crate) delayed_ack: Instant,
+    /// Looking whether the peer was silent.
+    pub(crate) keep_alive: Instant,
     /// End of TIME-WAIT.
     pub(crate) time_wait: Instant,
 }
@@ -21,6 +23,7 @@ impl Timers {
             retransmission: Instant::MAX,
             persist: Instant::MAX,
             delayed_ack: Instant::MAX,
+            keep_alive: Instant::MAX,
             time_wait: Instant::MAX,
         }
     }
@@ -28,7 +31,11 @@ impl Timers {
     /// The earliest deadline, if any timer is set.
     #[inline]
     pub(crate) fn earliest(&self) -> Instant {
-        self.retransmission.min(self.persist).min(self.delayed_ack).min(self.time_wait)
+        self.retransmission
+            .min(self.persist)
+            .min(self.delayed_ack)
+            .min(self.time_wait)
+            .min(self.keep_alive)
     }
 
     /// Unsets a timer that is due and says whether it was.

@@ -56,8 +56,7 @@ impl Endpoint {
     /// Whether the application may write more: while a third of the send buffer is free (Linux
     /// `__sk_stream_is_writeable`).
     pub(crate) fn is_writable(&self) -> bool {
-        let buffer = u64::from(self.connection.config().send_buffer);
-        self.established && self.connection.send_room() * 3 >= buffer
+        self.established && self.connection.is_writable()
     }
 
     /// Bytes that can be read, and 1 where only the end can (Linux `tcp_inq_hint`).
@@ -167,7 +166,8 @@ impl Host {
         for index in 0..self.endpoints.len() {
             let mut config = self.endpoints[index].connection.config().as_ref().clone();
             change(&mut config)?;
-            self.act(index, |connection| connection.reconfigure(Arc::new(config)));
+            let now = self.now;
+            self.act(index, |connection| connection.reconfigure(now, Arc::new(config)));
         }
         Ok(())
     }

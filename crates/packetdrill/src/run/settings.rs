@@ -3,8 +3,11 @@
 use crate::outcome::{Step, Stop};
 use crate::run::RunOptions;
 use crate::script::{OptionLine, Script};
-use fairwind_tcp::Config;
+use fairwind_tcp::{Config, Gathering, SendBufferRule};
 use fairwind_units::Span;
+
+/// The second of Linux' `tcp_wmem` in bytes.
+const INITIAL_SEND_BUFFER: u32 = 16_384;
 
 /// Option lines in effect.
 #[derive(Debug, Clone)]
@@ -76,6 +79,12 @@ impl Settings {
     /// The profile's behaviour on the path that the options describe.
     pub(crate) fn adapt(&self, mut config: Config) -> Config {
         config.mss = self.mtu.saturating_sub(self.ip_header_bytes + 20).max(1);
+        config.path.mtu = Some(u32::from(self.mtu));
+        config.path.ip_header_bytes = u32::from(self.ip_header_bytes);
+        if config.sending.gathering != Gathering::Stream {
+            config.sending.buffer_rule = SendBufferRule::LINUX;
+            config.send_buffer = INITIAL_SEND_BUFFER;
+        }
         config
     }
 

@@ -45,19 +45,21 @@ fn writing_waits_for_room_in_the_send_buffer() {
     let script = "\
 0 socket(..., SOCK_STREAM, IPPROTO_TCP) = 3
 +0 setsockopt(3, SOL_SOCKET, SO_SNDBUF, [1000], 4) = 0
++0 bind(3, ..., ...) = 0
 +0 listen(3, 1) = 0
-+0 < S 0:0(0) win 65535 <mss 1000>
++0 < S 0:0(0) win 4000 <mss 1000>
 +0 > S. 0:0(0) ack 1 <mss 1460>
-+.1 < . 1:1(0) ack 1 win 65535
++.1 < . 1:1(0) ack 1 win 4000
 +0 accept(3, ..., ...) = 4
-+0...0.1 write(4, ..., 3000) = 3000
++0...0.1 write(4, ..., 5000) = 5000
 +0 > P. 1:2001(2000) ack 1
-+.1 < . 1:1(0) ack 2001 win 65535
-+0 > P. 2001:3001(1000) ack 1
-+0 send(4, ..., 3000, MSG_DONTWAIT) = 1000
-+0 > P. 3001:4001(1000) ack 1
++0 > P. 2001:4001(2000) ack 1
++.1 < . 1:1(0) ack 4001 win 4000
++0 > P. 4001:5001(1000) ack 1
++0 send(4, ..., 6000, MSG_DONTWAIT) = 2000
++0 > P. 5001:7001(2000) ack 1
 +0 send(4, ..., 3000, MSG_DONTWAIT) = -1 EAGAIN (Resource temporarily unavailable)
-+0 ioctl(4, SIOCOUTQ, [2000]) = 0
++0 ioctl(4, SIOCOUTQ, [3000]) = 0
 ";
     assert_eq!(run(script), Outcome::Passed);
 }

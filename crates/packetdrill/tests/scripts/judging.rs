@@ -5,11 +5,11 @@ use fairwind_packetdrill::{EchoRule, Outcome, RunOptions, TrailingPackets, run_s
 
 #[test]
 fn several_segments_meet_a_larger_expected_packet_unless_that_is_forbidden() {
-    let script = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n";
+    let script = "+0 write(4, ..., 1500) = 1500\n+0 > P. 1:1501(1500) ack 1\n";
     assert_eq!(after_accept(script), Outcome::Passed);
     let strict = format!("--strict_segments\n{}{script}", super::ACCEPTED);
     assert!(failure(run(&strict)).contains("flags: expected P., seen ."));
-    let unsegmented = format!("--mss=2500\n{}{script}", super::ACCEPTED);
+    let unsegmented = format!("--mss=1500\n{}{script}", super::ACCEPTED);
     assert!(failure(run(&unsegmented)).contains("flags: expected P., seen ."));
 }
 

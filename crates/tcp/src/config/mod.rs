@@ -8,6 +8,13 @@ mod fast_open;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
 pub use fast_open::FastOpenConfig;
+mod path;
+mod patience;
+mod sending;
+
+pub use path::{MtuDiscovery, MtuProbing, PathConfig};
+pub use patience::{KeepAlive, Patience, ProbeRule};
+pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
 use fairwind_units::Span;
 
@@ -129,6 +136,12 @@ pub struct Config {
     pub linear_timeouts: bool,
     /// Merge small neighbours into a retransmission (Linux `tcp_retrans_collapse`).
     pub collapse_retransmissions: bool,
+    /// How long a silent peer is borne with.
+    pub patience: Patience,
+    /// What goes out when.
+    pub sending: Sending,
+    /// The path, and what fits into its packets.
+    pub path: PathConfig,
     /// Small segments that wait.
     pub nagle: Nagle,
     /// Acknowledgments that wait.

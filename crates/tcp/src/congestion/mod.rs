@@ -42,6 +42,11 @@ impl Window {
         }
     }
 
+    /// Follows a changed rule of counting.
+    pub(crate) fn recount(&mut self, config: &Config) {
+        self.counting = config.ack_counting;
+    }
+
     #[inline]
     pub(crate) fn is_in_slow_start(&self) -> bool {
         self.segments < self.slow_start_threshold

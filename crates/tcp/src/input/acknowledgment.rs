@@ -59,11 +59,15 @@ impl Connection {
         self.send.last_heard = now;
         self.follow_reduced(segment);
         let advanced = acknowledgment.is_after(self.send.oldest_unacked);
+        self.backoff.unanswered_probes = 0;
         if !advanced && self.queue.is_empty() {
-            self.follow_window(segment, now);
+            self.follow_window(segment);
+            if self.queue.unsent > 0 || self.queue.fin_waiting {
+                self.follow_probe_answer(now);
+            }
             return;
         }
-        let window_changed = self.follow_window(segment, now);
+        let window_changed = self.follow_window(segment);
         let update = self.take_sacks(segment);
         let acknowledged = if advanced { self.take_off(segment) } else { Acknowledged::default() };
         let sample = self.take_rtt(segment, &acknowledged, &update, advanced, now);
@@ -99,6 +103,9 @@ impl Connection {
         let bytes = acknowledgment.distance_from(self.send.oldest_unacked);
         self.send.acknowledged_bytes += u64::from(bytes - u32::from(outcome.fin));
         self.send.oldest_unacked = acknowledgment;
+        if self.send.urgent_end.is_some() {
+            self.forget_urgent();
+        }
         outcome
     }
 

@@ -96,7 +96,9 @@ impl Connection {
         }
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.send.window = u32::from(syn.window);
-        self.send.largest_window = self.send.window;
+        self.send.largest_window = 0;
+        self.path.learn(&self.config, syn);
+        self.sync_segment_size();
     }
 
     /// Our SYN is acknowledged: the connection is open.
@@ -107,6 +109,8 @@ impl Connection {
             if self.queue.is_empty() { Instant::MAX } else { now + self.backoff.timeout };
         self.reset_window_for_lost_syn();
         self.backoff.expired = 0;
+        self.arm_keep_alive(now);
+        self.grow_send_buffer();
         let closed = self.queue.fin_waiting || self.fast_open.finished;
         self.state = if closed { State::FinWait1 } else { State::Established };
         self.events.push_back(Event::Established);

@@ -40,7 +40,8 @@ impl Connection {
             self.ecn.mark(&mut segment);
         }
         self.note_acknowledged();
-        segment
+        self.send.last_transmitted = now;
+        if self.send.urgent_end.is_some() { self.mark_urgent(segment) } else { segment }
     }
 
     /// Any segment with ACK settles what is owed.

@@ -21,9 +21,7 @@ impl Connection {
         if Timers::expire(&mut self.timers.retransmission, now) {
             self.on_retransmission_deadline(now);
         }
-        if Timers::expire(&mut self.timers.persist, now) {
-            self.on_persist_deadline(now);
-        }
+        self.expire_patience(now);
         if Timers::expire(&mut self.timers.time_wait, now) {
             self.become_closed();
             self.events.push_back(Event::Closed);
@@ -98,28 +96,8 @@ impl Connection {
         now.saturating_since(self.backoff.since) >= allowed && self.backoff.expired > 1
     }
 
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.become_closed();
         self.events.push_back(Event::TimedOut);
-    }
-
-    fn on_persist_deadline(&mut self, now: Instant) {
-        if self.queue.unsent == 0 || !self.queue.is_empty() {
-            return;
-        }
-        if self.usable_window() > 0 {
-            // Too small to be worthwhile, but open: take what fits (the sender's override of
-            // RFC 9293 §3.8.6.2.1).
-            self.small_window_overridden = true;
-            return;
-        }
-        if self.backoff.unanswered_probes >= self.config.retransmission_limit {
-            self.give_up();
-            return;
-        }
-        self.backoff.probes += 1;
-        self.backoff.unanswered_probes += 1;
-        self.probe_due = true;
-        self.arm_persist(now);
     }
 }

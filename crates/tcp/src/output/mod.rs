@@ -1,8 +1,15 @@
 //! What to send next: one decision per call, the most urgent first.
 
 mod assemble;
+mod bundling;
 mod data;
 mod deadline;
+mod keep_alive;
+mod new_data;
+mod persist;
+mod urgent;
+
+pub(crate) use new_data::{Haste, Run};
 
 use crate::connection::Connection;
 use crate::state::State;

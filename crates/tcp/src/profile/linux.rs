@@ -3,7 +3,7 @@
 use super::standards::rfc;
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
-    Nagle, ReductionBase, RttRule,
+    Nagle, Patience, ReductionBase, RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -11,6 +11,7 @@ use fairwind_units::Span;
 pub(super) fn linux_2_6() -> Config {
     Config {
         ack_counting: AckCounting::PerAck,
+        sending: Sending::linux_2_6(),
         congestion: CongestionAlgorithm::Bic,
         initial_window: 3,
         initial_rto: Span::from_secs(3),
@@ -24,13 +25,20 @@ pub(super) fn linux_2_6() -> Config {
 
 /// Linux 3.16 (August 2014).
 pub(super) fn linux_3_16() -> Config {
-    Config { ack_counting: AckCounting::SegmentsInSlowStart, syn_linear_retries: 0, ..linux_6_18() }
+    Config {
+        ack_counting: AckCounting::SegmentsInSlowStart,
+        sending: Sending::linux_3_16(),
+        syn_linear_retries: 0,
+        ..linux_6_18()
+    }
 }
 
 /// Linux 6.18.
 pub(super) fn linux_6_18() -> Config {
     Config {
         collapse_retransmissions: true,
+        patience: Patience::linux(),
+        sending: Sending::linux_6_18(),
         nagle: Nagle::Minshall,
         ack_delay: AckDelay::Adaptive { quick_segments: 16 },
         ack_counting: AckCounting::Segments,

@@ -12,6 +12,9 @@
 //! | window growth counts | ACKs | ACKs | segments in slow start | segments | ACKs | segments | Linux 3.13, 4.0; RFC 3465 |
 //! | a loss reduces | the flight | the window | the window | the window | the window | the window | RFC 5681 equation 4; `tcp_reno_ssthresh` |
 //! | Nagle | classic | Minshall | Minshall | Minshall | classic | classic | RFC 9293 §3.7.4; `tcp_output.c` |
+//! | PSH | at the end of a write | and every half window | as 2.6 | as 2.6 | at the end of a write | as 5.4 | RFC 9293 §3.9.1.2; `forced_push` |
+//! | small next to the peer's window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
+//! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
 //! | ECN (RFC 3168) | when asked | no | when asked | when asked | no | when asked | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
@@ -23,13 +26,13 @@
 //! detection, `HyStart`, receive-buffer auto-tuning, the CUBIC of that era where it differs
 //! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
 //! `linux-6.18`: all of these (but FACK, early retransmit and that CUBIC, which are gone
-//! there), and RACK, pacing, TSO-sized bursts, compressed SACK. `rfc`: the rescue
+//! there), and RACK, pacing, compressed SACK. `rfc`: the rescue
 //! retransmission of RFC 6675 §4 (`NextSeg` rule 4), RACK and tail loss probe (RFC 8985), and a
 //! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
-//! (RFC 2883), keep-alive, urgent data, the rate
+//! (RFC 2883), receiving urgent data, the rate
 //! limit of challenge ACKs and the check for ACKs that are far too old (RFC 5961 §5, §7), the
 //! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), path MTU discovery, a return
-//! to LISTEN from SYN-RECEIVED, user time-outs. Linux gives a SYN-ACK five repetitions, here it
+//! to LISTEN from SYN-RECEIVED. Linux gives a SYN-ACK five repetitions, here it
 //! has as many as SYN. Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and
 //! the window falls to the slow-start threshold at once. `linux-6.18` has no modified fast
 //! retransmit to switch on in the kernel any more; here the switch works in every profile, for

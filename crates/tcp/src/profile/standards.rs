@@ -2,7 +2,7 @@
 
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
-    Nagle, ReductionBase, RttRule,
+    Nagle, PathConfig, Patience, ReductionBase, RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -20,6 +20,9 @@ pub(super) fn rfc() -> Config {
         modified_fast_retransmit: false,
         linear_timeouts: false,
         collapse_retransmissions: false,
+        patience: Patience::rfc(),
+        sending: Sending::rfc(),
+        path: PathConfig::rfc(),
         nagle: Nagle::Classic,
         ack_delay: AckDelay::EverySecond { limit: Span::from_millis(200) },
         ack_counting: AckCounting::PerAck,

@@ -10,7 +10,7 @@
 //! | a script of the shell: `./defaults.sh`, `source FILE`, `sh FILE` | its commands, read through [`Files`](super::Files) |
 //! | `true`, `false`, `:`, `exit N` | success and failure |
 //! | `ip tcp_metrics flush` | nothing: nothing is remembered between connections |
-//! | `ethtool ...` | nothing: the judge takes an expected packet as several segments anyway |
+//! | `ethtool -K ... gso on`, `off` | whether segments are bundled; other features of a device do not show |
 //! | `tc qdisc ... fq`, `pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
 //! | `ip link set ... up`, `gso_max_size`, `gso_max_segs`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
 //! | `iptables -F`, `-X`, `-Z`, `-L`, the same of `ip6tables` | nothing: nothing is filtered |
@@ -22,6 +22,7 @@
 //! command makes the script unsupported.
 
 mod route;
+mod sending;
 mod shell;
 mod sysctl;
 
@@ -44,6 +45,8 @@ pub(crate) enum Change {
     Route(Route),
     /// The packet size of the link, in bytes.
     LinkMtu(u16),
+    /// Whether the host bundles segments (generic segmentation offload).
+    Segmentation(bool),
     /// Time passes.
     Sleep(Span),
 }
@@ -64,7 +67,9 @@ impl Change {
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Parameter { name, .. } => sysctl::scope(name),
-            Self::Route(_) | Self::LinkMtu(_) | Self::Sleep(_) => Scope::NewConnections,
+            Self::Route(_) | Self::LinkMtu(_) | Self::Segmentation(_) | Self::Sleep(_) => {
+                Scope::NewConnections
+            }
         }
     }
 }
@@ -94,6 +99,11 @@ pub(crate) fn apply(
         Change::Route(route) => route.apply(config, profile, settings),
         Change::LinkMtu(mtu) => {
             config.mss = settings.mss_for_mtu(*mtu);
+            config.path.mtu = Some(u32::from(*mtu));
+            Ok(())
+        }
+        Change::Segmentation(enabled) => {
+            sending::set_segmentation(*enabled, config);
             Ok(())
         }
         Change::Sleep(_) => Ok(()),
@@ -156,6 +166,9 @@ impl Interpreter<'_> {
             ("source" | "." | "sh" | "bash", [file, ..]) => return self.file(file, variables),
             ("ip", _) => self.ip(arguments).map_err(|stop| named(stop, &words))?,
             ("ifconfig", [.., "mtu", mtu]) => self.changes.push(Change::LinkMtu(number(mtu)?)),
+            ("ethtool", ["-K" | "--offload" | "--features", _, features @ ..]) => {
+                self.offloads(features);
+            }
             _ if is_harmless(name, arguments) => {}
             _ if program.contains('/') => return self.file(program, variables),
             _ => return Err(named(unknown(), &words)),
@@ -190,6 +203,15 @@ impl Interpreter<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Features of the device, in pairs; only one of them shows.
+    fn offloads(&mut self, features: &[&str]) {
+        for pair in features.chunks(2) {
+            if let ["gso" | "generic-segmentation-offload", setting] = pair {
+                self.changes.push(Change::Segmentation(*setting != "off"));
+            }
+        }
     }
 
     fn ip(&mut self, arguments: &[&str]) -> Step<()> {

@@ -84,6 +84,7 @@ impl Route {
         let default = settings.adapt(profile.config());
         let mss = self.mtu.map_or(default.mss, |mtu| settings.mss_for_mtu(mtu));
         config.mss = self.announced_mss.map_or(mss, |announced| announced.min(mss));
+        config.path.mtu = self.mtu.map_or(default.path.mtu, |mtu| Some(u32::from(mtu)));
         config.initial_window = self.initial_window.unwrap_or(default.initial_window);
         config.minimum_rto = self.least_timeout.unwrap_or(default.minimum_rto);
         if let Some(segments) = self.reordering {

@@ -8,7 +8,7 @@
 //! Most parameters count at once for open connections too, as far as these still look at them; a few
 //! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
 
-use super::{Scope, congestion_named, number, unknown};
+use super::{Scope, congestion_named, number, sending, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{Config, EcnFeedback, IdleRestart, Profile};
 use fairwind_units::Span;
@@ -20,7 +20,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_app_win", &["31"]),
     // Corking by the device's queue, which is always empty.
     ("tcp_autocorking", &["*"]),
-    ("tcp_base_mss", &["*"]),
     ("tcp_challenge_ack_limit", &["*"]),
     ("tcp_comp_sack_delay_ns", &["1000000"]),
     ("tcp_comp_sack_nr", &["0", "44"]),
@@ -35,32 +34,21 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_frto", &["0", "2"]),
     ("tcp_fwmark_accept", &["0"]),
     ("tcp_invalid_ratelimit", &["0", "500"]),
-    ("tcp_keepalive_time", &["*"]),
-    ("tcp_keepalive_intvl", &["*"]),
-    ("tcp_keepalive_probes", &["*"]),
     // Limits of the device's queue, which is always empty.
     ("tcp_limit_output_bytes", &["*"]),
     ("tcp_max_reordering", &["300"]),
     ("tcp_max_syn_backlog", &["*"]),
     ("tcp_min_rtt_wlen", &["300"]),
-    ("tcp_min_snd_mss", &["48"]),
-    // How bursts are cut for the device: the judge takes segments one by one.
-    ("tcp_min_tso_segs", &["*"]),
-    ("tcp_tso_rtt_log", &["*"]),
-    ("tcp_tso_win_divisor", &["*"]),
     ("tcp_moderate_rcvbuf", &["0", "1"]),
-    ("tcp_mtu_probing", &["0"]),
     // Nothing is remembered between connections.
     ("tcp_no_metrics_save", &["*"]),
     ("tcp_no_ssthresh_metrics_save", &["*"]),
-    ("tcp_notsent_lowat", &["4294967295", "-1"]),
     ("tcp_orphan_retries", &["0"]),
     // Only what paces looks at them.
     ("tcp_pacing_ca_ratio", &["*"]),
     ("tcp_pacing_ss_ratio", &["*"]),
     ("tcp_recovery", &["0", "1"]),
     ("tcp_reflect_tos", &["*"]),
-    ("tcp_retries1", &["3"]),
     ("tcp_rfc1337", &["0"]),
     ("tcp_shrink_window", &["0"]),
     ("tcp_stdurg", &["0"]),
@@ -81,7 +69,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("ip_local_port_range", &["*"]),
     ("ip_nonlocal_bind", &["*"]),
     ("route.", &["*"]),
-    ("ip_no_pmtu_disc", &["0"]),
 ];
 
 /// Beginnings of parameters elsewhere that are accepted with any value: nothing that this room has
@@ -131,6 +118,7 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
         "tcp_ecn" => (config.ecn.incoming, config.ecn.outgoing) = congestion_notification(value)?,
         "tcp_ecn_fallback" => config.ecn.fallback = switch(value)?,
         "tcp_wmem" => config.send_buffer = initial_buffer(value)?,
+        _ if sending::set(short, value, config)? => {}
         _ => return settled(short, value),
     }
     Ok(())

@@ -14,6 +14,12 @@ pub(super) const NONBLOCK: i64 = 0o4000;
 pub(super) const READ_WRITE: i64 = 2;
 /// `MSG_PEEK`
 pub(super) const PEEK: i64 = 0x02;
+/// `MSG_OOB`
+pub(super) const OUT_OF_BAND: i64 = 0x01;
+/// `MSG_EOR`
+pub(super) const END_OF_RECORD: i64 = 0x80;
+/// `MSG_MORE`
+pub(super) const MORE: i64 = 0x8000;
 /// `MSG_DONTWAIT`
 pub(super) const DO_NOT_WAIT: i64 = 0x40;
 /// `MSG_WAITALL`

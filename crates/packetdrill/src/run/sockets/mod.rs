@@ -10,6 +10,7 @@ mod names;
 mod opening;
 mod options;
 mod request;
+mod sending;
 mod transfer;
 mod watch;
 

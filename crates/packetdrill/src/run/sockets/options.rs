@@ -2,21 +2,21 @@
 //!
 //! | option | effect |
 //! |---|---|
-//! | `SO_SNDBUF` | the send buffer is twice the value, as Linux doubles it |
+//! | those of `sending` | switches and constants of the sending half |
 //! | `SO_RCVBUF` | the receive buffer is the value: half of what Linux doubles it to is for payload |
 //! | `SO_LINGER` | what `close` does |
 //! | `SO_RCVLOWAT`, `SO_RCVTIMEO` | when reads and polls wait, and how long |
-//! | `TCP_NODELAY`, `TCP_MAXSEG`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
+//! | `TCP_NODELAY`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
 //! | `TCP_INQ` | `recvmsg` tells how much is left |
 //! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be asked for |
 //! | those of [`HELD`] | none: they are kept and told, and there is one path, without routing and queues |
-//! | `TCP_CORK`, `SO_KEEPALIVE` with 0 | none: the endpoint does not do it anyway |
 //!
 //! A value that Linux refuses is refused with its error. Everything else makes a script unsupported.
 
 use super::arguments::field;
 use super::constants::{self, value};
 use super::request::SocketOption;
+use super::sending::{self, Set};
 use super::{Attempt, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::commands::congestion_named;
@@ -73,9 +73,7 @@ impl Sockets {
                 let value = value(&option.value)?;
                 socket.held.insert(name.to_owned(), value);
             }
-            "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" | "IP_TOS" | "IPV6_TCLASS" | "IP_RECVERR"
-            | "IPV6_RECVERR" => {}
-            "TCP_CORK" | "SO_KEEPALIVE" if value(&option.value)? == 0 => {}
+            "IP_TOS" | "IPV6_TCLASS" | "IP_RECVERR" | "IPV6_RECVERR" => {}
             _ => return self.change(option, host),
         }
         Ok(SUCCESS)
@@ -88,7 +86,8 @@ impl Sockets {
             return Ok(fails(error));
         }
         if let Some(index) = self.endpoint(option.descriptor)? {
-            host.act(index, |connection| connection.reconfigure(Arc::new(config)));
+            let now = host.now;
+            host.act(index, |connection| connection.reconfigure(now, Arc::new(config)));
         } else {
             self.get(option.descriptor)?.config = config;
         }
@@ -157,7 +156,13 @@ impl Sockets {
             "TCP_CONGESTION" => Expression::Text(congestion_name(config.congestion)?.to_owned()),
             "TCP_SYNCNT" => Expression::Integer(i64::from(config.syn_retries)),
             "TCP_THIN_LINEAR_TIMEOUTS" => Expression::Integer(i64::from(config.linear_timeouts)),
-            "SO_SNDBUF" => Expression::Integer(i64::from(config.send_buffer)),
+            "SO_SNDBUF" => {
+                let grown = connection.map(fairwind_tcp::Connection::send_buffer);
+                Expression::Integer(i64::from(grown.unwrap_or(config.send_buffer)))
+            }
+            name if sending::told(name, &config).is_some() => {
+                Expression::Integer(sending::told(name, &config).unwrap_or(0))
+            }
             other => {
                 return Err(Stop::unsupported(format!("getsockopt {other} is not known here")));
             }
@@ -234,14 +239,14 @@ fn change_config(
         u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
     };
     let buffer = || u32::try_from(number.clamp(1, 1 << 29)).unwrap_or(u32::MAX);
+    match sending::set(&option.name, number, config) {
+        Set::Done => return Ok(None),
+        Set::Refused(error) => return Ok(Some(error)),
+        Set::Unknown => {}
+    }
     match option.name.as_str() {
-        "SO_SNDBUF" | "SO_SNDBUFFORCE" => config.send_buffer = buffer() * 2,
         "SO_RCVBUF" | "SO_RCVBUFFORCE" => config.receive_buffer = buffer(),
         "TCP_NODELAY" => config.nagle = if number != 0 { Nagle::Off } else { profile.nagle() },
-        "TCP_MAXSEG" => {
-            let Some(bytes) = within(88, 32_767) else { return Ok(Some("EINVAL")) };
-            config.mss = config.mss.min(u16::try_from(bytes).expect("at most 32767"));
-        }
         "TCP_SYNCNT" => {
             let Some(times) = within(1, 127) else { return Ok(Some("EINVAL")) };
             config.syn_retries = times;

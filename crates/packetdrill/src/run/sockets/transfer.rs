@@ -1,13 +1,15 @@
 //! Reading and writing.
 
 use super::arguments::field;
-use super::constants::{self, DO_NOT_WAIT, ERROR_QUEUE, PEEK, WAIT_FOR_ALL};
+use super::constants::{
+    self, DO_NOT_WAIT, END_OF_RECORD, ERROR_QUEUE, MORE, OUT_OF_BAND, PEEK, WAIT_FOR_ALL,
+};
 use super::request::{Read, Write};
 use super::{Attempt, FOREVER, Returned, Role, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::Host;
 use crate::script::Expression;
-use fairwind_tcp::State;
+use fairwind_tcp::{Part, State, Writing};
 use fairwind_units::Instant;
 
 impl Sockets {
@@ -106,13 +108,9 @@ impl Sockets {
                 return Ok(fails("EPIPE"));
             }
         }
-        let left = u64::from(write.bytes - write.taken);
-        let taken = if endpoint.established {
-            host.act(index, |connection| connection.write(left))
-        } else {
-            0
-        };
-        write.taken += u32::try_from(taken).expect("no more than was offered");
+        if endpoint.established {
+            take(write, index, host);
+        }
         let closed = !may_write(host.endpoints[index].connection.state());
         let done = write.taken == write.bytes || closed || nonblocking && write.taken > 0;
         Ok(match (done, nonblocking) {
@@ -136,6 +134,24 @@ fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
         read.taken += bytes;
     }
     read.taken
+}
+
+/// Hands over as much as the connection takes, which sends meanwhile.
+fn take(write: &mut Write, index: usize, host: &mut Host) {
+    let writing = Writing {
+        more: write.flags & MORE != 0,
+        ends_record: write.flags & END_OF_RECORD != 0,
+        urgent: write.flags & OUT_OF_BAND != 0,
+    };
+    while write.taken < write.bytes {
+        let left = u64::from(write.bytes - write.taken);
+        let part = if write.taken == 0 { Part::First } else { Part::Later };
+        let taken = host.act(index, |connection| connection.write_part(left, writing, part));
+        if taken == 0 {
+            break;
+        }
+        write.taken += u32::try_from(taken).expect("no more than was offered");
+    }
 }
 
 /// Whether the application has not closed its direction, nor anybody the connection.

@@ -1,0 +1,82 @@
+//! Kernel parameters of the sending half: bundles, segment sizes, patience.
+
+use super::{number, unknown};
+use crate::outcome::Step;
+use fairwind_tcp::{Bundling, Config, MtuDiscovery, MtuProbing};
+use fairwind_units::Span;
+
+/// Sets a parameter of the sending half; says whether it is one.
+pub(super) fn set(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    Ok(set_bundling(short, value, config)?
+        || set_path(short, value, config)?
+        || set_patience(short, value, config)?)
+}
+
+fn set_bundling(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let Some(bundling) = &mut config.sending.bundling else {
+        return Ok(matches!(short, "tcp_min_tso_segs" | "tcp_tso_rtt_log" | "tcp_tso_win_divisor"));
+    };
+    match short {
+        "tcp_min_tso_segs" => bundling.least_segments = number(value)?,
+        "tcp_tso_rtt_log" => {
+            let log: u32 = number(value)?;
+            bundling.rtt_log = (log > 0).then_some(log);
+        }
+        "tcp_tso_win_divisor" => {
+            let divisor: u32 = number(value)?;
+            bundling.window_divisor = (divisor > 0).then_some(divisor);
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let path = &mut config.path;
+    match short {
+        "tcp_base_mss" => path.probing_base = number(value)?,
+        "tcp_mtu_probe_floor" => path.probing_floor = number(value)?,
+        "tcp_probe_threshold" => path.probing_threshold = number(value)?,
+        "tcp_min_snd_mss" => path.least_segment = number(value)?,
+        "route.min_pmtu" => path.least_mtu = number(value)?,
+        "tcp_mtu_probing" => {
+            path.probing = match value {
+                "0" => MtuProbing::Off,
+                "1" => MtuProbing::AfterBlackHole,
+                "2" => MtuProbing::Always,
+                _ => return Err(unknown()),
+            }
+        }
+        "ip_no_pmtu_disc" => {
+            path.discovery = match value {
+                "0" => MtuDiscovery::On,
+                "1" => MtuDiscovery::Off,
+                _ => return Err(unknown()),
+            }
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let seconds = || number::<u32>(value).map(|seconds| Span::from_secs(u64::from(seconds)));
+    match short {
+        "tcp_keepalive_time" => config.patience.keep_alive.idle = seconds()?,
+        "tcp_keepalive_intvl" => config.patience.keep_alive.interval = seconds()?,
+        "tcp_keepalive_probes" => config.patience.keep_alive.probes = number(value)?,
+        "tcp_retries1" => config.patience.suspicion_limit = number(value)?,
+        "tcp_notsent_lowat" => {
+            let bytes: i64 = number(value)?;
+            let bytes = u32::try_from(bytes).ok().filter(|&bytes| bytes != u32::MAX);
+            config.sending.unsent_low_water = bytes;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// `ethtool -K DEVICE ...`: without generic segmentation a host sends segment by segment.
+pub(super) fn set_segmentation(enabled: bool, config: &mut Config) {
+    config.sending.bundling = enabled.then_some(Bundling::LINUX);
+}

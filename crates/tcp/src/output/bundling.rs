@@ -1,0 +1,115 @@
+//! Bundles of segments that are sent as one, and when one waits to become larger.
+//!
+//! Source: Linux `tcp_tso_autosize`, `tcp_tso_segs`, `tcp_tso_should_defer`, `tcp_cwnd_test`.
+//! Cost per bundle: one or two divisions.
+
+use crate::config::{Bundling, Gathering};
+use crate::connection::Connection;
+use crate::state::RecoveryState;
+use fairwind_units::{Instant, Span};
+
+/// After a longer pause nothing waits; an acknowledgment further away is not waited for either.
+const PATIENCE: Span = Span::from_millis(1);
+
+impl Connection {
+    /// Segments of the largest bundle at the present rate (Linux `tcp_tso_segs`).
+    #[inline]
+    pub(super) fn most_bundled(&self, full: u32) -> u32 {
+        let Some(bundling) = &self.config.sending.bundling else { return 1 };
+        let largest = match self.config.sending.gathering {
+            Gathering::Buffers { largest_bytes } => largest_bytes,
+            Gathering::Stream => u32::MAX,
+        };
+        let mut bytes = self.pacing_rate() >> bundling.pacing_shift;
+        if let (Some(log), Some(least_rtt)) = (bundling.rtt_log, self.rtt.minimum()) {
+            let halvings = least_rtt.as_micros() >> log;
+            if halvings < 32 {
+                bytes = bytes.saturating_add(u64::from(largest >> halvings));
+            }
+        }
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(largest);
+        (bytes / full).max(bundling.least_segments)
+    }
+
+    /// What a smooth sender would send in a second, in bytes (Linux `tcp_update_pacing_rate`): twice
+    /// the window per round trip in slow start, 1.2 windows afterwards.
+    #[inline]
+    pub(crate) fn pacing_rate(&self) -> u64 {
+        let Some(smoothed) = self.rtt.smoothed() else { return u64::MAX };
+        let window = &self.window;
+        let percent = if window.segments < window.slow_start_threshold / 2 { 200 } else { 120 };
+        let segments = u64::from(window.segments.max(self.queue.outstanding()));
+        let bytes = u64::from(self.negotiated.segment_bytes) * segments * percent;
+        bytes.saturating_mul(10_000) / smoothed.as_micros().max(1)
+    }
+
+    /// Of `room` segments that the window has, those that one bundle may take.
+    #[inline]
+    pub(super) fn bundle_quota(&self, room: u32) -> u32 {
+        match &self.config.sending.bundling {
+            Some(bundling) if bundling.half_window => room.min((self.window.segments / 2).max(1)),
+            _ => room,
+        }
+    }
+
+    /// Whether the first buffer, of `first` bytes and more than a segment, waits for room for a
+    /// larger bundle: only where an acknowledgment will bring it soon.
+    #[inline]
+    pub(super) fn waits_for_larger_bundle(
+        &mut self,
+        first: u32,
+        room: u32,
+        most: u32,
+        now: Instant,
+    ) -> bool {
+        let Some(bundling) = self.config.sending.bundling else { return false };
+        if matches!(self.recovery.state, RecoveryState::Recovery | RecoveryState::Loss)
+            || bundling.by_time && self.send.last_transmitted + PATIENCE < now
+        {
+            return false;
+        }
+        let full = self.negotiated.segment_bytes;
+        let peer_room = self.usable_window();
+        let window_room = room.saturating_mul(full);
+        let limit = peer_room.min(window_room);
+        if limit >= most.saturating_mul(full)
+            || limit >= first && !self.written.is_first_last()
+            || self.is_fair_share(limit, full, &bundling)
+            || bundling.by_time && !self.is_acknowledgment_near(now)
+        {
+            return false;
+        }
+        if window_room < peer_room && window_room <= first {
+            self.run.window_limited = true;
+            return true;
+        }
+        if window_room >= peer_room && peer_room <= first {
+            self.run.peer_limited = true;
+            return true;
+        }
+        // It will not get larger.
+        !(self.written.is_first_sealed() || self.queue.fin_waiting && self.written.is_first_last())
+    }
+
+    /// Whether `limit` bytes are a good part of the window.
+    #[inline]
+    fn is_fair_share(&self, limit: u32, full: u32, bundling: &Bundling) -> bool {
+        match bundling.window_divisor {
+            Some(divisor) => {
+                let window = self.send.window.min(self.window.segments.saturating_mul(full));
+                limit >= window / divisor.max(1)
+            }
+            None => limit > 3 * full,
+        }
+    }
+
+    /// Whether the acknowledgment of the oldest segment is due within half a round trip and within
+    /// a millisecond.
+    #[inline]
+    fn is_acknowledgment_near(&self, now: Instant) -> bool {
+        let Some(head) = self.queue.front() else { return false };
+        let smoothed = self.rtt.smoothed().unwrap_or_default();
+        let expected = head.transmitted_at + smoothed;
+        expected.saturating_since(now) <= (smoothed / 2).min(PATIENCE)
+    }
+}

@@ -1,0 +1,341 @@
+//! Data for the first time, as far as both windows, Nagle's rule and bundling allow.
+//!
+//! Source: Linux `tcp_write_xmit`, `tcp_cwnd_test`, `tcp_snd_wnd_test`, `tcp_nagle_test`,
+//! `tcp_mss_split_point`; RFC 9293 §3.8.6.2.1, RFC 896.
+//!
+//! Sending is a *run* that ends when nothing more may go. A run decides on bundles; the segments
+//! of a bundle then leave one by one.
+//! Cost: one decision per bundle, a few comparisons per segment.
+
+use crate::config::{Gathering, Nagle, SillyWindow};
+use crate::connection::Connection;
+use crate::send_queue::{Marks, Sent};
+use crate::state::{RecoveryState, State};
+use fairwind_units::Instant;
+use fairwind_wire::Segment;
+
+/// What small segments do in this run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Haste {
+    /// Nagle's rule decides, unless it is switched off.
+    #[default]
+    Usual,
+    /// They go (`TCP_NAGLE_PUSH`).
+    Push,
+    /// They wait: more will follow (`MSG_MORE`).
+    Hold,
+    /// One bundle goes, in the midst of a write (`tcp_push_one`).
+    PushOne,
+    /// Nothing goes, in the midst of a write.
+    Wait,
+}
+
+/// The run of sending under way, and what the next one begins with.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent of each other")]
+pub(crate) struct Run {
+    /// Bytes of the bundle decided on that have not left yet.
+    pub(super) bundle_left: u32,
+    /// The bundle ends with PSH, being one of several segments.
+    bundle_pushed: bool,
+    /// Something has been sent.
+    sent: bool,
+    /// The congestion window made a bundle wait for more.
+    pub(super) window_limited: bool,
+    /// The peer's window stood in the way.
+    pub(super) peer_limited: bool,
+    pub(crate) haste: Haste,
+    /// A buffer was begun with nothing outstanding: the window may have gone stale.
+    pub(crate) resumes: bool,
+    /// As much as fits goes, be it silly: a probe's time is over.
+    pub(crate) probes_with_data: bool,
+}
+
+impl Run {
+    #[inline]
+    fn is_hasty(&self) -> bool {
+        matches!(self.haste, Haste::Push | Haste::PushOne)
+    }
+}
+
+impl Connection {
+    /// The next segment of new data, if one may go.
+    #[inline]
+    pub(super) fn send_new(&mut self, now: Instant) -> Option<Segment> {
+        if self.run.resumes {
+            self.resume(now);
+        }
+        if self.run.bundle_left == 0 && self.has_unsent() {
+            match self.next_bundle(now) {
+                Some(0) => return Some(self.transmit(0, now)),
+                Some(bytes) => self.begin_bundle(bytes),
+                None => {}
+            }
+        }
+        if self.run.bundle_left == 0 {
+            self.end_run(now);
+            return None;
+        }
+        let bytes = self.run.bundle_left.min(self.full_payload());
+        self.run.bundle_left -= bytes;
+        Some(self.transmit(bytes, now))
+    }
+
+    #[inline]
+    fn begin_bundle(&mut self, bytes: u32) {
+        self.run.bundle_left = bytes;
+        self.run.bundle_pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed)
+            && bytes > self.full_payload();
+    }
+
+    #[inline]
+    fn has_unsent(&self) -> bool {
+        self.queue.unsent > 0 || self.queue.fin_waiting
+    }
+
+    /// Whether there is anything to do for [`send_new`](Self::send_new).
+    #[inline]
+    pub(super) fn has_run(&self) -> bool {
+        self.has_unsent() || self.run.sent || self.send.wants_room
+    }
+
+    /// Payload bytes of a full-sized segment as of now: SACK blocks travel with new data, and take
+    /// their share of it.
+    #[inline]
+    pub(crate) fn full_payload(&self) -> u32 {
+        if self.reassembly.is_empty() {
+            return self.negotiated.segment_bytes;
+        }
+        let blocks = self.reassembly.sack_blocks(self.negotiated.sack_room(0)).as_slice().len();
+        self.negotiated.segment_bytes_beside(blocks)
+    }
+
+    /// Payload bytes of the next bundle; 0 for a FIN alone, `None` where all must wait.
+    #[inline]
+    fn next_bundle(&mut self, now: Instant) -> Option<u32> {
+        if self.run.probes_with_data {
+            return self.probing_bundle();
+        }
+        if self.run.haste == Haste::Wait || self.run.haste == Haste::PushOne && self.run.sent {
+            return None;
+        }
+        let in_flight = self.in_flight_for_new_data();
+        let room = self.window.segments.checked_sub(in_flight).filter(|&room| room > 0)?;
+        let full = self.full_payload();
+        let most = self.most_bundled(full);
+        let quota = self.bundle_quota(room).min(most);
+        self.written.fill_first(quota.saturating_mul(full));
+        let first = self.written.first_bytes();
+        let usable = self.usable_window();
+        if !self.is_worth_sending(first, full, usable) {
+            self.run.peer_limited = true;
+            return None;
+        }
+        let last = self.written.is_first_last();
+        let sendable = match self.config.sending.silly_window {
+            SillyWindow::WholeBuffer => first,
+            SillyWindow::Rfc => first.min(usable),
+        };
+        if sendable <= full {
+            let partial = sendable < full;
+            return (!last || self.passes_nagle(partial)).then_some(sendable);
+        }
+        if self.run.haste != Haste::PushOne && self.waits_for_larger_bundle(first, room, most, now)
+        {
+            return None;
+        }
+        if self.send.urgent_end.is_some() {
+            return Some(full);
+        }
+        Some(self.bundle_bytes(sendable, full, quota, usable).min(sendable))
+    }
+
+    /// How much of a buffer goes at once: whole segments where the rest has to wait (Linux
+    /// `tcp_mss_split_point`).
+    #[inline]
+    fn bundle_bytes(&self, first: u32, full: u32, quota: u32, usable: u32) -> u32 {
+        let most = full.saturating_mul(quota);
+        if most <= usable && !self.written.is_first_last() {
+            return most;
+        }
+        let needed = first.min(usable);
+        if most <= needed {
+            return most;
+        }
+        let partial = needed % full;
+        // Full segments go before it, so something is outstanding by then.
+        if partial > 0 && self.nagle_holds(true) { needed - partial } else { needed }
+    }
+
+    /// Whether the peer's window has room for a segment that is worth it; FIN takes a place too.
+    #[inline]
+    fn is_worth_sending(&self, first: u32, full: u32, usable: u32) -> bool {
+        let finishes = self.queue.fin_waiting && self.written.is_first_last();
+        if first == 0 {
+            return usable > 0 || self.config.sending.silly_window == SillyWindow::Rfc;
+        }
+        let least = match self.config.sending.silly_window {
+            SillyWindow::WholeBuffer if first > full => full,
+            SillyWindow::WholeBuffer => first + u32::from(finishes),
+            SillyWindow::Rfc => first.min(full).min((self.send.largest_window / 2).max(1)),
+        };
+        usable >= least
+    }
+
+    /// Whether a segment may go that is not full-sized, if it is `partial` (Linux
+    /// `tcp_nagle_test`). It lies at the end of what is written; others cannot grow any more.
+    #[inline]
+    fn passes_nagle(&self, partial: bool) -> bool {
+        !partial
+            || self.run.is_hasty()
+            || self.send.pushes_once
+            || self.queue.fin_waiting
+            || self.send.urgent_end.is_some()
+            || !self.nagle_holds(!self.queue.is_empty())
+    }
+
+    /// Whether less than a full segment has to wait (RFC 896; Linux `tcp_nagle_check`).
+    #[inline]
+    fn nagle_holds(&self, outstanding: bool) -> bool {
+        if self.config.sending.cork || self.run.haste == Haste::Hold {
+            return true;
+        }
+        if self.run.is_hasty() || self.send.pushes_once {
+            return false;
+        }
+        match self.config.nagle {
+            Nagle::Off => false,
+            Nagle::Classic => outstanding,
+            Nagle::Minshall => !self.queue.is_empty() && self.is_small_outstanding(),
+        }
+    }
+
+    /// Whether the last small segment is not acknowledged. One sent 2^31 bytes ago and more seems to
+    /// lie ahead of all that was sent.
+    #[inline]
+    fn is_small_outstanding(&self) -> bool {
+        let small_end = self.send.small_end;
+        small_end.is_after(self.send.oldest_unacked) && small_end.is_at_or_before(self.send.next)
+    }
+
+    /// What fits into a window too small to be worthwhile, once a probe's time is over; with PSH
+    /// (Linux `tcp_write_wakeup`).
+    #[cold]
+    fn probing_bundle(&mut self) -> Option<u32> {
+        self.run.probes_with_data = false;
+        let bytes = self.written.first_bytes().min(self.usable_window()).min(self.full_payload());
+        if bytes == 0 {
+            return (self.queue.unsent == 0).then_some(0);
+        }
+        self.written.split_first_pushed(bytes);
+        Some(bytes)
+    }
+
+    #[inline]
+    fn transmit(&mut self, bytes: u32, now: Instant) -> Segment {
+        if self.queue.is_empty() {
+            self.congestion.on_idle_end(self.send.last_sent, now);
+        }
+        let mut marks = Marks::default();
+        if bytes > 0 && self.written.take(bytes) {
+            marks.set(Marks::PUSH);
+        }
+        self.queue.unsent -= u64::from(bytes);
+        let with_fin = self.queue.fin_waiting && self.queue.unsent == 0;
+        if with_fin {
+            marks.set(Marks::FIN);
+            self.queue.fin_waiting = false;
+        }
+        if self.run.bundle_left == 0 {
+            marks.set(Marks::BUNDLE_END);
+            if self.run.bundle_pushed {
+                marks.set(Marks::PUSH);
+            }
+        }
+        let sent = Sent {
+            sequence: self.send.next,
+            length: bytes + u32::from(with_fin),
+            transmitted_at: now,
+            transmissions: 1,
+            marks,
+        };
+        // Before the handshake is over, the timer is the SYN-ACK's (Linux `tcp_rearm_rto`).
+        if self.timers.retransmission == Instant::MAX
+            || self.queue.is_empty() && self.state != State::SynReceived
+        {
+            self.timers.retransmission = now + self.backoff.timeout;
+        }
+        self.queue.push(sent);
+        self.send.next = sent.end();
+        self.send.last_sent = now;
+        self.run.sent = true;
+        self.acknowledger.on_data_sent(now);
+        if bytes < self.full_payload() {
+            self.send.small_end = self.send.next;
+        }
+        self.segment_of(&sent, now)
+    }
+
+    /// Nothing more may go: was it the window? (Linux `tcp_cwnd_validate`.) What waits with nothing
+    /// outstanding needs a timer (`tcp_check_probe_timer`).
+    #[inline]
+    fn end_run(&mut self, now: Instant) {
+        let limited = self.run.window_limited || self.in_flight() >= self.window.segments;
+        if limited || self.run.sent {
+            self.note_usage(limited, now);
+        }
+        if self.queue.is_empty() && self.has_unsent() && self.timers.persist == Instant::MAX {
+            self.arm_persist(now);
+        }
+        if self.send.wants_room {
+            self.look_for_room();
+        }
+        self.run = Run::default();
+    }
+
+    /// Writing resumes with nothing in flight: the window may have gone stale (RFC 5681 §4.1; Linux
+    /// `tcp_slow_start_after_idle_check`).
+    #[cold]
+    fn resume(&mut self, now: Instant) {
+        self.run.resumes = false;
+        let last = self.send.last_sent;
+        if last == Instant::ZERO || last == now || !self.queue.is_empty() {
+            return;
+        }
+        let idle = now.saturating_since(last);
+        self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);
+    }
+
+    #[inline]
+    fn note_usage(&mut self, limited: bool, now: Instant) {
+        let (oldest, next) = (self.send.oldest_unacked, self.send.next);
+        self.usage.note(limited, self.queue.outstanding(), oldest, next);
+        let open = self.recovery.state == RecoveryState::Open;
+        let timeout = self.backoff.timeout;
+        self.usage.validate(&self.config, &mut self.window, &self.queue, open, timeout, now);
+    }
+
+    /// Bytes that a buffer holds as of now (Linux `tcp_xmit_size_goal`).
+    #[inline]
+    pub(crate) fn buffer_goal(&self) -> u32 {
+        match self.config.sending.gathering {
+            Gathering::Stream => u32::MAX,
+            Gathering::Buffers { largest_bytes } => {
+                let full = self.full_payload();
+                let most = self.bound_to_half_window(largest_bytes);
+                (most / full * full).max(full)
+            }
+        }
+    }
+
+    /// No more than half the largest window of the peer, that two may be under way; the whole of a
+    /// tiny one (Linux `tcp_bound_to_half_wnd`).
+    #[inline]
+    pub(crate) fn bound_to_half_window(&self, bytes: u32) -> u32 {
+        const TINY: u32 = 536;
+        const LEAST: u32 = 68 - 20;
+        let largest = self.send.largest_window;
+        let bound = if largest > TINY { largest / 2 } else { largest };
+        if bound > 0 && bytes > bound { bound.max(LEAST) } else { bytes }
+    }
+}

@@ -1,0 +1,77 @@
+//! How large a segment may be: the path, the peer, the application and the peer's window bound it.
+//!
+//! Source: RFC 9293 §3.7.1, RFC 6691; Linux `tcp_mtu_to_mss`, `tcp_sync_mss`,
+//! `tcp_bound_to_half_wnd`.
+
+use crate::config::{Config, SillyWindow};
+use crate::connection::Connection;
+use fairwind_wire::{Segment, TCP_HEADER_BYTES};
+
+/// Segment size of a peer that names none (RFC 9293 §3.7.1).
+const DEFAULT_BYTES: u16 = 536;
+/// The same for IPv6.
+const DEFAULT_BYTES_V6: u16 = 1220;
+/// Bytes that timestamps take in every header.
+const TIMESTAMPS_BYTES: u32 = 12;
+
+/// What bounds the size of segments.
+#[derive(Debug)]
+pub(crate) struct Path {
+    /// Largest packet that the path is believed to carry in bytes.
+    pub(crate) mtu: u32,
+    /// The peer's and the application's bound in bytes, options included.
+    pub(crate) greatest_segment: u32,
+}
+
+impl Path {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self { mtu: Self::link_mtu(config), greatest_segment: u32::from(u16::MAX) }
+    }
+
+    /// Largest packet of the first link in bytes.
+    pub(crate) fn link_mtu(config: &Config) -> u32 {
+        let headers = config.path.ip_header_bytes + TCP_HEADER_BYTES;
+        config.path.mtu.unwrap_or(u32::from(config.mss) + headers)
+    }
+
+    /// Takes the peer's bound from its SYN.
+    pub(crate) fn learn(&mut self, config: &Config, syn: &Segment) {
+        let default =
+            if config.path.ip_header_bytes > 20 { DEFAULT_BYTES_V6 } else { DEFAULT_BYTES };
+        let named = syn.options.mss.filter(|&mss| mss > 0).unwrap_or(default);
+        let own = config.path.greatest_segment.unwrap_or(u16::MAX);
+        self.greatest_segment = u32::from(named.min(own));
+    }
+
+    /// The segment size for packets of `mtu` bytes, options included (Linux `__tcp_mtu_to_mss`).
+    pub(crate) fn segment_for(&self, config: &Config, mtu: u32) -> u32 {
+        let headers = config.path.ip_header_bytes + TCP_HEADER_BYTES;
+        let fitting = mtu.saturating_sub(headers).min(self.greatest_segment);
+        fitting.max(u32::from(config.path.least_segment))
+    }
+}
+
+impl Connection {
+    /// Payload of a full segment in packets of `mtu` bytes (Linux `tcp_mtu_to_mss`).
+    pub(crate) fn payload_for(&self, mtu: u32) -> u32 {
+        let options = if self.negotiated.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        self.path.segment_for(&self.config, mtu).saturating_sub(options).max(1)
+    }
+
+    /// Sets the segment size anew (Linux `tcp_sync_mss`).
+    pub(crate) fn sync_segment_size(&mut self) {
+        let fitting = self.payload_for(self.path.mtu);
+        self.negotiated.segment_bytes = match self.config.sending.silly_window {
+            SillyWindow::WholeBuffer => self.bound_to_half_window(fitting),
+            SillyWindow::Rfc => fitting,
+        };
+    }
+
+    /// The peer has offered a larger window than ever before.
+    pub(crate) fn on_larger_window(&mut self, window: u32) {
+        self.send.largest_window = window;
+        if self.config.sending.silly_window == SillyWindow::WholeBuffer {
+            self.sync_segment_size();
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Writing: what the application hands over, and what room there is for it.
+//!
+//! Source: Linux `tcp_sendmsg_locked`, `tcp_push`, `sk_stream_memory_free`,
+//! `__sk_stream_is_writeable`, `tcp_mark_urg`.
+
+use crate::config::SendBufferRule;
+use crate::connection::Connection;
+use crate::output::Haste;
+use crate::state::State;
+
+/// How something is written: the flags of `send`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Writing {
+    /// More will follow at once (`MSG_MORE`).
+    pub more: bool,
+    /// A record ends here (`MSG_EOR`).
+    pub ends_record: bool,
+    /// The last byte is urgent (`MSG_OOB`).
+    pub urgent: bool,
+}
+
+/// Which part of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Its beginning.
+    First,
+    /// Some of it has been taken already.
+    Later,
+}
+
+impl Connection {
+    /// Takes up to `bytes` bytes from the application and returns how many were taken: as many as
+    /// the send buffer has room for, none once closed.
+    #[inline]
+    pub fn write(&mut self, bytes: u64) -> u64 {
+        self.write_as(bytes, Writing::default())
+    }
+
+    /// [`write`](Self::write) with flags.
+    pub fn write_as(&mut self, bytes: u64, writing: Writing) -> u64 {
+        if !self.may_write() {
+            return 0;
+        }
+        let offered = match self.config.sending.buffer_rule {
+            SendBufferRule::Payload => bytes.min(self.send_room()),
+            SendBufferRule::Memory { .. } => bytes,
+        };
+        let taken = self.gather(offered);
+        if taken == 0 {
+            return 0;
+        }
+        self.queue.unsent += taken;
+        if taken == bytes {
+            self.end_write(writing);
+        } else {
+            self.written.push();
+            self.run.haste = Haste::Push;
+            self.send.wants_room = true;
+        }
+        taken
+    }
+
+    /// Takes as much of a write as fills one buffer, and lets go what then may go: repeated until
+    /// all is taken or nothing is, with [`poll_segment`](Self::poll_segment) drained in between,
+    /// this is a write as Linux does it, which sends while it copies.
+    pub fn write_part(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
+        let limit = self.room_of_part(bytes);
+        if limit == 0 {
+            if part == Part::Later && self.may_write() {
+                self.written.push();
+                self.run.haste = Haste::Push;
+            }
+            self.send.wants_room = true;
+            return 0;
+        }
+        if limit == bytes {
+            return self.finish_write(bytes, writing, part);
+        }
+        self.extend(limit, part == Part::First);
+        if self.written.is_push_overdue(self.send.largest_window) {
+            self.written.push();
+            self.run.haste = Haste::Push;
+        } else if self.written.is_first_last() {
+            self.run.haste = Haste::PushOne;
+        } else {
+            self.run.haste = Haste::Wait;
+        }
+        limit
+    }
+
+    /// Bytes of a write that fit into the buffer begun last, or into a new one.
+    fn room_of_part(&mut self, bytes: u64) -> u64 {
+        if bytes == 0 || !self.may_write() {
+            return 0;
+        }
+        let bytes = match self.config.sending.buffer_rule {
+            SendBufferRule::Payload => bytes.min(self.send_room()),
+            SendBufferRule::Memory { .. } => bytes,
+        };
+        let goal = self.buffer_goal();
+        let mut room = self.written.room(goal);
+        if bytes > 0 && room == 0 {
+            if !self.has_memory(0) {
+                return 0;
+            }
+            self.begin_buffer();
+            room = goal;
+        }
+        bytes.min(u64::from(room))
+    }
+
+    fn extend(&mut self, bytes: u64, begins_write: bool) {
+        self.written.append(u32::try_from(bytes).unwrap_or(u32::MAX), begins_write);
+        self.queue.unsent += bytes;
+    }
+
+    fn finish_write(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
+        self.extend(bytes, part == Part::First);
+        self.end_write(writing);
+        bytes
+    }
+
+    /// All of a write is taken: its end is marked, and what waits is looked at (Linux `tcp_push`).
+    fn end_write(&mut self, writing: Writing) {
+        if writing.ends_record {
+            self.written.seal();
+        }
+        if !writing.more || self.written.is_push_overdue(self.send.largest_window) {
+            self.written.push();
+        }
+        if writing.urgent {
+            self.send.urgent_end = Some(self.end_of_written());
+        }
+        self.run.haste = if writing.more { Haste::Hold } else { Haste::Usual };
+    }
+
+    /// Whether the application may write at all.
+    fn may_write(&self) -> bool {
+        let open = matches!(
+            self.state,
+            State::SynSent
+                | State::SynReceived
+                | State::Listen
+                | State::Established
+                | State::CloseWait
+        );
+        open && !self.queue.fin_waiting && !self.fast_open.finished
+    }
+
+    /// Fills buffers with `bytes` bytes, as long as new ones may be begun; returns how many found
+    /// a place.
+    fn gather(&mut self, bytes: u64) -> u64 {
+        let goal = self.buffer_goal();
+        let mut taken: u64 = 0;
+        while taken < bytes {
+            let mut room = self.written.room(goal);
+            if room == 0 {
+                if !self.has_memory(taken) {
+                    break;
+                }
+                self.begin_buffer();
+                room = goal;
+            }
+            let part = u32::try_from(bytes - taken).unwrap_or(u32::MAX).min(room);
+            self.written.append(part, taken == 0);
+            taken += u64::from(part);
+            if taken < bytes && self.written.is_push_overdue(self.send.largest_window) {
+                self.written.push();
+            }
+        }
+        taken
+    }
+
+    fn begin_buffer(&mut self) {
+        self.written.begin();
+        self.send.pushes_once = false;
+        self.run.resumes |= self.queue.is_empty();
+    }
+}
