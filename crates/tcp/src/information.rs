@@ -160,6 +160,11 @@ pub mod option_bits {
 }
 
 impl Connection {
+    /// Payload bytes that the peer has acknowledged.
+    pub fn acknowledged_bytes(&self) -> u64 {
+        self.send.acknowledged_bytes
+    }
+
     /// Bytes written and not acknowledged, sent or not; a FIN counts as one (Linux `SIOCOUTQ`).
     pub fn unacked_bytes(&self) -> u64 {
         if matches!(self.state, State::SynSent | State::SynReceived) {

@@ -1,5 +1,6 @@
 //! The host under test: its connections in virtual time, and what they have sent.
 
+use super::errors::Errors;
 use crate::outcome::Step;
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
 use fairwind_units::Instant;
@@ -20,6 +21,8 @@ pub(crate) struct Endpoint {
     pub(crate) peer_finished: bool,
     /// An error that the next call reports (`SO_ERROR`).
     pub(crate) error: Option<&'static str>,
+    /// What stands in the error queue.
+    pub(crate) errors: Errors,
     /// How often something has happened that wakes who waits for it.
     pub(crate) happened: u64,
     /// Bytes received, and whether more can be written, as of then.
@@ -32,6 +35,7 @@ impl Endpoint {
         let is_news = noticed.0 > self.noticed.0 || noticed.1 && !self.noticed.1;
         self.happened += u64::from(is_news);
         self.noticed = noticed;
+        self.errors.notice_acknowledged(&self.connection);
         while let Some(event) = self.connection.poll_event() {
             self.happened += 1;
             match event {
@@ -119,6 +123,7 @@ impl Host {
             established: false,
             peer_finished: false,
             error: None,
+            errors: Errors::default(),
             happened: 0,
             noticed: (0, false),
         });

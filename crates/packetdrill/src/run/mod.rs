@@ -1,6 +1,7 @@
 //! Running a script.
 
 mod commands;
+mod errors;
 mod files;
 mod host;
 mod judge;

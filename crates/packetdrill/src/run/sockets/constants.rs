@@ -24,6 +24,8 @@ pub(super) const MORE: i64 = 0x8000;
 pub(super) const DO_NOT_WAIT: i64 = 0x40;
 /// `MSG_WAITALL`
 pub(super) const WAIT_FOR_ALL: i64 = 0x100;
+/// `MSG_ZEROCOPY`
+pub(super) const ZEROCOPY: i64 = 0x400_0000;
 /// `MSG_ERRQUEUE`
 pub(super) const ERROR_QUEUE: i64 = 0x2000;
 /// Flags of `send` and `recv` that change nothing here: `MSG_TRUNC`, `MSG_EOR`, `MSG_NOSIGNAL`.

@@ -6,6 +6,7 @@
 mod arguments;
 mod constants;
 mod control;
+mod message;
 mod names;
 mod opening;
 mod options;
@@ -166,7 +167,7 @@ impl Sockets {
             Request::Connect { descriptor } => self.connect(*descriptor, host),
             Request::Disconnect { descriptor } => self.disconnect(*descriptor, host),
             Request::Read(read) => self.read(read, host),
-            Request::Write(write) => self.write(write, host),
+            Request::Write(write) => self.write_noted(write, host),
             Request::Shutdown { descriptor, how } => self.shutdown(*descriptor, *how, host),
             Request::Close { descriptor, until } => self.close(*descriptor, until, host),
             Request::SetOption(option) => self.set_option(option, host),

@@ -7,7 +7,7 @@
 //! | `SO_LINGER` | what `close` does |
 //! | `SO_RCVLOWAT`, `SO_RCVTIMEO` | when reads and polls wait, and how long |
 //! | `TCP_NODELAY`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
-//! | `TCP_INQ` | `recvmsg` tells how much is left |
+//! | `TCP_INQ`, `SO_ZEROCOPY` | see `message` |
 //! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be asked for |
 //! | those of [`HELD`] | none: they are kept and told, and there is one path, without routing and queues |
 //!
@@ -50,6 +50,7 @@ const HELD: &[(&str, i64)] = &[
     ("SO_REUSEADDR", 0),
     ("SO_REUSEPORT", 0),
     ("SO_SNDTIMEO", 0),
+    ("SO_ZEROCOPY", 0),
     ("TCP_INQ", 0),
     ("TCP_SAVE_SYN", 0),
 ];

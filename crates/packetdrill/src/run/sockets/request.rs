@@ -200,8 +200,12 @@ fn write(function: &str, given: Arguments<'_>) -> Step<Request> {
         "sendmsg" => (given.message_bytes(1)?, given.number_or(2, 0)?),
         _ => (given.bytes(2)?, given.number_or(3, 0)?),
     };
-    let known = constants::MORE | constants::OUT_OF_BAND;
-    refuse_unknown(flags, known | constants::DO_NOT_WAIT | constants::INDIFFERENT)?;
+    let known = constants::MORE
+        | constants::OUT_OF_BAND
+        | constants::ZEROCOPY
+        | constants::DO_NOT_WAIT
+        | constants::INDIFFERENT;
+    refuse_unknown(flags, known)?;
     Ok(Request::Write(Write { descriptor: given.number(0)?, bytes, flags, taken: 0 }))
 }
 

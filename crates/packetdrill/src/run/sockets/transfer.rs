@@ -1,23 +1,21 @@
 //! Reading and writing.
 
-use super::arguments::field;
 use super::constants::{
-    self, DO_NOT_WAIT, END_OF_RECORD, ERROR_QUEUE, MORE, OUT_OF_BAND, PEEK, WAIT_FOR_ALL,
+    DO_NOT_WAIT, END_OF_RECORD, ERROR_QUEUE, MORE, OUT_OF_BAND, PEEK, WAIT_FOR_ALL,
 };
 use super::request::{Read, Write};
 use super::{Attempt, FOREVER, Returned, Role, Sockets, fails};
-use crate::outcome::{Step, Stop};
+use crate::outcome::Step;
 use crate::run::host::Host;
-use crate::script::Expression;
 use fairwind_tcp::{Part, State, Writing};
 use fairwind_units::Instant;
 
 impl Sockets {
     pub(super) fn read(&mut self, read: &mut Read, host: &mut Host) -> Step<Attempt> {
-        let socket = self.get(read.descriptor)?;
         if read.flags & ERROR_QUEUE != 0 {
-            return Ok(fails("EAGAIN"));
+            return self.read_error(read, host);
         }
+        let socket = self.get(read.descriptor)?;
         let Role::Connected { endpoint: index, .. } = socket.role else {
             return Ok(fails("ENOTCONN"));
         };
@@ -50,47 +48,6 @@ impl Sockets {
             (false, true) => fails("EAGAIN"),
             (false, false) => Attempt::Waits { until },
         })
-    }
-
-    /// Returns, and judges what `recvmsg` hands back besides.
-    fn has_read(&mut self, read: &Read, bytes: u32, host: &Host) -> Step<Attempt> {
-        if let Some(message) = &read.message {
-            self.judge_message(read.descriptor, message, host)?;
-        }
-        Ok(Attempt::Returns(Returned::value(i64::from(bytes))))
-    }
-
-    /// The only control message that there is tells how many bytes are left (`TCP_CM_INQ`).
-    fn judge_message(&mut self, descriptor: i64, message: &Expression, host: &Host) -> Step<()> {
-        let Some(Expression::List(parts)) = field(message, "msg_control") else { return Ok(()) };
-        let told = if self.get(descriptor)?.held.get("TCP_INQ").is_some_and(|set| *set != 0) {
-            let index = self.endpoint(descriptor)?;
-            index.map(|index| host.endpoints[index].inquired())
-        } else {
-            None
-        };
-        match (parts.as_slice(), told) {
-            ([], None) => Ok(()),
-            ([part], Some(told)) => {
-                let inquiry = constants::value(&Expression::Name("TCP_CM_INQ".to_owned()))?;
-                for (name, seen) in
-                    [("cmsg_level", 6), ("cmsg_type", inquiry), ("cmsg_data", i64::from(told))]
-                {
-                    let expected = field(part, name).unwrap_or(&Expression::Any);
-                    if *expected != Expression::Any && constants::value(expected)? != seen {
-                        return Err(Stop::failed(format!(
-                            "{name}: expected {expected}, seen {seen}"
-                        )));
-                    }
-                }
-                Ok(())
-            }
-            (expected, told) => Err(Stop::failed(format!(
-                "control messages: expected {}, seen {}",
-                expected.len(),
-                usize::from(told.is_some())
-            ))),
-        }
     }
 
     pub(super) fn write(&mut self, write: &mut Write, host: &mut Host) -> Step<Attempt> {

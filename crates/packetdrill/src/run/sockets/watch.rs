@@ -301,7 +301,7 @@ fn connection_readiness(endpoint: &Endpoint, deaf: bool, low_water: u32) -> i64 
     if closing || !opening && endpoint.is_writable() {
         ready |= POLL_WRITE;
     }
-    if endpoint.error.is_some() {
+    if endpoint.error.is_some() || !endpoint.errors.is_empty() {
         ready |= POLL_ERROR;
     }
     ready

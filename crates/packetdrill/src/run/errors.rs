@@ -1,0 +1,92 @@
+//! The error queue of a socket: what went wrong, and what was sent without a copy and is done with.
+
+use fairwind_tcp::Connection;
+use std::collections::VecDeque;
+
+/// `struct sock_extended_err`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ExtendedError {
+    pub(crate) errno: u32,
+    pub(crate) origin: u8,
+    pub(crate) kind: u8,
+    pub(crate) code: u8,
+    pub(crate) info: u32,
+    pub(crate) data: u32,
+}
+
+impl ExtendedError {
+    /// The field of this name.
+    pub(crate) fn field(&self, name: &str) -> Option<i64> {
+        Some(match name {
+            "ee_errno" => i64::from(self.errno),
+            "ee_origin" => i64::from(self.origin),
+            "ee_type" => i64::from(self.kind),
+            "ee_code" => i64::from(self.code),
+            "ee_info" => i64::from(self.info),
+            "ee_data" => i64::from(self.data),
+            _ => return None,
+        })
+    }
+}
+
+/// `SO_EE_ORIGIN_ZEROCOPY`
+const ORIGIN_ZEROCOPY: u8 = 5;
+/// `SO_EE_CODE_ZEROCOPY_COPIED`
+const COPIED: u8 = 1;
+
+/// What a socket has to tell besides bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Errors {
+    queue: VecDeque<ExtendedError>,
+    /// Sends without a copy: their number, and how many bytes are acknowledged when they are done.
+    uncopied: VecDeque<(u32, u64)>,
+    next: u32,
+}
+
+impl Errors {
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(crate) fn peek(&self) -> Option<ExtendedError> {
+        self.queue.front().copied()
+    }
+
+    pub(crate) fn take(&mut self) -> Option<ExtendedError> {
+        self.queue.pop_front()
+    }
+
+    /// What was written last is to be told of.
+    pub(crate) fn note_uncopied(&mut self, connection: &Connection) {
+        let end = connection.acknowledged_bytes() + connection.unacked_bytes();
+        self.uncopied.push_back((self.next, end));
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// Tells of what is done with; what follows the last one that was told of is told of together
+    /// with it (Linux `skb_zerocopy_notify_extend`).
+    pub(crate) fn notice_acknowledged(&mut self, connection: &Connection) {
+        let acknowledged = connection.acknowledged_bytes();
+        while let Some(&(number, end)) = self.uncopied.front()
+            && end <= acknowledged
+        {
+            self.uncopied.pop_front();
+            match self.queue.back_mut() {
+                Some(last)
+                    if last.origin == ORIGIN_ZEROCOPY && last.data.wrapping_add(1) == number =>
+                {
+                    last.data = number;
+                }
+                _ => self.queue.push_back(ExtendedError {
+                    errno: 0,
+                    origin: ORIGIN_ZEROCOPY,
+                    kind: 0,
+                    code: COPIED,
+                    info: number,
+                    data: number,
+                }),
+            }
+        }
+    }
+}
