@@ -14,7 +14,6 @@ fn reason(outcome: Outcome) -> String {
 fn what_is_missing_is_named_with_its_line() {
     for (line, missing) in [
         ("+0 < [1:1001(1000)] icmp unreachable frag_needed mtu 1200\n", "ICMP"),
-        ("+0 send(4, ..., 1, MSG_ZEROCOPY) = 1\n", "0x4000000 of send"),
         ("+0 setsockopt(4, SOL_TCP, TCP_REPAIR, [1], 4) = 0\n", "TCP_REPAIR"),
         ("+0 splice(4, 5) = 0\n", "the call splice"),
         ("+0 %{ assert tcpi_total_retrans == 0 }%\n", "`tcpi_total_retrans`"),
