@@ -16,7 +16,7 @@
 //! let script = "
 //! 0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3
 //! +0 connect(3, ..., ...) = -1 EINPROGRESS (Operation now in progress)
-//! +0 > S 0:0(0) <mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 11>
+//! +0 > S 0:0(0) <mss 1460,sackOK,TS val 1 ecr 0,nop,wscale 10>
 //! // Nobody answers: again after one second.
 //! +1 > S 0:0(0) <...>
 //! ";

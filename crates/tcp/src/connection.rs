@@ -1,14 +1,15 @@
 //! One end of a connection: its parts, and what a driver calls.
 
-use crate::acknowledger::Acknowledger;
-use crate::config::Config;
+use crate::config::{Config, LEAST_BUFFER};
 use crate::congestion::{Congestion, Window};
 use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::fast_open::FastOpenState;
 use crate::negotiation::Negotiated;
 use crate::output::Run;
-use crate::reassembly::Reassembly;
+use crate::receiver::{
+    Acknowledger, FirstWindow, Reassembly, ReceiveBuffer, Received, SegmentSize, Tuning,
+};
 use crate::recovery::Recovery;
 use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
@@ -88,6 +89,12 @@ pub(crate) struct ReceiveSpace {
     pub(crate) read_bytes: u64,
     /// Latest timestamp to be echoed (TS.Recent).
     pub(crate) recent_timestamp: u32,
+    /// When it was noted.
+    pub(crate) stamped_at: Instant,
+    /// Nothing will be read any more: the peer has sent FIN, or the application does not want to.
+    pub(crate) is_shut: bool,
+    /// The application has read since the time was known last.
+    pub(crate) was_read: bool,
 }
 
 /// The current time-out and how often it ran out.
@@ -142,6 +149,15 @@ pub struct Connection {
     pub(crate) acknowledger: Acknowledger,
     pub(crate) ecn: Ecn,
     pub(crate) fast_open: FastOpenState,
+    pub(crate) buffer: ReceiveBuffer,
+    pub(crate) segment_size: SegmentSize,
+    pub(crate) tuning: Tuning,
+    pub(crate) received: Received,
+    pub(crate) first_window: FirstWindow,
+    /// When something unacceptable was answered last.
+    pub(crate) rejected_at: Option<Instant>,
+    /// The application has let go of the connection.
+    pub(crate) is_orphan: bool,
     /// SYN, or SYN-ACK, is to be sent.
     pub(crate) syn_due: bool,
     /// When SYN was sent first, and how often.
@@ -150,6 +166,8 @@ pub struct Connection {
     /// A probe of a closed window is to be sent.
     pub(crate) probe_due: bool,
     pub(crate) reset_due: Option<Segment>,
+    /// A reset of this connection is to be sent, at this number.
+    pub(crate) own_reset_due: Option<SequenceNumber>,
     pub(crate) events: VecDeque<Event>,
 }
 
@@ -159,6 +177,7 @@ impl Connection {
         let window = Window::new(&config);
         let timeout = config.initial_rto;
         let path = Path::new(&config);
+        let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
         Self {
             config,
             state,
@@ -190,6 +209,9 @@ impl Connection {
                 unread: 0,
                 read_bytes: 0,
                 recent_timestamp: 0,
+                stamped_at: Instant::ZERO,
+                is_shut: false,
+                was_read: false,
             },
             queue: SendQueue::new(),
             written: Written::default(),
@@ -216,11 +238,19 @@ impl Connection {
             acknowledger: Acknowledger::new(),
             ecn: Ecn::new(initial),
             fast_open: FastOpenState::default(),
+            buffer: ReceiveBuffer::new(memory),
+            segment_size: SegmentSize::new(),
+            tuning: Tuning::new(),
+            received: Received::default(),
+            first_window: FirstWindow { bytes: 0, shift: 0, clamp: 0 },
+            rejected_at: None,
+            is_orphan: false,
             syn_due: state == State::SynSent,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
             probe_due: false,
             reset_due: None,
+            own_reset_due: None,
             events: VecDeque::new(),
         }
     }
@@ -247,27 +277,6 @@ impl Connection {
         self.queue.unsent
     }
 
-    /// Bytes received in order and not read.
-    #[inline]
-    pub fn readable_bytes(&self) -> u32 {
-        self.receive.unread
-    }
-
-    /// Hands up to `bytes` received bytes to the application and returns how many.
-    #[inline]
-    pub fn read(&mut self, bytes: u32) -> u32 {
-        let taken = bytes.min(self.receive.unread);
-        self.receive.unread -= taken;
-        self.receive.read_bytes += u64::from(taken);
-        if taken > 0 {
-            if self.receive.unread == 0 {
-                self.acknowledger.on_drained(&self.config);
-            }
-            self.announce_window_if_opened();
-        }
-        taken
-    }
-
     /// Closes the sending direction: FIN follows what was written (RFC 9293 §3.10.4).
     pub fn close(&mut self) {
         match self.state {
@@ -289,12 +298,17 @@ impl Connection {
 
     /// Gives the connection up at once; the peer is told by a reset (RFC 9293 §3.10.5).
     pub fn abort(&mut self) {
-        if self.state.is_synchronised() && self.state != State::TimeWait
-            || self.state == State::SynReceived
-        {
-            self.reset_due = Some(self.reset_segment());
+        let is_told = match self.state {
+            State::Closed | State::Listen | State::SynSent | State::TimeWait => false,
+            // Both have said all; Linux tells only whom data was promised.
+            State::Closing | State::LastAck => !self.queue.is_empty() || self.queue.unsent > 0,
+            _ => true,
+        };
+        if is_told {
+            self.abort_with_reset();
+        } else {
+            self.become_closed();
         }
-        self.become_closed();
     }
 
     /// The next rare event, in order of happening.

@@ -40,12 +40,12 @@
 //! | `ecn` | marks in place of losses |
 //! | `fast_open` | data with the SYN |
 //! | `rtt`, `timers` | round-trip estimation; deadlines |
-//! | `reassembly`, `acknowledger`, `flow_control` | receiving: order, ACKs, windows |
+//! | `flow_control` | the window that the peer offers |
+//! | `receiver` | receiving: order, acknowledgments, memory, windows offered |
 //! | `ranges` | ranges of sequence space, for both ends |
 //! | `reconfigure` | changing the behaviour of an open connection |
 //! | `information` | what a connection tells of itself (`TCP_INFO`) |
 
-mod acknowledger;
 mod config;
 mod congestion;
 mod connection;
@@ -59,7 +59,7 @@ mod negotiation;
 mod output;
 mod profile;
 mod ranges;
-mod reassembly;
+mod receiver;
 mod reconfigure;
 mod recovery;
 mod rtt;
@@ -76,10 +76,10 @@ mod write;
 mod written;
 
 pub use config::{
-    AccurateEcnOption, AckCounting, AckDelay, Bundling, Config, CongestionAlgorithm, EcnConfig,
-    EcnFeedback, FastOpenConfig, Gathering, IdleRestart, KeepAlive, MtuDiscovery, MtuProbing,
-    Nagle, PathConfig, Patience, ProbeRule, ReductionBase, RttRule, SendBufferRule, Sending,
-    SillyWindow,
+    AccurateEcnOption, AckCompression, AckCounting, AckDelay, BufferAccounting, Bundling, Config,
+    CongestionAlgorithm, EcnConfig, EcnFeedback, FastOpenConfig, Gathering, IdleRestart, KeepAlive,
+    MtuDiscovery, MtuProbing, Nagle, PathConfig, Patience, ProbeRule, Receiving, ReductionBase,
+    RttRule, SendBufferRule, Sending, SillyWindow,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -6,7 +6,7 @@ use fairwind_wire::{Options, Segment};
 /// MSS assumed where the peer names none (RFC 9293 §3.7.1).
 pub(crate) const DEFAULT_MSS: u16 = 536;
 /// Greatest window shift (RFC 7323 §2.3).
-const GREATEST_SHIFT: u8 = 14;
+pub(crate) const GREATEST_SHIFT: u8 = 14;
 
 /// The agreement.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,8 @@ impl Negotiated {
             } else {
                 0
             },
-            receive_shift: if scaling { window_shift(config) } else { 0 },
+            // Chosen with the first window.
+            receive_shift: 0,
             segment_bytes: u32::from(mss).saturating_sub(overhead).max(1),
         }
     }
@@ -83,23 +84,17 @@ const SACK_BLOCK_BYTES: u32 = 8;
 /// Bytes that timestamps take in every header, padded.
 const TIMESTAMPS_BYTES: u32 = 12;
 
-/// The least shift that lets the whole receive buffer be offered.
-pub(crate) fn window_shift(config: &Config) -> u8 {
-    (0..GREATEST_SHIFT)
-        .find(|shift| u16::try_from(config.receive_buffer >> shift).is_ok())
-        .unwrap_or(GREATEST_SHIFT)
-}
-
 /// Options of our own SYN: everything wished for; on a SYN-ACK only what the peer offered too.
 pub(crate) fn syn_options(
     config: &Config,
     peer: Option<&Negotiated>,
     peer_scales: bool,
+    window_shift: u8,
 ) -> Options {
     let scaling = config.window_scaling && (peer.is_none() || peer_scales);
     Options {
         mss: Some(config.mss),
-        window_scale: scaling.then(|| window_shift(config)),
+        window_scale: scaling.then_some(window_shift),
         sack_permitted: peer.map_or(config.sack, |agreed| agreed.sack),
         ..Options::NONE
     }
@@ -114,7 +109,8 @@ mod tests {
     fn only_what_both_want_is_agreed() {
         let config = Profile::Linux6_18.config();
         assert_eq!(config.mss, 1500 - 20 - 20, "what fits behind two headers in an Ethernet frame");
-        let mut syn = Segment { options: syn_options(&config, None, false), ..Segment::default() };
+        let mut syn =
+            Segment { options: syn_options(&config, None, false, 7), ..Segment::default() };
         let agreed = Negotiated::from_peer(&config, &syn);
         assert!(agreed.sack && !agreed.timestamps);
         assert_eq!((agreed.segment_bytes, agreed.sack_room(0)), (1460, 4));
@@ -127,13 +123,5 @@ mod tests {
     fn a_silent_peer_gets_536_bytes_and_no_scaling() {
         let agreed = Negotiated::from_peer(&Profile::Rfc.config(), &Segment::default());
         assert_eq!((agreed.segment_bytes, agreed.receive_shift), (536, 0));
-    }
-
-    #[test]
-    fn the_shift_covers_the_buffer() {
-        let mut config = Profile::Rfc.config();
-        assert_eq!(window_shift(&config), 11);
-        config.receive_buffer = 65_535;
-        assert_eq!(window_shift(&config), 0);
     }
 }

@@ -41,6 +41,10 @@ impl Ranges {
         self.ranges.pop_front();
     }
 
+    pub(crate) fn pop_back(&mut self) {
+        self.ranges.pop_back();
+    }
+
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
     }

@@ -20,6 +20,7 @@ impl Connection {
             self.congestion = Congestion::new(config.congestion);
         }
         self.window.recount(&config);
+        self.reconfigure_receiver(&before, &config);
         self.release_held(&before, &config);
         if before.patience.keep_alive != config.patience.keep_alive && self.state.is_synchronised()
         {

@@ -32,7 +32,7 @@ pub(super) struct Simulated {
 
 impl Simulated {
     pub(super) fn new(settings: &Settings, options: &RunOptions) -> Self {
-        let config = settings.adapt(options.profile.config());
+        let config = settings.adapt(options.profile.system_config());
         Self {
             host: Host::new(BEGINNING, options.initial_sequence),
             sockets: Sockets::new(config, options.profile),

@@ -26,7 +26,7 @@ fn kernel_parameters_without_meaning_are_accepted_with_known_values_only() {
     for command in [
         "sysctl -q net.ipv4.tcp_ecn=6",
         "sysctl -q net.ipv4.tcp_unheard_of=1",
-        "sysctl -q net.core.rmem_max=1",
+        "sysctl -q net.core.wmem_max=1",
         "sysctl -q net.ipv4.tcp_sack=maybe",
         "ip route replace default via 10.0.0.1 quickack 2",
         "tc qdisc add dev tun0 root netem delay 1ms",

@@ -98,7 +98,7 @@ fn a_failure_shows_the_dialogue_up_to_its_line() {
     assert_eq!(failure.message, "the payload's bytes: expected 90, seen 100");
     let last = failure.dialogue.last().unwrap();
     assert_eq!((last.line, last.expected.as_str()), (Some(9), "+0 > P. 1:91(90) ack 1"));
-    assert_eq!(last.seen[0], "> P. 1:101(100) ack 1 win 32768");
+    assert_eq!(last.seen[0], "> P. 1:101(100) ack 1 win 63");
     assert_eq!(failure.dialogue.len(), 9);
     assert!(failure.dialogue_text().contains("+0.1 < . 1:1(0) ack 1 win 512"));
 }

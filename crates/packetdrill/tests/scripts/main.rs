@@ -18,7 +18,7 @@ const ACCEPTED: &str = "\
 +0 bind(3, ..., ...) = 0
 +0 listen(3, 1) = 0
 +0 < S 0:0(0) win 65535 <mss 1000,nop,wscale 7>
-+0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 11>
++0 > S. 0:0(0) ack 1 <mss 1460,nop,wscale 10>
 +.1 < . 1:1(0) ack 1 win 512
 +0 accept(3, ..., ...) = 4
 ";

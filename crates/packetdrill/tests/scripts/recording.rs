@@ -60,7 +60,7 @@ fn a_recording_tells_packets_results_fields_and_comments() {
         "// A listening socket.",
         "// The first segment is lost.",
         "+0 write(4, ..., 5000) = 5000",
-        "+0 > . 1:989(988) ack 1 win 32768 <nop,nop,TS val 300 ecr 3>",
+        "+0 > . 1:989(988) ack 1 win 64 <nop,nop,TS val 300 ecr 3>",
         "assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd",
         "+0...0.3 read(4, ..., 1000) = 500",
     ] {

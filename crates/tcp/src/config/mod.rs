@@ -5,6 +5,7 @@
 
 mod ecn;
 mod fast_open;
+mod receiving;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
 pub use fast_open::FastOpenConfig;
@@ -14,6 +15,8 @@ mod sending;
 
 pub use path::{MtuDiscovery, MtuProbing, PathConfig};
 pub use patience::{KeepAlive, Patience, ProbeRule};
+pub(crate) use receiving::LEAST_BUFFER;
+pub use receiving::{AckCompression, BufferAccounting, Receiving};
 pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
 use fairwind_units::Span;
@@ -179,8 +182,11 @@ pub struct Config {
     pub retransmission_limit: u32,
     /// How long TIME-WAIT lasts.
     pub time_wait: Span,
-    /// Receive buffer in bytes: the largest window offered.
+    /// Receive buffer in bytes: the largest window offered, at least until a buffer that counts
+    /// memory knows how much of it payload takes.
     pub receive_buffer: u32,
+    /// The receiving half.
+    pub receiving: Receiving,
     /// Send buffer in bytes: unacknowledged plus unsent.
     pub send_buffer: u32,
     /// Explicit congestion notification.

@@ -52,20 +52,16 @@ impl Connection {
     fn follow_classic_mark(&mut self, mark: fairwind_wire::Ecn) {
         use fairwind_wire::Ecn::{Ce, Ect0, Ect1, NotEct};
         match mark {
-            NotEct if self.ecn.seen => self.acknowledge_quickly(),
+            NotEct if self.ecn.seen => self.acknowledge_next_quickly(QUICK_ACKNOWLEDGMENTS),
             NotEct => {}
             Ce => {
                 if !self.ecn.demands_reduction {
-                    self.acknowledge_quickly();
+                    self.acknowledge_next_quickly(QUICK_ACKNOWLEDGMENTS);
                     self.ecn.demands_reduction = true;
                 }
                 self.ecn.seen = true;
             }
             Ect0 | Ect1 => self.ecn.seen = true,
         }
-    }
-
-    fn acknowledge_quickly(&mut self) {
-        self.acknowledger.enter_quick(QUICK_ACKNOWLEDGMENTS, self.offered_window());
     }
 }

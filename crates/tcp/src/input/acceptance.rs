@@ -1,4 +1,6 @@
-//! Steps 1: is the segment acceptable at all? (RFC 9293 §3.10.7.4, RFC 7323 §5.3)
+//! Steps 1, 2 and 4: is the segment acceptable at all? (RFC 9293 §3.10.7.4, RFC 7323 §5.3, RFC 5961)
+//!
+//! Source: Linux 6.18 `tcp_validate_incoming`, `tcp_sequence`, `tcp_send_dupack`.
 
 use crate::connection::Connection;
 use crate::state::State;
@@ -6,35 +8,51 @@ use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 
 impl Connection {
-    /// PAWS: a segment with an older timestamp than the last one is an old duplicate.
+    /// Whether the segment is to be processed further; it is answered here if not.
     #[inline]
-    pub(super) fn check_timestamps(&mut self, segment: &Segment) -> bool {
-        if !self.negotiated.timestamps || segment.flags.contains(Flags::RST) {
-            return true;
+    pub(super) fn is_acceptable(&mut self, segment: &Segment, now: Instant) -> bool {
+        if self.is_old_by_timestamp(segment, now) {
+            self.on_old(segment, now);
+            return false;
         }
-        match segment.options.timestamps {
-            Some(stamps) if is_older(stamps.value, self.receive.recent_timestamp) => {
-                self.acknowledger.on_disorder(&self.config, self.offered_window());
-                false
-            }
-            _ => true,
+        if !self.is_in_window(segment) && !self.is_simultaneous_opening(segment) {
+            self.on_out_of_window(segment, now);
+            return false;
+        }
+        if segment.flags.intersects(Flags::RST | Flags::SYN) {
+            return self.check_control(segment, now);
+        }
+        true
+    }
+
+    /// The segment must overlap the receive window.
+    #[inline]
+    fn is_in_window(&self, segment: &Segment) -> bool {
+        if self.counts_memory() {
+            self.is_in_window_announced(segment)
+        } else {
+            self.is_in_window_offered(segment)
         }
     }
 
-    /// The segment must overlap the receive window; otherwise it is answered by an ACK and dropped.
-    #[inline]
-    pub(super) fn check_sequence(&mut self, segment: &Segment, now: Instant) -> bool {
+    fn is_in_window_offered(&self, segment: &Segment) -> bool {
         let (next, offered) = (self.receive.next, self.receive.offered);
-        let acceptable = segment.end().is_at_or_after(next)
+        segment.end().is_at_or_after(next)
             && segment.sequence.is_at_or_before(offered)
             && (segment.sequence_length() == 0
                 || segment.end().is_after(next) && segment.sequence.is_before(offered)
-                || segment.sequence == next);
-        if acceptable || self.is_simultaneous_opening(segment) {
-            return true;
+                || segment.sequence == next)
+    }
+
+    /// Linux takes what lies behind the last ACK, and does not look at what reaches beyond the window
+    /// while nothing waits to be read.
+    fn is_in_window_announced(&self, segment: &Segment) -> bool {
+        if segment.end().is_before(self.receive.last_acknowledged) {
+            return false;
         }
-        self.on_unacceptable(segment, now);
-        false
+        let edge = self.receive.next + self.announced_window();
+        segment.end().is_at_or_before(edge)
+            || segment.sequence.is_at_or_before(edge) && self.buffer.is_empty()
     }
 
     /// The peer's SYN-ACK after both ends sent SYN at once repeats its SYN, which has been taken
@@ -46,37 +64,53 @@ impl Connection {
             && segment.acknowledgment == self.send.next
     }
 
+    /// An acknowledgment answers it, unless it is a reset (RFC 9293 §3.10.7.4).
     #[cold]
-    fn on_unacceptable(&mut self, segment: &Segment, now: Instant) {
+    fn on_out_of_window(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::RST) {
+            if self.is_reset_behind_fin(segment) {
+                self.be_reset();
+            }
+        } else if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
+            // Our SYN-ACK was lost.
+            self.syn_due = true;
+        } else if segment.flags.contains(Flags::SYN) {
+            self.challenge(now);
+        } else {
+            self.reject(segment, now);
+        }
+    }
+
+    /// Answers an unacceptable segment: not too often where it carries no data.
+    #[cold]
+    pub(super) fn reject(&mut self, segment: &Segment, now: Instant) {
+        let has_data = segment.sequence_length() > 0 && !segment.flags.contains(Flags::SYN);
+        if !has_data && self.is_answered_too_often(now) {
             return;
         }
-        self.acknowledger.on_disorder(&self.config, self.offered_window());
-        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
-            self.timers.time_wait = now + self.config.time_wait;
+        let next = self.receive.next;
+        if segment.sequence_length() > 0 && segment.sequence.is_before(next) {
+            self.acknowledge_quickly();
+            self.note_duplicate(segment.sequence, segment.end().earlier(next));
         }
-        // A repeated SYN of a half-open connection: our SYN-ACK was lost (RFC 9293 §3.10.7.4).
-        if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            self.acknowledger.now = false;
-            self.syn_due = true;
-        }
+        self.acknowledger.now = true;
     }
 
-    /// Remembers the timestamp to echo (RFC 7323 §4.3).
-    #[inline]
-    pub(super) fn note_timestamp(&mut self, segment: &Segment) {
-        if let Some(stamps) = segment.options.timestamps
-            && self.negotiated.timestamps
-            && segment.sequence.is_at_or_before(self.receive.last_acknowledged)
-            && !is_older(stamps.value, self.receive.recent_timestamp)
-        {
-            self.receive.recent_timestamp = stamps.value;
+    /// Whether an answer to something unacceptable was given a short while ago; if not, this is one.
+    pub(super) fn is_answered_too_often(&mut self, now: Instant) -> bool {
+        let interval = self.config.receiving.rejection_interval;
+        if self.rejected_at.is_some_and(|last| now.saturating_since(last) < interval) {
+            return true;
+        }
+        self.rejected_at = Some(now);
+        false
+    }
+
+    /// A challenge ACK: whoever really has lost track will answer by a reset (RFC 5961 §3, §7).
+    #[cold]
+    pub(super) fn challenge(&mut self, now: Instant) {
+        if !self.is_answered_too_often(now) {
+            self.acknowledger.now = true;
         }
     }
-}
-
-/// Whether one timestamp is older than another, modulo 2^32.
-#[inline]
-fn is_older(value: u32, reference: u32) -> bool {
-    reference.wrapping_sub(value).wrapping_sub(1) < 0x7fff_ffff
 }

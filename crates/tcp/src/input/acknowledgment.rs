@@ -22,15 +22,37 @@ impl Connection {
             return false;
         }
         if segment.acknowledgment.is_after(self.send.next) {
-            // Something not sent yet (RFC 9293 §3.10.7.4).
-            self.acknowledger.now = true;
+            self.on_unsent_acknowledged(now);
             return false;
         }
         if segment.acknowledgment.is_before(self.send.oldest_unacked) {
-            return true;
+            return self.is_old_acknowledgment_credible(segment, now);
         }
+        self.note_timestamp(segment, now);
         self.on_acknowledgment(segment, now);
         true
+    }
+
+    /// Something not sent yet is acknowledged (RFC 9293 §3.10.7.4). Linux answers only once it is
+    /// closing.
+    #[cold]
+    fn on_unsent_acknowledged(&mut self, now: Instant) {
+        if !self.config.receiving.guards_acknowledgments {
+            self.acknowledger.now = true;
+        } else if self.state != State::Established {
+            self.challenge(now);
+        }
+    }
+
+    /// An ACK older than anything that could be in flight is forged (RFC 5961 §5.2).
+    fn is_old_acknowledgment_credible(&mut self, segment: &Segment, now: Instant) -> bool {
+        let largest = u64::from(self.send.largest_window).min(self.send.acknowledged_bytes);
+        let age = self.send.oldest_unacked.distance_from(segment.acknowledgment);
+        if !self.config.receiving.guards_acknowledgments || u64::from(age) <= largest {
+            return true;
+        }
+        self.challenge(now);
+        false
     }
 
     fn complete_opening(&mut self, segment: &Segment, now: Instant) -> bool {

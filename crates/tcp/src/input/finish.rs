@@ -1,50 +1,49 @@
-//! Step 8: FIN, and what the acknowledgment of ours does (RFC 9293 §3.10.7.4, §3.6).
+//! What FIN does, the peer's and the acknowledgment of ours (RFC 9293 §3.10.7.4, §3.6).
+//!
+//! Source: Linux 6.18 `tcp_fin`, the fifth step of `tcp_rcv_state_process`.
 
+use crate::config::AckDelay;
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::state::State;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 impl Connection {
-    /// Notes the peer's FIN, and takes it once everything before it has arrived.
-    #[inline]
-    pub(super) fn process_finish(&mut self, segment: &Segment, now: Instant) {
-        if segment.flags.contains(Flags::FIN) {
-            self.note_finish(segment.sequence + segment.payload_bytes);
-        }
-        if self.receive.fin == Some(self.receive.next) && self.state.may_receive() {
-            self.take_finish(now);
-        }
-    }
-
-    /// Ahead of its turn FIN is out of order like any text: it is acknowledged at once (RFC 5681
-    /// §4.2), and its number is reported among what has arrived.
+    /// Everything before the peer's FIN has arrived, and FIN.
     #[cold]
-    fn note_finish(&mut self, at: SequenceNumber) {
-        if at.is_before(self.receive.next) || !self.state.may_receive() {
-            return;
-        }
-        let at = *self.receive.fin.get_or_insert(at);
-        if at.is_after(self.receive.next) {
-            if at.is_before(self.receive.offered) {
-                self.reassembly.insert(at, at + 1);
-            }
-            self.acknowledger.on_disorder(&self.config, self.offered_window());
-        }
-    }
-
-    #[cold]
-    fn take_finish(&mut self, now: Instant) {
+    pub(super) fn take_finish(&mut self, now: Instant) {
         self.receive.next += 1;
         // FIN is taken though the window be closed.
         self.receive.offered = self.receive.offered.later(self.receive.next);
-        self.acknowledger.now = true;
+        self.receive.fin = Some(self.receive.next - 1);
+        self.receive.is_shut = true;
+        self.acknowledger.scheduled = true;
         self.events.push_back(Event::PeerFinished);
         match self.state {
-            State::Established => self.state = State::CloseWait,
-            State::FinWait1 => self.state = State::Closing,
-            _ => self.enter_time_wait(now),
+            State::Established => {
+                self.state = State::CloseWait;
+                self.delay_for_answer();
+            }
+            State::FinWait1 => {
+                self.acknowledger.now = true;
+                self.state = State::Closing;
+            }
+            _ => {
+                self.acknowledger.now = true;
+                self.enter_time_wait(now);
+            }
+        }
+        let memory = self.reassembly.clear();
+        self.buffer.release_ahead(memory);
+    }
+
+    /// Linux lets the acknowledgment of FIN wait for the application's own FIN, which is likely to
+    /// follow.
+    fn delay_for_answer(&mut self) {
+        if let AckDelay::Adaptive { .. } = self.config.ack_delay {
+            self.acknowledger.answers = self.config.receiving.interactive_threshold;
+        } else {
+            self.acknowledger.at_once = true;
         }
     }
 
@@ -52,7 +51,12 @@ impl Connection {
     #[cold]
     pub(super) fn on_finish_acknowledged(&mut self, now: Instant) {
         match self.state {
-            State::FinWait1 => self.state = State::FinWait2,
+            State::FinWait1 => {
+                self.state = State::FinWait2;
+                if self.is_orphan {
+                    self.await_finish_as_orphan(now);
+                }
+            }
             State::Closing => self.enter_time_wait(now),
             State::LastAck => {
                 self.become_closed();
@@ -62,7 +66,7 @@ impl Connection {
         }
     }
 
-    fn enter_time_wait(&mut self, now: Instant) {
+    pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
         self.timers.stop_all();
         self.timers.time_wait = now + self.config.time_wait;

@@ -4,23 +4,29 @@ mod acceptance;
 mod acknowledgment;
 mod finish;
 mod opening;
+mod orphan;
 mod reset;
 mod text;
+mod time_wait;
+mod timestamps;
 
 use crate::connection::Connection;
 use crate::state::State;
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
+use fairwind_wire::{Flags, Segment};
 
 impl Connection {
     /// Takes a segment that has arrived. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        self.received.count(segment);
         match self.state {
             State::Closed => self.on_segment_when_closed(segment),
             State::Listen => self.on_segment_when_listening(segment, now),
             State::SynSent => self.on_segment_when_opening(segment, now),
+            State::TimeWait => self.on_segment_in_time_wait(segment, now),
+            State::FinWait2 if self.is_orphan => self.on_segment_in_time_wait(segment, now),
             _ => self.on_segment_when_synchronised(segment, now),
         }
         self.check_invariants();
@@ -29,19 +35,18 @@ impl Connection {
     /// RFC 9293 §3.10.7.4, step by step; a step that says `false` ends the processing.
     #[inline]
     fn on_segment_when_synchronised(&mut self, segment: &Segment, now: Instant) {
-        if !self.check_timestamps(segment) || !self.check_sequence(segment, now) {
+        if !segment.flags.intersects(Flags::ACK | Flags::RST | Flags::SYN)
+            || !self.is_acceptable(segment, now)
+        {
             return;
         }
-        if !self.check_reset(segment) || !self.check_syn(segment) {
-            return;
-        }
-        self.note_timestamp(segment);
         if !self.process_acknowledgment(segment, now) {
             return;
         }
-        if segment.payload_bytes > 0 {
+        self.measure_by_echo(segment, now);
+        if segment.sequence_length() > 0 {
             self.process_text(segment, now);
         }
-        self.process_finish(segment, now);
+        self.check_acknowledgment(now);
     }
 }

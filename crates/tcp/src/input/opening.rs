@@ -18,14 +18,14 @@ impl Connection {
         }
     }
 
-    pub(super) fn on_segment_when_listening(&mut self, segment: &Segment, _now: Instant) {
+    pub(super) fn on_segment_when_listening(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
         if segment.flags.contains(Flags::ACK) {
             self.reset_due = Some(Self::reset_for(segment));
         } else if segment.flags.contains(Flags::SYN) {
-            self.learn_peer(segment);
+            self.learn_peer(segment, now);
             self.ecn.on_syn(&self.config.ecn, segment);
             self.on_fast_open_syn(segment);
             self.state = State::SynReceived;
@@ -53,12 +53,12 @@ impl Connection {
         if !segment.flags.contains(Flags::SYN) {
             return;
         }
-        self.learn_peer(segment);
+        self.learn_peer(segment, now);
         if acknowledges {
             self.ecn.on_syn_ack(segment);
             self.update_send_window(segment, u32::from(segment.window));
             self.establish(segment, now);
-            self.acknowledger.now = true;
+            self.acknowledge_opening(now);
             if self.opened_fast() {
                 self.take_off(segment);
                 self.on_fast_open_answer(segment);
@@ -83,16 +83,18 @@ impl Connection {
     }
 
     /// Takes the peer's initial number and options from its SYN.
-    fn learn_peer(&mut self, syn: &Segment) {
+    fn learn_peer(&mut self, syn: &Segment, now: Instant) {
         self.negotiated = Negotiated::from_peer(&self.config, syn);
         self.peer_scales = syn.options.window_scale.is_some();
+        self.choose_shift();
         let receive = &mut self.receive;
         receive.next = syn.sequence + 1;
-        receive.offered = receive.next;
-        receive.announced = receive.next;
         receive.last_acknowledged = receive.next;
+        receive.announced = receive.next + self.first_window.bytes;
+        receive.offered = receive.announced;
         if let Some(stamps) = syn.options.timestamps {
             receive.recent_timestamp = stamps.value;
+            receive.stamped_at = now;
         }
         // The window of a SYN is never scaled (RFC 7323 §2.2).
         self.send.window = u32::from(syn.window);
@@ -103,6 +105,7 @@ impl Connection {
 
     /// Our SYN is acknowledged: the connection is open.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
+        self.open_receiver(now);
         self.send.oldest_unacked = self.send.initial + 1;
         self.sample_handshake(segment, now);
         self.timers.retransmission =

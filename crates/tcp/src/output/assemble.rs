@@ -19,10 +19,10 @@ impl Connection {
         now: Instant,
     ) -> Segment {
         let window = self.choose_window();
-        let sack = if self.reassembly.is_empty() {
-            SackBlocks::EMPTY
+        let sack = if self.reassembly.has_blocks() {
+            self.report_blocks(payload_bytes)
         } else {
-            self.reassembly.sack_blocks(self.negotiated.sack_room(payload_bytes))
+            SackBlocks::EMPTY
         };
         let mut segment = Segment {
             source_port: self.ports.local,
@@ -44,6 +44,15 @@ impl Connection {
         if self.send.urgent_end.is_some() { self.mark_urgent(segment) } else { segment }
     }
 
+    /// The SACK blocks that fit; a duplicate is reported once.
+    fn report_blocks(&mut self, payload_bytes: u32) -> SackBlocks {
+        let blocks = self.reassembly.sack_blocks(self.negotiated.sack_room(payload_bytes));
+        if !blocks.is_empty() {
+            self.reassembly.forget_duplicate();
+        }
+        blocks
+    }
+
     /// Any segment with ACK settles what is owed.
     #[inline]
     fn note_acknowledged(&mut self) {
@@ -60,7 +69,17 @@ impl Connection {
     }
 
     pub(super) fn send_ack(&mut self, now: Instant) -> Segment {
-        self.segment_at(self.send.next, 0, Flags::NONE, now)
+        let sequence = self.acceptable_sequence();
+        self.segment_at(sequence, 0, Flags::NONE, now)
+    }
+
+    /// The next number to send, or the edge of a window that was closed over it, so that the peer
+    /// finds the segment acceptable (Linux `tcp_acceptable_seq`).
+    pub(crate) fn acceptable_sequence(&self) -> SequenceNumber {
+        let edge = self.send.oldest_unacked + self.send.window;
+        let within = edge.is_at_or_after(self.send.next)
+            || self.send.next.distance_from(edge) < 1 << self.negotiated.receive_shift;
+        if within { self.send.next } else { edge }
     }
 
     /// An ACK one number below the window: unacceptable, so that the peer answers with its window
@@ -91,8 +110,12 @@ impl Connection {
         } else {
             Flags::SYN | self.ecn.syn_flags(&self.config.ecn, self.syn_transmissions - 1)
         };
-        let mut options =
-            syn_options(&self.config, answers.then_some(&self.negotiated), self.peer_scales);
+        let mut options = syn_options(
+            &self.config,
+            answers.then_some(&self.negotiated),
+            self.peer_scales,
+            self.first_window.shift,
+        );
         let stamped = if answers { self.negotiated.timestamps } else { self.config.timestamps };
         options.timestamps = stamped
             .then(|| Timestamps { value: timestamp_at(now), echo: self.receive.recent_timestamp });
@@ -120,28 +143,12 @@ impl Connection {
 
     /// A SYN's window is not scaled (RFC 7323 §2.2).
     fn choose_syn_window(&mut self) -> u16 {
-        let window = self.config.receive_buffer.min(u32::from(u16::MAX));
-        self.receive.announced = self.receive.next + window;
-        self.receive.offered = self.receive.announced;
-        u16::try_from(window).unwrap_or(u16::MAX)
-    }
-
-    /// A reset of a connection that is given up (RFC 9293 §3.10.5): a segment like any other, the
-    /// clock of which is read when it goes out.
-    pub(crate) fn reset_segment(&mut self) -> Segment {
-        let echo = self.receive.recent_timestamp;
-        let timestamps = self.negotiated.timestamps.then_some(Timestamps { value: 0, echo });
-        Segment {
-            window: self.choose_window(),
-            options: Options { timestamps, ..Options::NONE },
-            traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
-            source_port: self.ports.local,
-            destination_port: self.ports.remote,
-            sequence: self.send.next,
-            acknowledgment: self.receive.next,
-            flags: Flags::RST | Flags::ACK,
-            ..Segment::default()
+        if self.state == State::SynSent {
+            self.choose_first_window();
         }
+        self.receive.announced = self.receive.next + self.first_window.bytes;
+        self.receive.offered = self.receive.announced;
+        u16::try_from(self.first_window.bytes).unwrap_or(u16::MAX)
     }
 
     /// The reset that is due.

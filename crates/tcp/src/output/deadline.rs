@@ -16,7 +16,7 @@ impl Connection {
     /// [`poll_event`](Self::poll_event) afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
         if Timers::expire(&mut self.timers.delayed_ack, now) {
-            self.acknowledger.on_deadline(self.backoff.timeout);
+            self.acknowledger.on_deadline(&self.config, self.backoff.timeout);
         }
         if Timers::expire(&mut self.timers.retransmission, now) {
             self.on_retransmission_deadline(now);
@@ -42,8 +42,14 @@ impl Connection {
     fn on_syn_timeout(&mut self, now: Instant) {
         self.backoff.expired += 1;
         // A SYN-ACK always backs off.
-        let linear = if self.state == State::SynSent { self.config.syn_linear_retries } else { 0 };
-        if self.backoff.expired > self.config.syn_retries + linear {
+        let (linear, limit) = match self.state {
+            State::SynSent => {
+                let linear = self.config.syn_linear_retries;
+                (linear, self.config.syn_retries + linear)
+            }
+            _ => (0, self.config.receiving.syn_ack_retries),
+        };
+        if self.backoff.expired > limit {
             self.give_up();
             return;
         }

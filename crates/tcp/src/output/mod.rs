@@ -14,7 +14,7 @@ pub(crate) use new_data::{Haste, Run};
 use crate::connection::Connection;
 use crate::state::State;
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
+use fairwind_wire::{Flags, Segment};
 
 impl Connection {
     /// The next segment to go out, if any; to be drained after every input.
@@ -22,6 +22,12 @@ impl Connection {
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.reset_due.is_some() {
             return self.take_reset(now);
+        }
+        if let Some(sequence) = self.own_reset_due.take() {
+            return Some(self.segment_at(sequence, 0, Flags::RST, now));
+        }
+        if self.receive.was_read {
+            self.after_reading(now);
         }
         if self.syn_due {
             return Some(self.send_syn(now));

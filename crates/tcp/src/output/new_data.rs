@@ -103,7 +103,7 @@ impl Connection {
     /// their share of it.
     #[inline]
     pub(crate) fn full_payload(&self) -> u32 {
-        if self.reassembly.is_empty() {
+        if !self.reassembly.has_blocks() {
             return self.negotiated.segment_bytes;
         }
         let blocks = self.reassembly.sack_blocks(self.negotiated.sack_room(0)).as_slice().len();

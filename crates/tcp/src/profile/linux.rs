@@ -2,8 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
-    Nagle, Patience, ReductionBase, RttRule, Sending,
+    AckCounting, AckDelay, BufferAccounting, Config, CongestionAlgorithm, EcnConfig,
+    FastOpenConfig, IdleRestart, Nagle, Patience, Receiving, ReductionBase, RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -29,6 +29,7 @@ pub(super) fn linux_3_16() -> Config {
         ack_counting: AckCounting::SegmentsInSlowStart,
         sending: Sending::linux_3_16(),
         syn_linear_retries: 0,
+        receiving: Receiving::linux_3_16(),
         ..linux_6_18()
     }
 }
@@ -52,6 +53,17 @@ pub(super) fn linux_6_18() -> Config {
         lost_syns_forgiven: 1,
         time_wait: Span::from_secs(60),
         fast_open: FastOpenConfig::from_bits(1),
+        receiving: Receiving::linux_6_18(),
         ..rfc()
     }
+}
+
+/// Receive buffer of a socket as a system comes (second number of `tcp_rmem`), in bytes of memory.
+const RECEIVE_MEMORY_BYTES: u32 = 131_072;
+
+/// Linux 6.18 with the buffers of a system as it comes, counted in memory.
+pub(super) fn with_system_buffers(mut config: Config) -> Config {
+    config.receive_buffer = RECEIVE_MEMORY_BYTES / 2;
+    config.receiving.accounting = BufferAccounting::Memory;
+    config
 }

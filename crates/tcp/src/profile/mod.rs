@@ -125,6 +125,16 @@ impl Profile {
         }
     }
 
+    /// The profile with the buffers of a system as it comes, where [`config`](Self::config) has ample
+    /// ones: Linux 6.18 counts their memory and lets them grow (`tcp_rmem`, `tcp_moderate_rcvbuf`).
+    /// The other profiles have no buffers of their own yet.
+    pub fn system_config(self) -> Config {
+        match self {
+            Self::Linux6_18 => linux::with_system_buffers(self.config()),
+            _ => self.config(),
+        }
+    }
+
     /// CUBIC as this profile computes it.
     pub fn cubic(self) -> CongestionAlgorithm {
         match self {

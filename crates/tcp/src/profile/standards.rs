@@ -2,7 +2,7 @@
 
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
-    Nagle, PathConfig, Patience, ReductionBase, RttRule, Sending,
+    Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -42,6 +42,7 @@ pub(super) fn rfc() -> Config {
         retransmission_limit: 15,
         time_wait: Span::from_secs(240),
         receive_buffer: AMPLE_BUFFER_BYTES,
+        receiving: Receiving::rfc(),
         send_buffer: AMPLE_BUFFER_BYTES,
         ecn: EcnConfig::when_asked(),
         fast_open: FastOpenConfig::off(),

@@ -21,6 +21,7 @@
 //! How commands are joined, and what else of the shell is understood, is told by `shell`. Any other
 //! command makes the script unsupported.
 
+mod receiving;
 mod route;
 mod sending;
 mod shell;

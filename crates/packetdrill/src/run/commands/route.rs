@@ -81,7 +81,7 @@ impl Route {
         profile: Profile,
         settings: &Settings,
     ) -> Step<()> {
-        let default = settings.adapt(profile.config());
+        let default = settings.adapt(profile.system_config());
         let mss = self.mtu.map_or(default.mss, |mtu| settings.mss_for_mtu(mtu));
         config.mss = self.announced_mss.map_or(mss, |announced| announced.min(mss));
         config.path.mtu = self.mtu.map_or(default.path.mtu, |mtu| Some(u32::from(mtu)));

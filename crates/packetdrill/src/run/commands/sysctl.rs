@@ -20,26 +20,18 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_app_win", &["31"]),
     // Corking by the device's queue, which is always empty.
     ("tcp_autocorking", &["*"]),
-    ("tcp_challenge_ack_limit", &["*"]),
-    ("tcp_comp_sack_delay_ns", &["1000000"]),
-    ("tcp_comp_sack_nr", &["0", "44"]),
-    ("tcp_comp_sack_slack_ns", &["100000"]),
-    ("tcp_dsack", &["0", "1"]),
     ("tcp_early_retrans", &["0", "3"]),
     ("tcp_fack", &["0"]),
     ("tcp_fastopen", &["0", "1"]),
     ("tcp_fastopen_key", &["*"]),
     ("tcp_fastopen_blackhole_timeout_sec", &["*"]),
-    ("tcp_fin_timeout", &["60"]),
     ("tcp_frto", &["0", "2"]),
     ("tcp_fwmark_accept", &["0"]),
-    ("tcp_invalid_ratelimit", &["0", "500"]),
     // Limits of the device's queue, which is always empty.
     ("tcp_limit_output_bytes", &["*"]),
     ("tcp_max_reordering", &["300"]),
     ("tcp_max_syn_backlog", &["*"]),
     ("tcp_min_rtt_wlen", &["300"]),
-    ("tcp_moderate_rcvbuf", &["0", "1"]),
     // Nothing is remembered between connections.
     ("tcp_no_metrics_save", &["*"]),
     ("tcp_no_ssthresh_metrics_save", &["*"]),
@@ -50,7 +42,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_recovery", &["0", "1"]),
     ("tcp_reflect_tos", &["*"]),
     ("tcp_rfc1337", &["0"]),
-    ("tcp_shrink_window", &["0"]),
     ("tcp_stdurg", &["0"]),
     ("tcp_syncookies", &["0", "1"]),
     ("tcp_tw_reuse", &["*"]),
@@ -77,6 +68,7 @@ const INDIFFERENT: &[&str] = &[
     "net.core.default_qdisc",
     "net.core.netdev_",
     "net.core.optmem_max",
+    "net.core.rmem_default",
     "net.core.somaxconn",
     "net.ipv6.conf.",
     "net.ipv6.route.",
@@ -88,6 +80,9 @@ const INDIFFERENT: &[&str] = &[
 
 /// Sets one parameter, named with dots.
 pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
+    if let Some(outcome) = super::receiving::set(name, value, config) {
+        return outcome;
+    }
     let Some(short) = name.strip_prefix("net.ipv4.") else {
         return if INDIFFERENT.iter().any(|known| name.starts_with(known)) {
             Ok(())

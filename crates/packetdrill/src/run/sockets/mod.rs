@@ -10,6 +10,7 @@ mod message;
 mod names;
 mod opening;
 mod options;
+mod receiving;
 mod request;
 mod sending;
 mod transfer;

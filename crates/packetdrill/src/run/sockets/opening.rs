@@ -124,6 +124,7 @@ impl Sockets {
         }
         if how != constants::SHUT_WR {
             self.get(descriptor)?.deaf = true;
+            host.act(index, fairwind_tcp::Connection::shut_receiving);
         }
         if how != constants::SHUT_RD {
             host.act(index, fairwind_tcp::Connection::close);
@@ -195,6 +196,7 @@ fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
         host.act(index, fairwind_tcp::Connection::abort);
         return host.now;
     }
-    host.act(index, fairwind_tcp::Connection::close);
+    let now = host.now;
+    host.act(index, |connection| connection.release(now));
     socket.linger.map_or(host.now, |linger| host.now + linger)
 }

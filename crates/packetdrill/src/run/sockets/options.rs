@@ -3,7 +3,7 @@
 //! | option | effect |
 //! |---|---|
 //! | those of `sending` | switches and constants of the sending half |
-//! | `SO_RCVBUF` | the receive buffer is the value: half of what Linux doubles it to is for payload |
+//! | those of `receiving` | see there |
 //! | `SO_LINGER` | what `close` does |
 //! | `SO_RCVLOWAT`, `SO_RCVTIMEO` | when reads and polls wait, and how long |
 //! | `TCP_NODELAY`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
@@ -15,6 +15,7 @@
 
 use super::arguments::field;
 use super::constants::{self, value};
+use super::receiving;
 use super::request::SocketOption;
 use super::sending::{self, Set};
 use super::{Attempt, Role, SUCCESS, Sockets, fails};
@@ -68,6 +69,7 @@ impl Sockets {
                     Ok(bytes) => bytes.max(1),
                     Err(_) => i32::MAX.unsigned_abs(),
                 };
+                return self.change(option, host);
             }
             "SO_SNDTIMEO" => {}
             name if HELD.iter().any(|(held, _)| *held == name) => {
@@ -75,6 +77,7 @@ impl Sockets {
                 socket.held.insert(name.to_owned(), value);
             }
             "IP_TOS" | "IPV6_TCLASS" | "IP_RECVERR" | "IPV6_RECVERR" => {}
+            "TCP_QUICKACK" => return self.set_quick_acknowledgments(option, host),
             _ => return self.change(option, host),
         }
         Ok(SUCCESS)
@@ -148,6 +151,9 @@ impl Sockets {
         let config = self.config_of(option.descriptor, host)?;
         let index = self.endpoint(option.descriptor)?;
         let connection = index.map(|index| &host.endpoints[index].connection);
+        if let Some(number) = receiving::told(&option.name, &config, connection) {
+            return Ok(Expression::Integer(number));
+        }
         Ok(match option.name.as_str() {
             "TCP_NODELAY" => Expression::Integer(i64::from(config.nagle == Nagle::Off)),
             "TCP_MAXSEG" => {
@@ -236,17 +242,18 @@ fn change_config(
         return Ok(None);
     }
     let number = value(&option.value)?;
+    if receiving::change(config, &option.name, number, profile) {
+        return Ok(None);
+    }
     let within = |least: i64, most: i64| {
         u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
     };
-    let buffer = || u32::try_from(number.clamp(1, 1 << 29)).unwrap_or(u32::MAX);
     match sending::set(&option.name, number, config) {
         Set::Done => return Ok(None),
         Set::Refused(error) => return Ok(Some(error)),
         Set::Unknown => {}
     }
     match option.name.as_str() {
-        "SO_RCVBUF" | "SO_RCVBUFFORCE" => config.receive_buffer = buffer(),
         "TCP_NODELAY" => config.nagle = if number != 0 { Nagle::Off } else { profile.nagle() },
         "TCP_SYNCNT" => {
             let Some(times) = within(1, 127) else { return Ok(Some("EINVAL")) };

@@ -1,0 +1,147 @@
+//! Switches and constants of the receiving half.
+
+use fairwind_units::Span;
+
+/// What a receive buffer counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BufferAccounting {
+    /// Payload bytes: the window is what is free of them, moved on in worthwhile steps
+    /// (RFC 9293 §3.8.6.2.2).
+    Payload,
+    /// The memory that packets take, overhead included, as Linux 6.18 counts it: the buffer is twice
+    /// [`Config::receive_buffer`](crate::Config::receive_buffer) bytes of memory, of which the window is a share that follows from how
+    /// well packets use theirs (`tcp_win_from_space`, `tcp_grow_window`, `__tcp_select_window`).
+    Memory,
+}
+
+/// Merging the acknowledgments of segments that arrive out of order (Linux 4.18,
+/// `__tcp_ack_snd_check`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckCompression {
+    /// Longest time that one waits; a twentieth of the round trip where that is less
+    /// (`tcp_comp_sack_delay_ns`).
+    pub delay: Span,
+    /// What timers may add to it (`tcp_comp_sack_slack_ns`).
+    pub slack: Span,
+    /// Most acknowledgments that are merged into one (`tcp_comp_sack_nr`); none for 0.
+    pub most: u32,
+}
+
+/// The receiving half of an endpoint: which segments it accepts, what it holds and offers.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate mechanism, switched by name")]
+pub struct Receiving {
+    /// What the receive buffer counts.
+    pub accounting: BufferAccounting,
+    /// Whether the buffer grows with what the application reads per round trip
+    /// (`tcp_moderate_rcvbuf`, `tcp_rcv_space_adjust`); only where it counts memory.
+    pub tuning: bool,
+    /// Greatest size that tuning gives the buffer, in bytes of memory (third number of `tcp_rmem`);
+    /// the window shift on a SYN covers it.
+    pub greatest_buffer: u32,
+    /// Greatest size that an application may ask for, in bytes (`net.core.rmem_max`); the window
+    /// shift covers it too.
+    pub greatest_request: u32,
+    /// The application has set the size (`SO_RCVBUF`): it does not change by itself.
+    pub buffer_is_set: bool,
+    /// Largest window to offer, in bytes (`TCP_WINDOW_CLAMP`).
+    pub window_clamp: Option<u32>,
+    /// Window offered on the SYN in segments (route metric `initrwnd`).
+    pub initial_window: Option<u32>,
+    /// Whether the right edge of a scaled window may move back (`tcp_shrink_window`).
+    pub shrinks: bool,
+    /// Bytes of payload that wake a reader (`SO_RCVLOWAT`): with fewer, an ACK does not wait for the
+    /// window to move.
+    pub low_water: u32,
+    /// Report duplicate segments in SACK options (RFC 2883; `tcp_dsack`).
+    pub duplicate_sack: bool,
+    /// A SACK block tells of a whole contiguous range even if the block that it belonged to was
+    /// pushed out by four newer ones (RFC 2018 §4); Linux forgets such a block and begins anew.
+    pub whole_blocks: bool,
+    /// Acknowledgments of disorder that are merged.
+    pub compression: Option<AckCompression>,
+    /// Data sent that soon after data received makes a connection interactive only after so many
+    /// times (`tcp_pingpong_thresh`).
+    pub interactive_threshold: u32,
+    /// A connection is taken for interactive from the beginning (`TCP_QUICKACK` off before it began):
+    /// the last ACK of the handshake waits for data to carry it.
+    pub starts_interactive: bool,
+    /// Least time between two ACKs that answer unacceptable segments without data
+    /// (`tcp_invalid_ratelimit`); none for zero.
+    pub rejection_interval: Span,
+    /// Challenge ACKs per second at most (`tcp_challenge_ack_limit`, RFC 5961 §7).
+    pub challenge_limit: Option<u32>,
+    /// What an ACK older than any that could be in flight, or newer than anything sent, does: a
+    /// challenge ACK for the former (RFC 5961 §5.2), and silence for the latter in an open
+    /// connection (`tcp_ack`); else both are as RFC 9293 §3.10.7.4 has them.
+    pub guards_acknowledgments: bool,
+    /// A reset ends the connection at the right edge of what was received out of order, too, and one
+    /// before the next number after the peer's FIN (`tcp_validate_incoming`).
+    pub reset_at_edges: bool,
+    /// How long an orphan waits for the peer's FIN (`tcp_fin_timeout`, `TCP_LINGER2`); `None` not at
+    /// all: it is reset instead.
+    pub finish_timeout: Option<Span>,
+    /// Repetitions of a SYN-ACK before giving up (`tcp_synack_retries`).
+    pub syn_ack_retries: u32,
+    /// Urgent data stays in line (`SO_OOBINLINE`).
+    pub urgent_in_line: bool,
+}
+
+/// Least memory of a receive buffer (`SOCK_MIN_RCVBUF`).
+pub(crate) const LEAST_BUFFER: u32 = 2304;
+
+impl Receiving {
+    /// What RFC 9293 and its companions ask for, and nothing else.
+    pub fn rfc() -> Self {
+        Self {
+            accounting: BufferAccounting::Payload,
+            tuning: false,
+            greatest_buffer: 0,
+            greatest_request: 0,
+            buffer_is_set: false,
+            window_clamp: None,
+            initial_window: None,
+            shrinks: false,
+            low_water: 1,
+            duplicate_sack: true,
+            whole_blocks: true,
+            compression: None,
+            interactive_threshold: 1,
+            starts_interactive: false,
+            rejection_interval: Span::ZERO,
+            challenge_limit: None,
+            guards_acknowledgments: false,
+            reset_at_edges: false,
+            finish_timeout: Some(Span::from_secs(120)),
+            syn_ack_retries: 6,
+            urgent_in_line: false,
+        }
+    }
+
+    /// Linux before acknowledgments of disorder were merged.
+    pub fn linux_3_16() -> Self {
+        Self { compression: None, guards_acknowledgments: true, ..Self::linux_6_18() }
+    }
+
+    /// Linux 6.18.
+    pub fn linux_6_18() -> Self {
+        Self {
+            tuning: true,
+            greatest_buffer: 32 << 20,
+            greatest_request: 4 << 20,
+            whole_blocks: false,
+            compression: Some(AckCompression {
+                delay: Span::from_millis(1),
+                slack: Span::from_micros(100),
+                most: 44,
+            }),
+            rejection_interval: Span::from_millis(500),
+            guards_acknowledgments: true,
+            reset_at_edges: true,
+            finish_timeout: Some(Span::from_secs(60)),
+            syn_ack_retries: 5,
+            ..Self::rfc()
+        }
+    }
+}

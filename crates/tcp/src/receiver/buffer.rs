@@ -1,0 +1,243 @@
+//! The memory that received packets take, and the window that it stands for.
+//!
+//! Source: Linux 6.18 `tcp_queue_rcv`, `tcp_try_coalesce`, `tcp_try_rmem_schedule`,
+//! `tcp_prune_queue`, `tcp_clamp_window`, `tcp_init_buffer_space`, `tcp_grow_window`.
+//! Cost: a packet is one entry of a ring, or shares its predecessor's.
+
+use super::packet::{Packet, packed_memory};
+use crate::config::Receiving;
+use std::collections::VecDeque;
+
+/// Share of the buffer that is window until the peer's packets are known, of 256.
+const FIRST_RATIO: u32 = 128;
+/// Segments of the first window that tuning starts from (`TCP_INIT_CWND`).
+pub(super) const TUNING_SEGMENTS: u32 = 10;
+
+/// Memory of received packets that were not read, and the limits of the window that follow.
+#[derive(Debug)]
+pub(crate) struct ReceiveBuffer {
+    /// Most bytes of memory (`sk_rcvbuf`).
+    pub(crate) limit: u32,
+    /// Bytes of memory in use (`sk_rmem_alloc`).
+    pub(crate) allocated: u32,
+    /// Bytes of memory of packets ahead of their turn, part of `allocated`.
+    pub(crate) allocated_ahead: u32,
+    /// Share of memory that is payload, of 256 (`scaling_ratio`).
+    ratio: u32,
+    /// Largest window (`window_clamp`).
+    pub(crate) clamp: u32,
+    /// Present limit of the window (`rcv_ssthresh`).
+    pub(crate) threshold: u32,
+    /// In order, not read.
+    packets: VecDeque<Packet>,
+}
+
+impl ReceiveBuffer {
+    /// With so many bytes of memory.
+    pub(crate) fn new(limit: u32) -> Self {
+        Self {
+            limit,
+            allocated: 0,
+            allocated_ahead: 0,
+            ratio: FIRST_RATIO,
+            clamp: 0,
+            threshold: 0,
+            packets: VecDeque::new(),
+        }
+    }
+
+    /// The window that so much memory stands for (`tcp_win_from_space`).
+    #[inline]
+    pub(crate) fn window_of(&self, memory: u32) -> u32 {
+        u32::try_from((u64::from(memory) * u64::from(self.ratio)) >> 8).unwrap_or(u32::MAX)
+    }
+
+    /// The memory that so large a window needs (`tcp_space_from_win`).
+    pub(crate) fn memory_for(&self, window: u64) -> u32 {
+        u32::try_from((window << 8) / u64::from(self.ratio)).unwrap_or(u32::MAX)
+    }
+
+    /// The window of the empty buffer (`tcp_full_space`).
+    #[inline]
+    pub(crate) fn full_window(&self) -> u32 {
+        self.window_of(self.limit)
+    }
+
+    /// The window of what is free (`tcp_space`).
+    #[inline]
+    pub(crate) fn free_window(&self) -> u32 {
+        self.window_of(self.limit.saturating_sub(self.allocated))
+    }
+
+    /// No packet waits to be read.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// The connection is open: sets the limits of the window (`tcp_init_buffer_space`, with
+    /// `tcp_app_win` so large that it takes no part).
+    pub(crate) fn open(&mut self, announced_mss: u32) {
+        let most = self.full_window();
+        if self.clamp >= most {
+            self.clamp = most;
+            if most > 4 * announced_mss {
+                self.clamp = most.max(4 * announced_mss);
+            }
+        }
+        if self.clamp > 2 * announced_mss && self.clamp + announced_mss > most {
+            self.clamp = most.saturating_sub(announced_mss).max(2 * announced_mss);
+        }
+        self.threshold = self.threshold.min(self.clamp);
+    }
+
+    /// Sets the largest window (`tcp_set_window_clamp`).
+    pub(crate) fn set_clamp(&mut self, clamp: u32, announced_window: u32) {
+        let clamp = clamp.max(crate::config::LEAST_BUFFER / 2);
+        if clamp < self.clamp {
+            self.threshold = self.threshold.min(clamp);
+        } else if clamp > self.clamp {
+            self.threshold = self.threshold.max(announced_window.min(clamp));
+        }
+        self.clamp = clamp;
+    }
+
+    /// A full-sized segment of another size has come: the share of payload is measured anew.
+    /// Returns whether it has changed.
+    #[cold]
+    pub(crate) fn measure_ratio(&mut self, packet: Packet, announced_window: u32) -> bool {
+        let ratio = (u64::from(packet.payload) << 8) / u64::from(packet.memory);
+        let ratio = u32::try_from(ratio).unwrap_or(u32::MAX).clamp(1, 255);
+        if ratio == self.ratio {
+            return false;
+        }
+        self.ratio = ratio;
+        self.set_clamp(self.full_window(), announced_window);
+        true
+    }
+
+    /// Lets the window grow towards what the buffer can hold (`tcp_grow_window`); says whether it
+    /// did.
+    #[inline]
+    pub(crate) fn grow(
+        &mut self,
+        packet: Packet,
+        memory: u32,
+        announced_mss: u32,
+        segment: u32,
+        receiving: &Receiving,
+    ) -> bool {
+        let room = self.clamp.min(self.free_window()).saturating_sub(self.threshold);
+        if room == 0 {
+            return false;
+        }
+        let step = if self.window_of(memory) <= packet.payload {
+            2 * announced_mss
+        } else {
+            self.cautious_step(packet, memory, segment, receiving)
+        };
+        if step == 0 {
+            return false;
+        }
+        self.threshold += room.min(step.max(2 * packet.payload));
+        true
+    }
+
+    /// A packet that wastes memory lets only a small window grow (`__tcp_grow_window`).
+    fn cautious_step(
+        &self,
+        packet: Packet,
+        memory: u32,
+        segment: u32,
+        receiving: &Receiving,
+    ) -> u32 {
+        let mut memory = self.window_of(memory) >> 1;
+        let greatest = receiving.greatest_buffer.max(self.limit);
+        let mut window = self.window_of(greatest) >> 1;
+        while self.threshold <= window {
+            if memory <= packet.payload {
+                return 2 * segment;
+            }
+            memory >>= 1;
+            window >>= 1;
+            if window == 0 {
+                break;
+            }
+        }
+        0
+    }
+
+    /// Whether there is room for a packet, if need be after packing what is there
+    /// (`tcp_try_rmem_schedule`).
+    #[inline]
+    pub(crate) fn has_room(&self, packet: Packet) -> bool {
+        self.allocated.saturating_add(packet.payload) <= self.limit
+    }
+
+    /// The buffer is full: grows it where nobody has set it, and offers little from now on
+    /// (`tcp_clamp_window`).
+    #[cold]
+    pub(crate) fn clamp_to_use(&mut self, receiving: &Receiving, announced_mss: u32) {
+        if self.limit < receiving.greatest_buffer && !receiving.buffer_is_set {
+            self.limit = self.allocated.min(receiving.greatest_buffer).max(self.limit);
+        }
+        if self.allocated > self.limit {
+            self.threshold = self.clamp.min(2 * announced_mss);
+        }
+    }
+
+    /// Packs what is in order anew, without the waste (`tcp_collapse`).
+    #[cold]
+    pub(crate) fn pack(&mut self) {
+        let payload: u32 = self.packets.iter().map(|packet| packet.payload).sum();
+        let before = self.allocated - self.allocated_ahead;
+        let packed = packed_memory(payload);
+        if packed >= before || payload == 0 {
+            return;
+        }
+        self.packets.clear();
+        self.packets.push_back(Packet::packed(payload, packed));
+        self.allocated = self.allocated_ahead + packed;
+    }
+
+    /// Takes a packet behind those in order; small ones move in with their predecessor.
+    #[inline]
+    pub(crate) fn queue(&mut self, packet: Packet) {
+        if let Some(last) = self.packets.back_mut()
+            && packet.payload <= last.tail_room
+        {
+            last.payload += packet.payload;
+            last.tail_room -= packet.payload;
+            return;
+        }
+        self.allocated += packet.memory;
+        self.packets.push_back(packet);
+    }
+
+    /// Takes a packet that is ahead of its turn.
+    pub(crate) fn queue_ahead(&mut self, packet: Packet) {
+        self.allocated += packet.memory;
+        self.allocated_ahead += packet.memory;
+    }
+
+    /// Gives up memory of packets that were ahead of their turn.
+    pub(crate) fn release_ahead(&mut self, memory: u32) {
+        let memory = memory.min(self.allocated_ahead);
+        self.allocated_ahead -= memory;
+        self.allocated -= memory;
+    }
+
+    /// The application has read so many bytes.
+    #[inline]
+    pub(crate) fn release(&mut self, mut bytes: u32) {
+        while let Some(first) = self.packets.front_mut() {
+            if first.payload > bytes {
+                *first = first.holding(first.payload - bytes);
+                return;
+            }
+            bytes -= first.payload;
+            self.allocated -= first.memory;
+            self.packets.pop_front();
+        }
+    }
+}

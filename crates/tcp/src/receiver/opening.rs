@@ -1,0 +1,109 @@
+//! The receiving half as the handshake sets it up.
+//!
+//! Source: Linux 6.18 `tcp_connect_init`, `tcp_openreq_init_rwin`, `tcp_finish_connect`,
+//! `tcp_rcv_synsent_state_process`, `tcp_initialize_rcv_mss`.
+
+use super::window::{FirstWindow, covering_shift, first_window};
+use crate::config::{Config, LEAST_BUFFER};
+use crate::connection::Connection;
+use crate::state::State;
+use fairwind_units::{Instant, Span};
+
+/// Bytes that timestamps take in every header, padded.
+const TIMESTAMPS_BYTES: u32 = 12;
+/// How long the last ACK of the handshake waits for data to carry it, where it waits
+/// (`TCP_DELACK_MAX`).
+const OPENING_DELAY: Span = Span::from_millis(200);
+
+impl Connection {
+    /// Chooses the window of our SYN.
+    pub(crate) fn choose_first_window(&mut self) {
+        let answers = self.state == State::SynReceived || self.state == State::Listen;
+        let stamped = if answers { self.negotiated.timestamps } else { false };
+        let scales = self.config.window_scaling && (!answers || self.peer_scales);
+        let bytes = u32::from(self.config.mss) - if stamped { TIMESTAMPS_BYTES } else { 0 };
+        let full = self.buffer.full_window();
+        self.first_window = if self.counts_memory() {
+            first_window(&self.config, full, bytes, scales)
+        } else {
+            let buffer = self.config.receive_buffer;
+            let shift = if scales { covering_shift(buffer) } else { 0 };
+            FirstWindow { bytes: buffer.min(u32::from(u16::MAX)), shift, clamp: buffer }
+        };
+    }
+
+    /// The peer's SYN is known: windows are scaled, or not.
+    pub(crate) fn choose_shift(&mut self) {
+        if self.state == State::Listen {
+            self.choose_first_window();
+        }
+        if !(self.config.window_scaling && self.peer_scales) {
+            self.first_window.shift = 0;
+            self.first_window.clamp = self.first_window.clamp.min(u32::from(u16::MAX));
+        }
+        self.negotiated.receive_shift = self.first_window.shift;
+    }
+
+    /// The handshake is over.
+    pub(crate) fn open_receiver(&mut self, now: Instant) {
+        let announced_mss = self.announced_mss();
+        self.buffer.threshold = self.first_window.bytes;
+        self.buffer.clamp = self.first_window.clamp;
+        self.buffer.open(announced_mss);
+        let largest = announced_mss.min(self.negotiated.segment_bytes);
+        self.segment_size.begin(largest, self.first_window.bytes);
+        self.begin_tuning(now);
+    }
+
+    /// Acknowledges the peer's SYN-ACK: at once, unless data is expected to follow that can carry the
+    /// acknowledgment.
+    pub(crate) fn acknowledge_opening(&mut self, now: Instant) {
+        if !self.config.receiving.starts_interactive {
+            self.acknowledger.now = true;
+            return;
+        }
+        self.acknowledge_quickly();
+        self.timers.delayed_ack = now + OPENING_DELAY;
+    }
+
+    /// Takes over what an application or an administrator has changed in an open connection.
+    pub(crate) fn reconfigure_receiver(&mut self, before: &Config, config: &Config) {
+        if config.receive_buffer != before.receive_buffer {
+            self.buffer.limit = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        }
+        if config.receiving.window_clamp != before.receiving.window_clamp
+            && let Some(clamp) = config.receiving.window_clamp
+        {
+            let window = self.announced_window_then();
+            self.buffer.set_clamp(clamp, window);
+        }
+    }
+
+    /// Memory of the receive buffer in bytes (`SO_RCVBUF`).
+    pub fn receive_memory(&self) -> u32 {
+        self.buffer.limit
+    }
+
+    /// Largest window to be offered at present, in bytes (`TCP_WINDOW_CLAMP`).
+    pub fn window_clamp(&self) -> u32 {
+        self.buffer.clamp
+    }
+
+    /// Payload that a segment of the peer can hold (`advmss`).
+    #[inline]
+    pub(crate) fn announced_mss(&self) -> u32 {
+        u32::from(self.config.mss).saturating_sub(self.steady_options())
+    }
+
+    /// Bytes of the options that every segment carries.
+    #[inline]
+    fn steady_options(&self) -> u32 {
+        if self.negotiated.timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
+    /// Bytes of the header that every segment has (`tcp_header_len`).
+    #[inline]
+    pub(crate) fn steady_header(&self) -> u32 {
+        fairwind_wire::TCP_HEADER_BYTES + self.steady_options()
+    }
+}

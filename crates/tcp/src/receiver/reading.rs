@@ -1,0 +1,79 @@
+//! What the application reads, and what it makes known to the peer.
+//!
+//! Source: Linux 6.18 `tcp_recvmsg_locked`, `__tcp_cleanup_rbuf`.
+
+use crate::connection::Connection;
+use fairwind_units::Instant;
+
+impl Connection {
+    /// Bytes received in order and not read.
+    #[inline]
+    pub fn readable_bytes(&self) -> u32 {
+        self.receive.unread
+    }
+
+    /// Hands up to `bytes` received bytes to the application and returns how many.
+    #[inline]
+    pub fn read(&mut self, bytes: u32) -> u32 {
+        let taken = bytes.min(self.receive.unread);
+        if taken == 0 {
+            return 0;
+        }
+        self.receive.unread -= taken;
+        self.receive.read_bytes += u64::from(taken);
+        if self.counts_memory() {
+            self.buffer.release(taken);
+            self.receive.was_read = true;
+        } else {
+            self.acknowledge_what_was_read(taken);
+        }
+        taken
+    }
+
+    /// What follows from reading, as soon as the time is known.
+    #[cold]
+    pub(crate) fn after_reading(&mut self, now: Instant) {
+        self.receive.was_read = false;
+        self.adjust_space(now);
+        self.acknowledge_what_was_read(1);
+    }
+
+    /// An acknowledgment that waited may go out now, or a window that has opened be told.
+    pub(crate) fn acknowledge_what_was_read(&mut self, bytes: u32) {
+        if self.acknowledger.now {
+            return;
+        }
+        if self.acknowledger.scheduled && self.is_acknowledgment_due(bytes) {
+            self.acknowledger.now = true;
+            return;
+        }
+        if bytes == 0 || !self.state.may_receive() {
+            return;
+        }
+        if !self.counts_memory() {
+            self.announce_window_if_opened();
+            return;
+        }
+        let announced = self.announced_window();
+        if u64::from(announced) * 2 > u64::from(self.buffer.clamp) {
+            return;
+        }
+        let window = self.select_window();
+        if window > 0 && window >= 2 * announced {
+            self.acknowledger.now = true;
+        }
+    }
+
+    fn is_acknowledgment_due(&self, bytes: u32) -> bool {
+        if !matches!(self.config.ack_delay, crate::AckDelay::Adaptive { .. }) {
+            return false;
+        }
+        let drained = if self.counts_memory() {
+            self.buffer.allocated == 0
+        } else {
+            self.receive.unread == 0
+        };
+        self.unacknowledged_bytes() > self.segment_size.estimate
+            || bytes > 0 && drained && self.acknowledger.is_due_when_drained(&self.config)
+    }
+}

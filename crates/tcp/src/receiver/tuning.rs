@@ -1,0 +1,136 @@
+//! A receive buffer that grows with what the application reads in a round trip.
+//!
+//! Source: Linux 6.18 `tcp_rcv_rtt_update`, `tcp_rcv_rtt_measure`, `tcp_rcv_rtt_measure_ts`,
+//! `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` (dynamic right-sizing).
+
+use super::buffer::TUNING_SEGMENTS;
+use crate::connection::Connection;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Segment, SequenceNumber};
+
+/// The receiver's own round-trip estimate, and what was read within one.
+#[derive(Debug)]
+pub(crate) struct Tuning {
+    /// Eight times the estimate, in microseconds (`rcv_rtt_est.rtt_us`).
+    eightfold_rtt: u64,
+    /// A window's worth of data ends here, which takes a round trip.
+    measured_to: SequenceNumber,
+    measured_since: Option<Instant>,
+    last_echo: u32,
+    /// Bytes read in the best round trip so far (`rcvq_space.space`).
+    pub(crate) space: u32,
+    read_from: SequenceNumber,
+    read_since: Instant,
+}
+
+impl Tuning {
+    pub(crate) fn new() -> Self {
+        Self {
+            eightfold_rtt: 0,
+            measured_to: SequenceNumber::default(),
+            measured_since: None,
+            last_echo: 0,
+            space: 0,
+            read_from: SequenceNumber::default(),
+            read_since: Instant::ZERO,
+        }
+    }
+
+    /// The receiver's round-trip estimate; zero before the first sample.
+    #[inline]
+    pub(crate) fn rtt(&self) -> Span {
+        Span::from_micros(self.eightfold_rtt / 8)
+    }
+
+    /// Takes a sample. One by the window is an upper bound, so only a smaller one counts; another is
+    /// good only while nothing waits to be read.
+    fn take(&mut self, sample: Span, by_window: bool, drained: bool) {
+        let micros = sample.as_micros().max(1);
+        if self.eightfold_rtt == 0 || micros * 8 < self.eightfold_rtt {
+            self.eightfold_rtt = micros * 8;
+        } else if !by_window && drained {
+            self.eightfold_rtt = self.eightfold_rtt - self.eightfold_rtt / 8 + micros;
+        }
+    }
+}
+
+impl Connection {
+    /// The connection is open: tuning begins.
+    pub(crate) fn begin_tuning(&mut self, now: Instant) {
+        let first = TUNING_SEGMENTS * self.announced_mss();
+        self.tuning.space = self.buffer.threshold.min(self.announced_window_then()).min(first);
+        self.tuning.read_from = self.receive.next;
+        self.tuning.read_since = now;
+    }
+
+    /// Measures how long a window's worth of data takes.
+    #[inline]
+    pub(crate) fn measure_by_window(&mut self, now: Instant) {
+        if let Some(since) = self.tuning.measured_since {
+            if self.receive.next.is_before(self.tuning.measured_to) {
+                return;
+            }
+            self.tuning.take(now.saturating_since(since), true, false);
+        }
+        self.tuning.measured_to = self.receive.next + self.announced_window_then();
+        self.tuning.measured_since = Some(now);
+    }
+
+    /// Measures by the timestamp that a full-sized segment echoes, once per echo.
+    #[inline]
+    pub(crate) fn measure_by_echo(&mut self, segment: &Segment, now: Instant) {
+        let Some(stamps) = segment.options.timestamps.filter(|_| self.negotiated.timestamps) else {
+            return;
+        };
+        if stamps.echo == self.tuning.last_echo {
+            return;
+        }
+        self.tuning.last_echo = stamps.echo;
+        if segment.sequence_length() < self.segment_size.estimate {
+            return;
+        }
+        let elapsed = crate::timestamp::timestamp_at(now).wrapping_sub(stamps.echo);
+        if elapsed > 0 && elapsed < 1 << 20 {
+            let sample = Span::from_millis(u64::from(elapsed));
+            self.tuning.take(sample, false, self.receive.unread == 0);
+        }
+    }
+
+    /// The application has read: once per round trip, compares with what it read before.
+    #[inline]
+    pub(crate) fn adjust_space(&mut self, now: Instant) {
+        let tuning = &mut self.tuning;
+        if tuning.eightfold_rtt == 0
+            || now.saturating_since(tuning.read_since).as_micros() < tuning.eightfold_rtt / 8
+        {
+            return;
+        }
+        let unread = self.receive.unread;
+        let next_read = self.receive.next - unread;
+        let read = next_read.distance_from(tuning.read_from).saturating_sub(unread);
+        tuning.read_from = next_read;
+        tuning.read_since = now;
+        if read > tuning.space {
+            self.grow_buffer(read);
+        }
+    }
+
+    /// Gives the buffer room for what will be read per round trip when the peer doubles its rate.
+    pub(crate) fn grow_buffer(&mut self, space: u32) {
+        let before = std::mem::replace(&mut self.tuning.space, space);
+        let receiving = &self.config.receiving;
+        if !receiving.tuning || receiving.buffer_is_set || !self.counts_memory() || before == 0 {
+            return;
+        }
+        let twice = u64::from(space) * 2;
+        let grown = twice * u64::from(space.saturating_sub(before)) / u64::from(before);
+        let ahead =
+            self.reassembly.end().map_or(0, |end| u64::from(end.distance_from(self.receive.next)));
+        let memory = self.buffer.memory_for(twice + 2 * grown + ahead);
+        let memory = memory.min(receiving.greatest_buffer);
+        if memory > self.buffer.limit {
+            self.buffer.limit = memory;
+            self.buffer.clamp = self.buffer.full_window();
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The window that is offered to the peer.
+//!
+//! Source: RFC 9293 §3.8.6, RFC 7323 §2, RFC 1122 §4.2.3.3 (silly windows); Linux 6.18
+//! `tcp_select_initial_window`, `__tcp_select_window`, `tcp_select_window`.
+
+use crate::config::{BufferAccounting, Config};
+use crate::connection::Connection;
+use crate::negotiation::GREATEST_SHIFT;
+
+/// The window of a SYN and the shift of those to come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FirstWindow {
+    /// In bytes.
+    pub(crate) bytes: u32,
+    pub(crate) shift: u8,
+    /// Largest window from now on.
+    pub(crate) clamp: u32,
+}
+
+/// Chooses the window of a SYN (`tcp_select_initial_window`). `full` is the window of the whole
+/// buffer, `segment` what a segment of the peer can hold.
+pub(crate) fn first_window(config: &Config, full: u32, segment: u32, scales: bool) -> FirstWindow {
+    let receiving = &config.receiving;
+    let mut clamp = receiving.window_clamp.unwrap_or(u32::from(u16::MAX) << GREATEST_SHIFT);
+    if receiving.buffer_is_set {
+        clamp = clamp.min(full);
+    }
+    let asked = receiving.initial_window.map(|segments| segments * segment);
+    let mut space = clamp.min(full.max(asked.unwrap_or(0)));
+    if space > segment {
+        space -= space % segment;
+    }
+    let bytes = asked.map_or(space, |asked| space.min(asked));
+    let mut shift = 0;
+    if scales {
+        let most = space.max(receiving.greatest_buffer).max(receiving.greatest_request).min(clamp);
+        let bits = u8::try_from(most.max(1).ilog2()).unwrap_or(GREATEST_SHIFT);
+        shift = bits.saturating_sub(15).min(GREATEST_SHIFT);
+    }
+    FirstWindow { bytes, shift, clamp: clamp.min(u32::from(u16::MAX) << shift) }
+}
+
+/// The least shift that lets the whole receive buffer be offered (RFC 7323 §2).
+pub(crate) fn covering_shift(buffer: u32) -> u8 {
+    (0..GREATEST_SHIFT)
+        .find(|shift| u16::try_from(buffer >> shift).is_ok())
+        .unwrap_or(GREATEST_SHIFT)
+}
+
+impl Connection {
+    /// Whether the buffer counts memory as Linux does.
+    #[inline]
+    pub(crate) fn counts_memory(&self) -> bool {
+        self.config.receiving.accounting == BufferAccounting::Memory
+    }
+
+    /// Room within which segments are taken (RCV.WND): up to the furthest number that was ever
+    /// offered, or in Linux up to the one offered last.
+    #[inline]
+    pub(crate) fn acceptance_window(&self) -> u32 {
+        if self.counts_memory() {
+            return self.announced_window();
+        }
+        self.receive.offered.distance_from(self.receive.next)
+    }
+
+    /// What is left of the window announced last (`tcp_receive_window`).
+    #[inline]
+    pub(crate) fn announced_window(&self) -> u32 {
+        if self.receive.announced.is_after(self.receive.next) {
+            self.receive.announced.distance_from(self.receive.next)
+        } else {
+            0
+        }
+    }
+
+    /// The window as it was announced last, counted from what was acknowledged then (`rcv_wnd`).
+    #[inline]
+    pub(crate) fn announced_window_then(&self) -> u32 {
+        self.receive.announced.distance_from(self.receive.last_acknowledged)
+    }
+
+    /// Chooses the window field of a segment and remembers the offer.
+    #[inline]
+    pub(crate) fn choose_window(&mut self) -> u16 {
+        if self.counts_memory() { self.window_by_memory() } else { self.window_by_payload() }
+    }
+
+    /// The right edge moves forward only by a worthwhile step (RFC 9293 §3.8.6.2.2); it moves back
+    /// by less than a unit of the window field, where rounding up would offer more than is free.
+    /// What was offered before is taken all the same (RFC 7323 §2.4).
+    #[inline]
+    fn window_by_payload(&mut self) -> u16 {
+        let shift = self.negotiated.receive_shift;
+        let free = self.free_units();
+        let field = if self.is_worth_announcing(free << shift) {
+            free
+        } else {
+            self.announced_window().div_ceil(1 << shift).min(free)
+        };
+        let field = field.min(u32::from(u16::MAX));
+        self.receive.announced = self.receive.next + (field << shift);
+        self.receive.offered = self.receive.offered.later(self.receive.announced);
+        u16::try_from(field).unwrap_or(u16::MAX)
+    }
+
+    /// Free space of the receive buffer in units of the window field.
+    #[inline]
+    fn free_units(&self) -> u32 {
+        let free = self.config.receive_buffer.saturating_sub(self.receive.unread);
+        free >> self.negotiated.receive_shift
+    }
+
+    /// Whether a window of `bytes` is enough larger than the one announced.
+    #[inline]
+    fn is_worth_announcing(&self, bytes: u32) -> bool {
+        let step = (self.config.receive_buffer / 2).min(u32::from(self.config.mss)).max(1);
+        bytes >= self.announced_window().saturating_add(step)
+    }
+
+    /// Linux: the right edge never moves back, unless that is asked for; without memory the window
+    /// is closed.
+    #[inline]
+    fn window_by_memory(&mut self) -> u16 {
+        if self.acknowledger.no_memory {
+            self.receive.announced = self.receive.next;
+            return 0;
+        }
+        let shift = self.negotiated.receive_shift;
+        let current = self.announced_window();
+        let mut window = self.select_window();
+        if window < current && !self.may_shrink() {
+            window = current.next_multiple_of(1 << shift);
+        }
+        self.receive.announced = self.receive.next + window;
+        self.receive.offered = self.receive.offered.later(self.receive.announced);
+        u16::try_from(window >> shift).unwrap_or(u16::MAX)
+    }
+
+    fn may_shrink(&self) -> bool {
+        self.config.receiving.shrinks && self.negotiated.receive_shift > 0
+    }
+
+    /// The window worth offering (`__tcp_select_window`).
+    #[inline]
+    pub(crate) fn select_window(&mut self) -> u32 {
+        let unit = 1 << self.negotiated.receive_shift;
+        let whole = self.buffer.full_window();
+        let full = self.buffer.clamp.min(whole);
+        let segment = self.segment_size.estimate.min(full);
+        if segment == 0 {
+            return 0;
+        }
+        let mut free = self.buffer.free_window();
+        if self.may_shrink() {
+            free -= free % unit;
+        }
+        if free < full / 2 {
+            self.acknowledger.quick = 0;
+            free -= free % unit;
+            // Little is free: close the window before memory runs out.
+            if free < whole / 16 || free < segment {
+                return 0;
+            }
+        }
+        let free = free.min(self.buffer.threshold);
+        if self.negotiated.receive_shift > 0 {
+            return free.next_multiple_of(unit);
+        }
+        self.window_in_segments(free, full, segment)
+    }
+
+    /// Without scaling, whole segments are offered, and the window stays while it is less than one
+    /// segment off.
+    fn window_in_segments(&self, free: u32, full: u32, segment: u32) -> u32 {
+        let window = self.announced_window_then();
+        if window.saturating_add(segment) <= free || window > free {
+            free - free % segment
+        } else if segment == full && free > window + full / 2 {
+            free
+        } else {
+            window
+        }
+    }
+
+    /// Whether an ACK would not close the window: the right edge moves at least as far as what has
+    /// arrived.
+    #[inline]
+    pub(crate) fn window_advances(&mut self) -> bool {
+        self.select_window() >= self.announced_window_then()
+    }
+
+    /// After the application has read: a window that was all but closed is announced anew
+    /// (RFC 9293 §3.8.6.2.2).
+    #[inline]
+    pub(crate) fn announce_window_if_opened(&mut self) {
+        if self.announced_window() > u32::from(self.config.mss) * 2 {
+            return;
+        }
+        let free = self.free_units() << self.negotiated.receive_shift;
+        if self.state.may_receive() && self.is_worth_announcing(free) {
+            self.acknowledger.now = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Profile;
+
+    #[test]
+    fn the_shift_covers_the_buffer() {
+        assert_eq!(covering_shift(64 << 20), 11);
+        assert_eq!(covering_shift(65_535), 0);
+    }
+
+    /// As Linux 6.18 with `tcp_rmem` as it comes.
+    #[test]
+    fn the_first_window_is_a_multiple_of_the_segment_size() {
+        let config = Profile::Linux6_18.system_config();
+        let first = first_window(&config, 65_536, 1460, true);
+        assert_eq!((first.bytes, first.shift), (64_240, 10));
+        assert_eq!(first_window(&config, 65_536, 1460, false).shift, 0);
+    }
+}
