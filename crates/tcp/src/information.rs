@@ -157,6 +157,8 @@ pub mod option_bits {
     pub const ECN_SEEN: u32 = 16;
     /// The data of our SYN was acknowledged (client), or the peer's SYN carried data (server).
     pub const SYN_DATA: u32 = 32;
+    /// The connection was in use before its handshake was over.
+    pub const FAST_OPEN_CHILD: u32 = 128;
 }
 
 impl Connection {
@@ -254,6 +256,7 @@ impl Connection {
             (self.ecn.is_agreed(), option_bits::ECN),
             (self.ecn.seen, option_bits::ECN_SEEN),
             (self.fast_open.syn_data_acknowledged, option_bits::SYN_DATA),
+            (self.fast_open.opened_early, option_bits::FAST_OPEN_CHILD),
         ];
         agreed.iter().filter(|(is_agreed, _)| *is_agreed).fold(0, |bits, (_, bit)| bits | bit)
     }

@@ -1,11 +1,14 @@
 //! The host under test: its connections in virtual time, and what they have sent.
 
 use super::errors::Errors;
+use super::fast_open::Remembered;
+use super::sockets::Listener;
 use crate::outcome::Step;
-use fairwind_tcp::{Config, Connection, Event, Ports, State};
-use fairwind_units::Instant;
+use fairwind_tcp::{Config, Connection, Event, FastOpenSyn, Ports, State};
+use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::collections::VecDeque;
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The ports of every connection: scripts do not write any.
@@ -27,10 +30,16 @@ pub(crate) struct Endpoint {
     pub(crate) happened: u64,
     /// Bytes received, and whether more can be written, as of then.
     noticed: (u64, bool),
+    /// The peer reset the connection before its handshake was over.
+    early_reset_at: Option<Instant>,
 }
 
+/// How long an early connection that the peer has reset counts among those that wait (Linux
+/// `reqsk_fastopen_remove`).
+const RESET_COUNTS: Span = Span::from_secs(60);
+
 impl Endpoint {
-    fn take_events(&mut self) {
+    fn take_events(&mut self, now: Instant) {
         let noticed = (self.connection.received_bytes(), self.is_writable());
         let is_news = noticed.0 > self.noticed.0 || noticed.1 && !self.noticed.1;
         self.happened += u64::from(is_news);
@@ -39,10 +48,13 @@ impl Endpoint {
         while let Some(event) = self.connection.poll_event() {
             self.happened += 1;
             match event {
-                Event::Established => self.established = true,
+                Event::Established | Event::OpenedEarly => self.established = true,
                 Event::PeerFinished => self.peer_finished = true,
                 Event::TimedOut => self.error = Some("ETIMEDOUT"),
-                Event::Reset => self.error = Some(self.error_of_reset()),
+                Event::Reset => {
+                    self.error = Some(self.error_of_reset());
+                    self.early_reset_at = self.connection.was_early().then_some(now);
+                }
                 _ => {}
             }
         }
@@ -93,29 +105,63 @@ pub(crate) struct Host {
     /// The connection that injected packets go to: the one that was begun last.
     pub(crate) current: Option<usize>,
     initial: SequenceNumber,
+    /// The peer's address, and this host's.
+    addresses: (IpAddr, IpAddr),
+    /// What is known of the peer for Fast Open.
+    pub(crate) remembered: Remembered,
 }
 
 impl Host {
-    pub(crate) fn new(now: Instant, initial: SequenceNumber) -> Self {
-        Self { now, endpoints: Vec::new(), sent: VecDeque::new(), current: None, initial }
+    /// A host without connections; `addresses` are the peer's and its own.
+    pub(crate) fn new(now: Instant, initial: SequenceNumber, addresses: (IpAddr, IpAddr)) -> Self {
+        Self {
+            now,
+            endpoints: Vec::new(),
+            sent: VecDeque::new(),
+            current: None,
+            initial,
+            addresses,
+            remembered: Remembered::default(),
+        }
     }
 
     /// Begins a connection actively and returns its index.
     pub(crate) fn connect(&mut self, config: &Config) -> usize {
-        self.begin(config, None)
+        let connection = Connection::connect(Arc::new(config.clone()), PORTS, self.initial);
+        self.begin(connection, None)
+    }
+
+    /// Begins a connection actively with Fast Open and returns its index.
+    pub(crate) fn connect_fast(&mut self, config: &Config, syn: FastOpenSyn) -> usize {
+        let config = Arc::new(config.clone());
+        let connection = Connection::connect_with_fast_open(config, PORTS, self.initial, syn);
+        self.begin(connection, None)
     }
 
     /// Begins a connection for a SYN that a listening socket gets, and returns its index.
-    pub(crate) fn answer(&mut self, config: &Config, listener: i64) -> usize {
-        self.begin(config, Some(listener))
+    pub(crate) fn answer(&mut self, listener: &Listener<'_>) -> usize {
+        let config = Arc::new(listener.config.clone());
+        let mut connection = Connection::listen(config, PORTS, self.initial);
+        let (peer, own) = self.addresses;
+        if let Some(permit) = listener.fast_open.permit(peer, own)
+            && self.early_connections() < listener.most_early
+        {
+            connection.permit_fast_open(permit);
+        }
+        self.begin(connection, Some(listener.descriptor))
     }
 
-    fn begin(&mut self, config: &Config, listener: Option<i64>) -> usize {
-        let config = Arc::new(config.clone());
-        let connection = match listener {
-            Some(_) => Connection::listen(config, PORTS, self.initial),
-            None => Connection::connect(config, PORTS, self.initial),
+    /// Connections in use before their handshake is over, with those that were reset so a while ago.
+    fn early_connections(&self) -> usize {
+        let counts = |endpoint: &&Endpoint| {
+            let reset = endpoint.early_reset_at;
+            endpoint.connection.is_early()
+                || reset.is_some_and(|at| self.now.saturating_since(at) < RESET_COUNTS)
         };
+        self.endpoints.iter().filter(counts).count()
+    }
+
+    fn begin(&mut self, connection: Connection, listener: Option<i64>) -> usize {
         let index = self.endpoints.len();
         self.endpoints.push(Endpoint {
             connection,
@@ -126,6 +172,7 @@ impl Host {
             errors: Errors::default(),
             happened: 0,
             noticed: (0, false),
+            early_reset_at: None,
         });
         self.current = Some(index);
         self.drain(index);
@@ -182,7 +229,10 @@ impl Host {
         while let Some(segment) = endpoint.connection.poll_segment(self.now) {
             self.sent.push_back(Sent { endpoint: index, at: self.now, segment });
         }
-        endpoint.take_events();
+        endpoint.take_events(self.now);
+        if let Some(lesson) = endpoint.connection.take_fast_open_lesson() {
+            self.remembered.learn(&lesson);
+        }
     }
 
     /// When something happens next by itself.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod errors;
+mod fast_open;
 mod files;
 mod host;
 mod judge;

@@ -5,6 +5,7 @@ use crate::run::RunOptions;
 use crate::script::{OptionLine, Script};
 use fairwind_tcp::{Config, Gathering, SendBufferRule};
 use fairwind_units::Span;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The second of Linux' `tcp_wmem` in bytes.
 const INITIAL_SEND_BUFFER: u32 = 16_384;
@@ -25,6 +26,8 @@ pub(crate) struct Settings {
     pub(crate) unsegmented_bytes: u32,
     ip_header_bytes: u16,
     mtu: u16,
+    local: Option<IpAddr>,
+    remote: Option<IpAddr>,
 }
 
 impl Settings {
@@ -38,6 +41,8 @@ impl Settings {
             unsegmented_bytes: 0,
             ip_header_bytes: 20,
             mtu: 1500,
+            local: None,
+            remote: None,
         };
         for option in script.options.iter().chain(&run.option_lines) {
             settings.take(option).map_err(|stop| (option.line, stop))?;
@@ -58,10 +63,12 @@ impl Settings {
             "mss" => self.unsegmented_bytes = number(option)?,
             "mtu" => self.mtu = number(option)?,
             "ip_version" => self.take_ip_version(option)?,
-            // Where packets come from and go to: there is one path, and it has no addresses.
-            "local_ip" | "remote_ip" | "gateway_ip" | "netmask_ip" | "bind_port"
-            | "connect_port" | "speed" | "verbose" | "code_command" | "code_format"
-            | "code_sockopt" | "init_scripts" | "send_omit_free" | "so_filename" => {}
+            "local_ip" => self.local = address(option)?,
+            "remote_ip" => self.remote = address(option)?,
+            // There is one path, and nobody looks at ports.
+            "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed" | "verbose"
+            | "code_command" | "code_format" | "code_sockopt" | "init_scripts"
+            | "send_omit_free" | "so_filename" => {}
             name => return Err(Stop::unsupported(format!("the option --{name} is not known"))),
         }
         Ok(())
@@ -88,6 +95,16 @@ impl Settings {
         config
     }
 
+    /// The peer's address and our own; they matter to cookies alone.
+    pub(crate) fn addresses(&self) -> (IpAddr, IpAddr) {
+        let (remote, local) = if self.ip_header_bytes == 40 {
+            (USUAL_V6.0.into(), USUAL_V6.1.into())
+        } else {
+            (USUAL_V4.0.into(), USUAL_V4.1.into())
+        };
+        (self.remote.unwrap_or(remote), self.local.unwrap_or(local))
+    }
+
     /// The segment size that a packet of `mtu` bytes has room for.
     pub(crate) fn mss_for_mtu(&self, mtu: u16) -> u16 {
         mtu.saturating_sub(self.ip_header_bytes + 20).max(1)
@@ -98,6 +115,22 @@ impl Settings {
         let share = gap.as_nanos() / 1000 * self.tolerance_permille;
         self.tolerance.max(Span::from_nanos(share))
     }
+}
+
+/// The peer's address and ours where a script names none.
+const USUAL_V4: (Ipv4Addr, Ipv4Addr) = (Ipv4Addr::new(192, 0, 2, 1), Ipv4Addr::new(192, 168, 0, 1));
+const USUAL_V6: (Ipv6Addr, Ipv6Addr) = (
+    Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1),
+    Ipv6Addr::new(0xfd3d, 0x0a0b, 0x17d6, 0, 0, 0, 0, 1),
+);
+
+/// An address; one with a prefix length stands for a network, of which nobody asks.
+fn address(option: &OptionLine) -> Step<Option<IpAddr>> {
+    let text = option.value.as_deref().unwrap_or_default();
+    if text.contains('/') {
+        return Ok(None);
+    }
+    text.parse().map(Some).map_err(|_| invalid(option, "an IP address"))
 }
 
 fn number<N: std::str::FromStr>(option: &OptionLine) -> Step<N> {

@@ -1,6 +1,7 @@
 //! Our endpoint as the system under test, in virtual time.
 
 use super::commands::{self, Change, Scope};
+use super::fast_open::Remembered;
 use super::host::Host;
 use super::settings::Settings;
 use super::sockets::{self, Request, Sockets};
@@ -34,7 +35,7 @@ impl Simulated {
     pub(super) fn new(settings: &Settings, options: &RunOptions) -> Self {
         let config = settings.adapt(options.profile.system_config());
         Self {
-            host: Host::new(BEGINNING, options.initial_sequence),
+            host: Host::new(BEGINNING, options.initial_sequence, settings.addresses()),
             sockets: Sockets::new(config, options.profile),
             profile: options.profile,
             settings: settings.clone(),
@@ -63,6 +64,9 @@ impl Simulated {
             let until = self.host.now + *time;
             while self.pass(until)? == Passed::Happened {}
             return Ok(());
+        }
+        if *change == Change::ForgetPeers {
+            self.host.remembered = Remembered::default();
         }
         let (profile, settings) = (self.profile, &self.settings);
         let scope = change.scope();
@@ -103,7 +107,7 @@ impl System for Simulated {
         let opens = packet.flags.contains(Flags::SYN) && !packet.flags.contains(Flags::ACK);
         let listener = if opens && current.is_none() { self.sockets.listener() } else { None };
         Ok(match listener {
-            Some((descriptor, config)) => self.host.answer(config, descriptor),
+            Some(listener) => self.host.answer(&listener),
             None => self.host.current.unwrap_or(NO_CONNECTION),
         })
     }

@@ -55,6 +55,12 @@ impl Connection {
         self.fast_open.syn_bytes
     }
 
+    /// Says that a call waits for the connection to open in order to write: the data acknowledges the
+    /// peer's SYN-ACK then (Linux `sk_write_pending`).
+    pub fn expect_data(&mut self) {
+        self.fast_open.data_waits = true;
+    }
+
     /// What the answer to our SYN told, once.
     pub fn take_fast_open_lesson(&mut self) -> Option<FastOpenLesson> {
         self.fast_open.lesson.take()

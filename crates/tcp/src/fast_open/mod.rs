@@ -55,6 +55,7 @@ pub struct FastOpenLesson {
 
 /// What a connection keeps of Fast Open.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each tells of another thing that has happened")]
 pub(crate) struct FastOpenState {
     /// What our SYN is to carry; taken when it goes out.
     syn: Option<FastOpenSyn>,
@@ -72,6 +73,10 @@ pub(crate) struct FastOpenState {
     reply: Option<FastOpen>,
     /// The connection is in use though its handshake is not over.
     pub(crate) early: bool,
+    /// The same, and so it stays.
+    pub(crate) opened_early: bool,
+    /// The application waits with more data for the connection to open.
+    pub(crate) data_waits: bool,
     /// The application has closed an early connection.
     pub(crate) finished: bool,
 }

@@ -61,6 +61,11 @@ impl Connection {
         self.fast_open.early && self.state == State::SynReceived
     }
 
+    /// Whether the connection has ended before its handshake was over, and was in use.
+    pub fn was_early(&self) -> bool {
+        self.fast_open.early && self.state == State::Closed
+    }
+
     /// Whether data may be sent for the first time.
     #[inline]
     pub(crate) fn may_send(&self) -> bool {
@@ -75,6 +80,7 @@ impl Connection {
             Verdict::Early(reply) => {
                 self.fast_open.reply = reply;
                 self.fast_open.early = true;
+                self.fast_open.opened_early = true;
                 self.fast_open.syn_data_acknowledged = syn.payload_bytes > 0;
                 self.take_syn_text(syn);
                 self.events.push_back(Event::OpenedEarly);

@@ -58,7 +58,7 @@ impl Connection {
     /// Acknowledges the peer's SYN-ACK: at once, unless data is expected to follow that can carry the
     /// acknowledgment.
     pub(crate) fn acknowledge_opening(&mut self, now: Instant) {
-        if !self.config.receiving.starts_interactive {
+        if !(self.config.receiving.starts_interactive || self.fast_open.data_waits) {
             self.acknowledger.now = true;
             return;
         }

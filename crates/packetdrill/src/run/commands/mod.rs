@@ -9,7 +9,7 @@
 //! | `sleep N` | time passes |
 //! | a script of the shell: `./defaults.sh`, `source FILE`, `sh FILE` | its commands, read through [`Files`](super::Files) |
 //! | `true`, `false`, `:`, `exit N` | success and failure |
-//! | `ip tcp_metrics flush` | nothing: nothing is remembered between connections |
+//! | `ip tcp_metrics flush` | the peer's Fast Open cookie is forgotten; nothing else is remembered between connections |
 //! | `ethtool -K ... gso on`, `off` | whether segments are bundled; other features of a device do not show |
 //! | `tc qdisc ... fq`, `pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
 //! | `ip link set ... up`, `gso_max_size`, `gso_max_segs`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
@@ -50,6 +50,8 @@ pub(crate) enum Change {
     Segmentation(bool),
     /// Time passes.
     Sleep(Span),
+    /// What is remembered of peers is forgotten.
+    ForgetPeers,
 }
 
 /// Whose behaviour a change is about.
@@ -68,9 +70,11 @@ impl Change {
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Parameter { name, .. } => sysctl::scope(name),
-            Self::Route(_) | Self::LinkMtu(_) | Self::Segmentation(_) | Self::Sleep(_) => {
-                Scope::NewConnections
-            }
+            Self::Route(_)
+            | Self::LinkMtu(_)
+            | Self::Segmentation(_)
+            | Self::Sleep(_)
+            | Self::ForgetPeers => Scope::NewConnections,
         }
     }
 }
@@ -107,7 +111,7 @@ pub(crate) fn apply(
             sending::set_segmentation(*enabled, config);
             Ok(())
         }
-        Change::Sleep(_) => Ok(()),
+        Change::Sleep(_) | Change::ForgetPeers => Ok(()),
     }
 }
 
@@ -233,8 +237,10 @@ impl Interpreter<'_> {
                 "link" | "l",
                 ["set", .., "up"] | ["set", .., "gso_max_size" | "gso_max_segs" | "txqueuelen", _],
             )
-            | ("addr" | "address" | "a" | "neigh" | "neighbour" | "rule", _)
-            | ("tcp_metrics" | "tcpmetrics", ["flush" | "delete" | "del", ..]) => {}
+            | ("addr" | "address" | "a" | "neigh" | "neighbour" | "rule", _) => {}
+            ("tcp_metrics" | "tcpmetrics", ["flush" | "delete" | "del", ..]) => {
+                self.changes.push(Change::ForgetPeers);
+            }
             _ => return Err(unknown()),
         }
         Ok(())

@@ -10,7 +10,7 @@
 
 use super::{Scope, congestion_named, number, sending, unknown};
 use crate::outcome::{Step, Stop};
-use fairwind_tcp::{Config, EcnFeedback, IdleRestart, Profile};
+use fairwind_tcp::{Config, CookieKey, EcnFeedback, IdleRestart, Profile};
 use fairwind_units::Span;
 
 /// Parameters below `net.ipv4` that are accepted with these values; `*` is any. A name that ends
@@ -22,7 +22,8 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_autocorking", &["*"]),
     ("tcp_early_retrans", &["0", "3"]),
     ("tcp_fack", &["0"]),
-    ("tcp_fastopen", &["0", "1"]),
+    // Fast Open never pauses of itself by default.
+    ("tcp_fastopen_blackhole_timeout_sec", &["0"]),
     ("tcp_fastopen_key", &["*"]),
     ("tcp_fastopen_blackhole_timeout_sec", &["*"]),
     ("tcp_frto", &["0", "2"]),
@@ -112,6 +113,10 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
         }
         "tcp_ecn" => (config.ecn.incoming, config.ecn.outgoing) = congestion_notification(value)?,
         "tcp_ecn_fallback" => config.ecn.fallback = switch(value)?,
+        "tcp_fastopen" => config.fast_open = config.fast_open.with_bits(bits(value)?),
+        "tcp_fastopen_key" => {
+            (config.fast_open.key, config.fast_open.former_key) = cookie_keys(value)?;
+        }
         "tcp_wmem" => config.send_buffer = initial_buffer(value)?,
         _ if sending::set(short, value, config)? => {}
         _ => return settled(short, value),
@@ -131,6 +136,27 @@ fn congestion_notification(value: &str) -> Step<(EcnFeedback, EcnFeedback)> {
         "5" => (Accurate, None),
         _ => return Err(unknown()),
     })
+}
+
+/// A number, in hexadecimal where it begins so.
+fn bits(value: &str) -> Step<u32> {
+    match value.strip_prefix("0x") {
+        Some(digits) => u32::from_str_radix(digits, 16).map_err(|_| unknown()),
+        None => number(value),
+    }
+}
+
+/// One or two secrets of four hexadecimal numbers, `a-b-c-d,e-f-g-h`.
+fn cookie_keys(value: &str) -> Step<(CookieKey, Option<CookieKey>)> {
+    let key = |text: &str| {
+        let words = text.split('-').map(|word| u32::from_str_radix(word, 16));
+        let words: Vec<u32> = words.collect::<Result<_, _>>().map_err(|_| unknown())?;
+        words.try_into().map(CookieKey::from_words).map_err(|_| unknown())
+    };
+    match value.split_once(',') {
+        Some((now, former)) => Ok((key(now)?, Some(key(former)?))),
+        None => Ok((key(value)?, None)),
+    }
 }
 
 /// Parameters that a socket takes when it is made (`tcp_init_sock`).

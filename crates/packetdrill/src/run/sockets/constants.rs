@@ -20,6 +20,8 @@ pub(super) const OUT_OF_BAND: i64 = 0x01;
 pub(super) const END_OF_RECORD: i64 = 0x80;
 /// `MSG_MORE`
 pub(super) const MORE: i64 = 0x8000;
+/// `MSG_FASTOPEN`
+pub(super) const FAST_OPEN: i64 = 0x2000_0000;
 /// `MSG_DONTWAIT`
 pub(super) const DO_NOT_WAIT: i64 = 0x40;
 /// `MSG_WAITALL`

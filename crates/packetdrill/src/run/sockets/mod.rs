@@ -6,6 +6,7 @@
 mod arguments;
 mod constants;
 mod control;
+mod fast_open;
 mod message;
 mod names;
 mod opening;
@@ -17,13 +18,14 @@ mod transfer;
 mod watch;
 
 pub(crate) use constants::value;
+use fast_open::SocketFastOpen;
 pub(crate) use request::Request;
 use watch::Watcher;
 
 use super::commands::Scope;
 use super::host::Host;
 use crate::outcome::{Step, Stop};
-use fairwind_tcp::{Config, Profile};
+use fairwind_tcp::{Config, FastOpenConfig, Profile};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -53,10 +55,24 @@ struct Socket {
     low_water: u32,
     /// How long a read waits at most (`SO_RCVTIMEO`).
     read_timeout: Option<Span>,
+    /// What it was told about Fast Open.
+    fast_open: SocketFastOpen,
     /// Options without an effect here, as they were set.
     held: BTreeMap<String, i64>,
     /// Behaviour of the connections that begin here.
     config: Config,
+}
+
+/// What a listening socket has for a connection to come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listener<'a> {
+    pub(crate) descriptor: i64,
+    /// The connection's behaviour.
+    pub(crate) config: &'a Config,
+    /// The same for Fast Open.
+    pub(crate) fast_open: FastOpenConfig,
+    /// Connections that may be in use before their handshake is over.
+    pub(crate) most_early: usize,
 }
 
 /// What a descriptor stands for that is no socket.
@@ -136,10 +152,15 @@ impl Sockets {
     }
 
     /// The listening socket that a SYN goes to, and the behaviour of the connection to come.
-    pub(crate) fn listener(&self) -> Option<(i64, &Config)> {
+    pub(crate) fn listener(&self) -> Option<Listener<'_>> {
         let descriptor = self.listener?;
         let socket = self.open.get(&descriptor)?;
-        (socket.role == Role::Listening).then_some((descriptor, &socket.config))
+        (socket.role == Role::Listening).then(|| Listener {
+            descriptor,
+            config: &socket.config,
+            fast_open: socket.fast_open.switches(&socket.config.fast_open),
+            most_early: socket.fast_open.most_early,
+        })
     }
 
     fn get(&mut self, descriptor: i64) -> Step<&mut Socket> {
@@ -161,7 +182,7 @@ impl Sockets {
         match request {
             Request::Socket { descriptor, nonblocking } => self.open(*descriptor, *nonblocking),
             Request::Bind { descriptor } => self.get(*descriptor).map(|_| SUCCESS),
-            Request::Listen { descriptor } => self.listen(*descriptor, host),
+            Request::Listen { descriptor, backlog } => self.listen(*descriptor, *backlog, host),
             Request::Accept { descriptor, made, nonblocking } => {
                 self.accept(*descriptor, *made, *nonblocking, host)
             }

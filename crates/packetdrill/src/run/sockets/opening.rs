@@ -1,5 +1,6 @@
 //! Opening and closing: from `socket` to `close`.
 
+use super::fast_open::SocketFastOpen;
 use super::{Attempt, FOREVER, Other, Returned, Role, SUCCESS, Socket, Sockets, constants, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
@@ -24,6 +25,7 @@ impl Sockets {
             deaf: false,
             low_water: 1,
             read_timeout: None,
+            fast_open: SocketFastOpen::default(),
             held: BTreeMap::new(),
             config: self.config.clone(),
         };
@@ -44,12 +46,21 @@ impl Sockets {
     }
 
     /// From now on a SYN begins a connection here.
-    pub(super) fn listen(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn listen(
+        &mut self,
+        descriptor: i64,
+        backlog: i64,
+        host: &mut Host,
+    ) -> Step<Attempt> {
         let socket = self.get(descriptor)?;
         if matches!(socket.role, Role::Connected { .. }) {
             return Ok(fails("EINVAL"));
         }
         socket.role = Role::Listening;
+        let switches = socket.config.fast_open;
+        if switches.server && switches.every_listener && socket.fast_open.most_early == 0 {
+            socket.fast_open.most_early = usize::try_from(backlog).unwrap_or(0);
+        }
         self.listener = Some(descriptor);
         host.current = None;
         Ok(SUCCESS)
@@ -87,10 +98,14 @@ impl Sockets {
         let (index, told, begins) = match socket.role {
             Role::Listening => return Ok(fails("EISCONN")),
             Role::Connected { endpoint, told } => (endpoint, told, false),
-            Role::Fresh => (host.connect(&socket.config), false, true),
+            Role::Fresh => match self.connect_late(descriptor, host)? {
+                Some(index) => (index, false, true),
+                None => return Ok(SUCCESS),
+            },
         };
         let endpoint = &mut host.endpoints[index];
         let opened = endpoint.established;
+        let socket = self.get(descriptor)?;
         socket.role = Role::Connected { endpoint: index, told: told || opened };
         if told {
             return Ok(fails("EISCONN"));

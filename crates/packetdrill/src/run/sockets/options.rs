@@ -8,6 +8,7 @@
 //! | `SO_RCVLOWAT`, `SO_RCVTIMEO` | when reads and polls wait, and how long |
 //! | `TCP_NODELAY`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
 //! | `TCP_INQ`, `SO_ZEROCOPY` | see `message` |
+//! | `TCP_FASTOPEN`, `TCP_FASTOPEN_CONNECT`, `TCP_FASTOPEN_NO_COOKIE` | see `fast_open` |
 //! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be asked for |
 //! | those of [`HELD`] | none: they are kept and told, and there is one path, without routing and queues |
 //!
@@ -78,7 +79,12 @@ impl Sockets {
             }
             "IP_TOS" | "IPV6_TCLASS" | "IP_RECVERR" | "IPV6_RECVERR" => {}
             "TCP_QUICKACK" => return self.set_quick_acknowledgments(option, host),
-            _ => return self.change(option, host),
+            _ => {
+                return match self.set_fast_open(option)? {
+                    Some(attempt) => Ok(attempt),
+                    None => self.change(option, host),
+                };
+            }
         }
         Ok(SUCCESS)
     }
@@ -135,6 +141,9 @@ impl Sockets {
     }
 
     fn told_by_socket(&mut self, option: &SocketOption) -> Step<Option<i64>> {
+        if let Some(told) = self.told_by_fast_open(option)? {
+            return Ok(Some(told));
+        }
         let socket = self.get(option.descriptor)?;
         let held = HELD.iter().find(|(name, _)| *name == option.name);
         Ok(match (option.name.as_str(), held) {

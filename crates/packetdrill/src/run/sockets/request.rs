@@ -21,6 +21,7 @@ pub(crate) enum Request {
     },
     Listen {
         descriptor: i64,
+        backlog: i64,
     },
     Accept {
         descriptor: i64,
@@ -97,6 +98,20 @@ pub(crate) struct Write {
     pub(super) flags: i64,
     /// Bytes that the connection has taken so far.
     pub(super) taken: u32,
+    /// The call has begun the connection itself.
+    pub(super) begun: bool,
+}
+
+impl Write {
+    /// Whether the call asks for data with the SYN.
+    pub(super) fn is_fast(&self) -> bool {
+        self.flags & constants::FAST_OPEN != 0
+    }
+
+    /// Whether the call asks not to wait.
+    pub(super) fn is_impatient(&self) -> bool {
+        self.flags & constants::DO_NOT_WAIT != 0
+    }
 }
 
 /// `setsockopt` or `getsockopt`.
@@ -116,7 +131,9 @@ impl Request {
         match function {
             "socket" => socket(given),
             "bind" => Ok(Self::Bind { descriptor: given.number(0)? }),
-            "listen" => Ok(Self::Listen { descriptor: given.number(0)? }),
+            "listen" => {
+                Ok(Self::Listen { descriptor: given.number(0)?, backlog: given.number_or(1, 0)? })
+            }
             "accept" | "accept4" => Ok(Self::Accept {
                 descriptor: given.number(0)?,
                 made: given.returned_descriptor(),
@@ -203,10 +220,11 @@ fn write(function: &str, given: Arguments<'_>) -> Step<Request> {
     let known = constants::MORE
         | constants::OUT_OF_BAND
         | constants::ZEROCOPY
+        | constants::FAST_OPEN
         | constants::DO_NOT_WAIT
         | constants::INDIFFERENT;
     refuse_unknown(flags, known)?;
-    Ok(Request::Write(Write { descriptor: given.number(0)?, bytes, flags, taken: 0 }))
+    Ok(Request::Write(Write { descriptor: given.number(0)?, bytes, flags, taken: 0, begun: false }))
 }
 
 fn refuse_unknown(flags: i64, known: i64) -> Step<()> {

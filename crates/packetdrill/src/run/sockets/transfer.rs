@@ -52,12 +52,15 @@ impl Sockets {
 
     pub(super) fn write(&mut self, write: &mut Write, host: &mut Host) -> Step<Attempt> {
         let socket = self.get(write.descriptor)?;
+        if (write.is_fast() || socket.fast_open.deferred) && !write.begun {
+            return self.write_fast(write, host);
+        }
         let Role::Connected { endpoint: index, .. } = socket.role else {
             return Ok(fails("EPIPE"));
         };
         let nonblocking = socket.nonblocking || write.flags & DO_NOT_WAIT != 0;
         let endpoint = &mut host.endpoints[index];
-        if write.taken == 0 {
+        if write.taken == 0 || write.begun && !endpoint.established {
             if let Some(error) = endpoint.error.take() {
                 return Ok(fails(error));
             }

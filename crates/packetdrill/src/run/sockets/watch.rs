@@ -256,6 +256,7 @@ impl Sockets {
     fn readiness(&mut self, descriptor: i64, host: &Host) -> Step<i64> {
         let socket = self.get(descriptor)?;
         Ok(match socket.role {
+            Role::Fresh if socket.fast_open.deferred => POLL_WRITE,
             Role::Fresh => POLL_WRITE | POLL_HANG_UP,
             Role::Listening => {
                 let waiting = host.endpoints.iter().any(|endpoint| {
@@ -285,7 +286,8 @@ fn judge_events(expected: Option<&[(i64, i64)]>, seen: &[(i64, i64)]) -> Step<()
 /// As Linux' `tcp_poll`.
 fn connection_readiness(endpoint: &Endpoint, deaf: bool, low_water: u32) -> i64 {
     let state = endpoint.connection.state();
-    let opening = state == State::SynSent || state == State::SynReceived;
+    let opening =
+        state == State::SynSent || state == State::SynReceived && !endpoint.connection.is_early();
     let closing = !opening && !matches!(state, State::Established | State::CloseWait);
     let no_more_input = endpoint.peer_finished || deaf || state == State::Closed;
     let mut ready = 0;
