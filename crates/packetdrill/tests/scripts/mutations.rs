@@ -16,8 +16,11 @@ fn alterations(packet: &Packet, ticks: bool) -> Vec<Packet> {
         altered.push(Packet { flags, ..packet.clone() });
     }
     for change in [1, u32::MAX, 1000] {
-        let sequence = packet.sequence.wrapping_add(change);
-        altered.push(Packet { sequence, ..packet.clone() });
+        // Where a script begins to count with its SYN is its own choice.
+        if !packet.flags.contains(Flags::SYN) {
+            let sequence = packet.sequence.wrapping_add(change);
+            altered.push(Packet { sequence, ..packet.clone() });
+        }
         if let Some(number) = packet.acknowledgment {
             let acknowledgment = Some(number.wrapping_add(change));
             altered.push(Packet { acknowledgment, ..packet.clone() });
