@@ -41,6 +41,32 @@ pub enum Congestion {
     Cubic,
 }
 
+/// How losses are found while selective acknowledgements come in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossDetection {
+    /// By time (RFC 8985).
+    Rack,
+    /// By count (RFC 6675).
+    Rfc6675,
+    /// By distance from the highest segment that has arrived (Linux up to 4.14).
+    Forward,
+}
+
+/// How the window comes down to the slow-start threshold after a loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowReduction {
+    /// At once (RFC 6675).
+    AtOnce,
+    /// By one segment for every second acknowledgement (Linux up to 3.1).
+    RateHalving,
+    /// In proportion to what is delivered (RFC 6937).
+    Proportional,
+    /// The same, more careful below the threshold (RFC 9937).
+    ProportionalSafe,
+}
+
 /// A TCP endpoint: a profile, and the mechanisms and constants that differ from it.
 ///
 /// A key that is left out keeps what the profile has.
@@ -73,6 +99,27 @@ pub struct TcpSettings {
     /// Linear time-outs (LT): no exponential back-off for the first time-outs of a thin stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_timeouts: Option<bool>,
+    /// How losses are found with SACK.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss_detection: Option<LossDetection>,
+    /// How the window comes down after a loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window_reduction: Option<WindowReduction>,
+    /// Tail loss probe: the last segment again after two round trips (RFC 8985 section 7).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tail_loss_probe: Option<bool>,
+    /// Early retransmit: fewer duplicate ACKs suffice with few segments outstanding (RFC 5827).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub early_retransmit: Option<bool>,
+    /// Forward RTO recovery: new data first after a time-out (RFC 5682).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub forward_rto: Option<bool>,
+    /// Take back reductions that prove needless (RFC 3522, RFC 3708).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<bool>,
+    /// Learn from reordering how many duplicate ACKs prove a loss.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reordering_detection: Option<bool>,
     /// Nagle's algorithm (RFC 896); thin workloads switch it off unless it is set here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nagle: Option<bool>,

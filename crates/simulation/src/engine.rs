@@ -374,6 +374,7 @@ fn endpoint_state(number: u32, flow: &Flow) -> Observation<'static> {
         state: match sender.recovery_state() {
             RecoveryState::Open => CongestionState::Open,
             RecoveryState::Disorder => CongestionState::Disorder,
+            RecoveryState::WindowReduced => CongestionState::WindowReduced,
             RecoveryState::Recovery => CongestionState::Recovery,
             RecoveryState::Loss => CongestionState::Loss,
         },

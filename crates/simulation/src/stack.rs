@@ -1,8 +1,11 @@
 //! The TCP settings of a scenario become an endpoint's behaviour.
 
 use crate::SimulationError;
-use fairwind_scenario::{Congestion, Profile, TcpSettings, Workload};
-use fairwind_tcp::{AckDelay, Config, CongestionAlgorithm, IdleRestart, Nagle};
+use fairwind_scenario::{self as scenario, Congestion, Profile, TcpSettings, Workload};
+use fairwind_tcp::{
+    AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, IdleRestart, LossDetection,
+    LossRecovery, Nagle, ReorderingDetection, TailLossProbe, WindowReduction,
+};
 
 /// The behaviour that `settings` describe, for the endpoints of `group`.
 pub(crate) fn config(
@@ -45,6 +48,7 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
     set(&mut config.modified_fast_retransmit, settings.modified_fast_retransmit);
     set(&mut config.linear_timeouts, settings.linear_timeouts);
     set(&mut config.collapse_retransmissions, settings.collapse_retransmissions);
+    set_loss_recovery(&mut config.loss, settings);
     if settings.delayed_ack == Some(false) {
         config.ack_delay = AckDelay::None;
     }
@@ -53,6 +57,53 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
         Some(true) if config.idle_restart == IdleRestart::Off => {
             config.idle_restart = IdleRestart::InitialWindow;
         }
+        _ => {}
+    }
+}
+
+fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
+    set(&mut loss.forward_rto, settings.forward_rto);
+    set(&mut loss.undo, settings.undo);
+    if let Some(detection) = settings.loss_detection {
+        loss.detection = match detection {
+            scenario::LossDetection::Rack => LossDetection::Rack,
+            scenario::LossDetection::Rfc6675 => LossDetection::Rfc6675,
+            scenario::LossDetection::Forward => LossDetection::Forward,
+        };
+    }
+    if let Some(reduction) = settings.window_reduction {
+        loss.reduction = match reduction {
+            scenario::WindowReduction::AtOnce => WindowReduction::AtOnce,
+            scenario::WindowReduction::RateHalving => WindowReduction::RateHalving,
+            scenario::WindowReduction::Proportional => WindowReduction::Proportional,
+            scenario::WindowReduction::ProportionalSafe => WindowReduction::ProportionalSafe,
+        };
+    }
+    switch(
+        &mut loss.tail_loss_probe,
+        settings.tail_loss_probe,
+        TailLossProbe::Off,
+        TailLossProbe::Rfc8985,
+    );
+    switch(
+        &mut loss.early_retransmit,
+        settings.early_retransmit,
+        EarlyRetransmit::Off,
+        EarlyRetransmit::Immediate,
+    );
+    switch(
+        &mut loss.reordering,
+        settings.reordering_detection,
+        ReorderingDetection::Off,
+        ReorderingDetection::Measured { greatest: 300 },
+    );
+}
+
+/// Switches a mechanism off, or on in its `usual` way where the profile does not have it at all.
+fn switch<T: PartialEq>(mechanism: &mut T, setting: Option<bool>, off: T, usual: T) {
+    match setting {
+        Some(false) => *mechanism = off,
+        Some(true) if *mechanism == off => *mechanism = usual,
         _ => {}
     }
 }

@@ -48,8 +48,6 @@ pub(crate) struct SendSpace {
     pub(crate) largest_window: u32,
     /// Sequence number of the segment that set the window (SND.WL1).
     pub(crate) window_set_by: SequenceNumber,
-    /// Acknowledgment number of the segment that set the window (SND.WL2).
-    pub(crate) window_set_at: SequenceNumber,
     /// End of the last segment sent that was not full-sized (for Minshall's Nagle).
     pub(crate) small_end: SequenceNumber,
     /// When the peer acknowledged last, new data or not.
@@ -175,6 +173,7 @@ impl Connection {
     fn new(config: Arc<Config>, ports: Ports, initial: SequenceNumber, state: State) -> Self {
         let congestion = Congestion::new(config.congestion);
         let window = Window::new(&config);
+        let recovery = Recovery::new(&config, initial);
         let timeout = config.initial_rto;
         let path = Path::new(&config);
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
@@ -189,7 +188,6 @@ impl Connection {
                 window: 0,
                 largest_window: 0,
                 window_set_by: SequenceNumber::default(),
-                window_set_at: SequenceNumber::default(),
                 small_end: initial,
                 last_heard: Instant::ZERO,
                 last_sent: Instant::ZERO,
@@ -231,7 +229,7 @@ impl Connection {
                 probing_since: None,
                 unanswered_probes: 0,
             },
-            recovery: Recovery::new(initial),
+            recovery,
             window,
             congestion,
             usage: Usage::new(initial),

@@ -13,6 +13,8 @@ pub enum Event {
     RetransmissionTimeout,
     /// Loss was found by duplicate or selective acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
     FastRetransmit,
+    /// The last segment of a flight was sent again, or new data, to find out about losses (RFC 8985 §7).
+    TailLossProbe,
     /// SYN, or SYN with ACK, was sent again.
     SynRetransmitted,
     /// A closed window was probed (RFC 9293 §3.8.6.1).

@@ -18,24 +18,23 @@ impl Connection {
             self.on_larger_window(window);
         }
         self.send.window_set_by = segment.sequence;
-        self.send.window_set_at = segment.acknowledgment;
     }
 
-    /// Takes the window of a segment unless the segment is older than the one that set it last
-    /// (RFC 9293 §3.10.7.4, SND.WL1 and SND.WL2). Returns whether the window changed.
+    /// Takes the window of a segment that acknowledges more, was sent later than the one that set the
+    /// window last, or at the same time and offers more or nothing at all (RFC 9293 §3.10.7.4, Linux
+    /// `tcp_may_update_window`). Returns whether it did: then the segment is no duplicate.
     #[inline]
     pub(crate) fn follow_window(&mut self, segment: &Segment) -> bool {
+        let window = self.scaled_window(segment);
         let send = &self.send;
-        let newer = send.window_set_by.is_before(segment.sequence)
-            || send.window_set_by == segment.sequence
-                && send.window_set_at.is_at_or_before(segment.acknowledgment);
+        let newer = segment.acknowledgment.is_after(send.oldest_unacked)
+            || send.window_set_by.is_before(segment.sequence)
+            || send.window_set_by == segment.sequence && (window > send.window || window == 0);
         if !newer {
             return false;
         }
-        let window = self.scaled_window(segment);
-        let changed = window != self.send.window;
         self.update_send_window(segment, window);
-        changed
+        true
     }
 
     /// Bytes that the peer's window still has room for.

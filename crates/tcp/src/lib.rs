@@ -39,7 +39,7 @@
 //! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
 //! | `ecn` | marks in place of losses |
 //! | `fast_open` | data with the SYN |
-//! | `rtt`, `timers` | round-trip estimation; deadlines |
+//! | `rtt`, `least_rtt`, `timers` | round-trip estimation; deadlines |
 //! | `flow_control` | the window that the peer offers |
 //! | `receiver` | receiving: order, acknowledgments, memory, windows offered |
 //! | `ranges` | ranges of sequence space, for both ends |
@@ -55,6 +55,7 @@ mod fast_open;
 mod flow_control;
 mod information;
 mod input;
+mod least_rtt;
 mod negotiation;
 mod output;
 mod profile;
@@ -77,9 +78,10 @@ mod written;
 
 pub use config::{
     AccurateEcnOption, AckCompression, AckCounting, AckDelay, BufferAccounting, Bundling, Config,
-    CongestionAlgorithm, EcnConfig, EcnFeedback, FastOpenConfig, Gathering, IdleRestart, KeepAlive,
-    MtuDiscovery, MtuProbing, Nagle, PathConfig, Patience, ProbeRule, Receiving, ReductionBase,
-    RttRule, SendBufferRule, Sending, SillyWindow,
+    CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, FastOpenConfig, Gathering,
+    IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery, MtuProbing, Nagle,
+    PathConfig, Patience, ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule,
+    SendBufferRule, Sending, SillyWindow, TailLossProbe, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -49,6 +49,12 @@ impl Ranges {
         self.ranges.clear();
     }
 
+    /// The range that holds `sequence`.
+    pub(crate) fn covering(&self, sequence: SequenceNumber) -> Option<&SackBlock> {
+        let place = self.ranges.partition_point(|range| range.right.is_at_or_before(sequence));
+        self.ranges.get(place).filter(|range| range.left.is_at_or_before(sequence))
+    }
+
     /// What adding `block` would join.
     pub(crate) fn union_with(&self, block: SackBlock) -> Union {
         let start = self.ranges.partition_point(|range| range.right.is_before(block.left));

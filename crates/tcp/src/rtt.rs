@@ -5,7 +5,8 @@
 //! Cost per sample: a few additions and shifts.
 
 use crate::config::{Config, RttRule};
-use fairwind_units::Span;
+use crate::least_rtt::LeastRtt;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 /// Smoothed round-trip time, its variation, and the time-out computed from them.
@@ -21,7 +22,7 @@ pub(crate) struct RttEstimator {
     variation_times_4: u64,
     /// When this is acknowledged the current round trip of samples is over (Linux only).
     round_end: SequenceNumber,
-    minimum: Option<Span>,
+    least: LeastRtt,
 }
 
 impl RttEstimator {
@@ -32,7 +33,7 @@ impl RttEstimator {
             largest_deviation_times_4: 0,
             variation_times_4: 0,
             round_end: SequenceNumber::new(0),
-            minimum: None,
+            least: LeastRtt::default(),
         }
     }
 
@@ -42,9 +43,25 @@ impl RttEstimator {
         (self.smoothed_times_8 != 0).then(|| Span::from_nanos(self.smoothed_times_8 >> 3))
     }
 
-    /// Least sample so far.
+    /// Least sample of the window of its filter.
+    #[inline]
     pub(crate) fn minimum(&self) -> Option<Span> {
-        self.minimum
+        self.least.get()
+    }
+
+    /// Takes a sample into the filter for the least one.
+    #[inline]
+    pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
+        self.least.note(rtt, now, config.loss.least_rtt_window);
+    }
+
+    /// Mean deviation of the samples (RTTVAR; the kernel's `tcpi_rttvar`).
+    pub(crate) fn deviation(&self, rule: RttRule) -> Span {
+        let times_4 = match rule {
+            RttRule::Linux => self.deviation_times_4,
+            RttRule::Rfc6298 | RttRule::Slop(_) => self.variation_times_4,
+        };
+        Span::from_nanos(times_4 / 4)
     }
 
     /// Takes a sample of data that was sent once (Karn's rule is the caller's), and where the
@@ -57,7 +74,6 @@ impl RttEstimator {
         next: SequenceNumber,
     ) {
         let measured = rtt.as_nanos().max(1);
-        self.minimum = Some(self.minimum.map_or(rtt, |least| least.min(rtt)));
         match config.rtt_rule {
             RttRule::Rfc6298 | RttRule::Slop(_) => self.sample_rfc(measured),
             RttRule::Linux => {

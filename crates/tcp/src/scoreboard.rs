@@ -1,30 +1,53 @@
-//! Which of the outstanding segments the receiver holds already (RFC 6675 §3, §4).
+//! Which of the outstanding segments the receiver holds already (RFC 2018, RFC 6675 §3, §4).
 //!
-//! Source: RFC 2018, RFC 6675 §4 (`Update`, `IsLost`).
+//! Source: RFC 2018, RFC 2883, RFC 6675 §4 (`Update`, `IsLost`); Linux `tcp_sacktag_write_queue`.
 //! Differs: losses are counted in segments, not in bytes above `(DupThresh - 1) * SMSS`; for
-//! full-sized segments that is the same.
+//! full-sized segments that is the same. Two blocks that touch within a segment cover it together.
 //! Cost: proportional to what a block newly covers and to the logarithm of the number of holes,
 //! never to the window: ranges known already are skipped, and the pointer below which losses are
 //! settled only moves forward.
 
 use crate::ranges::Ranges;
+use crate::recovery::Delivery;
 use crate::send_queue::{Marks, SendQueue};
 use fairwind_units::Instant;
-use fairwind_wire::{SackBlock, SackBlocks, SequenceNumber};
+use fairwind_wire::{SackBlock, SequenceNumber};
 
 /// What the SACK blocks of one ACK told.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Update {
     /// Segments newly known to have arrived.
     pub(crate) newly_sacked: u32,
-    /// When the youngest of them that was sent only once was sent.
-    pub(crate) sent_once_at: Option<Instant>,
+    /// Segments that arrived though the receiver had them already (D-SACK).
+    pub(crate) repeated: u32,
+    /// A repetition that was reported is the one of the tail loss probe.
+    pub(crate) probe_repeated: bool,
+    /// When the lowest and the highest newly reported segment that were sent only once were sent.
+    pub(crate) sent_once_at: Option<(Instant, Instant)>,
+    /// One of those had been sent before the repair began (or the last state was entered).
+    pub(crate) original_of_repair: bool,
+    /// Lowest segment that arrived after one that was sent later.
+    pub(crate) reordered_from: Option<SequenceNumber>,
+}
+
+impl Update {
+    /// Segments that this ACK says have arrived, one way or another.
+    pub(crate) fn delivered(&self) -> u32 {
+        self.newly_sacked + self.repeated
+    }
+
+    pub(crate) fn note_reordered(&mut self, sequence: SequenceNumber) {
+        let lowest = self.reordered_from.map_or(sequence, |known| known.earlier(sequence));
+        self.reordered_from = Some(lowest);
+    }
 }
 
 /// The received ranges above the cumulative acknowledgment.
 #[derive(Debug, Default)]
 pub(crate) struct Scoreboard {
     ranges: Ranges,
+    /// End of the highest segment that was reported while any is.
+    highest_end: SequenceNumber,
     /// Below this absolute index every segment is either selectively acknowledged or marked lost.
     settled_below: u64,
     /// Selectively acknowledged segments at or above it.
@@ -32,27 +55,16 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// Takes the blocks of one ACK into account.
-    pub(crate) fn update(
+    /// Takes one valid block into account; `repair_end` is the last number that was sent when the
+    /// state of recovery changed last.
+    pub(crate) fn add(
         &mut self,
         queue: &mut SendQueue,
-        blocks: &SackBlocks,
-        oldest_unacked: SequenceNumber,
-        next: SequenceNumber,
-    ) -> Update {
-        let mut update = Update::default();
-        for &block in blocks.as_slice() {
-            let valid = block.left.is_before(block.right)
-                && block.left.is_at_or_after(oldest_unacked)
-                && block.right.is_at_or_before(next);
-            if valid {
-                self.add(queue, block, &mut update);
-            }
-        }
-        update
-    }
-
-    fn add(&mut self, queue: &mut SendQueue, block: SackBlock, update: &mut Update) {
+        block: SackBlock,
+        repair_end: SequenceNumber,
+        update: &mut Update,
+        delivery: &mut Delivery<'_>,
+    ) {
         let union = self.ranges.union_with(block);
         if let Some(known) = self.ranges.get(union.places.start)
             && known.left.is_at_or_before(block.left)
@@ -60,29 +72,29 @@ impl Scoreboard {
         {
             return;
         }
+        let mut news = News { merged: union.merged, repair_end, update, delivery };
         // Between the ranges known so far lies what is news.
         let mut gap_left = block.left;
         for place in union.places.clone() {
             let Some(&known) = self.ranges.get(place) else { break };
             if gap_left.is_before(known.left) {
-                self.mark(queue, gap_left, known.left, union.merged, update);
+                self.mark(queue, gap_left, known.left, &mut news);
             }
             gap_left = gap_left.later(known.right);
         }
         if gap_left.is_before(block.right) {
-            self.mark(queue, gap_left, block.right, union.merged, update);
+            self.mark(queue, gap_left, block.right, &mut news);
         }
         self.ranges.join(&union);
     }
 
-    /// Marks the segments that overlap `left..right` and lie wholly in `merged`.
+    /// Marks the segments that overlap `left..right` and are wholly covered.
     fn mark(
         &mut self,
         queue: &mut SendQueue,
         left: SequenceNumber,
         right: SequenceNumber,
-        merged: SackBlock,
-        update: &mut Update,
+        news: &mut News<'_, '_>,
     ) {
         let mut index = queue.index_of(left);
         while index < queue.end_index() {
@@ -90,16 +102,36 @@ impl Scoreboard {
             if sent.sequence.is_at_or_after(right) {
                 break;
             }
-            let covered = sent.sequence.is_at_or_after(merged.left)
-                && sent.end().is_at_or_before(merged.right);
-            if covered && queue.mark_sacked(index) {
-                update.newly_sacked += 1;
+            let covered = sent.sequence.is_at_or_after(news.merged.left)
+                && sent.end().is_at_or_before(news.merged.right);
+            if covered && !sent.marks.contains(Marks::SACKED) {
+                let highest = (queue.sacked() > 0).then_some(self.highest_end);
+                news.note(&sent, highest);
+                self.highest_end = highest.map_or(sent.end(), |known| known.later(sent.end()));
+                queue.mark_sacked(index);
                 self.sacked_above += u32::from(index >= self.settled_below);
-                if sent.transmissions == 1 {
-                    update.sent_once_at = Some(sent.transmitted_at);
-                }
             }
             index += 1;
+        }
+    }
+
+    /// End of the highest segment reported, or `oldest_unacked` while none is (Linux
+    /// `tcp_highest_sack_seq`).
+    #[inline]
+    pub(crate) fn highest_end(
+        &self,
+        queue: &SendQueue,
+        oldest_unacked: SequenceNumber,
+    ) -> SequenceNumber {
+        if queue.sacked() == 0 { oldest_unacked } else { self.highest_end }
+    }
+
+    /// Absolute index after the segments that the range around `sequence` covers.
+    pub(crate) fn skip_range(&self, queue: &SendQueue, index: u64) -> u64 {
+        let sequence = queue.get(index).sequence;
+        match self.ranges.covering(sequence) {
+            Some(range) => queue.index_of(range.right).max(index + 1),
+            None => index + 1,
         }
     }
 
@@ -113,9 +145,30 @@ impl Scoreboard {
                 }
                 self.sacked_above -= 1;
             } else {
-                queue.mark_lost(self.settled_below);
+                self.mark_unless_repaired(queue);
             }
             self.settled_below += 1;
+        }
+    }
+
+    /// Marks every segment lost that is more than `distance` segments below the highest one that
+    /// was reported (forward acknowledgment).
+    pub(crate) fn mark_losses_behind(&mut self, queue: &mut SendQueue, distance: u32) {
+        let Some(highest) = self.highest(queue) else { return };
+        while self.settled_below + u64::from(distance) <= highest {
+            if queue.get(self.settled_below).marks.contains(Marks::SACKED) {
+                self.sacked_above -= 1;
+            } else {
+                self.mark_unless_repaired(queue);
+            }
+            self.settled_below += 1;
+        }
+    }
+
+    /// Counting says nothing of retransmissions, so it cannot find one lost.
+    fn mark_unless_repaired(&self, queue: &mut SendQueue) {
+        if !queue.get(self.settled_below).marks.contains(Marks::LOST) {
+            queue.mark_lost(self.settled_below);
         }
     }
 
@@ -144,7 +197,7 @@ impl Scoreboard {
         self.settled_below = self.settled_below.max(queue.first_index());
     }
 
-    /// Absolute index after the highest segment known to have arrived, if any is.
+    /// Absolute index of the highest segment known to have arrived, if any is.
     pub(crate) fn highest(&self, queue: &SendQueue) -> Option<u64> {
         self.ranges.back().map(|range| queue.index_of(range.left.later(range.right - 1)))
     }
@@ -153,6 +206,12 @@ impl Scoreboard {
     pub(crate) fn settle_all(&mut self, queue: &SendQueue) {
         self.settled_below = queue.end_index();
         self.sacked_above = 0;
+    }
+
+    /// Losses have been taken back: they are to be looked for from the oldest segment on.
+    pub(crate) fn unsettle(&mut self, queue: &SendQueue) {
+        self.settled_below = queue.first_index();
+        self.sacked_above = queue.sacked();
     }
 
     /// Follows the removal of one segment at or after `index` by collapsing.
@@ -169,18 +228,40 @@ impl Scoreboard {
             return true;
         }
         let is_sacked = |index: u64| queue.get(index).marks.contains(Marks::SACKED);
-        let is_lost = |index: u64| queue.get(index).marks.contains(Marks::LOST);
         let (first, end) = (queue.first_index(), queue.end_index());
         let above = (self.settled_below.max(first)..end).filter(|&index| is_sacked(index)).count();
-        let unsettled = (first..self.settled_below).find(|&at| !is_sacked(at) && !is_lost(at));
-        usize::try_from(self.sacked_above) == Ok(above)
-            && self.settled_below <= end
-            && unsettled.is_none()
+        usize::try_from(self.sacked_above) == Ok(above) && self.settled_below <= end
     }
 
     /// Forgets all that the receiver said it holds.
     pub(crate) fn clear(&mut self) {
         self.ranges.clear();
         self.sacked_above = 0;
+    }
+}
+
+/// Where the news of one block goes.
+struct News<'a, 'b> {
+    /// The block, and all that was known before and touches it.
+    merged: SackBlock,
+    repair_end: SequenceNumber,
+    update: &'a mut Update,
+    delivery: &'a mut Delivery<'b>,
+}
+
+impl News<'_, '_> {
+    /// Notes one segment reported for the first time; `highest` is the end of the highest one so far.
+    fn note(&mut self, sent: &crate::send_queue::Sent, highest: Option<SequenceNumber>) {
+        self.update.newly_sacked += 1;
+        self.delivery.on_sacked(sent);
+        if sent.is_retransmitted() {
+            return;
+        }
+        if highest.is_some_and(|highest| sent.sequence.is_before(highest)) {
+            self.update.note_reordered(sent.sequence);
+        }
+        self.update.original_of_repair |= sent.end().is_at_or_before(self.repair_end);
+        let first = self.update.sent_once_at.map_or(sent.transmitted_at, |(first, _)| first);
+        self.update.sent_once_at = Some((first, sent.transmitted_at));
     }
 }

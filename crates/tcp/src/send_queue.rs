@@ -5,6 +5,7 @@
 //! acknowledged segments leave at the front. Counters (what is selectively acknowledged, lost,
 //! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
 
+use crate::recovery::Delivery;
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
@@ -20,10 +21,14 @@ impl Marks {
     pub(crate) const LOST: Self = Self(2);
     /// Retransmitted, and that retransmission is believed to be under way.
     pub(crate) const RETRANSMITTED: Self = Self(4);
+    /// Those that are counted.
+    const COUNTED: Self = Self(Self::SACKED.0 | Self::LOST.0 | Self::RETRANSMITTED.0);
     /// Ends with FIN, which takes the last place of its length.
     pub(crate) const FIN: Self = Self(8);
     /// Ended what the application had written (PSH).
     pub(crate) const PUSH: Self = Self(16);
+    /// Found lost by its age, which therefore is not looked at again before it is retransmitted.
+    pub(crate) const JUDGED: Self = Self(32);
     /// Was the last of a bundle, that is, of a buffer of the host's.
     pub(crate) const BUNDLE_END: Self = Self(128);
 
@@ -51,6 +56,8 @@ pub(crate) struct Sent {
     pub(crate) length: u32,
     /// When it was sent last.
     pub(crate) transmitted_at: Instant,
+    /// Segments delivered since the beginning when it was sent last, modulo 2^32.
+    pub(crate) delivered_before: u32,
     /// How often it was sent, saturating.
     pub(crate) transmissions: u8,
     pub(crate) marks: Marks,
@@ -65,6 +72,12 @@ impl Sent {
     pub(crate) fn has_fin(&self) -> bool {
         self.marks.contains(Marks::FIN)
     }
+
+    /// Whether it was ever sent again.
+    #[inline]
+    pub(crate) fn is_retransmitted(&self) -> bool {
+        self.transmissions > 1
+    }
 }
 
 /// How many segments an acknowledgment took off the queue, and what they tell about round trips.
@@ -74,12 +87,34 @@ pub(crate) struct Acknowledged {
     pub(crate) segments: u32,
     /// Of these, segments not selectively acknowledged before.
     pub(crate) newly_delivered: u32,
-    /// When the oldest of those that were sent once was sent.
-    pub(crate) first_sent_once: Option<Instant>,
-    /// Whether one of them had been retransmitted.
+    /// The oldest of those that were sent once and not selectively acknowledged before.
+    pub(crate) first_original: Option<Original>,
+    /// When the youngest of those was sent.
+    pub(crate) last_original_at: Option<Instant>,
+    /// Whether one of the segments had been retransmitted.
     pub(crate) retransmitted: bool,
     /// Whether FIN was among them.
     pub(crate) fin: bool,
+    /// Whether the oldest segment left over had been selectively acknowledged: the receiver must
+    /// have dropped it, or else it would be covered.
+    pub(crate) reneged: bool,
+}
+
+/// A segment that was sent once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Original {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) end: SequenceNumber,
+    pub(crate) transmitted_at: Instant,
+}
+
+/// Why a segment is sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// It is believed lost.
+    Repair,
+    /// To find out whether it is.
+    Probe,
 }
 
 /// The ring of transmitted segments, its counters, and the bytes not sent yet.
@@ -96,6 +131,8 @@ pub(crate) struct SendQueue {
     bundles: u32,
     sacked: u32,
     lost: u32,
+    /// How often a segment was marked lost since the beginning, modulo 2^32.
+    losses: u32,
     retransmitted: u32,
     /// Lost segments whose retransmission has not been sent.
     awaiting_retransmission: u32,
@@ -113,6 +150,7 @@ impl SendQueue {
             bundles: 0,
             sacked: 0,
             lost: 0,
+            losses: 0,
             retransmitted: 0,
             awaiting_retransmission: 0,
             retransmit_from: 0,
@@ -149,16 +187,16 @@ impl SendQueue {
         self.lost
     }
 
+    /// How often a segment was marked lost since the beginning, modulo 2^32.
+    #[inline]
+    pub(crate) fn losses(&self) -> u32 {
+        self.losses
+    }
+
     /// Retransmissions believed to be under way.
     #[inline]
     pub(crate) fn retransmitted(&self) -> u32 {
         self.retransmitted
-    }
-
-    /// Lost segments whose retransmission has not been sent.
-    #[inline]
-    pub(crate) fn awaiting_retransmission(&self) -> u32 {
-        self.awaiting_retransmission
     }
 
     /// Absolute index of the oldest outstanding segment (of the next to be sent, if none is).
@@ -210,11 +248,16 @@ impl SendQueue {
 
     /// Takes everything up to `acknowledged` off the queue; a segment acknowledged in part is cut.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, acknowledged: SequenceNumber) -> Acknowledged {
+    pub(crate) fn acknowledge(
+        &mut self,
+        acknowledged: SequenceNumber,
+        delivery: &mut Delivery<'_>,
+    ) -> Acknowledged {
         let mut outcome = Acknowledged::default();
         while let Some(&front) = self.sent.front() {
             if front.end().is_after(acknowledged) {
                 self.cut_front(acknowledged);
+                outcome.reneged = front.marks.contains(Marks::SACKED);
                 break;
             }
             self.sent.pop_front();
@@ -222,12 +265,22 @@ impl SendQueue {
             self.bundles -= u32::from(front.marks.contains(Marks::BUNDLE_END));
             self.forget_marks(front.marks);
             outcome.segments += 1;
-            outcome.newly_delivered += u32::from(!front.marks.contains(Marks::SACKED));
             outcome.fin |= front.has_fin();
-            if front.transmissions > 1 {
-                outcome.retransmitted = true;
-            } else if outcome.first_sent_once.is_none() && !front.marks.contains(Marks::SACKED) {
-                outcome.first_sent_once = Some(front.transmitted_at);
+            outcome.retransmitted |= front.is_retransmitted();
+            if front.marks.contains(Marks::SACKED) {
+                continue;
+            }
+            outcome.newly_delivered += 1;
+            delivery.on_acknowledged(&front);
+            if !front.is_retransmitted() {
+                outcome.last_original_at = Some(front.transmitted_at);
+                if outcome.first_original.is_none() {
+                    outcome.first_original = Some(Original {
+                        sequence: front.sequence,
+                        end: front.end(),
+                        transmitted_at: front.transmitted_at,
+                    });
+                }
             }
         }
         self.retransmit_from = self.retransmit_from.max(self.first);
@@ -245,7 +298,7 @@ impl SendQueue {
 
     #[inline]
     fn forget_marks(&mut self, marks: Marks) {
-        if marks == Marks::default() {
+        if !marks.contains(Marks::COUNTED) {
             return;
         }
         self.sacked -= u32::from(marks.contains(Marks::SACKED));
@@ -256,49 +309,83 @@ impl SendQueue {
         self.awaiting_retransmission -= u32::from(lost && !retransmitted);
     }
 
-    /// Marks a segment as selectively acknowledged: neither lost nor under way any more.
-    /// Returns whether that was news.
+    /// Marks a segment as selectively acknowledged: not lost any more. A retransmission of it is
+    /// believed to be under way still, unless the segment had been taken for lost (Linux
+    /// `tcp_sacktag_one`). Returns whether that was news.
     pub(crate) fn mark_sacked(&mut self, index: u64) -> bool {
         let marks = self.get(index).marks;
         if marks.contains(Marks::SACKED) {
             return false;
         }
+        let mut left = marks;
+        if marks.contains(Marks::LOST) {
+            left.clear(Marks::LOST);
+            left.clear(Marks::RETRANSMITTED);
+        }
         self.forget_marks(marks);
+        self.retransmitted += u32::from(left.contains(Marks::RETRANSMITTED));
         self.sacked += 1;
-        let sent = self.get_mut(index);
-        sent.marks.clear(Marks::LOST);
-        sent.marks.clear(Marks::RETRANSMITTED);
-        sent.marks.set(Marks::SACKED);
+        left.set(Marks::SACKED);
+        self.get_mut(index).marks = left;
         true
     }
 
-    /// Marks a segment as lost, unless it is selectively acknowledged or marked already.
+    /// Marks a segment as lost, unless it is selectively acknowledged; one that was marked already
+    /// loses its retransmission (Linux `tcp_mark_skb_lost`).
     pub(crate) fn mark_lost(&mut self, index: u64) {
-        let sent = self.get_mut(index);
-        if sent.marks.contains(Marks::SACKED) || sent.marks.contains(Marks::LOST) {
+        let marks = self.get(index).marks;
+        let lost = marks.contains(Marks::LOST);
+        let retransmitted = marks.contains(Marks::RETRANSMITTED);
+        if marks.contains(Marks::SACKED) || lost && !retransmitted {
             return;
         }
-        sent.marks.set(Marks::LOST);
-        let awaits = !sent.marks.contains(Marks::RETRANSMITTED);
-        self.lost += 1;
-        if awaits {
+        self.losses = self.losses.wrapping_add(1);
+        let sent = self.get_mut(index);
+        if lost {
+            sent.marks.clear(Marks::RETRANSMITTED);
+            self.retransmitted -= 1;
+        } else {
+            sent.marks.set(Marks::LOST);
+            self.lost += 1;
+        }
+        if lost || !retransmitted {
             self.awaiting_retransmission += 1;
             self.retransmit_from = self.retransmit_from.min(index);
         }
     }
 
-    /// Marks everything that is not selectively acknowledged as lost, with what was retransmitted
-    /// of it lost too (RFC 6675 §5.1, after a time-out).
-    pub(crate) fn mark_all_lost(&mut self) {
+    /// Marks a segment as lost by its age.
+    pub(crate) fn judge_lost(&mut self, index: u64) {
+        self.mark_lost(index);
+        self.get_mut(index).marks.set(Marks::JUDGED);
+    }
+
+    /// Takes back what was believed of losses.
+    pub(crate) fn forget_losses(&mut self) {
         for sent in &mut self.sent {
-            sent.marks.clear(Marks::RETRANSMITTED);
-            if !sent.marks.contains(Marks::SACKED) {
-                sent.marks.set(Marks::LOST);
-            }
+            sent.marks.clear(Marks::LOST);
         }
-        self.retransmitted = 0;
-        self.lost = self.outstanding() - self.sacked;
-        self.awaiting_retransmission = self.lost;
+        self.lost = 0;
+        self.awaiting_retransmission = 0;
+    }
+
+    /// A retransmission is known to have arrived as a duplicate (D-SACK).
+    pub(crate) fn forget_retransmission(&mut self, index: u64) {
+        let sent = self.get_mut(index);
+        if !sent.marks.contains(Marks::RETRANSMITTED) {
+            return;
+        }
+        sent.marks.clear(Marks::RETRANSMITTED);
+        let lost = sent.marks.contains(Marks::LOST);
+        self.retransmitted -= 1;
+        if lost {
+            self.awaiting_retransmission += 1;
+            self.retransmit_from = self.retransmit_from.min(index);
+        }
+    }
+
+    /// Looks for the next to retransmit from the oldest on.
+    pub(crate) fn retransmit_from_front(&mut self) {
         self.retransmit_from = self.first;
     }
 
@@ -349,16 +436,27 @@ impl SendQueue {
         None
     }
 
-    /// Notes that a segment has been sent again.
-    pub(crate) fn on_retransmitted(&mut self, index: u64, now: Instant) {
+    /// Notes that a segment has been sent again; the retransmission of a lost one is believed to be
+    /// under way from now on, a probe is not counted.
+    pub(crate) fn on_retransmitted(
+        &mut self,
+        index: u64,
+        purpose: Purpose,
+        delivered: u32,
+        now: Instant,
+    ) {
         let sent = self.get_mut(index);
         let marks = sent.marks;
         sent.transmitted_at = now;
+        sent.delivered_before = delivered;
         sent.transmissions = sent.transmissions.saturating_add(1);
-        sent.marks.set(Marks::RETRANSMITTED);
-        if !marks.contains(Marks::RETRANSMITTED) {
-            self.retransmitted += 1;
-            self.awaiting_retransmission -= u32::from(marks.contains(Marks::LOST));
+        sent.marks.clear(Marks::JUDGED);
+        if purpose == Purpose::Repair {
+            sent.marks.set(Marks::RETRANSMITTED);
+            if !marks.contains(Marks::RETRANSMITTED) {
+                self.retransmitted += 1;
+                self.awaiting_retransmission -= u32::from(marks.contains(Marks::LOST));
+            }
         }
     }
 

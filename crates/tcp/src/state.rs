@@ -54,6 +54,8 @@ pub enum RecoveryState {
     Open,
     /// Duplicate or selective acknowledgments, not enough to prove a loss.
     Disorder,
+    /// The window is coming down without a loss: congestion was echoed.
+    WindowReduced,
     /// Repairing losses found by acknowledgments.
     Recovery,
     /// Repairing after a time-out.

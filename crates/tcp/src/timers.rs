@@ -1,12 +1,14 @@
 //! The deadlines of one connection.
 
+use crate::recovery::Pending;
 use fairwind_units::Instant;
 
 /// One deadline each; [`Instant::MAX`] where a timer is not set.
 #[derive(Debug, Clone)]
 pub(crate) struct Timers {
-    /// Retransmission of data, SYN or FIN (RFC 6298 §5).
+    /// Retransmission of data, SYN or FIN (RFC 6298 §5), or what `pending` says.
     pub(crate) retransmission: Instant,
+    pub(crate) pending: Pending,
     /// Zero-window probe, or the sender's silly-window override (RFC 9293 §3.8.6).
     pub(crate) persist: Instant,
     /// Delayed acknowledgment.
@@ -21,6 +23,7 @@ impl Timers {
     pub(crate) fn new() -> Self {
         Self {
             retransmission: Instant::MAX,
+            pending: Pending::Retransmission,
             persist: Instant::MAX,
             delayed_ack: Instant::MAX,
             keep_alive: Instant::MAX,

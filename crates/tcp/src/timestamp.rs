@@ -8,3 +8,9 @@ use fairwind_units::Instant;
 pub(crate) fn timestamp_at(now: Instant) -> u32 {
     (now.as_nanos() / 1_000_000 + 1) as u32
 }
+
+/// Whether one reading of the clock is earlier than another, modulo 2^32.
+#[inline]
+pub(crate) fn is_earlier(reading: u32, reference: u32) -> bool {
+    reference.wrapping_sub(reading).wrapping_sub(1) < 0x7fff_ffff
+}

@@ -200,6 +200,7 @@ fn recovery_number(state: RecoveryState) -> i64 {
     match state {
         RecoveryState::Open => 0,
         RecoveryState::Disorder => 1,
+        RecoveryState::WindowReduced => 2,
         RecoveryState::Recovery => 3,
         RecoveryState::Loss => 4,
     }

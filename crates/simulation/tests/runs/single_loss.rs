@@ -3,7 +3,8 @@
 use crate::run::{group, tables};
 
 /// One thin stream, 120 B every 150 ms, RTT 100 ms, no delayed ACKs; every hundredth packet or so is
-/// lost, seldom two in a row. A threshold ends the initial slow start as a first loss would.
+/// lost, seldom two in a row. A threshold ends the initial slow start as a first loss would. Without
+/// what else helps a thin stream.
 fn longest_delivery(options: &str) -> f64 {
     let text = format!(
         r#"
@@ -16,7 +17,7 @@ fn longest_delivery(options: &str) -> f64 {
         [[flows]]
         name = "thin"
         workload = {{ kind = "thin", payload = "120 B", interval = "150 ms" }}
-        tcp = {{ profile = "linux-3.16", initial_ssthresh = 4, {options} }}
+        tcp = {{ profile = "linux-3.16", initial_ssthresh = 4, tail_loss_probe = false, early_retransmit = false, {options} }}
         receiver_tcp = {{ profile = "linux-3.16", delayed_ack = false }}
         "#
     );

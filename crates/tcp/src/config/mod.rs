@@ -5,14 +5,19 @@
 
 mod ecn;
 mod fast_open;
-mod receiving;
+mod loss;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
 pub use fast_open::FastOpenConfig;
 mod path;
 mod patience;
+mod receiving;
 mod sending;
 
+pub use loss::{
+    EarlyRetransmit, LossDetection, LossRecovery, ReorderingDetection, TailLossProbe,
+    WindowReduction,
+};
 pub use path::{MtuDiscovery, MtuProbing, PathConfig};
 pub use patience::{KeepAlive, Patience, ProbeRule};
 pub(crate) use receiving::LEAST_BUFFER;
@@ -137,6 +142,8 @@ pub struct Config {
     pub modified_fast_retransmit: bool,
     /// Up to six time-outs without back-off while the stream is thin (Linux `tcp_thin_linear_timeouts`).
     pub linear_timeouts: bool,
+    /// How losses are found and repaired.
+    pub loss: LossRecovery,
     /// Merge small neighbours into a retransmission (Linux `tcp_retrans_collapse`).
     pub collapse_retransmissions: bool,
     /// How long a silent peer is borne with.

@@ -60,6 +60,11 @@ impl Ecn {
         self.owes_reduced = self.mode == Mode::Classic;
     }
 
+    /// The reduction was taken back: there is nothing to say.
+    pub(crate) fn on_undo(&mut self) {
+        self.owes_reduced = false;
+    }
+
     /// Whether an acknowledgment says that packets of ours were marked.
     #[inline]
     pub(crate) fn is_echo(&self, flags: Flags) -> bool {

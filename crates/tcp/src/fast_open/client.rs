@@ -4,7 +4,6 @@ use super::{FastOpenFailure, FastOpenLesson};
 use crate::config::Config;
 use crate::connection::{Connection, Ports};
 use crate::send_queue::{Marks, Sent};
-use crate::state::RecoveryState;
 use fairwind_units::Instant;
 use fairwind_wire::{FastOpen, FastOpenKind, Options, Segment, SequenceNumber};
 use std::sync::Arc;
@@ -95,6 +94,7 @@ impl Connection {
             sequence: self.send.initial + 1,
             length: bytes,
             transmitted_at: now,
+            delivered_before: self.recovery.delivered,
             transmissions: 1,
             marks,
         });
@@ -152,10 +152,7 @@ impl Connection {
 
     /// Not a sign of congestion: the window stays (Linux `tcp_non_congestion_loss_retransmit`).
     fn send_syn_data_again(&mut self) {
-        self.queue.mark_all_lost();
-        self.scoreboard.settle_all(&self.queue);
-        self.recovery.state = RecoveryState::Loss;
-        self.recovery.begin_at(self.send.next);
+        self.repeat_without_reduction();
     }
 
     /// Text that stands beside SYN: from here on it is in order.

@@ -1,15 +1,27 @@
 //! Step 5: the acknowledgment field (RFC 9293 §3.10.7.4), from which everything else follows:
-//! round trips, losses, growth.
+//! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
 
 use crate::config::AckCounting;
 use crate::congestion::AckSample;
 use crate::connection::Connection;
+use crate::recovery::{AckNews, Delivery, Findings};
 use crate::scoreboard::Update;
 use crate::send_queue::Acknowledged;
-use crate::state::{RecoveryState, State};
+use crate::state::State;
 use crate::timestamp::timestamp_at;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+
+/// The round trip that an acknowledgment shows.
+#[derive(Debug, Clone, Copy, Default)]
+struct RoundTrip {
+    /// Of the oldest segment that it reports: what the time-out is computed from.
+    longest: Option<Span>,
+    /// Of the youngest one: what the path takes at present.
+    latest: Option<Span>,
+    /// Of the lowest segment selectively acknowledged.
+    by_sack: Option<Span>,
+}
 
 impl Connection {
     /// Processes the acknowledgment; `false` ends the processing of the segment.
@@ -26,6 +38,7 @@ impl Connection {
             return false;
         }
         if segment.acknowledgment.is_before(self.send.oldest_unacked) {
+            self.on_old_acknowledgment(segment, now);
             return self.is_old_acknowledgment_credible(segment, now);
         }
         self.note_timestamp(segment, now);
@@ -77,125 +90,308 @@ impl Connection {
 
     #[inline]
     fn on_acknowledgment(&mut self, segment: &Segment, now: Instant) {
-        let acknowledgment = segment.acknowledgment;
+        let mut news = self.begin_news(segment, now);
         self.send.last_heard = now;
         self.follow_reduced(segment);
-        let advanced = acknowledgment.is_after(self.send.oldest_unacked);
+        news.findings.add_if(self.ecn.is_echo(segment.flags), Findings::CONGESTION_ECHOED);
         self.backoff.unanswered_probes = 0;
-        if !advanced && self.queue.is_empty() {
-            self.follow_window(segment);
-            if self.queue.unsent > 0 || self.queue.fin_waiting {
-                self.follow_probe_answer(now);
-            }
+        news.findings.add_if(self.follow_window(segment), Findings::WINDOW_UPDATED);
+        let highest_before = self.highest_sacked();
+        self.advance_oldest(segment.acknowledgment);
+        let nothing_outstanding = self.queue.is_empty();
+        let lost_before = self.queue.losses();
+        let update = self.take_sacks_of(segment, &mut news);
+        if nothing_outstanding {
+            self.follow_idle(&mut news);
             return;
         }
-        let window_changed = self.follow_window(segment);
-        let update = self.take_sacks(segment);
-        let acknowledged = if advanced { self.take_off(segment) } else { Acknowledged::default() };
-        let sample = self.take_rtt(segment, &acknowledged, &update, advanced, now);
-        let duplicate = !advanced && segment.sequence_length() == 0 && !window_changed;
-        self.recover(&acknowledged, advanced, duplicate, &update, now);
-        if self.ecn.is_echo(segment.flags) {
-            self.on_congestion_echo(now);
+        let acknowledged = self.take_off(segment, &mut news);
+        let round_trip = self.take_round_trip(&acknowledged, &update, &mut news);
+        self.follow_delivery(&acknowledged, highest_before, &mut news);
+        if self.recovery.probe.end.is_some() {
+            self.follow_probe(&news);
         }
-        if advanced {
-            self.on_progress(now);
-            self.grow(&acknowledged, &update, sample, now);
+        if self.is_dubious(news.findings) {
+            Self::count_as_duplicate(&mut news);
+            self.alert(&mut news);
         }
+        if news.has(Findings::TIMER_DUE) {
+            self.set_repair_timer(now);
+        }
+        self.control_congestion(&acknowledged, round_trip, lost_before, &news);
         if acknowledged.fin {
             self.on_finish_acknowledged(now);
         }
     }
 
+    /// An acknowledgment while nothing is outstanding: of a duplicate, or of a probe.
+    fn follow_idle(&mut self, news: &mut AckNews) {
+        if news.has(Findings::REPEATED) {
+            self.alert(news);
+        }
+        if self.queue.unsent > 0 || self.queue.fin_waiting {
+            self.follow_probe_answer(news.now);
+        }
+        if self.recovery.probe.end.is_some() {
+            self.follow_probe(news);
+        }
+    }
+
     #[inline]
-    fn take_sacks(&mut self, segment: &Segment) -> Update {
+    fn begin_news(&mut self, segment: &Segment, now: Instant) -> AckNews {
+        let mut findings = Findings::default();
+        let advanced = segment.acknowledgment.is_after(self.send.oldest_unacked);
+        findings.add_if(advanced, Findings::ADVANCED);
+        findings.add_if(segment.sequence_length() > 0, Findings::WITH_DATA);
+        if advanced {
+            self.backoff.expired = 0;
+        }
+        AckNews {
+            now,
+            findings,
+            oldest_before: self.send.oldest_unacked,
+            duplicates: 0,
+            delivered: 0,
+            echo: self.echo_of(segment),
+            delivered_at_sending: 0,
+        }
+    }
+
+    /// The echoed timestamp, where there is one (RFC 7323 §3.2).
+    #[inline]
+    fn echo_of(&self, segment: &Segment) -> Option<u32> {
+        segment
+            .options
+            .timestamps
+            .filter(|stamps| self.negotiated.timestamps && stamps.echo != 0)
+            .map(|stamps| stamps.echo)
+    }
+
+    #[inline]
+    fn advance_oldest(&mut self, acknowledgment: SequenceNumber) {
+        let bytes = acknowledgment.distance_from(self.send.oldest_unacked);
+        self.send.acknowledged_bytes += u64::from(bytes);
+        self.send.oldest_unacked = acknowledgment;
+    }
+
+    /// An acknowledgment that was overtaken may still carry SACK blocks.
+    #[cold]
+    fn on_old_acknowledgment(&mut self, segment: &Segment, now: Instant) {
+        if segment.options.sack.is_empty() || !self.negotiated.sack {
+            return;
+        }
+        let mut news = self.begin_news(segment, now);
+        self.take_sacks_of(segment, &mut news);
+        self.alert(&mut news);
+    }
+
+    #[inline]
+    fn take_sacks_of(&mut self, segment: &Segment, news: &mut AckNews) -> Update {
         if segment.options.sack.is_empty() || !self.negotiated.sack {
             return Update::default();
         }
-        let from = self.send.oldest_unacked.later(segment.acknowledgment);
-        self.scoreboard.update(&mut self.queue, &segment.options.sack, from, self.send.next)
+        let (update, delivered_at_sending) =
+            self.take_sacks(segment, news.oldest_before, news.echo, news.now);
+        news.findings.add(Findings::of_sacks(&update));
+        news.delivered_at_sending = delivered_at_sending;
+        self.count_delivered(update.delivered(), news);
+        update
     }
 
     #[inline]
-    pub(super) fn take_off(&mut self, segment: &Segment) -> Acknowledged {
+    fn count_delivered(&mut self, segments: u32, news: &mut AckNews) {
+        news.delivered += segments;
+        self.recovery.delivered = self.recovery.delivered.wrapping_add(segments);
+    }
+
+    /// The answer to our SYN acknowledges data that went with it, or part of it.
+    #[cold]
+    pub(super) fn take_off_syn_data(&mut self, segment: &Segment, now: Instant) {
+        let mut news = self.begin_news(segment, now);
+        self.advance_oldest(segment.acknowledgment);
+        let acknowledged = self.take_off(segment, &mut news);
+        self.count_delivered(acknowledged.newly_delivered, &mut news);
+    }
+
+    /// Takes what is acknowledged off the queue.
+    #[inline]
+    fn take_off(&mut self, segment: &Segment, news: &mut AckNews) -> Acknowledged {
+        if !news.has(Findings::ADVANCED) {
+            return Acknowledged::default();
+        }
         let acknowledgment = segment.acknowledgment;
         self.scoreboard.before_acknowledge(&self.queue, acknowledgment);
-        let outcome = self.queue.acknowledge(acknowledgment);
+        let least_rtt = self.rtt.minimum();
+        let rack = self.negotiated.sack.then_some(&mut self.recovery.rack);
+        let mut delivery = Delivery::new(rack, news.now, least_rtt, news.echo);
+        let outcome = self.queue.acknowledge(acknowledgment, &mut delivery);
+        if delivery.delivered_at_sending != 0 {
+            news.delivered_at_sending = delivery.delivered_at_sending;
+        }
         self.scoreboard.after_acknowledge(&self.queue);
-        let bytes = acknowledgment.distance_from(self.send.oldest_unacked);
-        self.send.acknowledged_bytes += u64::from(bytes - u32::from(outcome.fin));
-        self.send.oldest_unacked = acknowledgment;
+        self.send.acknowledged_bytes -= u64::from(outcome.fin);
         if self.send.urgent_end.is_some() {
             self.forget_urgent();
         }
+        if outcome.segments > 0 {
+            news.findings.add(Findings::ACKNOWLEDGED.and(Findings::TIMER_DUE));
+        }
+        news.findings.add_if(outcome.retransmitted, Findings::REPAIR_ACKNOWLEDGED);
+        news.findings.add_if(outcome.reneged, Findings::RENEGED);
         outcome
     }
 
-    /// A sample from a segment that was sent once (Karn), else from the timestamp (RFC 7323 §4).
+    /// Counts what was delivered, and sees whether segments have overtaken each other.
     #[inline]
-    fn take_rtt(
+    fn follow_delivery(
         &mut self,
-        segment: &Segment,
         acknowledged: &Acknowledged,
-        update: &Update,
-        advanced: bool,
-        now: Instant,
-    ) -> Option<Span> {
-        let by_send_time =
-            if acknowledged.retransmitted { None } else { acknowledged.first_sent_once }
-                .or(update.sent_once_at)
-                .map(|sent| now.saturating_since(sent));
-        let rtt = match by_send_time {
-            Some(rtt) => rtt,
-            None if advanced => self.rtt_by_timestamp(segment, now)?,
-            None => return None,
-        };
-        self.sample_rtt(rtt);
-        self.backoff.timeout = self.rtt.timeout(&self.config);
-        Some(rtt)
+        highest_before: SequenceNumber,
+        news: &mut AckNews,
+    ) {
+        let original = acknowledged.first_original;
+        let of_repair = original.is_some_and(|first| first.end.is_at_or_before(self.recovery.end));
+        news.findings.add_if(of_repair, Findings::ORIGINAL_ACKNOWLEDGED);
+        if self.negotiated.sack {
+            self.count_delivered(acknowledged.newly_delivered, news);
+            if let Some(first) = original
+                && first.sequence.is_before(highest_before)
+            {
+                // A hole was filled by a segment that was never sent again.
+                let highest = self.highest_sacked();
+                self.learn_reordering(first.sequence, highest);
+            }
+            if self.config.loss.rack_adapts {
+                self.recovery.rack.adapt(news.delivered_at_sending, self.recovery.delivered);
+            }
+        } else if acknowledged.segments > 0 {
+            let arrived = self.take_off_duplicates(acknowledged.segments);
+            self.count_delivered(arrived, news);
+            if acknowledged.retransmitted {
+                // Without SACK nobody knows which transmission it was.
+                news.findings.remove(Findings::ORIGINAL_ACKNOWLEDGED);
+            }
+        }
     }
 
+    /// A duplicate acknowledges nothing, brings nothing and opens nothing (RFC 5681 §2).
+    fn count_as_duplicate(news: &mut AckNews) {
+        let excluded = Findings::NO_DUPLICATE.and(Findings::ADVANCED).and(Findings::REPEATED);
+        news.duplicates = u32::from(!news.has(excluded));
+    }
+
+    /// A sample from segments that were sent once (Karn), else from the timestamp (RFC 7323 §4).
+    #[inline]
+    fn take_round_trip(
+        &mut self,
+        acknowledged: &Acknowledged,
+        update: &Update,
+        news: &mut AckNews,
+    ) -> RoundTrip {
+        let now = news.now;
+        let mut trip = RoundTrip::default();
+        if let (Some(first), Some(last)) =
+            (acknowledged.first_original, acknowledged.last_original_at)
+            && !acknowledged.retransmitted
+        {
+            trip.longest = Some(now.saturating_since(first.transmitted_at));
+            trip.latest = Some(now.saturating_since(last));
+        }
+        if let Some((first, last)) = update.sent_once_at {
+            trip.by_sack = Some(now.saturating_since(first));
+            trip.latest = Some(now.saturating_since(last));
+        }
+        trip.longest = trip.longest.or(trip.by_sack);
+        if trip.longest.is_none() && acknowledged.segments > 0 {
+            trip.longest = Self::rtt_by_timestamp(news.echo, now);
+            trip.latest = trip.longest;
+        }
+        if let (Some(longest), Some(latest)) = (trip.longest, trip.latest) {
+            if !self.may_be_delayed(acknowledged, latest, news) {
+                self.rtt.note_least(&self.config, latest.max(LEAST_SAMPLE), now);
+            }
+            self.sample_rtt(longest);
+            self.backoff.timeout = self.rtt.timeout(&self.config);
+            self.follow_sack_sample(acknowledged, trip, news);
+        }
+        trip
+    }
+
+    /// A small segment that was acknowledged alone, with nothing else on its way, may have been
+    /// acknowledged late. If its round trip is not the least anyway, it shall not be taken for the
+    /// least one once that is forgotten (Linux `FLAG_ACK_MAYBE_DELAYED`).
+    #[inline]
+    fn may_be_delayed(&self, acknowledged: &Acknowledged, latest: Span, news: &AckNews) -> bool {
+        acknowledged.segments == 1
+            && self.negotiated.sack
+            && self.queue.sacked() == 0
+            && !acknowledged.retransmitted
+            && !news.has(Findings::ALARMING)
+            && news.delivered_at_sending == self.recovery.delivered
+            && self.send.oldest_unacked.distance_from(news.oldest_before)
+                < self.negotiated.segment_bytes
+            && self.rtt.minimum().is_some_and(|least| latest > least)
+    }
+
+    /// Selective acknowledgments of segments sent after the oldest one was sent last do not put its
+    /// time-out off, others do.
+    #[inline]
+    fn follow_sack_sample(&self, acknowledged: &Acknowledged, trip: RoundTrip, news: &mut AckNews) {
+        if acknowledged.segments > 0 {
+            return;
+        }
+        if let (Some(by_sack), Some(oldest)) = (trip.by_sack, self.queue.front())
+            && by_sack > news.now.saturating_since(oldest.transmitted_at)
+        {
+            news.findings.add(Findings::TIMER_DUE);
+        }
+    }
+
+    #[inline]
     pub(super) fn sample_rtt(&mut self, rtt: Span) {
         let (oldest, next) = (self.send.oldest_unacked, self.send.next);
-        self.rtt.sample(&self.config, rtt, oldest, next);
+        self.rtt.sample(&self.config, rtt.max(LEAST_SAMPLE), oldest, next);
     }
 
     /// The round trip by the echoed timestamp, in whole milliseconds, at least one.
-    pub(super) fn rtt_by_timestamp(&self, segment: &Segment, now: Instant) -> Option<Span> {
-        let stamps = segment.options.timestamps.filter(|_| self.negotiated.timestamps)?;
-        let elapsed = timestamp_at(now).wrapping_sub(stamps.echo);
-        (stamps.echo != 0 && elapsed < 1 << 31)
-            .then(|| Span::from_millis(u64::from(elapsed.max(1))))
+    pub(super) fn rtt_by_timestamp(echo: Option<u32>, now: Instant) -> Option<Span> {
+        let elapsed = timestamp_at(now).wrapping_sub(echo?);
+        (elapsed < 1 << 31).then(|| Span::from_millis(u64::from(elapsed.max(1))))
     }
 
-    /// New data is acknowledged: time-outs start afresh (RFC 6298 §5.2, §5.3).
+    /// Lets the window fall, or grow where it was the limit (RFC 5681 §3.1; Linux
+    /// `tcp_cong_control`).
     #[inline]
-    fn on_progress(&mut self, now: Instant) {
-        self.backoff.expired = 0;
-        self.timers.retransmission =
-            if self.queue.is_empty() { Instant::MAX } else { now + self.backoff.timeout };
-    }
-
-    /// Lets the window grow where it was the limit (RFC 5681 §3.1).
-    #[inline]
-    fn grow(
+    fn control_congestion(
         &mut self,
         acknowledged: &Acknowledged,
-        update: &Update,
-        rtt: Option<Span>,
-        now: Instant,
+        round_trip: RoundTrip,
+        lost_before: u32,
+        news: &AckNews,
     ) {
         let segments = match self.config.ack_counting {
-            AckCounting::Segments => acknowledged.newly_delivered + update.newly_sacked,
+            AckCounting::Segments => news.delivered,
             AckCounting::PerAck | AckCounting::SegmentsInSlowStart => acknowledged.segments,
         };
-        let sample = AckSample { acknowledged: segments, rtt };
+        let sample = AckSample { acknowledged: segments, rtt: round_trip.latest };
         self.congestion.on_sample(&sample);
-        let may_grow = self.recovery.state != RecoveryState::Recovery
-            && segments > 0
-            && self.usage.is_limited(&self.window);
-        if may_grow {
-            self.congestion.cong_avoid(&mut self.window, &sample, now);
+        if self.recovery.is_reducing() {
+            self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
+        } else if self.may_grow(news) && segments > 0 && self.usage.is_limited(&self.window) {
+            self.congestion.cong_avoid(&mut self.window, &sample, news.now);
+        }
+    }
+
+    /// Where reordering is common, progress out of order counts too (Linux `tcp_may_raise_cwnd`).
+    #[inline]
+    fn may_grow(&self, news: &AckNews) -> bool {
+        if self.recovery.threshold > self.config.duplicate_threshold {
+            news.has(Findings::ACKNOWLEDGED.and(Findings::SACKED))
+        } else {
+            news.has(Findings::ACKNOWLEDGED)
         }
     }
 }
+
+/// No round trip is shorter, as the kernel counts.
+const LEAST_SAMPLE: Span = Span::from_micros(1);

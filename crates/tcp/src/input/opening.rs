@@ -60,7 +60,7 @@ impl Connection {
             self.establish(segment, now);
             self.acknowledge_opening(now);
             if self.opened_fast() {
-                self.take_off(segment);
+                self.take_off_syn_data(segment, now);
                 self.on_fast_open_answer(segment);
             }
         } else {
@@ -110,7 +110,8 @@ impl Connection {
         self.sample_handshake(segment, now);
         self.timers.retransmission =
             if self.queue.is_empty() { Instant::MAX } else { now + self.backoff.timeout };
-        self.reset_window_for_lost_syn();
+        self.reset_window_for_lost_syn(segment);
+        self.recovery.delivered = 1;
         self.backoff.expired = 0;
         self.arm_keep_alive(now);
         self.grow_send_buffer();
@@ -123,9 +124,12 @@ impl Connection {
     fn sample_handshake(&mut self, segment: &Segment, now: Instant) {
         if self.syn_transmissions == 1 {
             let rtt = now.saturating_since(self.syn_sent_at);
-            self.sample_rtt(rtt);
-        } else if let Some(rtt) = self.rtt_by_timestamp(segment, now) {
-            self.sample_rtt(rtt);
+            self.take_handshake_sample(rtt, now);
+            if self.state == State::SynSent && self.negotiated.sack {
+                self.recovery.rack.on_handshake(self.syn_sent_at, self.send.initial + 1, rtt);
+            }
+        } else if let Some(rtt) = Self::rtt_by_timestamp(Self::handshake_echo(segment), now) {
+            self.take_handshake_sample(rtt, now);
         } else {
             self.backoff.timeout = TIMEOUT_AFTER_LOST_SYN;
             return;
@@ -133,10 +137,22 @@ impl Connection {
         self.backoff.timeout = self.rtt.timeout(&self.config);
     }
 
+    fn take_handshake_sample(&mut self, rtt: Span, now: Instant) {
+        self.sample_rtt(rtt);
+        self.rtt.note_least(&self.config, rtt.max(Span::from_micros(1)), now);
+    }
+
+    fn handshake_echo(segment: &Segment) -> Option<u32> {
+        segment.options.timestamps.map(|stamps| stamps.echo).filter(|&echo| echo != 0)
+    }
+
     /// A SYN that had to be repeated may have been lost to congestion: begin with one segment
-    /// (RFC 5681 §3.1; Linux forgives the first repetition).
-    fn reset_window_for_lost_syn(&mut self) {
-        if self.backoff.expired > self.config.lost_syns_forgiven {
+    /// (RFC 5681 §3.1; Linux forgives the first repetition). Where the first one is echoed, the
+    /// repetition was needless (Linux `tcp_try_undo_spurious_syn`).
+    fn reset_window_for_lost_syn(&mut self, segment: &Segment) {
+        let needless = self.config.loss.undo
+            && Self::handshake_echo(segment) == Some(timestamp_at(self.syn_sent_at));
+        if self.backoff.expired > self.config.lost_syns_forgiven && !needless {
             self.window.segments = 1;
         }
     }

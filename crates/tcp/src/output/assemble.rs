@@ -97,6 +97,7 @@ impl Connection {
             self.syn_sent_at = now;
         } else {
             self.events.push_back(Event::SynRetransmitted);
+            self.recovery.retransmissions += 1;
         }
         self.syn_transmissions += 1;
         self.send.next = self.send.next.later(self.send.initial + 1);

@@ -2,6 +2,7 @@
 
 use crate::connection::Connection;
 use crate::event::Event;
+use crate::recovery::Pending;
 use crate::state::State;
 use crate::timers::Timers;
 use fairwind_units::{Instant, Span};
@@ -30,6 +31,15 @@ impl Connection {
     }
 
     fn on_retransmission_deadline(&mut self, now: Instant) {
+        match self.timers.pending {
+            Pending::Retransmission => self.on_timeout(now),
+            Pending::Probe => self.on_probe_deadline(now),
+            Pending::Reordering => self.on_reordering_deadline(now),
+            Pending::EarlyRetransmit => self.on_early_retransmit_deadline(now),
+        }
+    }
+
+    fn on_timeout(&mut self, now: Instant) {
         match self.state {
             State::SynSent | State::SynReceived => self.on_syn_timeout(now),
             _ if self.queue.is_empty() => {}

@@ -7,6 +7,7 @@ mod deadline;
 mod keep_alive;
 mod new_data;
 mod persist;
+mod repair;
 mod urgent;
 
 pub(crate) use new_data::{Haste, Run};

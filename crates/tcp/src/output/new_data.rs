@@ -10,7 +10,7 @@
 use crate::config::{Gathering, Nagle, SillyWindow};
 use crate::connection::Connection;
 use crate::send_queue::{Marks, Sent};
-use crate::state::{RecoveryState, State};
+use crate::state::RecoveryState;
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
 
@@ -26,6 +26,8 @@ pub(crate) enum Haste {
     Hold,
     /// One bundle goes, in the midst of a write (`tcp_push_one`).
     PushOne,
+    /// One bundle goes, of one segment even if the congestion window has no room: a tail loss probe.
+    Probe,
     /// Nothing goes, in the midst of a write.
     Wait,
 }
@@ -54,7 +56,7 @@ pub(crate) struct Run {
 impl Run {
     #[inline]
     fn is_hasty(&self) -> bool {
-        matches!(self.haste, Haste::Push | Haste::PushOne)
+        matches!(self.haste, Haste::Push | Haste::PushOne | Haste::Probe)
     }
 }
 
@@ -116,11 +118,16 @@ impl Connection {
         if self.run.probes_with_data {
             return self.probing_bundle();
         }
-        if self.run.haste == Haste::Wait || self.run.haste == Haste::PushOne && self.run.sent {
+        let single = matches!(self.run.haste, Haste::PushOne | Haste::Probe);
+        if self.run.haste == Haste::Wait || single && self.run.sent {
             return None;
         }
         let in_flight = self.in_flight_for_new_data();
-        let room = self.window.segments.checked_sub(in_flight).filter(|&room| room > 0)?;
+        let least = u32::from(self.run.haste == Haste::Probe);
+        let room = self.window.segments.saturating_sub(in_flight).max(least);
+        if room == 0 {
+            return None;
+        }
         let full = self.full_payload();
         let most = self.most_bundled(full);
         let quota = self.bundle_quota(room).min(most);
@@ -140,8 +147,7 @@ impl Connection {
             let partial = sendable < full;
             return (!last || self.passes_nagle(partial)).then_some(sendable);
         }
-        if self.run.haste != Haste::PushOne && self.waits_for_larger_bundle(first, room, most, now)
-        {
+        if !single && self.waits_for_larger_bundle(first, room, most, now) {
             return None;
         }
         if self.send.urgent_end.is_some() {
@@ -256,16 +262,13 @@ impl Connection {
             sequence: self.send.next,
             length: bytes + u32::from(with_fin),
             transmitted_at: now,
+            delivered_before: self.recovery.delivered,
             transmissions: 1,
             marks,
         };
-        // Before the handshake is over, the timer is the SYN-ACK's (Linux `tcp_rearm_rto`).
-        if self.timers.retransmission == Instant::MAX
-            || self.queue.is_empty() && self.state != State::SynReceived
-        {
-            self.timers.retransmission = now + self.backoff.timeout;
-        }
+        let first = self.queue.is_empty();
         self.queue.push(sent);
+        self.on_new_data_sent(first, now);
         self.send.next = sent.end();
         self.send.last_sent = now;
         self.run.sent = true;
@@ -280,6 +283,9 @@ impl Connection {
     /// outstanding needs a timer (`tcp_check_probe_timer`).
     #[inline]
     fn end_run(&mut self, now: Instant) {
+        if self.run.sent && self.run.haste != Haste::Probe {
+            self.schedule_probe_after_sending(now);
+        }
         let limited = self.run.window_limited || self.in_flight() >= self.window.segments;
         if limited || self.run.sent {
             self.note_usage(limited, now);

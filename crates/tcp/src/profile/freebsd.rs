@@ -2,8 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, ReductionBase,
-    RttRule,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, LossRecovery,
+    ReductionBase, RttRule, WindowReduction,
 };
 use fairwind_units::Span;
 
@@ -42,6 +42,7 @@ pub(super) fn freebsd_14() -> Config {
         initial_rto: Span::from_secs(1),
         ecn: EcnConfig::when_asked(),
         syn_retries: 6,
+        loss: LossRecovery { reduction: WindowReduction::Proportional, ..LossRecovery::rfc() },
         ..freebsd_5_4()
     }
 }

@@ -3,7 +3,8 @@
 use super::standards::rfc;
 use crate::config::{
     AckCounting, AckDelay, BufferAccounting, Config, CongestionAlgorithm, EcnConfig,
-    FastOpenConfig, IdleRestart, Nagle, Patience, Receiving, ReductionBase, RttRule, Sending,
+    FastOpenConfig, IdleRestart, LossRecovery, Nagle, Patience, Receiving, ReductionBase, RttRule,
+    Sending,
 };
 use fairwind_units::Span;
 
@@ -19,6 +20,7 @@ pub(super) fn linux_2_6() -> Config {
         lost_syns_forgiven: 0,
         ecn: EcnConfig::off(),
         fast_open: FastOpenConfig::off(),
+        loss: LossRecovery::linux_2_6(),
         ..linux_3_16()
     }
 }
@@ -30,6 +32,7 @@ pub(super) fn linux_3_16() -> Config {
         sending: Sending::linux_3_16(),
         syn_linear_retries: 0,
         receiving: Receiving::linux_3_16(),
+        loss: LossRecovery::linux_3_16(),
         ..linux_6_18()
     }
 }
@@ -37,6 +40,7 @@ pub(super) fn linux_3_16() -> Config {
 /// Linux 6.18.
 pub(super) fn linux_6_18() -> Config {
     Config {
+        loss: LossRecovery::linux_6_18(),
         collapse_retransmissions: true,
         patience: Patience::linux(),
         sending: Sending::linux_6_18(),

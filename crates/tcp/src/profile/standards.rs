@@ -2,7 +2,7 @@
 
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
-    Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule, Sending,
+    LossRecovery, Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -19,6 +19,7 @@ pub(super) fn rfc() -> Config {
         limited_transmit: true,
         modified_fast_retransmit: false,
         linear_timeouts: false,
+        loss: LossRecovery::rfc(),
         collapse_retransmissions: false,
         patience: Patience::rfc(),
         sending: Sending::rfc(),

@@ -1,11 +1,18 @@
 //! Losses and their repair.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{Config, CongestionAlgorithm, Event, Profile, RecoveryState, State};
+use fairwind_tcp::{
+    Config, CongestionAlgorithm, Event, Profile, RecoveryState, State, TailLossProbe,
+};
 use fairwind_units::Instant;
 
 fn reno(sack: bool) -> Config {
     Config { sack, congestion: CongestionAlgorithm::Reno, ..Profile::Linux6_18.config() }
+}
+
+fn without_probe(mut config: Config) -> Config {
+    config.loss.tail_loss_probe = TailLossProbe::Off;
+    config
 }
 
 /// Sends `segments` full segments of which those numbered in `lost` are lost once.
@@ -76,7 +83,7 @@ fn newreno_repairs_one_loss_per_round_trip() {
 
 #[test]
 fn a_lost_tail_is_repaired_by_the_time_out() {
-    let pair = transfer(reno(true), 10, &[8, 9]);
+    let pair = transfer(without_probe(reno(true)), 10, &[8, 9]);
     assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
     assert_eq!(retransmitted_offsets(&pair), [8, 9]);
     assert_eq!(pair.client.recovery_state(), RecoveryState::Open);
@@ -109,7 +116,7 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
 
 #[test]
 fn a_time_out_begins_anew_with_one_segment() {
-    let config = reno(true);
+    let config = without_probe(reno(true));
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match from {
         End::Client if number < 10 => Fate::Drop,

@@ -1,11 +1,14 @@
 //! Thin streams: modified fast retransmit and linear time-outs.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{AckDelay, Config, Event, Nagle, Profile};
+use fairwind_tcp::{
+    AckDelay, Config, EarlyRetransmit, Event, LossRecovery, Nagle, Profile, TailLossProbe,
+};
 use fairwind_units::{Instant, Span};
 
 /// RTT 100 ms, no delayed ACKs: the round trip is exact, the time-out 300 ms. A small threshold
-/// ends the initial slow start, as a first loss would.
+/// ends the initial slow start, as a first loss would. Without what else helps a thin stream: probes
+/// and early retransmit.
 fn thin_config(modified_fast_retransmit: bool, linear_timeouts: bool) -> Config {
     Config {
         modified_fast_retransmit,
@@ -14,6 +17,11 @@ fn thin_config(modified_fast_retransmit: bool, linear_timeouts: bool) -> Config 
         ack_delay: AckDelay::None,
         collapse_retransmissions: false,
         initial_ssthresh: Some(8),
+        loss: LossRecovery {
+            tail_loss_probe: TailLossProbe::Off,
+            early_retransmit: EarlyRetransmit::Off,
+            ..Profile::Linux3_16.config().loss
+        },
         ..Profile::Linux3_16.config()
     }
 }
@@ -147,7 +155,7 @@ fn data_written_during_a_time_out_is_repacketised() {
     let config = thin_config(false, false);
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match from {
-        End::Client if number < 8 => Fate::Drop,
+        End::Client if number < 10 => Fate::Drop,
         _ => Fate::Deliver,
     });
     for at in 0..40 {

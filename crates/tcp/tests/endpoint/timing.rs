@@ -1,7 +1,7 @@
 //! Round trips and time-outs of whole connections.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{AckDelay, Config, Profile};
+use fairwind_tcp::{AckDelay, Config, LossRecovery, Profile, TailLossProbe};
 use fairwind_units::{Instant, Span};
 
 /// RFC 6298 by hand over a connection: SYN 100 ms, then data 100 ms each.
@@ -28,7 +28,9 @@ fn the_time_out_follows_rfc_6298_over_a_connection() {
 /// the backed-off time-out stays in force until one does.
 #[test]
 fn a_retransmitted_segment_gives_no_sample_without_timestamps() {
-    let config = Config { timestamps: false, ..Profile::Linux6_18.config() };
+    let plain = Profile::Linux6_18.config();
+    let loss = LossRecovery { tail_loss_probe: TailLossProbe::Off, ..plain.loss };
+    let config = Config { timestamps: false, loss, ..plain };
     let mut pair = Pair::established(config.clone(), config);
     pair.judged_by(|from, number, _| match (from, number) {
         (End::Client, 0) => Fate::Drop,

@@ -1,0 +1,173 @@
+//! Retransmissions: of lost segments, of the oldest one after a time-out, and probes.
+//!
+//! Source: Linux `tcp_xmit_recovery`, `tcp_xmit_retransmit_queue`, `tcp_send_loss_probe`,
+//! `__tcp_retransmit_skb`; RFC 6675 §4 (`NextSeg`).
+
+use crate::connection::Connection;
+use crate::output::Haste;
+use crate::recovery::{Pending, Transmission};
+use crate::send_queue::{Marks, Purpose};
+use crate::state::RecoveryState;
+use crate::timestamp::timestamp_at;
+use fairwind_units::Instant;
+use fairwind_wire::Segment;
+
+impl Connection {
+    /// Whether anything is to be sent for the sake of repair.
+    #[inline]
+    pub(super) fn is_repair_due(&self) -> bool {
+        self.recovery.due != Transmission::None || self.recovery.forced || self.recovery.probe.due
+    }
+
+    /// The next segment for the sake of repair.
+    #[cold]
+    pub(super) fn send_repair(&mut self, now: Instant) -> Option<Segment> {
+        if self.recovery.probe.due {
+            return self.send_tail_probe(now);
+        }
+        if self.recovery.forced && self.recovery.state == RecoveryState::Loss {
+            self.recovery.forced = false;
+            if !self.queue.is_empty() {
+                return Some(self.repair(self.queue.first_index(), now));
+            }
+        }
+        if self.recovery.due == Transmission::NewFirst
+            && let Some(segment) = self.send_trial(now)
+        {
+            return Some(segment);
+        }
+        if self.recovery.due == Transmission::None {
+            return None;
+        }
+        let segment = self.send_lost(now);
+        if segment.is_none() {
+            self.recovery.due = Transmission::None;
+            self.recovery.forced = false;
+        }
+        segment
+    }
+
+    /// New data before any retransmission; if there was none to be sent, the trial has failed.
+    fn send_trial(&mut self, now: Instant) -> Option<Segment> {
+        self.run.haste = Haste::Push;
+        let segment = self.send_new(now);
+        if segment.is_some() {
+            return segment;
+        }
+        if self.send.next.is_after(self.recovery.end) {
+            self.recovery.due = Transmission::None;
+        } else {
+            self.recovery.trial = false;
+            self.recovery.due = Transmission::Lost;
+        }
+        None
+    }
+
+    /// The oldest lost segment, if the windows have room for it (RFC 6675 §4 `NextSeg` rule 1).
+    fn send_lost(&mut self, now: Instant) -> Option<Segment> {
+        let full = self.in_flight() >= self.window.segments;
+        if self.queue.retransmitted() >= self.queue.lost() || full && !self.recovery.forced {
+            return None;
+        }
+        let index = self.queue.next_to_retransmit()?;
+        if !self.is_within_window(index) {
+            return None;
+        }
+        self.recovery.forced = false;
+        Some(self.repair(index, now))
+    }
+
+    /// A window that has shrunk stops all but the oldest segment, which serves as a probe.
+    fn is_within_window(&self, index: u64) -> bool {
+        let sequence = self.queue.get(index).sequence;
+        let end = self.send.oldest_unacked + self.send.window;
+        sequence.is_before(end) || sequence == self.send.oldest_unacked
+    }
+
+    /// Sends a lost segment again.
+    fn repair(&mut self, index: u64, now: Instant) -> Segment {
+        self.collapse(index);
+        if self.recovery.is_reducing() {
+            self.recovery.reduction.on_sent();
+        }
+        self.recovery.undo.on_retransmitted(timestamp_at(now));
+        let is_oldest = index == self.queue.first_index();
+        if is_oldest && self.timers.pending != Pending::Reordering {
+            self.timers.pending = Pending::Retransmission;
+            self.timers.retransmission = now + self.backoff.timeout;
+        }
+        self.retransmit(index, Purpose::Repair, now)
+    }
+
+    fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
+        self.queue.on_retransmitted(index, purpose, self.recovery.delivered, now);
+        self.recovery.retransmissions = self.recovery.retransmissions.wrapping_add(1);
+        let sent = *self.queue.get(index);
+        self.recovery.rack.on_retransmitted(sent.sequence, now);
+        self.segment_of(&sent, now)
+    }
+
+    /// Small neighbours travel together, as far as they fit (Linux `tcp_retrans_try_collapse`).
+    fn collapse(&mut self, index: u64) {
+        if !self.config.collapse_retransmissions {
+            return;
+        }
+        while self.queue.collapse_next(index, self.negotiated.segment_bytes) {
+            self.scoreboard.on_collapsed(index);
+            self.recovery.on_collapsed(index);
+        }
+    }
+
+    /// New data if there is any that the peer's window has room for, else the last segment again.
+    fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
+        let has_new = self.queue.unsent > 0 || self.queue.fin_waiting;
+        if has_new && (self.run.haste == Haste::Probe || self.usable_window() > 0) {
+            self.run.haste = Haste::Probe;
+            let segment = self.send_new(now);
+            if segment.is_some() && self.run.bundle_left == 0 {
+                self.on_probe_sent(None, now);
+            }
+            self.recovery.probe.due = self.run.bundle_left > 0;
+            return segment;
+        }
+        self.recovery.probe.due = false;
+        let last = self.queue.end_index().checked_sub(1)?;
+        if self.queue.is_empty() {
+            return None;
+        }
+        let segment = self.retransmit(last, Purpose::Probe, now);
+        self.on_probe_sent(Some(Purpose::Probe), now);
+        Some(segment)
+    }
+
+    /// With nothing new to send, or none that may go, the oldest segment below the highest one known
+    /// to have arrived, though its loss is not proven (RFC 6675 §4 `NextSeg` rule 3); and once, the
+    /// last one that is not known to have arrived (rule 4).
+    #[cold]
+    pub(super) fn send_unproven(&mut self, now: Instant) -> Option<Segment> {
+        if self.in_flight() >= self.window.segments {
+            return None;
+        }
+        let end = self.scoreboard.highest(&self.queue)?;
+        let mut index = self.recovery.unproven_from.max(self.queue.first_index());
+        while index < end {
+            index += 1;
+            self.recovery.unproven_from = index;
+            if self.is_untouched(index - 1) {
+                return Some(self.repair(index - 1, now));
+            }
+        }
+        if std::mem::replace(&mut self.recovery.rescued, true) {
+            return None;
+        }
+        let last = self.queue.end_index().checked_sub(1)?;
+        (last >= end && self.is_untouched(last)).then(|| self.repair(last, now))
+    }
+
+    fn is_untouched(&self, index: u64) -> bool {
+        let marks = self.queue.get(index).marks;
+        !marks.contains(Marks::SACKED)
+            && !marks.contains(Marks::RETRANSMITTED)
+            && !marks.contains(Marks::LOST)
+    }
+}

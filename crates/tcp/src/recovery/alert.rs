@@ -1,0 +1,211 @@
+//! The states of recovery, and the ways between them.
+//!
+//! Source: Linux `tcp_fastretrans_alert`, `tcp_enter_recovery`, `tcp_try_to_open`,
+//! `tcp_try_keep_open`, `tcp_check_sack_reneging`.
+
+use super::{AckNews, Findings, Pending, Transmission};
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::state::RecoveryState;
+use fairwind_units::{Instant, Span};
+
+/// Least time to wait for a receiver that has dropped what it had reported to be found out.
+const LEAST_RENEGING_WAIT: Span = Span::from_millis(10);
+
+impl Connection {
+    /// Whether an acknowledgment needs a closer look (Linux `tcp_ack_is_dubious`).
+    #[inline]
+    pub(crate) fn is_dubious(&self, findings: Findings) -> bool {
+        !findings.has(Findings::NO_DUPLICATE)
+            || findings.has(Findings::ALARMING)
+            || self.recovery.state != RecoveryState::Open
+    }
+
+    /// Follows one acknowledgment through the states.
+    pub(crate) fn alert(&mut self, news: &mut AckNews) {
+        if news.has(Findings::CONGESTION_ECHOED) {
+            self.recovery.undo.threshold = 0;
+        }
+        if self.is_reneging(news) {
+            return;
+        }
+        if self.recovery.state == RecoveryState::Open {
+            self.recovery.undo.first_stamp = None;
+        } else if self.send.oldest_unacked.is_at_or_after(self.recovery.end) && self.end_state(news)
+        {
+            return;
+        }
+        let goes_on = match self.recovery.state {
+            RecoveryState::Recovery => self.on_alert_in_recovery(news),
+            RecoveryState::Loss => self.on_alert_in_loss(news),
+            _ => self.on_alert_otherwise(news),
+        };
+        if goes_on {
+            self.recovery.due = Transmission::Lost;
+        }
+    }
+
+    /// All that was outstanding when the state was entered is acknowledged. Returns whether nothing
+    /// more is to be done.
+    fn end_state(&mut self, news: &AckNews) -> bool {
+        match self.recovery.state {
+            // The announcement of the reduction must have reached the receiver (RFC 3168).
+            RecoveryState::WindowReduced if self.send.oldest_unacked != self.recovery.end => {
+                self.end_reduction(news.now);
+                self.recovery.state = RecoveryState::Open;
+            }
+            RecoveryState::Recovery => {
+                if !self.negotiated.sack {
+                    self.recovery.duplicates = 0;
+                }
+                // The state is left by the undo; the window is that of recovery until then.
+                let undone_or_held = self.try_undo_repair(news);
+                if undone_or_held {
+                    return true;
+                }
+                self.end_reduction(news.now);
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// Each of these returns whether retransmissions are due.
+    fn on_alert_in_recovery(&mut self, news: &mut AckNews) -> bool {
+        if !news.has(Findings::ADVANCED) {
+            if !self.negotiated.sack {
+                news.delivered += self.count_duplicates(news.duplicates);
+            }
+        } else if self.try_undo_part(news) {
+            return false;
+        }
+        if self.try_undo_by_reports(news.now) {
+            self.try_to_open(news);
+        }
+        self.identify_losses(news);
+        if self.recovery.state == RecoveryState::Recovery {
+            return true;
+        }
+        // The reduction was taken back. Where a loss is evident all the same, another begins.
+        let lost = self.queue.lost() > 0;
+        if lost {
+            self.begin_repair(news.has(Findings::CONGESTION_ECHOED));
+        }
+        lost
+    }
+
+    fn on_alert_in_loss(&mut self, news: &mut AckNews) -> bool {
+        self.process_loss(news);
+        self.identify_losses(news);
+        if self.recovery.state == RecoveryState::Open || news.has(Findings::REPAIR_LOST) {
+            self.on_alert_otherwise(news)
+        } else {
+            // What is due was decided on by the way.
+            false
+        }
+    }
+
+    fn on_alert_otherwise(&mut self, news: &mut AckNews) -> bool {
+        if !self.negotiated.sack {
+            if news.has(Findings::ADVANCED) {
+                self.recovery.duplicates = 0;
+            }
+            news.delivered += self.count_duplicates(news.duplicates);
+        }
+        if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
+            self.try_undo_by_reports(news.now);
+        }
+        self.identify_losses(news);
+        if self.queue.lost() == 0 {
+            self.try_to_open(news);
+            return false;
+        }
+        self.begin_repair(news.has(Findings::CONGESTION_ECHOED));
+        true
+    }
+
+    /// Enters fast recovery (RFC 5681 §3.2 step 2, RFC 6675 §5 step 4).
+    pub(super) fn begin_repair(&mut self, echoed: bool) {
+        self.forget_first_stamp_if_repaired();
+        self.recovery.undo.threshold = 0;
+        self.begin_account();
+        if !self.recovery.is_reducing() {
+            if !echoed {
+                self.recovery.undo.threshold = self.threshold_without_reduction();
+            }
+            self.begin_reduction();
+        }
+        self.recovery.state = RecoveryState::Recovery;
+        self.recovery.forced = self.reduces_at_once();
+        self.recovery.unproven_from = self.queue.first_index();
+        self.recovery.rescued = false;
+        self.events.push_back(Event::FastRetransmit);
+    }
+
+    fn try_to_open(&mut self, news: &AckNews) {
+        self.forget_first_stamp_if_repaired();
+        if news.has(Findings::CONGESTION_ECHOED) {
+            self.reduce_window();
+        }
+        if self.recovery.state != RecoveryState::WindowReduced {
+            self.keep_open();
+        }
+    }
+
+    /// Open, or disorder while anything is out of order or repeated.
+    pub(super) fn keep_open(&mut self) {
+        let disorder = self.left_network() + self.queue.lost() > 0 || self.is_any_retransmitted();
+        let state = if disorder { RecoveryState::Disorder } else { RecoveryState::Open };
+        if self.recovery.state != state {
+            self.recovery.state = state;
+            self.recovery.end = self.send.next;
+        }
+    }
+
+    /// The oldest segment had been reported and is not covered: the receiver has dropped it. If it
+    /// does not change its mind soon, a time-out follows.
+    fn is_reneging(&mut self, news: &mut AckNews) -> bool {
+        if !(news.has(Findings::RENEGED) && news.has(Findings::ADVANCED)) {
+            return false;
+        }
+        let wait = (self.rtt.smoothed().unwrap_or_default() / 2).max(LEAST_RENEGING_WAIT);
+        self.set_timer(Pending::Retransmission, news.now + wait);
+        news.findings.remove(Findings::TIMER_DUE);
+        true
+    }
+
+    /// A repair that a timer begins has no acknowledgment to bring the window down.
+    fn make_room_for_first(&mut self, lost: u32) {
+        if self.reduces_in_proportion() {
+            self.reduce_in_proportion(1, lost, Findings::default());
+        }
+    }
+
+    /// The timer for late segments has run out (Linux `tcp_rack_reo_timeout`).
+    pub(crate) fn on_reordering_deadline(&mut self, now: Instant) {
+        let in_flight = self.in_flight();
+        let losses = self.queue.losses();
+        self.detect_by_time(now);
+        if in_flight != self.in_flight() {
+            if self.recovery.state != RecoveryState::Recovery {
+                self.begin_repair(false);
+                self.make_room_for_first(self.queue.losses().wrapping_sub(losses));
+            }
+            self.recovery.due = Transmission::Lost;
+        }
+        if self.timers.pending != Pending::Retransmission {
+            self.rearm_timeout(now);
+        }
+    }
+
+    /// The pause before an early retransmit is over (Linux 3.16 `tcp_resume_early_retransmit`).
+    pub(crate) fn on_early_retransmit_deadline(&mut self, now: Instant) {
+        self.rearm_timeout(now);
+        if self.recovery.state == RecoveryState::Disorder && !self.queue.is_empty() {
+            self.queue.mark_lost(self.queue.first_index());
+            self.begin_repair(false);
+            self.make_room_for_first(1);
+            self.recovery.due = Transmission::Lost;
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! Loss detection by time (RACK).
+//!
+//! Source: RFC 8985 §6; Linux `tcp_recovery.c`.
+//! Cost: an acknowledgment that brings nothing out of order costs a comparison per segment. Segments
+//! sent once lie in the order of their sending anyway; those sent again are kept in a list of their
+//! own, in the order of that. So only segments are touched that are lost or may be, and ranges
+//! that have arrived are stepped over as a whole.
+
+use crate::scoreboard::Scoreboard;
+use crate::send_queue::{Marks, SendQueue, Sent};
+use crate::timestamp::is_earlier;
+use crate::timestamp::timestamp_at;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
+use std::collections::VecDeque;
+
+/// Repairs without a report of a needless one after which the patience is as at first (Linux
+/// `TCP_RACK_RECOVERY_THRESH`).
+const PATIENT_REPAIRS: u8 = 16;
+
+/// A segment that was sent again.
+#[derive(Debug, Clone, Copy)]
+struct Again {
+    sequence: SequenceNumber,
+    at: Instant,
+}
+
+/// What is known of the segment sent last among those that have arrived.
+#[derive(Debug)]
+pub(crate) struct Rack {
+    /// When it was sent (`rack.mstamp`).
+    sent_at: Instant,
+    /// Where it ended (`rack.end_seq`).
+    end: SequenceNumber,
+    /// It had been sent before.
+    is_repair: bool,
+    /// The round trip of the segment acknowledged last (`rack.rtt_us`).
+    pub(crate) rtt: Span,
+    /// Something has arrived since losses were looked for.
+    pub(crate) advanced: bool,
+    /// A needless retransmission was reported, and the patience is to grow.
+    pub(crate) repeated: bool,
+    /// Quarters of the least round-trip time to wait for late segments.
+    steps: u8,
+    /// Repairs for which it stays so.
+    pub(crate) persists: u8,
+    /// Segments delivered when the patience grew last.
+    delivered_at_growth: u32,
+    /// Segments sent once below this absolute index have arrived or are lost.
+    judged_below: u64,
+    again: VecDeque<Again>,
+}
+
+impl Rack {
+    pub(crate) fn new(initial: SequenceNumber) -> Self {
+        Self {
+            sent_at: Instant::ZERO,
+            end: initial,
+            is_repair: false,
+            rtt: Span::ZERO,
+            advanced: false,
+            repeated: false,
+            steps: 1,
+            persists: 0,
+            delivered_at_growth: 0,
+            judged_below: 0,
+            again: VecDeque::new(),
+        }
+    }
+
+    /// Whether a segment was sent before the youngest that has arrived. Of segments sent at the same
+    /// instant the higher one was sent later (RFC 8985 §6.1), but nothing is known of the order of
+    /// new data and repairs: a virtual clock may show the same instant for many.
+    #[inline]
+    fn is_overtaken(&self, sent: &Sent) -> bool {
+        sent.transmitted_at < self.sent_at
+            || sent.transmitted_at == self.sent_at
+                && self.end.is_after(sent.end())
+                && sent.is_retransmitted() == self.is_repair
+    }
+
+    /// A segment has arrived. That of one sent more than once counts only if it can be an answer to
+    /// the last transmission (RFC 8985 §6.2 step 2).
+    #[inline]
+    fn advance(&mut self, sent: &Sent, least_rtt: Span, now: Instant) {
+        let rtt = now.saturating_since(sent.transmitted_at);
+        let is_repair = sent.is_retransmitted();
+        if is_repair && rtt < least_rtt {
+            return;
+        }
+        self.advanced = true;
+        self.rtt = rtt;
+        self.note(sent.transmitted_at, sent.end(), is_repair);
+    }
+
+    #[inline]
+    fn note(&mut self, sent_at: Instant, end: SequenceNumber, is_repair: bool) {
+        if sent_at > self.sent_at || sent_at == self.sent_at && end.is_after(self.end) {
+            self.sent_at = sent_at;
+            self.end = end;
+            self.is_repair = is_repair;
+        }
+    }
+
+    /// Our SYN, sent once at `sent_at`, is answered after `rtt`.
+    pub(crate) fn on_handshake(&mut self, sent_at: Instant, end: SequenceNumber, rtt: Span) {
+        self.advanced = true;
+        self.rtt = rtt;
+        self.note(sent_at, end, false);
+    }
+
+    /// Notes that the segment at `sequence` has been sent again.
+    pub(crate) fn on_retransmitted(&mut self, sequence: SequenceNumber, now: Instant) {
+        self.again.push_back(Again { sequence, at: now });
+    }
+
+    pub(crate) fn on_collapsed(&mut self, index: u64) {
+        if self.judged_below > index + 1 {
+            self.judged_below -= 1;
+        }
+    }
+
+    /// Losses were taken back: all are looked at again, but those that time had found lost.
+    pub(crate) fn reconsider(&mut self, queue: &SendQueue) {
+        self.advanced = true;
+        self.judged_below = queue.first_index();
+    }
+
+    /// When a segment sent at `sent_at` counts as lost, if one sent later has arrived.
+    #[inline]
+    pub(crate) fn lost_at(&self, sent_at: Instant, patience: Span) -> Instant {
+        sent_at + self.rtt + patience
+    }
+
+    /// How long late segments are waited for, beyond a round trip.
+    pub(crate) fn patience(&self, least_rtt: Span, smoothed: Span) -> Span {
+        (least_rtt / 4 * u64::from(self.steps)).min(smoothed)
+    }
+
+    /// Lets the patience grow after a report of a needless retransmission, once per round trip
+    /// (Linux `tcp_rack_update_reo_wnd`).
+    #[inline]
+    pub(crate) fn adapt(&mut self, delivered_at_sending: u32, delivered: u32) {
+        if delivered_at_sending == 0 {
+            return;
+        }
+        let since = delivered_at_sending.wrapping_sub(self.delivered_at_growth);
+        if since > u32::MAX / 2 {
+            self.repeated = false;
+        }
+        if self.repeated {
+            self.steps = self.steps.saturating_add(1);
+            self.repeated = false;
+            self.delivered_at_growth = delivered;
+            self.persists = PATIENT_REPAIRS;
+        } else if self.persists == 0 {
+            self.steps = 1;
+        }
+    }
+
+    /// A repair ended well: the patience wears off. One ended as needless: it lasts.
+    pub(crate) fn on_repair_ended(&mut self, needless: bool) {
+        self.persists = if needless {
+            (self.persists + 1).min(PATIENT_REPAIRS)
+        } else {
+            self.persists.saturating_sub(1)
+        };
+    }
+
+    /// Marks what is lost, and tells how long to wait until all that was overtaken is judged
+    /// (Linux `tcp_rack_detect_loss`).
+    pub(crate) fn detect(
+        &mut self,
+        queue: &mut SendQueue,
+        scoreboard: &Scoreboard,
+        patience: Span,
+        now: Instant,
+    ) -> Option<Span> {
+        let originals = self.judge_originals(queue, scoreboard, patience, now);
+        let repairs = self.judge_repairs(queue, patience, now);
+        originals.max(repairs).map(|last| last.saturating_since(now))
+    }
+
+    fn judge_originals(
+        &mut self,
+        queue: &mut SendQueue,
+        scoreboard: &Scoreboard,
+        patience: Span,
+        now: Instant,
+    ) -> Option<Instant> {
+        let mut last = None;
+        let mut index = self.judged_below.max(queue.first_index());
+        while index < queue.end_index() {
+            let sent = *queue.get(index);
+            if sent.marks.contains(Marks::SACKED) {
+                index = scoreboard.skip_range(queue, index);
+            } else {
+                let settled = sent.is_retransmitted()
+                    || sent.marks.contains(Marks::LOST)
+                    || sent.marks.contains(Marks::JUDGED);
+                if !settled {
+                    if !self.is_overtaken(&sent) {
+                        break;
+                    }
+                    let lost_at = self.lost_at(sent.transmitted_at, patience);
+                    if lost_at <= now {
+                        queue.judge_lost(index);
+                    } else {
+                        last = last.max(Some(lost_at));
+                    }
+                }
+                index += 1;
+            }
+            if last.is_none() {
+                self.judged_below = index;
+            }
+        }
+        last
+    }
+
+    fn judge_repairs(
+        &mut self,
+        queue: &mut SendQueue,
+        patience: Span,
+        now: Instant,
+    ) -> Option<Instant> {
+        let mut last = None;
+        let mut place = 0;
+        while let Some(&again) = self.again.get(place) {
+            let index = queue.index_of(again.sequence);
+            let current = (index < queue.end_index())
+                .then(|| *queue.get(index))
+                .filter(|sent| sent.is_retransmitted() && sent.transmitted_at == again.at)
+                .filter(|sent| {
+                    !sent.marks.contains(Marks::SACKED) && !sent.marks.contains(Marks::JUDGED)
+                });
+            let Some(sent) = current else {
+                self.forget(place);
+                // What is not at the front is forgotten in its turn.
+                place += usize::from(place > 0);
+                continue;
+            };
+            place += 1;
+            if sent.marks.contains(Marks::LOST) && !sent.marks.contains(Marks::RETRANSMITTED) {
+                continue;
+            }
+            if !self.is_overtaken(&sent) {
+                break;
+            }
+            let lost_at = self.lost_at(sent.transmitted_at, patience);
+            if lost_at <= now {
+                queue.judge_lost(index);
+            } else {
+                last = last.max(Some(lost_at));
+            }
+        }
+        last
+    }
+
+    fn forget(&mut self, place: usize) {
+        if place == 0 {
+            self.again.pop_front();
+        }
+    }
+}
+
+/// Where the segments go that one acknowledgment reports.
+#[derive(Debug)]
+pub(crate) struct Delivery<'a> {
+    /// Nothing is learnt of times without SACK.
+    pub(crate) rack: Option<&'a mut Rack>,
+    pub(crate) now: Instant,
+    /// Least round-trip time; the greatest span where there is none yet.
+    pub(crate) least_rtt: Span,
+    /// The echoed timestamp.
+    pub(crate) echo: Option<u32>,
+    /// The one of them that was sent last.
+    latest: (Instant, SequenceNumber),
+    /// Segments delivered before that was sent; 0 for none.
+    pub(crate) delivered_at_sending: u32,
+}
+
+impl<'a> Delivery<'a> {
+    #[inline]
+    pub(crate) fn new(
+        rack: Option<&'a mut Rack>,
+        now: Instant,
+        least_rtt: Option<Span>,
+        echo: Option<u32>,
+    ) -> Self {
+        Self {
+            rack,
+            now,
+            least_rtt: least_rtt.unwrap_or(Span::MAX),
+            echo,
+            latest: (Instant::ZERO, SequenceNumber::new(0)),
+            delivered_at_sending: 0,
+        }
+    }
+
+    /// A segment was selectively acknowledged for the first time.
+    pub(crate) fn on_sacked(&mut self, sent: &Sent) {
+        self.note_latest(sent);
+        let (least_rtt, now) = (self.least_rtt, self.now);
+        if let Some(rack) = &mut self.rack {
+            rack.advance(sent, least_rtt, now);
+        }
+    }
+
+    /// A segment was cumulatively acknowledged that had not been selectively acknowledged.
+    #[inline]
+    pub(crate) fn on_acknowledged(&mut self, sent: &Sent) {
+        self.note_latest(sent);
+        if sent.is_retransmitted() && self.is_answer_to_original(sent) {
+            return;
+        }
+        let (least_rtt, now) = (self.least_rtt, self.now);
+        if let Some(rack) = &mut self.rack {
+            rack.advance(sent, least_rtt, now);
+        }
+    }
+
+    #[inline]
+    fn note_latest(&mut self, sent: &Sent) {
+        let (at, end) = self.latest;
+        let later = sent.transmitted_at > at
+            || sent.transmitted_at == at
+                && (self.delivered_at_sending == 0 || sent.end().is_after(end));
+        if later {
+            self.latest = (sent.transmitted_at, sent.end());
+            self.delivered_at_sending = sent.delivered_before;
+        }
+    }
+
+    /// The peer echoes a timestamp from before the last transmission (Linux
+    /// `tcp_skb_spurious_retrans`).
+    #[cold]
+    fn is_answer_to_original(&self, sent: &Sent) -> bool {
+        self.echo.is_some_and(|echo| is_earlier(echo, timestamp_at(sent.transmitted_at)))
+    }
+}

@@ -1,0 +1,182 @@
+//! Reductions that were needless are taken back.
+//!
+//! Source: RFC 3522 (Eifel detection by timestamps), RFC 3708 (by D-SACK), RFC 4015 (response);
+//! Linux `tcp_may_undo`, `tcp_packet_delayed`, `tcp_undo_cwnd_reduction`, `tcp_try_undo_...`.
+
+use super::AckNews;
+use crate::connection::Connection;
+use crate::state::RecoveryState;
+use crate::timestamp::is_earlier;
+use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
+
+/// What is needed to take a reduction back.
+#[derive(Debug, Default)]
+pub(crate) struct Undo {
+    /// Oldest unacknowledged number when it began (`undo_marker`); `None` where there is nothing to
+    /// take back.
+    pub(super) from: Option<SequenceNumber>,
+    /// Retransmissions since, of which the peer has not said that they arrived in vain
+    /// (`undo_retrans`); `None` before the first.
+    pub(super) unexplained: Option<u32>,
+    /// Threshold before it (`prior_ssthresh`); 0 where the reduction must stand.
+    pub(super) threshold: u32,
+    /// Reading of the timestamp clock at the first retransmission (`retrans_stamp`).
+    pub(super) first_stamp: Option<u32>,
+}
+
+impl Undo {
+    /// Notes a retransmission that was sent when the timestamp clock read `stamp`.
+    pub(crate) fn on_retransmitted(&mut self, stamp: u32) {
+        self.first_stamp.get_or_insert(stamp);
+        self.unexplained = Some(self.unexplained.unwrap_or(0) + 1);
+    }
+
+    /// `segments` retransmissions arrived in vain.
+    pub(super) fn explain(&mut self, segments: u32) {
+        if let Some(left) = self.unexplained.filter(|&left| left > 0) {
+            self.unexplained = Some(left.saturating_sub(segments));
+        }
+    }
+
+    /// Every retransmission arrived in vain.
+    fn is_explained(&self) -> bool {
+        self.unexplained == Some(0)
+    }
+}
+
+impl Connection {
+    /// Begins to keep account of retransmissions (Linux `tcp_init_undo`).
+    pub(super) fn begin_account(&mut self) {
+        self.recovery.undo.from = Some(self.send.oldest_unacked);
+        let probed = self.recovery.probe.end.is_some() && self.recovery.probe.retransmitted;
+        let out = self.queue.retransmitted() + u32::from(probed);
+        self.recovery.undo.unexplained = (out > 0).then_some(out);
+    }
+
+    /// The first retransmission of an earlier repair says nothing of this one.
+    pub(super) fn forget_first_stamp_if_repaired(&mut self) {
+        if !self.is_any_retransmitted() {
+            self.recovery.undo.first_stamp = None;
+        }
+    }
+
+    /// Whether what was acknowledged is an original, delayed and not lost (Linux
+    /// `tcp_packet_delayed`).
+    fn is_delayed(&self, news: &AckNews) -> bool {
+        match self.recovery.undo.first_stamp {
+            Some(stamp) => news.echo.is_some_and(|echo| is_earlier(echo, stamp)),
+            None => self.negotiated.sack || self.send.oldest_unacked.is_before(self.recovery.end),
+        }
+    }
+
+    pub(super) fn may_undo(&self, news: &AckNews) -> bool {
+        let undo = &self.recovery.undo;
+        self.config.loss.undo
+            && undo.from.is_some()
+            && (undo.is_explained() || self.is_delayed(news))
+    }
+
+    /// Brings back the window and the threshold from before the reduction.
+    pub(super) fn undo_reduction(&mut self, losses: Losses, now: Instant) {
+        if losses == Losses::Forgotten {
+            self.queue.forget_losses();
+            self.queue.retransmit_from_front();
+            self.scoreboard.unsettle(&self.queue);
+        }
+        let before = self.recovery.undo.threshold;
+        if before > 0 {
+            self.window.segments = self.window.segments.max(self.recovery.reduction.window_before);
+            if before > self.window.slow_start_threshold {
+                self.window.slow_start_threshold = before;
+                self.ecn.on_undo();
+            }
+        }
+        self.usage.on_reduction(now);
+        self.recovery.undo.from = None;
+        // Losses are looked for anew.
+        self.recovery.rack.advanced = true;
+        if losses == Losses::Forgotten {
+            self.recovery.rack.reconsider(&self.queue);
+        }
+    }
+
+    /// At the end of a repair. Returns whether the state stays: without SACK it does until more is
+    /// acknowledged, or else repetitions could be taken for new duplicates (RFC 6582 §3.2).
+    pub(super) fn try_undo_repair(&mut self, news: &AckNews) -> bool {
+        if self.may_undo(news) {
+            self.undo_reduction(Losses::Kept, news.now);
+        } else {
+            self.recovery.rack.on_repair_ended(false);
+        }
+        if self.must_hold_state() {
+            return true;
+        }
+        self.recovery.state = RecoveryState::Open;
+        self.recovery.reneged = false;
+        false
+    }
+
+    fn must_hold_state(&mut self) -> bool {
+        let holds = self.send.oldest_unacked == self.recovery.end && !self.negotiated.sack;
+        if holds {
+            self.forget_first_stamp_if_repaired();
+        }
+        holds
+    }
+
+    /// A part is acknowledged, but by an original: there was reordering. Returns whether nothing more
+    /// is to be done while retransmissions are on their way.
+    pub(super) fn try_undo_part(&mut self, news: &AckNews) -> bool {
+        let undoes = self.config.loss.undo && self.recovery.undo.from.is_some();
+        if !undoes || !self.is_delayed(news) {
+            return false;
+        }
+        let highest = self.highest_sacked();
+        self.learn_reordering(news.oldest_before, highest);
+        if self.queue.retransmitted() > 0 {
+            return true;
+        }
+        self.forget_first_stamp_if_repaired();
+        self.undo_reduction(Losses::Forgotten, news.now);
+        self.keep_open();
+        false
+    }
+
+    /// All retransmissions arrived in vain.
+    pub(super) fn try_undo_by_reports(&mut self, now: Instant) -> bool {
+        let undo = &self.recovery.undo;
+        let needless = self.config.loss.undo && undo.from.is_some() && undo.is_explained();
+        if needless {
+            self.recovery.rack.on_repair_ended(true);
+            self.undo_reduction(Losses::Kept, now);
+        }
+        needless
+    }
+
+    /// After a time-out: it was spurious, by the account or as `proven` by new data that arrived.
+    pub(super) fn try_undo_timeout(&mut self, news: &AckNews, proven: bool) -> bool {
+        if !(self.may_undo(news) || proven && self.config.loss.undo) {
+            return false;
+        }
+        self.undo_reduction(Losses::Forgotten, news.now);
+        self.backoff.expired = 0;
+        if self.must_hold_state() {
+            return true;
+        }
+        if proven || self.negotiated.sack {
+            self.recovery.state = RecoveryState::Open;
+            self.recovery.reneged = false;
+        }
+        true
+    }
+}
+
+/// What becomes of segments marked lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Losses {
+    /// They are not lost.
+    Forgotten,
+    /// They stay marked.
+    Kept,
+}
