@@ -22,6 +22,7 @@
 //! command makes the script unsupported.
 
 mod receiving;
+mod repair;
 mod route;
 mod sending;
 mod shell;

@@ -8,7 +8,7 @@
 //! Most parameters count at once for open connections too, as far as these still look at them; a few
 //! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
 
-use super::{Scope, congestion_named, number, sending, unknown};
+use super::{Scope, congestion_named, number, repair, sending, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{Config, CookieKey, EcnFeedback, IdleRestart, Profile};
 use fairwind_units::Span;
@@ -20,19 +20,15 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_app_win", &["31"]),
     // Corking by the device's queue, which is always empty.
     ("tcp_autocorking", &["*"]),
-    ("tcp_early_retrans", &["0", "3"]),
     ("tcp_fack", &["0"]),
     // Fast Open never pauses of itself by default.
     ("tcp_fastopen_blackhole_timeout_sec", &["0"]),
     ("tcp_fastopen_key", &["*"]),
     ("tcp_fastopen_blackhole_timeout_sec", &["*"]),
-    ("tcp_frto", &["0", "2"]),
     ("tcp_fwmark_accept", &["0"]),
     // Limits of the device's queue, which is always empty.
     ("tcp_limit_output_bytes", &["*"]),
-    ("tcp_max_reordering", &["300"]),
     ("tcp_max_syn_backlog", &["*"]),
-    ("tcp_min_rtt_wlen", &["300"]),
     // Nothing is remembered between connections.
     ("tcp_no_metrics_save", &["*"]),
     ("tcp_no_ssthresh_metrics_save", &["*"]),
@@ -40,7 +36,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     // Only what paces looks at them.
     ("tcp_pacing_ca_ratio", &["*"]),
     ("tcp_pacing_ss_ratio", &["*"]),
-    ("tcp_recovery", &["0", "1"]),
     ("tcp_reflect_tos", &["*"]),
     ("tcp_rfc1337", &["0"]),
     ("tcp_stdurg", &["0"]),
@@ -119,6 +114,7 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
         }
         "tcp_wmem" => config.send_buffer = initial_buffer(value)?,
         _ if sending::set(short, value, config)? => {}
+        _ if repair::set(short, value, config, profile)? => {}
         _ => return settled(short, value),
     }
     Ok(())
