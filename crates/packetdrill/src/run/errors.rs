@@ -41,6 +41,7 @@ pub(crate) struct Errors {
     /// Sends without a copy: their number, and how many bytes are acknowledged when they are done.
     uncopied: VecDeque<(u32, u64)>,
     next: u32,
+    reported: u64,
 }
 
 impl Errors {
@@ -55,6 +56,11 @@ impl Errors {
 
     pub(crate) fn take(&mut self) -> Option<ExtendedError> {
         self.queue.pop_front()
+    }
+
+    /// How often something was put into the queue.
+    pub(crate) fn reported(&self) -> u64 {
+        self.reported
     }
 
     /// What was written last is to be told of.
@@ -72,6 +78,7 @@ impl Errors {
             && end <= acknowledged
         {
             self.uncopied.pop_front();
+            self.reported += 1;
             match self.queue.back_mut() {
                 Some(last)
                     if last.origin == ORIGIN_ZEROCOPY && last.data.wrapping_add(1) == number =>

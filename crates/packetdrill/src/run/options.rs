@@ -7,6 +7,14 @@ use fairwind_wire::CounterOrder;
 /// The number of the experiment that Fast Open was (RFC 7413 appendix A).
 const FAST_OPEN_EXPERIMENT: [u8; 2] = [0xf9, 0x89];
 
+/// How a script begins a signature (RFC 2385).
+const SIGNATURE: &str = "md5";
+
+/// Whether an option is a signature by a key that no socket here has.
+pub(super) fn is_signature(option: &TcpOption) -> bool {
+    matches!(option, TcpOption::Other(text) if text.split(' ').next() == Some(SIGNATURE))
+}
+
 /// Options as they stand in a header, without padding behind them.
 ///
 /// # Errors
@@ -62,6 +70,15 @@ pub fn options_to_bytes(options: &[TcpOption]) -> Step<Vec<u8>> {
                 for counter in counters {
                     bytes.extend_from_slice(&counter.to_be_bytes()[1..]);
                 }
+            }
+            TcpOption::Other(text) if is_signature(option) => {
+                let digest = from_digits(text.trim_start_matches(SIGNATURE).trim());
+                let digest = digest.filter(|digest| digest.len() <= 16).ok_or_else(|| {
+                    Stop::failed(format!("`{option}` is no digest of up to 16 bytes"))
+                })?;
+                bytes.extend_from_slice(&[19, 18]);
+                bytes.extend(std::iter::repeat_n(0, 16 - digest.len()));
+                bytes.extend_from_slice(&digest);
             }
             TcpOption::Other(text) => {
                 return Err(Stop::unsupported(format!("the option `{text}` is not known here")));

@@ -6,7 +6,7 @@ use super::host::Host;
 use super::settings::Settings;
 use super::sockets::{self, Request, Sockets};
 use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
-use super::{Files, RunOptions, segments, told};
+use super::{Files, RunOptions, options, segments, told};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Icmp, Packet};
 use fairwind_tcp::Profile;
@@ -113,6 +113,10 @@ impl System for Simulated {
     }
 
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
+        // What is signed with an unknown key is dropped (Linux `tcp_inbound_md5_hash`).
+        if packet.options.iter().flatten().any(options::is_signature) {
+            return Ok(());
+        }
         let segment = segments::to_segment(packet, super::host::PORTS)?;
         if connection == NO_CONNECTION {
             self.host.refuse(&segment);

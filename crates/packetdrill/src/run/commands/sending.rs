@@ -2,7 +2,7 @@
 
 use super::{number, unknown};
 use crate::outcome::Step;
-use fairwind_tcp::{Bundling, Config, MtuDiscovery, MtuProbing};
+use fairwind_tcp::{Config, MtuDiscovery, MtuProbing};
 use fairwind_units::Span;
 
 /// Sets a parameter of the sending half; says whether it is one.
@@ -74,9 +74,4 @@ fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         _ => return Ok(false),
     }
     Ok(true)
-}
-
-/// `ethtool -K DEVICE ...`: without generic segmentation a host sends segment by segment.
-pub(super) fn set_segmentation(enabled: bool, config: &mut Config) {
-    config.sending.bundling = enabled.then_some(Bundling::LINUX);
 }

@@ -35,6 +35,24 @@ impl<'a> Arguments<'a> {
         bytes(self.get(place)?)
     }
 
+    /// Whether the buffer at this place is nowhere: an address that is no buffer's.
+    pub(super) fn is_nowhere(self, place: usize) -> bool {
+        self.call.arguments.get(place).is_some_and(is_nowhere)
+    }
+
+    /// Whether the first buffer of a vector, or of a message, is nowhere.
+    pub(super) fn begins_nowhere(self, place: usize) -> bool {
+        let Some(argument) = self.call.arguments.get(place) else { return false };
+        let Expression::List(buffers) = field(argument, "msg_iov").unwrap_or(argument) else {
+            return false;
+        };
+        let first = buffers.first().and_then(|buffer| match buffer {
+            Expression::Record(fields) => fields.first(),
+            _ => None,
+        });
+        first.is_some_and(|first| is_nowhere(&first.value))
+    }
+
     /// The bytes of the buffers in `[{..., 100}, {..., 200}]`.
     pub(super) fn vector_bytes(self, place: usize) -> Step<u32> {
         vector_bytes(self.get(place)?)
@@ -60,6 +78,14 @@ impl<'a> Arguments<'a> {
     }
 }
 
+fn is_nowhere(buffer: &Expression) -> bool {
+    match buffer {
+        Expression::Integer(_) => true,
+        Expression::Name(name) => name == "NULL",
+        _ => false,
+    }
+}
+
 fn bytes(expression: &Expression) -> Step<u32> {
     u32::try_from(value(expression)?)
         .ok()
@@ -77,13 +103,21 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
     let Expression::List(buffers) = vector else {
         return Err(Stop::failed(format!("`{vector}` is no list of buffers")));
     };
-    buffers.iter().try_fold(0_u32, |sum, buffer| match buffer {
-        Expression::Any => Ok(sum),
-        Expression::Record(fields) if fields.len() == 2 => {
-            Ok(sum.saturating_add(bytes(&fields[1].value)?))
+    let mut sum = 0_u32;
+    for buffer in buffers {
+        match buffer {
+            Expression::Any => {}
+            // What stands behind is not reached.
+            Expression::Record(fields) if fields.len() == 2 && is_nowhere(&fields[0].value) => {
+                break;
+            }
+            Expression::Record(fields) if fields.len() == 2 => {
+                sum = sum.saturating_add(bytes(&fields[1].value)?);
+            }
+            _ => return Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
         }
-        _ => Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
-    })
+    }
+    Ok(sum)
 }
 
 /// A named field of a record.

@@ -56,6 +56,16 @@ impl Sockets {
         }
     }
 
+    /// A transfer to or from nowhere fails where it would touch the bytes; a socket without a
+    /// connection has none.
+    pub(super) fn fault(&mut self, descriptor: i64, host: &Host) -> Step<Attempt> {
+        let connected = match self.get(descriptor)?.role {
+            Role::Connected { endpoint, .. } => !host.endpoints[endpoint].is_closed(),
+            Role::Fresh | Role::Listening => false,
+        };
+        Ok(fails(if connected { "EFAULT" } else { "EPIPE" }))
+    }
+
     /// Addresses are not compared; whether there is a peer is.
     pub(super) fn name(&mut self, descriptor: i64, of_peer: bool, host: &Host) -> Step<Attempt> {
         let has_peer = match self.get(descriptor)?.role {

@@ -204,6 +204,7 @@ impl Sockets {
             Request::Make { descriptor, what } => self.make(*descriptor, what),
             Request::Watch(watch) => self.watch(watch),
             Request::Await(wait) => self.await_events(wait, host),
+            Request::Fault { descriptor } => self.fault(*descriptor, host),
             Request::Name { descriptor, of_peer } => self.name(*descriptor, *of_peer, host),
         }
     }

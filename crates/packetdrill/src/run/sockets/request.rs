@@ -69,6 +69,10 @@ pub(crate) enum Request {
     Watch(Watch),
     /// `epoll_wait`
     Await(Await),
+    /// A transfer to or from nowhere: it fails (`EFAULT`).
+    Fault {
+        descriptor: i64,
+    },
     /// `getsockname`, `getpeername`
     Name {
         descriptor: i64,
@@ -140,6 +144,14 @@ impl Request {
                 nonblocking: given.number_or(3, 0)? & constants::NONBLOCK != 0,
             }),
             "connect" => connect(given),
+            "write" | "send" | "sendto" | "read" | "recv" | "recvfrom"
+                if given.is_nowhere(1) && given.bytes(2)? > 0 =>
+            {
+                Ok(Self::Fault { descriptor: given.number(0)? })
+            }
+            "writev" | "sendmsg" | "readv" | "recvmsg" if given.begins_nowhere(1) => {
+                Ok(Self::Fault { descriptor: given.number(0)? })
+            }
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => read(function, given),
             "write" | "send" | "sendto" | "writev" | "sendmsg" | "sendfile" => {
                 write(function, given)

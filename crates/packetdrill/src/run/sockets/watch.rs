@@ -219,6 +219,10 @@ impl Sockets {
         let interests = watcher.interests.clone();
         let mut seen = Vec::new();
         for (descriptor, mut interest) in interests {
+            // Told once and not armed anew, it is silent altogether.
+            if interest.events == ONE_SHOT {
+                continue;
+            }
             let ready = self.readiness(descriptor, host)? & (interest.events | ALWAYS);
             let happened = self.happened(descriptor, host)?;
             let is_news = interest.events & EDGE_TRIGGERED == 0 || interest.told != Some(happened);
@@ -248,7 +252,10 @@ impl Sockets {
         Ok(match self.get(descriptor)?.role {
             Role::Fresh => 0,
             Role::Listening => host.endpoints.iter().map(|endpoint| endpoint.happened).sum(),
-            Role::Connected { endpoint, .. } => host.endpoints[endpoint].happened,
+            Role::Connected { endpoint, .. } => {
+                let endpoint = &host.endpoints[endpoint];
+                endpoint.happened + endpoint.errors.reported()
+            }
         })
     }
 
