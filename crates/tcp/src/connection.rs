@@ -123,6 +123,7 @@ pub(crate) struct Backoff {
 /// Payload is counted, not carried: the stream's bytes stay with the driver, and
 /// [`stream_offset`](Self::stream_offset) says which of them a segment carries.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "what is due is independent of each other")]
 pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,

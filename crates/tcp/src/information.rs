@@ -207,7 +207,7 @@ impl Connection {
             rtt_variation: self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule)),
             slow_start_threshold: self.slow_start_threshold(),
             congestion_window: self.congestion_window(),
-            announced_mss_bytes: None,
+            announced_mss_bytes: Some(u32::from(self.config.mss)),
             reordering_segments: Some(self.recovery.threshold),
             receiver_rtt: None,
             receive_space_bytes: None,

@@ -39,7 +39,8 @@ fn alterations(packet: &Packet, ticks: bool) -> Vec<Packet> {
             altered.push(Packet { mark: Some(mark), ..packet.clone() });
         }
     }
-    altered.push(Packet { urgent: Some(1), ..packet.clone() });
+    let urgent = Some(packet.urgent.unwrap_or(0) + 1);
+    altered.push(Packet { urgent, ..packet.clone() });
     for options in packet.options.iter().flat_map(|options| altered_lists(options, ticks)) {
         altered.push(Packet { options: Some(options), ..packet.clone() });
     }

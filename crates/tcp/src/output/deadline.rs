@@ -5,12 +5,7 @@ use crate::event::Event;
 use crate::recovery::Pending;
 use crate::state::State;
 use crate::timers::Timers;
-use fairwind_units::{Instant, Span};
-
-/// Doublings of the least time-out before the greatest is reached, in the count of
-/// [`Config::retransmission_limit`](crate::Config::retransmission_limit) (Linux
-/// `retransmits_timed_out`).
-const MOST_DOUBLINGS: u32 = 9;
+use fairwind_units::Instant;
 
 impl Connection {
     /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
@@ -50,6 +45,9 @@ impl Connection {
     /// SYN was not answered: again, first at the same interval where the profile says so, then
     /// doubling (RFC 6298 §5.5).
     fn on_syn_timeout(&mut self, now: Instant) {
+        if self.backoff.expired == 0 {
+            self.backoff.since = now;
+        }
         self.backoff.expired += 1;
         // A SYN-ACK always backs off.
         let (linear, limit) = match self.state {
@@ -59,7 +57,7 @@ impl Connection {
             }
             _ => (0, self.config.receiving.syn_ack_retries),
         };
-        if self.backoff.expired > limit {
+        if self.backoff.expired > limit || self.is_user_out_of_patience(now) {
             self.give_up();
             return;
         }
@@ -67,7 +65,7 @@ impl Connection {
             self.double_timeout();
         }
         self.syn_due = true;
-        self.timers.retransmission = now + self.backoff.timeout;
+        self.timers.retransmission = now + self.patient_timeout(now);
     }
 
     /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
@@ -86,30 +84,11 @@ impl Connection {
         } else {
             self.double_timeout();
         }
-        self.timers.retransmission = now + self.backoff.timeout;
+        self.timers.retransmission = now + self.patient_timeout(now);
     }
 
     fn double_timeout(&mut self) {
         self.backoff.timeout = (self.backoff.timeout * 2).min(self.config.maximum_rto);
-    }
-
-    /// Linux counts time, not attempts: as long as the limit's attempts would take with doubling
-    /// from the least time-out.
-    ///
-    /// A peer that closed its window over what is in flight is alive as long as it answers, which the
-    /// repetitions make it do like probes (Linux `tcp_retransmit_timer`).
-    fn is_given_up(&self, now: Instant) -> bool {
-        let silent = now.saturating_since(self.send.last_heard);
-        if self.send.window == 0 && silent <= self.config.maximum_rto {
-            return false;
-        }
-        let limit = self.config.retransmission_limit;
-        let least = self.config.minimum_rto;
-        let doublings = limit.min(MOST_DOUBLINGS);
-        let doubled = least * ((2_u64 << doublings) - 1);
-        let flat = self.config.maximum_rto * u64::from(limit - doublings);
-        let allowed: Span = doubled + flat;
-        now.saturating_since(self.backoff.since) >= allowed && self.backoff.expired > 1
     }
 
     pub(super) fn give_up(&mut self) {

@@ -6,6 +6,7 @@ mod data;
 mod deadline;
 mod keep_alive;
 mod new_data;
+mod patience;
 mod persist;
 mod repair;
 mod urgent;

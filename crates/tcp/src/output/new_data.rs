@@ -138,14 +138,14 @@ impl Connection {
             self.run.peer_limited = true;
             return None;
         }
-        let last = self.written.is_first_last();
+        let alone = self.written.is_first_last();
         let sendable = match self.config.sending.silly_window {
             SillyWindow::WholeBuffer => first,
             SillyWindow::Rfc => first.min(usable),
         };
         if sendable <= full {
             let partial = sendable < full;
-            return (!last || self.passes_nagle(partial)).then_some(sendable);
+            return (!alone || self.passes_nagle(partial)).then_some(sendable);
         }
         if !single && self.waits_for_larger_bundle(first, room, most, now) {
             return None;

@@ -94,7 +94,7 @@ impl Connection {
         let is_oldest = index == self.queue.first_index();
         if is_oldest && self.timers.pending != Pending::Reordering {
             self.timers.pending = Pending::Retransmission;
-            self.timers.retransmission = now + self.backoff.timeout;
+            self.timers.retransmission = now + self.patient_timeout(now);
         }
         self.retransmit(index, Purpose::Repair, now)
     }

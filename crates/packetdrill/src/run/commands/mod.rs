@@ -10,9 +10,10 @@
 //! | a script of the shell: `./defaults.sh`, `source FILE`, `sh FILE` | its commands, read through [`Files`](super::Files) |
 //! | `true`, `false`, `:`, `exit N` | success and failure |
 //! | `ip tcp_metrics flush` | the peer's Fast Open cookie is forgotten; nothing else is remembered between connections |
-//! | `ethtool ...` | nothing: Linux bundles TCP's segments whatever the device does (since 4.17), and the judge takes them one by one |
+//! | `ethtool ...` | nothing: Linux bundles TCP's segments whatever `ethtool` switches off (since 4.17), and the judge takes them one by one |
+//! | `ip link set ... gso_max_segs 1` | segments are not bundled |
 //! | `tc qdisc ... fq`, `pfifo`, `pfifo_fast`, `noqueue`, `del`, `show`, `tc -s` | nothing: packets do not queue here |
-//! | `ip link set ... up`, `gso_max_size`, `gso_max_segs`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
+//! | `ip link set ... up`, `gso_max_size`, `txqueuelen`, `ip addr`, `ip neigh`, `ip rule` | nothing: there is one path, without addresses |
 //! | `iptables -F`, `-X`, `-Z`, `-L`, the same of `ip6tables` | nothing: nothing is filtered |
 //! | `cat`, `date`, `dmesg`, `echo` without a file, `hostname`, `ip ... show`, `nstat`, `printf`, `set`, `ss`, `sync`, `sysctl NAME`, `uname`, `wait` | nothing: they only look |
 //! | `modprobe`, `tcpdump` | nothing |
@@ -48,6 +49,8 @@ pub(crate) enum Change {
     Route(Route),
     /// The packet size of the link, in bytes.
     LinkMtu(u16),
+    /// Whether the host bundles segments.
+    Segmentation(bool),
     /// Time passes.
     Sleep(Span),
     /// What is remembered of peers is forgotten.
@@ -70,9 +73,11 @@ impl Change {
     pub(crate) fn scope(&self) -> Scope {
         match self {
             Self::Parameter { name, .. } => sysctl::scope(name),
-            Self::Route(_) | Self::LinkMtu(_) | Self::Sleep(_) | Self::ForgetPeers => {
-                Scope::NewConnections
-            }
+            Self::Route(_)
+            | Self::LinkMtu(_)
+            | Self::Segmentation(_)
+            | Self::Sleep(_)
+            | Self::ForgetPeers => Scope::NewConnections,
         }
     }
 }
@@ -103,6 +108,10 @@ pub(crate) fn apply(
         Change::LinkMtu(mtu) => {
             config.mss = settings.mss_for_mtu(*mtu);
             config.path.mtu = Some(u32::from(*mtu));
+            Ok(())
+        }
+        Change::Segmentation(enabled) => {
+            sending::set_segmentation(*enabled, config);
             Ok(())
         }
         Change::Sleep(_) | Change::ForgetPeers => Ok(()),
@@ -215,10 +224,10 @@ impl Interpreter<'_> {
             ("link" | "l", ["set", .., "mtu", mtu]) => {
                 self.changes.push(Change::LinkMtu(number(mtu)?));
             }
-            (
-                "link" | "l",
-                ["set", .., "up"] | ["set", .., "gso_max_size" | "gso_max_segs" | "txqueuelen", _],
-            )
+            ("link" | "l", ["set", .., "gso_max_segs", most]) => {
+                self.changes.push(Change::Segmentation(*most != "1"));
+            }
+            ("link" | "l", ["set", .., "up"] | ["set", .., "gso_max_size" | "txqueuelen", _])
             | ("addr" | "address" | "a" | "neigh" | "neighbour" | "rule", _) => {}
             ("tcp_metrics" | "tcpmetrics", ["flush" | "delete" | "del", ..]) => {
                 self.changes.push(Change::ForgetPeers);

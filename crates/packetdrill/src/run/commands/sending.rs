@@ -2,7 +2,7 @@
 
 use super::{number, unknown};
 use crate::outcome::Step;
-use fairwind_tcp::{Config, MtuDiscovery, MtuProbing};
+use fairwind_tcp::{Bundling, Config, MtuDiscovery, MtuProbing};
 use fairwind_units::Span;
 
 /// Sets a parameter of the sending half; says whether it is one.
@@ -74,4 +74,13 @@ fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// `ip link set ... gso_max_segs 1`: the host sends segment by segment.
+pub(super) fn set_segmentation(enabled: bool, config: &mut Config) {
+    if !enabled {
+        config.sending.bundling = None;
+    } else if config.sending.bundling.is_none() {
+        config.sending.bundling = Some(Bundling::LINUX);
+    }
 }

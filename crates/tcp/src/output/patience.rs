@@ -1,0 +1,71 @@
+//! When a connection whose data or SYN nobody acknowledges is given up.
+//!
+//! Source: Linux `tcp_write_timeout`, `retransmits_timed_out`, `tcp_model_timeout`,
+//! `tcp_rtx_probe0_timed_out`, `tcp_clamp_rto_to_user_timeout`; RFC 1122 §4.2.3.5, RFC 5482.
+
+use crate::connection::Connection;
+use fairwind_units::{Instant, Span};
+
+/// Doublings of the least time-out before the greatest is reached, in the count of
+/// [`Config::retransmission_limit`](crate::Config::retransmission_limit).
+const MOST_DOUBLINGS: u32 = 9;
+/// The last interval of a user time-out is not shorter.
+const LEAST_INTERVAL: Span = Span::from_millis(4);
+
+impl Connection {
+    /// Whether patience is over at a time-out. Linux counts time, not attempts, from the first
+    /// repetition on.
+    pub(super) fn is_given_up(&self, now: Instant) -> bool {
+        if self.send.window == 0 && self.state.is_synchronised() {
+            return self.is_closed_for_too_long(now);
+        }
+        let allowed = match self.config.patience.user_timeout {
+            Some(limit) => limit,
+            None => self.time_of_attempts(self.config.retransmission_limit),
+        };
+        self.backoff.expired > 1 && self.since_first_repetition(now) >= allowed
+    }
+
+    /// The same before the handshake is over, where attempts are counted too.
+    pub(super) fn is_user_out_of_patience(&self, now: Instant) -> bool {
+        let limit = self.config.patience.user_timeout;
+        self.backoff.expired > 1
+            && limit.is_some_and(|limit| self.since_first_repetition(now) >= limit)
+    }
+
+    fn since_first_repetition(&self, now: Instant) -> Span {
+        now.saturating_since(self.backoff.since)
+    }
+
+    /// How long `limit` attempts take, with doubling from the least time-out.
+    pub(super) fn time_of_attempts(&self, limit: u32) -> Span {
+        let doublings = limit.min(MOST_DOUBLINGS);
+        let doubled = self.config.minimum_rto * ((2_u64 << doublings) - 1);
+        doubled + self.config.maximum_rto * u64::from(limit - doublings)
+    }
+
+    /// A peer that closed its window over what is in flight is alive as long as it answers, which the
+    /// repetitions make it do like probes.
+    fn is_closed_for_too_long(&self, now: Instant) -> bool {
+        let elapsed = self.since_first_repetition(now);
+        let mut allowed = self.config.maximum_rto * 2;
+        if let Some(limit) = self.config.patience.user_timeout {
+            if elapsed > limit {
+                return true;
+            }
+            allowed = allowed.min(limit);
+        }
+        now.saturating_since(self.send.last_heard) > allowed && elapsed > allowed
+    }
+
+    /// The time-out in force, shortened to what is left of the user's patience.
+    pub(super) fn patient_timeout(&self, now: Instant) -> Span {
+        match self.config.patience.user_timeout {
+            Some(limit) if self.backoff.expired > 0 => {
+                let left = limit.saturating_sub(self.since_first_repetition(now));
+                self.backoff.timeout.min(left.max(LEAST_INTERVAL))
+            }
+            _ => self.backoff.timeout,
+        }
+    }
+}
