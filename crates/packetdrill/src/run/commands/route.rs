@@ -8,7 +8,12 @@
 //! | `rto_min N[ms]` | least time-out |
 //! | `reordering N` | duplicate ACKs that prove a loss |
 //! | `congctl NAME` | congestion control |
-//! | `hoplimit`, `quickack 0`, `fastopen_no_cookie 0`, `features ...` without `ecn` | nothing |
+//! | `initrwnd N` | initial receive window in segments |
+//! | `window N` | greatest receive window |
+//! | `quickack 1` | no acknowledgment waits |
+//! | `features ecn` | congestion notification is asked for and agreed to |
+//! | `fastopen_no_cookie 1` | data goes with the SYN without a cookie |
+//! | `hoplimit`, `quickack 0`, `fastopen_no_cookie 0`, other `features` | nothing |
 //!
 //! A route is written as a whole: metrics that are not named have their defaults again. Addresses,
 //! devices, and how the route is found do not matter; deleting and flushing changes nothing.
@@ -16,7 +21,7 @@
 use super::{congestion_named, number, unknown};
 use crate::outcome::Step;
 use crate::run::settings::Settings;
-use fairwind_tcp::{Config, Profile};
+use fairwind_tcp::{AckDelay, Config, EcnFeedback, Profile};
 use fairwind_units::Span;
 
 /// The metrics of a route; `None` for the default.
@@ -28,6 +33,17 @@ pub(crate) struct Route {
     least_timeout: Option<Span>,
     reordering: Option<u32>,
     congestion: Option<String>,
+    receive_window: Option<u32>,
+    window_clamp: Option<u32>,
+    switches: Vec<Switch>,
+}
+
+/// What a route switches on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Switch {
+    QuickAcknowledgments,
+    CongestionNotification,
+    NoCookie,
 }
 
 impl Route {
@@ -64,6 +80,11 @@ impl Route {
             )
             | ("quickack" | "fastopen_no_cookie", "0")
             | ("features", "tcp_usec_ts") => {}
+            ("initrwnd", _) => self.receive_window = Some(number(value)?),
+            ("window", _) => self.window_clamp = Some(number(value)?),
+            ("quickack", "1") => self.switches.push(Switch::QuickAcknowledgments),
+            ("features", "ecn") => self.switches.push(Switch::CongestionNotification),
+            ("fastopen_no_cookie", "1") => self.switches.push(Switch::NoCookie),
             ("initcwnd", _) => self.initial_window = Some(number(value)?),
             ("advmss", _) => self.announced_mss = Some(number(value)?),
             ("mtu", _) => self.mtu = Some(number(value)?),
@@ -87,6 +108,19 @@ impl Route {
         config.path.mtu = self.mtu.map_or(default.path.mtu, |mtu| Some(u32::from(mtu)));
         config.initial_window = self.initial_window.unwrap_or(default.initial_window);
         config.minimum_rto = self.least_timeout.unwrap_or(default.minimum_rto);
+        config.receiving.initial_window = self.receive_window;
+        config.receiving.window_clamp = self.window_clamp;
+        for switch in &self.switches {
+            match switch {
+                Switch::QuickAcknowledgments => config.ack_delay = AckDelay::None,
+                Switch::CongestionNotification => {
+                    let ecn = &mut config.ecn;
+                    ecn.outgoing = ecn.outgoing.max(EcnFeedback::Classic);
+                    ecn.incoming = ecn.incoming.max(EcnFeedback::Classic);
+                }
+                Switch::NoCookie => config.fast_open.client_without_cookie = true,
+            }
+        }
         if let Some(segments) = self.reordering {
             config.duplicate_threshold = segments;
         }

@@ -10,7 +10,9 @@
 
 use super::{Scope, congestion_named, number, repair, sending, unknown};
 use crate::outcome::{Step, Stop};
-use fairwind_tcp::{Config, CookieKey, EcnFeedback, IdleRestart, Profile};
+use fairwind_tcp::{
+    AccurateEcnOption, Config, CookieKey, EcnFeedback, IdleRestart, Profile, SendBufferRule,
+};
 use fairwind_units::Span;
 
 /// Parameters below `net.ipv4` that are accepted with these values; `*` is any. A name that ends
@@ -56,6 +58,21 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("ip_local_port_range", &["*"]),
     ("ip_nonlocal_bind", &["*"]),
     ("route.", &["*"]),
+    ("tcp_abort_on_overflow", &["0"]),
+    ("tcp_available_congestion_control", &["*"]),
+    ("tcp_available_ulp", &["*"]),
+    ("tcp_backlog_ack_defer", &["*"]),
+    ("tcp_child_ehash_entries", &["*"]),
+    ("tcp_ehash_entries", &["*"]),
+    ("tcp_l3mdev_accept", &["0"]),
+    ("tcp_migrate_req", &["*"]),
+    ("tcp_plb_enabled", &["0"]),
+    ("tcp_plb_cong_thresh", &["*"]),
+    ("tcp_plb_idle_rehash_rounds", &["*"]),
+    ("tcp_plb_rehash_rounds", &["*"]),
+    ("tcp_plb_suspend_rto_sec", &["*"]),
+    ("tcp_probe_interval", &["*"]),
+    ("tcp_tw_reuse_delay", &["*"]),
 ];
 
 /// Beginnings of parameters elsewhere that are accepted with any value: nothing that this room has
@@ -76,6 +93,13 @@ const INDIFFERENT: &[&str] = &[
 
 /// Sets one parameter, named with dots.
 pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
+    set_known(name, value, config, profile).map_err(|stop| match stop {
+        Stop::Unsupported(reason) if reason.is_empty() => unsettled(name, value),
+        other => other,
+    })
+}
+
+fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
     if let Some(outcome) = super::receiving::set(name, value, config) {
         return outcome;
     }
@@ -102,6 +126,20 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
         "tcp_retrans_collapse" => config.collapse_retransmissions = switch(value)?,
         "tcp_thin_linear_timeouts" => config.linear_timeouts = switch(value)?,
         "tcp_thin_dupack" => config.modified_fast_retransmit = switch(value)?,
+        "tcp_rto_max_ms" => {
+            let millis: u32 = number(value)?;
+            config.maximum_rto = Span::from_millis(u64::from(millis));
+        }
+        "tcp_ecn_option" => {
+            config.ecn.option = match value {
+                "0" => AccurateEcnOption::Never,
+                "1" => AccurateEcnOption::Required,
+                "2" => AccurateEcnOption::Complete,
+                "3" => AccurateEcnOption::Always,
+                _ => return Err(unknown()),
+            }
+        }
+        "tcp_ecn_option_beacon" => config.ecn.option_beacon = number(value)?,
         "tcp_rto_min_us" => {
             let micros: u32 = number(value)?;
             config.minimum_rto = Span::from_micros(u64::from(micros));
@@ -112,7 +150,7 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile
         "tcp_fastopen_key" => {
             (config.fast_open.key, config.fast_open.former_key) = cookie_keys(value)?;
         }
-        "tcp_wmem" => config.send_buffer = initial_buffer(value)?,
+        "tcp_wmem" => set_send_buffer(value, config)?,
         _ if sending::set(short, value, config)? => {}
         _ if repair::set(short, value, config, profile)? => {}
         _ => return settled(short, value),
@@ -196,11 +234,13 @@ fn timestamps(value: &str) -> Step<bool> {
     if value == "2" { Ok(true) } else { switch(value) }
 }
 
-/// Of least, initial and greatest size, the second.
-fn initial_buffer(value: &str) -> Step<u32> {
+/// Of least, initial and greatest size, the second; the third is how far the buffer grows by itself.
+fn set_send_buffer(value: &str, config: &mut Config) -> Step<()> {
     let sizes: Vec<&str> = value.split_whitespace().collect();
-    match sizes.as_slice() {
-        [_, initial, _] => number(initial),
-        _ => Err(unknown()),
+    let [_, initial, most] = sizes.as_slice() else { return Err(unknown()) };
+    config.send_buffer = number(initial)?;
+    if let SendBufferRule::Memory { greatest, .. } = &mut config.sending.buffer_rule {
+        *greatest = Some(number(most)?);
     }
+    Ok(())
 }

@@ -93,7 +93,7 @@ pub(super) fn told(name: &str, config: &Config) -> Option<i64> {
 /// Linux doubles what is asked for, within bounds, and does not let the buffer grow any more.
 fn set_send_buffer(config: &mut Config, bytes: i64) {
     /// `net.core.wmem_max`
-    const GREATEST: i64 = 212_992;
+    const GREATEST: i64 = 4_194_304;
     /// `SOCK_MIN_SNDBUF`
     const LEAST: u32 = 4608;
     let bounded = u32::try_from(bytes.clamp(0, GREATEST)).unwrap_or(0) * 2;
