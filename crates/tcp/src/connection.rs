@@ -371,6 +371,10 @@ impl Connection {
 
     /// The retransmission time-out in force, back-off included (RTO).
     pub fn retransmission_timeout(&self) -> Span {
+        if self.is_early() {
+            // That in force is the SYN-ACK's.
+            return crate::input::TIMEOUT_AFTER_LOST_SYN;
+        }
         self.backoff.timeout
     }
 

@@ -126,6 +126,8 @@ impl Connection {
             return true;
         }
         self.fast_open.syn_data_acknowledged = self.fast_open.syn_bytes > 0;
+        // SYN and its data were one packet.
+        self.recovery.delivered = self.recovery.delivered.min(1);
         self.take_syn_text(answer);
         false
     }

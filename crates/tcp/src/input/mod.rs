@@ -10,6 +10,8 @@ mod text;
 mod time_wait;
 mod timestamps;
 
+pub(crate) use opening::TIMEOUT_AFTER_LOST_SYN;
+
 use crate::connection::Connection;
 use crate::state::State;
 use fairwind_units::Instant;

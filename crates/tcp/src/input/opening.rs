@@ -9,7 +9,7 @@ use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, Timestamps};
 
 /// Time-out where SYN had to be repeated and no sample exists (RFC 6298 §5.7).
-const TIMEOUT_AFTER_LOST_SYN: Span = Span::from_secs(3);
+pub(crate) const TIMEOUT_AFTER_LOST_SYN: Span = Span::from_secs(3);
 
 impl Connection {
     pub(super) fn on_segment_when_closed(&mut self, segment: &Segment) {

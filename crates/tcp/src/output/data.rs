@@ -2,14 +2,16 @@
 
 use crate::connection::Connection;
 use crate::send_queue::{Marks, Sent};
-use crate::state::RecoveryState;
+use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 
 impl Connection {
     #[inline]
     pub(super) fn send_data(&mut self, now: Instant) -> Option<Segment> {
+        // What an early connection has sent is repaired once its handshake is over.
         if self.is_repair_due()
+            && self.state != State::SynReceived
             && let Some(segment) = self.send_repair(now)
         {
             return Some(segment);

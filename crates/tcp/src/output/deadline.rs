@@ -7,6 +7,9 @@ use crate::state::State;
 use crate::timers::Timers;
 use fairwind_units::Instant;
 
+/// The time-out of a SYN-ACK with which an early connection takes its data for lost.
+const EARLY_LOSS: u32 = 2;
+
 impl Connection {
     /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
@@ -55,7 +58,8 @@ impl Connection {
                 let linear = self.config.syn_linear_retries;
                 (linear, self.config.syn_retries + linear)
             }
-            _ => (0, self.config.receiving.syn_ack_retries),
+            // One more for those that are in use already (Linux `tcp_fastopen_synack_timer`).
+            _ => (0, self.config.receiving.syn_ack_retries + u32::from(self.is_early())),
         };
         if self.backoff.expired > limit || self.is_user_out_of_patience(now) {
             self.give_up();
@@ -63,6 +67,9 @@ impl Connection {
         }
         if self.backoff.expired > linear {
             self.double_timeout();
+        }
+        if self.is_early() && self.backoff.expired == EARLY_LOSS {
+            self.begin_loss(now);
         }
         self.syn_due = true;
         self.timers.retransmission = now + self.patient_timeout(now);

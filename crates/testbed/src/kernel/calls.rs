@@ -36,7 +36,7 @@ impl Prepared {
         Self { job: Box::new(job), effect: Effect::None }
     }
 
-    fn with(self, effect: Effect) -> Self {
+    pub(super) fn with(self, effect: Effect) -> Self {
         Self { effect, ..self }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::addresses::{Side, address};
 use super::application::Made;
-use super::calls::Prepared;
+use super::calls::{Effect, Prepared};
 use super::system::Descriptors;
 use super::values::{Arguments, bytes, contents, expect_number, field, int, members};
 use crate::path::Path;
@@ -62,7 +62,14 @@ fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared>
     } else {
         None
     };
-    Ok(Prepared::new(move || Made::now(sys::send(descriptor, &buffer, flags, to.as_deref()))))
+    // Data with the SYN: the call begins the connection.
+    let begins = to.is_some();
+    let prepared =
+        Prepared::new(move || Made::now(sys::send(descriptor, &buffer, flags, to.as_deref())));
+    if begins {
+        return Ok(prepared.with(Effect::Connects(super::values::number(given.get(0)?)?)));
+    }
+    Ok(prepared)
 }
 
 /// The buffers of `[{..., 100}, {..., 200}]`.
