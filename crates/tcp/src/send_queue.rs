@@ -5,7 +5,7 @@
 //! acknowledged segments leave at the front. Counters (what is selectively acknowledged, lost,
 //! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
 
-use crate::recovery::Delivery;
+use crate::recovery::{Delivery, Moment};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
@@ -58,6 +58,8 @@ pub(crate) struct Sent {
     pub(crate) transmitted_at: Instant,
     /// Segments delivered since the beginning when it was sent last, modulo 2^32.
     pub(crate) delivered_before: u32,
+    /// Place of that transmission among those of the same instant.
+    pub(crate) rank: u16,
     /// How often it was sent, saturating.
     pub(crate) transmissions: u8,
     pub(crate) marks: Marks,
@@ -71,6 +73,12 @@ impl Sent {
 
     pub(crate) fn has_fin(&self) -> bool {
         self.marks.contains(Marks::FIN)
+    }
+
+    /// When it was sent last.
+    #[inline]
+    pub(crate) fn moment(&self) -> Moment {
+        Moment { at: self.transmitted_at, rank: self.rank }
     }
 
     /// Whether it was ever sent again.
@@ -384,6 +392,34 @@ impl SendQueue {
         }
     }
 
+    /// The buffer that holds a segment ends with it from now on.
+    pub(crate) fn end_bundle(&mut self, index: u64) {
+        let sent = self.get_mut(index);
+        if !sent.marks.contains(Marks::BUNDLE_END) {
+            sent.marks.set(Marks::BUNDLE_END);
+            self.bundles += 1;
+        }
+    }
+
+    /// Lost segments from `index` on that lie in one buffer and have not been retransmitted, at
+    /// most `most`.
+    pub(crate) fn lost_in_bundle(&self, index: u64, most: u32) -> u32 {
+        let mut count = 0;
+        for sent in self.sent.range(self.offset(index)..) {
+            let waits = sent.marks.contains(Marks::LOST)
+                && !sent.marks.contains(Marks::RETRANSMITTED)
+                && !sent.marks.contains(Marks::SACKED);
+            if !waits || count == most {
+                break;
+            }
+            count += 1;
+            if sent.marks.contains(Marks::BUNDLE_END) {
+                break;
+            }
+        }
+        count
+    }
+
     /// Looks for the next to retransmit from the oldest on.
     pub(crate) fn retransmit_from_front(&mut self) {
         self.retransmit_from = self.first;
@@ -443,11 +479,12 @@ impl SendQueue {
         index: u64,
         purpose: Purpose,
         delivered: u32,
-        now: Instant,
+        when: Moment,
     ) {
         let sent = self.get_mut(index);
         let marks = sent.marks;
-        sent.transmitted_at = now;
+        sent.transmitted_at = when.at;
+        sent.rank = when.rank;
         sent.delivered_before = delivered;
         sent.transmissions = sent.transmissions.saturating_add(1);
         sent.marks.clear(Marks::JUDGED);

@@ -95,6 +95,7 @@ impl Connection {
             length: bytes,
             transmitted_at: now,
             delivered_before: self.recovery.delivered,
+            rank: self.recovery.last_sent.advance(now).rank,
             transmissions: 1,
             marks,
         });

@@ -126,7 +126,7 @@ impl Connection {
             let rtt = now.saturating_since(self.syn_sent_at);
             self.take_handshake_sample(rtt, now);
             if self.state == State::SynSent && self.negotiated.sack {
-                self.recovery.rack.on_handshake(self.syn_sent_at, self.send.initial + 1, rtt);
+                self.recovery.rack.on_handshake(self.syn_sent_at, rtt);
             }
         } else if let Some(rtt) = Self::rtt_by_timestamp(Self::handshake_echo(segment), now) {
             self.take_handshake_sample(rtt, now);

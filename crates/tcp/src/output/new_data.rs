@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::send_queue::{Marks, Sent};
 use crate::state::RecoveryState;
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
+use fairwind_wire::{Flags, Segment};
 
 /// What small segments do in this run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -254,15 +254,13 @@ impl Connection {
         }
         if self.run.bundle_left == 0 {
             marks.set(Marks::BUNDLE_END);
-            if self.run.bundle_pushed {
-                marks.set(Marks::PUSH);
-            }
         }
         let sent = Sent {
             sequence: self.send.next,
             length: bytes + u32::from(with_fin),
             transmitted_at: now,
             delivered_before: self.recovery.delivered,
+            rank: self.recovery.last_sent.advance(now).rank,
             transmissions: 1,
             marks,
         };
@@ -276,7 +274,12 @@ impl Connection {
         if bytes < self.full_payload() {
             self.send.small_end = self.send.next;
         }
-        self.segment_of(&sent, now)
+        let segment = self.segment_of(&sent, now);
+        if self.run.bundle_left == 0 && self.run.bundle_pushed {
+            Segment { flags: segment.flags | Flags::PSH, ..segment }
+        } else {
+            segment
+        }
     }
 
     /// Nothing more may go: was it the window? (Linux `tcp_cwnd_validate`.) What waits with nothing

@@ -10,7 +10,7 @@ use crate::send_queue::{Marks, Purpose};
 use crate::state::RecoveryState;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
+use fairwind_wire::{Flags, Segment};
 
 impl Connection {
     /// Whether anything is to be sent for the sake of repair.
@@ -28,7 +28,9 @@ impl Connection {
         if self.recovery.forced && self.recovery.state == RecoveryState::Loss {
             self.recovery.forced = false;
             if !self.queue.is_empty() {
-                return Some(self.repair(self.queue.first_index(), now));
+                let segment = self.repair(self.queue.first_index(), now);
+                self.queue.end_bundle(self.queue.first_index());
+                return Some(segment);
             }
         }
         if self.recovery.due == Transmission::NewFirst
@@ -41,6 +43,7 @@ impl Connection {
         }
         let segment = self.send_lost(now);
         if segment.is_none() {
+            self.recovery.burst = (0, 0);
             self.recovery.due = Transmission::None;
             self.recovery.forced = false;
         }
@@ -74,7 +77,36 @@ impl Connection {
             return None;
         }
         self.recovery.forced = false;
-        Some(self.repair(index, now))
+        if self.recovery.burst.0 == 0 {
+            self.begin_burst(index);
+        }
+        let segment = self.repair(index, now);
+        Some(self.end_burst(segment, index))
+    }
+
+    /// Lost segments of one buffer travel together, as the first time.
+    fn begin_burst(&mut self, index: u64) {
+        let pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed);
+        let count = if pushed {
+            let room = self.window.segments.saturating_sub(self.in_flight()).max(1);
+            let most = self.most_bundled(self.full_payload());
+            self.queue.lost_in_bundle(index, room.min(most))
+        } else {
+            1
+        };
+        self.recovery.burst = (count, count);
+    }
+
+    /// The last segment of a burst of several has PSH, and its buffer ends there.
+    fn end_burst(&mut self, segment: Segment, index: u64) -> Segment {
+        let (left, count) = self.recovery.burst;
+        self.recovery.burst.0 = left.saturating_sub(1);
+        if left > 1 {
+            return segment;
+        }
+        self.queue.end_bundle(index);
+        let pushed = if count > 1 { Flags::PSH } else { Flags::NONE };
+        Segment { flags: segment.flags | pushed, ..segment }
     }
 
     /// A window that has shrunk stops all but the oldest segment, which serves as a probe.
@@ -100,7 +132,8 @@ impl Connection {
     }
 
     fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
-        self.queue.on_retransmitted(index, purpose, self.recovery.delivered, now);
+        let moment = self.recovery.last_sent.advance(now);
+        self.queue.on_retransmitted(index, purpose, self.recovery.delivered, moment);
         self.recovery.retransmissions = self.recovery.retransmissions.wrapping_add(1);
         let sent = *self.queue.get(index);
         self.recovery.rack.on_retransmitted(sent.sequence, now);

@@ -31,6 +31,7 @@ impl Connection {
             return (update, 0);
         }
         let mut believed = SackBlocks::EMPTY;
+        let mut explained = None;
         for (place, &block) in (0..).zip(blocks.as_slice()) {
             let is_duplicate = place == 0 && duplicate;
             if !self.is_believable(block, is_duplicate) || !block.right.is_after(oldest_before) {
@@ -38,14 +39,15 @@ impl Connection {
             }
             if is_duplicate {
                 self.explain_repetitions(block, &mut update);
+                explained = Some(block);
             }
             if block.right.is_after(self.send.oldest_unacked) {
                 believed.push(block);
             }
         }
         let delivered = self.mark_blocks(believed, &mut update, echo, now);
-        if duplicate {
-            self.forget_repetitions(blocks.as_slice()[0]);
+        if let Some(block) = explained {
+            self.forget_repetitions(block);
         }
         self.follow_reordering(&update);
         (update, delivered)

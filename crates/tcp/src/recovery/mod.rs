@@ -34,12 +34,13 @@ mod undo;
 
 pub(crate) use findings::{AckNews, Findings, Transmission};
 pub(crate) use probe::Pending;
-pub(crate) use rack::{Delivery, Rack};
+pub(crate) use rack::{Delivery, Moment, Rack};
 
 use crate::config::Config;
 use crate::connection::Connection;
 use crate::send_queue::Sent;
 use crate::state::RecoveryState;
+use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 use probe::Probe;
 use reduction::Reduction;
@@ -59,6 +60,8 @@ pub(crate) struct Recovery {
     /// How often reordering was seen.
     pub(crate) reorderings: u32,
     pub(crate) rack: Rack,
+    /// When a segment was sent last, for the first time or again.
+    pub(crate) last_sent: Moment,
     pub(crate) reduction: Reduction,
     pub(crate) undo: Undo,
     pub(crate) probe: Probe,
@@ -72,6 +75,8 @@ pub(crate) struct Recovery {
     pub(crate) due: Transmission,
     /// The oldest segment goes out whatever is in flight (a time-out; RFC 6675 §5 step 4.3).
     pub(crate) forced: bool,
+    /// Segments of the burst of repairs under way that have not left yet, and of how many it is.
+    pub(crate) burst: (u32, u32),
     /// Segments below this absolute index were retransmitted without proof of loss already.
     pub(crate) unproven_from: u64,
     /// The last segment was retransmitted without proof of loss in this repair already.
@@ -90,7 +95,8 @@ impl Recovery {
             duplicates: 0,
             threshold: config.duplicate_threshold,
             reorderings: 0,
-            rack: Rack::new(initial),
+            rack: Rack::new(),
+            last_sent: Moment { at: Instant::ZERO, rank: 0 },
             reduction: Reduction::default(),
             undo: Undo::default(),
             probe: Probe::default(),
@@ -99,6 +105,7 @@ impl Recovery {
             delivered: 0,
             due: Transmission::None,
             forced: false,
+            burst: (0, 0),
             unproven_from: 0,
             rescued: false,
             retransmissions: 0,

@@ -18,6 +18,24 @@ use std::collections::VecDeque;
 /// `TCP_RACK_RECOVERY_THRESH`).
 const PATIENT_REPAIRS: u8 = 16;
 
+/// When a segment was sent: an instant, and the place among the transmissions of that instant, for a
+/// virtual clock shows the same one for many (the kernel compares end numbers instead).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) at: Instant,
+    pub(crate) rank: u16,
+}
+
+impl Moment {
+    /// The moment of the next transmission.
+    #[inline]
+    pub(crate) fn advance(&mut self, now: Instant) -> Self {
+        self.rank = if self.at == now { self.rank.saturating_add(1) } else { 0 };
+        self.at = now;
+        *self
+    }
+}
+
 /// A segment that was sent again.
 #[derive(Debug, Clone, Copy)]
 struct Again {
@@ -28,12 +46,8 @@ struct Again {
 /// What is known of the segment sent last among those that have arrived.
 #[derive(Debug)]
 pub(crate) struct Rack {
-    /// When it was sent (`rack.mstamp`).
-    sent_at: Instant,
-    /// Where it ended (`rack.end_seq`).
-    end: SequenceNumber,
-    /// It had been sent before.
-    is_repair: bool,
+    /// When it was sent (`rack.mstamp`, `rack.end_seq`).
+    youngest: Moment,
     /// The round trip of the segment acknowledged last (`rack.rtt_us`).
     pub(crate) rtt: Span,
     /// Something has arrived since losses were looked for.
@@ -52,11 +66,9 @@ pub(crate) struct Rack {
 }
 
 impl Rack {
-    pub(crate) fn new(initial: SequenceNumber) -> Self {
+    pub(crate) fn new() -> Self {
         Self {
-            sent_at: Instant::ZERO,
-            end: initial,
-            is_repair: false,
+            youngest: Moment { at: Instant::ZERO, rank: 0 },
             rtt: Span::ZERO,
             advanced: false,
             repeated: false,
@@ -68,15 +80,10 @@ impl Rack {
         }
     }
 
-    /// Whether a segment was sent before the youngest that has arrived. Of segments sent at the same
-    /// instant the higher one was sent later (RFC 8985 §6.1), but nothing is known of the order of
-    /// new data and repairs: a virtual clock may show the same instant for many.
+    /// Whether a segment was sent before the youngest that has arrived.
     #[inline]
     fn is_overtaken(&self, sent: &Sent) -> bool {
-        sent.transmitted_at < self.sent_at
-            || sent.transmitted_at == self.sent_at
-                && self.end.is_after(sent.end())
-                && sent.is_retransmitted() == self.is_repair
+        sent.moment() < self.youngest
     }
 
     /// A segment has arrived. That of one sent more than once counts only if it can be an answer to
@@ -84,29 +91,19 @@ impl Rack {
     #[inline]
     fn advance(&mut self, sent: &Sent, least_rtt: Span, now: Instant) {
         let rtt = now.saturating_since(sent.transmitted_at);
-        let is_repair = sent.is_retransmitted();
-        if is_repair && rtt < least_rtt {
+        if sent.is_retransmitted() && rtt < least_rtt {
             return;
         }
         self.advanced = true;
         self.rtt = rtt;
-        self.note(sent.transmitted_at, sent.end(), is_repair);
-    }
-
-    #[inline]
-    fn note(&mut self, sent_at: Instant, end: SequenceNumber, is_repair: bool) {
-        if sent_at > self.sent_at || sent_at == self.sent_at && end.is_after(self.end) {
-            self.sent_at = sent_at;
-            self.end = end;
-            self.is_repair = is_repair;
-        }
+        self.youngest = self.youngest.max(sent.moment());
     }
 
     /// Our SYN, sent once at `sent_at`, is answered after `rtt`.
-    pub(crate) fn on_handshake(&mut self, sent_at: Instant, end: SequenceNumber, rtt: Span) {
+    pub(crate) fn on_handshake(&mut self, sent_at: Instant, rtt: Span) {
         self.advanced = true;
         self.rtt = rtt;
-        self.note(sent_at, end, false);
+        self.youngest = Moment { at: sent_at, rank: 0 };
     }
 
     /// Notes that the segment at `sequence` has been sent again.
