@@ -47,6 +47,12 @@ pub(crate) fn difference(
             differ("the window", window, seen.window.unwrap_or(0))
         })
         .or_else(|| mark_difference(expected.mark?, seen.mark.unwrap_or(Mark::NotCapable)))
+        .or_else(|| {
+            let expected = expected.traffic_class?;
+            let seen = seen.traffic_class.unwrap_or(0);
+            let text = |octet| format!("{octet:#04x}");
+            (expected != seen).then(|| unequal("the traffic class", text(expected), text(seen)))
+        })
         .or_else(|| options_difference(expected, seen, settings, echo))
 }
 

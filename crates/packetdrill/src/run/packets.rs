@@ -134,7 +134,9 @@ impl Runner<'_> {
 /// A packet of the endpoint as a script writes it: without the mark that every packet has.
 pub(super) fn shown(seen: Packet) -> String {
     let mark = seen.mark.filter(|mark| *mark != Mark::NotCapable);
-    Packet { mark, ..seen }.to_string()
+    // The octet is shown where there is more in it than the mark.
+    let traffic_class = seen.traffic_class.filter(|octet| octet & !3 != 0);
+    Packet { mark, traffic_class, ..seen }.to_string()
 }
 
 /// What is wrong, and the packet with which it is.

@@ -5,7 +5,7 @@ use crate::outcome::{Step, Stop};
 use crate::script::{Direction, Mark, Packet, TcpOption};
 use fairwind_tcp::Ports;
 use fairwind_wire::bytes::{append_options, read_options};
-use fairwind_wire::{Ecn, Flags, Options, Segment, SequenceNumber};
+use fairwind_wire::{Ecn, Flags, Options, Segment, SequenceNumber, TrafficClass};
 
 /// A segment of the endpoint as a packet with every field written.
 pub(crate) fn to_packet(segment: &Segment) -> Packet {
@@ -14,6 +14,7 @@ pub(crate) fn to_packet(segment: &Segment) -> Packet {
     Packet {
         direction: Direction::Out,
         mark: Some(mark_of(segment.traffic_class.ecn())),
+        traffic_class: Some(segment.traffic_class.octet()),
         flags: segment.flags,
         sequence: segment.sequence.get(),
         payload_bytes: segment.payload_bytes,
@@ -39,6 +40,12 @@ fn mark_of(ecn: Ecn) -> Mark {
         Ecn::Ect1 => Mark::Capable1,
         Ecn::Ce => Mark::CongestionExperienced,
     }
+}
+
+/// The octet of an injected packet's IP header: as it is written, or with the mark alone.
+fn traffic_class(packet: &Packet) -> TrafficClass {
+    let octet = TrafficClass::new(packet.traffic_class.unwrap_or(0));
+    if packet.mark.is_some() { octet.with_ecn(codepoint(packet.mark)) } else { octet }
 }
 
 /// The mark that an injected packet gets.
@@ -67,7 +74,7 @@ pub(crate) fn to_segment(packet: &Packet, ports: Ports) -> Step<Segment> {
         flags: packet.flags,
         window,
         urgent: packet.urgent.unwrap_or(0),
-        traffic_class: codepoint(packet.mark).into(),
+        traffic_class: traffic_class(packet),
         payload_bytes: packet.payload_bytes,
         options: gathered(options)?,
     })

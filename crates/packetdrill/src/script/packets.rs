@@ -30,13 +30,13 @@ pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
     if FOREIGN.iter().any(|word| cursor.is_word(word)) {
         return Ok(Action::Foreign(cursor.rest_of_line()));
     }
-    let mut mark = None;
+    let mut marks = Marks::default();
     let mut quoted = None;
     if cursor.is_sign('[') {
         if matches!(cursor.peek_behind(1), Token::Integer(_)) {
             quoted = Some(quotation(cursor)?);
         } else {
-            mark = marks(cursor)?;
+            marks = self::marks(cursor)?;
         }
     }
     if quoted.is_some() || cursor.is_word("icmp") {
@@ -46,7 +46,8 @@ pub(super) fn packet(cursor: &mut Cursor) -> Parsed<Action> {
     let (sequence, payload_bytes) = range(cursor)?;
     Ok(Action::Packet(Packet {
         direction,
-        mark,
+        mark: marks.mark,
+        traffic_class: marks.traffic_class,
         flags,
         sequence,
         payload_bytes,
@@ -61,25 +62,33 @@ fn optional<N: TryFrom<u64>>(cursor: &mut Cursor, word: &str, expected: &str) ->
     if cursor.take_if_word(word) { cursor.number(expected).map(Some) } else { Ok(None) }
 }
 
-/// `[ect0]`, also beside other properties of the IP header, which are not looked at.
-fn marks(cursor: &mut Cursor) -> Parsed<Option<Mark>> {
+/// What is written of the IP header.
+#[derive(Default)]
+struct Marks {
+    mark: Option<Mark>,
+    traffic_class: Option<u8>,
+}
+
+/// `[ect0]`, `[tos 0x20]`, also beside other properties of the IP header, which are not looked at.
+fn marks(cursor: &mut Cursor) -> Parsed<Marks> {
     cursor.sign('[')?;
-    let mut mark = None;
+    let mut marks = Marks::default();
     loop {
         let place = cursor.unexpected("noecn, ect0, ect1, ect01, ce, tos, flowlabel or ttl");
         match cursor.word("a mark")?.as_str() {
-            "noecn" => mark = Some(Mark::NotCapable),
-            "ect0" => mark = Some(Mark::Capable0),
-            "ect1" => mark = Some(Mark::Capable1),
-            "ect01" => mark = Some(Mark::Capable),
-            "ce" => mark = Some(Mark::CongestionExperienced),
-            "tos" | "flowlabel" | "ttl" => {
+            "noecn" => marks.mark = Some(Mark::NotCapable),
+            "ect0" => marks.mark = Some(Mark::Capable0),
+            "ect1" => marks.mark = Some(Mark::Capable1),
+            "ect01" => marks.mark = Some(Mark::Capable),
+            "ce" => marks.mark = Some(Mark::CongestionExperienced),
+            "tos" => marks.traffic_class = Some(cursor.number("an octet, at most 255")?),
+            "flowlabel" | "ttl" => {
                 cursor.number::<u32>("a number of at most 32 bits")?;
             }
             _ => return Err(place),
         }
         if cursor.take_if_sign(']') {
-            return Ok(mark);
+            return Ok(marks);
         }
         cursor.sign(',')?;
     }

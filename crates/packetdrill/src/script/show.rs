@@ -10,8 +10,11 @@ use std::fmt::{Display, Formatter, Result};
 impl Display for Packet {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "{} ", self.direction)?;
-        if let Some(mark) = self.mark {
-            write!(f, "[{mark}] ")?;
+        match (self.mark, self.traffic_class) {
+            (Some(mark), None) => write!(f, "[{mark}] ")?,
+            (None, Some(octet)) => write!(f, "[tos {octet:#04x}] ")?,
+            (Some(mark), Some(octet)) => write!(f, "[{mark},tos {octet:#04x}] ")?,
+            (None, None) => {}
         }
         let end = self.sequence.wrapping_add(self.payload_bytes);
         let flags =

@@ -98,6 +98,8 @@ pub struct Packet {
     pub direction: Direction,
     /// The mark in the IP header, where one is written.
     pub mark: Option<Mark>,
+    /// The whole octet of the IP header in which the mark stands (`tos`), where it is written.
+    pub traffic_class: Option<u8>,
     /// Control bits.
     pub flags: Flags,
     /// Sequence number of the first payload byte.

@@ -43,6 +43,7 @@ fn injected() -> impl Strategy<Value = Packet> {
         .prop_map(|(flags, sequence, payload_bytes, acknowledgment, window, options)| Packet {
             direction: Direction::In,
             mark: None,
+            traffic_class: None,
             flags: Flags::from_bits(flags),
             sequence,
             payload_bytes,

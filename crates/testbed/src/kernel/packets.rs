@@ -4,7 +4,7 @@ use fairwind_packetdrill::{
     Direction, Mark, Packet, Step, Stop, options_from_bytes, options_to_bytes,
 };
 use fairwind_wire::bytes::{Addresses, IpHeader, emit_with_options, parse};
-use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
+use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber, TrafficClass};
 
 /// The two ports of a connection, the kernel's first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,7 +37,10 @@ pub(super) fn to_bytes(packet: &Packet, addresses: Addresses, ports: Ports) -> S
         window: packet.window.unwrap_or(0),
         urgent: packet.urgent.unwrap_or(0),
         payload_bytes: packet.payload_bytes,
-        traffic_class: mark.into(),
+        traffic_class: match (packet.traffic_class, packet.mark) {
+            (Some(octet), None) => TrafficClass::new(octet),
+            (octet, _) => TrafficClass::new(octet.unwrap_or(0)).with_ecn(mark),
+        },
         ..Segment::default()
     };
     let payload = vec![0; usize::try_from(packet.payload_bytes).unwrap_or(0)];
@@ -63,6 +66,7 @@ pub(super) fn from_bytes(bytes: &[u8]) -> Option<(Packet, Ports, Addresses)> {
     let packet = Packet {
         direction: Direction::Out,
         mark: Some(mark),
+        traffic_class: Some(segment.traffic_class.octet()),
         flags: segment.flags,
         sequence: segment.sequence.get(),
         payload_bytes: segment.payload_bytes,

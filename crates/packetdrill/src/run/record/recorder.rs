@@ -227,6 +227,7 @@ impl Recording {
     fn packet(&self, packet: Packet) -> Packet {
         Packet {
             mark: packet.mark.filter(|mark| *mark != Mark::NotCapable),
+            traffic_class: packet.traffic_class.filter(|octet| octet & !3 != 0),
             window: packet.window.filter(|_| self.windows == Windows::Written),
             ..packet
         }

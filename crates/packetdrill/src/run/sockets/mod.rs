@@ -9,6 +9,7 @@ mod control;
 mod fast_open;
 mod message;
 mod names;
+mod network;
 mod opening;
 mod options;
 mod receiving;

@@ -2,6 +2,7 @@
 //!
 //! | option | effect |
 //! |---|---|
+//! | those of `network` | the IP header, and bounds of the time-out |
 //! | those of `sending` | switches and constants of the sending half |
 //! | those of `receiving` | see there |
 //! | `SO_LINGER` | what `close` does |
@@ -16,6 +17,7 @@
 
 use super::arguments::field;
 use super::constants::{self, value};
+use super::network;
 use super::receiving;
 use super::request::SocketOption;
 use super::sending::{self, Set};
@@ -32,6 +34,7 @@ use std::sync::Arc;
 /// Options that are kept and told, with what they are before they are set.
 const HELD: &[(&str, i64)] = &[
     ("IPV6_FREEBIND", 0),
+    ("IPV6_RECVERR", 0),
     ("IPV6_RECVTCLASS", 0),
     ("IPV6_TRANSPARENT", 0),
     ("IPV6_UNICAST_HOPS", 64),
@@ -39,6 +42,7 @@ const HELD: &[(&str, i64)] = &[
     ("IP_BIND_ADDRESS_NO_PORT", 0),
     ("IP_FREEBIND", 0),
     ("IP_PKTINFO", 0),
+    ("IP_RECVERR", 0),
     ("IP_RECVTOS", 0),
     ("IP_TRANSPARENT", 0),
     ("IP_TTL", 64),
@@ -65,11 +69,15 @@ impl Sockets {
             "SO_RCVTIMEO" => socket.read_timeout = timeout(&option.value)?,
             "SO_RCVLOWAT" => {
                 let bytes = value(&option.value)?;
-                // Less than nothing is everything (`sock_setsockopt`).
-                socket.low_water = match u32::try_from(bytes) {
-                    Ok(bytes) => bytes.max(1),
-                    Err(_) => i32::MAX.unsigned_abs(),
+                // Less than nothing is everything (`sock_setsockopt`), which is half of what the
+                // buffer can be (`tcp_set_rcvlowat`).
+                let receiving = &socket.config.receiving;
+                let most = if receiving.buffer_is_set {
+                    socket.config.receive_buffer
+                } else {
+                    receiving.greatest_buffer / 2
                 };
+                socket.low_water = u32::try_from(bytes).unwrap_or(u32::MAX).min(most).max(1);
                 return self.change(option, host);
             }
             "SO_SNDTIMEO" => {}
@@ -77,7 +85,6 @@ impl Sockets {
                 let value = value(&option.value)?;
                 socket.held.insert(name.to_owned(), value);
             }
-            "IP_TOS" | "IPV6_TCLASS" | "IP_RECVERR" | "IPV6_RECVERR" => {}
             "TCP_QUICKACK" => return self.set_quick_acknowledgments(option, host),
             _ => {
                 return match self.set_fast_open(option)? {
@@ -176,11 +183,11 @@ impl Sockets {
                 let grown = connection.map(fairwind_tcp::Connection::send_buffer);
                 Expression::Integer(i64::from(grown.unwrap_or(config.send_buffer)))
             }
-            name if sending::told(name, &config).is_some() => {
-                Expression::Integer(sending::told(name, &config).unwrap_or(0))
-            }
-            other => {
-                return Err(Stop::unsupported(format!("getsockopt {other} is not known here")));
+            name => {
+                let told = sending::told(name, &config).or_else(|| network::told(name, &config));
+                Expression::Integer(told.ok_or_else(|| {
+                    Stop::unsupported(format!("getsockopt {name} is not known here"))
+                })?)
             }
         })
     }
@@ -261,6 +268,11 @@ fn change_config(
         Set::Done => return Ok(None),
         Set::Refused(error) => return Ok(Some(error)),
         Set::Unknown => {}
+    }
+    match network::set(&option.name, number, config) {
+        network::Set::Done => return Ok(None),
+        network::Set::Refused(error) => return Ok(Some(error)),
+        network::Set::Unknown => {}
     }
     match option.name.as_str() {
         "TCP_NODELAY" => config.nagle = if number != 0 { Nagle::Off } else { profile.nagle() },
