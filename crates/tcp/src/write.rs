@@ -135,7 +135,7 @@ impl Connection {
     }
 
     /// Whether the application may write at all.
-    fn may_write(&self) -> bool {
+    pub fn may_write(&self) -> bool {
         let open = matches!(
             self.state,
             State::SynSent
@@ -144,7 +144,7 @@ impl Connection {
                 | State::Established
                 | State::CloseWait
         );
-        open && !self.queue.fin_waiting && !self.fast_open.finished
+        open && !self.queue.fin_waiting && !self.is_shut_early()
     }
 
     /// Fills buffers with `bytes` bytes, as long as new ones may be begun; returns how many found

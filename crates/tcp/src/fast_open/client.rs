@@ -163,5 +163,7 @@ impl Connection {
         self.receive.next += syn.payload_bytes;
         self.receive.offered = self.receive.offered.later(self.receive.next);
         self.receive.unread += syn.payload_bytes;
+        // The answer to SYN acknowledges it.
+        self.receive.last_acknowledged = self.receive.next;
     }
 }

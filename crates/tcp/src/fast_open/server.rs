@@ -3,6 +3,7 @@
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::state::State;
+use fairwind_units::Instant;
 use fairwind_wire::{Cookie, FastOpen, Options, Segment};
 
 /// What a listening end may do with the option of one client, as its driver says.
@@ -66,6 +67,21 @@ impl Connection {
         self.fast_open.early && self.state == State::Closed
     }
 
+    /// Closes the sending direction, but keeps the socket (`shutdown`): that of an early connection
+    /// only once its handshake is over (Linux `tcp_shutdown`).
+    pub fn shut_down(&mut self) {
+        if self.is_early() {
+            self.fast_open.shut_down = true;
+        } else {
+            self.close();
+        }
+    }
+
+    /// Whether the application has said that it will not write any more.
+    pub(crate) fn is_shut_early(&self) -> bool {
+        self.fast_open.finished || self.fast_open.shut_down
+    }
+
     /// Whether data may be sent for the first time.
     #[inline]
     pub(crate) fn may_send(&self) -> bool {
@@ -73,7 +89,7 @@ impl Connection {
     }
 
     /// A SYN has arrived at a listening end that knows Fast Open.
-    pub(crate) fn on_fast_open_syn(&mut self, syn: &Segment) {
+    pub(crate) fn on_fast_open_syn(&mut self, syn: &Segment, now: Instant) {
         let Some(permit) = self.fast_open.permit.take() else { return };
         match permit.judge(syn) {
             Verdict::Ordinary(reply) => self.fast_open.reply = reply,
@@ -82,6 +98,7 @@ impl Connection {
                 self.fast_open.early = true;
                 self.fast_open.opened_early = true;
                 self.fast_open.syn_data_acknowledged = syn.payload_bytes > 0;
+                self.open_receiver(now);
                 self.take_syn_text(syn);
                 self.events.push_back(Event::OpenedEarly);
             }

@@ -138,7 +138,7 @@ impl Connection {
     }
 
     #[inline]
-    fn begin_news(&mut self, segment: &Segment, now: Instant) -> AckNews {
+    pub(super) fn begin_news(&mut self, segment: &Segment, now: Instant) -> AckNews {
         let mut findings = Findings::default();
         let advanced = segment.acknowledgment.is_after(self.send.oldest_unacked);
         findings.add_if(advanced, Findings::ADVANCED);

@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::negotiation::Negotiated;
-use crate::state::State;
+use crate::state::{RecoveryState, State};
 use crate::timestamp::timestamp_at;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, Timestamps};
@@ -24,10 +24,10 @@ impl Connection {
         }
         if segment.flags.contains(Flags::ACK) {
             self.reset_due = Some(Self::reset_for(segment));
-        } else if segment.flags.contains(Flags::SYN) {
+        } else if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN) {
             self.learn_peer(segment, now);
             self.ecn.on_syn(&self.config.ecn, segment);
-            self.on_fast_open_syn(segment);
+            self.on_fast_open_syn(segment, now);
             self.state = State::SynReceived;
             self.syn_due = true;
         }
@@ -105,12 +105,18 @@ impl Connection {
 
     /// Our SYN is acknowledged: the connection is open.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
-        self.open_receiver(now);
+        if !self.fast_open.opened_early {
+            self.open_receiver(now);
+        }
         self.send.oldest_unacked = self.send.initial + 1;
         self.sample_handshake(segment, now);
         self.timers.retransmission =
             if self.queue.is_empty() { Instant::MAX } else { now + self.backoff.timeout };
-        self.reset_window_for_lost_syn(segment);
+        if self.fast_open.opened_early {
+            self.undo_early_loss(segment, now);
+        } else {
+            self.reset_window_for_lost_syn(segment);
+        }
         self.recovery.delivered = 1;
         self.backoff.expired = 0;
         self.arm_keep_alive(now);
@@ -119,6 +125,18 @@ impl Connection {
         let closed = self.queue.fin_waiting || self.fast_open.finished;
         self.state = if closed { State::FinWait1 } else { State::Established };
         self.events.push_back(Event::Established);
+        if std::mem::take(&mut self.fast_open.shut_down) {
+            self.close();
+        }
+    }
+
+    /// The window of an early connection fell with its repeated SYN-ACK: in vain, if the first one is
+    /// what is acknowledged (Linux `tcp_rcv_synrecv_state_fastopen`).
+    fn undo_early_loss(&mut self, segment: &Segment, now: Instant) {
+        if self.recovery.state == RecoveryState::Loss && self.queue.is_empty() {
+            let news = self.begin_news(segment, now);
+            self.try_undo_repair(&news);
+        }
     }
 
     fn sample_handshake(&mut self, segment: &Segment, now: Instant) {

@@ -5,6 +5,7 @@ use crate::event::Event;
 use crate::recovery::Pending;
 use crate::state::State;
 use crate::timers::Timers;
+use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
 
 /// The time-out of a SYN-ACK with which an early connection takes its data for lost.
@@ -68,8 +69,12 @@ impl Connection {
         if self.backoff.expired > linear {
             self.double_timeout();
         }
-        if self.is_early() && self.backoff.expired == EARLY_LOSS {
-            self.begin_loss(now);
+        if self.is_early() {
+            if self.backoff.expired == EARLY_LOSS {
+                self.begin_loss(now);
+            }
+            let stamp = timestamp_at(now);
+            self.recovery.undo.first_stamp.get_or_insert(stamp);
         }
         self.syn_due = true;
         self.timers.retransmission = now + self.patient_timeout(now);

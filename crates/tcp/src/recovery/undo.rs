@@ -22,7 +22,7 @@ pub(crate) struct Undo {
     /// Threshold before it (`prior_ssthresh`); 0 where the reduction must stand.
     pub(super) threshold: u32,
     /// Reading of the timestamp clock at the first retransmission (`retrans_stamp`).
-    pub(super) first_stamp: Option<u32>,
+    pub(crate) first_stamp: Option<u32>,
 }
 
 impl Undo {
@@ -103,7 +103,7 @@ impl Connection {
 
     /// At the end of a repair. Returns whether the state stays: without SACK it does until more is
     /// acknowledged, or else repetitions could be taken for new duplicates (RFC 6582 §3.2).
-    pub(super) fn try_undo_repair(&mut self, news: &AckNews) -> bool {
+    pub(crate) fn try_undo_repair(&mut self, news: &AckNews) -> bool {
         if self.may_undo(news) {
             self.undo_reduction(Losses::Kept, news.now);
         } else {

@@ -28,6 +28,7 @@ pub(super) fn address(expression: &Expression, side: Side, path: &Path) -> Step<
             })
         }
         Expression::Record(_) => written(expression),
+        Expression::Name(name) if name == "AF_UNSPEC" => Ok(vec![0; 16]),
         other => Err(Stop::failed(format!("`{other}` is no address"))),
     }
 }

@@ -142,7 +142,7 @@ impl Sockets {
             host.act(index, fairwind_tcp::Connection::shut_receiving);
         }
         if how != constants::SHUT_RD {
-            host.act(index, fairwind_tcp::Connection::close);
+            host.act(index, fairwind_tcp::Connection::shut_down);
         }
         Ok(SUCCESS)
     }

@@ -7,7 +7,7 @@ use super::request::{Read, Write};
 use super::{Attempt, FOREVER, Returned, Role, Sockets, fails};
 use crate::outcome::Step;
 use crate::run::host::Host;
-use fairwind_tcp::{Part, State, Writing};
+use fairwind_tcp::{Part, Writing};
 use fairwind_units::Instant;
 
 impl Sockets {
@@ -64,14 +64,14 @@ impl Sockets {
             if let Some(error) = endpoint.error.take() {
                 return Ok(fails(error));
             }
-            if !may_write(endpoint.connection.state()) {
+            if !endpoint.connection.may_write() {
                 return Ok(fails("EPIPE"));
             }
         }
         if endpoint.established {
             take(write, index, host);
         }
-        let closed = !may_write(host.endpoints[index].connection.state());
+        let closed = !host.endpoints[index].connection.may_write();
         let done = write.taken == write.bytes || closed || nonblocking && write.taken > 0;
         Ok(match (done, nonblocking) {
             (true, _) => Attempt::Returns(Returned::value(i64::from(write.taken))),
@@ -112,9 +112,4 @@ fn take(write: &mut Write, index: usize, host: &mut Host) {
         }
         write.taken += u32::try_from(taken).expect("no more than was offered");
     }
-}
-
-/// Whether the application has not closed its direction, nor anybody the connection.
-fn may_write(state: State) -> bool {
-    matches!(state, State::SynSent | State::SynReceived | State::Established | State::CloseWait)
 }
