@@ -24,6 +24,20 @@ pub enum TestbedError {
         /// What it printed.
         reason: String,
     },
+    /// Our endpoint has sent what is no packet.
+    #[error("{what}: {reason}")]
+    Packet {
+        /// The segment.
+        what: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A live conversation could not be had.
+    #[error("{reason}")]
+    Passage {
+        /// Why.
+        reason: String,
+    },
     /// An option line of a script cannot be understood.
     #[error("--{name}={value}: expected {expected}")]
     Option {

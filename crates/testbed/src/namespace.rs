@@ -34,6 +34,17 @@ impl Namespace {
     }
 }
 
+/// Lets something happen in a fresh namespace, which belongs to a thread and ends with it.
+pub(crate) fn in_namespace<T: Send>(
+    path: &Path,
+    happening: impl FnOnce(Namespace) -> Result<T, TestbedError> + Send,
+) -> Result<T, TestbedError> {
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| happening(Namespace::enter(path)?));
+        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
 /// Lets namespaces choose any congestion control that the machine has: by default they may only use
 /// those that its administrator allowed. A refusal shows when one is chosen.
 fn allow_congestion_controls() {

@@ -14,7 +14,7 @@ mod values;
 mod watch;
 
 use crate::TestbedError;
-use crate::namespace::Namespace;
+use crate::namespace::in_namespace;
 use crate::path::Path;
 use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
 use std::path::PathBuf;
@@ -37,17 +37,6 @@ pub struct KernelOptions {
 /// Why it cannot: no rights, no TUN device.
 pub fn availability() -> Result<(), TestbedError> {
     in_namespace(&Path::new(&[])?, |_| Ok(()))
-}
-
-/// Lets something happen in a fresh namespace, which belongs to a thread and ends with it.
-fn in_namespace<T: Send>(
-    path: &Path,
-    happening: impl FnOnce(Namespace) -> Result<T, TestbedError> + Send,
-) -> Result<T, TestbedError> {
-    std::thread::scope(|scope| {
-        let run = scope.spawn(|| happening(Namespace::enter(path)?));
-        run.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-    })
 }
 
 /// Reads a script and follows it with the running kernel, in real time. `name` is for messages.

@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "what was skipped or tried again is told")]
 
+mod live;
 mod scripts;
 
 use fairwind_testbed::{TestbedError, availability};
