@@ -5,6 +5,7 @@ use crate::congestion::{Congestion, Window};
 use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::fast_open::FastOpenState;
+use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
 use crate::output::Run;
 use crate::receiver::{
@@ -134,6 +135,8 @@ pub struct Connection {
     pub(crate) written: Written,
     pub(crate) run: Run,
     pub(crate) path: Path,
+    /// What the path complained of since the peer was heard of last.
+    pub(crate) complaint: Option<Unreachable>,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) reassembly: Reassembly,
     pub(crate) negotiated: Negotiated,
@@ -216,6 +219,7 @@ impl Connection {
             written: Written::default(),
             run: Run::default(),
             path,
+            complaint: None,
             scoreboard: Scoreboard::default(),
             reassembly: Reassembly::default(),
             negotiated: Negotiated::nothing(),

@@ -1,5 +1,7 @@
 //! What happens to a connection that its driver or an observer wants to know.
 
+use crate::input::Unreachable;
+
 /// Something rare that happened; the ordinary course of data has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -25,6 +27,8 @@ pub enum Event {
     Closed,
     /// The peer reset the connection.
     Reset,
+    /// The path says that the peer cannot be reached; the connection is over.
+    Unreachable(Unreachable),
     /// The connection was given up: nothing was acknowledged for too long.
     TimedOut,
 }

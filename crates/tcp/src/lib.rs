@@ -87,6 +87,7 @@ pub use connection::{Connection, Ports};
 pub use event::Event;
 pub use fast_open::{CookieKey, FastOpenFailure, FastOpenLesson, FastOpenPermit, FastOpenSyn};
 pub use information::{Information, option_bits};
+pub use input::{Complaint, Unreachable};
 pub use profile::{Profile, UnknownProfile};
 pub use state::{RecoveryState, State};
 pub use write::{Part, Writing};

@@ -5,6 +5,8 @@
 //! acknowledged segments leave at the front. Counters (what is selectively acknowledged, lost,
 //! retransmitted) are kept as segments change their marks, so asking for the flight costs nothing.
 
+mod cut;
+
 use crate::recovery::{Delivery, Moment};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;

@@ -1,5 +1,6 @@
 //! The host under test: its connections in virtual time, and what they have sent.
 
+use super::complaints;
 use super::errors::Errors;
 use super::fast_open::Remembered;
 use super::sockets::Listener;
@@ -51,6 +52,7 @@ impl Endpoint {
                 Event::Established | Event::OpenedEarly => self.established = true,
                 Event::PeerFinished => self.peer_finished = true,
                 Event::TimedOut => self.error = Some("ETIMEDOUT"),
+                Event::Unreachable(reason) => self.error = Some(complaints::error_of(reason)),
                 Event::Reset => {
                     self.error = Some(self.error_of_reset());
                     self.early_reset_at = self.connection.was_early().then_some(now);
@@ -204,6 +206,17 @@ impl Host {
             reset.acknowledgment = segment.end();
         }
         self.sent.push_back(Sent { endpoint: usize::MAX, at: self.now, segment: reset });
+    }
+
+    /// Hands a complaint of the path about the segment at `quoted` to a connection.
+    pub(crate) fn complain(
+        &mut self,
+        index: usize,
+        quoted: SequenceNumber,
+        complaint: fairwind_tcp::Complaint,
+    ) {
+        let now = self.now;
+        self.act(index, |connection| connection.on_complaint(now, quoted, complaint));
     }
 
     /// Lets an application act on its connection, and takes what comes of it.

@@ -1,6 +1,7 @@
 //! Running a script.
 
 mod commands;
+mod complaints;
 mod errors;
 mod fast_open;
 mod files;

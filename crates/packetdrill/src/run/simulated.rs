@@ -6,12 +6,12 @@ use super::host::Host;
 use super::settings::Settings;
 use super::sockets::{self, Request, Sockets};
 use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
-use super::{Files, RunOptions, options, segments, told};
+use super::{Files, RunOptions, complaints, options, segments, told};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Icmp, Packet};
 use fairwind_tcp::Profile;
 use fairwind_units::Instant;
-use fairwind_wire::Flags;
+use fairwind_wire::{Flags, SequenceNumber};
 
 /// When scripts begin: late enough that nothing in an endpoint is at its own beginning of time.
 const BEGINNING: Instant = Instant::from_secs(100);
@@ -130,8 +130,12 @@ impl System for Simulated {
         self.current()
     }
 
-    fn inject_message(&mut self, _: ConnectionIndex, _: &Icmp) -> Step<()> {
-        Err(Stop::unsupported("the endpoint does not know ICMP"))
+    fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
+        if let Some(complaint) = complaints::understand(message)? {
+            let (quoted, _) = message.quoted.unwrap_or((0, 0));
+            self.host.complain(connection, SequenceNumber::new(quoted), complaint);
+        }
+        Ok(())
     }
 
     fn call(&mut self, call: &Call) -> Step<Progress> {

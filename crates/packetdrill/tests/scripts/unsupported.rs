@@ -13,7 +13,7 @@ fn reason(outcome: Outcome) -> String {
 #[test]
 fn what_is_missing_is_named_with_its_line() {
     for (line, missing) in [
-        ("+0 < [1:1001(1000)] icmp unreachable frag_needed mtu 1200\n", "ICMP"),
+        ("+0 < [1:1001(1000)] icmp unreachable by_nobody\n", "by_nobody"),
         ("+0 setsockopt(4, SOL_TCP, TCP_REPAIR, [1], 4) = 0\n", "TCP_REPAIR"),
         ("+0 splice(4, 5) = 0\n", "the call splice"),
         ("+0 %{ assert tcpi_rcv_rtt == 0 }%\n", "`tcpi_rcv_rtt`"),

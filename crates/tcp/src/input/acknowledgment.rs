@@ -95,6 +95,7 @@ impl Connection {
         self.follow_reduced(segment);
         news.findings.add_if(self.ecn.is_echo(segment.flags), Findings::CONGESTION_ECHOED);
         self.backoff.unanswered_probes = 0;
+        self.complaint = None;
         news.findings.add_if(self.follow_window(segment), Findings::WINDOW_UPDATED);
         let highest_before = self.highest_sacked();
         self.advance_oldest(segment.acknowledgment);

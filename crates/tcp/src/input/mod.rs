@@ -2,6 +2,7 @@
 
 mod acceptance;
 mod acknowledgment;
+mod complaint;
 mod finish;
 mod opening;
 mod orphan;
@@ -11,6 +12,8 @@ mod time_wait;
 mod timestamps;
 
 pub(crate) use opening::TIMEOUT_AFTER_LOST_SYN;
+
+pub use complaint::{Complaint, Unreachable};
 
 use crate::connection::Connection;
 use crate::state::State;

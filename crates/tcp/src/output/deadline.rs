@@ -104,7 +104,8 @@ impl Connection {
     }
 
     pub(super) fn give_up(&mut self) {
+        let reason = self.reason_for_giving_up();
         self.become_closed();
-        self.events.push_back(Event::TimedOut);
+        self.events.push_back(reason);
     }
 }

@@ -31,7 +31,7 @@
 //! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
 //! (RFC 2883), receiving urgent data, the rate
 //! limit of challenge ACKs and the check for ACKs that are far too old (RFC 5961 §5, §7), the
-//! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), path MTU discovery, a return
+//! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), a return
 //! to LISTEN from SYN-RECEIVED. Linux gives a SYN-ACK five repetitions, here it
 //! has as many as SYN. Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and
 //! the window falls to the slow-start threshold at once. `linux-6.18` has no modified fast

@@ -142,7 +142,7 @@ impl Connection {
     }
 
     /// The threshold to come back to if a reduction proves needless (Linux `tcp_current_ssthresh`).
-    pub(super) fn threshold_without_reduction(&self) -> u32 {
+    pub(crate) fn threshold_without_reduction(&self) -> u32 {
         if self.recovery.is_reducing() {
             self.window.slow_start_threshold
         } else {

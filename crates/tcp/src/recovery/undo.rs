@@ -54,6 +54,12 @@ impl Connection {
         self.recovery.undo.unexplained = (out > 0).then_some(out);
     }
 
+    /// What comes is no congestion: there is nothing to take back.
+    pub(crate) fn forget_account(&mut self) {
+        self.recovery.undo.from = None;
+        self.recovery.undo.threshold = 0;
+    }
+
     /// The first retransmission of an earlier repair says nothing of this one.
     pub(super) fn forget_first_stamp_if_repaired(&mut self) {
         if !self.is_any_retransmitted() {

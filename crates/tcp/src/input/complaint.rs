@@ -1,0 +1,143 @@
+//! Complaints of the path: ICMP messages about a segment of ours.
+//!
+//! Source: Linux `tcp_v4_err`, `tcp_v4_mtu_reduced`, `tcp_simple_retransmit`, `tcp_ld_RTO_revert`;
+//! RFC 1191, RFC 8201, RFC 1122 §4.2.3.9, RFC 5927 §4 (only what is outstanding is believed), RFC 6069.
+
+use crate::config::MtuDiscovery;
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::recovery::Transmission;
+use crate::state::{RecoveryState, State};
+use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
+
+/// Why a packet did not arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unreachable {
+    /// No way to the network.
+    Network,
+    /// No way to the host.
+    Host,
+    /// The host does not know the protocol.
+    Protocol,
+    /// Nobody listens at the port.
+    Port,
+    /// The way is forbidden, or the packet was too long on its way.
+    Refused,
+    /// The packet was malformed.
+    Malformed,
+    /// It was too large, and cutting it was not allowed; no smaller one has helped.
+    TooLarge,
+}
+
+/// What the path complains of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Complaint {
+    /// The packet is too large for the next link, whose size this is in bytes.
+    TooLarge {
+        /// Largest packet of the next link in bytes; 0 where it was not told.
+        mtu: u32,
+    },
+    /// The packet did not arrive.
+    Unreachable(Unreachable),
+}
+
+impl Connection {
+    /// Takes a complaint of the path about a segment of this connection that began at `quoted`. Drain
+    /// [`poll_segment`](Self::poll_segment) and [`poll_event`](Self::poll_event) afterwards.
+    #[cold]
+    pub fn on_complaint(&mut self, now: Instant, quoted: SequenceNumber, complaint: Complaint) {
+        let outstanding = quoted.is_at_or_after(self.send.oldest_unacked)
+            && quoted.is_at_or_before(self.send.next);
+        if !outstanding || matches!(self.state, State::Closed | State::Listen | State::TimeWait) {
+            return;
+        }
+        match complaint {
+            Complaint::TooLarge { mtu } => self.on_smaller_path(mtu, now),
+            Complaint::Unreachable(reason) => self.on_unreachable(reason, quoted, now),
+        }
+        self.check_invariants();
+    }
+
+    /// Before the connection is open that ends the attempt; afterwards it is remembered, and tried
+    /// on (RFC 1122 §4.2.3.9).
+    fn on_unreachable(&mut self, reason: Unreachable, quoted: SequenceNumber, now: Instant) {
+        let way_lost = matches!(reason, Unreachable::Network | Unreachable::Host);
+        match self.state {
+            State::SynSent => {
+                self.become_closed();
+                self.events.push_back(Event::Unreachable(reason));
+            }
+            State::SynReceived => {
+                if way_lost {
+                    self.become_closed();
+                    self.events.push_back(Event::Closed);
+                }
+            }
+            _ => {
+                self.complaint = Some(reason);
+                if way_lost {
+                    self.revert_backoff(quoted, now);
+                }
+            }
+        }
+    }
+
+    /// The oldest segment was lost for want of a way, not to congestion: its time-out is backed off
+    /// once less (RFC 6069).
+    fn revert_backoff(&mut self, quoted: SequenceNumber, now: Instant) {
+        let Some(oldest) = self.queue.front() else { return };
+        if quoted != self.send.oldest_unacked || self.backoff.expired == 0 {
+            return;
+        }
+        let least = self.rtt.timeout(&self.config);
+        if self.backoff.timeout <= least {
+            return;
+        }
+        let due = oldest.transmitted_at;
+        self.backoff.timeout = (self.backoff.timeout / 2).max(least);
+        self.timers.retransmission = (due + self.backoff.timeout).max(now);
+    }
+
+    /// The path carries less than was believed.
+    fn on_smaller_path(&mut self, mtu: u32, now: Instant) {
+        if self.config.path.discovery != MtuDiscovery::On || mtu >= self.path.mtu {
+            return;
+        }
+        self.path.mtu = mtu.max(self.config.path.least_mtu.min(self.path.mtu));
+        self.complaint = Some(Unreachable::TooLarge);
+        self.sync_segment_size();
+        if self.state.is_synchronised() {
+            self.repair_too_large(now);
+        }
+    }
+
+    /// Segments that are too large now are lost, but not to congestion (Linux
+    /// `tcp_simple_retransmit`): the window stays, and they go again in pieces.
+    fn repair_too_large(&mut self, now: Instant) {
+        let full = self.negotiated.segment_bytes;
+        if !self.queue.cut_and_mark_lost(full) {
+            return;
+        }
+        self.scoreboard.unsettle(&self.queue);
+        self.recovery.rack.reconsider(&self.queue);
+        self.recovery.unproven_from = self.queue.first_index();
+        if self.recovery.state != RecoveryState::Loss {
+            self.window.slow_start_threshold = self.threshold_without_reduction();
+            self.recovery.end = self.send.next;
+            self.forget_account();
+            self.recovery.state = RecoveryState::Loss;
+        }
+        self.recovery.due = Transmission::Lost;
+        self.recovery.trial = false;
+        self.timers.retransmission = self.timers.retransmission.min(now + self.backoff.timeout);
+    }
+
+    /// What the application is told when the connection is given up: the last complaint, if there was
+    /// one since data was acknowledged.
+    pub(crate) fn reason_for_giving_up(&self) -> Event {
+        self.complaint.map_or(Event::TimedOut, Event::Unreachable)
+    }
+}

@@ -1,0 +1,93 @@
+//! Cutting what is outstanding into smaller segments, when the path has become narrower.
+//!
+//! Source: Linux `tcp_simple_retransmit`, `tcp_fragment`. Cost: proportional to what is outstanding;
+//! it happens once per change of the path.
+
+use super::{Marks, SendQueue, Sent};
+use std::collections::VecDeque;
+
+impl SendQueue {
+    /// Cuts every bundle that has a segment of more than `full` bytes of payload into segments of that
+    /// size and marks them lost, but for what the peer holds. Says whether there was one. Indices
+    /// behind it change.
+    #[cold]
+    pub(crate) fn cut_and_mark_lost(&mut self, full: u32) -> bool {
+        let sent = std::mem::take(&mut self.sent);
+        let mut cut = VecDeque::with_capacity(sent.len());
+        let mut bundle: Vec<Sent> = Vec::new();
+        let mut found = 0;
+        for one in sent {
+            let held = one.marks.contains(Marks::SACKED);
+            if held {
+                found += cut_bundle(&mut bundle, full, &mut cut);
+                cut.push_back(one);
+                continue;
+            }
+            bundle.push(one);
+            if one.marks.contains(Marks::BUNDLE_END) {
+                found += cut_bundle(&mut bundle, full, &mut cut);
+            }
+        }
+        found += cut_bundle(&mut bundle, full, &mut cut);
+        self.sent = cut;
+        self.losses = self.losses.wrapping_add(found);
+        self.recount();
+        found > 0
+    }
+
+    /// Counts marks anew.
+    fn recount(&mut self) {
+        let (mut sacked, mut lost, mut retransmitted, mut awaiting) = (0, 0, 0, 0);
+        for sent in &self.sent {
+            let is_lost = sent.marks.contains(Marks::LOST);
+            let is_retransmitted = sent.marks.contains(Marks::RETRANSMITTED);
+            sacked += u32::from(sent.marks.contains(Marks::SACKED));
+            lost += u32::from(is_lost);
+            retransmitted += u32::from(is_retransmitted);
+            awaiting += u32::from(is_lost && !is_retransmitted);
+        }
+        self.sacked = sacked;
+        self.lost = lost;
+        self.retransmitted = retransmitted;
+        self.awaiting_retransmission = awaiting;
+        self.retransmit_from = self.first;
+    }
+}
+
+/// Moves a bundle over, cut if need be; returns how many segments it had that were too large.
+fn cut_bundle(bundle: &mut Vec<Sent>, full: u32, cut: &mut VecDeque<Sent>) -> u32 {
+    let is_large = |sent: &&Sent| sent.length - u32::from(sent.has_fin()) > full;
+    let found = u32::try_from(bundle.iter().filter(is_large).count()).unwrap_or(u32::MAX);
+    if let (true, Some(&first), Some(&last)) = (found > 0, bundle.first(), bundle.last()) {
+        let length = last.end().distance_from(first.sequence);
+        let whole = Sent { length, marks: last.marks, ..first };
+        cut.extend(pieces(whole, length - u32::from(last.has_fin()), full));
+    } else {
+        cut.extend(bundle.iter());
+    }
+    bundle.clear();
+    found
+}
+
+/// Lost pieces of a bundle; what stood at its end stands at the end of the last. Two at a time will
+/// travel as a bundle, which ends with PSH.
+fn pieces(sent: Sent, payload: u32, full: u32) -> impl Iterator<Item = Sent> {
+    let count = payload.div_ceil(full);
+    (0..count).map(move |number| {
+        let last = number + 1 == count;
+        let mut marks = sent.marks;
+        marks.clear(Marks::RETRANSMITTED);
+        marks.set(Marks::LOST);
+        if !last {
+            marks.clear(Marks::FIN);
+            marks.clear(Marks::PUSH);
+            marks.clear(Marks::BUNDLE_END);
+            if number % 2 == 1 {
+                marks.set(Marks::PUSH);
+            }
+        }
+        let begin = number * full;
+        let length = if last { sent.length - begin } else { full };
+        Sent { sequence: sent.sequence + begin, length, marks, ..sent }
+    })
+}
