@@ -39,6 +39,9 @@ fn alterations(packet: &Packet, ticks: bool) -> Vec<Packet> {
             altered.push(Packet { mark: Some(mark), ..packet.clone() });
         }
     }
+    if let Some(octet) = packet.traffic_class {
+        altered.push(Packet { traffic_class: Some(octet ^ 4), ..packet.clone() });
+    }
     let urgent = Some(packet.urgent.unwrap_or(0) + 1);
     altered.push(Packet { urgent, ..packet.clone() });
     for options in packet.options.iter().flat_map(|options| altered_lists(options, ticks)) {
@@ -84,6 +87,20 @@ fn altered_values(option: &TcpOption, ticks: bool) -> Vec<TcpOption> {
             }
             altered
         }
+        TcpOption::FastOpen(cookie) => vec![
+            TcpOption::FastOpen(format!("{cookie}00")),
+            TcpOption::FastOpenExperimental(cookie.clone()),
+        ],
+        TcpOption::FastOpenExperimental(cookie) => {
+            vec![TcpOption::FastOpenExperimental(format!("{cookie}00"))]
+        }
+        TcpOption::AccurateEcn { order, counters } => (0..counters.len())
+            .map(|at| {
+                let mut counters = counters.clone();
+                counters[at] ^= 1;
+                TcpOption::AccurateEcn { order: *order, counters }
+            })
+            .collect(),
         _ => Vec::new(),
     }
 }
