@@ -40,6 +40,9 @@ const BYTES_LEFT: i64 = 36;
 impl Sockets {
     /// Writes, and notes what is to be told of once it is acknowledged.
     pub(super) fn write_noted(&mut self, write: &mut Write, host: &mut Host) -> Step<Attempt> {
+        if let Some(attempt) = self.write_pipe(write) {
+            return Ok(attempt);
+        }
         let attempt = self.write(write, host)?;
         let Attempt::Returns(returned) = attempt else { return Ok(attempt) };
         let asked = write.flags & constants::ZEROCOPY != 0;

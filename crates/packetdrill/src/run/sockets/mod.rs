@@ -12,6 +12,7 @@ mod names;
 mod network;
 mod opening;
 mod options;
+mod pipe;
 mod receiving;
 mod request;
 mod sending;
@@ -83,6 +84,8 @@ pub(crate) enum Other {
     Watcher(Watcher),
     /// A file whose bytes are sent.
     File,
+    /// One end of the pipe with this index.
+    Pipe(usize),
 }
 
 /// What a call returned.
@@ -124,6 +127,8 @@ fn fails(name: &'static str) -> Attempt {
 pub(crate) struct Sockets {
     open: BTreeMap<i64, Socket>,
     others: BTreeMap<i64, Other>,
+    /// How many bytes each pipe holds.
+    pipes: Vec<u32>,
     /// The socket that was told to listen last.
     listener: Option<i64>,
     /// Behaviour of sockets made from now on.
@@ -133,7 +138,14 @@ pub(crate) struct Sockets {
 
 impl Sockets {
     pub(crate) fn new(config: Config, profile: Profile) -> Self {
-        Self { open: BTreeMap::new(), others: BTreeMap::new(), listener: None, config, profile }
+        Self {
+            open: BTreeMap::new(),
+            others: BTreeMap::new(),
+            pipes: Vec::new(),
+            listener: None,
+            config,
+            profile,
+        }
     }
 
     /// Changes the behaviour of sockets: of all of them, or of those that are made from now on.
@@ -203,6 +215,8 @@ impl Sockets {
             }
             Request::Poll(poll) => self.poll(poll, host),
             Request::Make { descriptor, what } => self.make(*descriptor, what),
+            Request::Pipe { ends } => self.make_pipe(*ends),
+            Request::Splice(splice) => self.splice(splice, host),
             Request::Watch(watch) => self.watch(watch),
             Request::Await(wait) => self.await_events(wait, host),
             Request::Fault { descriptor } => self.fault(*descriptor, host),

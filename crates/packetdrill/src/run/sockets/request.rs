@@ -4,6 +4,7 @@ use super::Other;
 use super::arguments::{Arguments, field, only_member};
 use super::constants::{self, value};
 use super::names;
+use super::pipe::{self, Splice};
 use super::watch::{Await, Poll, Watch, Watcher};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Expression};
@@ -65,6 +66,10 @@ pub(crate) enum Request {
         descriptor: Option<i64>,
         what: Other,
     },
+    Pipe {
+        ends: [i64; 2],
+    },
+    Splice(Splice),
     /// `epoll_ctl`
     Watch(Watch),
     /// `epoll_wait`
@@ -106,7 +111,19 @@ pub(crate) struct Write {
     pub(super) begun: bool,
 }
 
+impl Read {
+    /// As `recv` reads.
+    pub(super) fn plain(descriptor: i64, bytes: u32, flags: i64) -> Self {
+        Self { descriptor, bytes, flags, message: None, taken: 0, until: None }
+    }
+}
+
 impl Write {
+    /// As `send` writes.
+    pub(super) fn plain(descriptor: i64, bytes: u32, flags: i64) -> Self {
+        Self { descriptor, bytes, flags, taken: 0, begun: false }
+    }
+
     /// Whether the call asks for data with the SYN.
     pub(super) fn is_fast(&self) -> bool {
         self.flags & constants::FAST_OPEN != 0
@@ -176,6 +193,8 @@ impl Request {
             "epoll_ctl" => Watch::of(given).map(Self::Watch),
             "epoll_wait" => Await::of(given).map(Self::Await),
             "open" => Ok(Self::Make { descriptor: given.returned_descriptor(), what: Other::File }),
+            "pipe" => Ok(Self::Pipe { ends: pipe::ends(given)? }),
+            "splice" => Splice::of(given).map(Self::Splice),
             "getsockname" | "getpeername" => {
                 let of_peer = function == "getpeername";
                 Ok(Self::Name { descriptor: given.number(0)?, of_peer })

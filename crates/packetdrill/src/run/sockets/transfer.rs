@@ -12,6 +12,9 @@ use fairwind_units::Instant;
 
 impl Sockets {
     pub(super) fn read(&mut self, read: &mut Read, host: &mut Host) -> Step<Attempt> {
+        if let Some(attempt) = self.read_pipe(read) {
+            return Ok(attempt);
+        }
         if read.flags & ERROR_QUEUE != 0 {
             return self.read_error(read, host);
         }
