@@ -12,6 +12,7 @@ impl Ecn {
     /// everything echoes a mark (Linux `tcp_ecn_send`).
     pub(crate) fn mark(&mut self, segment: &mut Segment) {
         let is_new = segment.payload_bytes > 0 && !segment.sequence.is_before(self.sent_up_to);
+        self.was_capable = is_new;
         if is_new {
             self.sent_up_to = segment.sequence + segment.payload_bytes;
             segment.traffic_class = segment.traffic_class.with_ecn(fairwind_wire::Ecn::Ect0);

@@ -9,7 +9,8 @@
 mod classic;
 mod opening;
 
-use fairwind_wire::{Flags, SequenceNumber};
+use crate::connection::Connection;
+use fairwind_wire::{Flags, SequenceNumber, TrafficClass};
 
 /// What was agreed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,8 @@ pub(crate) struct Ecn {
     demands_reduction: bool,
     /// We have slowed down, and the next new data is to say so (`TCP_ECN_QUEUE_CWR`).
     owes_reduced: bool,
+    /// The last segment was capable.
+    was_capable: bool,
     /// Number after the last one that was sent as data: from here on it is new.
     sent_up_to: SequenceNumber,
 }
@@ -39,6 +42,7 @@ impl Ecn {
             seen: false,
             demands_reduction: false,
             owes_reduced: false,
+            was_capable: false,
             sent_up_to: initial + 1,
         }
     }
@@ -69,5 +73,17 @@ impl Ecn {
     #[inline]
     pub(crate) fn is_echo(&self, flags: Flags) -> bool {
         self.mode == Mode::Classic && flags.contains(Flags::ECE) && !flags.contains(Flags::SYN)
+    }
+}
+
+impl Connection {
+    /// The service that packets ask for, with the mark of the last one (Linux keeps both in `IP_TOS`).
+    pub fn traffic_class(&self) -> TrafficClass {
+        let mark = if self.ecn.was_capable {
+            fairwind_wire::Ecn::Ect0
+        } else {
+            fairwind_wire::Ecn::NotEct
+        };
+        self.config.ecn.service.with_ecn(mark)
     }
 }

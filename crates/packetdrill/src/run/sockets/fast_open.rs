@@ -5,13 +5,15 @@
 //! | `TCP_FASTOPEN` | how many connections may be in use before their handshake is over; on any socket |
 //! | `TCP_FASTOPEN_CONNECT` | `connect` waits for the first `write`, where a cookie is at hand |
 //! | `TCP_FASTOPEN_NO_COOKIE` | no cookie is needed |
+//! | `TCP_FASTOPEN_KEY` | the secret that cookies are made with, and the one before |
 
 use super::constants::value;
 use super::request::{SocketOption, Write};
 use super::{Attempt, FOREVER, Returned, Role, SUCCESS, Sockets, fails};
 use crate::outcome::Step;
 use crate::run::host::Host;
-use fairwind_tcp::FastOpenConfig;
+use crate::script::Expression;
+use fairwind_tcp::{CookieKey, FastOpenConfig};
 
 /// What a socket was told about Fast Open.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,8 +42,17 @@ impl SocketFastOpen {
 impl Sockets {
     /// Sets one of the options; `None` where it is another one.
     pub(super) fn set_fast_open(&mut self, option: &SocketOption) -> Step<Option<Attempt>> {
-        if !option.name.starts_with("TCP_FASTOPEN") || option.name == "TCP_FASTOPEN_KEY" {
+        if !option.name.starts_with("TCP_FASTOPEN") {
             return Ok(None);
+        }
+        if let (Expression::Text(text), "TCP_FASTOPEN_KEY") = (&option.value, option.name.as_str())
+        {
+            let config = &mut self.get(option.descriptor)?.config.fast_open;
+            let Some((key, former)) = keys(&unescaped(text)) else {
+                return Ok(Some(fails("EINVAL")));
+            };
+            (config.key, config.former_key) = (key, former);
+            return Ok(Some(SUCCESS));
         }
         let number = value(&option.value)?;
         let socket = self.get(option.descriptor)?;
@@ -120,5 +131,35 @@ impl Sockets {
             (true, 0) => fails("EINPROGRESS"),
             (true, taken) => Attempt::Returns(Returned::value(i64::from(taken))),
         })
+    }
+}
+
+/// The bytes of a text in which `\\xHH` stands for one byte.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let hexadecimal = rest.strip_prefix("\\x").and_then(|digits| digits.get(..2));
+        match hexadecimal.map(|digits| u8::from_str_radix(digits, 16)) {
+            Some(Ok(byte)) => {
+                bytes.push(byte);
+                rest = &rest[4..];
+            }
+            _ => {
+                let (character, behind) = rest.split_at(first.len_utf8());
+                bytes.extend_from_slice(character.as_bytes());
+                rest = behind;
+            }
+        }
+    }
+    bytes
+}
+
+/// One secret of 16 bytes, or two.
+fn keys(bytes: &[u8]) -> Option<(CookieKey, Option<CookieKey>)> {
+    let (key, former) = bytes.split_first_chunk::<16>()?;
+    match former {
+        [] => Some((CookieKey::new(*key), None)),
+        _ => Some((CookieKey::new(*key), Some(CookieKey::new(former.try_into().ok()?)))),
     }
 }

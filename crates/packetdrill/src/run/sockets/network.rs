@@ -41,7 +41,6 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> Set {
 /// What can be asked for.
 pub(super) fn told(name: &str, config: &Config) -> Option<i64> {
     Some(match name {
-        "IP_TOS" | "IPV6_TCLASS" => i64::from(config.ecn.service.octet()),
         "TCP_RTO_MAX_MS" => i64::try_from(config.maximum_rto.as_millis()).unwrap_or(i64::MAX),
         "TCP_RTO_MIN_US" => i64::try_from(config.minimum_rto.as_micros()).unwrap_or(i64::MAX),
         _ => return None,

@@ -179,6 +179,11 @@ impl Sockets {
             "TCP_CONGESTION" => Expression::Text(congestion_name(config.congestion)?.to_owned()),
             "TCP_SYNCNT" => Expression::Integer(i64::from(config.syn_retries)),
             "TCP_THIN_LINEAR_TIMEOUTS" => Expression::Integer(i64::from(config.linear_timeouts)),
+            "IP_TOS" | "IPV6_TCLASS" => {
+                let class = connection.map(fairwind_tcp::Connection::traffic_class);
+                let class = class.unwrap_or(config.ecn.service);
+                Expression::Integer(i64::from(class.octet()))
+            }
             "SO_SNDBUF" => {
                 let grown = connection.map(fairwind_tcp::Connection::send_buffer);
                 Expression::Integer(i64::from(grown.unwrap_or(config.send_buffer)))
