@@ -158,6 +158,8 @@ pub struct Connection {
     pub(crate) first_window: FirstWindow,
     /// When something unacceptable was answered last.
     pub(crate) rejected_at: Option<Instant>,
+    /// The second in which a challenge ACK was sent last, and how many were due in it.
+    pub(crate) challenges: (u64, u32),
     /// The application has let go of the connection.
     pub(crate) is_orphan: bool,
     /// SYN, or SYN-ACK, is to be sent.
@@ -247,6 +249,7 @@ impl Connection {
             received: Received::default(),
             first_window: FirstWindow { bytes: 0, shift: 0, clamp: 0 },
             rejected_at: None,
+            challenges: (0, 0),
             is_orphan: false,
             syn_due: state == State::SynSent,
             syn_sent_at: Instant::ZERO,

@@ -77,10 +77,10 @@ mod write;
 mod written;
 
 pub use config::{
-    AccurateEcnOption, AckCompression, AckCounting, AckDelay, BufferAccounting, Bundling, Config,
-    CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, FastOpenConfig, Gathering,
-    IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery, MtuProbing, Nagle,
-    PathConfig, Patience, ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule,
+    AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
+    Bundling, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, FastOpenConfig,
+    Gathering, IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery, MtuProbing,
+    Nagle, PathConfig, Patience, ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule,
     SendBufferRule, Sending, SillyWindow, TailLossProbe, WindowReduction,
 };
 pub use connection::{Connection, Ports};

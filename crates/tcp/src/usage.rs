@@ -101,7 +101,7 @@ impl Usage {
         match config.idle_restart {
             IdleRestart::Off => {}
             IdleRestart::InitialWindow => {
-                window.segments = window.segments.min(config.initial_window);
+                window.segments = window.segments.min(window.initial);
             }
             IdleRestart::Halving => {
                 let floor = config.initial_window.min(window.segments);

@@ -21,7 +21,7 @@ pub use loss::{
 pub use path::{MtuDiscovery, MtuProbing, PathConfig};
 pub use patience::{KeepAlive, Patience, ProbeRule};
 pub(crate) use receiving::LEAST_BUFFER;
-pub use receiving::{AckCompression, BufferAccounting, Receiving};
+pub use receiving::{AckAcceptance, AckCompression, BufferAccounting, Receiving};
 pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
 use fairwind_units::Span;
@@ -166,6 +166,9 @@ pub struct Config {
     pub congestion: CongestionAlgorithm,
     /// Initial congestion window in segments, for a full-sized MSS.
     pub initial_window: u32,
+    /// The initial window is also bounded in bytes: by what so many segments of 1460 bytes hold, but
+    /// two segments at least (RFC 5681 §3.1, RFC 6928 §2).
+    pub initial_window_in_bytes: bool,
     /// Initial slow-start threshold in segments; `None` is "arbitrarily high" (RFC 5681 §3.1).
     pub initial_ssthresh: Option<u32>,
     /// How the retransmission time-out is computed.

@@ -28,6 +28,21 @@ pub struct AckCompression {
     pub most: u32,
 }
 
+/// What an acknowledgment number does that is below the oldest unacknowledged one, or above all that
+/// was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AckAcceptance {
+    /// What is below is a duplicate whose text counts, and what is above is answered by an ACK (RFC
+    /// 9293 §3.10.7.4).
+    Range,
+    /// Besides, one that is further below than the largest window is forged: it is answered by a
+    /// challenge ACK, and its text dropped (RFC 5961 §5.2).
+    Recent,
+    /// As `Recent`, but in an open connection there is no answer to what is above (`tcp_ack`).
+    Linux,
+}
+
 /// The receiving half of an endpoint: which segments it accepts, what it holds and offers.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate mechanism, switched by name")]
@@ -72,10 +87,8 @@ pub struct Receiving {
     pub rejection_interval: Span,
     /// Challenge ACKs per second at most (`tcp_challenge_ack_limit`, RFC 5961 §7).
     pub challenge_limit: Option<u32>,
-    /// What an ACK older than any that could be in flight, or newer than anything sent, does: a
-    /// challenge ACK for the former (RFC 5961 §5.2), and silence for the latter in an open
-    /// connection (`tcp_ack`); else both are as RFC 9293 §3.10.7.4 has them.
-    pub guards_acknowledgments: bool,
+    /// Which acknowledgment numbers are acceptable.
+    pub acknowledgments: AckAcceptance,
     /// A reset ends the connection at the right edge of what was received out of order, too, and one
     /// before the next number after the peer's FIN (`tcp_validate_incoming`).
     pub reset_at_edges: bool,
@@ -95,6 +108,16 @@ impl Receiving {
     /// What RFC 9293 and its companions ask for, and nothing else.
     pub fn rfc() -> Self {
         Self {
+            acknowledgments: AckAcceptance::Recent,
+            challenge_limit: Some(10),
+            syn_ack_retries: 7,
+            ..Self::plain()
+        }
+    }
+
+    /// As RFC 9293 has it, before blind attacks were a concern.
+    pub(crate) fn plain() -> Self {
+        Self {
             accounting: BufferAccounting::Payload,
             tuning: false,
             greatest_buffer: 0,
@@ -111,7 +134,7 @@ impl Receiving {
             starts_interactive: false,
             rejection_interval: Span::ZERO,
             challenge_limit: None,
-            guards_acknowledgments: false,
+            acknowledgments: AckAcceptance::Range,
             reset_at_edges: false,
             finish_timeout: Some(Span::from_secs(120)),
             syn_ack_retries: 6,
@@ -121,7 +144,12 @@ impl Receiving {
 
     /// Linux before acknowledgments of disorder were merged.
     pub fn linux_3_16() -> Self {
-        Self { compression: None, guards_acknowledgments: true, ..Self::linux_6_18() }
+        Self { compression: None, challenge_limit: Some(100), ..Self::linux_6_18() }
+    }
+
+    /// Linux before RFC 5961.
+    pub(crate) fn linux_2_6() -> Self {
+        Self { acknowledgments: AckAcceptance::Range, challenge_limit: None, ..Self::linux_3_16() }
     }
 
     /// Linux 6.18.
@@ -137,11 +165,11 @@ impl Receiving {
                 most: 44,
             }),
             rejection_interval: Span::from_millis(500),
-            guards_acknowledgments: true,
+            acknowledgments: AckAcceptance::Linux,
             reset_at_edges: true,
             finish_timeout: Some(Span::from_secs(60)),
             syn_ack_retries: 5,
-            ..Self::rfc()
+            ..Self::plain()
         }
     }
 }

@@ -20,6 +20,9 @@ use fairwind_units::{Instant, Span};
 /// "Arbitrarily high" (RFC 5681 §3.1), as Linux writes it.
 pub(crate) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// The segment size for which initial windows are stated.
+const ORDINARY_SEGMENT_BYTES: u32 = 1460;
+
 /// The congestion window and its slow-start threshold, in segments.
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
@@ -27,6 +30,8 @@ pub(crate) struct Window {
     pub(crate) segments: u32,
     /// Slow start below, congestion avoidance from here on (ssthresh).
     pub(crate) slow_start_threshold: u32,
+    /// The window to begin with, and again after idleness.
+    pub(crate) initial: u32,
     /// Acknowledged segments not yet turned into growth.
     credit: u32,
     counting: AckCounting,
@@ -36,9 +41,19 @@ impl Window {
     pub(crate) fn new(config: &Config) -> Self {
         Self {
             segments: config.initial_window,
+            initial: config.initial_window,
             slow_start_threshold: config.initial_ssthresh.unwrap_or(INFINITE_SSTHRESH),
             credit: 0,
             counting: config.ack_counting,
+        }
+    }
+
+    /// Bounds the initial window for segments of so many bytes (RFC 5681 §3.1).
+    pub(crate) fn bound_initial(&mut self, config: &Config, segment_bytes: u32) {
+        if config.initial_window_in_bytes {
+            let segments = config.initial_window * ORDINARY_SEGMENT_BYTES / segment_bytes;
+            self.initial = config.initial_window.min(segments.max(2));
+            self.segments = self.segments.min(self.initial);
         }
     }
 

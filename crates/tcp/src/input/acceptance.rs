@@ -109,8 +109,21 @@ impl Connection {
     /// A challenge ACK: whoever really has lost track will answer by a reset (RFC 5961 §3, §7).
     #[cold]
     pub(super) fn challenge(&mut self, now: Instant) {
-        if !self.is_answered_too_often(now) {
+        if !self.is_answered_too_often(now) && self.may_challenge(now) {
             self.acknowledger.now = true;
         }
+    }
+
+    /// Counts a challenge, of which there are so many in a second (Linux `tcp_send_challenge_ack`,
+    /// which counts those of all connections and varies the number at random).
+    fn may_challenge(&mut self, now: Instant) -> bool {
+        let Some(limit) = self.config.receiving.challenge_limit else { return true };
+        let second = now.as_nanos() / 1_000_000_000;
+        let (counted, challenges) = &mut self.challenges;
+        if *counted != second {
+            (*counted, *challenges) = (second, 0);
+        }
+        *challenges += 1;
+        *challenges <= limit
     }
 }

@@ -1,7 +1,7 @@
 //! Step 5: the acknowledgment field (RFC 9293 §3.10.7.4), from which everything else follows:
 //! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
 
-use crate::config::AckCounting;
+use crate::config::{AckAcceptance, AckCounting};
 use crate::congestion::AckSample;
 use crate::connection::Connection;
 use crate::recovery::{AckNews, Delivery, Findings};
@@ -50,10 +50,10 @@ impl Connection {
     /// closing.
     #[cold]
     fn on_unsent_acknowledged(&mut self, now: Instant) {
-        if !self.config.receiving.guards_acknowledgments {
-            self.acknowledger.now = true;
-        } else if self.state != State::Established {
-            self.challenge(now);
+        match self.config.receiving.acknowledgments {
+            AckAcceptance::Range => self.acknowledger.now = true,
+            AckAcceptance::Linux if self.state == State::Established => {}
+            AckAcceptance::Recent | AckAcceptance::Linux => self.challenge(now),
         }
     }
 
@@ -61,7 +61,8 @@ impl Connection {
     fn is_old_acknowledgment_credible(&mut self, segment: &Segment, now: Instant) -> bool {
         let largest = u64::from(self.send.largest_window).min(self.send.acknowledged_bytes);
         let age = self.send.oldest_unacked.distance_from(segment.acknowledgment);
-        if !self.config.receiving.guards_acknowledgments || u64::from(age) <= largest {
+        let guarded = self.config.receiving.acknowledgments != AckAcceptance::Range;
+        if !guarded || u64::from(age) <= largest {
             return true;
         }
         self.challenge(now);

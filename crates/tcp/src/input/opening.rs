@@ -115,6 +115,7 @@ impl Connection {
         if self.fast_open.opened_early {
             self.undo_early_loss(segment, now);
         } else {
+            self.window.bound_initial(&self.config, self.negotiated.segment_bytes);
             self.reset_window_for_lost_syn(segment);
         }
         self.recovery.delivered = 1;

@@ -3,7 +3,7 @@
 use super::standards::rfc;
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, LossRecovery,
-    ReductionBase, RttRule, WindowReduction,
+    Receiving, ReductionBase, RttRule, WindowReduction,
 };
 use fairwind_units::Span;
 
@@ -28,6 +28,7 @@ pub(super) fn freebsd_5_4() -> Config {
         retransmission_limit: 12,
         time_wait: Span::from_secs(60),
         ecn: EcnConfig::off(),
+        receiving: Receiving::plain(),
         ..rfc()
     }
 }

@@ -21,6 +21,7 @@ pub(super) fn linux_2_6() -> Config {
         ecn: EcnConfig::off(),
         fast_open: FastOpenConfig::off(),
         loss: LossRecovery::linux_2_6(),
+        receiving: Receiving::linux_2_6(),
         ..linux_3_16()
     }
 }
@@ -51,8 +52,10 @@ pub(super) fn linux_6_18() -> Config {
         idle_restart: IdleRestart::Halving,
         congestion: CongestionAlgorithm::CubicLinux,
         initial_window: 10,
+        initial_window_in_bytes: false,
         rtt_rule: RttRule::Linux,
         minimum_rto: Span::from_millis(200),
+        syn_retries: 6,
         syn_linear_retries: 4,
         lost_syns_forgiven: 1,
         time_wait: Span::from_secs(60),

@@ -3,10 +3,13 @@
 //! | constant or mechanism | `rfc` | `linux-2.6` | `linux-3.16` | `linux-6.18` | `freebsd-5.4` | `freebsd-14` | source |
 //! |---|---|---|---|---|---|---|---|
 //! | initial window | 3 (at MSS 1460) | 3 | 10 | 10 | 1 | 10 | RFC 5681 §3.1; Linux 2.6.39 (RFC 6928); `slowstart_flightsize`; FreeBSD 10 |
+//! | the same in bytes | 4380 | no limit | no limit | no limit | 1460 | 14600 | RFC 5681 §3.1, RFC 6928 §2; two segments at least |
 //! | time-out before a sample | 1 s | 3 s | 1 s | 1 s | 3 s | 1 s | RFC 6298 §2.1; Linux 3.1; `TCPTV_RTOBASE` |
 //! | least / greatest time-out | 1 s / 120 s | 200 ms / 120 s | 200 ms / 120 s | 200 ms / 120 s | 30 ms / 64 s | 30 ms / 64 s | RFC 6298 §2; `tcp.h`; `tcp_timer.h` |
 //! | time-out rule | RFC 6298 | Linux | Linux | Linux | and 200 ms slop | and 200 ms slop | `tcp_rtt_estimator`; `tcp_rexmit_slop` |
-//! | SYN retries, linear first | 6, 0 | 5, 0 | 6, 0 | 6, 4 | 4, 4 | 6, 4 | `tcp_syn_linear_timeouts` since 6.5; `tcp_syn_backoff` within 75 s |
+//! | SYN retries, linear first | 7, 0 | 5, 0 | 6, 0 | 6, 4 | 4, 4 | 6, 4 | RFC 9293 §3.8.3 (3 minutes); `tcp_syn_linear_timeouts` since 6.5; `tcp_syn_backoff` within 75 s |
+//! | ACK below the largest window | challenged | taken | challenged | challenged | taken | taken | RFC 5961 §5.2; `tcp_ack` since Linux 3.8 |
+//! | challenge ACKs per second | 10 | no limit | 100 | no limit | no limit | no limit | RFC 5961 §7; `tcp_challenge_ack_limit` |
 //! | lost SYNs that make the window start at 1 | 1 | 1 | 2 | 2 | 1 | 1 | RFC 5681 §3.1; `tcp_init_metrics` |
 //! | delayed ACK | every second, 200 ms | adaptive, 16 quick, none when read | as 2.6 | as 2.6 | every second, 100 ms | every second, 40 ms | RFC 5681 §4.2; `tcp_input.c`, `tcp_cleanup_rbuf`; `tcp_delacktime` |
 //! | window growth counts | ACKs | ACKs | segments in slow start | segments | ACKs | segments | Linux 3.13, 4.0; RFC 3465 |
@@ -29,8 +32,7 @@
 //! there), and RACK, pacing, compressed SACK. `rfc`: the rescue
 //! retransmission of RFC 6675 §4 (`NextSeg` rule 4), RACK and tail loss probe (RFC 8985), and a
 //! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
-//! (RFC 2883), receiving urgent data, the rate
-//! limit of challenge ACKs and the check for ACKs that are far too old (RFC 5961 §5, §7), the
+//! (RFC 2883), receiving urgent data, the
 //! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), a return
 //! to LISTEN from SYN-RECEIVED. Linux gives a SYN-ACK five repetitions, here it
 //! has as many as SYN. Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and
