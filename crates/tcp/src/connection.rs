@@ -177,7 +177,7 @@ pub struct Connection {
 
 impl Connection {
     fn new(config: Arc<Config>, ports: Ports, initial: SequenceNumber, state: State) -> Self {
-        let congestion = Congestion::new(config.congestion);
+        let congestion = Congestion::new(&config);
         let window = Window::new(&config);
         let recovery = Recovery::new(&config, initial);
         let timeout = config.initial_rto;

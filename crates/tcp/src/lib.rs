@@ -79,9 +79,10 @@ mod written;
 pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
     Bundling, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, FastOpenConfig,
-    Gathering, IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery, MtuProbing,
-    Nagle, PathConfig, Patience, ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule,
-    SendBufferRule, Sending, SillyWindow, TailLossProbe, WindowReduction,
+    Gathering, Growth, IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery,
+    MtuProbing, Nagle, PathConfig, Patience, ProbeRule, Receiving, ReductionBase,
+    ReorderingDetection, RttRule, SendBufferRule, Sending, SillyWindow, TailLossProbe,
+    WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -17,7 +17,7 @@ impl Connection {
         let before = std::mem::replace(&mut self.config, config);
         let config = self.config.clone();
         if before.congestion != config.congestion {
-            self.congestion = Congestion::new(config.congestion);
+            self.congestion = Congestion::new(&config);
         }
         self.window.recount(&config);
         self.reconfigure_receiver(&before, &config);

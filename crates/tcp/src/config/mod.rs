@@ -9,11 +9,13 @@ mod loss;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
 pub use fast_open::FastOpenConfig;
+mod growth;
 mod path;
 mod patience;
 mod receiving;
 mod sending;
 
+pub use growth::Growth;
 pub use loss::{
     EarlyRetransmit, LossDetection, LossRecovery, ReorderingDetection, TailLossProbe,
     WindowReduction,
@@ -115,8 +117,7 @@ pub enum CongestionAlgorithm {
     Reno,
     /// BIC as Linux computes it (`tcp_bic.c`; the default of Linux 2.6.8 to 2.6.18).
     Bic,
-    /// CUBIC as Linux computes it (integer arithmetic, `tcp_cubic.c` of the profile's era without
-    /// `HyStart`).
+    /// CUBIC as Linux computes it (integer arithmetic, `tcp_cubic.c`).
     CubicLinux,
     /// CUBIC as RFC 9438 states it.
     Cubic9438,
@@ -146,6 +147,8 @@ pub struct Config {
     pub loss: LossRecovery,
     /// Merge small neighbours into a retransmission (Linux `tcp_retrans_collapse`).
     pub collapse_retransmissions: bool,
+    /// How the congestion window grows.
+    pub growth: Growth,
     /// How long a silent peer is borne with.
     pub patience: Patience,
     /// What goes out when.

@@ -150,7 +150,7 @@ mod tests {
         let mut bic = Bic::new();
         // One segment per ACK.
         for _ in 0..200 {
-            bic.on_sample(&AckSample { acknowledged: 1, rtt: None });
+            bic.on_sample(&sample(1));
         }
         bic.ssthresh(segments);
         bic
@@ -190,12 +190,23 @@ mod tests {
         let growth = |covered| {
             let mut bic = Bic::new();
             for _ in 0..200 {
-                bic.on_sample(&AckSample { acknowledged: covered, rtt: None });
+                bic.on_sample(&sample(covered));
             }
             bic.ssthresh(10_000);
             800 / covered / bic.acks_per_segment(800)
         };
         assert_eq!(growth(2), 400 / (800 / 16 * 16 / 32));
         assert_eq!(growth(1), 800 / (800 / 16 * 16 / 31));
+    }
+
+    fn sample(acknowledged: u32) -> AckSample {
+        let number = fairwind_wire::SequenceNumber::new(0);
+        AckSample {
+            acknowledged,
+            rtt: None,
+            now: Instant::ZERO,
+            oldest_unacked: number,
+            next: number,
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Source: RFC 9438; Linux `tcp_cubic.c`.
 //!
-//! Differs: `HyStart` (RFC 9406) is not here yet. Both rules use the kernel's integer arithmetic:
+//! Differs: both rules use the kernel's integer arithmetic:
 //! time in units of 1/1024 s, C = 410/1024, beta = 717/1024, so that results do not depend on a
 //! machine's floating point; the cube root is exact where the kernel's is a table look-up.
 //! [`Rules::Rfc9438`] adds what the kernel leaves out: the Reno-friendly estimate grows with
@@ -18,6 +18,7 @@
 //!
 //! Cost per ACK: a few multiplications, and a cube root once per loss.
 
+use super::hystart::{HyStart, Observation};
 use super::{AckSample, Window};
 use fairwind_units::{Instant, Span};
 
@@ -37,6 +38,11 @@ const C_1024: u64 = 410;
 const INVERSE_ALPHA_8: u64 = 8 * (1024 + BETA_1024) / 3 / (1024 - BETA_1024);
 /// Updates at an unchanged window are at least this far apart (1/32 s).
 const UPDATE_INTERVAL: Span = Span::from_nanos(1_000_000_000 / 32);
+
+/// Delays so shortly after an epoch began are those of the loss (Linux `cubictcp_acked`).
+const SETTLING: Span = Span::from_secs(1);
+/// A tick of the kernel's clock, at its finest.
+const TICK: Span = Span::from_millis(1);
 
 /// One growth period: from the first acknowledgment after a loss to the next loss.
 #[derive(Debug, Clone, Copy)]
@@ -67,10 +73,11 @@ pub(crate) struct Cubic {
     per_segment: u32,
     last_update: Instant,
     last_window: u32,
+    hystart: Option<HyStart>,
 }
 
 impl Cubic {
-    pub(crate) fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: Rules, hystart: bool) -> Self {
         Self {
             rules,
             epoch: None,
@@ -80,6 +87,7 @@ impl Cubic {
             per_segment: 1,
             last_update: Instant::ZERO,
             last_window: 0,
+            hystart: hystart.then(HyStart::default),
         }
     }
 
@@ -98,7 +106,7 @@ impl Cubic {
     /// The kernel begins anew on a time-out, round trip included (`bictcp_reset`). RFC 9438 §4.8
     /// forgets the plateau too: the next epoch starts at its own window, with K = 0.
     pub(crate) fn on_timeout(&mut self) {
-        let forgotten = Self::new(self.rules);
+        let forgotten = Self::new(self.rules, self.hystart.is_some());
         *self = match self.rules {
             Rules::Linux => forgotten,
             Rules::Rfc9438 => Self {
@@ -117,9 +125,42 @@ impl Cubic {
     }
 
     #[inline]
-    pub(crate) fn on_sample(&mut self, sample: &AckSample) {
-        if let Some(rtt) = sample.rtt {
-            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+    pub(crate) fn on_sample(&mut self, sample: &AckSample, window: &mut Window) {
+        let Some(rtt) = sample.rtt else { return };
+        if self.rules == Rules::Linux
+            && self.epoch.is_some_and(|epoch| sample.now.saturating_since(epoch.start) < SETTLING)
+        {
+            return;
+        }
+        let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
+        self.least_rtt = Some(least);
+        if window.is_in_slow_start() {
+            self.observe_slow_start(sample, rtt, least, window);
+        }
+    }
+
+    /// Ends slow start where it would overfill the path.
+    #[inline]
+    fn observe_slow_start(
+        &mut self,
+        sample: &AckSample,
+        delay: Span,
+        least: Span,
+        window: &mut Window,
+    ) {
+        let Some(hystart) = self.hystart.as_mut().filter(|hystart| !hystart.is_over()) else {
+            return;
+        };
+        let seen = Observation {
+            now: sample.now,
+            oldest_unacked: sample.oldest_unacked,
+            next: sample.next,
+            delay,
+            least,
+            window: window.segments,
+        };
+        if hystart.observe(&seen) {
+            window.slow_start_threshold = window.segments;
         }
     }
 
@@ -142,9 +183,17 @@ impl Cubic {
             || now.saturating_since(self.last_update) > UPDATE_INTERVAL
             || self.epoch.is_none();
         if stale {
-            self.last_window = segments;
-            self.last_update = now;
-            let by_curve = self.per_segment_by_curve(&epoch, segments, now);
+            // The kernel looks at the curve once per tick of its clock at most.
+            let again = self.rules == Rules::Linux
+                && self.epoch.is_some()
+                && now.saturating_since(self.last_update) < TICK;
+            let by_curve = if again {
+                self.per_segment
+            } else {
+                self.last_window = segments;
+                self.last_update = now;
+                self.per_segment_by_curve(&epoch, segments, now)
+            };
             let by_reno = self.per_segment_by_reno(&mut epoch, segments);
             self.per_segment = by_curve.min(by_reno).max(2);
         }
@@ -184,9 +233,13 @@ impl Cubic {
                 self.rules == Rules::Rfc9438 && epoch.reno_window >= self.before_reduction;
             let inverse_alpha_8 = if slope_1 { 8 } else { INVERSE_ALPHA_8 };
             let per_step = u64::from(segments) * inverse_alpha_8 / 8;
-            let Some(left) = u64::from(epoch.reno_credit).checked_sub(per_step.max(1)) else {
+            let credit = u64::from(epoch.reno_credit);
+            // The kernel waits for one segment more.
+            let kept = u64::from(self.rules == Rules::Linux);
+            if credit < per_step.max(1) + kept {
                 break;
-            };
+            }
+            let left = credit - per_step.max(1);
             epoch.reno_credit = u32::try_from(left).expect("less than the credit it came from");
             epoch.reno_window += 1;
         }
@@ -245,6 +298,7 @@ fn cube_root(value: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::Profile;
+    use fairwind_wire::SequenceNumber;
 
     #[test]
     fn cube_roots_are_exact_and_rounded_down() {
@@ -282,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_loss_leaves_seven_tenths_and_converges_fast() {
-        let mut cubic = Cubic::new(Rules::Linux);
+        let mut cubic = Cubic::new(Rules::Linux, false);
         let mut window = Window::new(&Profile::Linux6_18.config());
         window.segments = 1000;
         assert_eq!(cubic.ssthresh(window.segments, window.segments), 700);
@@ -296,7 +350,7 @@ mod tests {
     #[test]
     fn a_time_out_forgets_the_plateau() {
         for rules in [Rules::Linux, Rules::Rfc9438] {
-            let mut cubic = Cubic::new(rules);
+            let mut cubic = Cubic::new(rules, false);
             cubic.ssthresh(1000, 1000);
             cubic.on_timeout();
             let epoch = cubic.begin_epoch(700, Instant::ZERO);
@@ -308,19 +362,27 @@ mod tests {
     #[test]
     fn the_window_follows_the_curve() {
         let config = Profile::Linux6_18.config();
-        let mut cubic = Cubic::new(Rules::Linux);
+        let mut cubic = Cubic::new(Rules::Linux, false);
         let mut window = Window::new(&config);
         window.segments = 1000;
         window.slow_start_threshold = cubic.ssthresh(window.segments, window.segments);
         window.segments = window.slow_start_threshold;
         let rtt = Span::from_millis(100);
-        let sample = AckSample { acknowledged: 1, rtt: Some(rtt) };
+        let number = SequenceNumber::new(0);
+        let mut sample = AckSample {
+            acknowledged: 1,
+            rtt: Some(rtt),
+            now: Instant::ZERO,
+            oldest_unacked: number,
+            next: number,
+        };
         let mut now = Instant::ZERO;
         while now < Instant::from_millis(9_086) {
             let per_round = window.segments;
             for ack in 0..per_round {
                 let at = now + rtt / u64::from(per_round) * u64::from(ack);
-                cubic.on_sample(&sample);
+                sample.now = at;
+                cubic.on_sample(&sample, &mut window);
                 cubic.avoid_congestion(&mut window, sample.acknowledged, at);
             }
             now += rtt;

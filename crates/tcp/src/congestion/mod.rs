@@ -7,6 +7,7 @@
 
 mod bic;
 mod cubic;
+mod hystart;
 mod reno;
 
 pub(crate) use bic::Bic;
@@ -16,6 +17,7 @@ pub(crate) use reno::Reno;
 use crate::config::{AckCounting, Config, CongestionAlgorithm, ReductionBase};
 use cubic::Rules;
 use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
 
 /// "Arbitrarily high" (RFC 5681 §3.1), as Linux writes it.
 pub(crate) const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -122,6 +124,12 @@ pub(crate) struct AckSample {
     pub(crate) acknowledged: u32,
     /// Round-trip sample of this ACK, if it gave one.
     pub(crate) rtt: Option<Span>,
+    /// When it came.
+    pub(crate) now: Instant,
+    /// Oldest unacknowledged number, this ACK included.
+    pub(crate) oldest_unacked: SequenceNumber,
+    /// Next number to send.
+    pub(crate) next: SequenceNumber,
 }
 
 /// The algorithm of a connection.
@@ -133,12 +141,16 @@ pub(crate) enum Congestion {
 }
 
 impl Congestion {
-    pub(crate) fn new(algorithm: CongestionAlgorithm) -> Self {
-        match algorithm {
+    pub(crate) fn new(config: &Config) -> Self {
+        match config.congestion {
             CongestionAlgorithm::Reno => Self::Reno(Reno),
             CongestionAlgorithm::Bic => Self::Bic(Bic::new()),
-            CongestionAlgorithm::CubicLinux => Self::Cubic(Cubic::new(Rules::Linux)),
-            CongestionAlgorithm::Cubic9438 => Self::Cubic(Cubic::new(Rules::Rfc9438)),
+            CongestionAlgorithm::CubicLinux => {
+                Self::Cubic(Cubic::new(Rules::Linux, config.growth.hystart))
+            }
+            CongestionAlgorithm::Cubic9438 => {
+                Self::Cubic(Cubic::new(Rules::Rfc9438, config.growth.hystart))
+            }
         }
     }
 
@@ -174,11 +186,11 @@ impl Congestion {
 
     /// Notes the round-trip sample of an ACK, whether or not the window may grow on it.
     #[inline]
-    pub(crate) fn on_sample(&mut self, sample: &AckSample) {
+    pub(crate) fn on_sample(&mut self, sample: &AckSample, window: &mut Window) {
         match self {
             Self::Reno(_) => {}
             Self::Bic(bic) => bic.on_sample(sample),
-            Self::Cubic(cubic) => cubic.on_sample(sample),
+            Self::Cubic(cubic) => cubic.on_sample(sample, window),
         }
     }
 

@@ -375,8 +375,14 @@ impl Connection {
             AckCounting::Segments => news.delivered,
             AckCounting::PerAck | AckCounting::SegmentsInSlowStart => acknowledged.segments,
         };
-        let sample = AckSample { acknowledged: segments, rtt: round_trip.latest };
-        self.congestion.on_sample(&sample);
+        let sample = AckSample {
+            acknowledged: segments,
+            rtt: round_trip.latest,
+            now: news.now,
+            oldest_unacked: self.send.oldest_unacked,
+            next: self.send.next,
+        };
+        self.congestion.on_sample(&sample, &mut self.window);
         if self.recovery.is_reducing() {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
         } else if self.may_grow(news) && segments > 0 && self.usage.is_limited(&self.window) {

@@ -3,8 +3,8 @@
 use super::standards::rfc;
 use crate::config::{
     AckCounting, AckDelay, BufferAccounting, Config, CongestionAlgorithm, EcnConfig,
-    FastOpenConfig, IdleRestart, LossRecovery, Nagle, Patience, Receiving, ReductionBase, RttRule,
-    Sending,
+    FastOpenConfig, Growth, IdleRestart, LossRecovery, Nagle, Patience, Receiving, ReductionBase,
+    RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -12,6 +12,7 @@ use fairwind_units::Span;
 pub(super) fn linux_2_6() -> Config {
     Config {
         ack_counting: AckCounting::PerAck,
+        growth: Growth::rfc(),
         sending: Sending::linux_2_6(),
         congestion: CongestionAlgorithm::Bic,
         initial_window: 3,
@@ -43,6 +44,7 @@ pub(super) fn linux_6_18() -> Config {
     Config {
         loss: LossRecovery::linux_6_18(),
         collapse_retransmissions: true,
+        growth: Growth::linux(),
         patience: Patience::linux(),
         sending: Sending::linux_6_18(),
         nagle: Nagle::Minshall,

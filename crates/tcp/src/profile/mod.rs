@@ -22,11 +22,12 @@
 //! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
 //! | ECN (RFC 3168) | when asked | no | when asked | when asked | no | when asked | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
 //! | Fast Open (RFC 7413) | no | no | client | client | no | no | `tcp_fastopen` = 1 since Linux 3.13 |
+//! | slow start ends early (`HyStart`) | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
 //! **What is missing so far.** `linux-3.16`: early retransmit, tail loss probe, FACK,
 //! proportional rate reduction, F-RTO and the undo of spurious recoveries, reordering
-//! detection, `HyStart`, receive-buffer auto-tuning, the CUBIC of that era where it differs
+//! detection, receive-buffer auto-tuning, the CUBIC of that era where it differs
 //! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
 //! `linux-6.18`: all of these (but FACK, early retransmit and that CUBIC, which are gone
 //! there), and RACK, pacing, compressed SACK. `rfc`: the rescue

@@ -1,8 +1,9 @@
 //! The standards alone.
 
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, IdleRestart,
-    LossRecovery, Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule, Sending,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
+    IdleRestart, LossRecovery, Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule,
+    Sending,
 };
 use fairwind_units::Span;
 
@@ -21,6 +22,7 @@ pub(super) fn rfc() -> Config {
         linear_timeouts: false,
         loss: LossRecovery::rfc(),
         collapse_retransmissions: false,
+        growth: Growth::rfc(),
         patience: Patience::rfc(),
         sending: Sending::rfc(),
         path: PathConfig::rfc(),

@@ -103,6 +103,10 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
     if let Some(outcome) = super::receiving::set(name, value, config) {
         return outcome;
     }
+    if name == "tcp_cubic.hystart" {
+        config.growth.hystart = switch(value)?;
+        return Ok(());
+    }
     let Some(short) = name.strip_prefix("net.ipv4.") else {
         return if INDIFFERENT.iter().any(|known| name.starts_with(known)) {
             Ok(())

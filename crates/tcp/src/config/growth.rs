@@ -1,0 +1,21 @@
+//! How the congestion window grows, beyond the choice of an algorithm.
+
+/// Switches of window growth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// CUBIC leaves slow start before a loss, when acknowledgments come in long trains or later than
+    /// they did (`HyStart` of Linux since 2.6.29, `hystart_update`; cf. RFC 9406).
+    pub hystart: bool,
+}
+
+impl Growth {
+    /// Slow start ends with a loss.
+    pub const fn rfc() -> Self {
+        Self { hystart: false }
+    }
+
+    /// Linux since 2.6.29.
+    pub const fn linux() -> Self {
+        Self { hystart: true }
+    }
+}
