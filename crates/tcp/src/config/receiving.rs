@@ -97,6 +97,9 @@ pub struct Receiving {
     pub finish_timeout: Option<Span>,
     /// Repetitions of a SYN-ACK before giving up (`tcp_synack_retries`).
     pub syn_ack_retries: u32,
+    /// An answer to our first SYN that acknowledges something else is the sign of an old connection
+    /// that our reset ends: the SYN is repeated at once (`tcp_rcv_synsent_state_process`).
+    pub repeats_syn_after_reset: bool,
     /// Urgent data stays in line (`SO_OOBINLINE`).
     pub urgent_in_line: bool,
 }
@@ -138,13 +141,19 @@ impl Receiving {
             reset_at_edges: false,
             finish_timeout: Some(Span::from_secs(120)),
             syn_ack_retries: 6,
+            repeats_syn_after_reset: false,
             urgent_in_line: false,
         }
     }
 
     /// Linux before acknowledgments of disorder were merged.
     pub fn linux_3_16() -> Self {
-        Self { compression: None, challenge_limit: Some(100), ..Self::linux_6_18() }
+        Self {
+            compression: None,
+            challenge_limit: Some(100),
+            repeats_syn_after_reset: false,
+            ..Self::linux_6_18()
+        }
     }
 
     /// Linux before RFC 5961.
@@ -169,6 +178,7 @@ impl Receiving {
             reset_at_edges: true,
             finish_timeout: Some(Span::from_secs(60)),
             syn_ack_retries: 5,
+            repeats_syn_after_reset: true,
             ..Self::plain()
         }
     }

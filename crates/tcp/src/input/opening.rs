@@ -11,6 +11,9 @@ use fairwind_wire::{Flags, Segment, Timestamps};
 /// Time-out where SYN had to be repeated and no sample exists (RFC 6298 §5.7).
 pub(crate) const TIMEOUT_AFTER_LOST_SYN: Span = Span::from_secs(3);
 
+/// Between a reset for a wrong answer and the next SYN (`TCP_TIMEOUT_MIN`, two ticks of 1 ms).
+const AFTER_RESET: Span = Span::from_millis(2);
+
 impl Connection {
     pub(super) fn on_segment_when_closed(&mut self, segment: &Segment) {
         if !segment.flags.contains(Flags::RST) {
@@ -37,6 +40,9 @@ impl Connection {
         let acknowledges = segment.flags.contains(Flags::ACK);
         let acceptable = segment.acknowledgment.is_after(self.send.initial)
             && segment.acknowledgment.is_at_or_before(self.send.next);
+        if acknowledges && !acceptable {
+            self.repeat_syn_soon(now);
+        }
         if acknowledges && !(acceptable && self.echoes_our_syn(segment, now)) {
             if !segment.flags.contains(Flags::RST) {
                 self.reset_due = Some(Self::reset_for(segment));
@@ -68,6 +74,15 @@ impl Connection {
             self.ecn.on_crossing_syn(segment);
             self.state = State::SynReceived;
             self.syn_due = true;
+        }
+    }
+
+    /// Something else answers: an old connection of the peer's, which our reset ends. The SYN is
+    /// repeated as soon as that has arrived, once (Linux `tcp_rcv_synsent_state_process`).
+    #[cold]
+    fn repeat_syn_soon(&mut self, now: Instant) {
+        if self.config.receiving.repeats_syn_after_reset && self.backoff.expired == 0 {
+            self.timers.retransmission = now + AFTER_RESET;
         }
     }
 

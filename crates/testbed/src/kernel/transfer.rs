@@ -4,9 +4,9 @@ use super::addresses::{Side, address};
 use super::application::Made;
 use super::calls::{Effect, Prepared};
 use super::system::Descriptors;
-use super::values::{Arguments, bytes, contents, expect_number, field, int, members};
+use super::values::{Arguments, buffer, bytes, expect_number, field, int, members};
 use crate::path::Path;
-use crate::sys::{self, Message, Transfer};
+use crate::sys::{self, Buffer, Message, Transfer};
 use fairwind_packetdrill::{Expression, Step, Stop};
 
 pub(super) fn prepare(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
@@ -52,11 +52,9 @@ fn expect_text(expected: Option<&str>, read: &[u8]) -> Step<()> {
 
 fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared> {
     let descriptor = open.live(given.get(0)?)?;
-    let buffer = contents(given.get(1)?, given.bytes(2)?);
-    if given.0.function == "write" {
-        return Ok(Prepared::new(move || Made::now(sys::write_plain(descriptor, &buffer))));
-    }
-    let flags = given.int_or(3, 0)?;
+    let written = buffer(given.get(1)?, given.bytes(2)?);
+    let writes = given.0.function == "write";
+    let flags = if writes { 0 } else { given.int_or(3, 0)? };
     let to = if given.0.function == "sendto" && flags & libc::MSG_FASTOPEN != 0 {
         Some(address(given.get(4)?, Side::Remote, path)?)
     } else {
@@ -64,8 +62,17 @@ fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared>
     };
     // Data with the SYN: the call begins the connection.
     let begins = to.is_some();
-    let prepared =
-        Prepared::new(move || Made::now(sys::send(descriptor, &buffer, flags, to.as_deref())));
+    let prepared = Prepared::new(move || {
+        Made::now(match written {
+            Buffer::Bytes(bytes) if writes => sys::write_plain(descriptor, &bytes),
+            Buffer::Bytes(bytes) => sys::send(descriptor, &bytes, flags, to.as_deref()),
+            nowhere @ Buffer::Nowhere(_) => {
+                let transfer = Transfer { buffers: vec![nowhere] };
+                let mut message = Message { transfer, address: to, ..Message::default() };
+                sys::send_message(descriptor, &mut message, flags)
+            }
+        })
+    });
     if begins {
         return Ok(prepared.with(Effect::Connects(super::values::number(given.get(0)?)?)));
     }
@@ -74,11 +81,11 @@ fn send(given: Arguments<'_>, open: &Descriptors, path: &Path) -> Step<Prepared>
 
 /// The buffers of `[{..., 100}, {..., 200}]`.
 fn buffers(vector: &Expression) -> Step<Transfer> {
-    let one = |buffer: &Expression| match buffer {
+    let one = |written: &Expression| match written {
         Expression::Record(fields) if fields.len() == 2 => {
-            Ok(contents(&fields[0].value, bytes(&fields[1].value)?))
+            Ok(buffer(&fields[0].value, bytes(&fields[1].value)?))
         }
-        _ => Err(Stop::failed(format!("`{buffer}` is no buffer {{..., bytes}}"))),
+        _ => Err(Stop::failed(format!("`{written}` is no buffer {{..., bytes}}"))),
     };
     Ok(Transfer { buffers: members(vector)?.iter().map(one).collect::<Step<_>>()? })
 }

@@ -1,6 +1,7 @@
 //! Values of a script as the numbers and bytes that the kernel takes.
 
 use super::names;
+use crate::sys::Buffer;
 use fairwind_packetdrill::{Call, Expression, Step, Stop};
 
 /// The number that an expression stands for.
@@ -90,14 +91,15 @@ pub(super) fn members(expression: &Expression) -> Step<&[Expression]> {
     }
 }
 
-/// The contents of a buffer: a text where one is written, else zeros; `length` bytes.
-pub(super) fn contents(expression: &Expression, length: usize) -> Vec<u8> {
+/// A buffer: a text where one is written, else zeros; `length` bytes. `NULL` is none.
+pub(super) fn buffer(expression: &Expression, length: usize) -> Buffer {
     let mut bytes = match expression {
         Expression::Text(text) => text.as_bytes().to_vec(),
+        Expression::Name(name) if name == "NULL" => return Buffer::Nowhere(length),
         _ => Vec::new(),
     };
     bytes.resize(length, 0);
-    bytes
+    Buffer::Bytes(bytes)
 }
 
 /// An error where what was handed back is not what is written; `...` is anything.

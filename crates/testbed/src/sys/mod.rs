@@ -9,9 +9,10 @@ mod thread;
 
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use socket::{
-    Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait, epoll_control,
-    epoll_create, epoll_wait, get_option, listen, local_port, open, pipe, query, receive,
-    receive_message, send, send_message, set_option, shutdown, socket, splice, transmit_file,
+    Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,
+    epoll_control, epoll_create, epoll_wait, get_option, listen, local_port, open, pipe, query,
+    receive, receive_message, send, send_message, set_option, shutdown, socket, splice,
+    transmit_file,
 };
 pub(crate) use socket::{read_plain, write_plain};
 pub(crate) use thread::{

@@ -107,17 +107,29 @@ pub(crate) fn send(descriptor: i32, buffer: &[u8], flags: i32, address: Option<&
     Raw::of(signed(sent))
 }
 
+/// A buffer of a call.
+#[derive(Debug, Clone)]
+pub(crate) enum Buffer {
+    Bytes(Vec<u8>),
+    /// At no address, and so many bytes long.
+    Nowhere(usize),
+}
+
 /// Buffers for `readv`, `writev`, `recvmsg`, `sendmsg`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Transfer {
-    pub(crate) buffers: Vec<Vec<u8>>,
+    pub(crate) buffers: Vec<Buffer>,
 }
 
 impl Transfer {
     fn vectors(&mut self) -> Vec<libc::iovec> {
-        let one = |buffer: &mut Vec<u8>| libc::iovec {
-            iov_base: buffer.as_mut_ptr().cast(),
-            iov_len: buffer.len(),
+        let one = |buffer: &mut Buffer| match buffer {
+            Buffer::Bytes(bytes) => {
+                libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() }
+            }
+            Buffer::Nowhere(bytes) => {
+                libc::iovec { iov_base: std::ptr::null_mut(), iov_len: *bytes }
+            }
         };
         self.buffers.iter_mut().map(one).collect()
     }

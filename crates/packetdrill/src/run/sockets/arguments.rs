@@ -40,17 +40,20 @@ impl<'a> Arguments<'a> {
         self.call.arguments.get(place).is_some_and(is_nowhere)
     }
 
-    /// Whether the first buffer of a vector, or of a message, is nowhere.
-    pub(super) fn begins_nowhere(self, place: usize) -> bool {
-        let Some(argument) = self.call.arguments.get(place) else { return false };
+    /// Whether a buffer of a vector, or of a message, is nowhere, and so early that nothing is
+    /// transferred: the kernel copies by [`PORTION`], each as a whole or not at all.
+    pub(super) fn faults_at_once(self, place: usize) -> Step<bool> {
+        let Some(argument) = self.call.arguments.get(place) else { return Ok(false) };
         let Expression::List(buffers) = field(argument, "msg_iov").unwrap_or(argument) else {
-            return false;
+            return Ok(false);
         };
-        let first = buffers.first().and_then(|buffer| match buffer {
-            Expression::Record(fields) => fields.first(),
-            _ => None,
+        let faults = buffers.iter().any(|buffer| match buffer {
+            Expression::Record(fields) => {
+                fields.first().is_some_and(|first| is_nowhere(&first.value))
+            }
+            _ => false,
         });
-        first.is_some_and(|first| is_nowhere(&first.value))
+        Ok(faults && vector_bytes(field(argument, "msg_iov").unwrap_or(argument))? == 0)
     }
 
     /// The bytes of the buffers in `[{..., 100}, {..., 200}]`.
@@ -93,6 +96,9 @@ fn bytes(expression: &Expression) -> Step<u32> {
         .ok_or_else(|| Stop::failed(format!("`{expression}` is no count of bytes up to 1 GiB")))
 }
 
+/// What is copied at a time (Linux `skb_page_frag_refill`: fragments of 32 KiB).
+const PORTION: u32 = 1 << 15;
+
 /// More than this in one call is no script.
 const MOST_BYTES: u32 = 1 << 30;
 
@@ -107,9 +113,9 @@ fn vector_bytes(vector: &Expression) -> Step<u32> {
     for buffer in buffers {
         match buffer {
             Expression::Any => {}
-            // What stands behind is not reached.
+            // What stands behind is not reached, nor what would be copied with it.
             Expression::Record(fields) if fields.len() == 2 && is_nowhere(&fields[0].value) => {
-                break;
+                return Ok(sum - sum % PORTION);
             }
             Expression::Record(fields) if fields.len() == 2 => {
                 sum = sum.saturating_add(bytes(&fields[1].value)?);

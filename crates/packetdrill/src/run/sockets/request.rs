@@ -166,7 +166,7 @@ impl Request {
             {
                 Ok(Self::Fault { descriptor: given.number(0)? })
             }
-            "writev" | "sendmsg" | "readv" | "recvmsg" if given.begins_nowhere(1) => {
+            "writev" | "sendmsg" | "readv" | "recvmsg" if given.faults_at_once(1)? => {
                 Ok(Self::Fault { descriptor: given.number(0)? })
             }
             "read" | "recv" | "recvfrom" | "readv" | "recvmsg" => read(function, given),
