@@ -92,8 +92,8 @@ pub(crate) struct ReceiveSpace {
     pub(crate) stamped_at: Instant,
     /// Nothing will be read any more: the peer has sent FIN, or the application does not want to.
     pub(crate) is_shut: bool,
-    /// The application has read since the time was known last.
-    pub(crate) was_read: bool,
+    /// The application has read since the time was known last: up to here from the first packet.
+    pub(crate) read_to: Option<SequenceNumber>,
 }
 
 /// The current time-out and how often it ran out.
@@ -170,6 +170,8 @@ pub struct Connection {
     /// A probe of a closed window is to be sent.
     pub(crate) probe_due: bool,
     pub(crate) reset_due: Option<Segment>,
+    /// An acknowledgment from before the last segment was taken.
+    pub(crate) ack_before: Option<Segment>,
     /// A reset of this connection is to be sent, at this number.
     pub(crate) own_reset_due: Option<SequenceNumber>,
     pub(crate) events: VecDeque<Event>,
@@ -215,7 +217,7 @@ impl Connection {
                 recent_timestamp: 0,
                 stamped_at: Instant::ZERO,
                 is_shut: false,
-                was_read: false,
+                read_to: None,
             },
             queue: SendQueue::new(),
             written: Written::default(),
@@ -256,6 +258,7 @@ impl Connection {
             syn_transmissions: 0,
             probe_due: false,
             reset_due: None,
+            ack_before: None,
             own_reset_due: None,
             events: VecDeque::new(),
         }

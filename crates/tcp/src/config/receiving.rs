@@ -37,10 +37,9 @@ pub enum AckAcceptance {
     /// 9293 §3.10.7.4).
     Range,
     /// Besides, one that is further below than the largest window is forged: it is answered by a
-    /// challenge ACK, and its text dropped (RFC 5961 §5.2).
+    /// challenge ACK, and its text dropped (RFC 5961 §5.2). What is above is answered likewise
+    /// (Linux 6.18 `tcp_ack`).
     Recent,
-    /// As `Recent`, but in an open connection there is no answer to what is above (`tcp_ack`).
-    Linux,
 }
 
 /// The receiving half of an endpoint: which segments it accepts, what it holds and offers.
@@ -174,7 +173,7 @@ impl Receiving {
                 most: 44,
             }),
             rejection_interval: Span::from_millis(500),
-            acknowledgments: AckAcceptance::Linux,
+            acknowledgments: AckAcceptance::Recent,
             reset_at_edges: true,
             finish_timeout: Some(Span::from_secs(60)),
             syn_ack_retries: 5,

@@ -46,14 +46,13 @@ impl Connection {
         true
     }
 
-    /// Something not sent yet is acknowledged (RFC 9293 §3.10.7.4). Linux answers only once it is
-    /// closing.
+    /// Something not sent yet is acknowledged (RFC 9293 §3.10.7.4), which is answered like other
+    /// attempts at guessing (Linux `tcp_ack`).
     #[cold]
     fn on_unsent_acknowledged(&mut self, now: Instant) {
         match self.config.receiving.acknowledgments {
             AckAcceptance::Range => self.acknowledger.now = true,
-            AckAcceptance::Linux if self.state == State::Established => {}
-            AckAcceptance::Recent | AckAcceptance::Linux => self.challenge(now),
+            AckAcceptance::Recent => self.challenge(now),
         }
     }
 
@@ -122,7 +121,7 @@ impl Connection {
         }
         self.control_congestion(&acknowledged, round_trip, lost_before, &news);
         if acknowledged.fin {
-            self.on_finish_acknowledged(now);
+            self.on_finish_acknowledged(segment, now);
         }
     }
 

@@ -7,6 +7,7 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::state::State;
 use fairwind_units::Instant;
+use fairwind_wire::Segment;
 
 impl Connection {
     /// Everything before the peer's FIN has arrived, and FIN.
@@ -49,8 +50,11 @@ impl Connection {
 
     /// Our FIN is acknowledged.
     #[cold]
-    pub(super) fn on_finish_acknowledged(&mut self, now: Instant) {
+    pub(super) fn on_finish_acknowledged(&mut self, segment: &Segment, now: Instant) {
         match self.state {
+            State::FinWait1 if self.is_orphan && self.config.receiving.finish_timeout.is_none() => {
+                self.reset_by(segment);
+            }
             State::FinWait1 => {
                 self.state = State::FinWait2;
                 if self.is_orphan {

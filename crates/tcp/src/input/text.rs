@@ -42,7 +42,7 @@ impl Connection {
                 self.take_in_order(segment, now);
             }
         } else {
-            self.take_ahead(segment);
+            self.take_ahead(segment, now);
         }
     }
 
@@ -153,7 +153,7 @@ impl Connection {
         self.acknowledger.on_data(&self.config, quick, self.backoff.timeout, now);
         self.follow_mark(segment);
         if segment.payload_bytes >= LEAST_GROWING_BYTES {
-            self.grow_window(packet, packet.memory_for_growth());
+            self.grow_window(packet);
         }
     }
 
@@ -171,18 +171,18 @@ impl Connection {
     }
 
     #[inline]
-    fn grow_window(&mut self, packet: Packet, memory: u32) {
+    fn grow_window(&mut self, packet: Packet) {
         if !self.counts_memory() {
             return;
         }
         let (mss, segment) = (self.announced_mss(), self.segment_size.estimate);
-        if self.buffer.grow(packet, memory, mss, segment, &self.config.receiving) {
+        if self.buffer.grow(packet, mss, segment, &self.config.receiving) {
             self.acknowledger.quick |= 1;
         }
     }
 
     #[cold]
-    fn take_ahead(&mut self, segment: &Segment) {
+    fn take_ahead(&mut self, segment: &Segment, now: Instant) {
         self.follow_mark(segment);
         let left = segment.sequence;
         let payload_end = self.payload_end(segment);
@@ -199,6 +199,11 @@ impl Connection {
         if whole && segment.flags.contains(Flags::FIN) {
             self.receive.fin = Some(payload_end);
         }
+        if self.acknowledger.merged > 0 && self.reassembly.is_unexpected(SackBlock { left, right })
+        {
+            // Those that wait are about something else.
+            self.ack_before = Some(self.send_ack(now));
+        }
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion = self.reassembly.insert(left, right, packet.memory, whole_blocks);
         if let Some(duplicate) = insertion.duplicate {
@@ -208,7 +213,7 @@ impl Connection {
             self.buffer.queue_ahead(packet);
         }
         if self.negotiated.sack && !insertion.covered {
-            self.grow_window(packet, packet.memory);
+            self.grow_window(packet);
         }
         if !self.is_orphan {
             self.grow_buffer(self.tuning.space);

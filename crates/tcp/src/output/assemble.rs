@@ -68,7 +68,7 @@ impl Connection {
             .then(|| Timestamps { value: timestamp_at(now), echo: self.receive.recent_timestamp })
     }
 
-    pub(super) fn send_ack(&mut self, now: Instant) -> Segment {
+    pub(crate) fn send_ack(&mut self, now: Instant) -> Segment {
         let sequence = self.acceptable_sequence();
         self.segment_at(sequence, 0, Flags::NONE, now)
     }

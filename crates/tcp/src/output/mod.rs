@@ -25,11 +25,14 @@ impl Connection {
         if self.reset_due.is_some() {
             return self.take_reset(now);
         }
+        if self.ack_before.is_some() {
+            return self.ack_before.take();
+        }
         if let Some(sequence) = self.own_reset_due.take() {
             return Some(self.segment_at(sequence, 0, Flags::RST, now));
         }
-        if self.receive.was_read {
-            self.after_reading(now);
+        if let Some(read_to) = self.receive.read_to.take() {
+            self.after_reading(read_to, now);
         }
         if self.syn_due {
             return Some(self.send_syn(now));

@@ -75,6 +75,12 @@ impl ReceiveBuffer {
         self.packets.is_empty()
     }
 
+    /// Payload of the packet that will be read next.
+    #[inline]
+    pub(crate) fn first_payload(&self) -> u32 {
+        self.packets.front().map_or(0, |packet| packet.payload)
+    }
+
     /// The connection is open: sets the limits of the window (`tcp_init_buffer_space`, with
     /// `tcp_app_win` so large that it takes no part).
     pub(crate) fn open(&mut self, announced_mss: u32) {
@@ -122,7 +128,6 @@ impl ReceiveBuffer {
     pub(crate) fn grow(
         &mut self,
         packet: Packet,
-        memory: u32,
         announced_mss: u32,
         segment: u32,
         receiving: &Receiving,
@@ -131,10 +136,10 @@ impl ReceiveBuffer {
         if room == 0 {
             return false;
         }
-        let step = if self.window_of(memory) <= packet.payload {
+        let step = if self.window_of(packet.memory) <= packet.payload {
             2 * announced_mss
         } else {
-            self.cautious_step(packet, memory, segment, receiving)
+            self.cautious_step(packet, segment, receiving)
         };
         if step == 0 {
             return false;
@@ -144,14 +149,8 @@ impl ReceiveBuffer {
     }
 
     /// A packet that wastes memory lets only a small window grow (`__tcp_grow_window`).
-    fn cautious_step(
-        &self,
-        packet: Packet,
-        memory: u32,
-        segment: u32,
-        receiving: &Receiving,
-    ) -> u32 {
-        let mut memory = self.window_of(memory) >> 1;
+    fn cautious_step(&self, packet: Packet, segment: u32, receiving: &Receiving) -> u32 {
+        let mut memory = self.window_of(packet.memory) >> 1;
         let greatest = receiving.greatest_buffer.max(self.limit);
         let mut window = self.window_of(greatest) >> 1;
         while self.threshold <= window {

@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 6.18, seen with `SO_MEMINFO` at sockets that a TUN device feeds: the head of a
 //! packet is allocated in powers of two (or one small size) with 64 bytes of room in front and the
-//! 320 of `struct skb_shared_info` behind; 256 are the packet's own record. Packets that do not fit
-//! into a page lie in pages of their own.
+//! 320 of `struct skb_shared_info` behind; 256 are the packet's own record. What is larger than a
+//! page has a head of a page, and further pages for the rest.
 
 /// Room in front of a packet's first byte (`NET_SKB_PAD`).
 const HEAD_ROOM: u32 = 64;
@@ -12,10 +12,10 @@ const SHARED_BYTES: u32 = 320;
 /// `struct sk_buff`, aligned.
 const RECORD_BYTES: u32 = 256;
 /// The size of heads that come from a cache of their own (`SKB_SMALL_HEAD_CACHE_SIZE`).
-const SMALL_HEAD: u32 = 704;
+const SMALL_HEAD: u32 = 576;
 const PAGE: u32 = 4096;
-/// Largest piece that pages are allocated in (order 3).
-const LARGEST_PIECE: u32 = 8 * PAGE;
+/// What the head of a packet that needs more than a page holds of it.
+const PAGE_HEAD: u32 = PAGE - HEAD_ROOM - SHARED_BYTES;
 
 /// A packet as the receive buffer sees it.
 #[derive(Debug, Clone, Copy)]
@@ -26,8 +26,6 @@ pub(crate) struct Packet {
     pub(crate) memory: u32,
     /// Free bytes behind the payload, for the next one's.
     pub(crate) tail_room: u32,
-    /// Bytes of memory that are not pages of payload.
-    head: u32,
 }
 
 impl Packet {
@@ -41,36 +39,18 @@ impl Packet {
         let needed = aligned(HEAD_ROOM + length);
         let head = head_size(needed + SHARED_BYTES);
         let tail_room = head - SHARED_BYTES - HEAD_ROOM - length;
-        Self { payload, memory: head + RECORD_BYTES, tail_room, head: 0 }
+        Self { payload, memory: head + RECORD_BYTES, tail_room }
     }
 
     #[cold]
     fn in_pages(length: u32, payload: u32) -> Self {
-        let mut left = length;
-        let mut pages = 0;
-        while left > 0 {
-            let mut piece = LARGEST_PIECE;
-            while piece > PAGE && left.next_multiple_of(PAGE) < piece {
-                piece /= 2;
-            }
-            pages += piece;
-            left = left.saturating_sub(piece);
-        }
-        let head = SMALL_HEAD + RECORD_BYTES;
-        Self { payload, memory: head + pages, tail_room: 0, head }
-    }
-
-    /// The memory that tells whether the window may grow: without the head where all the payload
-    /// lies in pages (Linux `truesize_adjust`).
-    #[inline]
-    pub(crate) fn memory_for_growth(self) -> u32 {
-        let adjusted = self.memory - self.head;
-        if adjusted < self.payload { self.memory } else { adjusted }
+        let pages = (length - PAGE_HEAD).div_ceil(PAGE);
+        Self { payload, memory: RECORD_BYTES + (1 + pages) * PAGE, tail_room: 0 }
     }
 
     /// Payload that lies in so much memory, to which nothing can be added.
     pub(crate) fn packed(payload: u32, memory: u32) -> Self {
-        Self { payload, memory, tail_room: 0, head: 0 }
+        Self { payload, memory, tail_room: 0 }
     }
 
     /// The packet with only so much of its payload.
@@ -103,10 +83,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_ethernet_packet_takes_2304_bytes() {
-        let packet = Packet::received(40, 1460);
-        assert_eq!((packet.memory, packet.tail_room), (2304, 164));
-        assert_eq!(Packet::received(52, 1000).memory, 2304);
-        assert_eq!(Packet::received(40, 10).memory, 960);
+    fn memory_is_what_linux_tells() {
+        let told = [
+            (1, 832),
+            (152, 832),
+            (153, 1280),
+            (600, 1280),
+            (1000, 2304),
+            (1460, 2304),
+            (1625, 4352),
+            (3676, 8448),
+            (8000, 12_544),
+            (12_000, 16_640),
+            (60_000, 61_696),
+        ];
+        for (payload, memory) in told {
+            assert_eq!(Packet::received(40, payload).memory, memory, "{payload} bytes");
+        }
+        assert_eq!(Packet::received(40, 1460).tail_room, 164);
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::connection::Connection;
 use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
 
 impl Connection {
     /// Bytes received in order and not read.
@@ -19,11 +20,13 @@ impl Connection {
         if taken == 0 {
             return 0;
         }
+        let from = self.receive.next - self.receive.unread;
         self.receive.unread -= taken;
         self.receive.read_bytes += u64::from(taken);
         if self.counts_memory() {
+            let first = taken.min(self.buffer.first_payload());
+            self.receive.read_to.get_or_insert(from + first);
             self.buffer.release(taken);
-            self.receive.was_read = true;
         } else {
             self.acknowledge_what_was_read(taken);
         }
@@ -32,9 +35,8 @@ impl Connection {
 
     /// What follows from reading, as soon as the time is known.
     #[cold]
-    pub(crate) fn after_reading(&mut self, now: Instant) {
-        self.receive.was_read = false;
-        self.adjust_space(now);
+    pub(crate) fn after_reading(&mut self, read_to: SequenceNumber, now: Instant) {
+        self.adjust_space(read_to, now);
         self.acknowledge_what_was_read(1);
     }
 

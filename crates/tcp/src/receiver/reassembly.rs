@@ -8,6 +8,9 @@ use crate::ranges::Ranges;
 use fairwind_wire::{SackBlock, SackBlocks, SequenceNumber};
 use std::collections::VecDeque;
 
+/// Blocks that merged acknowledgments may be about.
+const EXPECTED_BLOCKS: usize = 2;
+
 /// Received ranges above the next expected sequence number.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
@@ -80,6 +83,19 @@ impl Reassembly {
         self.memory.insert(places.start, joined.saturating_add(memory));
         self.ranges.join(&union);
         insertion
+    }
+
+    /// Whether the report about `block` would be news beyond what merged acknowledgments are about: it
+    /// continues none of the two reported first. The reported block that it continues, if any, grows
+    /// already (Linux `TCP_SACK_BLOCKS_EXPECTED`).
+    pub(crate) fn is_unexpected(&mut self, block: SackBlock) -> bool {
+        match self.recent.iter().position(|known| touches(*known, block)) {
+            Some(place) => {
+                self.recent[place] = joined(self.recent[place], block);
+                place >= EXPECTED_BLOCKS
+            }
+            None => self.recent.len() >= EXPECTED_BLOCKS,
+        }
     }
 
     /// Lets the reported block that `block` continues grow and come first, or puts `block` there.

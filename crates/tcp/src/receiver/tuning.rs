@@ -96,19 +96,19 @@ impl Connection {
         }
     }
 
-    /// The application has read: once per round trip, compares with what it read before.
+    /// The application has read up to `read_to`, the end of the first packet that it took from: once
+    /// per round trip, compares with what it read before.
     #[inline]
-    pub(crate) fn adjust_space(&mut self, now: Instant) {
+    pub(crate) fn adjust_space(&mut self, read_to: SequenceNumber, now: Instant) {
         let tuning = &mut self.tuning;
         if tuning.eightfold_rtt == 0
             || now.saturating_since(tuning.read_since).as_micros() < tuning.eightfold_rtt / 8
         {
             return;
         }
-        let unread = self.receive.unread;
-        let next_read = self.receive.next - unread;
-        let read = next_read.distance_from(tuning.read_from).saturating_sub(unread);
-        tuning.read_from = next_read;
+        let unread = self.receive.next.distance_from(read_to);
+        let read = read_to.distance_from(tuning.read_from).saturating_sub(unread);
+        tuning.read_from = read_to;
         tuning.read_since = now;
         if read > tuning.space {
             self.grow_buffer(read);
