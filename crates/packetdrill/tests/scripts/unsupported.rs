@@ -16,7 +16,7 @@ fn what_is_missing_is_named_with_its_line() {
         ("+0 < [1:1001(1000)] icmp unreachable by_nobody\n", "by_nobody"),
         ("+0 setsockopt(4, SOL_TCP, TCP_REPAIR, [1], 4) = 0\n", "TCP_REPAIR"),
         ("+0 vmsplice(4, 5) = 0\n", "the call vmsplice"),
-        ("+0 %{ assert tcpi_rcv_rtt == 0 }%\n", "`tcpi_rcv_rtt`"),
+        ("+0 %{ assert tcpi_colour == 0 }%\n", "`tcpi_colour`"),
         ("+0 `reboot`\n", "`reboot` is not on the list"),
         ("+0 < . 1:1(0) ack 1 win 512 <anything 1>\n", "`anything 1`"),
     ] {
