@@ -5,6 +5,7 @@ use crate::congestion::{Congestion, Window};
 use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::fast_open::FastOpenState;
+use crate::inflight::InflightLimit;
 use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
 use crate::output::Run;
@@ -148,6 +149,7 @@ pub struct Connection {
     pub(crate) window: Window,
     pub(crate) congestion: Congestion,
     pub(crate) usage: Usage,
+    pub(crate) inflight_limit: Option<InflightLimit>,
     pub(crate) acknowledger: Acknowledger,
     pub(crate) ecn: Ecn,
     pub(crate) fast_open: FastOpenState,
@@ -180,6 +182,7 @@ pub struct Connection {
 impl Connection {
     fn new(config: Arc<Config>, ports: Ports, initial: SequenceNumber, state: State) -> Self {
         let congestion = Congestion::new(&config);
+        let inflight_limit = config.growth.inflight_limit.then(|| InflightLimit::new(initial));
         let window = Window::new(&config);
         let recovery = Recovery::new(&config, initial);
         let timeout = config.initial_rto;
@@ -242,6 +245,7 @@ impl Connection {
             window,
             congestion,
             usage: Usage::new(initial),
+            inflight_limit,
             acknowledger: Acknowledger::new(),
             ecn: Ecn::new(initial),
             fast_open: FastOpenState::default(),

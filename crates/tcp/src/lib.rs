@@ -53,6 +53,7 @@ mod ecn;
 mod event;
 mod fast_open;
 mod flow_control;
+mod inflight;
 mod information;
 mod input;
 mod least_rtt;

@@ -6,16 +6,19 @@ pub struct Growth {
     /// CUBIC leaves slow start before a loss, when acknowledgments come in long trains or later than
     /// they did (`HyStart` of Linux since 2.6.29, `hystart_update`; cf. RFC 9406).
     pub hystart: bool,
+    /// New data waits while more is in flight than the estimated bandwidth-delay product and two
+    /// segments (FreeBSD 4.7 to 6, `tcp_xmit_bandwidth_limit`).
+    pub inflight_limit: bool,
 }
 
 impl Growth {
     /// Slow start ends with a loss.
     pub const fn rfc() -> Self {
-        Self { hystart: false }
+        Self { hystart: false, inflight_limit: false }
     }
 
     /// Linux since 2.6.29.
     pub const fn linux() -> Self {
-        Self { hystart: true }
+        Self { hystart: true, ..Self::rfc() }
     }
 }

@@ -381,6 +381,9 @@ impl Connection {
             oldest_unacked: self.send.oldest_unacked,
             next: self.send.next,
         };
+        if self.inflight_limit.is_some() {
+            self.follow_inflight_limit(news.now);
+        }
         self.congestion.on_sample(&sample, &mut self.window);
         if self.recovery.is_reducing() {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));

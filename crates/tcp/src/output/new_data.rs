@@ -124,7 +124,7 @@ impl Connection {
         }
         let in_flight = self.in_flight_for_new_data();
         let least = u32::from(self.run.haste == Haste::Probe);
-        let room = self.window.segments.saturating_sub(in_flight).max(least);
+        let room = self.window_for_new_data().saturating_sub(in_flight).max(least);
         if room == 0 {
             return None;
         }

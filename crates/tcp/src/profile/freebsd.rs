@@ -2,8 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, IdleRestart, LossRecovery,
-    Receiving, ReductionBase, RttRule, WindowReduction,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, Growth, IdleRestart,
+    LossRecovery, Receiving, ReductionBase, RttRule, WindowReduction,
 };
 use fairwind_units::Span;
 
@@ -28,6 +28,7 @@ pub(super) fn freebsd_5_4() -> Config {
         retransmission_limit: 12,
         time_wait: Span::from_secs(60),
         ecn: EcnConfig::off(),
+        growth: Growth { inflight_limit: true, ..Growth::rfc() },
         receiving: Receiving::plain(),
         ..rfc()
     }
@@ -42,6 +43,7 @@ pub(super) fn freebsd_14() -> Config {
         initial_window: 10,
         initial_rto: Span::from_secs(1),
         ecn: EcnConfig::when_asked(),
+        growth: Growth::rfc(),
         syn_retries: 6,
         loss: LossRecovery { reduction: WindowReduction::Proportional, ..LossRecovery::rfc() },
         ..freebsd_5_4()

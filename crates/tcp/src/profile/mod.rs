@@ -19,6 +19,7 @@
 //! | small next to the peer's window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
 //! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
+//! | flight limited by estimated bandwidth | no | no | no | no | yes | no | `tcp_xmit_bandwidth_limit` |
 //! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
 //! | ECN (RFC 3168) | when asked | no | when asked | when asked | no | when asked | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
 //! | Fast Open (RFC 7413) | no | no | client | client | no | no | `tcp_fastopen` = 1 since Linux 3.13 |
@@ -41,8 +42,8 @@
 //! retransmit to switch on in the kernel any more; here the switch works in every profile, for
 //! comparison. All profiles count the window in segments, where the RFCs count bytes; for
 //! full-sized segments that is the same. `linux-2.6` names the kernels from 2.6.6 to 2.6.20: set
-//! `congestion = "cubic"` for 2.6.19 and later. `freebsd-5.4` is without the limit of the flight by
-//! estimated bandwidth (`tcp_inflight_enable`), `freebsd-14` without the two segments that an ACK may
+//! `congestion = "cubic"` for 2.6.19 and later. `freebsd-14` is
+//! without the two segments that an ACK may
 //! count at most in slow start (RFC 3465).
 
 mod freebsd;
