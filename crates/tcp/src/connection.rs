@@ -1,5 +1,6 @@
 //! One end of a connection: its parts, and what a driver calls.
 
+use crate::account::Account;
 use crate::config::{Config, LEAST_BUFFER};
 use crate::congestion::{Congestion, Window};
 use crate::ecn::Ecn;
@@ -136,6 +137,7 @@ pub struct Connection {
     pub(crate) written: Written,
     pub(crate) run: Run,
     pub(crate) path: Path,
+    pub(crate) account: Account,
     /// What the path complained of since the peer was heard of last.
     pub(crate) complaint: Option<Unreachable>,
     pub(crate) scoreboard: Scoreboard,
@@ -226,6 +228,7 @@ impl Connection {
             written: Written::default(),
             run: Run::default(),
             path,
+            account: Account::default(),
             complaint: None,
             scoreboard: Scoreboard::default(),
             reassembly: Reassembly::default(),

@@ -32,6 +32,7 @@
 //! | `input` | an arriving segment, step by step (RFC 9293 §3.10.7) |
 //! | `output` | what to send next; timers that run out |
 //! | `negotiation`, `timestamp` | what the SYNs agree on; the timestamp clock |
+//! | `account` | what was sent, and what the sender's time went into |
 //! | `segment_size` | how large a segment may be |
 //! | `write`, `send_buffer`, `written` | writing; what room there is; what the application has written and was not sent yet |
 //! | `send_queue`, `scoreboard` | what is outstanding; what of it has arrived |
@@ -46,6 +47,7 @@
 //! | `reconfigure` | changing the behaviour of an open connection |
 //! | `information` | what a connection tells of itself (`TCP_INFO`) |
 
+mod account;
 mod config;
 mod congestion;
 mod connection;

@@ -3,8 +3,10 @@
 //! Source: Linux `sk_stream_memory_free`, `tcp_stream_memory_free`, `__sk_stream_is_writeable`,
 //! `tcp_sndbuf_expand`, `tcp_should_expand_sndbuf`.
 
+use crate::account::Occupation;
 use crate::config::SendBufferRule;
 use crate::connection::Connection;
+use fairwind_units::Instant;
 
 /// Memory that Linux reckons for a segment beside its payload: headers and the buffer's tail, and
 /// the buffer's description.
@@ -87,10 +89,15 @@ impl Connection {
     /// The application waits for room, and something was acknowledged or sent: a buffer that is
     /// smaller than the window allows grows (Linux `tcp_new_space`).
     #[cold]
-    pub(crate) fn look_for_room(&mut self) {
+    pub(crate) fn look_for_room(&mut self, limited: bool, now: Instant) {
         if self.in_flight() < self.window.segments {
             self.grow_send_buffer();
         }
         self.send.wants_room = !self.is_writable();
+        if !self.send.wants_room {
+            self.end_occupation(Occupation::BufferLimited, now);
+        } else if !limited && self.queue.unsent == 0 && !self.queue.is_empty() {
+            self.account.begin(Occupation::BufferLimited, now);
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Step 5: the acknowledgment field (RFC 9293 §3.10.7.4), from which everything else follows:
 //! round trips, losses, growth. The order of steps is that of Linux' `tcp_ack`.
 
+use crate::account::Occupation;
 use crate::config::{AckAcceptance, AckCounting};
 use crate::congestion::AckSample;
 use crate::connection::Connection;
@@ -230,6 +231,10 @@ impl Connection {
             news.delivered_at_sending = delivery.delivered_at_sending;
         }
         self.scoreboard.after_acknowledge(&self.queue);
+        self.account.acknowledged_controls += u32::from(outcome.fin);
+        if self.queue.is_empty() {
+            self.end_occupation(Occupation::Busy, news.now);
+        }
         self.send.acknowledged_bytes -= u64::from(outcome.fin);
         if self.send.urgent_end.is_some() {
             self.forget_urgent();

@@ -120,6 +120,9 @@ impl Connection {
 
     /// Our SYN is acknowledged: the connection is open.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
+        if self.state == State::SynSent {
+            self.account.acknowledged_controls += 1;
+        }
         if !self.fast_open.opened_early {
             self.open_receiver(now);
         }

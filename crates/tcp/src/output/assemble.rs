@@ -41,6 +41,7 @@ impl Connection {
         }
         self.note_acknowledged();
         self.send.last_transmitted = now;
+        self.account.on_segment(payload_bytes);
         if self.send.urgent_end.is_some() { self.mark_urgent(segment) } else { segment }
     }
 
@@ -100,6 +101,9 @@ impl Connection {
             self.recovery.retransmissions += 1;
         }
         self.syn_transmissions += 1;
+        if self.state == State::SynSent {
+            self.account.on_segment(0);
+        }
         self.send.next = self.send.next.later(self.send.initial + 1);
         if self.timers.retransmission == Instant::MAX {
             self.timers.retransmission = now + self.backoff.timeout;

@@ -7,6 +7,7 @@
 //! of a bundle then leave one by one.
 //! Cost: one decision per bundle, a few comparisons per segment.
 
+use crate::account::Occupation;
 use crate::config::{Gathering, Nagle, SillyWindow};
 use crate::connection::Connection;
 use crate::send_queue::{Marks, Sent};
@@ -67,6 +68,7 @@ impl Connection {
         if self.run.resumes {
             self.resume(now);
         }
+        self.account.begin(Occupation::Busy, now);
         if self.run.bundle_left == 0 && self.has_unsent() {
             match self.next_bundle(now) {
                 Some(0) => return Some(self.transmit(0, now)),
@@ -293,11 +295,16 @@ impl Connection {
         if limited || self.run.sent {
             self.note_usage(limited, now);
         }
+        if self.run.peer_limited {
+            self.account.begin(Occupation::PeerLimited, now);
+        } else {
+            self.end_occupation(Occupation::PeerLimited, now);
+        }
         if self.queue.is_empty() && self.has_unsent() && self.timers.persist == Instant::MAX {
             self.arm_persist(now);
         }
         if self.send.wants_room {
-            self.look_for_room();
+            self.look_for_room(limited, now);
         }
         self.run = Run::default();
     }

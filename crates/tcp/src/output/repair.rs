@@ -136,6 +136,7 @@ impl Connection {
         self.queue.on_retransmitted(index, purpose, self.recovery.delivered, moment);
         self.recovery.retransmissions = self.recovery.retransmissions.wrapping_add(1);
         let sent = *self.queue.get(index);
+        self.account.repeated_bytes += u64::from(sent.length - u32::from(sent.has_fin()));
         self.recovery.rack.on_retransmitted(sent.sequence, now);
         self.segment_of(&sent, now)
     }
