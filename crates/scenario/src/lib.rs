@@ -68,6 +68,6 @@ pub use plan::{Cell, Plan, PlanAxis, Point};
 pub use queue_limit::{QueueLimit, QueueLimitError};
 pub use schema::json_schema;
 pub use seeds::replicate_seed;
-pub use tcp::{Congestion, LossDetection, Profile, TcpSettings, WindowReduction};
+pub use tcp::{Congestion, Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
 pub use varying::{Distribution, Varying};
 pub use workload::{HEADER_BYTES, MessageSize, TIMESTAMP_BYTES, Workload, WorkloadInput};

@@ -67,6 +67,20 @@ pub enum WindowReduction {
     ProportionalSafe,
 }
 
+/// How far an endpoint goes with explicit congestion notification.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ecn {
+    /// Not at all.
+    Off,
+    /// RFC 3168 where the peer asks for it.
+    WhenAsked,
+    /// RFC 3168, asked for.
+    Classic,
+    /// RFC 9768, asked for; RFC 3168 with a peer that does not know it.
+    Accurate,
+}
+
 /// A TCP endpoint: a profile, and the mechanisms and constants that differ from it.
 ///
 /// A key that is left out keeps what the profile has.
@@ -120,6 +134,25 @@ pub struct TcpSettings {
     /// Learn from reordering how many duplicate ACKs prove a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering_detection: Option<bool>,
+    /// Explicit congestion notification (RFC 3168, RFC 9768): what a SYN asks for, and what is agreed
+    /// to. Packets are marked where a queue marks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Ecn>,
+    /// CUBIC leaves slow start when acknowledgements come in long trains or late (`HyStart`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hystart: Option<bool>,
+    /// The flight is limited by the estimated bandwidth-delay product (FreeBSD 4.7 to 6).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inflight_limit: Option<bool>,
+    /// Segments are sent in bundles of about a millisecond, which may wait for more (TSO).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bundling: Option<bool>,
+    /// Segments that arrive twice are reported (D-SACK, RFC 2883).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_sack: Option<bool>,
+    /// Acknowledgements of segments out of order are merged for up to a millisecond (Linux 4.18).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ack_compression: Option<bool>,
     /// Nagle's algorithm (RFC 896); thin workloads switch it off unless it is set here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nagle: Option<bool>,

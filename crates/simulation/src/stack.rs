@@ -1,10 +1,10 @@
 //! The TCP settings of a scenario become an endpoint's behaviour.
 
 use crate::SimulationError;
-use fairwind_scenario::{self as scenario, Congestion, Profile, TcpSettings, Workload};
+use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
-    AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, IdleRestart, LossDetection,
-    LossRecovery, Nagle, ReorderingDetection, TailLossProbe, WindowReduction,
+    AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
+    LossDetection, LossRecovery, Nagle, ReorderingDetection, TailLossProbe, WindowReduction,
 };
 
 /// The behaviour that `settings` describe, for the endpoints of `group`.
@@ -49,6 +49,16 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
     set(&mut config.linear_timeouts, settings.linear_timeouts);
     set(&mut config.collapse_retransmissions, settings.collapse_retransmissions);
     set_loss_recovery(&mut config.loss, settings);
+    set(&mut config.growth.hystart, settings.hystart);
+    set(&mut config.growth.inflight_limit, settings.inflight_limit);
+    set(&mut config.receiving.duplicate_sack, settings.duplicate_sack);
+    let usual = fairwind_tcp::Profile::Linux6_18.config();
+    let compression = usual.receiving.compression;
+    switch(&mut config.receiving.compression, settings.ack_compression, None, compression);
+    switch(&mut config.sending.bundling, settings.bundling, None, usual.sending.bundling);
+    if let Some(ecn) = settings.ecn {
+        set_ecn(&mut config.ecn, ecn);
+    }
     if settings.delayed_ack == Some(false) {
         config.ack_delay = AckDelay::None;
     }
@@ -59,6 +69,15 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
         }
         _ => {}
     }
+}
+
+fn set_ecn(config: &mut EcnConfig, setting: Ecn) {
+    (config.outgoing, config.incoming) = match setting {
+        Ecn::Off => (EcnFeedback::None, EcnFeedback::None),
+        Ecn::WhenAsked => (EcnFeedback::None, EcnFeedback::Classic),
+        Ecn::Classic => (EcnFeedback::Classic, EcnFeedback::Classic),
+        Ecn::Accurate => (EcnFeedback::Accurate, EcnFeedback::Accurate),
+    };
 }
 
 fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
