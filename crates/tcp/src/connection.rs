@@ -105,6 +105,8 @@ pub(crate) struct Backoff {
     pub(crate) timeout: Span,
     /// Time-outs since the last progress.
     pub(crate) expired: u32,
+    /// How often it was doubled since the last sample of the round-trip time.
+    pub(crate) doublings: u32,
     /// When the first of them happened.
     pub(crate) since: Instant,
     /// Probes of a closed window since it closed.
@@ -239,6 +241,7 @@ impl Connection {
             backoff: Backoff {
                 timeout,
                 expired: 0,
+                doublings: 0,
                 since: Instant::ZERO,
                 probes: 0,
                 probing_since: None,

@@ -184,7 +184,7 @@ impl Connection {
             recovery: self.recovery_state(),
             consecutive_timeouts: Some(self.backoff.expired),
             unanswered_probes: Some(self.backoff.unanswered_probes),
-            backoff: None,
+            backoff: Some(self.backoff.doublings.max(self.backoff.probes)),
             options: Some(self.agreed_options()),
             send_window_shift: Some(self.negotiated.send_shift),
             receive_window_shift: Some(self.negotiated.receive_shift),

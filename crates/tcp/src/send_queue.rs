@@ -337,7 +337,32 @@ impl SendQueue {
         self.sacked += 1;
         left.set(Marks::SACKED);
         self.get_mut(index).marks = left;
+        self.merge_sacked(index);
+        self.merge_sacked(index + 1);
         true
+    }
+
+    /// Buffers that have arrived are joined, where they hold segments of one size: should they have to
+    /// be sent again, they are cut anew (Linux `tcp_shift_skb_data`).
+    fn merge_sacked(&mut self, index: u64) {
+        if index <= self.first || index >= self.end_index() {
+            return;
+        }
+        let (head, tail) = (*self.get(index - 1), *self.get(index));
+        let joined = head.length == tail.length
+            && head.marks.contains(Marks::SACKED)
+            && tail.marks.contains(Marks::SACKED)
+            && !head.marks.contains(Marks::RETRANSMITTED)
+            && !tail.marks.contains(Marks::RETRANSMITTED);
+        if !joined {
+            return;
+        }
+        self.bundles -= u32::from(head.marks.contains(Marks::BUNDLE_END));
+        self.get_mut(index - 1).marks.clear(Marks::BUNDLE_END);
+        if head.marks.contains(Marks::PUSH) {
+            self.get_mut(index - 1).marks.clear(Marks::PUSH);
+            self.get_mut(index).marks.set(Marks::PUSH);
+        }
     }
 
     /// Marks a segment as lost, unless it is selectively acknowledged; one that was marked already

@@ -31,6 +31,12 @@ impl Usage {
         self.stamp = now;
     }
 
+    /// An acknowledgment came that may let the window grow (Linux `tcp_cong_avoid`).
+    #[inline]
+    pub(crate) fn on_progress(&mut self, now: Instant) {
+        self.stamp = now;
+    }
+
     /// Whether the window may grow on an acknowledgment.
     #[inline]
     pub(crate) fn is_limited(&self, window: &Window) -> bool {

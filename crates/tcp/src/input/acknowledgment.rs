@@ -318,6 +318,7 @@ impl Connection {
             }
             self.sample_rtt(longest);
             self.backoff.timeout = self.rtt.timeout(&self.config);
+            self.backoff.doublings = 0;
             self.follow_sack_sample(acknowledged, trip, news);
         }
         trip
@@ -392,8 +393,11 @@ impl Connection {
         self.congestion.on_sample(&sample, &mut self.window);
         if self.recovery.is_reducing() {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
-        } else if self.may_grow(news) && segments > 0 && self.usage.is_limited(&self.window) {
-            self.congestion.cong_avoid(&mut self.window, &sample, news.now);
+        } else if self.may_grow(news) {
+            self.usage.on_progress(news.now);
+            if segments > 0 && self.usage.is_limited(&self.window) {
+                self.congestion.cong_avoid(&mut self.window, &sample, news.now);
+            }
         }
     }
 

@@ -172,6 +172,7 @@ impl Connection {
             return;
         }
         self.backoff.timeout = self.rtt.timeout(&self.config);
+        self.backoff.doublings = 0;
     }
 
     fn take_handshake_sample(&mut self, rtt: Span, now: Instant) {

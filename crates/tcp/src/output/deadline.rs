@@ -93,6 +93,7 @@ impl Connection {
         self.begin_loss(now);
         if self.stays_linear(self.backoff.expired) {
             self.backoff.timeout = self.rtt.timeout(&self.config);
+            self.backoff.doublings = 0;
         } else {
             self.double_timeout();
         }
@@ -100,6 +101,7 @@ impl Connection {
     }
 
     fn double_timeout(&mut self) {
+        self.backoff.doublings += 1;
         self.backoff.timeout = (self.backoff.timeout * 2).min(self.config.maximum_rto);
     }
 

@@ -135,6 +135,8 @@ impl Connection {
         let moment = self.recovery.last_sent.advance(now);
         self.queue.on_retransmitted(index, purpose, self.recovery.delivered, moment);
         self.recovery.retransmissions = self.recovery.retransmissions.wrapping_add(1);
+        self.send.last_sent = now;
+        self.acknowledger.on_data_sent(now);
         let sent = *self.queue.get(index);
         self.account.repeated_bytes += u64::from(sent.length - u32::from(sent.has_fin()));
         self.recovery.rack.on_retransmitted(sent.sequence, now);

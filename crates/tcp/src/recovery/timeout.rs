@@ -112,7 +112,7 @@ impl Connection {
             return;
         }
         if !self.negotiated.sack {
-            if self.send.next.is_after(self.recovery.end) {
+            if self.send.next.is_after(self.recovery.end) && news.duplicates > 0 {
                 // The new data of the trial has arrived: room for a retransmission.
                 news.delivered += self.count_duplicates(news.duplicates);
             } else if news.has(Findings::ADVANCED) {
