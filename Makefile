@@ -14,6 +14,9 @@ BIN := $(VENV)/bin
 RUNS ?= runs
 NAME ?= application-limited-streams
 SCENARIOS ?= A B C D
+# How often each target of fuzz/ is tried, and which.
+EXECUTIONS ?= 1000000
+TARGETS ?= headers options endpoint conversation script
 
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
@@ -21,7 +24,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -p
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	bench docs docs-check docs-rust deny clean
+	fuzz bench docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +80,9 @@ lint-layers: $(INSTALLED)
 	$(BIN)/python tools/layers.py
 	$(BIN)/python tools/sizes.py
 	$(BIN)/python tools/conformance.py
+
+fuzz: ## try arbitrary bytes on everything that reads: make fuzz EXECUTIONS=1000000 TARGETS="headers script"
+	EXECUTIONS="$(EXECUTIONS)" TARGETS="$(TARGETS)" tools/fuzz.sh
 
 deny: ## check licences and sources of the crates (needs cargo-deny)
 	cargo deny --all-features check bans licenses sources

@@ -21,6 +21,7 @@ pub(crate) enum Mode {
 
 /// What one end keeps of ECN.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "flags that Linux keeps as bits")]
 pub(crate) struct Ecn {
     pub(crate) mode: Mode,
     /// A capable packet with data has arrived (Linux `TCP_ECN_SEEN`).

@@ -21,7 +21,8 @@ impl Connection {
         let answers = self.state == State::SynReceived || self.state == State::Listen;
         let stamped = if answers { self.negotiated.timestamps } else { false };
         let scales = self.config.window_scaling && (!answers || self.peer_scales);
-        let bytes = u32::from(self.config.mss) - if stamped { TIMESTAMPS_BYTES } else { 0 };
+        let options = if stamped { TIMESTAMPS_BYTES } else { 0 };
+        let bytes = u32::from(self.config.mss).saturating_sub(options).max(1);
         let full = self.buffer.full_window();
         self.first_window = if self.counts_memory() {
             first_window(&self.config, full, bytes, scales)

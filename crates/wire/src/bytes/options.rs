@@ -34,7 +34,7 @@ pub fn append_options(options: &Options, out: &mut Vec<u8>) {
         out.extend_from_slice(&timestamps.value.to_be_bytes());
         out.extend_from_slice(&timestamps.echo.to_be_bytes());
     }
-    let mut rest = Rest::NONE;
+    let mut rest = Rest::None;
     if let Some(counters) = &options.accurate_ecn {
         rest = append_accurate_ecn(counters, out);
     }
@@ -46,7 +46,7 @@ pub fn append_options(options: &Options, out: &mut Vec<u8>) {
         out.extend_from_slice(&[rest.take_single(), WINDOW_SCALE, 3, shift]);
     }
     append_sack(options.sack.as_slice(), &mut rest, out);
-    if rest != Rest::NONE {
+    if rest != Rest::None {
         out.extend_from_slice(&rest.take());
         out.extend_from_slice(&[NOP, NOP]);
     }
@@ -55,20 +55,30 @@ pub fn append_options(options: &Options, out: &mut Vec<u8>) {
     }
 }
 
-/// Two bytes that wait for a word with room for them: NOPs, or what is left of Accurate ECN.
+/// What is left of Accurate ECN behind its whole words, and waits for one with room for it; others
+/// have NOPs there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Rest([u8; 2]);
+enum Rest {
+    None,
+    One(u8),
+    Two([u8; 2]),
+}
 
 impl Rest {
-    const NONE: Self = Self([NOP, NOP]);
-
+    /// For a place of two bytes.
     fn take(&mut self) -> [u8; 2] {
-        std::mem::replace(self, Self::NONE).0
+        match std::mem::replace(self, Self::None) {
+            Self::None => [NOP, NOP],
+            Self::One(byte) => [byte, NOP],
+            Self::Two(bytes) => bytes,
+        }
     }
 
-    /// A place of one byte takes a rest of one byte.
+    /// For a place of one byte, where two have no room.
     fn take_single(&mut self) -> u8 {
-        if self.0[1] == NOP { self.take()[0] } else { NOP }
+        let Self::One(byte) = *self else { return NOP };
+        *self = Self::None;
+        byte
     }
 }
 
@@ -81,16 +91,16 @@ fn append_accurate_ecn(option: &AccurateEcn, out: &mut Vec<u8>) -> Rest {
     let length = u8::try_from(option.option_bytes()).expect("at most 11 bytes");
     let value = option.value();
     match *value {
-        [] => Rest([kind, length]),
+        [] => Rest::Two([kind, length]),
         [high, middle, low] => {
             out.extend_from_slice(&[kind, length, high, middle]);
-            Rest([low, NOP])
+            Rest::One(low)
         }
         _ => {
             out.extend_from_slice(&[kind, length]);
             out.extend_from_slice(value);
             out.resize(out.len() + value.len() % 2, NOP);
-            Rest::NONE
+            Rest::None
         }
     }
 }

@@ -140,16 +140,13 @@ fn unescaped(text: &str) -> Vec<u8> {
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let hexadecimal = rest.strip_prefix("\\x").and_then(|digits| digits.get(..2));
-        match hexadecimal.map(|digits| u8::from_str_radix(digits, 16)) {
-            Some(Ok(byte)) => {
-                bytes.push(byte);
-                rest = &rest[4..];
-            }
-            _ => {
-                let (character, behind) = rest.split_at(first.len_utf8());
-                bytes.extend_from_slice(character.as_bytes());
-                rest = behind;
-            }
+        if let Some(Ok(byte)) = hexadecimal.map(|digits| u8::from_str_radix(digits, 16)) {
+            bytes.push(byte);
+            rest = &rest[4..];
+        } else {
+            let (character, behind) = rest.split_at(first.len_utf8());
+            bytes.extend_from_slice(character.as_bytes());
+            rest = behind;
         }
     }
     bytes
