@@ -20,25 +20,31 @@
 //! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | flight limited by estimated bandwidth | no | no | no | no | yes | no | `tcp_xmit_bandwidth_limit` |
+//! | losses are found | by count | by reach (FACK) | by reach (FACK) | by time (RACK) | by count | by count | RFC 6675 §4; `tcp_fack` up to 4.14; RFC 8985 §6 |
+//! | tail loss probe | no | no | as of 3.10 | RFC 8985 §7 | no | no | `tcp_schedule_loss_probe` |
+//! | early retransmit | no | no | delayed | no | no | no | RFC 5827; Linux 3.5 to 4.11 |
+//! | window comes down | at once | by rate halving | in proportion (RFC 6937) | in proportion (RFC 9937) | at once | in proportion | `tcp_cwnd_down`, `tcp_cwnd_reduction` |
+//! | forward RTO recovery | no | no | yes | yes | no | no | RFC 5682; `tcp_frto` |
+//! | needless reductions taken back | no | yes | yes | yes | no | no | RFC 3522, RFC 3708; `tcp_try_undo_recovery` |
+//! | reordering measured, up to | no | 127 | 127 | 300 | no | no | `tcp_check_sack_reordering` |
+//! | after a time-out is lost | all | all | all | all but the last round trip | all | all | RFC 6675 §5.1; RFC 8985 §6.3 |
+//! | repair without proof of loss | yes, and rescue | no | no | no | as `rfc` | as `rfc` | RFC 6675 §4, `NextSeg` rules 3 and 4 |
 //! | retransmission collapse | no | yes | yes | yes | no | no | `tcp_retrans_collapse` |
 //! | ECN (RFC 3168) | when asked | no | when asked | when asked | no | when asked | `tcp_ecn` = 2 since Linux 2.6.31; `net.inet.tcp.ecn.enable` = 2 since FreeBSD 11 |
 //! | Fast Open (RFC 7413) | no | no | client | client | no | no | `tcp_fastopen` = 1 since Linux 3.13 |
 //! | slow start ends early (`HyStart`) | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
-//! **What is missing so far.** `linux-3.16`: early retransmit, tail loss probe, FACK,
-//! proportional rate reduction, F-RTO and the undo of spurious recoveries, reordering
-//! detection, receive-buffer auto-tuning, the CUBIC of that era where it differs
+//! **What is missing so far.** `linux-3.16`: receive-buffer auto-tuning, the detection of lost
+//! retransmissions by forward acknowledgment, the CUBIC of that era where it differs
 //! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
-//! `linux-6.18`: all of these (but FACK, early retransmit and that CUBIC, which are gone
-//! there), and RACK, pacing, compressed SACK. `rfc`: the rescue
-//! retransmission of RFC 6675 §4 (`NextSeg` rule 4), RACK and tail loss probe (RFC 8985), and a
-//! second reduction of the threshold by a time-out during fast recovery. All: duplicate SACK
-//! (RFC 2883), receiving urgent data, the
-//! ageing of timestamps after 24 days of silence (RFC 7323 §5.5), a return
-//! to LISTEN from SYN-RECEIVED. Linux gives a SYN-ACK five repetitions, here it
-//! has as many as SYN. Recovery in all profiles is RFC 6675's (or RFC 6582's without SACK), and
-//! the window falls to the slow-start threshold at once. `linux-6.18` has no modified fast
+//! `linux-6.18`: pacing; the kernel's timers are late by up to an eighth (its timer wheel), here
+//! they are exact; segments that have arrived are joined to larger buffers there, which may count
+//! one instance of reordering more after D-SACK. `linux-2.6`: forward retransmission of FACK.
+//! `rfc`: RACK and tail loss probe (RFC 8985), switched on by name, and a
+//! second reduction of the threshold by a time-out during fast recovery. All: receiving urgent
+//! data, the ageing of timestamps after 24 days of silence (RFC 7323 §5.5), a return
+//! to LISTEN from SYN-RECEIVED. `linux-6.18` has no modified fast
 //! retransmit to switch on in the kernel any more; here the switch works in every profile, for
 //! comparison. All profiles count the window in segments, where the RFCs count bytes; for
 //! full-sized segments that is the same. `linux-2.6` names the kernels from 2.6.6 to 2.6.20: set
