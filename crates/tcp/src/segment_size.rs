@@ -5,6 +5,7 @@
 
 use crate::config::{Config, SillyWindow};
 use crate::connection::Connection;
+use crate::output::Search;
 use fairwind_wire::{Segment, TCP_HEADER_BYTES};
 
 /// Segment size of a peer that names none (RFC 9293 §3.7.1).
@@ -21,11 +22,13 @@ pub(crate) struct Path {
     pub(crate) mtu: u32,
     /// The peer's and the application's bound in bytes, options included.
     pub(crate) greatest_segment: u32,
+    /// The search for what the path carries.
+    pub(crate) search: Option<Search>,
 }
 
 impl Path {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { mtu: Self::link_mtu(config), greatest_segment: u32::from(u16::MAX) }
+        Self { mtu: Self::link_mtu(config), greatest_segment: u32::from(u16::MAX), search: None }
     }
 
     /// Largest packet of the first link in bytes.
@@ -58,9 +61,20 @@ impl Connection {
         self.path.segment_for(&self.config, mtu).saturating_sub(options).max(1)
     }
 
+    /// Bytes of both headers without options.
+    pub(crate) fn header_bytes(&self) -> u32 {
+        self.config.path.ip_header_bytes + TCP_HEADER_BYTES
+    }
+
+    /// Bytes of the options of every segment.
+    pub(crate) fn option_bytes(&self) -> u32 {
+        if self.negotiated.timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
     /// Sets the segment size anew (Linux `tcp_sync_mss`).
     pub(crate) fn sync_segment_size(&mut self) {
-        let fitting = self.payload_for(self.path.mtu);
+        let known = self.path.search.map_or(u32::MAX, |search| search.low);
+        let fitting = self.payload_for(self.path.mtu.min(known));
         self.negotiated.segment_bytes = match self.config.sending.silly_window {
             SillyWindow::WholeBuffer => self.bound_to_half_window(fitting),
             SillyWindow::Rfc => fitting,

@@ -116,6 +116,14 @@ impl Written {
         }
     }
 
+    /// Joins buffers until the first holds `bytes` bytes; says whether it does.
+    pub(crate) fn join_first(&mut self, bytes: u32) -> bool {
+        while self.first_bytes() < bytes && self.buffers.len() > 1 && !self.is_first_sealed() {
+            self.fill_first(bytes);
+        }
+        self.first_bytes() >= bytes
+    }
+
     /// Takes bytes of the first buffer to send them; says whether PSH stands at their end.
     #[inline]
     pub(crate) fn take(&mut self, bytes: u32) -> bool {

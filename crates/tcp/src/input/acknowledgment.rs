@@ -232,6 +232,9 @@ impl Connection {
         }
         self.scoreboard.after_acknowledge(&self.queue);
         self.account.acknowledged_controls += u32::from(outcome.fin);
+        if self.path.search.is_some() {
+            self.follow_mtu_probe();
+        }
         if self.queue.is_empty() {
             self.end_occupation(Occupation::Busy, news.now);
         }

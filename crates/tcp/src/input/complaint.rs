@@ -116,7 +116,7 @@ impl Connection {
 
     /// Segments that are too large now are lost, but not to congestion (Linux
     /// `tcp_simple_retransmit`): the window stays, and they go again in pieces.
-    fn repair_too_large(&mut self, now: Instant) {
+    pub(crate) fn repair_too_large(&mut self, now: Instant) {
         let full = self.negotiated.segment_bytes;
         if !self.queue.cut_and_mark_lost(full) {
             return;

@@ -71,6 +71,9 @@ impl Connection {
         }
         if self.is_early() {
             if self.backoff.expired == EARLY_LOSS {
+                if self.is_path_suspect(now) {
+                    self.suspect_black_hole();
+                }
                 self.begin_loss(now);
             }
             let stamp = timestamp_at(now);

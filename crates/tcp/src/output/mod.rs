@@ -5,12 +5,14 @@ mod bundling;
 mod data;
 mod deadline;
 mod keep_alive;
+mod mtu_probe;
 mod new_data;
 mod patience;
 mod persist;
 mod repair;
 mod urgent;
 
+pub(crate) use mtu_probe::Search;
 pub(crate) use new_data::{Haste, Run};
 
 use crate::connection::Connection;

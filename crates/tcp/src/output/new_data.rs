@@ -7,6 +7,7 @@
 //! of a bundle then leave one by one.
 //! Cost: one decision per bundle, a few comparisons per segment.
 
+use super::mtu_probe::Trial;
 use crate::account::Occupation;
 use crate::config::{Gathering, Nagle, SillyWindow};
 use crate::connection::Connection;
@@ -41,6 +42,8 @@ pub(crate) struct Run {
     pub(super) bundle_left: u32,
     /// The bundle ends with PSH, being one of several segments.
     bundle_pushed: bool,
+    /// The bundle is one segment, larger than others: a probe of the path.
+    probes_mtu: bool,
     /// Something has been sent.
     sent: bool,
     /// The congestion window made a bundle wait for more.
@@ -80,7 +83,9 @@ impl Connection {
             self.end_run(now);
             return None;
         }
-        let bytes = self.run.bundle_left.min(self.full_payload());
+        let largest = if self.run.probes_mtu { u32::MAX } else { self.full_payload() };
+        self.run.probes_mtu = false;
+        let bytes = self.run.bundle_left.min(largest);
         self.run.bundle_left -= bytes;
         Some(self.transmit(bytes, now))
     }
@@ -88,7 +93,8 @@ impl Connection {
     #[inline]
     fn begin_bundle(&mut self, bytes: u32) {
         self.run.bundle_left = bytes;
-        self.run.bundle_pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed)
+        self.run.bundle_pushed = !self.run.probes_mtu
+            && self.config.sending.bundling.is_some_and(|rule| rule.pushed)
             && bytes > self.full_payload();
     }
 
@@ -119,6 +125,17 @@ impl Connection {
     fn next_bundle(&mut self, now: Instant) -> Option<u32> {
         if self.run.probes_with_data {
             return self.probing_bundle();
+        }
+        if self.path.search.is_some() && !self.run.sent && self.run.haste != Haste::PushOne {
+            match self.try_mtu_probe() {
+                Trial::None => {}
+                Trial::Waits => return None,
+                Trial::Sends(bytes) => {
+                    self.note_mtu_probe(bytes);
+                    self.run.probes_mtu = true;
+                    return Some(bytes);
+                }
+            }
         }
         let single = matches!(self.run.haste, Haste::PushOne | Haste::Probe);
         if self.run.haste == Haste::Wait || single && self.run.sent {

@@ -33,6 +33,13 @@ impl Connection {
             && limit.is_some_and(|limit| self.since_first_repetition(now) >= limit)
     }
 
+    /// Whether time-outs in a row make the path itself suspect (RFC 1122 §4.2.3.5 R1).
+    pub(super) fn is_path_suspect(&self, now: Instant) -> bool {
+        self.backoff.expired > 1
+            && self.since_first_repetition(now)
+                >= self.time_of_attempts(self.config.patience.suspicion_limit)
+    }
+
     fn since_first_repetition(&self, now: Instant) -> Span {
         now.saturating_since(self.backoff.since)
     }

@@ -120,6 +120,14 @@ impl Connection {
             self.try_to_open(news);
             return false;
         }
+        if self.path.search.is_some()
+            && matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder)
+            && self.is_mtu_probe_lost()
+        {
+            // Too large for the path, which says nothing of congestion.
+            self.repair_too_large(news.now);
+            return true;
+        }
         self.begin_repair(news.has(Findings::CONGESTION_ECHOED));
         true
     }
