@@ -74,6 +74,8 @@ pub(crate) struct SendSpace {
 /// Receive sequence space (RFC 9293 §3.3.1).
 #[derive(Debug)]
 pub(crate) struct ReceiveSpace {
+    /// The peer's initial sequence number (IRS).
+    pub(crate) initial: SequenceNumber,
     /// Next number expected (RCV.NXT).
     pub(crate) next: SequenceNumber,
     /// Number after the last one that was ever offered to the peer; what lies below is taken.
@@ -168,6 +170,10 @@ pub struct Connection {
     pub(crate) challenges: (u64, u32),
     /// The application has let go of the connection.
     pub(crate) is_orphan: bool,
+    /// The peer has begun the handshake.
+    pub(crate) is_passive: bool,
+    /// The handshake is over but for the data that the application waits for.
+    pub(crate) is_acknowledged_only: bool,
     /// SYN, or SYN-ACK, is to be sent.
     pub(crate) syn_due: bool,
     /// When SYN was sent first, and how often.
@@ -214,6 +220,7 @@ impl Connection {
                 acknowledged_bytes: 0,
             },
             receive: ReceiveSpace {
+                initial: SequenceNumber::default(),
                 next: SequenceNumber::default(),
                 offered: SequenceNumber::default(),
                 announced: SequenceNumber::default(),
@@ -263,6 +270,8 @@ impl Connection {
             rejected_at: None,
             challenges: (0, 0),
             is_orphan: false,
+            is_passive: state == State::Listen,
+            is_acknowledged_only: false,
             syn_due: state == State::SynSent,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,

@@ -99,6 +99,8 @@ pub struct Receiving {
     /// An answer to our first SYN that acknowledges something else is the sign of an old connection
     /// that our reset ends: the SYN is repeated at once (`tcp_rcv_synsent_state_process`).
     pub repeats_syn_after_reset: bool,
+    /// Time-outs of SYN-ACK during which a bare ACK does not end the handshake (`TCP_DEFER_ACCEPT`).
+    pub deferred_timeouts: u32,
     /// Urgent data stays in line (`SO_OOBINLINE`).
     pub urgent_in_line: bool,
 }
@@ -141,6 +143,7 @@ impl Receiving {
             finish_timeout: Some(Span::from_secs(120)),
             syn_ack_retries: 6,
             repeats_syn_after_reset: false,
+            deferred_timeouts: 0,
             urgent_in_line: false,
         }
     }
@@ -149,6 +152,7 @@ impl Receiving {
     pub fn linux_3_16() -> Self {
         Self {
             compression: None,
+            rejection_interval: Span::ZERO,
             challenge_limit: Some(100),
             repeats_syn_after_reset: false,
             ..Self::linux_6_18()

@@ -11,6 +11,9 @@ impl Connection {
     /// Whether the segment is to be processed further; it is answered here if not.
     #[inline]
     pub(super) fn is_acceptable(&mut self, segment: &Segment, now: Instant) -> bool {
+        if self.is_half_open() {
+            return self.is_acceptable_when_half_open(segment, now);
+        }
         if self.is_old_by_timestamp(segment, now) {
             self.on_old(segment, now);
             return false;
@@ -72,7 +75,7 @@ impl Connection {
                 self.be_reset();
             }
         } else if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
-            // Our SYN-ACK was lost.
+            // Both opened at once, and our SYN-ACK was lost.
             self.syn_due = true;
         } else if segment.flags.contains(Flags::SYN) {
             self.challenge(now);

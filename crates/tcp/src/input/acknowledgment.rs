@@ -82,6 +82,9 @@ impl Connection {
             // there is nothing else in this segment.
             self.update_send_window(segment, u32::from(segment.window));
             self.establish(segment, now);
+            // Its SYN has been taken before: a duplicate like any other.
+            self.note_duplicate(segment.sequence, segment.end());
+            self.acknowledger.now = true;
             return false;
         }
         self.update_send_window(segment, self.scaled_window(segment));

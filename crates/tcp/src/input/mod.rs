@@ -4,6 +4,7 @@ mod acceptance;
 mod acknowledgment;
 mod complaint;
 mod finish;
+mod half_open;
 mod opening;
 mod orphan;
 mod reset;

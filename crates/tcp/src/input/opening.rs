@@ -103,6 +103,7 @@ impl Connection {
         self.peer_scales = syn.options.window_scale.is_some();
         self.choose_shift();
         let receive = &mut self.receive;
+        receive.initial = syn.sequence;
         receive.next = syn.sequence + 1;
         receive.last_acknowledged = receive.next;
         receive.announced = receive.next + self.first_window.bytes;

@@ -115,13 +115,11 @@ impl Connection {
         } else {
             Flags::SYN | self.ecn.syn_flags(&self.config.ecn, self.syn_transmissions - 1)
         };
-        let mut options = syn_options(
-            &self.config,
-            answers.then_some(&self.negotiated),
-            self.peer_scales,
-            self.first_window.shift,
-        );
-        let stamped = if answers { self.negotiated.timestamps } else { self.config.timestamps };
+        // Whoever has sent a SYN himself answers the crossing one with the same options.
+        let agreed = (answers && self.is_passive).then_some(&self.negotiated);
+        let mut options =
+            syn_options(&self.config, agreed, self.peer_scales, self.first_window.shift);
+        let stamped = agreed.map_or(self.config.timestamps, |agreed| agreed.timestamps);
         options.timestamps = stamped
             .then(|| Timestamps { value: timestamp_at(now), echo: self.receive.recent_timestamp });
         let payload_bytes = if answers {

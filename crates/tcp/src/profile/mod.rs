@@ -18,6 +18,11 @@
 //! | PSH | at the end of a write | and every half window | as 2.6 | as 2.6 | at the end of a write | as 5.4 | RFC 9293 §3.9.1.2; `forced_push` |
 //! | small next to the peer's window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
 //! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
+//! | receive buffer of [`Profile::system_config`] | ample | ample | ample | 128 KiB of memory, to 32 MiB | ample | ample | `tcp_rmem`, `tcp_moderate_rcvbuf` |
+//! | merged ACKs of disorder | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
+//! | duplicates reported (RFC 2883) | yes | yes | yes | yes | yes | yes | `tcp_dsack` |
+//! | answers to unacceptable segments | all | all | all | twice a second without data | all | all | `tcp_invalid_ratelimit`; Linux 4.0 |
+//! | SYN-ACK repetitions | 6 | 5 | 5 | 5 | 6 | 6 | `tcp_synack_retries` |
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | flight limited by estimated bandwidth | no | no | no | no | yes | no | `tcp_xmit_bandwidth_limit` |
 //! | losses are found | by count | by reach (FACK) | by reach (FACK) | by time (RACK) | by count | by count | RFC 6675 §4; `tcp_fack` up to 4.14; RFC 8985 §6 |
@@ -43,8 +48,8 @@
 //! one instance of reordering more after D-SACK. `linux-2.6`: forward retransmission of FACK.
 //! `rfc`: RACK and tail loss probe (RFC 8985), switched on by name, and a
 //! second reduction of the threshold by a time-out during fast recovery. All: receiving urgent
-//! data, the ageing of timestamps after 24 days of silence (RFC 7323 §5.5), a return
-//! to LISTEN from SYN-RECEIVED. `linux-6.18` has no modified fast
+//! data, a return to LISTEN from SYN-RECEIVED, and windows that shrink for want of memory
+//! of the whole host. `linux-6.18` has no modified fast
 //! retransmit to switch on in the kernel any more; here the switch works in every profile, for
 //! comparison. All profiles count the window in segments, where the RFCs count bytes; for
 //! full-sized segments that is the same. `linux-2.6` names the kernels from 2.6.6 to 2.6.20: set

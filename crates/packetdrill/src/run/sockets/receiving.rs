@@ -6,6 +6,7 @@
 //! | `TCP_WINDOW_CLAMP` | largest window offered |
 //! | `TCP_QUICKACK` | whether acknowledgments wait for answers |
 //! | `TCP_LINGER2` | how long an orphan waits for the peer's FIN |
+//! | `TCP_DEFER_ACCEPT` | a bare ACK does not end the handshake for so long |
 //! | `SO_OOBINLINE` | urgent data stays in line |
 
 use super::constants::value;
@@ -43,10 +44,22 @@ pub(super) fn change(config: &mut Config, name: &str, number: i64, profile: Prof
                 Err(_) => None,
             };
         }
+        "TCP_DEFER_ACCEPT" => receiving.deferred_timeouts = timeouts_within(number),
         "SO_OOBINLINE" => receiving.urgent_in_line = number != 0,
         _ => return false,
     }
     true
+}
+
+/// How many time-outs of 1, 2, 4... seconds fill so many seconds (`secs_to_retrans`).
+fn timeouts_within(seconds: i64) -> u32 {
+    let (mut timeouts, mut filled, mut next) = (0, 0, 1);
+    while filled < seconds {
+        filled += next;
+        next = (next * 2).min(120);
+        timeouts += 1;
+    }
+    timeouts
 }
 
 /// What can be asked for.
