@@ -61,8 +61,9 @@ pub(crate) fn any_config(bytes: &mut Unstructured<'_>) -> Result<Config> {
         config.mss = bytes.int_in_range(88..=9000)?;
     }
     if is_turned(9) {
-        config.receive_buffer = bytes.int_in_range(1..=1 << 20)?;
-        config.send_buffer = bytes.int_in_range(1..=1 << 20)?;
+        // Linux makes no smaller ones.
+        config.receive_buffer = bytes.int_in_range(2304..=1 << 20)?;
+        config.send_buffer = bytes.int_in_range(4608..=1 << 20)?;
     }
     if is_turned(10) {
         config.initial_window = bytes.int_in_range(1..=64)?;
