@@ -43,7 +43,9 @@
 //! **What is missing so far.** `linux-3.16`: receive-buffer auto-tuning, the detection of lost
 //! retransmissions by forward acknowledgment, the CUBIC of that era where it differs
 //! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
-//! `linux-6.18`: pacing; the kernel's timers are late by up to an eighth (its timer wheel), here
+//! `linux-6.18`: pacing (and `SO_MAX_PACING_RATE`), the sampling of the delivery rate, fewer
+//! repetitions for connections whose application has gone, and a search for the packet size that
+//! begins anew after ten minutes; the kernel's timers are late by up to an eighth (its timer wheel), here
 //! they are exact; segments that have arrived are joined to larger buffers there, which may count
 //! one instance of reordering more after D-SACK. `linux-2.6`: forward retransmission of FACK.
 //! `rfc`: RACK and tail loss probe (RFC 8985), switched on by name, and a
