@@ -1,0 +1,1 @@
+"""Differential recording: the running kernel and our endpoint, asked the same."""
