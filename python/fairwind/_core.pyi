@@ -11,6 +11,7 @@ __all__ = [
     "Table",
     "columns",
     "follow_script",
+    "kernel_problem",
     "plan",
     "schema",
     "simulate",
@@ -55,3 +56,4 @@ def follow_script(
     definitions: list[tuple[str, str]] = ...,
     options: list[tuple[str, str | None]] = ...,
 ) -> dict[str, Any]: ...
+def kernel_problem() -> str | None: ...

@@ -81,6 +81,11 @@ class FollowSettings:
     options: Mapping[str, str | None] | None = None
 
 
+def kernel_problem() -> str | None:
+    """Tell why scripts cannot be run on the kernel; None where they can."""
+    return _core.kernel_problem()
+
+
 def find_scripts(places: Iterable[Path]) -> list[Path]:
     """List the script files among files and below folders.
 

@@ -163,6 +163,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;
+    module.add_function(wrap_pyfunction!(packetdrill::kernel_problem, module)?)?;
     module.add_class::<Progress>()?;
     module.add_class::<Table>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

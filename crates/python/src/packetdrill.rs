@@ -102,6 +102,15 @@ fn on_kernel(_: Python<'_>, _: String, _: String, _: RunOptions, _: PathBuf) -> 
     Err(KernelUnavailable::new_err("this system is not Linux"))
 }
 
+/// Why scripts cannot be run on the kernel; `None` where they can.
+#[pyfunction]
+pub(crate) fn kernel_problem(py: Python<'_>) -> Option<String> {
+    #[cfg(target_os = "linux")]
+    return py.detach(|| fairwind_testbed::availability().err().map(|error| error.to_string()));
+    #[cfg(not(target_os = "linux"))]
+    return Some("this system is not Linux".to_owned());
+}
+
 fn told<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Bound<'py, PyDict>> {
     let (word, line, message, dialogue) = match outcome {
         Outcome::Passed => ("passed", None, String::new(), String::new()),

@@ -33,7 +33,6 @@ app = typer.Typer(
     "Exit codes: 0 all well, 1 some simulations or scripts failed, 2 wrong usage or input, "
     "130 interrupted.",
 )
-app.command(context_settings=CONTEXT)(packetdrill)
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
@@ -184,6 +183,9 @@ def compare(
 def doctor(*, output: Format = OutputFormat.TABLE) -> None:
     """Tell what this machine has, and what is missing."""
     print_frame(findings(), output)
+
+
+app.command(context_settings=CONTEXT)(packetdrill)
 
 
 def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | None) -> Scenario:

@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from fairwind.engine import core_version
+from fairwind.packetdrill import kernel_problem
 
 PACKAGES = ("polars", "numpy", "scipy", "altair", "vl-convert-python", "typer", "rich", "jinja2")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -26,7 +27,8 @@ def findings() -> pl.DataFrame:
         *(_package(name) for name in PACKAGES),
         _writable(),
         _browser(),
-        ("kernel testbed", "missing", "not available in this version; use --on sim"),
+        ("experiments on the kernel", "missing", "not available in this version; use --on sim"),
+        _kernel(),
     ]
     return pl.DataFrame(rows, schema=["what", "found", "remark"], orient="row")
 
@@ -43,6 +45,12 @@ def _writable() -> tuple[str, str, str]:
         free = shutil.disk_usage(Path.cwd()).free // 10**9
         return ("working folder", f"{free} GB free", "")
     return ("working folder", "read-only", "give --out with every run")
+
+
+def _kernel() -> tuple[str, str, str]:
+    problem = kernel_problem()
+    what = "scripts on the kernel"
+    return (what, "missing", problem) if problem else (what, platform.release(), "")
 
 
 def _browser() -> tuple[str, str, str]:

@@ -25,67 +25,67 @@ pub fn options_to_bytes(options: &[TcpOption]) -> Step<Vec<u8>> {
         match option {
             TcpOption::End => bytes.push(0),
             TcpOption::NoOperation => bytes.push(1),
-            TcpOption::MaximumSegment(size) => {
-                bytes.extend_from_slice(&[2, 4]);
-                bytes.extend_from_slice(&size.to_be_bytes());
-            }
-            TcpOption::WindowScale(shift) => bytes.extend_from_slice(&[3, 3, *shift]),
-            TcpOption::SackPermitted => bytes.extend_from_slice(&[4, 2]),
-            TcpOption::Sack(edges) => {
-                bytes.extend_from_slice(&[5, u8::try_from(2 + 8 * edges.len()).unwrap_or(255)]);
-                for (left, right) in edges {
-                    bytes.extend_from_slice(&left.to_be_bytes());
-                    bytes.extend_from_slice(&right.to_be_bytes());
-                }
-            }
-            TcpOption::Timestamps { value, echo } => {
-                bytes.extend_from_slice(&[8, 10]);
-                bytes.extend_from_slice(&value.to_be_bytes());
-                bytes.extend_from_slice(&echo.to_be_bytes());
-            }
-            TcpOption::FastOpen(cookie) => {
-                let cookie = from_digits(cookie).ok_or_else(|| {
-                    Stop::failed(format!("`{option}` has no whole number of bytes"))
-                })?;
-                bytes.extend_from_slice(&[34, u8::try_from(2 + cookie.len()).unwrap_or(255)]);
-                bytes.extend_from_slice(&cookie);
-            }
-            TcpOption::FastOpenExperimental(cookie) => {
-                let cookie = from_digits(cookie).ok_or_else(|| {
-                    Stop::failed(format!("`{option}` has no whole number of bytes"))
-                })?;
-                bytes.extend_from_slice(&[254, u8::try_from(4 + cookie.len()).unwrap_or(255)]);
-                bytes.extend_from_slice(&FAST_OPEN_EXPERIMENT);
-                bytes.extend_from_slice(&cookie);
-            }
-            TcpOption::AccurateEcn { order, counters } => {
-                let kind = match order {
-                    CounterOrder::Zero => 172,
-                    CounterOrder::One => 174,
-                };
-                bytes.extend_from_slice(&[
-                    kind,
-                    u8::try_from(2 + 3 * counters.len()).unwrap_or(255),
-                ]);
-                for counter in counters {
-                    bytes.extend_from_slice(&counter.to_be_bytes()[1..]);
-                }
-            }
-            TcpOption::Other(text) if is_signature(option) => {
-                let digest = from_digits(text.trim_start_matches(SIGNATURE).trim());
-                let digest = digest.filter(|digest| digest.len() <= 16).ok_or_else(|| {
-                    Stop::failed(format!("`{option}` is no digest of up to 16 bytes"))
-                })?;
-                bytes.extend_from_slice(&[19, 18]);
-                bytes.extend(std::iter::repeat_n(0, 16 - digest.len()));
-                bytes.extend_from_slice(&digest);
-            }
-            TcpOption::Other(text) => {
-                return Err(Stop::unsupported(format!("the option `{text}` is not known here")));
+            _ => {
+                let (kind, content) = content_of(option)?;
+                let length = u8::try_from(2 + content.len()).unwrap_or(u8::MAX);
+                bytes.extend_from_slice(&[kind, length]);
+                bytes.extend_from_slice(&content);
             }
         }
     }
     Ok(bytes)
+}
+
+/// The kind of an option that has a length, and what follows that.
+fn content_of(option: &TcpOption) -> Step<(u8, Vec<u8>)> {
+    let cookie = |text: &str| {
+        from_digits(text)
+            .ok_or_else(|| Stop::failed(format!("`{option}` has no whole number of bytes")))
+    };
+    Ok(match option {
+        TcpOption::MaximumSegment(size) => (2, size.to_be_bytes().to_vec()),
+        TcpOption::WindowScale(shift) => (3, vec![*shift]),
+        TcpOption::SackPermitted => (4, Vec::new()),
+        TcpOption::Sack(edges) => {
+            let edges = edges.iter().flat_map(|&(left, right)| [left, right]);
+            (5, edges.flat_map(u32::to_be_bytes).collect())
+        }
+        TcpOption::Timestamps { value, echo } => {
+            (8, [value.to_be_bytes(), echo.to_be_bytes()].concat())
+        }
+        TcpOption::FastOpen(text) => (34, cookie(text)?),
+        TcpOption::FastOpenExperimental(text) => {
+            (254, [&FAST_OPEN_EXPERIMENT[..], &cookie(text)?].concat())
+        }
+        TcpOption::AccurateEcn { order, counters } => {
+            let kind = match order {
+                CounterOrder::Zero => 172,
+                CounterOrder::One => 174,
+            };
+            (kind, counters.iter().flat_map(|counter| low_three(*counter)).collect())
+        }
+        TcpOption::Other(text) if is_signature(option) => (19, digest_of(text)?),
+        TcpOption::End | TcpOption::NoOperation | TcpOption::Other(_) => {
+            return Err(Stop::unsupported(format!("the option `{option}` is not known here")));
+        }
+    })
+}
+
+/// A counter of accurate ECN: its lowest 24 bits.
+fn low_three(counter: u32) -> [u8; 3] {
+    let [_, high, middle, low] = counter.to_be_bytes();
+    [high, middle, low]
+}
+
+/// The 16 bytes of a signature; missing ones are zero, and stand in front.
+fn digest_of(text: &str) -> Step<Vec<u8>> {
+    let digest = from_digits(text.trim_start_matches(SIGNATURE).trim());
+    let digest = digest
+        .filter(|digest| digest.len() <= 16)
+        .ok_or_else(|| Stop::failed(format!("`{text}` is no digest of up to 16 bytes")))?;
+    let mut whole = vec![0; 16 - digest.len()];
+    whole.extend(digest);
+    Ok(whole)
 }
 
 fn from_digits(text: &str) -> Option<Vec<u8>> {
