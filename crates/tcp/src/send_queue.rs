@@ -419,6 +419,26 @@ impl SendQueue {
         }
     }
 
+    /// Whether a segment, or one that has arrived and lies in the same buffer, was ever sent again:
+    /// what was joined is not told apart any more.
+    pub(crate) fn is_any_of_buffer_retransmitted(&self, index: u64) -> bool {
+        let joins = |head: u64| {
+            let marks = self.get(head).marks;
+            marks.contains(Marks::SACKED)
+                && !marks.contains(Marks::BUNDLE_END)
+                && self.get(head + 1).marks.contains(Marks::SACKED)
+        };
+        let mut start = index;
+        while start > self.first && joins(start - 1) {
+            start -= 1;
+        }
+        let mut end = index;
+        while end + 1 < self.end_index() && joins(end) {
+            end += 1;
+        }
+        (start..=end).any(|at| self.get(at).is_retransmitted())
+    }
+
     /// The buffer that holds a segment ends with it from now on.
     pub(crate) fn end_bundle(&mut self, index: u64) {
         let sent = self.get_mut(index);

@@ -170,7 +170,7 @@ impl Connection {
     fn explain_repetitions(&mut self, block: SackBlock, update: &mut Update) {
         for index in self.covered_by(block) {
             let sent = *self.queue.get(index);
-            if !sent.is_retransmitted() {
+            if !self.queue.is_any_of_buffer_retransmitted(index) {
                 continue;
             }
             if self.recovery.undo.from.is_some_and(|from| sent.end().is_after(from)) {

@@ -82,10 +82,7 @@ impl Connection {
     pub(crate) fn on_new_data_sent(&mut self, first: bool, now: Instant) {
         // Before the handshake is over, the timer is the SYN-ACK's.
         let opening = self.state == State::SynReceived;
-        if first && !opening
-            || self.timers.pending == Pending::Probe
-            || self.timers.retransmission == Instant::MAX
-        {
+        if first && !opening || self.timers.retransmission == Instant::MAX {
             self.rearm_timeout(now);
         }
         if self.recovery.is_reducing() {
@@ -101,7 +98,9 @@ impl Connection {
             && self.state != State::SynReceived
         {
             let left = (oldest.transmitted_at + self.backoff.timeout).saturating_since(now);
-            self.schedule_probe(left, now);
+            if !self.schedule_probe(left, now) && self.timers.pending == Pending::Probe {
+                self.rearm_timeout(now);
+            }
         }
     }
 
