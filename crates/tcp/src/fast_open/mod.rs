@@ -77,6 +77,8 @@ pub(crate) struct FastOpenState {
     pub(crate) opened_early: bool,
     /// The application waits with more data for the connection to open.
     pub(crate) data_waits: bool,
+    /// The application has accepted it.
+    pub(crate) accepted: bool,
     /// The application will not write any more, which is said once the handshake is over.
     pub(crate) shut_down: bool,
     /// The application has closed an early connection.

@@ -67,6 +67,12 @@ impl Connection {
         self.fast_open.early && self.state == State::Closed
     }
 
+    /// Says that the application has accepted the connection: from then on complaints of the path do
+    /// not end it, though its handshake be not over.
+    pub fn note_accepted(&mut self) {
+        self.fast_open.accepted = true;
+    }
+
     /// Closes the sending direction, but keeps the socket (`shutdown`): that of an early connection
     /// only once its handshake is over (Linux `tcp_shutdown`).
     pub fn shut_down(&mut self) {

@@ -66,6 +66,14 @@ impl Connection {
     fn on_unreachable(&mut self, reason: Unreachable, quoted: SequenceNumber, now: Instant) {
         let way_lost = matches!(reason, Unreachable::Network | Unreachable::Host);
         match self.state {
+            // One that is in use early and has been accepted is treated as open (Linux `tcp_v4_err`).
+            State::SynReceived if self.is_early() && self.fast_open.accepted => {
+                self.complaint = Some(reason);
+            }
+            State::SynReceived if self.is_early() => {
+                self.become_closed();
+                self.events.push_back(Event::Unreachable(reason));
+            }
             State::SynSent => {
                 self.become_closed();
                 self.events.push_back(Event::Unreachable(reason));

@@ -87,6 +87,7 @@ impl Sockets {
             return Err(Stop::failed("the call returned a descriptor; write which one"));
         };
         host.endpoints[index].awaits_acceptance_of = None;
+        host.endpoints[index].connection.note_accepted();
         let role = Role::Connected { endpoint: index, told: true };
         self.insert(made, Socket { role, nonblocking, ..listener })?;
         Ok(Attempt::Returns(Returned::value(made)))
