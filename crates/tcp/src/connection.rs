@@ -11,7 +11,7 @@ use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
 use crate::output::Run;
 use crate::receiver::{
-    Acknowledger, FirstWindow, Reassembly, ReceiveBuffer, Received, SegmentSize, Tuning,
+    Acknowledger, FirstWindow, Reassembly, ReceiveBuffer, Received, SegmentSize, Tuning, UrgentByte,
 };
 use crate::recovery::Recovery;
 use crate::rtt::RttEstimator;
@@ -88,6 +88,8 @@ pub(crate) struct ReceiveSpace {
     pub(crate) fin: Option<SequenceNumber>,
     /// Payload bytes received in order and not read.
     pub(crate) unread: u32,
+    /// The urgent byte that is not read past.
+    pub(crate) urgent: Option<UrgentByte>,
     /// Payload bytes read since the beginning.
     pub(crate) read_bytes: u64,
     /// Latest timestamp to be echoed (TS.Recent).
@@ -227,6 +229,7 @@ impl Connection {
                 last_acknowledged: SequenceNumber::default(),
                 fin: None,
                 unread: 0,
+                urgent: None,
                 read_bytes: 0,
                 recent_timestamp: 0,
                 stamped_at: Instant::ZERO,

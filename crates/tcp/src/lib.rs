@@ -93,5 +93,6 @@ pub use fast_open::{CookieKey, FastOpenFailure, FastOpenLesson, FastOpenPermit, 
 pub use information::{Information, option_bits};
 pub use input::{Complaint, Unreachable};
 pub use profile::{Profile, UnknownProfile};
+pub use receiver::UrgentRead;
 pub use state::{RecoveryState, State};
 pub use write::{Part, Writing};

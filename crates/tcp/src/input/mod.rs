@@ -50,6 +50,9 @@ impl Connection {
             return;
         }
         self.measure_by_echo(segment, now);
+        if segment.flags.contains(Flags::URG) {
+            self.note_urgent(segment);
+        }
         if segment.sequence_length() > 0 {
             self.process_text(segment, now);
         }

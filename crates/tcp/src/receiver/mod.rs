@@ -10,6 +10,7 @@
 //! | `tuning` | a buffer that grows with what is read per round trip |
 //! | `reassembly` | what arrived ahead of its turn, and the blocks that report it |
 //! | `segment_size` | what the peer's full segments hold |
+//! | `urgent` | the urgent byte |
 //! | `reading` | what the application reads |
 //! | `room` | making room where memory is short |
 
@@ -23,6 +24,7 @@ mod reassembly;
 mod room;
 mod segment_size;
 mod tuning;
+mod urgent;
 mod window;
 
 pub(crate) use acknowledger::Acknowledger;
@@ -32,4 +34,6 @@ pub(crate) use packet::Packet;
 pub(crate) use reassembly::Reassembly;
 pub(crate) use segment_size::{SegmentSize, Told};
 pub(crate) use tuning::Tuning;
+pub(crate) use urgent::UrgentByte;
+pub use urgent::UrgentRead;
 pub(crate) use window::FirstWindow;

@@ -7,16 +7,22 @@ use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
 impl Connection {
-    /// Bytes received in order and not read.
+    /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
     #[inline]
     pub fn readable_bytes(&self) -> u32 {
+        if self.receive.urgent.is_some() {
+            return self.readable_beside_urgent();
+        }
         self.receive.unread
     }
 
     /// Hands up to `bytes` received bytes to the application and returns how many.
     #[inline]
     pub fn read(&mut self, bytes: u32) -> u32 {
-        let taken = bytes.min(self.receive.unread);
+        let taken = bytes.min(self.readable_bytes());
+        if self.receive.urgent.is_some() && bytes > 0 {
+            self.skip_urgent();
+        }
         if taken == 0 {
             return 0;
         }
@@ -29,6 +35,9 @@ impl Connection {
             self.buffer.release(taken);
         } else {
             self.acknowledge_what_was_read(taken);
+        }
+        if self.receive.urgent.is_some() {
+            self.forget_passed_urgent();
         }
         taken
     }

@@ -42,7 +42,8 @@ impl Sockets {
         let endpoint = &host.endpoints[index];
         let connection = &endpoint.connection;
         let bytes = match what {
-            "SIOCINQ" | "FIONREAD" => u64::from(connection.readable_bytes()),
+            "SIOCINQ" | "FIONREAD" => u64::from(connection.inquired_bytes()),
+            "SIOCATMARK" => u64::from(connection.is_at_mark()),
             "SIOCOUTQ" | "TIOCOUTQ" => connection.unacked_bytes(),
             "SIOCOUTQNSD" => connection.unsent_bytes(),
             other => return Err(Stop::unsupported(format!("ioctl {other} is not known here"))),

@@ -231,6 +231,7 @@ fn read(function: &str, given: Arguments<'_>) -> Step<Request> {
         _ => (given.bytes(2)?, given.number_or(3, 0)?),
     };
     let known = constants::PEEK
+        | constants::OUT_OF_BAND
         | constants::DO_NOT_WAIT
         | constants::WAIT_FOR_ALL
         | constants::ERROR_QUEUE

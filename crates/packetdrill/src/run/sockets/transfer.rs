@@ -7,7 +7,7 @@ use super::request::{Read, Write};
 use super::{Attempt, FOREVER, Returned, Role, Sockets, fails};
 use crate::outcome::Step;
 use crate::run::host::Host;
-use fairwind_tcp::{Part, Writing};
+use fairwind_tcp::{Part, UrgentRead, Writing};
 use fairwind_units::Instant;
 
 impl Sockets {
@@ -22,6 +22,9 @@ impl Sockets {
         let Role::Connected { endpoint: index, .. } = socket.role else {
             return Ok(fails("ENOTCONN"));
         };
+        if read.flags & OUT_OF_BAND != 0 {
+            return Ok(read_urgent(read, index, host));
+        }
         let nonblocking = socket.nonblocking || read.flags & DO_NOT_WAIT != 0;
         let (deaf, timeout) = (socket.deaf, socket.read_timeout);
         let least = if read.flags & WAIT_FOR_ALL != 0 { u32::MAX } else { socket.low_water };
@@ -92,11 +95,25 @@ fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
     if read.flags & PEEK != 0 {
         return bytes;
     }
-    if bytes > 0 {
-        host.act(index, |connection| connection.read(bytes));
-        read.taken += bytes;
+    if left > 0 {
+        read.taken += host.act(index, |connection| connection.read(bytes.max(1)));
     }
     read.taken
+}
+
+/// The urgent byte alone (`tcp_recv_urg`).
+fn read_urgent(read: &Read, index: usize, host: &mut Host) -> Attempt {
+    let peek = read.flags & PEEK != 0;
+    let outcome = host.act(index, |connection| connection.read_urgent(peek));
+    let endpoint = &host.endpoints[index];
+    match outcome {
+        UrgentRead::Byte => Attempt::Returns(Returned::value(i64::from(read.bytes.min(1)))),
+        UrgentRead::NotYet if endpoint.peer_finished || endpoint.is_closed() => {
+            Attempt::Returns(Returned::value(0))
+        }
+        UrgentRead::NotYet => fails("EAGAIN"),
+        UrgentRead::Nothing => fails("EINVAL"),
+    }
 }
 
 /// Hands over as much as the connection takes, which sends meanwhile.
