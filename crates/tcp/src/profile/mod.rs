@@ -51,8 +51,7 @@
 //! `rfc`: RACK and tail loss probe (RFC 8985), switched on by name, and a
 //! second reduction of the threshold by a time-out during fast recovery. All: accurate ECN (RFC 9768; Linux 6.18 has it, but
 //! lets nobody ask for it: here who asks gets classic ECN), the pause of Fast Open after black holes,
-//! receiving urgent
-//! data, a return to LISTEN from SYN-RECEIVED, and windows that shrink for want of memory
+//! a return to LISTEN from SYN-RECEIVED, and windows that shrink for want of memory
 //! of the whole host. `linux-6.18` has no modified fast
 //! retransmit to switch on in the kernel any more; here the switch works in every profile, for
 //! comparison. All profiles count the window in segments, where the RFCs count bytes; for
