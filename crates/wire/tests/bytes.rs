@@ -518,3 +518,14 @@ fn an_answer_goes_the_other_way() {
     assert_eq!(v4().reversed(), reversed);
     assert_eq!(v6().reversed().reversed(), v6());
 }
+
+/// RFC 9293 §3.1: the three control bits that nobody uses yet are sent as zero, and mean nothing.
+#[test]
+fn reserved_control_bits_are_sent_as_zero_and_ignored() {
+    let segment = Segment { flags: Flags::ACK | Flags::PSH, window: 77, ..Segment::default() };
+    let mut packet = emitted(&IpHeader::new(v4()), &segment, Payload::Pattern { stream_offset: 0 });
+    let place = 20 + 12;
+    assert_eq!(packet[place] & 0x0e, 0);
+    packet[place] |= 0x0e;
+    assert_eq!(parse(&packet).unwrap().segment.flags, segment.flags);
+}

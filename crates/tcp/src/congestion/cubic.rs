@@ -389,4 +389,52 @@ mod tests {
         }
         assert!(window.segments.abs_diff(1000) <= 5, "{} segments after K", window.segments);
     }
+
+    /// An old plateau far above: growth per round trip stays below half a window (RFC 9438 §4.2).
+    #[test]
+    fn the_target_is_at_most_one_and_a_half_windows() {
+        let cubic = Cubic::new(Rules::Rfc9438, false);
+        let epoch = Epoch {
+            start: Instant::ZERO,
+            to_plateau: time_to_grow(9_000),
+            plateau: 10_000,
+            reno_window: 100,
+            reno_credit: 0,
+        };
+        let late = Instant::from_secs(60);
+        assert!(curve(&epoch, time_units(Span::from_secs(60))) > 150);
+        assert_eq!(cubic.per_segment_by_curve(&epoch, 100, late), 2, "half a window in a window");
+    }
+
+    /// RFC 9438 §4.3: with the factor that makes up for beta below the former window, as Reno above.
+    #[test]
+    fn the_reno_friendly_window_grows_as_reno_beyond_the_former_window() {
+        let grown = |from: u32| {
+            let mut cubic = Cubic::new(Rules::Rfc9438, false);
+            cubic.before_reduction = 100;
+            let mut epoch = Epoch {
+                start: Instant::ZERO,
+                to_plateau: 0,
+                plateau: from,
+                reno_window: from,
+                reno_credit: 200 * 100,
+            };
+            cubic.per_segment_by_reno(&mut epoch, 200);
+            epoch.reno_window - from
+        };
+        assert_eq!(grown(100), 100, "a segment per window acknowledged");
+        assert_eq!(grown(70), 30 + (20_000 - 30 * 200 * 15 / 8) / 200, "8/15 of that below it");
+    }
+
+    /// RFC 9438 §5.8: time without anything in flight is taken off the epoch.
+    #[test]
+    fn idle_time_does_not_count_as_growth() {
+        let mut cubic = Cubic::new(Rules::Rfc9438, false);
+        cubic.ssthresh(1000, 1000);
+        cubic.epoch = Some(cubic.begin_epoch(700, Instant::from_secs(10)));
+        cubic.on_idle_end(Instant::from_secs(12), Instant::from_secs(30));
+        assert_eq!(cubic.epoch.unwrap().start, Instant::from_secs(28));
+        cubic.on_idle_end(Instant::from_secs(29), Instant::from_secs(40));
+        assert_eq!(cubic.epoch.unwrap().start, Instant::from_secs(39), "not beyond the present");
+    }
 }

@@ -2,7 +2,7 @@
 //! RFC 6298, RFC 3168), in the profile of the standards.
 
 use crate::peer::{Endpoint, FULL, OFFER, ack, data, ranges, sack, segment, starts};
-use fairwind_tcp::{Config, Event, Profile, RecoveryState};
+use fairwind_tcp::{Config, EarlyRetransmit, Event, Profile, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Ecn, Flags, Options, Segment, TrafficClass};
 
@@ -147,6 +147,7 @@ fn the_third_duplicate_starts_fast_retransmit_with_half_the_flight() {
     let sent = end.hear(&ack(1));
     assert_eq!(starts(&sent), [at(0)]);
     // Twelve are outstanding, and limited transmit's two do not count (RFC 5681 §3.2 step 2).
+    assert_eq!(threshold(&end), 5);
     assert_eq!(end.it.recovery_state(), RecoveryState::Recovery);
     assert!(end.events().contains(&Event::FastRetransmit));
 }
@@ -516,4 +517,157 @@ fn the_last_segment_of_what_was_written_is_pushed() {
     assert_eq!(flags[..2], [false, false]);
     let rest = end.hear(&ack(at(2)));
     assert!(rest.iter().chain(&[]).all(|s| s.flags.contains(Flags::PSH)), "{rest:?}");
+}
+
+/// Many acknowledgments of one segment, piece by piece, are worth one (RFC 5681 §3.1, RFC 3465).
+#[test]
+fn acknowledgments_of_parts_of_a_segment_do_not_open_the_window() {
+    let mut end = open();
+    end.write(50_000);
+    for part in 1..10 {
+        end.hear(&ack(1 + 100 * part));
+    }
+    assert_eq!(window(&end), 10);
+    end.hear(&ack(at(1)));
+    assert_eq!(window(&end), 11);
+}
+
+/// RFC 6582 §3.2 step 3: the timer starts anew with a partial acknowledgment.
+#[test]
+fn a_partial_acknowledgment_restarts_the_timer() {
+    let mut end = without_sack();
+    end.write(50_000);
+    for _ in 0..3 {
+        end.hear(&ack(1));
+    }
+    end.wait_millis(300);
+    end.hear(&ack(at(4)));
+    assert_eq!(end.it.next_deadline(), end.now + end.it.retransmission_timeout());
+}
+
+/// RFC 6582 §3.2 step 1 and 2: what a recovery left outstanding is not a new loss.
+#[test]
+fn duplicates_within_a_recovery_do_not_reduce_the_window_again() {
+    let mut end = without_sack();
+    end.write(50_000);
+    for _ in 0..6 {
+        end.hear(&ack(1));
+    }
+    end.events();
+    end.hear(&ack(at(4)));
+    for _ in 0..6 {
+        end.hear(&ack(at(4)));
+    }
+    assert!(!end.events().contains(&Event::FastRetransmit));
+    assert_eq!(threshold(&end), 5);
+}
+
+/// The `IsLost` of RFC 6675 counts segments: two above a hole, however large, are not enough.
+#[test]
+fn two_segments_above_a_hole_prove_nothing() {
+    let mut end = open();
+    end.write(50_000);
+    end.hear(&sack(1, &[(at(1), at(3))]));
+    assert_eq!(end.it.recovery_state(), RecoveryState::Disorder);
+    assert!(end.wait_millis(500).is_empty());
+}
+
+/// RFC 2018 §5: what was selectively acknowledged is not sent again before a time-out.
+#[test]
+fn only_holes_are_repaired() {
+    let mut end = open();
+    end.write(10_000);
+    end.hear(&sack(1, &[(at(1), at(2))]));
+    end.hear(&sack(1, &[(at(3), at(4)), (at(1), at(2))]));
+    let mut sent = starts(&end.hear(&sack(1, &[(at(5), at(8)), (at(3), at(4)), (at(1), at(2))])));
+    for next in [1, 3, 5, 9] {
+        sent.extend(starts(&end.hear(&sack(at(next), &[(at(5), at(8)), (at(3), at(4))]))));
+    }
+    sent.sort_unstable();
+    assert!(
+        sent.iter().all(|start| [at(0), at(2), at(4), at(8), at(9)].contains(start)),
+        "{sent:?}"
+    );
+    assert!(sent.starts_with(&[at(0), at(2), at(4)]), "{sent:?}");
+}
+
+/// The initial window of ten segments (RFC 6928 §2), where FreeBSD counts bytes too.
+#[test]
+fn ten_segments_to_begin_with_are_at_most_14600_bytes() {
+    for (mss, segments) in [(536, 10), (1460, 10), (2920, 5), (8000, 2)] {
+        let config = Config { mss: 9000, timestamps: false, ..Profile::FreeBsd14.config() };
+        let mut end = Endpoint::accepted_with(config, Options { mss: Some(mss), ..OFFER });
+        assert_eq!(end.write(50_000).len(), segments, "MSS {mss}");
+    }
+}
+
+/// RFC 5827 §3: with so few outstanding that three duplicates cannot come.
+#[test]
+fn early_retransmit_needs_one_duplicate_less_than_there_are_segments() {
+    for (sacks, expected) in [(false, EarlyRetransmit::Immediate), (true, EarlyRetransmit::Off)] {
+        let mut config = rfc();
+        config.loss.early_retransmit = expected;
+        let offer = Options { sack_permitted: sacks, ..OFFER };
+        let mut end = Endpoint::accepted_with(config, offer);
+        end.write(3000);
+        end.hear(&sack_if(sacks, at(1), at(2)));
+        let sent = starts(&end.hear(&sack_if(sacks, at(1), at(3))));
+        let expected = if expected == EarlyRetransmit::Off { vec![] } else { vec![at(0)] };
+        assert_eq!(sent, expected);
+    }
+    let mut config = rfc();
+    config.loss.early_retransmit = EarlyRetransmit::Immediate;
+    let mut end = Endpoint::accepted(config);
+    end.write(3000);
+    end.hear(&sack(1, &[(at(1), at(2))]));
+    assert_eq!(starts(&end.hear(&sack(1, &[(at(1), at(3))]))), [at(0)]);
+}
+
+fn sack_if(sacks: bool, left: u32, right: u32) -> Segment {
+    if sacks { sack(1, &[(left, right)]) } else { ack(1) }
+}
+
+/// RFC 9293 §3.8.4: off unless asked for, not before two hours, and no single probe decides.
+#[test]
+fn keep_alive_is_off_by_default_and_asks_after_two_hours() {
+    let mut end = open();
+    assert!(end.wait(Span::from_secs(86_400)).is_empty());
+    let mut config = rfc();
+    config.patience.keep_alive.enabled = true;
+    let mut end = Endpoint::accepted(config);
+    assert!(end.wait(Span::from_secs(7199)).is_empty());
+    let probe = end.wait_millis(2000).pop().unwrap().1;
+    assert_eq!((probe.sequence.get(), probe.payload_bytes), (0, 0), "below what was acknowledged");
+    assert_eq!(end.wait_millis(75_000).len(), 1, "unanswered: another one");
+    assert_eq!(end.it.state(), fairwind_tcp::State::Established);
+    end.hear(&ack(1));
+    assert!(end.wait(Span::from_secs(7100)).is_empty());
+    end.wait(Span::from_secs(2000));
+    assert_eq!(end.events().last(), Some(&Event::TimedOut), "nine unanswered ones end it");
+}
+
+/// RFC 9293 §3.8.6: what was once offered is not taken back.
+#[test]
+fn the_right_edge_of_the_window_does_not_move_back() {
+    let config = Config { receive_buffer: 20_000, ..rfc() };
+    let offer = Options { window_scale: Some(0), ..OFFER };
+    let mut end = Endpoint::accepted_with(config, offer);
+    let (mut edge, mut next) = (0, 1);
+    for step in 0_u32..400 {
+        let mut answers = vec![];
+        if step % 3 != 0 && next + 700 < edge.max(20_001) {
+            answers = end.hear(&data(next, 700));
+            next += 700;
+        } else {
+            end.it.read(step % 7 * 311);
+            answers.extend(end.sent());
+        }
+        answers.extend(end.wait_millis(100).into_iter().map(|(_, segment)| segment));
+        for answer in answers {
+            let told = answer.acknowledgment.get() + u32::from(answer.window);
+            assert!(told >= edge, "{told} after {edge}");
+            edge = told;
+        }
+    }
+    assert!(edge > 40_000, "{edge}");
 }
