@@ -11,6 +11,11 @@ use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
+/// Bytes of the header of IPv6.
+const IPV6_HEADER_BYTES: u32 = 40;
+/// Least packet that every link of IPv6 carries, in bytes (RFC 8200 §5).
+const LEAST_IPV6_MTU: u32 = 1280;
+
 /// Why a packet did not arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -112,6 +117,10 @@ impl Connection {
     /// The path carries less than was believed.
     fn on_smaller_path(&mut self, mtu: u32, now: Instant) {
         if self.config.path.discovery != MtuDiscovery::On || mtu >= self.path.mtu {
+            return;
+        }
+        // No link of IPv6 is smaller: whoever says so has other things in mind (RFC 8201 §4).
+        if self.config.path.ip_header_bytes == IPV6_HEADER_BYTES && mtu < LEAST_IPV6_MTU {
             return;
         }
         self.path.mtu = mtu.max(self.config.path.least_mtu.min(self.path.mtu));
