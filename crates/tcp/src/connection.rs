@@ -102,6 +102,13 @@ pub(crate) struct ReceiveSpace {
     pub(crate) read_to: Option<SequenceNumber>,
 }
 
+impl ReceiveSpace {
+    /// Whether everything up to the peer's FIN was received.
+    pub(crate) fn has_taken_fin(&self) -> bool {
+        self.fin.is_some_and(|fin| fin.is_before(self.next))
+    }
+}
+
 /// The current time-out and how often it ran out.
 #[derive(Debug)]
 pub(crate) struct Backoff {

@@ -217,7 +217,7 @@ impl Connection {
             acknowledged_bytes: Some(
                 self.send.acknowledged_bytes + u64::from(self.account.acknowledged_controls),
             ),
-            received_bytes: Some(self.received_bytes()),
+            received_bytes: Some(self.received_bytes() + u64::from(self.receive.has_taken_fin())),
             segments_sent: Some(self.account.segments),
             segments_received: Some(self.received.segments),
             unsent_bytes: self.unsent_bytes(),

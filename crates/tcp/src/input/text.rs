@@ -209,11 +209,12 @@ impl Connection {
         if let Some(duplicate) = insertion.duplicate {
             self.note_duplicate(duplicate.left, duplicate.right);
         }
-        if self.counts_memory() && !insertion.covered {
-            self.buffer.queue_ahead(packet);
-        }
+        // The window grows before the packet's memory counts (`tcp_data_queue_ofo`).
         if self.negotiated.sack && !insertion.covered {
             self.grow_window(packet);
+        }
+        if self.counts_memory() && !insertion.covered {
+            self.buffer.queue_ahead(packet);
         }
         if !self.is_orphan {
             self.grow_buffer(self.tuning.space);

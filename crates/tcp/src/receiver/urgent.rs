@@ -48,7 +48,7 @@ impl Connection {
 
     /// The number that is read next.
     pub(super) fn next_read(&self) -> SequenceNumber {
-        let fin = u32::from(self.receive.fin.is_some_and(|fin| fin.is_before(self.receive.next)));
+        let fin = u32::from(self.receive.has_taken_fin());
         self.receive.next - self.receive.unread - fin
     }
 
