@@ -134,13 +134,9 @@ impl Connection {
     /// Segments that are too large now are lost, but not to congestion (Linux
     /// `tcp_simple_retransmit`): the window stays, and they go again in pieces.
     pub(crate) fn repair_too_large(&mut self, now: Instant) {
-        let full = self.negotiated.segment_bytes;
-        if !self.queue.cut_and_mark_lost(full) {
+        if !self.cut_too_large() {
             return;
         }
-        self.scoreboard.unsettle(&self.queue);
-        self.recovery.rack.reconsider(&self.queue);
-        self.recovery.unproven_from = self.queue.first_index();
         if self.recovery.state != RecoveryState::Loss {
             self.window.slow_start_threshold = self.threshold_without_reduction();
             self.recovery.end = self.send.next;
@@ -150,6 +146,18 @@ impl Connection {
         self.recovery.due = Transmission::Lost;
         self.recovery.trial = false;
         self.timers.retransmission = self.timers.retransmission.min(now + self.backoff.timeout);
+    }
+
+    /// Cuts what is outstanding into segments of the present size, and takes what was too large for
+    /// lost. Returns whether there was any.
+    pub(crate) fn cut_too_large(&mut self) -> bool {
+        if !self.queue.cut_and_mark_lost(self.negotiated.segment_bytes) {
+            return false;
+        }
+        self.scoreboard.unsettle(&self.queue);
+        self.recovery.rack.reconsider(&self.queue);
+        self.recovery.unproven_from = self.queue.first_index();
+        true
     }
 
     /// What the application is told when the connection is given up: the last complaint, if there was

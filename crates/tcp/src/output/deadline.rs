@@ -71,9 +71,6 @@ impl Connection {
         }
         if self.is_early() {
             if self.backoff.expired == EARLY_LOSS {
-                if self.is_path_suspect(now) {
-                    self.suspect_black_hole();
-                }
                 self.begin_loss(now);
             }
             let stamp = timestamp_at(now);
@@ -92,6 +89,9 @@ impl Connection {
             self.backoff.since = now;
         }
         self.backoff.expired += 1;
+        if self.is_path_suspect(now) {
+            self.suspect_black_hole();
+        }
         if self.is_given_up(now) {
             self.give_up();
             return;

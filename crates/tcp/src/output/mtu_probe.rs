@@ -156,5 +156,6 @@ impl Connection {
             }
         }
         self.sync_segment_size();
+        self.cut_too_large();
     }
 }
