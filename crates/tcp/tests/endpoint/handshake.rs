@@ -1,6 +1,7 @@
 //! Opening a connection.
 
 use crate::pair::{End, Fate, Pair};
+use crate::peer::Endpoint;
 use fairwind_tcp::{Config, Event, Profile, State};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -176,4 +177,15 @@ fn a_blind_reset_in_the_window_is_challenged() {
     assert_eq!(challenge.acknowledgment, SequenceNumber::new(1001));
     pair.server.on_segment(now, &Segment { sequence: SequenceNumber::new(1001), ..blind });
     assert_eq!(pair.server.state(), State::Closed);
+}
+
+/// RFC 9293 §3.7.1.
+#[test]
+fn a_peer_that_names_no_size_gets_536_bytes_and_1220_over_ipv6() {
+    for (header, expected) in [(20, 536), (40, 1220)] {
+        let mut config = Config { timestamps: false, ..Profile::Rfc.config() };
+        config.path.ip_header_bytes = header;
+        let mut end = Endpoint::accepted_with(config, fairwind_wire::Options::NONE);
+        assert_eq!(end.write(3000)[0].payload_bytes, expected);
+    }
 }

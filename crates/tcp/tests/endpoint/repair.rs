@@ -310,3 +310,15 @@ fn early_retransmit_needs_one_duplicate_less_than_there_are_segments() {
 fn sack_if(sacks: bool, left: u32, right: u32) -> Segment {
     if sacks { sack(1, &[(left, right)]) } else { ack(1) }
 }
+
+/// With SACK a duplicate that reports nothing may be an echo of anything (RFC 3042 §2).
+#[test]
+fn with_sack_a_duplicate_without_a_report_sends_nothing() {
+    let mut end = open();
+    end.write(50_000);
+    for _ in 0..5 {
+        assert!(end.hear(&ack(1)).is_empty());
+    }
+    assert_ne!(end.it.recovery_state(), RecoveryState::Recovery);
+    assert_eq!(starts(&end.hear(&sack(1, &[(at(1), at(2))]))), [at(10)]);
+}
