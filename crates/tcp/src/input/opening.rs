@@ -70,7 +70,10 @@ impl Connection {
                 self.on_fast_open_answer(segment);
             }
         } else {
-            // Both ends opened at once: answer with SYN-ACK.
+            // Both ends opened at once: answer with SYN-ACK, which is no repetition of the SYN.
+            if self.syn_transmissions == 1 {
+                self.syn_transmissions = 0;
+            }
             self.ecn.on_crossing_syn(segment);
             self.state = State::SynReceived;
             self.syn_due = true;
@@ -101,7 +104,7 @@ impl Connection {
     fn learn_peer(&mut self, syn: &Segment, now: Instant) {
         self.negotiated = Negotiated::from_peer(&self.config, syn);
         self.peer_scales = syn.options.window_scale.is_some();
-        self.choose_shift();
+        self.choose_shift(syn);
         let receive = &mut self.receive;
         receive.initial = syn.sequence;
         receive.next = syn.sequence + 1;

@@ -119,6 +119,7 @@ impl Connection {
     /// Sends a lost segment again.
     fn repair(&mut self, index: u64, now: Instant) -> Segment {
         self.collapse(index);
+        self.cut_to_window(index);
         if self.recovery.is_reducing() {
             self.recovery.reduction.on_sent();
         }
@@ -141,6 +142,28 @@ impl Connection {
         self.account.repeated_bytes += u64::from(sent.length - u32::from(sent.has_fin()));
         self.recovery.rack.on_retransmitted(sent.sequence, now);
         self.segment_of(&sent, now)
+    }
+
+    /// A segment that a window which has shrunk since has no room for is cut to it (Linux
+    /// `__tcp_retransmit_skb`); the oldest one goes whole where there is no room at all.
+    #[inline]
+    fn cut_to_window(&mut self, index: u64) {
+        let sent = *self.queue.get(index);
+        let end = self.send.oldest_unacked + self.send.window;
+        let payload = sent.length - u32::from(sent.has_fin());
+        if (sent.sequence + payload).is_after(end) && end.is_after(sent.sequence) {
+            self.cut(index, end.distance_from(sent.sequence));
+        }
+    }
+
+    #[cold]
+    fn cut(&mut self, index: u64, payload: u32) {
+        self.queue.cut_at(index, payload);
+        self.scoreboard.unsettle(&self.queue);
+        self.recovery.rack.reconsider(&self.queue);
+        self.recovery.unproven_from = self.queue.first_index();
+        // What follows goes apart.
+        self.recovery.burst = (1, 1);
     }
 
     /// Small neighbours travel together, as far as they fit (Linux `tcp_retrans_try_collapse`).
@@ -171,6 +194,7 @@ impl Connection {
         if self.queue.is_empty() {
             return None;
         }
+        self.cut_to_window(last);
         let segment = self.retransmit(last, Purpose::Probe, now);
         self.on_probe_sent(Some(Purpose::Probe), now);
         Some(segment)

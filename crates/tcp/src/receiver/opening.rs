@@ -8,6 +8,7 @@ use crate::config::{Config, LEAST_BUFFER};
 use crate::connection::Connection;
 use crate::state::State;
 use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, Segment};
 
 /// Bytes that timestamps take in every header, padded.
 const TIMESTAMPS_BYTES: u32 = 12;
@@ -33,12 +34,15 @@ impl Connection {
         };
     }
 
-    /// The peer's SYN is known: windows are scaled, or not.
-    pub(crate) fn choose_shift(&mut self) {
+    /// The peer's SYN is known: windows are scaled, or not. Where both ends open at once, Linux goes on
+    /// with what its own SYN said (`tcp_rcv_synsent_state_process`).
+    pub(crate) fn choose_shift(&mut self, syn: &Segment) {
         if self.state == State::Listen {
             self.choose_first_window();
         }
-        if !(self.config.window_scaling && self.peer_scales) {
+        let crosses = self.state == State::SynSent && !syn.flags.contains(Flags::ACK);
+        let insists = crosses && self.counts_memory();
+        if !(self.config.window_scaling && (self.peer_scales || insists)) {
             self.first_window.shift = 0;
             self.first_window.clamp = self.first_window.clamp.min(u32::from(u16::MAX));
         }

@@ -1,4 +1,5 @@
-//! Cutting what is outstanding into smaller segments, when the path has become narrower.
+//! Cutting what is outstanding into smaller segments, when the path has become narrower or the window
+//! smaller.
 //!
 //! Source: Linux `tcp_simple_retransmit`, `tcp_fragment`. Cost: proportional to what is outstanding;
 //! it happens once per change of the path.
@@ -33,6 +34,23 @@ impl SendQueue {
         self.losses = self.losses.wrapping_add(found);
         self.recount();
         found > 0
+    }
+
+    /// Parts a segment so that its first part has `payload` bytes, and is apart from the rest. Indices
+    /// behind it change.
+    #[cold]
+    pub(crate) fn cut_at(&mut self, index: u64, payload: u32) {
+        let offset = self.offset(index);
+        let whole = self.sent[offset];
+        let mut first = Sent { length: payload, ..whole };
+        first.marks.clear(Marks::FIN);
+        first.marks.clear(Marks::PUSH);
+        first.marks.set(Marks::BUNDLE_END);
+        self.sent[offset] = first;
+        let sequence = whole.sequence + payload;
+        self.sent.insert(offset + 1, Sent { sequence, length: whole.length - payload, ..whole });
+        self.bundles += 1;
+        self.recount();
     }
 
     /// Counts marks anew.

@@ -46,7 +46,10 @@ impl Sockets {
                 self.has_read(read, available, host)
             };
         }
-        if let Some(error) = endpoint.error.take() {
+        // The end that the peer has announced comes before any error (Linux `SOCK_DONE`).
+        if !endpoint.peer_finished
+            && let Some(error) = endpoint.error.take()
+        {
             return Ok(fails(error));
         }
         Ok(match (ended, nonblocking || now >= until) {
