@@ -147,6 +147,10 @@ pub struct TcpSettings {
     /// Segments are sent in bundles of about a millisecond, which may wait for more (TSO).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bundling: Option<bool>,
+    /// Bundles leave at twice the window per smoothed round trip in slow start, 1.2 windows afterwards,
+    /// instead of in bursts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pacing: Option<bool>,
     /// Segments that arrive twice are reported (D-SACK, RFC 2883).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duplicate_sack: Option<bool>,

@@ -56,6 +56,7 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
     let compression = usual.receiving.compression;
     switch(&mut config.receiving.compression, settings.ack_compression, None, compression);
     switch(&mut config.sending.bundling, settings.bundling, None, usual.sending.bundling);
+    set(&mut config.sending.pacing.enabled, settings.pacing);
     if let Some(ecn) = settings.ecn {
         set_ecn(&mut config.ecn, ecn);
     }

@@ -10,6 +10,7 @@ use crate::inflight::InflightLimit;
 use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
 use crate::output::Run;
+use crate::pacing::Pacer;
 use crate::receiver::{
     Acknowledger, FirstWindow, Reassembly, ReceiveBuffer, Received, SegmentSize, Tuning, UrgentByte,
 };
@@ -149,6 +150,7 @@ pub struct Connection {
     pub(crate) queue: SendQueue,
     pub(crate) written: Written,
     pub(crate) run: Run,
+    pub(crate) pacer: Pacer,
     pub(crate) path: Path,
     pub(crate) account: Account,
     /// What the path complained of since the peer was heard of last.
@@ -246,6 +248,7 @@ impl Connection {
             queue: SendQueue::new(),
             written: Written::default(),
             run: Run::default(),
+            pacer: Pacer::new(),
             path,
             account: Account::default(),
             complaint: None,

@@ -212,8 +212,10 @@ impl Connection {
             receiver_rtt: Some(self.tuning.rtt()),
             receive_space_bytes: Some(self.tuning.space),
             total_retransmissions: Some(self.recovery.retransmissions),
-            pacing_rate_bytes_per_second: Some(self.pacing_rate()),
-            greatest_pacing_rate_bytes_per_second: Some(u64::MAX),
+            pacing_rate_bytes_per_second: Some(self.pacer.rate),
+            greatest_pacing_rate_bytes_per_second: Some(
+                self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX),
+            ),
             acknowledged_bytes: Some(
                 self.send.acknowledged_bytes + u64::from(self.account.acknowledged_controls),
             ),

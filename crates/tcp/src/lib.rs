@@ -31,6 +31,7 @@
 //! | `connection`, `reconfigure` | the parts of one end, and the calls of a driver; changing them |
 //! | `input` | an arriving segment, step by step (RFC 9293 §3.10.7) |
 //! | `output` | what to send next; timers that run out |
+//! | `pacing` | sending at a rate |
 //! | `negotiation`, `timestamp` | what the SYNs agree on; the timestamp clock |
 //! | `account` | what was sent, and what the sender's time went into |
 //! | `segment_size` | how large a segment may be |
@@ -61,6 +62,7 @@ mod input;
 mod least_rtt;
 mod negotiation;
 mod output;
+mod pacing;
 mod profile;
 mod ranges;
 mod receiver;
@@ -83,7 +85,7 @@ pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
     Bundling, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, FastOpenConfig,
     Gathering, Growth, IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery,
-    MtuProbing, Nagle, PathConfig, Patience, ProbeRule, Receiving, ReductionBase,
+    MtuProbing, Nagle, Pacing, PathConfig, Patience, ProbeRule, Receiving, ReductionBase,
     ReorderingDetection, RttRule, SendBufferRule, Sending, SillyWindow, TailLossProbe,
     WindowReduction,
 };

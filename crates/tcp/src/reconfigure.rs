@@ -26,6 +26,9 @@ impl Connection {
         {
             self.change_keep_alive(before.patience.keep_alive, now);
         }
+        if before.sending.pacing != config.sending.pacing {
+            self.bound_pacing_rate();
+        }
         if before.send_buffer != config.send_buffer {
             self.send.grown_buffer = 0;
         }

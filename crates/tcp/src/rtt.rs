@@ -43,6 +43,13 @@ impl RttEstimator {
         (self.smoothed_times_8 != 0).then(|| Span::from_nanos(self.smoothed_times_8 >> 3))
     }
 
+    /// The smoothed round-trip time in eighths of microseconds, as Linux keeps it; 1 before the first
+    /// sample.
+    #[inline]
+    pub(crate) fn smoothed_eighths_of_micros(&self) -> u64 {
+        (self.smoothed_times_8 / 1000).max(1)
+    }
+
     /// Least sample of the window of its filter.
     #[inline]
     pub(crate) fn minimum(&self) -> Option<Span> {

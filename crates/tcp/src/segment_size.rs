@@ -13,7 +13,7 @@ const DEFAULT_BYTES: u16 = 536;
 /// The same for IPv6.
 const DEFAULT_BYTES_V6: u16 = 1220;
 /// Bytes that timestamps take in every header.
-const TIMESTAMPS_BYTES: u32 = 12;
+pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 
 /// What bounds the size of segments.
 #[derive(Debug)]

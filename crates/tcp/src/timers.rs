@@ -11,6 +11,8 @@ pub(crate) struct Timers {
     pub(crate) pending: Pending,
     /// Zero-window probe, or the sender's silly-window override (RFC 9293 §3.8.6).
     pub(crate) persist: Instant,
+    /// The next bundle may go.
+    pub(crate) pacing: Instant,
     /// Delayed acknowledgment.
     pub(crate) delayed_ack: Instant,
     /// Looking whether the peer was silent.
@@ -25,6 +27,7 @@ impl Timers {
             retransmission: Instant::MAX,
             pending: Pending::Retransmission,
             persist: Instant::MAX,
+            pacing: Instant::MAX,
             delayed_ack: Instant::MAX,
             keep_alive: Instant::MAX,
             time_wait: Instant::MAX,
@@ -39,6 +42,7 @@ impl Timers {
             .min(self.delayed_ack)
             .min(self.time_wait)
             .min(self.keep_alive)
+            .min(self.pacing)
     }
 
     /// Unsets a timer that is due and says whether it was.

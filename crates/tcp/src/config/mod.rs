@@ -10,6 +10,7 @@ mod loss;
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
 pub use fast_open::FastOpenConfig;
 mod growth;
+mod pacing;
 mod path;
 mod patience;
 mod receiving;
@@ -20,6 +21,7 @@ pub use loss::{
     EarlyRetransmit, LossDetection, LossRecovery, ReorderingDetection, TailLossProbe,
     WindowReduction,
 };
+pub use pacing::Pacing;
 pub use path::{MtuDiscovery, MtuProbing, PathConfig};
 pub use patience::{KeepAlive, Patience, ProbeRule};
 pub(crate) use receiving::LEAST_BUFFER;

@@ -1,5 +1,7 @@
 //! What goes out when: how written data is cut, pushed and bundled.
 
+use super::Pacing;
+
 /// How what the application writes is gathered before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -83,6 +85,8 @@ pub struct Sending {
     /// The application is let write while fewer bytes than this are not sent yet
     /// (`TCP_NOTSENT_LOWAT`); `None` for no limit.
     pub unsent_low_water: Option<u32>,
+    /// How evenly bundles leave.
+    pub pacing: Pacing,
 }
 
 /// Linux' bound on one bundle: 64 KiB less the headers' room, less one.
@@ -111,6 +115,7 @@ impl Sending {
             cork: false,
             buffer_rule: SendBufferRule::Payload,
             unsent_low_water: None,
+            pacing: Pacing::LINUX,
         }
     }
 
@@ -142,6 +147,7 @@ impl Sending {
             cork: false,
             buffer_rule: SendBufferRule::Payload,
             unsent_low_water: None,
+            pacing: Pacing::LINUX,
         }
     }
 }

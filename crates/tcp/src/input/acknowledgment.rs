@@ -405,6 +405,7 @@ impl Connection {
                 self.congestion.cong_avoid(&mut self.window, &sample, news.now);
             }
         }
+        self.update_pacing_rate();
     }
 
     /// Where reordering is common, progress out of order counts too (Linux `tcp_may_raise_cwnd`).

@@ -141,6 +141,11 @@ impl Connection {
             self.reset_window_for_lost_syn(segment);
         }
         self.recovery.delivered = 1;
+        if self.is_passive {
+            self.update_pacing_rate();
+        } else {
+            self.set_opening_rate();
+        }
         self.backoff.expired = 0;
         self.arm_keep_alive(now);
         self.grow_send_buffer();

@@ -20,7 +20,7 @@ impl Connection {
             Gathering::Buffers { largest_bytes } => largest_bytes,
             Gathering::Stream => u32::MAX,
         };
-        let mut bytes = self.pacing_rate() >> bundling.pacing_shift;
+        let mut bytes = self.pacer.rate >> bundling.pacing_shift;
         if let (Some(log), Some(least_rtt)) = (bundling.rtt_log, self.rtt.minimum()) {
             let halvings = least_rtt.as_micros() >> log;
             if halvings < 32 {
@@ -29,18 +29,6 @@ impl Connection {
         }
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX).min(largest);
         (bytes / full).max(bundling.least_segments)
-    }
-
-    /// What a smooth sender would send in a second, in bytes (Linux `tcp_update_pacing_rate`): twice
-    /// the window per round trip in slow start, 1.2 windows afterwards.
-    #[inline]
-    pub(crate) fn pacing_rate(&self) -> u64 {
-        let Some(smoothed) = self.rtt.smoothed() else { return u64::MAX };
-        let window = &self.window;
-        let percent = if window.segments < window.slow_start_threshold / 2 { 200 } else { 120 };
-        let segments = u64::from(window.segments.max(self.queue.outstanding()));
-        let bytes = u64::from(self.negotiated.segment_bytes) * segments * percent;
-        bytes.saturating_mul(10_000) / smoothed.as_micros().max(1)
     }
 
     /// Of `room` segments that the window has, those that one bundle may take.

@@ -22,6 +22,9 @@ impl Connection {
             self.on_retransmission_deadline(now);
         }
         self.expire_patience(now);
+        if Timers::expire(&mut self.timers.pacing, now) {
+            self.on_pacing_deadline();
+        }
         if Timers::expire(&mut self.timers.time_wait, now) {
             self.become_closed();
             self.events.push_back(Event::Closed);

@@ -75,7 +75,7 @@ impl Connection {
         if self.run.bundle_left == 0 && self.has_unsent() {
             match self.next_bundle(now) {
                 Some(0) => return Some(self.transmit(0, now)),
-                Some(bytes) => self.begin_bundle(bytes),
+                Some(bytes) => self.begin_bundle(bytes, now),
                 None => {}
             }
         }
@@ -91,11 +91,13 @@ impl Connection {
     }
 
     #[inline]
-    fn begin_bundle(&mut self, bytes: u32) {
+    fn begin_bundle(&mut self, bytes: u32, now: Instant) {
         self.run.bundle_left = bytes;
+        let full = self.full_payload();
         self.run.bundle_pushed = !self.run.probes_mtu
             && self.config.sending.bundling.is_some_and(|rule| rule.pushed)
-            && bytes > self.full_payload();
+            && bytes > full;
+        self.note_pace(bytes, full, now);
     }
 
     #[inline]
@@ -136,6 +138,9 @@ impl Connection {
                     return Some(bytes);
                 }
             }
+        }
+        if self.waits_for_pace(now) {
+            return None;
         }
         let single = matches!(self.run.haste, Haste::PushOne | Haste::Probe);
         if self.run.haste == Haste::Wait || single && self.run.sent {

@@ -25,7 +25,7 @@ impl Connection {
         };
         let doubled = base * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
         let wait = self.within_user_timeout(doubled.min(self.config.maximum_rto), now);
-        self.timers.persist = now + wait;
+        self.timers.persist = now + wait + self.pacing_delay(now);
     }
 
     /// No longer than what is left of the user's patience.

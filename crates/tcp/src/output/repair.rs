@@ -28,6 +28,7 @@ impl Connection {
         if self.recovery.forced && self.recovery.state == RecoveryState::Loss {
             self.recovery.forced = false;
             if !self.queue.is_empty() {
+                self.note_repair_pace(1, self.queue.first_index(), now);
                 let segment = self.repair(self.queue.first_index(), now);
                 self.queue.end_bundle(self.queue.first_index());
                 return Some(segment);
@@ -76,16 +77,19 @@ impl Connection {
         if !self.is_within_window(index) {
             return None;
         }
-        self.recovery.forced = false;
         if self.recovery.burst.0 == 0 {
-            self.begin_burst(index);
+            if self.waits_for_pace(now) {
+                return None;
+            }
+            self.begin_burst(index, now);
         }
+        self.recovery.forced = false;
         let segment = self.repair(index, now);
         Some(self.end_burst(segment, index))
     }
 
     /// Lost segments of one buffer travel together, as the first time.
-    fn begin_burst(&mut self, index: u64) {
+    fn begin_burst(&mut self, index: u64, now: Instant) {
         let pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed);
         let count = if pushed {
             let room = self.window.segments.saturating_sub(self.in_flight()).max(1);
@@ -95,6 +99,17 @@ impl Connection {
             1
         };
         self.recovery.burst = (count, count);
+        self.note_repair_pace(count, index, now);
+    }
+
+    /// So many segments from `index` on are about to go again.
+    #[inline]
+    fn note_repair_pace(&mut self, count: u32, index: u64, now: Instant) {
+        if self.config.sending.pacing.enabled {
+            let end = (index + u64::from(count)).min(self.queue.end_index());
+            let bytes = (index..end).map(|index| self.queue.get(index).length).sum();
+            self.note_pace(bytes, self.full_payload(), now);
+        }
     }
 
     /// The last segment of a burst of several has PSH, and its buffer ends there.
@@ -127,7 +142,7 @@ impl Connection {
         let is_oldest = index == self.queue.first_index();
         if is_oldest && self.timers.pending != Pending::Reordering {
             self.timers.pending = Pending::Retransmission;
-            self.timers.retransmission = now + self.patient_timeout(now);
+            self.timers.retransmission = now + self.patient_timeout(now) + self.pacing_delay(now);
         }
         self.retransmit(index, Purpose::Repair, now)
     }
@@ -195,6 +210,7 @@ impl Connection {
             return None;
         }
         self.cut_to_window(last);
+        self.note_repair_pace(1, last, now);
         let segment = self.retransmit(last, Purpose::Probe, now);
         self.on_probe_sent(Some(Purpose::Probe), now);
         Some(segment)
@@ -205,7 +221,7 @@ impl Connection {
     /// last one that is not known to have arrived (rule 4).
     #[cold]
     pub(super) fn send_unproven(&mut self, now: Instant) -> Option<Segment> {
-        if self.in_flight() >= self.window.segments {
+        if self.in_flight() >= self.window.segments || self.waits_for_pace(now) {
             return None;
         }
         let end = self.scoreboard.highest(&self.queue)?;

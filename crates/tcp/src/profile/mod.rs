@@ -18,6 +18,7 @@
 //! | PSH | at the end of a write | and every half window | as 2.6 | as 2.6 | at the end of a write | as 5.4 | RFC 9293 §3.9.1.2; `forced_push` |
 //! | small next to the peer's window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
 //! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
+//! | pacing: windows per round trip in slow start, afterwards | when asked: 2, 1.2 | as `rfc` | as `rfc` | with `SO_MAX_PACING_RATE`: 2, 1.2 | as `rfc` | as `rfc` | `tcp_update_pacing_rate`; Linux 4.13 |
 //! | receive buffer of [`Profile::system_config`] | ample | ample | ample | 128 KiB of memory, to 32 MiB | ample | ample | `tcp_rmem`, `tcp_moderate_rcvbuf` |
 //! | merged ACKs of disorder | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
 //! | duplicates reported (RFC 2883) | yes | yes | yes | yes | yes | yes | `tcp_dsack` |
@@ -43,7 +44,7 @@
 //! **What is missing so far.** `linux-3.16`: receive-buffer auto-tuning, the detection of lost
 //! retransmissions by forward acknowledgment, the CUBIC of that era where it differs
 //! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
-//! `linux-6.18`: pacing (and `SO_MAX_PACING_RATE`), the sampling of the delivery rate, fewer
+//! `linux-6.18`: the sampling of the delivery rate, fewer
 //! repetitions for connections whose application has gone, and a search for the packet size that
 //! begins anew after ten minutes; the kernel's timers are late by up to an eighth (its timer wheel), here
 //! they are exact; segments that have arrived are joined to larger buffers there, which may count

@@ -74,6 +74,7 @@ impl Connection {
             Pending::Retransmission => now + timeout,
             _ => (oldest.transmitted_at + timeout).max(now + Span::from_micros(1)),
         };
+        let at = at + self.pacing_delay(now);
         self.set_timer(Pending::Retransmission, at);
     }
 
@@ -126,7 +127,7 @@ impl Connection {
             (_, Some(smoothed)) => smoothed * 2 + LEAST_WAIT,
         };
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
-        self.set_timer(Pending::Probe, now + wait);
+        self.set_timer(Pending::Probe, now + wait + self.pacing_delay(now));
         true
     }
 

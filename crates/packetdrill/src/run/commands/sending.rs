@@ -62,6 +62,12 @@ fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
 fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
     let seconds = || number::<u32>(value).map(|seconds| Span::from_secs(u64::from(seconds)));
     match short {
+        "tcp_pacing_ss_ratio" => {
+            config.sending.pacing.slow_start_percent = number::<u16>(value)?.min(1000);
+        }
+        "tcp_pacing_ca_ratio" => {
+            config.sending.pacing.avoidance_percent = number::<u16>(value)?.min(1000);
+        }
         "tcp_keepalive_time" => config.patience.keep_alive.idle = seconds()?,
         "tcp_keepalive_intvl" => config.patience.keep_alive.interval = seconds()?,
         "tcp_keepalive_probes" => config.patience.keep_alive.probes = number(value)?,

@@ -35,9 +35,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_no_metrics_save", &["*"]),
     ("tcp_no_ssthresh_metrics_save", &["*"]),
     ("tcp_orphan_retries", &["0"]),
-    // Only what paces looks at them.
-    ("tcp_pacing_ca_ratio", &["*"]),
-    ("tcp_pacing_ss_ratio", &["*"]),
     ("tcp_reflect_tos", &["*"]),
     ("tcp_rfc1337", &["0"]),
     ("tcp_stdurg", &["0"]),

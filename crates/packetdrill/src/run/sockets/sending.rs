@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `SO_SNDBUF` | any | the send buffer is twice the value within Linux' bounds, and grows no more |
 //! | `TCP_CORK`, `SO_KEEPALIVE` | any | a switch of the endpoint |
+//! | `SO_MAX_PACING_RATE` | any | bounds the rate of sending, and paces from then on |
 //! | `TCP_MAXSEG` | 88 to 32767 | bounds segments both ways |
 //! | `TCP_NOTSENT_LOWAT`, `TCP_USER_TIMEOUT` | any; at least 0 | a constant of the endpoint |
 //! | `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT` | from 1 to 32767, 32767, 127 | constants of the endpoint |
@@ -29,6 +30,10 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> Set {
     let done = match name {
         "SO_SNDBUF" | "SO_SNDBUFFORCE" => {
             set_send_buffer(config, number);
+            Some(())
+        }
+        "SO_MAX_PACING_RATE" => {
+            set_greatest_rate(config, number);
             Some(())
         }
         "TCP_CORK" => {
@@ -76,6 +81,11 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> Set {
 pub(super) fn told(name: &str, config: &Config) -> Option<i64> {
     let seconds = |span: Span| i64::try_from(span.as_millis() / 1000).unwrap_or(i64::MAX);
     Some(match name {
+        // -1 where there is no bound.
+        "SO_MAX_PACING_RATE" => {
+            let greatest = config.sending.pacing.greatest_bytes_per_second;
+            greatest.and_then(|rate| i64::try_from(rate).ok()).unwrap_or(-1)
+        }
         "TCP_CORK" => i64::from(config.sending.cork),
         "TCP_NOTSENT_LOWAT" => i64::from(config.sending.unsent_low_water.unwrap_or(0)),
         "SO_KEEPALIVE" => i64::from(config.patience.keep_alive.enabled),
@@ -88,6 +98,14 @@ pub(super) fn told(name: &str, config: &Config) -> Option<i64> {
         }
         _ => return None,
     })
+}
+
+/// A bound makes the socket pace, for good.
+fn set_greatest_rate(config: &mut Config, bytes_per_second: i64) {
+    let rate = u32::try_from(bytes_per_second & i64::from(u32::MAX)).unwrap_or(u32::MAX);
+    let pacing = &mut config.sending.pacing;
+    pacing.greatest_bytes_per_second = (rate != u32::MAX).then_some(u64::from(rate));
+    pacing.enabled |= rate != u32::MAX;
 }
 
 /// Linux doubles what is asked for, within bounds, and does not let the buffer grow any more.

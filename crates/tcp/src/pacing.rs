@@ -1,0 +1,131 @@
+//! Sending at a rate, and what that rate is.
+//!
+//! Source: Linux `tcp_update_pacing_rate`, `tcp_update_skb_after_send`, `tcp_pacing_check`,
+//! `tcp_pacing_delay`, `tcp_tsq_write`.
+//! Differs: the kernel rounds what it adds to other timers down to its clock's ticks.
+//! Parameters: see [`Pacing`](crate::Pacing).
+//! Cost: a division per acknowledgment; nothing more while pacing is switched off.
+
+use crate::connection::Connection;
+use crate::recovery::Transmission;
+use crate::segment_size::TIMESTAMPS_BYTES;
+use fairwind_units::{Instant, Span};
+
+/// The end that began computes with Linux' initial window when its SYN is answered.
+const WINDOW_OF_OPENING: u32 = 10;
+
+/// Eighths of microseconds in a second, over a hundred percent.
+const EIGHTHS: u64 = 8 * 10_000;
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// The rate, and when it lets the next bundle go.
+#[derive(Debug)]
+pub(crate) struct Pacer {
+    /// Bytes per second; [`u64::MAX`] before it is known (`sk_pacing_rate`).
+    pub(crate) rate: u64,
+    /// When what was sent would be through at the rate (`tcp_wstamp_ns`).
+    through_at: Instant,
+}
+
+impl Pacer {
+    pub(crate) fn new() -> Self {
+        Self { rate: u64::MAX, through_at: Instant::ZERO }
+    }
+}
+
+impl Connection {
+    /// Follows the window and the round trip after an acknowledgment: twice the window per round trip
+    /// in slow start, 1.2 windows near its end and afterwards.
+    #[inline]
+    pub(crate) fn update_pacing_rate(&mut self) {
+        let segments = self.window.segments.max(self.queue.outstanding());
+        self.set_pacing_rate(segments, self.negotiated.segment_bytes);
+    }
+
+    /// The rate of the end that began the connection, until data is acknowledged: the segment size is
+    /// not settled yet, and leaves room for timestamps that were offered.
+    pub(crate) fn set_opening_rate(&mut self) {
+        let offered = self.config.timestamps && !self.negotiated.timestamps;
+        let room = if offered { TIMESTAMPS_BYTES } else { 0 };
+        let segment_bytes = self.negotiated.segment_bytes.saturating_sub(room);
+        self.set_pacing_rate(WINDOW_OF_OPENING, segment_bytes);
+    }
+
+    #[inline]
+    fn set_pacing_rate(&mut self, segments: u32, segment_bytes: u32) {
+        let pacing = &self.config.sending.pacing;
+        let in_slow_start = self.window.segments < self.window.slow_start_threshold / 2;
+        let percent =
+            if in_slow_start { pacing.slow_start_percent } else { pacing.avoidance_percent };
+        let percent_bytes = u64::from(segment_bytes) * u64::from(segments) * u64::from(percent);
+        let rate = percent_bytes.saturating_mul(EIGHTHS) / self.rtt.smoothed_eighths_of_micros();
+        self.pacer.rate = pacing.greatest_bytes_per_second.map_or(rate, |most| rate.min(most));
+    }
+
+    /// The application bounds the rate.
+    #[cold]
+    pub(crate) fn bound_pacing_rate(&mut self) {
+        let greatest = self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        self.pacer.rate = self.pacer.rate.min(greatest);
+    }
+
+    /// Whether the next bundle has to wait; then a timer is set.
+    #[inline]
+    pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
+        self.config.sending.pacing.enabled && self.set_pacing_timer(now)
+    }
+
+    #[cold]
+    fn set_pacing_timer(&mut self, now: Instant) -> bool {
+        let waits = self.pacer.through_at > now;
+        if waits && self.timers.pacing == Instant::MAX {
+            self.timers.pacing = self.pacer.through_at;
+        }
+        waits
+    }
+
+    /// A bundle of `bytes` in segments of `full` bytes is about to go.
+    #[inline]
+    pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
+        if self.config.sending.pacing.enabled {
+            self.reckon_pace(bytes, bytes.div_ceil(full), now);
+        }
+    }
+
+    /// Time that was lost since the last segment went counts for up to half of the bundle.
+    #[cold]
+    fn reckon_pace(&mut self, bytes: u32, segments: u32, now: Instant) {
+        let before = self.pacer.through_at.max(self.send.last_transmitted);
+        let begins = before.max(now);
+        self.pacer.through_at = begins;
+        let sent = self.account.data_segments.saturating_add(segments);
+        let rate = self.pacer.rate;
+        if rate == u64::MAX || rate == 0 || sent < self.config.sending.pacing.unpaced_segments {
+            return;
+        }
+        let takes = Span::from_nanos(u64::from(bytes) * NANOS_PER_SECOND / rate);
+        let credit = begins.saturating_since(before).min(takes / 2);
+        self.pacer.through_at = begins + takes.saturating_sub(credit);
+    }
+
+    /// How much later other timers run out for the sake of pacing.
+    #[inline]
+    pub(crate) fn pacing_delay(&self, now: Instant) -> Span {
+        if self.config.sending.pacing.enabled {
+            self.pacer.through_at.saturating_since(now)
+        } else {
+            Span::ZERO
+        }
+    }
+
+    /// The next bundle may go: lost segments first.
+    #[cold]
+    pub(crate) fn on_pacing_deadline(&mut self) {
+        if self.queue.lost() > self.queue.retransmitted()
+            && self.window.segments > self.in_flight()
+            && self.recovery.due == Transmission::None
+        {
+            self.recovery.due = Transmission::Lost;
+        }
+    }
+}
