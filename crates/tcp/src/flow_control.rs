@@ -26,15 +26,20 @@ impl Connection {
     #[inline]
     pub(crate) fn follow_window(&mut self, segment: &Segment) -> bool {
         let window = self.scaled_window(segment);
-        let send = &self.send;
-        let newer = segment.acknowledgment.is_after(send.oldest_unacked)
-            || send.window_set_by.is_before(segment.sequence)
-            || send.window_set_by == segment.sequence && (window > send.window || window == 0);
-        if !newer {
-            return false;
+        let newer = self.may_update_window(segment, window);
+        if newer {
+            self.update_send_window(segment, window);
         }
-        self.update_send_window(segment, window);
-        true
+        newer
+    }
+
+    /// Whether the window of a segment is newer than the one known.
+    #[inline]
+    pub(crate) fn may_update_window(&self, segment: &Segment, window: u32) -> bool {
+        let send = &self.send;
+        segment.acknowledgment.is_after(send.oldest_unacked)
+            || send.window_set_by.is_before(segment.sequence)
+            || send.window_set_by == segment.sequence && (window > send.window || window == 0)
     }
 
     /// Bytes that the peer's window still has room for.

@@ -83,11 +83,11 @@ mod written;
 
 pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
-    Bundling, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, FastOpenConfig,
-    Gathering, Growth, IdleRestart, KeepAlive, LossDetection, LossRecovery, MtuDiscovery,
-    MtuProbing, Nagle, Pacing, PathConfig, Patience, ProbeRule, Receiving, ReductionBase,
-    ReorderingDetection, RttRule, SendBufferRule, Sending, SillyWindow, TailLossProbe,
-    WindowReduction,
+    Bundling, Config, CongestionAlgorithm, ControlAcceptance, EarlyRetransmit, EcnConfig,
+    EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, LossDetection,
+    LossRecovery, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig, Patience,
+    ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule, SendBufferRule, Sending,
+    SillyWindow, StampRule, TailLossProbe, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -559,6 +559,9 @@ impl SendQueue {
         self.forget_marks(next.marks);
         let offset = self.offset(next_index);
         self.sent.remove(offset);
+        if self.retransmit_from > next_index {
+            self.retransmit_from -= 1;
+        }
         self.bundles -= u32::from(head.marks.contains(Marks::BUNDLE_END));
         let merged = self.get_mut(index);
         merged.marks.clear(Marks::BUNDLE_END);

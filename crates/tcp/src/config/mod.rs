@@ -5,17 +5,16 @@
 
 mod ecn;
 mod fast_open;
-mod loss;
-
-pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
-pub use fast_open::FastOpenConfig;
 mod growth;
+mod loss;
 mod pacing;
 mod path;
 mod patience;
 mod receiving;
 mod sending;
 
+pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
+pub use fast_open::FastOpenConfig;
 pub use growth::Growth;
 pub use loss::{
     EarlyRetransmit, LossDetection, LossRecovery, ReorderingDetection, TailLossProbe,
@@ -25,7 +24,10 @@ pub use pacing::Pacing;
 pub use path::{MtuDiscovery, MtuProbing, PathConfig};
 pub use patience::{KeepAlive, Patience, ProbeRule};
 pub(crate) use receiving::LEAST_BUFFER;
-pub use receiving::{AckAcceptance, AckCompression, BufferAccounting, Receiving};
+pub use receiving::{
+    AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, OvertakenAcks, Receiving,
+    StampRule,
+};
 pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
 use fairwind_units::Span;

@@ -42,6 +42,62 @@ pub enum AckAcceptance {
     Recent,
 }
 
+/// What a reset or a SYN does that lies in the window of an open connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ControlAcceptance {
+    /// Either ends it; a SYN is answered by a reset (RFC 793 §3.9).
+    Window,
+    /// A reset must stand at exactly the next number and is dropped elsewhere; a SYN ends the
+    /// connection (FreeBSD 5.3).
+    ExactReset,
+    /// A reset elsewhere than at the next number, and any SYN, is answered by a challenge ACK
+    /// (RFC 5961 §3, §4).
+    Challenged,
+}
+
+/// What becomes of a bare ACK with an old timestamp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OvertakenAcks {
+    /// What becomes of every old segment: it is answered and dropped (RFC 7323 §5.3).
+    Refused,
+    /// One that tells nothing new is taken, since ACKs overtake each other where paths are not equally
+    /// long (Linux `tcp_disordered_ack`).
+    Taken,
+    /// Besides, one from before the next number is dropped without an answer (Linux 6.14).
+    TakenOrDropped,
+}
+
+/// Protection against wrapped sequence numbers by timestamps (RFC 7323 §5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StampRule {
+    /// After so long without news a timestamp says nothing any more (RFC 7323 §5.5).
+    pub life: Span,
+    /// Ticks by which a timestamp may be older (Linux `TCP_PAWS_WINDOW`).
+    pub tolerated_ticks: i32,
+    /// Old bare ACKs.
+    pub overtaken_acks: OvertakenAcks,
+}
+
+impl StampRule {
+    /// As RFC 7323 has it, for a clock of milliseconds.
+    pub const RFC: Self = Self {
+        life: Span::from_secs(24 * 24 * 3600),
+        tolerated_ticks: 0,
+        overtaken_acks: OvertakenAcks::Refused,
+    };
+    /// Linux of old.
+    pub const LINUX_3_16: Self =
+        Self { tolerated_ticks: 1, overtaken_acks: OvertakenAcks::Taken, ..Self::RFC };
+    /// Linux 6.18, in whose time a clock of microseconds may wrap (`TCP_PAWS_WRAP`).
+    pub const LINUX_6_18: Self = Self {
+        life: Span::from_secs(2147),
+        overtaken_acks: OvertakenAcks::TakenOrDropped,
+        ..Self::LINUX_3_16
+    };
+}
+
 /// The receiving half of an endpoint: which segments it accepts, what it holds and offers.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate mechanism, switched by name")]
@@ -88,8 +144,12 @@ pub struct Receiving {
     pub challenge_limit: Option<u32>,
     /// Which acknowledgment numbers are acceptable.
     pub acknowledgments: AckAcceptance,
+    /// What a reset or a SYN within the window does.
+    pub control: ControlAcceptance,
+    /// What old timestamps do.
+    pub stamps: StampRule,
     /// A reset ends the connection at the right edge of what was received out of order, too, and one
-    /// before the next number after the peer's FIN (`tcp_validate_incoming`).
+    /// before the next number after the peer's FIN (`tcp_validate_incoming` since Linux 4.7 and 4.10).
     pub reset_at_edges: bool,
     /// How long an orphan waits for the peer's FIN (`tcp_fin_timeout`, `TCP_LINGER2`); `None` not at
     /// all: it is reset instead.
@@ -113,8 +173,8 @@ impl Receiving {
     pub fn rfc() -> Self {
         Self {
             acknowledgments: AckAcceptance::Recent,
+            control: ControlAcceptance::Challenged,
             challenge_limit: Some(10),
-            syn_ack_retries: 7,
             ..Self::plain()
         }
     }
@@ -139,9 +199,11 @@ impl Receiving {
             rejection_interval: Span::ZERO,
             challenge_limit: None,
             acknowledgments: AckAcceptance::Range,
+            control: ControlAcceptance::Window,
+            stamps: StampRule::RFC,
             reset_at_edges: false,
             finish_timeout: Some(Span::from_secs(120)),
-            syn_ack_retries: 6,
+            syn_ack_retries: 7,
             repeats_syn_after_reset: false,
             deferred_timeouts: 0,
             urgent_in_line: false,
@@ -154,6 +216,8 @@ impl Receiving {
             compression: None,
             rejection_interval: Span::ZERO,
             challenge_limit: Some(100),
+            stamps: StampRule::LINUX_3_16,
+            reset_at_edges: false,
             repeats_syn_after_reset: false,
             ..Self::linux_6_18()
         }
@@ -161,7 +225,28 @@ impl Receiving {
 
     /// Linux before RFC 5961.
     pub(crate) fn linux_2_6() -> Self {
-        Self { acknowledgments: AckAcceptance::Range, challenge_limit: None, ..Self::linux_3_16() }
+        Self {
+            acknowledgments: AckAcceptance::Range,
+            control: ControlAcceptance::Window,
+            challenge_limit: None,
+            ..Self::linux_3_16()
+        }
+    }
+
+    /// FreeBSD 5.4.
+    pub(crate) fn freebsd_5_4() -> Self {
+        Self {
+            control: ControlAcceptance::ExactReset,
+            duplicate_sack: false,
+            finish_timeout: Some(Span::from_secs(60)),
+            syn_ack_retries: 3,
+            ..Self::plain()
+        }
+    }
+
+    /// FreeBSD 14.
+    pub(crate) fn freebsd_14() -> Self {
+        Self { control: ControlAcceptance::Challenged, duplicate_sack: true, ..Self::freebsd_5_4() }
     }
 
     /// Linux 6.18.
@@ -178,6 +263,8 @@ impl Receiving {
             }),
             rejection_interval: Span::from_millis(500),
             acknowledgments: AckAcceptance::Recent,
+            control: ControlAcceptance::Challenged,
+            stamps: StampRule::LINUX_6_18,
             reset_at_edges: true,
             finish_timeout: Some(Span::from_secs(60)),
             syn_ack_retries: 5,

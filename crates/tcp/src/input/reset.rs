@@ -1,7 +1,8 @@
-//! RST and SYN in a synchronised connection (RFC 9293 §3.10.7.4, RFC 5961 §3, §4).
+//! RST and SYN in a synchronised connection (RFC 9293 §3.10.7.4, RFC 5961 §3, §4; RFC 793 §3.9 before).
 //!
 //! Source: Linux 6.18 `tcp_validate_incoming`, `tcp_reset_check`.
 
+use crate::config::ControlAcceptance;
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::state::State;
@@ -12,10 +13,11 @@ impl Connection {
     /// A reset or a SYN within the window.
     #[cold]
     pub(super) fn check_control(&mut self, segment: &Segment, now: Instant) -> bool {
+        let control = self.config.receiving.control;
         if segment.flags.contains(Flags::RST) {
-            if self.is_reset_exact(segment) {
+            if control == ControlAcceptance::Window || self.is_reset_exact(segment) {
                 self.be_reset();
-            } else {
+            } else if control == ControlAcceptance::Challenged {
                 self.challenge(now);
             }
             return false;
@@ -23,7 +25,11 @@ impl Connection {
         if self.is_simultaneous_opening(segment) {
             return true;
         }
-        self.challenge(now);
+        if control == ControlAcceptance::Challenged {
+            self.challenge(now);
+        } else {
+            self.reset_by(segment);
+        }
         false
     }
 

@@ -139,7 +139,7 @@ impl Connection {
             self.take_finish(now);
         }
         // A hole was filled (RFC 5681 §4.2).
-        if self.reassembly.is_empty() || !self.counts_memory() {
+        if self.reassembly.is_empty() {
             self.acknowledger.at_once = true;
         }
     }
@@ -194,7 +194,6 @@ impl Connection {
         }
         self.measure_segment(segment, packet);
         self.acknowledger.scheduled = true;
-        self.acknowledger.at_once |= !self.counts_memory();
         self.received.out_of_order_segments += 1;
         if whole && segment.flags.contains(Flags::FIN) {
             self.receive.fin = Some(payload_end);

@@ -2,15 +2,10 @@
 //!
 //! Source: Linux 6.18 `tcp_paws_check`, `tcp_disordered_ack_check`, `tcp_replace_ts_recent`.
 
+use crate::config::OvertakenAcks;
 use crate::connection::Connection;
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
-
-/// After so long without news a timestamp says nothing any more (`TCP_PAWS_WRAP`: the time in which
-/// a clock of microseconds wraps; RFC 7323 §5.5 would have 24 days, for one of milliseconds).
-const TIMESTAMP_LIFE: Span = Span::from_secs(2147);
-/// A timestamp may be older by one tick (`TCP_PAWS_WINDOW`).
-const TOLERATED_AGE: i32 = 1;
 
 impl Connection {
     /// Whether the segment is an old duplicate, by its timestamp.
@@ -19,41 +14,47 @@ impl Connection {
         let Some(stamps) = segment.options.timestamps.filter(|_| self.negotiated.timestamps) else {
             return false;
         };
-        let tolerated = if self.counts_memory() { TOLERATED_AGE } else { 0 };
         let age = age(self.receive.recent_timestamp, stamps.value);
-        age > tolerated && !segment.flags.contains(Flags::RST) && self.is_too_old(segment, age, now)
+        age > 0 && !segment.flags.contains(Flags::RST) && self.is_too_old(segment, age, now)
     }
 
     #[cold]
     fn is_too_old(&self, segment: &Segment, age: i32, now: Instant) -> bool {
-        let forgotten = now.saturating_since(self.receive.stamped_at) >= TIMESTAMP_LIFE;
-        !forgotten && self.receive.recent_timestamp != 0 && !self.is_disordered_ack(segment, age)
+        age > self.config.receiving.stamps.tolerated_ticks
+            && !self.is_stamp_forgotten(now)
+            && self.receive.recent_timestamp != 0
+            && !self.is_disordered_ack(segment, age)
+    }
+
+    /// Nothing was heard for so long that the peer's clock may have wrapped.
+    #[inline]
+    fn is_stamp_forgotten(&self, now: Instant) -> bool {
+        now.saturating_since(self.receive.stamped_at) >= self.config.receiving.stamps.life
     }
 
     /// An ACK that was overtaken by another, as happens where paths are not equally long: not a sign
     /// of age.
     fn is_disordered_ack(&self, segment: &Segment, age: i32) -> bool {
-        let may_update_window = segment.acknowledgment.is_after(self.send.oldest_unacked)
-            || segment.sequence.is_after(self.send.window_set_by)
-            || segment.sequence == self.send.window_set_by
-                && self.scaled_window(segment) > self.send.window;
         let replay = self.backoff.timeout.as_millis() * 12 / 10;
-        segment.flags.contains(Flags::ACK)
+        self.config.receiving.stamps.overtaken_acks != OvertakenAcks::Refused
+            && segment.flags.contains(Flags::ACK)
             && segment.sequence_length() == 0
             && segment.sequence == self.receive.next
             && segment.acknowledgment == self.send.oldest_unacked
-            && !may_update_window
+            && !self.may_update_window(segment, self.scaled_window(segment))
             && u64::from(age.unsigned_abs()) <= replay
     }
 
-    /// Answers an old duplicate; an old ACK is just forgotten.
+    /// Answers an old duplicate; an old ACK may just be forgotten.
     #[cold]
     pub(super) fn on_old(&mut self, segment: &Segment, now: Instant) {
         if segment.flags.contains(Flags::SYN) {
             self.challenge(now);
             return;
         }
-        let is_old_ack = segment.flags.contains(Flags::ACK)
+        let drops = self.config.receiving.stamps.overtaken_acks == OvertakenAcks::TakenOrDropped;
+        let is_old_ack = drops
+            && segment.flags.contains(Flags::ACK)
             && segment.sequence_length() == 0
             && segment.sequence.is_before(self.receive.next);
         if !is_old_ack {
@@ -68,7 +69,7 @@ impl Connection {
             && self.negotiated.timestamps
             && segment.sequence.is_at_or_before(self.receive.last_acknowledged)
             && (age(self.receive.recent_timestamp, stamps.value) <= 0
-                || now.saturating_since(self.receive.stamped_at) >= TIMESTAMP_LIFE
+                || self.is_stamp_forgotten(now)
                 || self.receive.recent_timestamp == 0)
         {
             self.receive.recent_timestamp = stamps.value;

@@ -155,7 +155,9 @@ impl Connection {
         self.acknowledger.on_data_sent(now);
         let sent = *self.queue.get(index);
         self.account.repeated_bytes += u64::from(sent.length - u32::from(sent.has_fin()));
-        self.recovery.rack.on_retransmitted(sent.sequence, now);
+        if self.judges_by_time() {
+            self.recovery.rack.on_retransmitted(sent.sequence, now);
+        }
         self.segment_of(&sent, now)
     }
 

@@ -29,7 +29,7 @@ pub(super) fn freebsd_5_4() -> Config {
         time_wait: Span::from_secs(60),
         ecn: EcnConfig::off(),
         growth: Growth { inflight_limit: true, ..Growth::rfc() },
-        receiving: Receiving::plain(),
+        receiving: Receiving::freebsd_5_4(),
         ..rfc()
     }
 }
@@ -44,6 +44,7 @@ pub(super) fn freebsd_14() -> Config {
         initial_rto: Span::from_secs(1),
         ecn: EcnConfig::when_asked(),
         growth: Growth::rfc(),
+        receiving: Receiving::freebsd_14(),
         syn_retries: 6,
         loss: LossRecovery { reduction: WindowReduction::Proportional, ..LossRecovery::rfc() },
         ..freebsd_5_4()

@@ -9,7 +9,12 @@
 //! | time-out rule | RFC 6298 | Linux | Linux | Linux | and 200 ms slop | and 200 ms slop | `tcp_rtt_estimator`; `tcp_rexmit_slop` |
 //! | SYN retries, linear first | 7, 0 | 5, 0 | 6, 0 | 6, 4 | 4, 4 | 6, 4 | RFC 9293 §3.8.3 (3 minutes); `tcp_syn_linear_timeouts` since 6.5; `tcp_syn_backoff` within 75 s |
 //! | ACK below the largest window | challenged | taken | challenged | challenged | taken | taken | RFC 5961 §5.2; `tcp_ack` since Linux 3.8 |
-//! | challenge ACKs per second | 10 | no limit | 100 | no limit | no limit | no limit | RFC 5961 §7; `tcp_challenge_ack_limit` |
+//! | reset or SYN elsewhere in the window | challenged | ends it | challenged | challenged | dropped; ends it | challenged | RFC 793 §3.9; RFC 5961 §3, §4, Linux 3.8, FreeBSD 5.3 and 11 |
+//! | reset behind what was reported, or behind FIN | no | no | no | ends it | no | no | `tcp_reset_check`, Linux 4.7, 4.10 |
+//! | challenge ACKs per second | 10 | none | 100 | no limit | none | no limit | RFC 5961 §7; `tcp_challenge_ack_limit` |
+//! | timestamps are believed for | 24 days | 24 days | 24 days | 36 minutes | 24 days | 24 days | RFC 7323 §5.5; `TCP_PAWS_WRAP` |
+//! | timestamps may be old by | 0 | 1 tick | 1 tick | 1 tick | 0 | 0 | `TCP_PAWS_WINDOW` |
+//! | ACK with an old timestamp | answered | taken if no news | taken if no news | taken if no news, dropped if older | answered | answered | RFC 7323 §5.3; `tcp_disordered_ack_check` |
 //! | lost SYNs that make the window start at 1 | 1 | 1 | 2 | 2 | 1 | 1 | RFC 5681 §3.1; `tcp_init_metrics` |
 //! | delayed ACK | every second, 200 ms | adaptive, 16 quick, none when read | as 2.6 | as 2.6 | every second, 100 ms | every second, 40 ms | RFC 5681 §4.2; `tcp_input.c`, `tcp_cleanup_rbuf`; `tcp_delacktime` |
 //! | window growth counts | ACKs | ACKs | segments in slow start | segments | ACKs | segments | Linux 3.13, 4.0; RFC 3465 |
@@ -21,9 +26,11 @@
 //! | pacing: windows per round trip in slow start, afterwards | when asked: 2, 1.2 | as `rfc` | as `rfc` | with `SO_MAX_PACING_RATE`: 2, 1.2 | as `rfc` | as `rfc` | `tcp_update_pacing_rate`; Linux 4.13 |
 //! | receive buffer of [`Profile::system_config`] | ample | ample | ample | 128 KiB of memory, to 32 MiB | ample | ample | `tcp_rmem`, `tcp_moderate_rcvbuf` |
 //! | merged ACKs of disorder | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
-//! | duplicates reported (RFC 2883) | yes | yes | yes | yes | yes | yes | `tcp_dsack` |
+//! | duplicates reported (RFC 2883) | yes | yes | yes | yes | no | yes | `tcp_dsack`; FreeBSD 13 |
 //! | answers to unacceptable segments | all | all | all | twice a second without data | all | all | `tcp_invalid_ratelimit`; Linux 4.0 |
-//! | SYN-ACK repetitions | 6 | 5 | 5 | 5 | 6 | 6 | `tcp_synack_retries` |
+//! | SYN-ACK repetitions | 7 | 5 | 5 | 5 | 3 | 3 | RFC 9293 §3.8.3; `tcp_synack_retries`; `net.inet.tcp.syncache.rexmtlimit` |
+//! | TIME-WAIT | 240 s | 60 s | 60 s | 60 s | 60 s | 60 s | RFC 9293 §3.4.2; `TCP_TIMEWAIT_LEN`; two `net.inet.tcp.msl` |
+//! | attempts before giving up | 15 | 15 | 15 | 15 | 12 | 12 | RFC 9293 §3.8.3; `tcp_retries2`; `TCP_MAXRXTSHIFT` |
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | flight limited by estimated bandwidth | no | no | no | no | yes | no | `tcp_xmit_bandwidth_limit` |
 //! | losses are found | by count | by reach (FACK) | by reach (FACK) | by time (RACK) | by count | by count | RFC 6675 §4; `tcp_fack` up to 4.14; RFC 8985 §6 |

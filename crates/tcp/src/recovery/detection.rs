@@ -68,6 +68,12 @@ impl Connection {
         news.findings.add_if(retransmitted > self.queue.retransmitted(), Findings::REPAIR_LOST);
     }
 
+    /// Whether time decides on what is lost.
+    #[inline]
+    pub(crate) fn judges_by_time(&self) -> bool {
+        self.negotiated.sack && self.config.loss.detection == LossDetection::Rack
+    }
+
     /// Marks what time shows to be lost; gives how long to wait for what is late.
     pub(super) fn detect_by_time(&mut self, now: Instant) -> Option<Span> {
         let patience = self.patience();

@@ -62,6 +62,7 @@ pub(crate) struct Rack {
     delivered_at_growth: u32,
     /// Segments sent once below this absolute index have arrived or are lost.
     judged_below: u64,
+    /// Those sent again, in the order of that; what is settled is forgotten once it is at the front.
     again: VecDeque<Again>,
 }
 
@@ -334,5 +335,53 @@ impl<'a> Delivery<'a> {
     #[cold]
     fn is_answer_to_original(&self, sent: &Sent) -> bool {
         self.echo.is_some_and(|echo| is_earlier(echo, timestamp_at(sent.transmitted_at)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::connection::{Connection, Ports};
+    use crate::{Config, Profile};
+    use fairwind_units::{Instant, Span};
+    use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
+    use std::sync::Arc;
+
+    /// Retransmissions are remembered for those who judge them by time, for nobody else.
+    #[test]
+    fn repetitions_are_not_kept_where_time_does_not_count() {
+        let lasting = Span::from_secs(1);
+        for (profile, sack, keeps) in [
+            (Profile::Rfc, true, false),
+            (Profile::Linux6_18, false, false),
+            (Profile::Linux6_18, true, true),
+        ] {
+            let config = Config {
+                sack,
+                maximum_rto: lasting,
+                retransmission_limit: 100,
+                ..profile.config()
+            };
+            let number = SequenceNumber::new(0);
+            let ports = Ports { local: 1, remote: 2 };
+            let mut end = Connection::connect(Arc::new(config), ports, number);
+            let mut now = Instant::from_secs(1);
+            end.poll_segment(now);
+            let options = Options { sack_permitted: sack, ..Options::NONE };
+            let flags = Flags::SYN | Flags::ACK;
+            let acknowledgment = number + 1;
+            end.on_segment(
+                now,
+                &Segment { flags, acknowledgment, options, window: 9000, ..Segment::default() },
+            );
+            end.write(100);
+            while end.poll_segment(now).is_some() {}
+            for _ in 0..20 {
+                now = end.next_deadline();
+                end.on_deadline(now);
+                while end.poll_segment(now).is_some() {}
+            }
+            assert!(end.recovery.retransmissions > 10);
+            assert_eq!(!end.recovery.rack.again.is_empty(), keeps, "{} {sack}", profile.name());
+        }
     }
 }

@@ -7,6 +7,7 @@ mod acceptance;
 mod close;
 mod delivery;
 mod ecn;
+mod eras;
 mod fast_open;
 mod growth;
 mod handshake;
