@@ -12,7 +12,7 @@ use fairwind_units::{Instant, Span};
 /// A look at a connection at one instant.
 ///
 /// `None` says that the quantity is not kept, except where its meaning says otherwise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Information {
     /// Where in its life the connection is (`tcpi_state`).
     pub state: State,
@@ -178,40 +178,23 @@ impl Connection {
 
     /// Everything that the connection tells of itself at this instant.
     pub fn information(&self, now: Instant) -> Information {
-        let since = |then: Instant| Some(now.saturating_since(then));
         Information {
             state: self.state,
-            recovery: self.recovery_state(),
-            consecutive_timeouts: Some(self.backoff.expired),
-            unanswered_probes: Some(self.backoff.unanswered_probes),
-            backoff: Some(self.backoff.doublings.max(self.backoff.probes)),
             options: Some(self.agreed_options()),
-            send_window_shift: Some(self.negotiated.send_shift),
-            receive_window_shift: Some(self.negotiated.receive_shift),
-            delivery_rate_is_application_limited: None,
             fast_open_failure: Some(self.fast_open_failure().map_or(0, FastOpenFailure::number)),
-            retransmission_timeout: self.retransmission_timeout(),
-            acknowledgment_timeout: Some(self.acknowledger.delay),
-            send_mss_bytes: self.segment_bytes(),
-            receive_mss_bytes: Some(self.segment_size.estimate),
-            unacked_segments: Some(self.queue.outstanding()),
-            sacked_segments: Some(self.left_network()),
-            lost_segments: Some(self.queue.lost()),
-            retransmitted_segments: Some(self.queue.retransmitted()),
-            since_data_sent: since(self.send.last_sent),
-            since_data_received: since(self.acknowledger.last_received()),
-            since_ack_received: since(self.send.last_heard),
             path_mtu_bytes: Some(self.path.mtu),
-            receive_window_threshold_bytes: Some(self.buffer.threshold),
-            smoothed_rtt: self.smoothed_rtt(),
-            rtt_variation: self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule)),
-            slow_start_threshold: self.slow_start_threshold(),
-            congestion_window: self.congestion_window(),
-            announced_mss_bytes: Some(self.announced_mss()),
-            reordering_segments: Some(self.recovery.threshold),
-            receiver_rtt: Some(self.tuning.rtt()),
-            receive_space_bytes: Some(self.tuning.space),
-            total_retransmissions: Some(self.recovery.retransmissions),
+            ..self.information_of_sending(now)
+        }
+    }
+
+    /// Sending; like those that follow, it adds its concern to the next one's.
+    fn information_of_sending(&self, now: Instant) -> Information {
+        let since = |then: Instant| Some(now.saturating_since(then));
+        Information {
+            send_window_shift: Some(self.negotiated.send_shift),
+            send_mss_bytes: self.segment_bytes(),
+            since_data_sent: since(self.send.last_sent),
+            since_ack_received: since(self.send.last_heard),
             pacing_rate_bytes_per_second: Some(self.pacer.rate),
             greatest_pacing_rate_bytes_per_second: Some(
                 self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX),
@@ -219,34 +202,62 @@ impl Connection {
             acknowledged_bytes: Some(
                 self.send.acknowledged_bytes + u64::from(self.account.acknowledged_controls),
             ),
-            received_bytes: Some(self.received_bytes() + u64::from(self.receive.has_taken_fin())),
             segments_sent: Some(self.account.segments),
-            segments_received: Some(self.received.segments),
             unsent_bytes: self.unsent_bytes(),
-            least_rtt: self.least_rtt(),
-            data_segments_received: Some(self.received.data_segments),
             data_segments_sent: Some(self.account.data_segments),
-            delivery_rate_bytes_per_second: None,
             busy: Some(self.account.busy(now)),
             window_limited: Some(self.account.peer_limited(now)),
             buffer_limited: Some(self.account.buffer_limited(now)),
-            delivered_segments: Some(self.recovery.delivered),
-            delivered_marked_segments: None,
             sent_bytes: Some(self.account.bytes),
+            send_window_bytes: self.send.window,
+            ..self.information_of_losses(now)
+        }
+    }
+
+    /// Losses, round trips, and the window.
+    fn information_of_losses(&self, now: Instant) -> Information {
+        Information {
+            recovery: self.recovery_state(),
+            consecutive_timeouts: Some(self.backoff.expired),
+            unanswered_probes: Some(self.backoff.unanswered_probes),
+            backoff: Some(self.backoff.doublings.max(self.backoff.probes)),
+            retransmission_timeout: self.retransmission_timeout(),
+            unacked_segments: Some(self.queue.outstanding()),
+            sacked_segments: Some(self.left_network()),
+            lost_segments: Some(self.queue.lost()),
+            retransmitted_segments: Some(self.queue.retransmitted()),
+            smoothed_rtt: self.smoothed_rtt(),
+            rtt_variation: self.smoothed_rtt().map(|_| self.rtt.deviation(self.config.rtt_rule)),
+            slow_start_threshold: self.slow_start_threshold(),
+            congestion_window: self.congestion_window(),
+            reordering_segments: Some(self.recovery.threshold),
+            total_retransmissions: Some(self.recovery.retransmissions),
+            least_rtt: self.least_rtt(),
+            delivered_segments: Some(self.recovery.delivered),
             retransmitted_bytes: Some(self.account.repeated_bytes),
             duplicate_reports: Some(self.recovery.repeated),
             reordering_events: Some(self.recovery.reorderings),
+            ..self.information_of_receiving(now)
+        }
+    }
+
+    /// Receiving. What is kept nowhere is `None`.
+    fn information_of_receiving(&self, now: Instant) -> Information {
+        Information {
+            receive_window_shift: Some(self.negotiated.receive_shift),
+            acknowledgment_timeout: Some(self.acknowledger.delay),
+            receive_mss_bytes: Some(self.segment_size.estimate),
+            since_data_received: Some(now.saturating_since(self.acknowledger.last_received())),
+            receive_window_threshold_bytes: Some(self.buffer.threshold),
+            announced_mss_bytes: Some(self.announced_mss()),
+            receiver_rtt: Some(self.tuning.rtt()),
+            receive_space_bytes: Some(self.tuning.space),
+            received_bytes: Some(self.received_bytes() + u64::from(self.receive.has_taken_fin())),
+            segments_received: Some(self.received.segments),
+            data_segments_received: Some(self.received.data_segments),
             out_of_order_segments: Some(self.received.out_of_order_segments),
-            send_window_bytes: self.send.window,
             receive_window_bytes: self.announced_window_then(),
-            total_timeouts: None,
-            total_timeout_recoveries: None,
-            total_timeout_recovery: None,
-            received_marked_segments: None,
-            delivered_bytes_by_mark: None,
-            received_bytes_by_mark: None,
-            accurate_ecn_failure: None,
-            accurate_ecn_option_seen: None,
+            ..Information::default()
         }
     }
 

@@ -28,7 +28,8 @@
 //! | module | concern |
 //! |---|---|
 //! | `config`, `profile` | switches and constants; named sets of them |
-//! | `connection`, `reconfigure` | the parts of one end, and the calls of a driver; changing them |
+//! | `connection`, `spaces`, `state` | the parts of one end and the calls of a driver; sequence space; states |
+//! | `event` | what happens that a driver wants to know |
 //! | `input` | an arriving segment, step by step (RFC 9293 §3.10.7) |
 //! | `output` | what to send next; timers that run out |
 //! | `pacing` | sending at a rate |
@@ -39,6 +40,7 @@
 //! | `send_queue`, `scoreboard` | what is outstanding; what of it has arrived |
 //! | `recovery`, `thin` | finding and repairing losses; thin streams |
 //! | `congestion`, `usage` | window growth and reduction; whether the window is the limit |
+//! | `inflight` | the limit that FreeBSD of old set to the flight |
 //! | `ecn` | marks in place of losses |
 //! | `fast_open` | data with the SYN |
 //! | `rtt`, `least_rtt`, `timers` | round-trip estimation; deadlines |
@@ -73,6 +75,7 @@ mod scoreboard;
 mod segment_size;
 mod send_buffer;
 mod send_queue;
+mod spaces;
 mod state;
 mod thin;
 mod timers;

@@ -5,6 +5,8 @@ use fairwind_wire::{Options, Segment};
 
 /// MSS assumed where the peer names none (RFC 9293 §3.7.1).
 pub(crate) const DEFAULT_MSS: u16 = 536;
+/// Bytes that timestamps take in every header, padded.
+pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
 /// Greatest window shift (RFC 7323 §2.3).
 pub(crate) const GREATEST_SHIFT: u8 = 14;
 
@@ -54,6 +56,12 @@ impl Negotiated {
         }
     }
 
+    /// Bytes of the options that every segment carries.
+    #[inline]
+    pub(crate) fn option_bytes(self) -> u32 {
+        if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
+    }
+
     /// SACK blocks that fit beside the other options (RFC 2018 §3) and `payload_bytes` of payload:
     /// the peer's MSS bounds both together (RFC 6691).
     pub(crate) fn sack_room(self, payload_bytes: u32) -> usize {
@@ -81,8 +89,6 @@ impl Negotiated {
 const SACK_OPTION_BYTES: u32 = 4;
 /// Bytes of one SACK block.
 const SACK_BLOCK_BYTES: u32 = 8;
-/// Bytes that timestamps take in every header, padded.
-const TIMESTAMPS_BYTES: u32 = 12;
 
 /// Options of our own SYN: everything wished for; on a SYN-ACK only what the peer offered too.
 pub(crate) fn syn_options(

@@ -7,8 +7,8 @@
 //! Cost: a division per acknowledgment; nothing more while pacing is switched off.
 
 use crate::connection::Connection;
+use crate::negotiation::TIMESTAMPS_BYTES;
 use crate::recovery::Transmission;
-use crate::segment_size::TIMESTAMPS_BYTES;
 use fairwind_units::{Instant, Span};
 
 /// The end that began computes with Linux' initial window when its SYN is answered.

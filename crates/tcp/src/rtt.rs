@@ -9,6 +9,9 @@ use crate::least_rtt::LeastRtt;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
+/// No round trip is shorter, as the kernel counts.
+const LEAST_SAMPLE: Span = Span::from_micros(1);
+
 /// Smoothed round-trip time, its variation, and the time-out computed from them.
 #[derive(Debug, Clone)]
 pub(crate) struct RttEstimator {
@@ -59,7 +62,7 @@ impl RttEstimator {
     /// Takes a sample into the filter for the least one.
     #[inline]
     pub(crate) fn note_least(&mut self, config: &Config, rtt: Span, now: Instant) {
-        self.least.note(rtt, now, config.loss.least_rtt_window);
+        self.least.note(rtt.max(LEAST_SAMPLE), now, config.loss.least_rtt_window);
     }
 
     /// Mean deviation of the samples (RTTVAR; the kernel's `tcpi_rttvar`).
@@ -80,7 +83,7 @@ impl RttEstimator {
         oldest_unacked: SequenceNumber,
         next: SequenceNumber,
     ) {
-        let measured = rtt.as_nanos().max(1);
+        let measured = rtt.max(LEAST_SAMPLE).as_nanos();
         match config.rtt_rule {
             RttRule::Rfc6298 | RttRule::Slop(_) => self.sample_rfc(measured),
             RttRule::Linux => {

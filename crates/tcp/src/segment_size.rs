@@ -5,15 +5,12 @@
 
 use crate::config::{Config, SillyWindow};
 use crate::connection::Connection;
+use crate::negotiation::DEFAULT_MSS;
 use crate::output::Search;
 use fairwind_wire::{Segment, TCP_HEADER_BYTES};
 
-/// Segment size of a peer that names none (RFC 9293 §3.7.1).
-const DEFAULT_BYTES: u16 = 536;
-/// The same for IPv6.
-const DEFAULT_BYTES_V6: u16 = 1220;
-/// Bytes that timestamps take in every header.
-pub(crate) const TIMESTAMPS_BYTES: u32 = 12;
+/// Segment size of a peer that names none, over IPv6 (RFC 9293 §3.7.1).
+const DEFAULT_MSS_V6: u16 = 1220;
 
 /// What bounds the size of segments.
 #[derive(Debug)]
@@ -39,8 +36,7 @@ impl Path {
 
     /// Takes the peer's bound from its SYN.
     pub(crate) fn learn(&mut self, config: &Config, syn: &Segment) {
-        let default =
-            if config.path.ip_header_bytes > 20 { DEFAULT_BYTES_V6 } else { DEFAULT_BYTES };
+        let default = if config.path.ip_header_bytes > 20 { DEFAULT_MSS_V6 } else { DEFAULT_MSS };
         let named = syn.options.mss.filter(|&mss| mss > 0).unwrap_or(default);
         let own = config.path.greatest_segment.unwrap_or(u16::MAX);
         self.greatest_segment = u32::from(named.min(own));
@@ -57,18 +53,13 @@ impl Path {
 impl Connection {
     /// Payload of a full segment in packets of `mtu` bytes (Linux `tcp_mtu_to_mss`).
     pub(crate) fn payload_for(&self, mtu: u32) -> u32 {
-        let options = if self.negotiated.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        self.path.segment_for(&self.config, mtu).saturating_sub(options).max(1)
+        let fitting = self.path.segment_for(&self.config, mtu);
+        fitting.saturating_sub(self.negotiated.option_bytes()).max(1)
     }
 
     /// Bytes of both headers without options.
     pub(crate) fn header_bytes(&self) -> u32 {
         self.config.path.ip_header_bytes + TCP_HEADER_BYTES
-    }
-
-    /// Bytes of the options of every segment.
-    pub(crate) fn option_bytes(&self) -> u32 {
-        if self.negotiated.timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
     /// Sets the segment size anew (Linux `tcp_sync_mss`).

@@ -1,9 +1,10 @@
 //! States of a connection (RFC 9293 §3.3.2) and of its loss recovery.
 
 /// Where in its life a connection is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum State {
     /// No connection any more, or not yet.
+    #[default]
     Closed,
     /// Waiting for a SYN.
     Listen,
@@ -48,9 +49,10 @@ impl State {
 }
 
 /// What the sender knows of losses (the names are Linux').
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RecoveryState {
     /// Nothing is amiss.
+    #[default]
     Open,
     /// Duplicate or selective acknowledgments, not enough to prove a loss.
     Disorder,

@@ -320,7 +320,7 @@ impl Connection {
         }
         if let (Some(longest), Some(latest)) = (trip.longest, trip.latest) {
             if !self.may_be_delayed(acknowledged, latest, news) {
-                self.rtt.note_least(&self.config, latest.max(LEAST_SAMPLE), now);
+                self.rtt.note_least(&self.config, latest, now);
             }
             self.sample_rtt(longest);
             self.backoff.timeout = self.rtt.timeout(&self.config);
@@ -363,7 +363,7 @@ impl Connection {
     #[inline]
     pub(super) fn sample_rtt(&mut self, rtt: Span) {
         let (oldest, next) = (self.send.oldest_unacked, self.send.next);
-        self.rtt.sample(&self.config, rtt.max(LEAST_SAMPLE), oldest, next);
+        self.rtt.sample(&self.config, rtt, oldest, next);
     }
 
     /// The round trip by the echoed timestamp, in whole milliseconds, at least one.
@@ -418,6 +418,3 @@ impl Connection {
         }
     }
 }
-
-/// No round trip is shorter, as the kernel counts.
-const LEAST_SAMPLE: Span = Span::from_micros(1);

@@ -187,7 +187,7 @@ impl Connection {
 
     fn take_handshake_sample(&mut self, rtt: Span, now: Instant) {
         self.sample_rtt(rtt);
-        self.rtt.note_least(&self.config, rtt.max(Span::from_micros(1)), now);
+        self.rtt.note_least(&self.config, rtt, now);
     }
 
     fn handshake_echo(segment: &Segment) -> Option<u32> {

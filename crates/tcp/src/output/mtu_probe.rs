@@ -57,7 +57,7 @@ impl Connection {
     fn new_search(&self) -> Search {
         let headers = self.header_bytes();
         let base = u32::from(self.config.path.probing_base);
-        let options = self.option_bytes();
+        let options = self.negotiated.option_bytes();
         Search {
             low: base + headers + options,
             high: self.path.greatest_segment + headers,
@@ -97,7 +97,7 @@ impl Connection {
     /// A probe of `bytes` bytes goes out: it counts as two segments.
     pub(super) fn note_mtu_probe(&mut self, bytes: u32) {
         self.window.segments -= 1;
-        let mtu = bytes + self.header_bytes() + self.option_bytes();
+        let mtu = bytes + self.header_bytes() + self.negotiated.option_bytes();
         let start = self.send.next;
         if let Some(search) = &mut self.path.search {
             search.probe = Some(Probe { mtu, start, end: start + bytes });
@@ -116,7 +116,8 @@ impl Connection {
         };
         search.low = probe.mtu;
         search.probe = None;
-        let packet = self.negotiated.segment_bytes + self.header_bytes() + self.option_bytes();
+        let packet =
+            self.negotiated.segment_bytes + self.header_bytes() + self.negotiated.option_bytes();
         let segments = u64::from(self.window.segments) * u64::from(packet) / u64::from(probe.mtu);
         self.window.segments = u32::try_from(segments).unwrap_or(u32::MAX).max(1);
         self.window.drop_credit();
@@ -151,7 +152,7 @@ impl Connection {
             Some(mut search) => {
                 let half = self.payload_for(search.low) / 2;
                 let segment = half.min(u32::from(base)).max(u32::from(floor));
-                search.low = segment + self.header_bytes() + self.option_bytes();
+                search.low = segment + self.header_bytes() + self.negotiated.option_bytes();
                 self.path.search = Some(search);
             }
         }

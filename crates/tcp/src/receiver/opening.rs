@@ -10,8 +10,6 @@ use crate::state::State;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
 
-/// Bytes that timestamps take in every header, padded.
-const TIMESTAMPS_BYTES: u32 = 12;
 /// How long the last ACK of the handshake waits for data to carry it, where it waits
 /// (`TCP_DELACK_MAX`).
 const OPENING_DELAY: Span = Span::from_millis(200);
@@ -20,9 +18,8 @@ impl Connection {
     /// Chooses the window of our SYN.
     pub(crate) fn choose_first_window(&mut self) {
         let answers = self.state == State::SynReceived || self.state == State::Listen;
-        let stamped = if answers { self.negotiated.timestamps } else { false };
         let scales = self.config.window_scaling && (!answers || self.peer_scales);
-        let options = if stamped { TIMESTAMPS_BYTES } else { 0 };
+        let options = if answers { self.negotiated.option_bytes() } else { 0 };
         let bytes = u32::from(self.config.mss).saturating_sub(options).max(1);
         let full = self.buffer.full_window();
         self.first_window = if self.counts_memory() {
@@ -97,18 +94,12 @@ impl Connection {
     /// Payload that a segment of the peer can hold (`advmss`).
     #[inline]
     pub(crate) fn announced_mss(&self) -> u32 {
-        u32::from(self.config.mss).saturating_sub(self.steady_options())
-    }
-
-    /// Bytes of the options that every segment carries.
-    #[inline]
-    fn steady_options(&self) -> u32 {
-        if self.negotiated.timestamps { TIMESTAMPS_BYTES } else { 0 }
+        u32::from(self.config.mss).saturating_sub(self.negotiated.option_bytes())
     }
 
     /// Bytes of the header that every segment has (`tcp_header_len`).
     #[inline]
     pub(crate) fn steady_header(&self) -> u32 {
-        fairwind_wire::TCP_HEADER_BYTES + self.steady_options()
+        fairwind_wire::TCP_HEADER_BYTES + self.negotiated.option_bytes()
     }
 }

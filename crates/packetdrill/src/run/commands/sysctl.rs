@@ -131,15 +131,7 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
             let millis: u32 = number(value)?;
             config.maximum_rto = Span::from_millis(u64::from(millis));
         }
-        "tcp_ecn_option" => {
-            config.ecn.option = match value {
-                "0" => AccurateEcnOption::Never,
-                "1" => AccurateEcnOption::Required,
-                "2" => AccurateEcnOption::Complete,
-                "3" => AccurateEcnOption::Always,
-                _ => return Err(unknown()),
-            }
-        }
+        "tcp_ecn_option" => config.ecn.option = congestion_option(value)?,
         "tcp_ecn_option_beacon" => config.ecn.option_beacon = number(value)?,
         "tcp_rto_min_us" => {
             let micros: u32 = number(value)?;
@@ -157,6 +149,17 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         _ => return settled(short, value),
     }
     Ok(())
+}
+
+/// Which segments carry the option of Accurate ECN.
+fn congestion_option(value: &str) -> Step<AccurateEcnOption> {
+    Ok(match value {
+        "0" => AccurateEcnOption::Never,
+        "1" => AccurateEcnOption::Required,
+        "2" => AccurateEcnOption::Complete,
+        "3" => AccurateEcnOption::Always,
+        _ => return Err(unknown()),
+    })
 }
 
 /// What is agreed to, and what is asked for (`tcp_ecn_mode`).
