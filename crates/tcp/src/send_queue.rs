@@ -11,6 +11,7 @@ use crate::recovery::{Delivery, Moment};
 use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Marks of one transmitted segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -419,9 +420,9 @@ impl SendQueue {
         }
     }
 
-    /// Whether a segment, or one that has arrived and lies in the same buffer, was ever sent again:
-    /// what was joined is not told apart any more.
-    pub(crate) fn is_any_of_buffer_retransmitted(&self, index: u64) -> bool {
+    /// A segment, and those that have arrived and lie in the same buffer: what was joined is not told
+    /// apart any more.
+    pub(crate) fn joined_around(&self, index: u64) -> Range<u64> {
         let joins = |head: u64| {
             let marks = self.get(head).marks;
             marks.contains(Marks::SACKED)
@@ -436,7 +437,12 @@ impl SendQueue {
         while end + 1 < self.end_index() && joins(end) {
             end += 1;
         }
-        (start..=end).any(|at| self.get(at).is_retransmitted())
+        start..end + 1
+    }
+
+    /// Whether one of these was ever sent again.
+    pub(crate) fn is_any_retransmitted(&self, mut indices: Range<u64>) -> bool {
+        indices.any(|at| self.get(at).is_retransmitted())
     }
 
     /// The buffer that holds a segment ends with it from now on.

@@ -28,6 +28,13 @@ struct Probe {
     end: SequenceNumber,
 }
 
+impl Search {
+    /// Whether a larger segment is outstanding.
+    pub(crate) fn is_under_way(&self) -> bool {
+        self.probe.is_some()
+    }
+}
+
 /// What a run of sending does about probing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trial {

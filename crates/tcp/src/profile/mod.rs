@@ -48,25 +48,27 @@
 //! | slow start ends early (`HyStart`) | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
-//! **What is missing so far.** `linux-3.16`: receive-buffer auto-tuning, the detection of lost
-//! retransmissions by forward acknowledgment, the CUBIC of that era where it differs
-//! from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs).
-//! `linux-6.18`: the sampling of the delivery rate, fewer
-//! repetitions for connections whose application has gone, and a search for the packet size that
-//! begins anew after ten minutes; the kernel's timers are late by up to an eighth (its timer wheel), here
-//! they are exact; segments that have arrived are joined to larger buffers there, which may count
-//! one instance of reordering more after D-SACK. `linux-2.6`: forward retransmission of FACK.
-//! `rfc`: RACK and tail loss probe (RFC 8985), switched on by name, and a
-//! second reduction of the threshold by a time-out during fast recovery. All: accurate ECN (RFC 9768; Linux 6.18 has it, but
-//! lets nobody ask for it: here who asks gets classic ECN), the pause of Fast Open after black holes,
-//! a return to LISTEN from SYN-RECEIVED, and windows that shrink for want of memory
-//! of the whole host. `linux-6.18` has no modified fast
-//! retransmit to switch on in the kernel any more; here the switch works in every profile, for
-//! comparison. All profiles count the window in segments, where the RFCs count bytes; for
-//! full-sized segments that is the same. `linux-2.6` names the kernels from 2.6.6 to 2.6.20: set
-//! `congestion = "cubic"` for 2.6.19 and later. `freebsd-14` is
-//! without the two segments that an ACK may
-//! count at most in slow start (RFC 3465).
+//! **What is missing so far**
+//!
+//! - `linux-6.18`: the sampling of the delivery rate, fewer repetitions for connections whose application
+//!   has gone, and a search for the packet size that begins anew after ten minutes. The kernel's timers are
+//!   late by up to an eighth (its timer wheel), here they are exact; segments that have arrived are joined to
+//!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
+//!   fast retransmit to switch on any more; here the switch works in every profile, for comparison.
+//! - `linux-3.16`: receive-buffer auto-tuning, the detection of lost retransmissions by forward
+//!   acknowledgment, the CUBIC of that era where it differs from today's (its clock runs on while nothing is
+//!   in flight, and it allows for delayed ACKs). An acknowledgment of something unsent is challenged, where
+//!   it was dropped.
+//! - `linux-2.6`: forward retransmission of FACK. It names the kernels from 2.6.6 to 2.6.20: set
+//!   `congestion = "cubic"` for 2.6.19 and later.
+//! - `rfc`: RACK and tail loss probe (RFC 8985) and `HyStart++` (RFC 9406), of which the former two can be
+//!   switched on by name, and a second reduction of the threshold by a time-out during fast recovery.
+//! - `freebsd-14`: `HyStart++`, and the two segments that an ACK may count at most in slow start (RFC 3465).
+//! - All: accurate ECN (RFC 9768; Linux 6.18 has it, but lets nobody ask for it: here who asks gets classic
+//!   ECN), the pause of Fast Open after black holes, a return to LISTEN from SYN-RECEIVED, windows that shrink
+//!   for want of memory of the whole host, and receive buffers that count memory in another profile than
+//!   `linux-6.18`. All profiles count the congestion window in segments, where the RFCs count bytes; for
+//!   full-sized segments that is the same.
 
 mod freebsd;
 mod linux;

@@ -168,9 +168,15 @@ impl Connection {
     /// transmission of each is explained.
     #[cold]
     fn explain_repetitions(&mut self, block: SackBlock, update: &mut Update) {
+        let mut buffer = 0..0;
+        let mut repeated = false;
         for index in self.covered_by(block) {
             let sent = *self.queue.get(index);
-            if !self.queue.is_any_of_buffer_retransmitted(index) {
+            if !buffer.contains(&index) {
+                buffer = self.queue.joined_around(index);
+                repeated = self.queue.is_any_retransmitted(buffer.clone());
+            }
+            if !repeated {
                 continue;
             }
             if self.recovery.undo.from.is_some_and(|from| sent.end().is_after(from)) {

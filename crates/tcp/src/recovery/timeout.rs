@@ -44,7 +44,8 @@ impl Connection {
         self.recovery.end = self.send.next;
         self.recovery.probe.end = None;
         self.ecn.on_reduction();
-        self.recovery.trial = self.config.loss.forward_rto && (is_new || repeats);
+        let probes_mtu = self.path.search.is_some_and(|search| search.is_under_way());
+        self.recovery.trial = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
         self.recovery.due = Transmission::None;
         self.recovery.forced = true;
         self.events.push_back(Event::RetransmissionTimeout);
