@@ -3,8 +3,8 @@
 use crate::packets::options_of;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use fairwind_tcp::{
-    Complaint, Config, Connection, EcnFeedback, FastOpenPermit, FastOpenSyn, Ports, Profile, State,
-    Unreachable,
+    BufferAccounting, Complaint, Config, Connection, EcnFeedback, FastOpenPermit, FastOpenSyn,
+    LossDetection, MtuProbing, Ports, Profile, State, Unreachable,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Cookie, FastOpen, FastOpenKind, Flags, Segment, SequenceNumber, TrafficClass};
@@ -67,6 +67,25 @@ pub(crate) fn any_config(bytes: &mut Unstructured<'_>) -> Result<Config> {
     }
     if is_turned(10) {
         config.initial_window = bytes.int_in_range(1..=64)?;
+    }
+    if is_turned(11) {
+        config.receiving.accounting = BufferAccounting::Memory;
+    }
+    if is_turned(12) {
+        config.path.probing = MtuProbing::Always;
+    }
+    if is_turned(13) {
+        config.loss.detection = LossDetection::Rack;
+        config.loss.speculative_retransmission = true;
+        config.loss.timeout_spares_recent = true;
+    }
+    if is_turned(14) {
+        config.patience.keep_alive.enabled = true;
+        config.patience.user_timeout = Some(Span::from_secs(20));
+    }
+    if is_turned(15) {
+        config.sending.cork = true;
+        config.growth.inflight_limit = true;
     }
     Ok(config)
 }
