@@ -176,6 +176,11 @@ impl Connection {
         self.queue.unsent + u64::from(outstanding) + u64::from(self.queue.fin_waiting)
     }
 
+    /// Bytes written and not sent that lie in the buffer begun last.
+    pub fn last_buffer_bytes(&self) -> u32 {
+        self.written.last_bytes()
+    }
+
     /// Everything that the connection tells of itself at this instant.
     pub fn information(&self, now: Instant) -> Information {
         Information {

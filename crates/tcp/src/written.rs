@@ -40,6 +40,11 @@ impl Written {
         self.buffers.front().map_or(0, |first| first.bytes)
     }
 
+    /// Bytes of the last buffer.
+    pub(crate) fn last_bytes(&self) -> u32 {
+        self.buffers.back().map_or(0, |last| last.bytes)
+    }
+
     /// Whether the first buffer is the last.
     #[inline]
     pub(crate) fn is_first_last(&self) -> bool {

@@ -1,10 +1,13 @@
 //! The error queue of a socket: what went wrong, and what was sent without a copy and is done with.
 
+use super::stamps::{Stamping, Stamps};
 use fairwind_tcp::Connection;
+use fairwind_units::Instant;
+use fairwind_wire::Segment;
 use std::collections::VecDeque;
 
 /// `struct sock_extended_err`
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ExtendedError {
     pub(crate) errno: u32,
     pub(crate) origin: u8,
@@ -12,6 +15,10 @@ pub(crate) struct ExtendedError {
     pub(crate) code: u8,
     pub(crate) info: u32,
     pub(crate) data: u32,
+    /// When, where a time is told.
+    pub(crate) stamp: Option<Instant>,
+    /// Bytes of the packet that is told with it.
+    pub(crate) packet_bytes: u32,
 }
 
 impl ExtendedError {
@@ -42,6 +49,7 @@ pub(crate) struct Errors {
     uncopied: VecDeque<(u32, u64)>,
     next: u32,
     reported: u64,
+    pub(crate) stamps: Stamps,
 }
 
 impl Errors {
@@ -70,6 +78,34 @@ impl Errors {
         self.next = self.next.wrapping_add(1);
     }
 
+    /// What was written last is to be stamped.
+    pub(crate) fn note_stamped(
+        &mut self,
+        stamping: Stamping,
+        connection: &Connection,
+        now: Instant,
+    ) {
+        let told = self.stamps.note_written(stamping, connection, now);
+        self.report(told);
+    }
+
+    /// A segment is sent.
+    pub(crate) fn notice_sent(&mut self, connection: &Connection, segment: &Segment, now: Instant) {
+        let told = self.stamps.note_sent(connection, segment, now);
+        self.report(told);
+    }
+
+    /// Tells when what is acknowledged was.
+    pub(crate) fn notice_delivered(&mut self, connection: &Connection, now: Instant) {
+        let told = self.stamps.note_acknowledged(connection, now);
+        self.report(told);
+    }
+
+    fn report(&mut self, told: Vec<ExtendedError>) {
+        self.reported += u64::try_from(told.len()).unwrap_or(0);
+        self.queue.extend(told);
+    }
+
     /// Tells of what is done with; what follows the last one that was told of is told of together
     /// with it (Linux `skb_zerocopy_notify_extend`).
     pub(crate) fn notice_acknowledged(&mut self, connection: &Connection) {
@@ -86,12 +122,11 @@ impl Errors {
                     last.data = number;
                 }
                 _ => self.queue.push_back(ExtendedError {
-                    errno: 0,
                     origin: ORIGIN_ZEROCOPY,
-                    kind: 0,
                     code: COPIED,
                     info: number,
                     data: number,
+                    ..ExtendedError::default()
                 }),
             }
         }

@@ -31,6 +31,8 @@ pub(crate) struct Endpoint {
     pub(crate) happened: u64,
     /// Bytes received, and whether more can be written, as of then.
     noticed: (u64, bool),
+    /// Nobody knows of it any more: it was to be accepted, and nobody listens.
+    forgotten: bool,
     /// The peer reset the connection before its handshake was over.
     early_reset_at: Option<Instant>,
 }
@@ -44,6 +46,9 @@ impl Endpoint {
         let noticed = (self.connection.received_bytes(), self.is_writable());
         let is_news = noticed.0 > self.noticed.0 || noticed.1 && !self.noticed.1;
         self.happened += u64::from(is_news);
+        if noticed.0 > self.noticed.0 && self.errors.stamps.of_receipts {
+            self.errors.stamps.note_received(noticed.0, now);
+        }
         self.noticed = noticed;
         self.errors.notice_acknowledged(&self.connection);
         while let Some(event) = self.connection.poll_event() {
@@ -77,14 +82,20 @@ impl Endpoint {
         self.established && self.connection.is_writable()
     }
 
-    /// Bytes that can be read, and 1 where only the end can (Linux `tcp_inq_hint`).
+    /// Bytes that can be read, the end as one of them (Linux `tcp_inq_hint`).
     pub(crate) fn inquired(&self) -> u32 {
-        self.connection.readable_bytes().max(u32::from(self.peer_finished))
+        self.connection.readable_bytes() + u32::from(self.peer_finished)
     }
 
     /// Whether nothing is left of the connection.
     pub(crate) fn is_closed(&self) -> bool {
         self.connection.state() == State::Closed
+    }
+
+    /// Whether the socket is closed: it has parted from a connection that only waits (Linux
+    /// `tcp_time_wait`).
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.connection.state(), State::Closed | State::TimeWait)
     }
 }
 
@@ -174,6 +185,7 @@ impl Host {
             errors: Errors::default(),
             happened: 0,
             noticed: (0, false),
+            forgotten: false,
             early_reset_at: None,
         });
         self.current = Some(index);
@@ -183,13 +195,17 @@ impl Host {
 
     /// Hands a segment to a connection.
     pub(crate) fn inject(&mut self, index: usize, segment: &Segment) {
+        if self.endpoints[index].forgotten {
+            self.refuse(index, segment);
+            return;
+        }
         self.endpoints[index].connection.on_segment(self.now, segment);
         self.drain(index);
     }
 
     /// Answers a segment that there is neither a connection nor a listening socket for (RFC 9293
-    /// §3.10.7.1).
-    pub(crate) fn refuse(&mut self, segment: &Segment) {
+    /// §3.10.7.1); `index` is its number for the script.
+    pub(crate) fn refuse(&mut self, index: usize, segment: &Segment) {
         if segment.flags.contains(Flags::RST) {
             return;
         }
@@ -205,7 +221,14 @@ impl Host {
             reset.flags |= Flags::ACK;
             reset.acknowledgment = segment.end();
         }
-        self.sent.push_back(Sent { endpoint: usize::MAX, at: self.now, segment: reset });
+        self.sent.push_back(Sent { endpoint: index, at: self.now, segment: reset });
+    }
+
+    /// Ends a connection that is not open yet without a word (Linux `inet_csk_listen_stop`).
+    pub(crate) fn forget(&mut self, index: usize) {
+        self.endpoints[index].forgotten = true;
+        self.endpoints[index].connection.abort();
+        while self.endpoints[index].connection.poll_segment(self.now).is_some() {}
     }
 
     /// Hands a complaint of the path about the segment at `quoted` to a connection.
@@ -239,7 +262,9 @@ impl Host {
 
     fn drain(&mut self, index: usize) {
         let endpoint = &mut self.endpoints[index];
+        endpoint.errors.notice_delivered(&endpoint.connection, self.now);
         while let Some(segment) = endpoint.connection.poll_segment(self.now) {
+            endpoint.errors.notice_sent(&endpoint.connection, &segment, self.now);
             self.sent.push_back(Sent { endpoint: index, at: self.now, segment });
         }
         endpoint.take_events(self.now);

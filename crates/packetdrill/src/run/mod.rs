@@ -15,6 +15,7 @@ mod segments;
 mod settings;
 mod simulated;
 mod sockets;
+mod stamps;
 mod system;
 mod timeline;
 mod told;

@@ -79,7 +79,9 @@ impl<'a> Runner<'a> {
             let done = self.system.command(&command.text);
             done.map_err(|stop| Broken { line: Some(command.line), stop })?;
         }
-        self.timeline = Timeline::new(self.system.now());
+        let origin = self.system.now();
+        self.timeline = Timeline::new(origin);
+        self.system.begin(origin, self.settings.tolerance);
         for event in &script.events {
             if let Err(stop) = self.event(event) {
                 // A waiting call that went wrong has its own line.

@@ -10,7 +10,7 @@ use super::{Files, RunOptions, complaints, options, segments, told};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Icmp, Packet};
 use fairwind_tcp::Profile;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 
 /// When scripts begin: late enough that nothing in an endpoint is at its own beginning of time.
@@ -85,6 +85,10 @@ impl System for Simulated {
         self.host.now
     }
 
+    fn begin(&mut self, origin: Instant, tolerance: Span) {
+        self.sockets.begin(origin, tolerance);
+    }
+
     fn pass(&mut self, limit: Instant) -> Step<Passed> {
         let now = self.host.now;
         if now >= limit && self.host.next_deadline() > limit {
@@ -119,7 +123,7 @@ impl System for Simulated {
         }
         let segment = segments::to_segment(packet, super::host::PORTS)?;
         if connection == NO_CONNECTION {
-            self.host.refuse(&segment);
+            self.host.refuse(NO_CONNECTION, &segment);
         } else {
             self.host.inject(connection, &segment);
         }
@@ -134,6 +138,7 @@ impl System for Simulated {
         if let Some(complaint) = complaints::understand(message)? {
             let (quoted, _) = message.quoted.unwrap_or((0, 0));
             self.host.complain(connection, SequenceNumber::new(quoted), complaint);
+            self.sockets.hear_complaint(connection, complaint, &mut self.host);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use crate::outcome::Step;
 use crate::script::{Call, Icmp, Packet};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::borrow::Cow;
 
 /// Which connection a packet belongs to: systems number them as they meet them.
@@ -59,6 +59,10 @@ pub enum Progress {
 pub trait System {
     /// The present instant, on the system's own clock.
     fn now(&self) -> Instant;
+
+    /// Times that calls hand back count from `origin`, when the script begins, and may be off by
+    /// `tolerance`.
+    fn begin(&mut self, origin: Instant, tolerance: Span);
 
     /// Lets time pass until something happens, or to `limit`.
     ///

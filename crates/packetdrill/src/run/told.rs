@@ -187,8 +187,8 @@ fn state_number(state: State) -> i64 {
         State::SynReceived => 3,
         State::FinWait1 => 4,
         State::FinWait2 => 5,
-        State::TimeWait => 6,
-        State::Closed => 7,
+        // A socket has parted from a connection that only waits (`tcp_time_wait`).
+        State::TimeWait | State::Closed => 7,
         State::CloseWait => 8,
         State::LastAck => 9,
         State::Listen => 10,

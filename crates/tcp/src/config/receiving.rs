@@ -161,6 +161,8 @@ pub struct Receiving {
     pub repeats_syn_after_reset: bool,
     /// Time-outs of SYN-ACK during which a bare ACK does not end the handshake (`TCP_DEFER_ACCEPT`).
     pub deferred_timeouts: u32,
+    /// A reset does not end TIME-WAIT (RFC 1337; `tcp_rfc1337`).
+    pub waits_through_resets: bool,
     /// Urgent data stays in line (`SO_OOBINLINE`).
     pub urgent_in_line: bool,
 }
@@ -206,6 +208,7 @@ impl Receiving {
             syn_ack_retries: 7,
             repeats_syn_after_reset: false,
             deferred_timeouts: 0,
+            waits_through_resets: false,
             urgent_in_line: false,
         }
     }

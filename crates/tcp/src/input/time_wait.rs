@@ -20,11 +20,13 @@ impl Connection {
         let rst = segment.flags.contains(Flags::RST);
         let bare = segment.sequence_length() == 0;
         if !old && segment.sequence == self.receive.next && (bare || rst) {
-            if rst {
+            if rst && !self.config.receiving.waits_through_resets {
                 self.end_waiting();
                 return;
             }
-            self.timers.time_wait = now + self.config.time_wait;
+            if !rst {
+                self.timers.time_wait = now + self.config.time_wait;
+            }
             self.note_timestamp(segment, now);
         } else if !rst {
             if old || segment.flags.contains(Flags::ACK) {

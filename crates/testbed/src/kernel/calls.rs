@@ -2,6 +2,7 @@
 
 use super::addresses::{Side, address};
 use super::application::{Job, Made};
+use super::control::{self, Stamps};
 use super::system::Descriptors;
 use super::values::{Arguments, bytes, expect_number, int, members};
 use super::{options, transfer, watch};
@@ -42,7 +43,12 @@ impl Prepared {
 }
 
 /// Understands a call.
-pub(super) fn prepare(call: &Call, open: &Descriptors, path: &Path) -> Step<Prepared> {
+pub(super) fn prepare(
+    call: &Call,
+    open: &Descriptors,
+    path: &Path,
+    stamps: Stamps,
+) -> Step<Prepared> {
     let given = Arguments(call);
     match call.function.as_str() {
         "socket" => socket(given, path),
@@ -84,6 +90,12 @@ pub(super) fn prepare(call: &Call, open: &Descriptors, path: &Path) -> Step<Prep
         "open" => file(given),
         "pipe" => pipe(given),
         "splice" | "sendfile" => between(given, open),
+        "getsockname" | "getpeername" => {
+            let descriptor = open.live(given.get(0)?)?;
+            let of_peer = call.function == "getpeername";
+            Ok(Prepared::new(move || Made::now(sys::name_of(descriptor, of_peer))))
+        }
+        "recvmsg" => control::receive_message(given, open, stamps),
         _ => transfer::prepare(given, open, path),
     }
 }

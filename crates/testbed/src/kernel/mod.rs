@@ -3,6 +3,7 @@
 mod addresses;
 mod application;
 mod calls;
+mod control;
 mod information;
 mod messages;
 mod names;

@@ -2,6 +2,7 @@
 
 use super::application::{Application, Made};
 use super::calls::{Effect, prepare};
+use super::control::Stamps;
 use super::packets::{Ports, from_bytes, to_bytes};
 use super::values::number;
 use super::{KernelOptions, information, messages, names};
@@ -62,6 +63,8 @@ pub(super) struct Kernel {
     buffer: Vec<u8>,
     /// Wall clock less monotonic clock, in nanoseconds, as it was when this began.
     clock_offset: u64,
+    /// How stamps of the wall clock are read.
+    stamps: Stamps,
 }
 
 impl Kernel {
@@ -92,6 +95,7 @@ impl Kernel {
             sent: VecDeque::new(),
             buffer: vec![0; 1 << 16],
             clock_offset: sys::realtime() - sys::monotonic().as_nanos(),
+            stamps: Stamps::default(),
         })
     }
 
@@ -178,6 +182,10 @@ impl System for Kernel {
         sys::monotonic()
     }
 
+    fn begin(&mut self, origin: Instant, tolerance: Span) {
+        self.stamps = Stamps { origin: origin.as_nanos() + self.clock_offset, tolerance };
+    }
+
     fn pass(&mut self, limit: Instant) -> Step<Passed> {
         loop {
             if self.collect() {
@@ -244,7 +252,7 @@ impl System for Kernel {
     }
 
     fn call(&mut self, call: &Call) -> Step<Progress> {
-        let prepared = prepare(call, &self.open, &self.path)?;
+        let prepared = prepare(call, &self.open, &self.path, self.stamps)?;
         let wanted = match call.result {
             Expression::Integer(number) if number >= 0 => Some(number),
             _ => None,

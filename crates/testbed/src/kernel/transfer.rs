@@ -4,7 +4,7 @@ use super::addresses::{Side, address};
 use super::application::Made;
 use super::calls::{Effect, Prepared};
 use super::system::Descriptors;
-use super::values::{Arguments, buffer, bytes, expect_number, field, int, members};
+use super::values::{Arguments, buffer, bytes, field, int, members};
 use crate::path::Path;
 use crate::sys::{self, Buffer, Message, Transfer};
 use fairwind_packetdrill::{Expression, Step, Stop};
@@ -15,7 +15,6 @@ pub(super) fn prepare(given: Arguments<'_>, open: &Descriptors, path: &Path) -> 
         "read" | "recv" | "recvfrom" => receive(given, open),
         "write" | "send" | "sendto" => send(given, open, path),
         "readv" | "writev" => vectors(given, open),
-        "recvmsg" => receive_message(given, open),
         "sendmsg" => send_message(given, open, path),
         other => Err(Stop::unsupported(format!("the call {other} is not known here"))),
     }
@@ -105,7 +104,7 @@ fn vectors(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
     }))
 }
 
-fn vector_of(message: &Expression) -> Step<Transfer> {
+pub(super) fn vector_of(message: &Expression) -> Step<Transfer> {
     match field(message, "msg_iov") {
         None | Some(Expression::Any) => Ok(Transfer::default()),
         Some(vector) => buffers(vector),
@@ -139,70 +138,4 @@ fn control_message(part: &Expression) -> Step<(i32, i32, Vec<u8>)> {
         Some(content) => int(content)?.to_ne_bytes().to_vec(),
     };
     Ok((number("cmsg_level")?, number("cmsg_type")?, content))
-}
-
-fn receive_message(given: Arguments<'_>, open: &Descriptors) -> Step<Prepared> {
-    let descriptor = open.live(given.get(0)?)?;
-    let expected = given.get(1)?.clone();
-    let flags = given.int_or(2, 0)?;
-    let mut message = Message { transfer: vector_of(&expected)?, ..Message::default() };
-    Ok(Prepared::new(move || {
-        let raw = sys::receive_message(descriptor, &mut message, flags);
-        let made = Made::now(raw);
-        if raw.value < 0 { made } else { made.checked(judge_message(&expected, &message)) }
-    }))
-}
-
-/// Flags and control messages where they are written.
-fn judge_message(expected: &Expression, seen: &Message) -> Step<()> {
-    if let Some(flags) = field(expected, "msg_flags") {
-        // What the caller asks for with MSG_CMSG_CLOEXEC comes back; nobody writes it.
-        let flags_seen = seen.flags & !libc::MSG_CMSG_CLOEXEC;
-        expect_number("msg_flags", flags, i64::from(flags_seen))?;
-    }
-    let parts = match field(expected, "msg_control") {
-        None | Some(Expression::Any) => return Ok(()),
-        Some(list) => members(list)?,
-    };
-    if parts.len() != seen.control.len() {
-        return Err(Stop::failed(format!(
-            "control messages: expected {}, seen {}",
-            parts.len(),
-            seen.control.len()
-        )));
-    }
-    parts.iter().zip(&seen.control).try_for_each(|(part, (level, kind, content))| {
-        let written = |name| field(part, name).unwrap_or(&Expression::Any);
-        expect_number("cmsg_level", written("cmsg_level"), i64::from(*level))?;
-        expect_number("cmsg_type", written("cmsg_type"), i64::from(*kind))?;
-        expect_content(written("cmsg_data"), content)
-    })
-}
-
-/// The content of a control message: a number, or an extended error.
-fn expect_content(expected: &Expression, content: &[u8]) -> Step<()> {
-    let word = |place: usize| {
-        let bytes = content.get(place..place + 4).and_then(|bytes| bytes.first_chunk());
-        bytes.map_or(-1, |bytes| i64::from(i32::from_ne_bytes(*bytes)))
-    };
-    let byte = |place: usize| content.get(place).map_or(-1, |byte| i64::from(*byte));
-    let Expression::Record(fields) = expected else {
-        return expect_number("cmsg_data", expected, word(0));
-    };
-    // struct sock_extended_err
-    fields.iter().try_for_each(|one| {
-        let name = one.name.as_deref().unwrap_or_default();
-        let seen = match name {
-            "ee_errno" => word(0),
-            "ee_origin" => byte(4),
-            "ee_type" => byte(5),
-            "ee_code" => byte(6),
-            "ee_info" => word(8),
-            "ee_data" => word(12),
-            other => {
-                return Err(Stop::unsupported(format!("the field {other} is not known here")));
-            }
-        };
-        expect_number(name, &one.value, seen)
-    })
 }

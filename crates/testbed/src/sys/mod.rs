@@ -8,6 +8,7 @@ mod socket;
 mod thread;
 
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
+pub(crate) use socket::name_of;
 pub(crate) use socket::{
     Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,
     epoll_control, epoll_create, epoll_wait, get_option, listen, local_port, open, pipe, query,

@@ -301,6 +301,17 @@ pub(crate) fn transmit_file(to: i32, from: i32, offset: Option<i64>, bytes: usiz
     Raw::of(signed(unsafe { libc::sendfile(to, from, offset, bytes) }))
 }
 
+/// Asks for a socket's address, or for its peer's; nobody looks at it.
+pub(crate) fn name_of(descriptor: i32, of_peer: bool) -> Raw {
+    // SAFETY: all zero is a valid `sockaddr_in6`, which is the longer of the two.
+    let mut address: libc::sockaddr_in6 = unsafe { std::mem::zeroed() };
+    let mut length = socklen(size_of::<libc::sockaddr_in6>());
+    let ask = if of_peer { libc::getpeername } else { libc::getsockname };
+    // SAFETY: the address has room for as many bytes as is said.
+    let result = unsafe { ask(descriptor, (&raw mut address).cast(), &raw mut length) };
+    Raw::of(i64::from(result))
+}
+
 /// The port that a socket is bound to.
 pub(crate) fn local_port(descriptor: i32) -> Option<u16> {
     // SAFETY: all zero is a valid `sockaddr_in6`, which is the longer of the two.

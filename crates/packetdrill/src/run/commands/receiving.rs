@@ -5,7 +5,7 @@
 //! | `tcp_rmem` | second number: receive buffer of new sockets; third: how far it grows, and the window shift |
 //! | `net.core.rmem_max` | how much `SO_RCVBUF` gives, and the window shift |
 //! | `tcp_moderate_rcvbuf` | whether the buffer grows |
-//! | `tcp_shrink_window`, `tcp_dsack` | a switch |
+//! | `tcp_shrink_window`, `tcp_dsack`, `tcp_rfc1337` | a switch |
 //! | `tcp_comp_sack_delay_ns`, `_slack_ns`, `_nr` | merging of acknowledgments of disorder |
 //! | `tcp_invalid_ratelimit`, `tcp_challenge_ack_limit` | how often unacceptable segments are answered |
 //! | `tcp_fin_timeout`, `tcp_synack_retries`, `tcp_pingpong_thresh` | a constant |
@@ -29,6 +29,7 @@ pub(super) fn set(name: &str, value: &str, config: &mut Config) -> Option<Step<(
             | "net.ipv4.tcp_comp_sack_nr"
             | "net.ipv4.tcp_invalid_ratelimit"
             | "net.ipv4.tcp_challenge_ack_limit"
+            | "net.ipv4.tcp_rfc1337"
             | "net.ipv4.tcp_fin_timeout"
             | "net.ipv4.tcp_synack_retries"
             | "net.ipv4.tcp_pingpong_thresh"
@@ -42,6 +43,7 @@ fn set_known(name: &str, value: &str, config: &mut Config) -> Step<()> {
         "net.ipv4.tcp_rmem" => return set_buffer(value, config),
         "net.core.rmem_max" => receiving.greatest_request = number(value)?,
         "net.ipv4.tcp_moderate_rcvbuf" => receiving.tuning = number::<u32>(value)? != 0,
+        "net.ipv4.tcp_rfc1337" => receiving.waits_through_resets = number::<u32>(value)? != 0,
         "net.ipv4.tcp_shrink_window" => receiving.shrinks = number::<u32>(value)? != 0,
         "net.ipv4.tcp_dsack" => receiving.duplicate_sack = number::<u32>(value)? != 0,
         "net.ipv4.tcp_comp_sack_delay_ns" => {

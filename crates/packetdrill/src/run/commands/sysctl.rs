@@ -36,7 +36,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_no_ssthresh_metrics_save", &["*"]),
     ("tcp_orphan_retries", &["0"]),
     ("tcp_reflect_tos", &["*"]),
-    ("tcp_rfc1337", &["0"]),
     ("tcp_stdurg", &["0"]),
     ("tcp_syncookies", &["0", "1"]),
     ("tcp_tw_reuse", &["*"]),
@@ -55,7 +54,8 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("ip_local_port_range", &["*"]),
     ("ip_nonlocal_bind", &["*"]),
     ("route.", &["*"]),
-    ("tcp_abort_on_overflow", &["0"]),
+    // As many connections wait as there are.
+    ("tcp_abort_on_overflow", &["*"]),
     ("tcp_available_congestion_control", &["*"]),
     ("tcp_available_ulp", &["*"]),
     ("tcp_backlog_ack_defer", &["*"]),

@@ -8,6 +8,8 @@ use crate::script::Expression;
 pub(super) const SHUT_RD: i64 = 0;
 /// `shutdown`: no more writing.
 pub(super) const SHUT_WR: i64 = 1;
+/// `shutdown`: neither.
+pub(super) const SHUT_RDWR: i64 = 2;
 /// `O_NONBLOCK`, and with it `SOCK_NONBLOCK`.
 pub(super) const NONBLOCK: i64 = 0o4000;
 /// `O_RDWR`.

@@ -4,6 +4,7 @@ use super::constants::{NONBLOCK, READ_WRITE};
 use super::{Attempt, Returned, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::Host;
+use fairwind_tcp::{Connection, State};
 
 impl Sockets {
     pub(super) fn control(
@@ -38,16 +39,12 @@ impl Sockets {
             self.get(descriptor)?.nonblocking = argument.unwrap_or(0) != 0;
             return Ok(SUCCESS);
         }
-        let Some(index) = self.endpoint(descriptor)? else { return Ok(fails("EINVAL")) };
-        let endpoint = &host.endpoints[index];
-        let connection = &endpoint.connection;
-        let bytes = match what {
-            "SIOCINQ" | "FIONREAD" => u64::from(connection.inquired_bytes()),
-            "SIOCATMARK" => u64::from(connection.is_at_mark()),
-            "SIOCOUTQ" | "TIOCOUTQ" => connection.unacked_bytes(),
-            "SIOCOUTQNSD" => connection.unsent_bytes(),
-            other => return Err(Stop::unsupported(format!("ioctl {other} is not known here"))),
+        let connection = match self.get(descriptor)?.role {
+            Role::Listening => return Ok(fails("EINVAL")),
+            Role::Fresh => None,
+            Role::Connected { endpoint, .. } => Some(&host.endpoints[endpoint].connection),
         };
+        let bytes = connection.map_or(Ok(0), |connection| waiting(what, connection))?;
         let bytes = i64::try_from(bytes).expect("a buffer is smaller than 2^63 bytes");
         match argument {
             Some(expected) if expected != bytes => {
@@ -61,7 +58,7 @@ impl Sockets {
     /// connection has none.
     pub(super) fn fault(&mut self, descriptor: i64, host: &Host) -> Step<Attempt> {
         let connected = match self.get(descriptor)?.role {
-            Role::Connected { endpoint, .. } => !host.endpoints[endpoint].is_closed(),
+            Role::Connected { endpoint, .. } => !host.endpoints[endpoint].is_over(),
             Role::Fresh | Role::Listening => false,
         };
         Ok(fails(if connected { "EFAULT" } else { "EPIPE" }))
@@ -70,9 +67,23 @@ impl Sockets {
     /// Addresses are not compared; whether there is a peer is.
     pub(super) fn name(&mut self, descriptor: i64, of_peer: bool, host: &Host) -> Step<Attempt> {
         let has_peer = match self.get(descriptor)?.role {
-            Role::Connected { endpoint, .. } => !host.endpoints[endpoint].is_closed(),
+            Role::Connected { endpoint, .. } => {
+                let state = host.endpoints[endpoint].connection.state();
+                !matches!(state, State::Closed | State::TimeWait | State::SynSent)
+            }
             Role::Fresh | Role::Listening => false,
         };
         Ok(if of_peer && !has_peer { fails("ENOTCONN") } else { SUCCESS })
     }
+}
+
+/// How many bytes wait in a connection, of the kind that is asked for.
+fn waiting(what: &str, connection: &Connection) -> Step<u64> {
+    Ok(match what {
+        "SIOCINQ" | "FIONREAD" => u64::from(connection.inquired_bytes()),
+        "SIOCATMARK" => u64::from(connection.is_at_mark()),
+        "SIOCOUTQ" | "TIOCOUTQ" => connection.unacked_bytes(),
+        "SIOCOUTQNSD" => connection.unsent_bytes(),
+        other => return Err(Stop::unsupported(format!("ioctl {other} is not known here"))),
+    })
 }

@@ -3,16 +3,22 @@
 //! | control message | when |
 //! |---|---|
 //! | `TCP_CM_INQ` | with `TCP_INQ`: how many bytes are left to be read |
+//! | `SCM_TIMESTAMPING`, `SCM_TIMESTAMPNS`, `SCM_TIMESTAMP` | when it arrived, with the options of `stamping` |
+//! | `SCM_TIMESTAMPING`, `IP_RECVERR`, origin `SO_EE_ORIGIN_TIMESTAMPING` | when it was sent and acknowledged |
 //! | `IP_RECVERR`, origin `SO_EE_ORIGIN_ZEROCOPY` | bytes sent with `MSG_ZEROCOPY` are acknowledged; they were copied, as on every device without scatter-gather |
 
 use super::arguments::field;
 use super::constants::{self, ERROR_QUEUE, PEEK, value};
 use super::request::{Read, Write};
-use super::{Attempt, Returned, Role, Sockets, fails};
+use super::{Attempt, Returned, Role, Socket, Sockets, fails, stamping};
 use crate::outcome::{Step, Stop};
+use crate::run::complaints;
 use crate::run::errors::ExtendedError;
 use crate::run::host::Host;
+use crate::run::stamps::Form;
 use crate::script::Expression;
+use fairwind_tcp::Complaint;
+use fairwind_units::{Instant, Span};
 
 /// A control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,8 +32,19 @@ struct Control {
 enum Content {
     Number(i64),
     Error(ExtendedError),
+    Time(Instant),
 }
 
+/// `SOL_SOCKET`
+const LEVEL_SOCKET: i64 = 1;
+/// `SCM_TIMESTAMPING`
+const STAMPING: i64 = 37;
+/// `SCM_TIMESTAMPNS`
+const STAMP_NANOSECONDS: i64 = 35;
+/// `SCM_TIMESTAMP`
+const STAMP_MICROSECONDS: i64 = 29;
+/// `MSG_TRUNC`
+const TRUNCATED: i64 = 0x20;
 /// `SOL_IP`
 const LEVEL_IP: i64 = 0;
 /// `SOL_TCP`
@@ -54,6 +71,13 @@ impl Sockets {
             let endpoint = &mut host.endpoints[endpoint];
             endpoint.errors.note_uncopied(&endpoint.connection);
         }
+        let stamping = socket.stamping.for_call(write.stamping);
+        if let (true, Role::Connected { endpoint, .. }) = (stamping.stamps_sending(), socket.role)
+            && returned.value > 0
+        {
+            let (now, endpoint) = (host.now, &mut host.endpoints[endpoint]);
+            endpoint.errors.note_stamped(stamping, &endpoint.connection, now);
+        }
         Ok(attempt)
     }
 
@@ -64,27 +88,80 @@ impl Sockets {
         let errors = &mut host.endpoints[index].errors;
         let next = if read.flags & PEEK != 0 { errors.peek() } else { errors.take() };
         let Some(error) = next else { return Ok(fails("EAGAIN")) };
+        let mut controls = Vec::new();
+        let is_told = self.get(read.descriptor)?.stamping.is_told();
+        if let Some(stamp) = error.stamp.filter(|_| is_told) {
+            let content = Content::Time(stamp);
+            controls.push(Control { level: LEVEL_SOCKET, kind: STAMPING, content });
+        }
         let content = Content::Error(error);
-        let control = Control { level: LEVEL_IP, kind: RECEIVE_ERRORS, content };
-        judge_message(read.message.as_ref(), ERROR_QUEUE, &[control])?;
-        Ok(Attempt::Returns(Returned::value(0)))
+        controls.push(Control { level: LEVEL_IP, kind: RECEIVE_ERRORS, content });
+        let copied = error.packet_bytes.min(read.bytes);
+        let cut = if copied < error.packet_bytes { TRUNCATED } else { 0 };
+        judge_message(read.message.as_ref(), ERROR_QUEUE | cut, &controls, self.clock)?;
+        Ok(Attempt::Returns(Returned::value(i64::from(copied))))
     }
 
     /// Returns what was read, and judges what `recvmsg` hands back besides.
-    pub(super) fn has_read(&mut self, read: &Read, bytes: u32, host: &Host) -> Step<Attempt> {
-        let mut controls = Vec::new();
+    pub(super) fn has_read(&mut self, read: &Read, bytes: u32, host: &mut Host) -> Step<Attempt> {
+        let mut controls = self.receipts(read, host)?;
         let tells = self.get(read.descriptor)?.held.get("TCP_INQ").is_some_and(|set| *set != 0);
         if let (true, Some(index)) = (tells, self.endpoint(read.descriptor)?) {
             let content = Content::Number(i64::from(host.endpoints[index].inquired()));
             controls.push(Control { level: LEVEL_TCP, kind: BYTES_LEFT, content });
         }
-        judge_message(read.message.as_ref(), 0, &controls)?;
+        judge_message(read.message.as_ref(), 0, &controls, self.clock)?;
         Ok(Attempt::Returns(Returned::value(i64::from(bytes))))
     }
 }
 
+impl Sockets {
+    /// An open connection lives on when the path complains of it; but with `IP_RECVERR` the next call
+    /// is told (Linux `tcp_v4_err`).
+    pub(crate) fn hear_complaint(&mut self, index: usize, complaint: Complaint, host: &mut Host) {
+        let role = |socket: &&Socket| matches!(socket.role, Role::Connected { endpoint, .. } if endpoint == index);
+        let Some(socket) = self.open.values().find(role) else { return };
+        let asked = ["IP_RECVERR", "IPV6_RECVERR"];
+        let asks = asked.iter().any(|name| socket.held.get(*name).is_some_and(|set| *set != 0));
+        let endpoint = &mut host.endpoints[index];
+        if let Complaint::Unreachable(reason) = complaint
+            && asks
+            && endpoint.established
+            && !endpoint.is_over()
+        {
+            endpoint.error = Some(complaints::error_of(reason));
+            endpoint.happened += 1;
+        }
+    }
+
+    /// When the last byte read arrived, as often as it is asked for (Linux `tcp_recv_timestamp`).
+    fn receipts(&mut self, read: &Read, host: &mut Host) -> Step<Vec<Control>> {
+        let stamping = self.get(read.descriptor)?.stamping;
+        let Some(index) = self.endpoint(read.descriptor)? else { return Ok(Vec::new()) };
+        let endpoint = &mut host.endpoints[index];
+        let connection = &endpoint.connection;
+        let left = u64::from(connection.readable_bytes());
+        let Some(at) = endpoint.errors.stamps.arrival(connection.received_bytes() - left) else {
+            return Ok(Vec::new());
+        };
+        let simple = match stamping.receipt {
+            Some(Form::Nanoseconds) => Some(STAMP_NANOSECONDS),
+            Some(Form::Microseconds) => Some(STAMP_MICROSECONDS),
+            None => None,
+        };
+        let kinds = simple.into_iter().chain(stamping.tells_receipts().then_some(STAMPING));
+        let content = Content::Time(at);
+        Ok(kinds.map(|kind| Control { level: LEVEL_SOCKET, kind, content }).collect())
+    }
+}
+
 /// Flags and control messages are compared where they are written.
-fn judge_message(expected: Option<&Expression>, flags: i64, seen: &[Control]) -> Step<()> {
+fn judge_message(
+    expected: Option<&Expression>,
+    flags: i64,
+    seen: &[Control],
+    clock: (Instant, Span),
+) -> Step<()> {
     let Some(expected) = expected else { return Ok(()) };
     if let Some(expected) = field(expected, "msg_flags") {
         judge_number("msg_flags", expected, flags)?;
@@ -101,13 +178,14 @@ fn judge_message(expected: Option<&Expression>, flags: i64, seen: &[Control]) ->
         let written = |name| field(part, name).unwrap_or(&Expression::Any);
         judge_number("cmsg_level", written("cmsg_level"), seen.level)?;
         judge_number("cmsg_type", written("cmsg_type"), seen.kind)?;
-        judge_content(written("cmsg_data"), seen.content)
+        judge_content(written("cmsg_data"), seen.content, clock)
     })
 }
 
-fn judge_content(expected: &Expression, seen: Content) -> Step<()> {
+fn judge_content(expected: &Expression, seen: Content, clock: (Instant, Span)) -> Step<()> {
     match (expected, seen) {
         (Expression::Any, _) => Ok(()),
+        (_, Content::Time(seen)) => stamping::judge(expected, seen, clock),
         (_, Content::Number(seen)) => judge_number("cmsg_data", expected, seen),
         (Expression::Record(fields), Content::Error(seen)) => fields.iter().try_for_each(|one| {
             let name = one.name.as_deref().unwrap_or_default();

@@ -16,6 +16,7 @@ mod pipe;
 mod receiving;
 mod request;
 mod sending;
+mod stamping;
 mod transfer;
 mod watch;
 
@@ -26,6 +27,7 @@ use watch::Watcher;
 
 use super::commands::Scope;
 use super::host::Host;
+use super::stamps::Stamping;
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{Config, FastOpenConfig, Profile};
 use fairwind_units::{Instant, Span};
@@ -57,6 +59,10 @@ struct Socket {
     low_water: u32,
     /// How long a read waits at most (`SO_RCVTIMEO`).
     read_timeout: Option<Span>,
+    /// How long a write or a connecting waits at most (`SO_SNDTIMEO`).
+    write_timeout: Option<Span>,
+    /// Which times it tells.
+    stamping: Stamping,
     /// What it was told about Fast Open.
     fast_open: SocketFastOpen,
     /// Options without an effect here, as they were set.
@@ -134,6 +140,8 @@ pub(crate) struct Sockets {
     /// Behaviour of sockets made from now on.
     config: Config,
     profile: Profile,
+    /// When the script began, and how far times of stamps may be off.
+    clock: (Instant, Span),
 }
 
 impl Sockets {
@@ -145,7 +153,13 @@ impl Sockets {
             listener: None,
             config,
             profile,
+            clock: (Instant::ZERO, Span::ZERO),
         }
+    }
+
+    /// Stamps count from `origin`, and may be off by `tolerance`.
+    pub(crate) fn begin(&mut self, origin: Instant, tolerance: Span) {
+        self.clock = (origin, tolerance);
     }
 
     /// Changes the behaviour of sockets: of all of them, or of those that are made from now on.
@@ -182,6 +196,18 @@ impl Sockets {
         })
     }
 
+    /// Why a call on this descriptor fails whatever it asks for.
+    fn refusal(&self, descriptor: i64, request: &Request) -> Option<&'static str> {
+        let moves_bytes =
+            matches!(request, Request::Read(_) | Request::Write(_) | Request::Close { .. });
+        match (self.open.contains_key(&descriptor), self.others.contains_key(&descriptor)) {
+            (true, _) => None,
+            (false, true) if moves_bytes || matches!(request, Request::Control { .. }) => None,
+            (false, true) => Some("ENOTSOCK"),
+            (false, false) => Some("EBADF"),
+        }
+    }
+
     /// The connection of a socket that has one.
     fn endpoint(&mut self, descriptor: i64) -> Step<Option<usize>> {
         Ok(match self.get(descriptor)?.role {
@@ -192,14 +218,17 @@ impl Sockets {
 
     /// Tries a call at the present instant.
     pub(crate) fn attempt(&mut self, request: &mut Request, host: &mut Host) -> Step<Attempt> {
+        if let Some(error) = request.descriptor().and_then(|named| self.refusal(named, request)) {
+            return Ok(fails(error));
+        }
         match request {
             Request::Socket { descriptor, nonblocking } => self.open(*descriptor, *nonblocking),
             Request::Bind { descriptor } => self.get(*descriptor).map(|_| SUCCESS),
             Request::Listen { descriptor, backlog } => self.listen(*descriptor, *backlog, host),
-            Request::Accept { descriptor, made, nonblocking } => {
-                self.accept(*descriptor, *made, *nonblocking, host)
+            Request::Accept { descriptor, made, nonblocking, until } => {
+                self.accept(*descriptor, *made, *nonblocking, until, host)
             }
-            Request::Connect { descriptor } => self.connect(*descriptor, host),
+            Request::Connect { descriptor, waits } => self.connect(*descriptor, waits, host),
             Request::Disconnect { descriptor } => self.disconnect(*descriptor, host),
             Request::Read(read) => self.read(read, host),
             Request::Write(write) => self.write_noted(write, host),

@@ -1,9 +1,11 @@
 //! Opening and closing: from `socket` to `close`.
 
 use super::fast_open::SocketFastOpen;
-use super::{Attempt, FOREVER, Other, Returned, Role, SUCCESS, Socket, Sockets, constants, fails};
+use super::transfer::limit;
+use super::{Attempt, Other, Returned, Role, SUCCESS, Socket, Sockets, constants, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
+use crate::run::stamps::Stamping;
 use fairwind_tcp::State;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
@@ -25,6 +27,8 @@ impl Sockets {
             deaf: false,
             low_water: 1,
             read_timeout: None,
+            write_timeout: None,
+            stamping: Stamping::default(),
             fast_open: SocketFastOpen::default(),
             held: BTreeMap::new(),
             config: self.config.clone(),
@@ -71,6 +75,7 @@ impl Sockets {
         descriptor: i64,
         made: Option<i64>,
         nonblocking: bool,
+        until: &mut Option<Instant>,
         host: &mut Host,
     ) -> Step<Attempt> {
         let listener = self.get(descriptor)?.clone();
@@ -81,26 +86,39 @@ impl Sockets {
             endpoint.awaits_acceptance_of == Some(descriptor) && endpoint.established
         };
         let Some(index) = host.endpoints.iter().position(is_ready) else {
-            return Ok(if listener.nonblocking { fails("EAGAIN") } else { FOREVER });
+            let now = host.now;
+            let until = *until.get_or_insert_with(|| limit(now, listener.read_timeout));
+            let waits = !listener.nonblocking && now < until;
+            return Ok(if waits { Attempt::Waits { until } } else { fails("EAGAIN") });
         };
         let Some(made) = made else {
             return Err(Stop::failed("the call returned a descriptor; write which one"));
         };
         host.endpoints[index].awaits_acceptance_of = None;
         host.endpoints[index].connection.note_accepted();
+        host.endpoints[index].errors.stamps.of_receipts = listener.tells_receipts();
         let role = Role::Connected { endpoint: index, told: true };
         self.insert(made, Socket { role, nonblocking, ..listener })?;
         Ok(Attempt::Returns(Returned::value(made)))
     }
 
-    pub(super) fn connect(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn connect(
+        &mut self,
+        descriptor: i64,
+        waits: &mut Option<(Instant, bool)>,
+        host: &mut Host,
+    ) -> Step<Attempt> {
         let socket = self.get(descriptor)?;
-        let nonblocking = socket.nonblocking;
-        let (index, told, begins) = match socket.role {
+        let now = host.now;
+        let begins = socket.role == Role::Fresh;
+        let (until, begins) =
+            *waits.get_or_insert_with(|| (limit(now, socket.write_timeout), begins));
+        let nonblocking = socket.nonblocking || now >= until;
+        let (index, told) = match socket.role {
             Role::Listening => return Ok(fails("EISCONN")),
-            Role::Connected { endpoint, told } => (endpoint, told, false),
+            Role::Connected { endpoint, told } => (endpoint, told),
             Role::Fresh => match self.connect_late(descriptor, host)? {
-                Some(index) => (index, false, true),
+                Some(index) => (index, false),
                 None => return Ok(SUCCESS),
             },
         };
@@ -117,12 +135,15 @@ impl Sockets {
         }
         Ok(match (opened, nonblocking) {
             (true, _) => SUCCESS,
-            (false, false) => FOREVER,
+            (false, false) => Attempt::Waits { until },
             (false, true) => fails(if begins { "EINPROGRESS" } else { "EALREADY" }),
         })
     }
 
     pub(super) fn shutdown(&mut self, descriptor: i64, how: i64, host: &mut Host) -> Step<Attempt> {
+        if !(constants::SHUT_RD..=constants::SHUT_RDWR).contains(&how) {
+            return Ok(fails("EINVAL"));
+        }
         let index = match self.get(descriptor)?.role {
             Role::Connected { endpoint, .. } => endpoint,
             Role::Fresh => return Ok(fails("ENOTCONN")),
@@ -135,8 +156,14 @@ impl Sockets {
                 return Ok(SUCCESS);
             }
         };
-        if host.endpoints[index].is_closed() {
+        if host.endpoints[index].is_over() {
             return Ok(fails("ENOTCONN"));
+        }
+        // The attempt is given up (`inet_shutdown`, `tcp_disconnect`).
+        if host.endpoints[index].connection.state() == State::SynSent {
+            host.act(index, fairwind_tcp::Connection::abort);
+            host.endpoints[index].error = Some("ECONNRESET");
+            return Ok(SUCCESS);
         }
         if how != constants::SHUT_WR {
             self.get(descriptor)?.deaf = true;
@@ -196,7 +223,12 @@ fn abort_unaccepted(listener: i64, host: &mut Host) {
     for index in 0..host.endpoints.len() {
         if host.endpoints[index].awaits_acceptance_of == Some(listener) {
             host.endpoints[index].awaits_acceptance_of = None;
-            host.act(index, fairwind_tcp::Connection::abort);
+            let connection = &host.endpoints[index].connection;
+            if connection.state() == State::SynReceived && !connection.is_early() {
+                host.forget(index);
+            } else {
+                host.act(index, fairwind_tcp::Connection::abort);
+            }
         }
     }
 }

@@ -6,7 +6,8 @@
 //! | those of `sending` | switches and constants of the sending half |
 //! | those of `receiving` | see there |
 //! | `SO_LINGER` | what `close` does |
-//! | `SO_RCVLOWAT`, `SO_RCVTIMEO` | when reads and polls wait, and how long |
+//! | `SO_RCVLOWAT`, `SO_RCVTIMEO`, `SO_SNDTIMEO` | when reads, writes and polls wait, and how long |
+//! | `SO_TIMESTAMPING`, `SO_TIMESTAMPNS`, `SO_TIMESTAMP` | see `stamping` |
 //! | `TCP_NODELAY`, `TCP_CONGESTION`, `TCP_SYNCNT`, `TCP_THIN_LINEAR_TIMEOUTS`, `TCP_THIN_DUPACK` | a switch or constant of the endpoint |
 //! | `TCP_INQ`, `SO_ZEROCOPY` | see `message` |
 //! | `TCP_FASTOPEN`, `TCP_FASTOPEN_CONNECT`, `TCP_FASTOPEN_NO_COOKIE` | see `fast_open` |
@@ -55,7 +56,6 @@ const HELD: &[(&str, i64)] = &[
     ("SO_PRIORITY", 0),
     ("SO_REUSEADDR", 0),
     ("SO_REUSEPORT", 0),
-    ("SO_SNDTIMEO", 0),
     ("SO_ZEROCOPY", 0),
     ("TCP_INQ", 0),
     ("TCP_SAVE_SYN", 0),
@@ -63,8 +63,13 @@ const HELD: &[(&str, i64)] = &[
 
 impl Sockets {
     pub(super) fn set_option(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
+        if let Some(error) = refused_at_once(option)? {
+            return Ok(fails(error));
+        }
         let socket = self.get(option.descriptor)?;
         match option.name.as_str() {
+            // There is one device.
+            "SO_BINDTODEVICE" => {}
             "SO_LINGER" => socket.linger = linger(&option.value)?,
             "SO_RCVTIMEO" => socket.read_timeout = timeout(&option.value)?,
             "SO_RCVLOWAT" => {
@@ -80,13 +85,16 @@ impl Sockets {
                 socket.low_water = u32::try_from(bytes).unwrap_or(u32::MAX).min(most).max(1);
                 return self.change(option, host);
             }
-            "SO_SNDTIMEO" => {}
+            "SO_SNDTIMEO" => socket.write_timeout = timeout(&option.value)?,
             name if HELD.iter().any(|(held, _)| *held == name) => {
                 let value = value(&option.value)?;
                 socket.held.insert(name.to_owned(), value);
             }
             "TCP_QUICKACK" => return self.set_quick_acknowledgments(option, host),
             _ => {
+                if let Some(attempt) = self.set_stamping(option, host)? {
+                    return Ok(attempt);
+                }
                 return match self.set_fast_open(option)? {
                     Some(attempt) => Ok(attempt),
                     None => self.change(option, host),
@@ -155,7 +163,8 @@ impl Sockets {
         let held = HELD.iter().find(|(name, _)| *name == option.name);
         Ok(match (option.name.as_str(), held) {
             ("SO_RCVLOWAT", _) => Some(i64::from(socket.low_water)),
-            ("SO_TYPE", _) => Some(1),
+            ("SO_TIMESTAMPING", _) => Some(socket.stamping.flags()),
+            ("SO_SNDLOWAT" | "SO_TYPE", _) => Some(1),
             ("SO_PROTOCOL", _) => Some(6),
             ("SO_ACCEPTCONN", _) => Some(i64::from(socket.role == Role::Listening)),
             (name, Some((_, default))) => Some(socket.held.get(name).copied().unwrap_or(*default)),
@@ -173,8 +182,11 @@ impl Sockets {
         Ok(match option.name.as_str() {
             "TCP_NODELAY" => Expression::Integer(i64::from(config.nagle == Nagle::Off)),
             "TCP_MAXSEG" => {
+                /// `TCP_MSS_DEFAULT`
+                const UNKNOWN: u32 = 536;
                 let agreed = connection.map(fairwind_tcp::Connection::segment_bytes);
-                Expression::Integer(i64::from(agreed.unwrap_or_else(|| u32::from(config.mss))))
+                let asked = config.path.greatest_segment.map(u32::from);
+                Expression::Integer(i64::from(agreed.or(asked).unwrap_or(UNKNOWN)))
             }
             "TCP_CONGESTION" => Expression::Text(congestion_name(config.congestion)?.to_owned()),
             "TCP_SYNCNT" => Expression::Integer(i64::from(config.syn_retries)),
@@ -221,6 +233,35 @@ impl Sockets {
         }
         Ok(())
     }
+}
+
+/// What Linux refuses whatever the socket is: numbers of less than four bytes, and options that
+/// there are none of or that cannot be set.
+fn refused_at_once(option: &SocketOption) -> Step<Option<&'static str>> {
+    const SHORTEST: i64 = 4;
+    if option.name.parse::<i64>().is_ok() {
+        return Ok(Some("ENOPROTOOPT"));
+    }
+    if matches!(option.name.as_str(), "SO_SNDLOWAT" | "SO_TYPE" | "SO_PROTOCOL" | "SO_ERROR")
+        || matches!(option.name.as_str(), "SO_ACCEPTCONN" | "SO_DOMAIN" | "TCP_INFO")
+    {
+        return Ok(Some("ENOPROTOOPT"));
+    }
+    // No protocol lies above TCP here.
+    if option.name == "TCP_ULP" {
+        return Ok(Some("ENOENT"));
+    }
+    if option.name == "TCP_INQ" && !matches!(value(&option.value)?, 0 | 1) {
+        return Ok(Some("EINVAL"));
+    }
+    if option.name == "IP_TTL" && !matches!(value(&option.value)?, -1 | 1..=255) {
+        return Ok(Some("EINVAL"));
+    }
+    let of_tcp = option.name.starts_with("TCP_") || option.name.starts_with("SO_");
+    let is_number = value(&option.value).is_ok();
+    let short = option.length.is_some_and(|length| (0..SHORTEST).contains(&length));
+    let refused = option.length.is_some_and(|length| length < 0) || short && of_tcp && is_number;
+    Ok(refused.then_some("EINVAL"))
 }
 
 fn number_in(record: &Expression, name: &str) -> Step<i64> {

@@ -62,6 +62,11 @@ fn timeouts_within(seconds: i64) -> u32 {
     timeouts
 }
 
+/// How many seconds so many time-outs fill (`retrans_to_secs`).
+fn seconds_of(timeouts: u32) -> i64 {
+    (0..timeouts).scan(1, |next, _| Some(std::mem::replace(next, (*next * 2).min(120)))).sum()
+}
+
 /// What can be asked for.
 pub(super) fn told(name: &str, config: &Config, connection: Option<&Connection>) -> Option<i64> {
     let receiving = &config.receiving;
@@ -80,6 +85,7 @@ pub(super) fn told(name: &str, config: &Config, connection: Option<&Connection>)
             .finish_timeout
             .map_or(-1, |wait| i64::try_from(wait.as_millis() / 1000).unwrap_or(i64::MAX)),
         "SO_OOBINLINE" => i64::from(receiving.urgent_in_line),
+        "TCP_DEFER_ACCEPT" => seconds_of(receiving.deferred_timeouts),
         _ => return None,
     })
 }

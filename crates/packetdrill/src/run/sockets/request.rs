@@ -28,9 +28,12 @@ pub(crate) enum Request {
         descriptor: i64,
         made: Option<i64>,
         nonblocking: bool,
+        until: Option<Instant>,
     },
     Connect {
         descriptor: i64,
+        /// Until when the call waits, and whether it began the connection itself.
+        waits: Option<(Instant, bool)>,
     },
     /// `connect` to no family: the connection is given up.
     Disconnect {
@@ -109,6 +112,10 @@ pub(crate) struct Write {
     pub(super) taken: u32,
     /// The call has begun the connection itself.
     pub(super) begun: bool,
+    /// Which times of sending this call alone asks for.
+    pub(super) stamping: Option<u32>,
+    /// When the socket's time runs out, once the call has begun.
+    pub(super) until: Option<Instant>,
 }
 
 impl Read {
@@ -121,7 +128,7 @@ impl Read {
 impl Write {
     /// As `send` writes.
     pub(super) fn plain(descriptor: i64, bytes: u32, flags: i64) -> Self {
-        Self { descriptor, bytes, flags, taken: 0, begun: false }
+        Self { descriptor, bytes, flags, taken: 0, begun: false, stamping: None, until: None }
     }
 
     /// Whether the call asks for data with the SYN.
@@ -142,9 +149,38 @@ pub(crate) struct SocketOption {
     /// As it is written: a number or a name.
     pub(super) name: String,
     pub(super) value: Expression,
+    /// How long the value is said to be.
+    pub(super) length: Option<i64>,
 }
 
 impl Request {
+    /// The descriptor that the call is about, if it is about one socket.
+    pub(super) fn descriptor(&self) -> Option<i64> {
+        Some(match self {
+            Self::Bind { descriptor }
+            | Self::Listen { descriptor, .. }
+            | Self::Accept { descriptor, .. }
+            | Self::Connect { descriptor, .. }
+            | Self::Disconnect { descriptor }
+            | Self::Shutdown { descriptor, .. }
+            | Self::Close { descriptor, .. }
+            | Self::Control { descriptor, .. }
+            | Self::Query { descriptor, .. }
+            | Self::Fault { descriptor }
+            | Self::Name { descriptor, .. } => *descriptor,
+            Self::SetOption(option) | Self::GetOption(option) => option.descriptor,
+            Self::Read(read) => read.descriptor,
+            Self::Write(write) => write.descriptor,
+            Self::Socket { .. }
+            | Self::Poll(_)
+            | Self::Make { .. }
+            | Self::Pipe { .. }
+            | Self::Splice(_)
+            | Self::Watch(_)
+            | Self::Await(_) => return None,
+        })
+    }
+
     /// Understands a call.
     pub(crate) fn of(call: &Call) -> Step<Self> {
         let given = Arguments::of(call);
@@ -159,6 +195,7 @@ impl Request {
                 descriptor: given.number(0)?,
                 made: given.returned_descriptor(),
                 nonblocking: given.number_or(3, 0)? & constants::NONBLOCK != 0,
+                until: None,
             }),
             "connect" => connect(given),
             "write" | "send" | "sendto" | "read" | "recv" | "recvfrom"
@@ -220,7 +257,7 @@ fn connect(given: Arguments<'_>) -> Step<Request> {
     });
     Ok(match family {
         Some(Expression::Name(name)) if name == "AF_UNSPEC" => Request::Disconnect { descriptor },
-        _ => Request::Connect { descriptor },
+        _ => Request::Connect { descriptor, waits: None },
     })
 }
 
@@ -256,7 +293,24 @@ fn write(function: &str, given: Arguments<'_>) -> Step<Request> {
         | constants::DO_NOT_WAIT
         | constants::INDIFFERENT;
     refuse_unknown(flags, known)?;
-    Ok(Request::Write(Write { descriptor: given.number(0)?, bytes, flags, taken: 0, begun: false }))
+    let stamping = if function == "sendmsg" { stamping_of(given.get(1)?)? } else { None };
+    Ok(Request::Write(Write { stamping, ..Write::plain(given.number(0)?, bytes, flags) }))
+}
+
+/// `SO_TIMESTAMPING` as a control message.
+fn stamping_of(message: &Expression) -> Step<Option<u32>> {
+    let Some(Expression::List(parts)) = field(message, "msg_control") else { return Ok(None) };
+    let mut stamping = None;
+    for part in parts {
+        match field(part, "cmsg_type") {
+            Some(Expression::Name(name)) if name == "SO_TIMESTAMPING" => {
+                let flags = field(part, "cmsg_data").map_or(Ok(0), value)?;
+                stamping = u32::try_from(flags).ok();
+            }
+            _ => return Err(Stop::unsupported(format!("`{part}` to send is not known here"))),
+        }
+    }
+    Ok(stamping)
 }
 
 fn refuse_unknown(flags: i64, known: i64) -> Step<()> {
@@ -277,7 +331,11 @@ fn option(given: Arguments<'_>) -> Step<SocketOption> {
         other => other.to_string(),
     };
     let value = only_member(given.get(3)?).clone();
-    Ok(SocketOption { descriptor: given.number(0)?, name, value })
+    let length = match given.get(4).map(only_member) {
+        Ok(Expression::Any) | Err(_) => None,
+        Ok(length) => Some(constants::value(length)?),
+    };
+    Ok(SocketOption { descriptor: given.number(0)?, name, value, length })
 }
 
 fn query(given: Arguments<'_>) -> Step<Request> {

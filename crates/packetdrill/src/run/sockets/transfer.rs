@@ -4,11 +4,11 @@ use super::constants::{
     DO_NOT_WAIT, END_OF_RECORD, ERROR_QUEUE, MORE, OUT_OF_BAND, PEEK, WAIT_FOR_ALL,
 };
 use super::request::{Read, Write};
-use super::{Attempt, FOREVER, Returned, Role, Sockets, fails};
+use super::{Attempt, Returned, Role, Sockets, fails};
 use crate::outcome::Step;
 use crate::run::host::Host;
-use fairwind_tcp::{Part, UrgentRead, Writing};
-use fairwind_units::Instant;
+use fairwind_tcp::{Connection, Part, State, UrgentRead, Writing};
+use fairwind_units::{Instant, Span};
 
 impl Sockets {
     pub(super) fn read(&mut self, read: &mut Read, host: &mut Host) -> Step<Attempt> {
@@ -33,9 +33,7 @@ impl Sockets {
             return self.has_read(read, available, host);
         }
         let now = host.now;
-        let until = *read
-            .until
-            .get_or_insert_with(|| timeout.map_or(Instant::MAX, |timeout| now + timeout));
+        let until = *read.until.get_or_insert_with(|| limit(now, timeout));
         let endpoint = &mut host.endpoints[index];
         let ended = endpoint.peer_finished || endpoint.is_closed() || deaf || read.bytes == 0;
         if available > 0 {
@@ -68,6 +66,8 @@ impl Sockets {
             return Ok(fails("EPIPE"));
         };
         let nonblocking = socket.nonblocking || write.flags & DO_NOT_WAIT != 0;
+        let (now, timeout) = (host.now, socket.write_timeout);
+        let until = *write.until.get_or_insert_with(|| limit(now, timeout));
         let endpoint = &mut host.endpoints[index];
         if write.taken == 0 || write.begun && !endpoint.established {
             if let Some(error) = endpoint.error.take() {
@@ -80,14 +80,24 @@ impl Sockets {
         if endpoint.established {
             take(write, index, host);
         }
+        let opening = host.endpoints[index].connection.state() == State::SynSent;
+        if opening && !nonblocking {
+            host.act(index, Connection::expect_data);
+        }
+        let nonblocking = nonblocking || now >= until;
         let closed = !host.endpoints[index].connection.may_write();
         let done = write.taken == write.bytes || closed || nonblocking && write.taken > 0;
         Ok(match (done, nonblocking) {
             (true, _) => Attempt::Returns(Returned::value(i64::from(write.taken))),
             (false, true) => fails("EAGAIN"),
-            (false, false) => FOREVER,
+            (false, false) => Attempt::Waits { until },
         })
     }
+}
+
+/// Until when a call waits that begins now.
+pub(super) fn limit(now: Instant, timeout: Option<Span>) -> Instant {
+    timeout.map_or(Instant::MAX, |timeout| now + timeout)
 }
 
 /// Takes what there is to be read, up to what is still wanted; returns all that the call has so far.
