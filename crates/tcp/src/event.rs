@@ -27,7 +27,8 @@ pub enum Event {
     Closed,
     /// The peer reset the connection.
     Reset,
-    /// The path says that the peer cannot be reached; the connection is over.
+    /// The path says that the peer cannot be reached; the connection is over, unless it was open and
+    /// such complaints are told at once ([`PathConfig::tells_complaints`](crate::PathConfig)).
     Unreachable(Unreachable),
     /// The connection was given up: nothing was acknowledged for too long.
     TimedOut,

@@ -67,6 +67,12 @@ impl Endpoint {
         }
     }
 
+    /// The error that the application asks for, be it one that ends nothing (`sock_getsockopt`).
+    pub(crate) fn take_error(&mut self) -> Option<&'static str> {
+        let error = self.error.take();
+        error.or_else(|| self.connection.take_complaint().map(complaints::error_of))
+    }
+
     /// What a reset means depends on how far the connection had come (Linux `tcp_reset`).
     fn error_of_reset(&self) -> &'static str {
         match (self.established, self.peer_finished) {

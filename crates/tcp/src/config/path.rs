@@ -39,6 +39,9 @@ pub struct PathConfig {
     pub least_mtu: u32,
     /// Whether complaints change the packet size.
     pub discovery: MtuDiscovery,
+    /// Complaints are passed on to the application of an open connection at once, as errors that end
+    /// nothing (`IP_RECVERR`); otherwise they are remembered for when it is given up.
+    pub tells_complaints: bool,
     /// Whether larger packets are tried.
     pub probing: MtuProbing,
     /// Segment size that probing begins with in bytes (Linux `tcp_base_mss`).
@@ -59,6 +62,7 @@ impl PathConfig {
             least_segment: 48,
             least_mtu: 552,
             discovery: MtuDiscovery::On,
+            tells_complaints: false,
             probing: MtuProbing::Off,
             probing_base: 1024,
             probing_floor: 48,

@@ -39,6 +39,10 @@ pub struct Patience {
     /// Time-outs, counted in time as [`Config::retransmission_limit`](crate::Config), after which
     /// the path is suspected (Linux `tcp_retries1`, RFC 1122 §4.2.3.5 R1).
     pub suspicion_limit: u32,
+    /// Attempts for a connection whose application has gone, in place of
+    /// [`Config::retransmission_limit`](crate::Config); 0 for eight as long as time-outs are below the
+    /// greatest, then none (Linux `tcp_orphan_retries`). `None`: no difference.
+    pub orphan_limit: Option<u32>,
 }
 
 impl KeepAlive {
@@ -59,11 +63,12 @@ impl Patience {
             user_timeout: None,
             probe_rule: ProbeRule::Rfc,
             suspicion_limit: 3,
+            orphan_limit: None,
         }
     }
 
     /// As Linux of all eras.
     pub const fn linux() -> Self {
-        Self { probe_rule: ProbeRule::Linux, ..Self::rfc() }
+        Self { probe_rule: ProbeRule::Linux, orphan_limit: Some(0), ..Self::rfc() }
     }
 }

@@ -90,7 +90,11 @@ impl Connection {
                 }
             }
             _ => {
-                self.complaint = Some(reason);
+                if self.config.path.tells_complaints {
+                    self.events.push_back(Event::Unreachable(reason));
+                } else {
+                    self.complaint = Some(reason);
+                }
                 if way_lost {
                     self.revert_backoff(quoted, now);
                 }
@@ -124,7 +128,9 @@ impl Connection {
             return;
         }
         self.path.mtu = mtu.max(self.config.path.least_mtu.min(self.path.mtu));
-        self.complaint = Some(Unreachable::TooLarge);
+        if mtu < self.path.mtu {
+            self.complaint = Some(Unreachable::TooLarge);
+        }
         self.sync_segment_size();
         if self.state.is_synchronised() {
             self.repair_too_large(now);
@@ -158,6 +164,12 @@ impl Connection {
         self.recovery.rack.reconsider(&self.queue);
         self.recovery.unproven_from = self.queue.first_index();
         true
+    }
+
+    /// What the path complained of since data was acknowledged last, if the application asks before it
+    /// is told (`SO_ERROR`); it is not told a second time.
+    pub fn take_complaint(&mut self) -> Option<Unreachable> {
+        self.complaint.take()
     }
 
     /// What the application is told when the connection is given up: the last complaint, if there was

@@ -1,7 +1,7 @@
 //! When a connection whose data or SYN nobody acknowledges is given up.
 //!
 //! Source: Linux `tcp_write_timeout`, `retransmits_timed_out`, `tcp_model_timeout`,
-//! `tcp_rtx_probe0_timed_out`, `tcp_clamp_rto_to_user_timeout`; RFC 1122 §4.2.3.5, RFC 5482.
+//! `tcp_orphan_retries`, `tcp_rtx_probe0_timed_out`, `tcp_clamp_rto_to_user_timeout`; RFC 1122 §4.2.3.5, RFC 5482.
 
 use crate::connection::Connection;
 use fairwind_units::{Instant, Span};
@@ -9,6 +9,8 @@ use fairwind_units::{Instant, Span};
 /// Doublings of the least time-out before the greatest is reached, in the count of
 /// [`Config::retransmission_limit`](crate::Config::retransmission_limit).
 const MOST_DOUBLINGS: u32 = 9;
+/// Attempts for a connection without an application, unless told otherwise.
+const ORPHAN_ATTEMPTS: u32 = 8;
 /// The last interval of a user time-out is not shorter.
 const LEAST_INTERVAL: Span = Span::from_millis(4);
 
@@ -16,14 +18,32 @@ impl Connection {
     /// Whether patience is over at a time-out. Linux counts time, not attempts, from the first
     /// repetition on.
     pub(super) fn is_given_up(&self, now: Instant) -> bool {
-        if self.send.window == 0 && self.state.is_synchronised() {
+        let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
+        if self.send.window == 0 && is_missed && self.state.is_synchronised() {
             return self.is_closed_for_too_long(now);
         }
         let allowed = match self.config.patience.user_timeout {
             Some(limit) => limit,
-            None => self.time_of_attempts(self.config.retransmission_limit),
+            None => self.time_of_attempts(self.limit_of_attempts(self.backoff.timeout)),
         };
         self.backoff.expired > 1 && self.since_first_repetition(now) >= allowed
+    }
+
+    /// Attempts that are made at time-outs that have grown to `timeout`. Nobody waits for what a
+    /// connection without an application has still to say, so it is not insisted on, least of all
+    /// where the path has complained.
+    pub(super) fn limit_of_attempts(&self, timeout: Span) -> u32 {
+        match self.config.patience.orphan_limit {
+            Some(limit) if self.is_orphan => {
+                let is_alive = timeout < self.config.maximum_rto;
+                match (is_alive, limit) {
+                    (true, 0) => ORPHAN_ATTEMPTS,
+                    (false, _) if self.complaint.is_some() => 0,
+                    _ => limit,
+                }
+            }
+            _ => self.config.retransmission_limit,
+        }
     }
 
     /// The same before the handshake is over, where attempts are counted too.

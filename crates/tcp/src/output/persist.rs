@@ -1,7 +1,7 @@
 //! Probing a window that is closed, or too small, while nothing is outstanding.
 //!
 //! Source: RFC 9293 §3.8.6.1; Linux `tcp_check_probe_timer`, `tcp_probe_timer`, `tcp_send_probe0`,
-//! `tcp_ack_probe`, `tcp_clamp_probe0_to_user_timeout`.
+//! `tcp_orphan_retries`, `tcp_ack_probe`, `tcp_clamp_probe0_to_user_timeout`.
 //! What is held back by a cork waits for this timer too, and then goes.
 
 use crate::config::ProbeRule;
@@ -103,8 +103,18 @@ impl Connection {
     fn is_out_of_patience(&mut self, now: Instant) -> bool {
         let since = *self.backoff.probing_since.get_or_insert(now);
         let limit = self.config.patience.user_timeout;
-        self.backoff.unanswered_probes >= self.config.retransmission_limit
+        self.backoff.unanswered_probes >= self.limit_of_probes()
             || since != now && limit.is_some_and(|limit| now.saturating_since(since) >= limit)
+    }
+
+    /// Unanswered probes that are borne; of a connection without an application none, answered or
+    /// not, once the interval has grown to the greatest.
+    fn limit_of_probes(&self) -> u32 {
+        let interval = self.backoff.timeout * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
+        let limit = self.limit_of_attempts(interval);
+        let is_futile = interval >= self.config.maximum_rto && self.backoff.probes >= limit;
+        let is_missed = !self.is_orphan || self.config.patience.orphan_limit.is_none();
+        if is_futile && !is_missed { 0 } else { limit }
     }
 
     /// Does what is due of the timers for silence.

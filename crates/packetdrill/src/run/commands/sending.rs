@@ -71,6 +71,7 @@ fn set_patience(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         "tcp_keepalive_time" => config.patience.keep_alive.idle = seconds()?,
         "tcp_keepalive_intvl" => config.patience.keep_alive.interval = seconds()?,
         "tcp_keepalive_probes" => config.patience.keep_alive.probes = number(value)?,
+        "tcp_orphan_retries" => config.patience.orphan_limit = Some(number(value)?),
         "tcp_retries1" => config.patience.suspicion_limit = number(value)?,
         "tcp_notsent_lowat" => {
             let bytes: i64 = number(value)?;

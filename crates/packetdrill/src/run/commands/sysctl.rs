@@ -34,7 +34,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     // Nothing is remembered between connections.
     ("tcp_no_metrics_save", &["*"]),
     ("tcp_no_ssthresh_metrics_save", &["*"]),
-    ("tcp_orphan_retries", &["0"]),
     ("tcp_reflect_tos", &["*"]),
     ("tcp_stdurg", &["0"]),
     ("tcp_syncookies", &["0", "1"]),

@@ -35,7 +35,6 @@ use std::sync::Arc;
 /// Options that are kept and told, with what they are before they are set.
 const HELD: &[(&str, i64)] = &[
     ("IPV6_FREEBIND", 0),
-    ("IPV6_RECVERR", 0),
     ("IPV6_RECVTCLASS", 0),
     ("IPV6_TRANSPARENT", 0),
     ("IPV6_UNICAST_HOPS", 64),
@@ -43,7 +42,6 @@ const HELD: &[(&str, i64)] = &[
     ("IP_BIND_ADDRESS_NO_PORT", 0),
     ("IP_FREEBIND", 0),
     ("IP_PKTINFO", 0),
-    ("IP_RECVERR", 0),
     ("IP_RECVTOS", 0),
     ("IP_TRANSPARENT", 0),
     ("IP_TTL", 64),
@@ -134,7 +132,7 @@ impl Sockets {
             }
             "SO_ERROR" => {
                 let index = self.endpoint(option.descriptor)?;
-                let error = index.and_then(|index| host.endpoints[index].error.take());
+                let error = index.and_then(|index| host.endpoints[index].take_error());
                 Expression::Integer(error.map_or(0, constants::error_number))
             }
             "SO_LINGER" => return self.judge_linger(option),

@@ -8,6 +8,7 @@
 //! | `TCP_MAXSEG` | 88 to 32767 | bounds segments both ways |
 //! | `TCP_NOTSENT_LOWAT`, `TCP_USER_TIMEOUT` | any; at least 0 | a constant of the endpoint |
 //! | `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT` | from 1 to 32767, 32767, 127 | constants of the endpoint |
+//! | `IP_RECVERR`, `IPV6_RECVERR` | any | complaints of the path are errors at once |
 //! | `IP_MTU_DISCOVER`, `IPV6_MTU_DISCOVER` | 0 to 5 | whether complaints of the path count |
 
 use fairwind_tcp::{Config, MtuDiscovery, SendBufferRule};
@@ -69,6 +70,10 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> Set {
             config.patience.keep_alive.interval = Span::from_secs(u64::from(seconds));
         }),
         "TCP_KEEPCNT" => within(1, 127).map(|probes| config.patience.keep_alive.probes = probes),
+        "IP_RECVERR" | "IPV6_RECVERR" => {
+            config.path.tells_complaints = number != 0;
+            Some(())
+        }
         "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
             within(0, 5).map(|mode| config.path.discovery = discovery(mode))
         }
@@ -88,6 +93,7 @@ pub(super) fn told(name: &str, config: &Config) -> Option<i64> {
         }
         "TCP_CORK" => i64::from(config.sending.cork),
         "TCP_NOTSENT_LOWAT" => i64::from(config.sending.unsent_low_water.unwrap_or(0)),
+        "IP_RECVERR" | "IPV6_RECVERR" => i64::from(config.path.tells_complaints),
         "SO_KEEPALIVE" => i64::from(config.patience.keep_alive.enabled),
         "TCP_KEEPIDLE" => seconds(config.patience.keep_alive.idle),
         "TCP_KEEPINTVL" => seconds(config.patience.keep_alive.interval),
