@@ -3,6 +3,7 @@
 use crate::account::Account;
 use crate::config::{Config, LEAST_BUFFER};
 use crate::congestion::{Congestion, Window};
+use crate::delivery_rate::DeliveryRate;
 use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::fast_open::FastOpenState;
@@ -60,6 +61,7 @@ pub struct Connection {
     pub(crate) written: Written,
     pub(crate) run: Run,
     pub(crate) pacer: Pacer,
+    pub(crate) delivery_rate: DeliveryRate,
     pub(crate) path: Path,
     pub(crate) account: Account,
     /// What the path complained of since the peer was heard of last.
@@ -128,6 +130,7 @@ impl Connection {
             written: Written::default(),
             run: Run::default(),
             pacer: Pacer::new(),
+            delivery_rate: DeliveryRate::new(),
             path,
             account: Account::default(),
             complaint: None,

@@ -239,6 +239,13 @@ impl Connection {
             total_retransmissions: Some(self.recovery.retransmissions),
             least_rtt: self.least_rtt(),
             delivered_segments: Some(self.recovery.delivered),
+            delivered_marked_segments: Some(self.recovery.delivered_marked),
+            delivery_rate_is_application_limited: self
+                .samples_delivery_rate()
+                .then(|| self.delivery_rate.is_application_limited()),
+            delivery_rate_bytes_per_second: self
+                .samples_delivery_rate()
+                .then(|| self.delivery_rate.bytes_per_second(self.segment_bytes())),
             retransmitted_bytes: Some(self.account.repeated_bytes),
             duplicate_reports: Some(self.recovery.repeated),
             reordering_events: Some(self.recovery.reorderings),

@@ -32,7 +32,7 @@
 //! | `event` | what happens that a driver wants to know |
 //! | `input` | an arriving segment, step by step (RFC 9293 §3.10.7) |
 //! | `output` | what to send next; timers that run out |
-//! | `pacing` | sending at a rate |
+//! | `pacing`, `delivery_rate` | sending at a rate; how fast data is delivered |
 //! | `negotiation`, `timestamp` | what the SYNs agree on; the timestamp clock |
 //! | `account` | what was sent, and what the sender's time went into |
 //! | `segment_size` | how large a segment may be |
@@ -54,6 +54,7 @@ mod account;
 mod config;
 mod congestion;
 mod connection;
+mod delivery_rate;
 mod ecn;
 mod event;
 mod fast_open;

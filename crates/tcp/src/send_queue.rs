@@ -32,6 +32,8 @@ impl Marks {
     pub(crate) const PUSH: Self = Self(16);
     /// Found lost by its age, which therefore is not looked at again before it is retransmitted.
     pub(crate) const JUDGED: Self = Self(32);
+    /// Sent while the application was what limited the sender.
+    pub(crate) const APPLICATION_LIMITED: Self = Self(64);
     /// Was the last of a bundle, that is, of a buffer of the host's.
     pub(crate) const BUNDLE_END: Self = Self(128);
 
@@ -237,6 +239,19 @@ impl SendQueue {
     fn get_mut(&mut self, index: u64) -> &mut Sent {
         let offset = self.offset(index);
         &mut self.sent[offset]
+    }
+
+    /// Most segments, of `delivered` in all, that were delivered since an outstanding one was sent.
+    pub(crate) fn most_delivered_since(&self, delivered: u32) -> u32 {
+        let since = self.sent.iter().map(|sent| delivered.wrapping_sub(sent.delivered_before));
+        since.max().unwrap_or(0)
+    }
+
+    /// Gives a segment that is sent again the marks of its new transmission.
+    pub(crate) fn remark_limited(&mut self, index: u64, marks: Marks) {
+        let sent = self.get_mut(index);
+        sent.marks.clear(Marks::APPLICATION_LIMITED);
+        sent.marks.set(marks);
     }
 
     /// The oldest outstanding segment.

@@ -41,6 +41,7 @@ impl Connection {
         if !self.may_write() {
             return 0;
         }
+        self.note_application_limit();
         let offered = match self.config.sending.buffer_rule {
             SendBufferRule::Payload => bytes.min(self.send_room()),
             SendBufferRule::Memory { .. } => bytes,
@@ -64,6 +65,9 @@ impl Connection {
     /// all is taken or nothing is, with [`poll_segment`](Self::poll_segment) drained in between,
     /// this is a write as Linux does it, which sends while it copies.
     pub fn write_part(&mut self, bytes: u64, writing: Writing, part: Part) -> u64 {
+        if part == Part::First && self.may_write() {
+            self.note_application_limit();
+        }
         let limit = self.room_of_part(bytes);
         if limit == 0 {
             if part == Part::Later && self.may_write() {

@@ -87,6 +87,7 @@ impl Settings {
     pub(crate) fn adapt(&self, mut config: Config) -> Config {
         config.mss = self.mtu.saturating_sub(self.ip_header_bytes + 20).max(1);
         config.path.mtu = Some(u32::from(self.mtu));
+        config.sending.delivery_rate = true;
         config.path.ip_header_bytes = u32::from(self.ip_header_bytes);
         if config.sending.gathering != Gathering::Stream {
             config.sending.buffer_rule = SendBufferRule::LINUX;

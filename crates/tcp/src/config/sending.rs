@@ -85,6 +85,8 @@ pub struct Sending {
     /// The application is let write while fewer bytes than this are not sent yet
     /// (`TCP_NOTSENT_LOWAT`); `None` for no limit.
     pub unsent_low_water: Option<u32>,
+    /// The rate of delivery is sampled, for those who ask (`tcpi_delivery_rate`).
+    pub delivery_rate: bool,
     /// How evenly bundles leave.
     pub pacing: Pacing,
 }
@@ -115,6 +117,7 @@ impl Sending {
             cork: false,
             buffer_rule: SendBufferRule::Payload,
             unsent_low_water: None,
+            delivery_rate: false,
             pacing: Pacing::LINUX,
         }
     }
@@ -147,6 +150,7 @@ impl Sending {
             cork: false,
             buffer_rule: SendBufferRule::Payload,
             unsent_low_water: None,
+            delivery_rate: false,
             pacing: Pacing::LINUX,
         }
     }

@@ -207,6 +207,10 @@ impl Connection {
     fn count_delivered(&mut self, segments: u32, news: &mut AckNews) {
         news.delivered += segments;
         self.recovery.delivered = self.recovery.delivered.wrapping_add(segments);
+        if news.has(Findings::CONGESTION_ECHOED) {
+            let marked = self.recovery.delivered_marked.wrapping_add(segments);
+            self.recovery.delivered_marked = marked;
+        }
     }
 
     /// The answer to our SYN acknowledges data that went with it, or part of it.
@@ -232,6 +236,10 @@ impl Connection {
         let outcome = self.queue.acknowledge(acknowledgment, &mut delivery);
         if delivery.delivered_at_sending != 0 {
             news.delivered_at_sending = delivery.delivered_at_sending;
+        }
+        if self.config.sending.delivery_rate {
+            let reported = delivery.reported();
+            self.note_reported(reported);
         }
         self.scoreboard.after_acknowledge(&self.queue);
         self.account.acknowledged_controls += u32::from(outcome.fin);
@@ -406,6 +414,9 @@ impl Connection {
             }
         }
         self.update_pacing_rate();
+        if self.config.sending.delivery_rate {
+            self.sample_delivery_rate(news);
+        }
     }
 
     /// Where reordering is common, progress out of order counts too (Linux `tcp_may_raise_cwnd`).

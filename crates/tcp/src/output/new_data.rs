@@ -266,7 +266,7 @@ impl Connection {
         if self.queue.is_empty() {
             self.congestion.on_idle_end(self.send.last_sent, now);
         }
-        let mut marks = Marks::default();
+        let mut marks = self.note_rate_at_sending(now);
         if bytes > 0 && self.written.take(bytes) {
             marks.set(Marks::PUSH);
         }

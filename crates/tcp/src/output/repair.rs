@@ -148,6 +148,10 @@ impl Connection {
     }
 
     fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
+        if self.config.sending.delivery_rate {
+            let marks = self.note_rate_at_sending(now);
+            self.queue.remark_limited(index, marks);
+        }
         let moment = self.recovery.last_sent.advance(now);
         self.queue.on_retransmitted(index, purpose, self.recovery.delivered, moment);
         self.recovery.retransmissions = self.recovery.retransmissions.wrapping_add(1);

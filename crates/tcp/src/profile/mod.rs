@@ -24,6 +24,7 @@
 //! | small next to the peer's window | RFC 9293 | less than a segment | as 2.6 | as 2.6 | RFC 9293 | as 5.4 | RFC 9293 §3.8.6.2.1; `tcp_snd_wnd_test`, `tcp_bound_to_half_wnd` |
 //! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
 //! | pacing: windows per round trip in slow start, afterwards | when asked: 2, 1.2 | as `rfc` | as `rfc` | with `SO_MAX_PACING_RATE`: 2, 1.2 | as `rfc` | as `rfc` | `tcp_update_pacing_rate`; Linux 4.13 |
+//! | repetitions without an application | no limit of their own | 8 | 8 | 8 | no limit of their own | as 5.4 | `tcp_orphan_retries` |
 //! | receive buffer of [`Profile::system_config`] | ample | ample | ample | 128 KiB of memory, to 32 MiB | ample | ample | `tcp_rmem`, `tcp_moderate_rcvbuf` |
 //! | merged ACKs of disorder | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
 //! | duplicates reported (RFC 2883) | yes | yes | yes | yes | no | yes | `tcp_dsack`; FreeBSD 13 |
@@ -50,8 +51,7 @@
 //!
 //! **What is missing so far**
 //!
-//! - `linux-6.18`: the sampling of the delivery rate, fewer repetitions for connections whose application
-//!   has gone, and a search for the packet size that begins anew after ten minutes. The kernel's timers are
+//! - `linux-6.18`: a search for the packet size that begins anew after ten minutes. The kernel's timers are
 //!   late by up to an eighth (its timer wheel), here they are exact; segments that have arrived are joined to
 //!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
 //!   fast retransmit to switch on any more; here the switch works in every profile, for comparison.

@@ -72,7 +72,12 @@ impl Connection {
             let end = self.recovery.end;
             self.scoreboard.add(&mut self.queue, block, end, update, &mut delivery);
         }
-        delivery.delivered_at_sending
+        let delivered_at_sending = delivery.delivered_at_sending;
+        if self.config.sending.delivery_rate {
+            let reported = delivery.reported();
+            self.note_reported(reported);
+        }
+        delivered_at_sending
     }
 
     fn follow_reordering(&mut self, update: &Update) {

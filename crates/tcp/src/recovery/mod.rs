@@ -34,7 +34,7 @@ mod undo;
 
 pub(crate) use findings::{AckNews, Findings, Transmission};
 pub(crate) use probe::Pending;
-pub(crate) use rack::{Delivery, Moment, Rack};
+pub(crate) use rack::{Delivery, Moment, Rack, Reported};
 
 use crate::config::Config;
 use crate::connection::Connection;
@@ -71,6 +71,8 @@ pub(crate) struct Recovery {
     pub(crate) reneged: bool,
     /// Segments delivered since the beginning, modulo 2^32; SYN counts.
     pub(crate) delivered: u32,
+    /// Of those delivered, such as were acknowledged with an echo of congestion, modulo 2^32.
+    pub(crate) delivered_marked: u32,
     /// What is to be sent for the sake of repair.
     pub(crate) due: Transmission,
     /// The oldest segment goes out whatever is in flight (a time-out; RFC 6675 §5 step 4.3).
@@ -103,6 +105,7 @@ impl Recovery {
             trial: false,
             reneged: false,
             delivered: 0,
+            delivered_marked: 0,
             due: Transmission::None,
             forced: false,
             burst: (0, 0),

@@ -262,6 +262,16 @@ impl Rack {
     }
 }
 
+/// A segment that an acknowledgment reports.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reported {
+    /// Segments delivered before it was sent.
+    pub(crate) delivered_before: u32,
+    pub(crate) sent_at: Instant,
+    pub(crate) end: SequenceNumber,
+    pub(crate) marks: Marks,
+}
+
 /// Where the segments go that one acknowledgment reports.
 #[derive(Debug)]
 pub(crate) struct Delivery<'a> {
@@ -272,8 +282,9 @@ pub(crate) struct Delivery<'a> {
     pub(crate) least_rtt: Span,
     /// The echoed timestamp.
     pub(crate) echo: Option<u32>,
-    /// The one of them that was sent last.
+    /// The one of them that was sent last, and its marks.
     latest: (Instant, SequenceNumber),
+    latest_marks: Marks,
     /// Segments delivered before that was sent; 0 for none.
     pub(crate) delivered_at_sending: u32,
 }
@@ -292,8 +303,16 @@ impl<'a> Delivery<'a> {
             least_rtt: least_rtt.unwrap_or(Span::MAX),
             echo,
             latest: (Instant::ZERO, SequenceNumber::new(0)),
+            latest_marks: Marks::default(),
             delivered_at_sending: 0,
         }
+    }
+
+    /// The one of the segments that was sent last.
+    pub(crate) fn reported(&self) -> Reported {
+        let (sent_at, end) = self.latest;
+        let (delivered_before, marks) = (self.delivered_at_sending, self.latest_marks);
+        Reported { delivered_before, sent_at, end, marks }
     }
 
     /// A segment was selectively acknowledged for the first time.
@@ -326,6 +345,7 @@ impl<'a> Delivery<'a> {
                 && (self.delivered_at_sending == 0 || sent.end().is_after(end));
         if later {
             self.latest = (sent.transmitted_at, sent.end());
+            self.latest_marks = sent.marks;
             self.delivered_at_sending = sent.delivered_before;
         }
     }

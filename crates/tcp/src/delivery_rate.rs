@@ -1,0 +1,198 @@
+//! How fast data is delivered, by samples of one acknowledgment each.
+//!
+//! Source: Linux `tcp_rate.c` (`tcp_rate_skb_sent`, `tcp_rate_skb_delivered`, `tcp_rate_gen`,
+//! `tcp_rate_check_app_limited`); draft-cheng-iccrg-delivery-rate-estimation.
+//! Differs: what a segment would have to remember of the moment it was sent is remembered once for
+//! all that were sent between two acknowledgments, and found by the count of what was delivered then.
+//! Cost: nothing while [`Sending::delivery_rate`](crate::Sending) is off; else a search per
+//! acknowledgment among those of a window.
+
+use crate::connection::Connection;
+use crate::recovery::{AckNews, Findings, Reported};
+use crate::send_queue::Marks;
+use fairwind_units::{Instant, Span};
+use std::collections::VecDeque;
+
+/// Segments delivered in a time.
+#[derive(Debug, Clone, Copy)]
+struct Sample {
+    segments: u32,
+    interval: Span,
+    limited: bool,
+}
+
+/// What held for segments sent while the same number had been delivered.
+#[derive(Debug, Clone, Copy)]
+struct Stage {
+    delivered: u32,
+    /// When the segment was sent from which the sending of this window counts.
+    first_sent_at: Instant,
+    /// When something was delivered last.
+    delivered_at: Instant,
+}
+
+/// The latest rate, and what the next samples are taken from.
+#[derive(Debug)]
+pub(crate) struct DeliveryRate {
+    stages: VecDeque<Stage>,
+    first_sent_at: Instant,
+    delivered_at: Instant,
+    /// The application had nothing to send when so much had been sent as will have been delivered
+    /// then (`app_limited`).
+    limited_until: Option<u32>,
+    reported: Option<Reported>,
+    sample: Option<Sample>,
+}
+
+/// Stages beyond those that the segments outstanding can have.
+const SPARE_STAGES: usize = 64;
+
+impl DeliveryRate {
+    pub(crate) fn new() -> Self {
+        Self {
+            stages: VecDeque::new(),
+            first_sent_at: Instant::ZERO,
+            delivered_at: Instant::ZERO,
+            limited_until: None,
+            reported: None,
+            sample: None,
+        }
+    }
+
+    /// Whether the latest sample was limited by the application, and not by the path; before there
+    /// is one, it is taken to be.
+    pub(crate) fn is_application_limited(&self) -> bool {
+        self.sample.is_none_or(|sample| sample.limited)
+    }
+
+    /// Bytes per second that segments of so many bytes make; 0 before there is a sample.
+    pub(crate) fn bytes_per_second(&self, segment_bytes: u32) -> u64 {
+        let Some(sample) = self.sample.filter(|sample| sample.interval.as_micros() > 0) else {
+            return 0;
+        };
+        let bytes = u64::from(sample.segments) * u64::from(segment_bytes);
+        bytes * 1_000_000 / sample.interval.as_micros()
+    }
+
+    fn stage_of(&self, delivered: u32) -> Option<Stage> {
+        let front = self.stages.front()?.delivered;
+        let wanted = delivered.wrapping_sub(front);
+        let place =
+            self.stages.partition_point(|stage| stage.delivered.wrapping_sub(front) < wanted);
+        self.stages.get(place).copied().filter(|stage| stage.delivered == delivered)
+    }
+
+    /// What was delivered may be a rate, where it took as long as a round trip at least.
+    fn take_sample(&mut self, reported: &Reported, delivered: u32, least_rtt: Span, now: Instant) {
+        let Some(stage) = self.stage_of(reported.delivered_before) else { return };
+        let sending = reported.sent_at.saturating_since(stage.first_sent_at);
+        let acknowledging = now.saturating_since(stage.delivered_at);
+        let interval = sending.max(acknowledging);
+        if interval < least_rtt {
+            return;
+        }
+        let segments = delivered.wrapping_sub(reported.delivered_before);
+        let limited = reported.marks.contains(Marks::APPLICATION_LIMITED);
+        let is_faster = |before: Sample| {
+            u64::from(segments) * before.interval.as_micros()
+                >= u64::from(before.segments) * interval.as_micros()
+        };
+        if !limited || self.sample.is_none_or(is_faster) {
+            self.sample = Some(Sample { segments, interval, limited });
+        }
+    }
+}
+
+impl Connection {
+    /// Whether anybody asks for the rate.
+    pub(crate) fn samples_delivery_rate(&self) -> bool {
+        self.config.sending.delivery_rate
+    }
+
+    /// Something is about to be sent; returns its marks.
+    #[inline]
+    pub(crate) fn note_rate_at_sending(&mut self, now: Instant) -> Marks {
+        if self.config.sending.delivery_rate { self.begin_stage(now) } else { Marks::default() }
+    }
+
+    #[cold]
+    fn begin_stage(&mut self, now: Instant) -> Marks {
+        let rate = &mut self.delivery_rate;
+        if self.queue.is_empty() {
+            rate.stages.clear();
+            rate.first_sent_at = now;
+            rate.delivered_at = now;
+        }
+        let delivered = self.recovery.delivered;
+        if rate.stages.back().is_none_or(|last| last.delivered != delivered) {
+            let (first_sent_at, delivered_at) = (rate.first_sent_at, rate.delivered_at);
+            rate.stages.push_back(Stage { delivered, first_sent_at, delivered_at });
+        }
+        let limited = rate.limited_until.is_some();
+        self.forget_stages();
+        if limited { Marks::APPLICATION_LIMITED } else { Marks::default() }
+    }
+
+    /// Forgets stages of which no segment is outstanding, once in a while.
+    fn forget_stages(&mut self) {
+        let outstanding = usize::try_from(self.queue.outstanding()).unwrap_or(usize::MAX);
+        let stages = &mut self.delivery_rate.stages;
+        if stages.len() <= outstanding.saturating_mul(2).saturating_add(SPARE_STAGES) {
+            return;
+        }
+        let delivered = self.recovery.delivered;
+        let oldest = self.queue.most_delivered_since(delivered);
+        while stages.front().is_some_and(|stage| delivered.wrapping_sub(stage.delivered) > oldest) {
+            stages.pop_front();
+        }
+    }
+
+    /// An acknowledgment reports segments; the one sent last of them counts.
+    #[cold]
+    pub(crate) fn note_reported(&mut self, reported: Reported) {
+        if reported.delivered_before == 0 {
+            return;
+        }
+        let rate = &mut self.delivery_rate;
+        let is_later = |before: Reported| {
+            (reported.sent_at, reported.end.distance_from(before.end) < 1 << 31)
+                > (before.sent_at, false)
+        };
+        if rate.reported.is_none_or(is_later) {
+            rate.reported = Some(reported);
+            rate.first_sent_at = reported.sent_at;
+        }
+    }
+
+    /// All is known of an acknowledgment.
+    #[cold]
+    pub(crate) fn sample_delivery_rate(&mut self, news: &AckNews) {
+        let delivered = self.recovery.delivered;
+        let rate = &mut self.delivery_rate;
+        if rate.limited_until.is_some_and(|until| until.wrapping_sub(delivered) > u32::MAX / 2) {
+            rate.limited_until = None;
+        }
+        if news.delivered > 0 {
+            rate.delivered_at = news.now;
+        }
+        let Some(reported) = rate.reported.take() else { return };
+        if self.recovery.reneged || news.has(Findings::RENEGED) {
+            return;
+        }
+        let least_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
+        rate.take_sample(&reported, delivered, least_rtt, news.now);
+    }
+
+    /// The application writes: if nothing kept what it wrote before from going, it is the limit.
+    #[inline]
+    pub(crate) fn note_application_limit(&mut self) {
+        if self.config.sending.delivery_rate
+            && self.queue.unsent < u64::from(self.negotiated.segment_bytes)
+            && self.in_flight() < self.window.segments
+            && self.queue.lost() <= self.queue.retransmitted()
+        {
+            let until = self.recovery.delivered.wrapping_add(self.in_flight());
+            self.delivery_rate.limited_until = Some(until);
+        }
+    }
+}
