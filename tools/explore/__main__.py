@@ -59,7 +59,7 @@ def arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("families", nargs="+", choices=[*FAMILIES, "all"])
-    add("--seeds", default="1:20", help="first:last")
+    add("--seeds", type=seeds_of, default="1:20", help="first:last, or one alone")
     add("--jobs", type=int, default=2, help="questions asked at a time")
     add("--ignore", default="", help="fields of TCP_INFO that may differ, parted by commas")
     add("--watch", type=float, default=1.0, help="seconds after the last stimulus")
@@ -67,7 +67,16 @@ def arguments() -> argparse.Namespace:
     add("--record", type=Path, default=Path("target/debug/examples/record"))
     add("--minimise", action="store_true", help="leave out what does not matter")
     add("--show", action="store_true", help="print the questions and ask nobody")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if not given.record.is_file():
+        parser.error(f"{given.record} is missing: cargo build -p fairwind-testbed --example record")
+    return given
+
+
+def seeds_of(text: str) -> range:
+    """Read `first:last`, or one seed alone."""
+    first, _, last = text.partition(":")
+    return range(int(first), int(last or first) + 1)
 
 
 def main() -> None:
@@ -76,8 +85,7 @@ def main() -> None:
     recorder = Recorder(given.record)
     inquiry = Inquiry(recorder, given.out, given.watch, frozenset(given.ignore.split(",")))
     families = list(FAMILIES) if "all" in given.families else given.families
-    first, last = map(int, given.seeds.split(":"))
-    questions = [(family, seed) for seed in range(first, last + 1) for family in families]
+    questions = [(family, seed) for seed in given.seeds for family in families]
     if given.show:
         print("\n".join(made(*question, recorder) for question in questions))
         return

@@ -3,17 +3,21 @@
 //! `live_server [--ipv6] [--profile NAME] [--loss PERCENT] [--reordering PERCENT]
 //! [--duplication PERCENT] [--delay MILLISECONDS] [-- PROGRAM ARGUMENT...]` runs the program (without one:
 //! `curl` for 10 MB) in a network namespace in which `URL` is the server's address; `GET /N` answers N
-//! bytes. Needs root.
+//! bytes. Needs root. The exit code is 0 where the program's is, 1 where not, 2 where it could not be run.
 //!
 //!     cargo run --release -p fairwind-testbed --example live_server -- --loss 1 -- sh -c 'curl -s $URL/1000000 | wc -c'
 
-#![expect(clippy::print_stdout, reason = "a program that prints what it found")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that prints what it found"
+)]
 
 use fairwind_tcp::Profile;
 use fairwind_testbed::live::{Ends, HttpServer, IpFamily, LiveOptions, converse};
 use fairwind_units::{Ratio, Span};
 use std::net::IpAddr;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 type Problem = Box<dyn std::error::Error>;
 
@@ -24,7 +28,14 @@ const USUAL: &str = "curl --silent --show-error --globoff --output /dev/null \
 /// Nobody waits longer than this for a transfer.
 const LIMIT: Span = Span::from_secs(3600);
 
-fn main() -> Result<(), Problem> {
+fn main() -> ExitCode {
+    served().unwrap_or_else(|problem| {
+        eprintln!("error: {problem}");
+        ExitCode::from(2)
+    })
+}
+
+fn served() -> Result<ExitCode, Problem> {
     let mut profile = Profile::Linux6_18;
     let mut options = LiveOptions::new(IpFamily::V4, profile.config());
     options.limit = LIMIT;
@@ -34,15 +45,22 @@ fn main() -> Result<(), Problem> {
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or(format!("{argument} needs a value"));
         let mut share = || -> Result<Ratio, Problem> {
-            let percent: u64 = value()?.parse()?;
-            Ok(Ratio::from_parts_per_billion(percent * 10_000_000))
+            let text = value()?;
+            format!("{text} %")
+                .parse()
+                .map_err(|error| format!("{argument} {text}: {error}").into())
         };
         match argument.as_str() {
             "--ipv6" => options.ip = IpFamily::V6,
             "--loss" => options.passage.loss = share()?,
             "--reordering" => options.passage.reordering = share()?,
             "--duplication" => options.passage.duplication = share()?,
-            "--delay" => options.passage.delay = Span::from_millis(value()?.parse()?),
+            "--delay" => {
+                let text = value()?;
+                let delay = format!("{text} ms").parse();
+                options.passage.delay =
+                    delay.map_err(|error| format!("--delay {text}: {error}"))?;
+            }
             "--profile" => profile = value()?.parse()?,
             "--" => program = arguments.by_ref().collect(),
             other => return Err(format!("{other} is not known").into()),
@@ -60,7 +78,9 @@ fn main() -> Result<(), Problem> {
         command.args(rest);
         command.env("URL", url).status()
     };
-    let status = converse(&options, &mut HttpServer::new(PORT), fetch)??;
+    let name = program.first().map_or(USUAL, String::as_str);
+    let status = converse(&options, &mut HttpServer::new(PORT), fetch)?
+        .map_err(|error| format!("{name}: {error}"))?;
     println!("the program has ended: {status}");
-    Ok(())
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -23,7 +23,13 @@ fn main() -> Result<ExitCode, Problem> {
             "--profile" => {
                 options.profile = arguments.next().ok_or("--profile needs a name")?.parse()?;
             }
-            "--on" => kernel = arguments.next().ok_or("--on needs sim or kernel")? == "kernel",
+            "--on" => {
+                kernel = match arguments.next().as_deref() {
+                    Some("sim") => false,
+                    Some("kernel") => true,
+                    _ => return Err("--on needs sim or kernel".into()),
+                }
+            }
             "-D" => {
                 let definition = arguments.next().ok_or("-D needs NAME=VALUE")?;
                 let (name, value) = definition.split_once('=').ok_or("-D needs NAME=VALUE")?;

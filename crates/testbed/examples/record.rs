@@ -3,9 +3,13 @@
 //! `record [--on sim|kernel] [--absolute] [--windows] [--fields A,B,...] [--watch SECONDS]
 //! [--jobs N] [--out DIRECTORY] SCRIPT...` prints the scripts that were recorded, or writes them to a
 //! directory under the same names. `--watch` is how long the system is watched after the last event.
-//! The exit code is 1 where a script could not be recorded.
+//! The exit code is 1 where a script could not be recorded, 2 where the command line or a file is wrong.
 
-#![expect(clippy::print_stdout, reason = "a program that prints what it found")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that prints what it found"
+)]
 
 use fairwind_packetdrill::{
     Outcome, RecordedTimes, Recording, RunOptions, Script, Windows, record, unreadable,
@@ -30,7 +34,14 @@ struct Asked {
     files: Vec<String>,
 }
 
-fn main() -> Result<ExitCode, Problem> {
+fn main() -> ExitCode {
+    recorded().unwrap_or_else(|problem| {
+        eprintln!("error: {problem}");
+        ExitCode::from(2)
+    })
+}
+
+fn recorded() -> Result<ExitCode, Problem> {
     let asked = asked(std::env::args().skip(1))?;
     let (next, failed) = (AtomicUsize::new(0), AtomicBool::new(false));
     let printing = Mutex::new(());
@@ -70,7 +81,13 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> Result<Asked, Problem> 
     while let Some(argument) = arguments.next() {
         let mut value = || arguments.next().ok_or_else(|| format!("{argument} needs a value"));
         match argument.as_str() {
-            "--on" => asked.kernel = value()? == "kernel",
+            "--on" => {
+                asked.kernel = match value()?.as_str() {
+                    "sim" => false,
+                    "kernel" => true,
+                    other => return Err(format!("\"{other}\" is neither sim nor kernel").into()),
+                }
+            }
             "--absolute" => asked.recording.times = RecordedTimes::Absolute,
             "--windows" => asked.recording.windows = Windows::Written,
             "--fields" => {
@@ -85,14 +102,20 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> Result<Asked, Problem> 
             }
             "--jobs" => asked.jobs = value()?.parse()?,
             "--out" => asked.out = Some(value()?.into()),
+            option if option.starts_with('-') => {
+                return Err(format!("{option} is not known").into());
+            }
             _ => asked.files.push(argument),
         }
+    }
+    if asked.files.is_empty() || asked.jobs == 0 {
+        return Err("nothing to do: give a SCRIPT, and at least one job".into());
     }
     Ok(asked)
 }
 
 fn one(file: &str, asked: &Asked) -> Result<Result<String, Outcome>, Problem> {
-    let text = std::fs::read_to_string(file)?;
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
     if asked.kernel {
         let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
         let kernel =
@@ -107,7 +130,10 @@ fn one(file: &str, asked: &Asked) -> Result<Result<String, Outcome>, Problem> {
 
 fn write(file: &str, text: &str, asked: &Asked) -> Result<(), Problem> {
     match (&asked.out, Path::new(file).file_name()) {
-        (Some(directory), Some(name)) => std::fs::write(directory.join(name), text)?,
+        (Some(directory), Some(name)) => {
+            let path = directory.join(name);
+            std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+        }
         _ => print!("{text}"),
     }
     Ok(())

@@ -148,7 +148,12 @@ impl Kernel {
         match effect {
             Effect::Opens | Effect::Accepts if made.raw.value >= 0 => {
                 let live = i32::try_from(made.raw.value).unwrap_or(-1);
-                value = wanted.unwrap_or(made.raw.value);
+                let Some(number) = wanted else {
+                    sys::close(live);
+                    // The kernel's own number is none of the script's, which could not be followed.
+                    return Err(Stop::failed("the call returned a descriptor; write which one"));
+                };
+                value = number;
                 if let Some(old) = self.open.0.insert(value, live) {
                     sys::close(old);
                     return Err(Stop::failed(format!("descriptor {value} is open already")));
