@@ -17,6 +17,10 @@ from fairwind.errors import FairwindError
 SUFFIX = ".pkt"
 
 
+class UnreadableScriptError(FairwindError):
+    """The file of a script cannot be read, or is not a text."""
+
+
 class Verdict(StrEnum):
     """What became of a script."""
 
@@ -114,12 +118,14 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
 
     Raises
     ------
+    UnreadableScriptError
+        If the file cannot be read as text.
     FairwindError
-        If the file cannot be read as text, or the kernel cannot be used.
+        If the kernel cannot be used.
     """
     settings = settings or FollowSettings()
+    text = _text_of(script)
     try:
-        text = script.read_text(encoding="utf-8")
         told = _core.follow_script(
             str(script),
             text,
@@ -129,8 +135,6 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
             definitions=list((settings.definitions or {}).items()),
             options=list((settings.options or {}).items()),
         )
-    except UnicodeDecodeError as error:
-        raise FairwindError(f"{script}: not a text: {error.reason}") from error
     except _core.KernelUnavailable as error:
         raise FairwindError(f"the kernel cannot be used: {error}") from error
     except ValueError as error:
@@ -138,3 +142,12 @@ def follow(script: Path, settings: FollowSettings | None = None) -> ScriptOutcom
     return ScriptOutcome(
         script, Verdict(told["outcome"]), told["line"], told["message"], told["dialogue"]
     )
+
+
+def _text_of(script: Path) -> str:
+    try:
+        return script.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableScriptError(f"{script}: not a text: {error.reason}") from error
+    except OSError as error:
+        raise UnreadableScriptError(f"{script}: {error.strerror}") from error

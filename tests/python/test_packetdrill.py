@@ -79,12 +79,20 @@ def test_what_cannot_be_read_is_wrong_input(folder: Path) -> None:
         ["deep/wrong.pkt", "nowhere.pkt"],
         ["--profile", "linux-0.99", "good.pkt"],
         ["--on", "moon", "good.pkt"],
+        ["--on", "kernel", "--profile", "rfc", "good.pkt"],
         ["-D", "NAME", "good.pkt"],
         [],
     ]:
         code, out, error = fairwind("packetdrill", *arguments, cwd=folder)
         assert (code, out) == (2, ""), arguments
         assert error, arguments
+
+
+def test_a_script_that_cannot_be_read_does_not_hide_the_others(folder: Path) -> None:
+    (folder / "binary.pkt").write_bytes(b"\xff\xfe\x00")
+    code, out, error = fairwind("packetdrill", "binary.pkt", "good.pkt", cwd=folder)
+    assert (code, out) == (2, "passed       good.pkt\n1 passed, 0 failed\n")
+    assert "binary.pkt: not a text" in error
 
 
 @NEEDS_KERNEL

@@ -31,10 +31,10 @@ def exit_code_of(command: Callable[[], object]) -> int:
     try:
         command()
     except RunInterrupted as error:
-        _complain(error)
+        complain(error)
         return ExitCode.INTERRUPTED
     except KeyboardInterrupt:
-        _complain("interrupted")
+        complain("interrupted")
         return ExitCode.INTERRUPTED
     except ScenarioError as error:
         print(error, file=sys.stderr)  # noqa: T201 - the core's text is already complete
@@ -45,13 +45,14 @@ def exit_code_of(command: Callable[[], object]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except OSError as error:
-        _complain(f"{error.filename}: {error.strerror}" if error.filename else error)
+        complain(f"{error.filename}: {error.strerror}" if error.filename else error)
         return ExitCode.BAD_INPUT
     except FairwindError as error:
-        _complain(error)
+        complain(error)
         return ExitCode.BAD_INPUT
     return ExitCode.OK
 
 
-def _complain(what: object) -> None:
+def complain(what: object) -> None:
+    """Print an error on standard error."""
     print(f"error: {what}", file=sys.stderr)  # noqa: T201 - this is the command line

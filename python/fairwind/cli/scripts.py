@@ -10,12 +10,20 @@ from typing import Annotated
 
 import typer
 
-from fairwind.cli.errors import ExitCode
+from fairwind.cli.errors import ExitCode, complain
 from fairwind.errors import FairwindError
-from fairwind.packetdrill import FollowSettings, ScriptOutcome, Verdict, find_scripts, follow
+from fairwind.packetdrill import (
+    FollowSettings,
+    ScriptOutcome,
+    UnreadableScriptError,
+    Verdict,
+    find_scripts,
+    follow,
+)
 
 # What the person writes in the way of the tool, `--name=value`, is for the scripts.
 CONTEXT = {"ignore_unknown_options": True}
+DEFAULT_PROFILE = FollowSettings.profile
 
 
 def packetdrill(
@@ -31,7 +39,10 @@ def packetdrill(
     on: Annotated[
         str, typer.Option(help="Who is under test: sim (our endpoint) or kernel (needs root).")
     ] = "sim",
-    profile: Annotated[str, typer.Option(help="The behaviour of our endpoint.")] = "linux-6.18",
+    profile: Annotated[
+        str | None,
+        typer.Option(help=f"The behaviour of our endpoint; {DEFAULT_PROFILE} if not given."),
+    ] = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print the dialogue up to a failing line.")
     ] = False,
@@ -44,9 +55,13 @@ def packetdrill(
     ] = False,
 ) -> None:
     """Run packetdrill scripts, and tell in a line for each whether it holds."""
+    if on == "kernel" and profile is not None:
+        raise FairwindError(
+            "--profile is for our endpoint; the kernel behaves as it is", "leave one of the two out"
+        )
     settings = FollowSettings(
         on=on,
-        profile=profile,
+        profile=profile or DEFAULT_PROFILE,
         lenient_echo=lenient_echo,
         definitions=dict(_definition(one) for one in definitions or []),
         options=dict(_option(one) for one in scripts if one.startswith("--")),
@@ -54,8 +69,17 @@ def packetdrill(
     found = find_scripts(Path(one) for one in scripts if not one.startswith("--"))
     if not found:
         raise FairwindError("no script is given", "fairwind packetdrill SCRIPT...")
-    outcomes = [_shown(follow(script, settings), verbose=verbose) for script in found]
+    outcomes, unread = [], 0
+    for script in found:
+        try:
+            outcomes.append(_shown(follow(script, settings), verbose=verbose))
+        except UnreadableScriptError as error:
+            # One file among many must not hide what became of the others.
+            unread += 1
+            complain(error)
     sys.stdout.write(f"{_counted(outcomes)}\n")
+    if unread:
+        raise typer.Exit(ExitCode.BAD_INPUT)
     if any(outcome.verdict is not Verdict.PASSED for outcome in outcomes):
         raise typer.Exit(ExitCode.FAILED_CELLS)
 
