@@ -112,6 +112,8 @@ pub(crate) struct Write {
     pub(super) taken: u32,
     /// The call has begun the connection itself.
     pub(super) begun: bool,
+    /// It has found the send buffer full.
+    pub(super) wants_room: bool,
     /// Which times of sending this call alone asks for.
     pub(super) stamping: Option<u32>,
     /// When the socket's time runs out, once the call has begun.
@@ -128,7 +130,16 @@ impl Read {
 impl Write {
     /// As `send` writes.
     pub(super) fn plain(descriptor: i64, bytes: u32, flags: i64) -> Self {
-        Self { descriptor, bytes, flags, taken: 0, begun: false, stamping: None, until: None }
+        Self {
+            descriptor,
+            bytes,
+            flags,
+            taken: 0,
+            begun: false,
+            wants_room: false,
+            stamping: None,
+            until: None,
+        }
     }
 
     /// Whether the call asks for data with the SYN.

@@ -77,8 +77,10 @@ impl Sockets {
                 return Ok(fails("EPIPE"));
             }
         }
-        if endpoint.established {
+        // Who waits for room is woken when a third of the buffer is free (`sk_stream_write_space`).
+        if endpoint.established && (!write.wants_room || endpoint.is_writable()) {
             take(write, index, host);
+            write.wants_room = true;
         }
         let opening = host.endpoints[index].connection.state() == State::SynSent;
         if opening && !nonblocking {
