@@ -7,6 +7,7 @@ use crate::config::{Config, SillyWindow};
 use crate::connection::Connection;
 use crate::negotiation::DEFAULT_MSS;
 use crate::output::Search;
+use fairwind_units::Instant;
 use fairwind_wire::{Segment, TCP_HEADER_BYTES};
 
 /// Segment size of a peer that names none, over IPv6 (RFC 9293 §3.7.1).
@@ -17,6 +18,8 @@ const DEFAULT_MSS_V6: u16 = 1220;
 pub(crate) struct Path {
     /// Largest packet that the path is believed to carry in bytes.
     pub(crate) mtu: u32,
+    /// When that is forgotten again, having been told by a complaint.
+    pub(crate) mtu_expires: Instant,
     /// The peer's and the application's bound in bytes, options included.
     pub(crate) greatest_segment: u32,
     /// The search for what the path carries.
@@ -25,7 +28,12 @@ pub(crate) struct Path {
 
 impl Path {
     pub(crate) fn new(config: &Config) -> Self {
-        Self { mtu: Self::link_mtu(config), greatest_segment: u32::from(u16::MAX), search: None }
+        Self {
+            mtu: Self::link_mtu(config),
+            mtu_expires: Instant::MAX,
+            greatest_segment: u32::from(u16::MAX),
+            search: None,
+        }
     }
 
     /// Largest packet of the first link in bytes.
@@ -70,6 +78,22 @@ impl Connection {
             SillyWindow::WholeBuffer => self.bound_to_half_window(fitting),
             SillyWindow::Rfc => fitting,
         };
+    }
+
+    /// What was written last may go in larger segments, if a complaint is old enough.
+    #[inline]
+    pub(crate) fn follow_path_expiry(&mut self, now: Instant) {
+        if self.path.mtu_expires <= now {
+            self.forget_complaint();
+        }
+    }
+
+    /// The path may have changed: packets are as large again as the first link allows (RFC 1191 §6.3).
+    #[cold]
+    fn forget_complaint(&mut self) {
+        self.path.mtu_expires = Instant::MAX;
+        self.path.mtu = Path::link_mtu(&self.config);
+        self.sync_segment_size();
     }
 
     /// The peer has offered a larger window than ever before.

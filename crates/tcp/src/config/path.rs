@@ -1,5 +1,7 @@
 //! The path: what fits into one of its packets, and how that is found out.
 
+use fairwind_units::Span;
+
 /// Whether the path's packet size is looked for (`IP_MTU_DISCOVER`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -39,6 +41,10 @@ pub struct PathConfig {
     pub least_mtu: u32,
     /// Whether complaints change the packet size.
     pub discovery: MtuDiscovery,
+    /// The route's packet size is the last word: complaints do not change it (`mtu lock`).
+    pub is_mtu_locked: bool,
+    /// How long a complaint is believed (Linux `mtu_expires`; RFC 1191 §6.3).
+    pub complaint_lifetime: Span,
     /// Complaints are passed on to the application of an open connection at once, as errors that end
     /// nothing (`IP_RECVERR`); otherwise they are remembered for when it is given up.
     pub tells_complaints: bool,
@@ -50,7 +56,12 @@ pub struct PathConfig {
     pub probing_floor: u16,
     /// Probing stops once the range is narrower than this in bytes (Linux `tcp_probe_threshold`).
     pub probing_threshold: u16,
+    /// After so long probing begins anew between the present size and the greatest (Linux
+    /// `tcp_probe_interval`; RFC 4821 §7.7).
+    pub probing_interval: Span,
 }
+
+const TEN_MINUTES: Span = Span::from_secs(600);
 
 impl PathConfig {
     /// As the standards have it, over IPv4.
@@ -62,11 +73,14 @@ impl PathConfig {
             least_segment: 48,
             least_mtu: 552,
             discovery: MtuDiscovery::On,
+            is_mtu_locked: false,
+            complaint_lifetime: TEN_MINUTES,
             tells_complaints: false,
             probing: MtuProbing::Off,
             probing_base: 1024,
             probing_floor: 48,
             probing_threshold: 8,
+            probing_interval: TEN_MINUTES,
         }
     }
 }

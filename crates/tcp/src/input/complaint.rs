@@ -120,7 +120,10 @@ impl Connection {
 
     /// The path carries less than was believed.
     fn on_smaller_path(&mut self, mtu: u32, now: Instant) {
-        if self.config.path.discovery != MtuDiscovery::On || mtu >= self.path.mtu {
+        if self.config.path.discovery != MtuDiscovery::On
+            || self.config.path.is_mtu_locked
+            || mtu >= self.path.mtu
+        {
             return;
         }
         // No link of IPv6 is smaller: whoever says so has other things in mind (RFC 8201 §4).
@@ -128,6 +131,7 @@ impl Connection {
             return;
         }
         self.path.mtu = mtu.max(self.config.path.least_mtu.min(self.path.mtu));
+        self.path.mtu_expires = now + self.config.path.complaint_lifetime;
         if mtu < self.path.mtu {
             self.complaint = Some(Unreachable::TooLarge);
         }

@@ -149,7 +149,7 @@ impl Connection {
         self.backoff.expired = 0;
         self.arm_keep_alive(now);
         self.grow_send_buffer();
-        self.begin_mtu_search();
+        self.begin_mtu_search(now);
         self.fast_open.early = false;
         let closed = self.queue.fin_waiting || self.fast_open.finished;
         self.state = if closed { State::FinWait1 } else { State::Established };

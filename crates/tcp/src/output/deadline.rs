@@ -93,7 +93,7 @@ impl Connection {
         }
         self.backoff.expired += 1;
         if self.is_path_suspect(now) {
-            self.suspect_black_hole();
+            self.suspect_black_hole(now);
         }
         if self.is_given_up(now) {
             self.give_up();

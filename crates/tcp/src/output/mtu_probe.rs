@@ -1,13 +1,14 @@
 //! Looking for larger packets that the path carries, without its complaints.
 //!
 //! Source: RFC 4821; Linux `tcp_mtu_probe`, `tcp_mtup_init`, `tcp_mtup_probe_success`,
-//! `tcp_mtup_probe_failed`, `tcp_mtu_probing` (black holes).
-//! Differs: a search that has ended does not begin anew after ten minutes.
+//! `tcp_mtup_probe_failed`, `tcp_mtu_check_reprobe`,
+//! `tcp_mtu_probing` (black holes).
 //! Cost: a comparison per run of sending while switched off.
 
 use crate::config::MtuProbing;
 use crate::connection::Connection;
 use crate::state::{RecoveryState, State};
+use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 
 /// The search for the packet size.
@@ -18,6 +19,8 @@ pub(crate) struct Search {
     /// Packets of this size may, in bytes.
     high: u32,
     probe: Option<Probe>,
+    /// When it began, or began anew.
+    began_at: Instant,
 }
 
 /// A larger segment under way.
@@ -51,9 +54,9 @@ const LEAST_WINDOW: u32 = 11;
 
 impl Connection {
     /// Begins the search where it is to run from the beginning.
-    pub(crate) fn begin_mtu_search(&mut self) {
+    pub(crate) fn begin_mtu_search(&mut self, now: Instant) {
         if self.config.path.probing == MtuProbing::Always {
-            self.path.search = Some(self.new_search());
+            self.path.search = Some(self.new_search(now));
             // The end that was asked begins with the size that it has (Linux `tcp_init_transfer`).
             if self.state == State::SynSent {
                 self.sync_segment_size();
@@ -61,7 +64,7 @@ impl Connection {
         }
     }
 
-    fn new_search(&self) -> Search {
+    fn new_search(&self, now: Instant) -> Search {
         let headers = self.header_bytes();
         let base = u32::from(self.config.path.probing_base);
         let options = self.negotiated.option_bytes();
@@ -69,21 +72,26 @@ impl Connection {
             low: base + headers + options,
             high: self.path.greatest_segment + headers,
             probe: None,
+            began_at: now,
         }
     }
 
     /// Whether the next segment should be a probe.
     #[cold]
-    pub(super) fn try_mtu_probe(&mut self) -> Trial {
+    pub(super) fn try_mtu_probe(&mut self, now: Instant) -> Trial {
         let Some(search) = self.path.search else { return Trial::None };
         let steady = search.probe.is_none()
             && self.recovery.state == RecoveryState::Open
             && self.window.segments >= LEAST_WINDOW
             && self.reassembly.is_empty();
-        if !steady
-            || search.high.saturating_sub(search.low)
-                < u32::from(self.config.path.probing_threshold)
-        {
+        if !steady {
+            return Trial::None;
+        }
+        let range = search.high.saturating_sub(search.low);
+        if range < u32::from(self.config.path.probing_threshold) {
+            if now.saturating_since(search.began_at) >= self.config.path.probing_interval {
+                self.search_anew(now);
+            }
             return Trial::None;
         }
         let size = self.payload_for(u32::midpoint(search.high, search.low));
@@ -99,6 +107,14 @@ impl Connection {
             return if in_flight == 0 { Trial::None } else { Trial::Waits };
         }
         if self.written.join_first(size) { Trial::Sends(size) } else { Trial::None }
+    }
+
+    /// The path may have changed: everything above the present size is possible again.
+    fn search_anew(&mut self, now: Instant) {
+        let low =
+            self.negotiated.segment_bytes + self.header_bytes() + self.negotiated.option_bytes();
+        let high = self.path.greatest_segment + self.header_bytes();
+        self.path.search = Some(Search { low, high, probe: None, began_at: now });
     }
 
     /// A probe of `bytes` bytes goes out: it counts as two segments.
@@ -148,14 +164,14 @@ impl Connection {
 
     /// Time-outs in a row hint at a path that drops large packets silently.
     #[cold]
-    pub(super) fn suspect_black_hole(&mut self) {
+    pub(super) fn suspect_black_hole(&mut self, now: Instant) {
         if self.config.path.probing == MtuProbing::Off {
             return;
         }
         let path = &self.config.path;
         let (base, floor) = (path.probing_base, path.probing_floor.max(path.least_segment));
         match self.path.search {
-            None => self.path.search = Some(self.new_search()),
+            None => self.path.search = Some(self.new_search(now)),
             Some(mut search) => {
                 let half = self.payload_for(search.low) / 2;
                 let segment = half.min(u32::from(base)).max(u32::from(floor));

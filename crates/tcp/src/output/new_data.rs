@@ -73,6 +73,7 @@ impl Connection {
         }
         self.account.begin(Occupation::Busy, now);
         if self.run.bundle_left == 0 && self.has_unsent() {
+            self.follow_path_expiry(now);
             match self.next_bundle(now) {
                 Some(0) => return Some(self.transmit(0, now)),
                 Some(bytes) => self.begin_bundle(bytes, now),
@@ -129,7 +130,7 @@ impl Connection {
             return self.probing_bundle();
         }
         if self.path.search.is_some() && !self.run.sent && self.run.haste != Haste::PushOne {
-            match self.try_mtu_probe() {
+            match self.try_mtu_probe(now) {
                 Trial::None => {}
                 Trial::Waits => return None,
                 Trial::Sends(bytes) => {

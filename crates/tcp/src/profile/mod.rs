@@ -51,7 +51,7 @@
 //!
 //! **What is missing so far**
 //!
-//! - `linux-6.18`: a search for the packet size that begins anew after ten minutes. The kernel's timers are
+//! - `linux-6.18`: the kernel's timers are
 //!   late by up to an eighth (its timer wheel), here they are exact; segments that have arrived are joined to
 //!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
 //!   fast retransmit to switch on any more; here the switch works in every profile, for comparison.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `initcwnd N` | initial congestion window |
 //! | `advmss N` | segment size announced, at most |
-//! | `mtu [lock] N` | packet size |
+//! | `mtu [lock] N` | packet size; locked, no complaint changes it |
 //! | `rto_min N[ms]` | least time-out |
 //! | `reordering N` | duplicate ACKs that prove a loss |
 //! | `congctl NAME` | congestion control |
@@ -30,6 +30,7 @@ pub(crate) struct Route {
     initial_window: Option<u32>,
     announced_mss: Option<u16>,
     mtu: Option<u16>,
+    locks_mtu: bool,
     least_timeout: Option<Span>,
     reordering: Option<u32>,
     congestion: Option<String>,
@@ -63,7 +64,9 @@ impl Route {
                 rest = behind;
                 continue;
             }
-            let behind = behind.strip_prefix(&["lock"]).unwrap_or(behind);
+            let locked = behind.strip_prefix(&["lock"]);
+            route.locks_mtu |= *key == "mtu" && locked.is_some();
+            let behind = locked.unwrap_or(behind);
             let (value, behind) = behind.split_first().ok_or_else(unknown)?;
             route.take(key, value)?;
             rest = behind;
@@ -106,6 +109,7 @@ impl Route {
         let mss = self.mtu.map_or(default.mss, |mtu| settings.mss_for_mtu(mtu));
         config.mss = self.announced_mss.map_or(mss, |announced| announced.min(mss));
         config.path.mtu = self.mtu.map_or(default.path.mtu, |mtu| Some(u32::from(mtu)));
+        config.path.is_mtu_locked = self.locks_mtu;
         config.initial_window = self.initial_window.unwrap_or(default.initial_window);
         config.minimum_rto = self.least_timeout.unwrap_or(default.minimum_rto);
         config.receiving.initial_window = self.receive_window;

@@ -38,6 +38,8 @@ fn set_path(short: &str, value: &str, config: &mut Config) -> Step<bool> {
         "tcp_mtu_probe_floor" => path.probing_floor = number(value)?,
         "tcp_probe_threshold" => path.probing_threshold = number(value)?,
         "tcp_min_snd_mss" => path.least_segment = number(value)?,
+        "tcp_probe_interval" => path.probing_interval = Span::from_secs(number(value)?),
+        "route.mtu_expires" => path.complaint_lifetime = Span::from_secs(number(value)?),
         "route.min_pmtu" => path.least_mtu = number(value)?,
         "tcp_mtu_probing" => {
             path.probing = match value {

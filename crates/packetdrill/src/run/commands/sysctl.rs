@@ -67,7 +67,6 @@ const SETTLED: &[(&str, &[&str])] = &[
     ("tcp_plb_idle_rehash_rounds", &["*"]),
     ("tcp_plb_rehash_rounds", &["*"]),
     ("tcp_plb_suspend_rto_sec", &["*"]),
-    ("tcp_probe_interval", &["*"]),
     ("tcp_tw_reuse_delay", &["*"]),
 ];
 
