@@ -10,7 +10,7 @@ use crate::fast_open::FastOpenState;
 use crate::inflight::InflightLimit;
 use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
-use crate::output::Run;
+use crate::output::{Ahead, Run};
 use crate::pacing::Pacer;
 use crate::receiver::{
     Acknowledger, FirstWindow, Reassembly, ReceiveBuffer, Received, SegmentSize, Tuning,
@@ -26,7 +26,7 @@ use crate::timers::Timers;
 use crate::usage::Usage;
 use crate::written::Written;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Segment, SequenceNumber};
+use fairwind_wire::SequenceNumber;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -96,18 +96,12 @@ pub struct Connection {
     pub(crate) is_passive: bool,
     /// The handshake is over but for the data that the application waits for.
     pub(crate) is_acknowledged_only: bool,
-    /// SYN, or SYN-ACK, is to be sent.
-    pub(crate) syn_due: bool,
     /// When SYN was sent first, and how often.
     pub(crate) syn_sent_at: Instant,
     pub(crate) syn_transmissions: u32,
     /// A probe of a closed window is to be sent.
     pub(crate) probe_due: bool,
-    pub(crate) reset_due: Option<Segment>,
-    /// An acknowledgment from before the last segment was taken.
-    pub(crate) ack_before: Option<Segment>,
-    /// A reset of this connection is to be sent, at this number.
-    pub(crate) own_reset_due: Option<SequenceNumber>,
+    pub(crate) ahead: Ahead,
     pub(crate) events: VecDeque<Event>,
 }
 
@@ -159,20 +153,19 @@ impl Connection {
             is_orphan: false,
             is_passive: state == State::Listen,
             is_acknowledged_only: false,
-            syn_due: state == State::SynSent,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
             probe_due: false,
-            reset_due: None,
-            ack_before: None,
-            own_reset_due: None,
+            ahead: Ahead::default(),
             events: VecDeque::new(),
         }
     }
 
     /// Opens actively: the next [`poll_segment`](Self::poll_segment) gives the SYN.
     pub fn connect(config: Arc<Config>, ports: Ports, initial: SequenceNumber) -> Self {
-        Self::new(config, ports, initial, State::SynSent)
+        let mut connection = Self::new(config, ports, initial, State::SynSent);
+        connection.ahead.set_syn(true);
+        connection
     }
 
     /// Opens passively: waits for one SYN.
@@ -336,7 +329,7 @@ impl Connection {
     pub(crate) fn become_closed(&mut self) {
         self.state = State::Closed;
         self.timers.stop_all();
-        self.syn_due = false;
+        self.ahead.set_syn(false);
         self.probe_due = false;
         self.acknowledger.now = false;
         self.queue = SendQueue::new();

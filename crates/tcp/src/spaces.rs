@@ -89,8 +89,6 @@ pub(crate) struct ReceiveSpace {
     pub(crate) stamped_at: Instant,
     /// Nothing will be read any more: the peer has sent FIN, or the application does not want to.
     pub(crate) is_shut: bool,
-    /// The application has read since the time was known last: up to here from the first packet.
-    pub(crate) read_to: Option<SequenceNumber>,
 }
 
 impl ReceiveSpace {
@@ -109,7 +107,6 @@ impl ReceiveSpace {
             recent_timestamp: 0,
             stamped_at: Instant::ZERO,
             is_shut: false,
-            read_to: None,
         }
     }
 

@@ -38,13 +38,16 @@ impl Connection {
         }
     }
 
+    #[inline]
     fn is_in_window_offered(&self, segment: &Segment) -> bool {
         let (next, offered) = (self.receive.next, self.receive.offered);
+        if segment.sequence == next {
+            return next.is_at_or_before(offered);
+        }
         segment.end().is_at_or_after(next)
             && segment.sequence.is_at_or_before(offered)
             && (segment.sequence_length() == 0
-                || segment.end().is_after(next) && segment.sequence.is_before(offered)
-                || segment.sequence == next)
+                || segment.end().is_after(next) && segment.sequence.is_before(offered))
     }
 
     /// Linux takes what lies behind the last ACK, and does not look at what reaches beyond the window
@@ -76,7 +79,7 @@ impl Connection {
             }
         } else if self.state == State::SynReceived && segment.flags.contains(Flags::SYN) {
             // Both opened at once, and our SYN-ACK was lost.
-            self.syn_due = true;
+            self.ahead.set_syn(true);
         } else if segment.flags.contains(Flags::SYN) {
             self.challenge(now);
         } else {

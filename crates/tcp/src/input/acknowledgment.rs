@@ -74,7 +74,7 @@ impl Connection {
             && !(segment.acknowledgment.is_after(self.send.initial)
                 && segment.acknowledgment.is_at_or_before(self.send.next))
         {
-            self.reset_due = Some(Self::reset_for(segment));
+            self.ahead.reset(Self::reset_for(segment));
             return false;
         }
         if segment.flags.contains(Flags::SYN) {
@@ -94,12 +94,34 @@ impl Connection {
 
     #[inline]
     fn on_acknowledgment(&mut self, segment: &Segment, now: Instant) {
-        let mut news = self.begin_news(segment, now);
         self.send.last_heard = now;
-        self.follow_reduced(segment);
-        news.findings.add_if(self.ecn.is_echo(segment.flags), Findings::CONGESTION_ECHOED);
         self.backoff.unanswered_probes = 0;
         self.complaint = None;
+        if self.is_old_news(segment) {
+            self.follow_reduced(segment);
+            self.follow_window(segment);
+        } else {
+            self.on_news(segment, now);
+        }
+    }
+
+    /// Whether an acknowledgment can tell of nothing but the peer's window, as those do that come
+    /// with the data of a peer to whom nothing is sent.
+    #[inline]
+    fn is_old_news(&self, segment: &Segment) -> bool {
+        segment.acknowledgment == self.send.oldest_unacked
+            && self.queue.is_empty()
+            && self.queue.unsent == 0
+            && !self.queue.fin_waiting
+            && segment.options.sack.is_empty()
+            && self.recovery.probe.end.is_none()
+    }
+
+    #[inline]
+    fn on_news(&mut self, segment: &Segment, now: Instant) {
+        let mut news = self.begin_news(segment, now);
+        self.follow_reduced(segment);
+        news.findings.add_if(self.ecn.is_echo(segment.flags), Findings::CONGESTION_ECHOED);
         news.findings.add_if(self.follow_window(segment), Findings::WINDOW_UPDATED);
         let highest_before = self.highest_sacked();
         self.advance_oldest(segment.acknowledgment);

@@ -34,7 +34,7 @@ impl Connection {
             && segment.acknowledgment != self.send.initial + 1;
         if foreign {
             if !rst {
-                self.reset_due = Some(Self::reset_for(segment));
+                self.ahead.reset(Self::reset_for(segment));
             }
             return false;
         }
@@ -52,7 +52,7 @@ impl Connection {
         if self.is_answered_too_often(now) {
             return;
         }
-        self.syn_due = true;
+        self.ahead.set_syn(true);
         self.timers.retransmission = now + self.backoff.timeout;
     }
 

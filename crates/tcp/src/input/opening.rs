@@ -17,7 +17,7 @@ const AFTER_RESET: Span = Span::from_millis(2);
 impl Connection {
     pub(super) fn on_segment_when_closed(&mut self, segment: &Segment) {
         if !segment.flags.contains(Flags::RST) {
-            self.reset_due = Some(Self::reset_for(segment));
+            self.ahead.reset(Self::reset_for(segment));
         }
     }
 
@@ -26,13 +26,13 @@ impl Connection {
             return;
         }
         if segment.flags.contains(Flags::ACK) {
-            self.reset_due = Some(Self::reset_for(segment));
+            self.ahead.reset(Self::reset_for(segment));
         } else if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN) {
             self.learn_peer(segment, now);
             self.ecn.on_syn(&self.config.ecn, segment);
             self.on_fast_open_syn(segment, now);
             self.state = State::SynReceived;
-            self.syn_due = true;
+            self.ahead.set_syn(true);
         }
     }
 
@@ -45,7 +45,7 @@ impl Connection {
         }
         if acknowledges && !(acceptable && self.echoes_our_syn(segment, now)) {
             if !segment.flags.contains(Flags::RST) {
-                self.reset_due = Some(Self::reset_for(segment));
+                self.ahead.reset(Self::reset_for(segment));
             }
             return;
         }
@@ -76,7 +76,7 @@ impl Connection {
             }
             self.ecn.on_crossing_syn(segment);
             self.state = State::SynReceived;
-            self.syn_due = true;
+            self.ahead.set_syn(true);
         }
     }
 

@@ -49,7 +49,7 @@ impl Connection {
     /// Gives the connection up; the peer is told by a reset (`tcp_send_active_reset`).
     pub(crate) fn abort_with_reset(&mut self) {
         if self.state.is_synchronised() || self.state == State::SynReceived {
-            self.own_reset_due = Some(self.acceptable_sequence());
+            self.ahead.reset_own(self.acceptable_sequence());
         }
         self.become_closed();
     }
@@ -57,7 +57,7 @@ impl Connection {
     /// A segment came that nobody will read: the connection ends (`tcp_reset`).
     #[cold]
     pub(super) fn reset_by(&mut self, segment: &fairwind_wire::Segment) {
-        self.reset_due = Some(Self::reset_for(segment));
+        self.ahead.reset(Self::reset_for(segment));
         self.become_closed();
         self.events.push_back(Event::Reset);
     }

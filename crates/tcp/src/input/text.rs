@@ -113,9 +113,15 @@ impl Connection {
         }
     }
 
+    /// What the segment takes; nobody asks for its memory where that is not counted.
+    #[inline]
     fn packet_of(&self, segment: &Segment) -> Packet {
-        let headers = self.config.path.ip_header_bytes + segment.header_bytes();
-        Packet::received(headers, segment.payload_bytes)
+        if self.counts_memory() {
+            let headers = self.config.path.ip_header_bytes + segment.header_bytes();
+            Packet::received(headers, segment.payload_bytes)
+        } else {
+            Packet::packed(segment.payload_bytes, 0)
+        }
     }
 
     /// Takes what was ahead of its turn and is not any more.
@@ -201,7 +207,8 @@ impl Connection {
         if self.acknowledger.merged > 0 && self.reassembly.is_unexpected(SackBlock { left, right })
         {
             // Those that wait are about something else.
-            self.ack_before = Some(self.send_ack(now));
+            let acknowledgment = self.send_ack(now);
+            self.ahead.acknowledge(acknowledgment);
         }
         let whole_blocks = self.config.receiving.whole_blocks;
         let insertion = self.reassembly.insert(left, right, packet.memory, whole_blocks);

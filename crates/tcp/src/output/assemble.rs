@@ -42,7 +42,10 @@ impl Connection {
         self.note_acknowledged();
         self.send.last_transmitted = now;
         self.account.on_segment(payload_bytes);
-        if self.send.urgent_end.is_some() { self.mark_urgent(segment) } else { segment }
+        if self.send.urgent_end.is_some() {
+            self.mark_urgent(&mut segment);
+        }
+        segment
     }
 
     /// The SACK blocks that fit; a duplicate is reported once.
@@ -93,7 +96,6 @@ impl Connection {
 
     /// SYN, or SYN-ACK once the peer's SYN is known (RFC 9293 §3.5).
     pub(super) fn send_syn(&mut self, now: Instant) -> Segment {
-        self.syn_due = false;
         if self.syn_transmissions == 0 {
             self.syn_sent_at = now;
         } else {
@@ -152,16 +154,6 @@ impl Connection {
         self.receive.announced = self.receive.next + self.first_window.bytes;
         self.receive.offered = self.receive.announced;
         u16::try_from(self.first_window.bytes).unwrap_or(u16::MAX)
-    }
-
-    /// The reset that is due.
-    #[cold]
-    pub(super) fn take_reset(&mut self, now: Instant) -> Option<Segment> {
-        let mut reset = self.reset_due.take()?;
-        if let Some(timestamps) = &mut reset.options.timestamps {
-            timestamps.value = timestamp_at(now);
-        }
-        Some(reset)
     }
 
     /// The answer to a segment that belongs to no connection (RFC 9293 §3.10.7.1).

@@ -82,7 +82,7 @@ impl Connection {
         // While data is waited for that is to come with the last ACK, nothing is repeated but at the
         // end of that time (Linux `syn_ack_recalc`).
         let deferred = self.config.receiving.deferred_timeouts;
-        self.syn_due = !self.is_acknowledged_only || self.backoff.expired >= deferred;
+        self.ahead.set_syn(!self.is_acknowledged_only || self.backoff.expired >= deferred);
         self.timers.retransmission = now + self.patient_timeout(now);
     }
 

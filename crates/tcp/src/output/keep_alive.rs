@@ -52,7 +52,7 @@ impl Connection {
             } else if silence < keep_alive.idle {
                 keep_alive.idle.saturating_sub(silence)
             } else if self.is_peer_gone(&keep_alive, silence) {
-                self.own_reset_due = Some(self.acceptable_sequence());
+                self.ahead.reset_own(self.acceptable_sequence());
                 self.become_closed();
                 self.events.push_back(Event::TimedOut);
                 return;

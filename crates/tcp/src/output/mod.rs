@@ -1,5 +1,6 @@
 //! What to send next: one decision per call, the most urgent first.
 
+mod ahead;
 mod assemble;
 mod bundling;
 mod data;
@@ -12,32 +13,23 @@ mod persist;
 mod repair;
 mod urgent;
 
+pub(crate) use ahead::Ahead;
 pub(crate) use mtu_probe::Search;
 pub(crate) use new_data::{Haste, Run};
 
 use crate::connection::Connection;
 use crate::state::State;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::Segment;
 
 impl Connection {
     /// The next segment to go out, if any; to be drained after every input.
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
-        if self.reset_due.is_some() {
-            return self.take_reset(now);
-        }
-        if self.ack_before.is_some() {
-            return self.ack_before.take();
-        }
-        if let Some(sequence) = self.own_reset_due.take() {
-            return Some(self.segment_at(sequence, 0, Flags::RST, now));
-        }
-        if let Some(read_to) = self.receive.read_to.take() {
-            self.after_reading(read_to, now);
-        }
-        if self.syn_due {
-            return Some(self.send_syn(now));
+        if self.has_ahead()
+            && let Some(segment) = self.send_ahead(now)
+        {
+            return Some(segment);
         }
         if self.may_send()
             && let Some(segment) = self.send_data(now)

@@ -299,12 +299,11 @@ impl Connection {
         if bytes < self.full_payload() {
             self.send.small_end = self.send.next;
         }
-        let segment = self.segment_of(&sent, now);
+        let mut segment = self.segment_of(&sent, now);
         if self.run.bundle_left == 0 && self.run.bundle_pushed {
-            Segment { flags: segment.flags | Flags::PSH, ..segment }
-        } else {
-            segment
+            segment.flags |= Flags::PSH;
         }
+        segment
     }
 
     /// Nothing more may go: was it the window? (Linux `tcp_cwnd_validate`.) What waits with nothing

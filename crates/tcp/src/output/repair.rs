@@ -84,8 +84,9 @@ impl Connection {
             self.begin_burst(index, now);
         }
         self.recovery.forced = false;
-        let segment = self.repair(index, now);
-        Some(self.end_burst(segment, index))
+        let mut segment = self.repair(index, now);
+        self.end_burst(&mut segment, index);
+        Some(segment)
     }
 
     /// Lost segments of one buffer travel together, as the first time.
@@ -113,15 +114,16 @@ impl Connection {
     }
 
     /// The last segment of a burst of several has PSH, and its buffer ends there.
-    fn end_burst(&mut self, segment: Segment, index: u64) -> Segment {
+    fn end_burst(&mut self, segment: &mut Segment, index: u64) {
         let (left, count) = self.recovery.burst;
         self.recovery.burst.0 = left.saturating_sub(1);
         if left > 1 {
-            return segment;
+            return;
         }
         self.queue.end_bundle(index);
-        let pushed = if count > 1 { Flags::PSH } else { Flags::NONE };
-        Segment { flags: segment.flags | pushed, ..segment }
+        if count > 1 {
+            segment.flags |= Flags::PSH;
+        }
     }
 
     /// A window that has shrunk stops all but the oldest segment, which serves as a probe.

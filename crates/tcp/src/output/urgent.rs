@@ -10,17 +10,17 @@ impl Connection {
     /// Sets the urgent pointer of a segment that lies before the end of the urgent data: to the
     /// number after its last byte, or as far as it reaches.
     #[cold]
-    pub(super) fn mark_urgent(&self, segment: Segment) -> Segment {
-        let Some(end) = self.send.urgent_end else { return segment };
+    pub(super) fn mark_urgent(&self, segment: &mut Segment) {
+        let Some(end) = self.send.urgent_end else { return };
         if !segment.sequence.is_before(end) {
-            return segment;
+            return;
         }
-        let urgent = match u16::try_from(end.distance_from(segment.sequence)) {
+        segment.urgent = match u16::try_from(end.distance_from(segment.sequence)) {
             Ok(distance) => distance,
             Err(_) if (segment.sequence + REACH).is_after(self.send.next) => u16::MAX,
-            Err(_) => return segment,
+            Err(_) => return,
         };
-        Segment { urgent, flags: segment.flags | Flags::URG, ..segment }
+        segment.flags |= Flags::URG;
     }
 
     /// Number after the last byte written.

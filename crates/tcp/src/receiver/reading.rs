@@ -31,7 +31,7 @@ impl Connection {
         self.receive.read_bytes += u64::from(taken);
         if self.counts_memory() {
             let first = taken.min(self.buffer.first_payload());
-            self.receive.read_to.get_or_insert(from + first);
+            self.ahead.note_read(from + first);
             self.buffer.release(taken);
         } else {
             self.acknowledge_what_was_read(taken);

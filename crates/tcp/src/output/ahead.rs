@@ -1,0 +1,89 @@
+//! What goes out ahead of data: rare, so that one look tells that there is nothing.
+
+use crate::connection::Connection;
+use crate::timestamp::timestamp_at;
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+
+/// What is to go out, or to be done once the time is known, before any data goes.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    /// There may be something.
+    is_any: bool,
+    /// SYN, or SYN-ACK, is to be sent.
+    syn: bool,
+    /// An answer to a segment that belongs to no connection, or cannot be right.
+    reset: Option<Box<Segment>>,
+    /// An acknowledgment from before the last segment was taken.
+    acknowledgment: Option<Box<Segment>>,
+    /// A reset of this connection, at this number.
+    own_reset: Option<SequenceNumber>,
+    /// The application has read since the time was known last: up to here from the first packet.
+    read_to: Option<SequenceNumber>,
+}
+
+impl Ahead {
+    /// A SYN, or SYN-ACK, is due, or not any more.
+    pub(crate) fn set_syn(&mut self, due: bool) {
+        self.is_any |= due;
+        self.syn = due;
+    }
+
+    /// A reset answers a segment.
+    pub(crate) fn reset(&mut self, reset: Segment) {
+        self.is_any = true;
+        self.reset = Some(Box::new(reset));
+    }
+
+    /// An acknowledgment goes out as it was before the last segment was taken.
+    pub(crate) fn acknowledge(&mut self, acknowledgment: Segment) {
+        self.is_any = true;
+        self.acknowledgment = Some(Box::new(acknowledgment));
+    }
+
+    /// The peer is told of the end of this connection.
+    pub(crate) fn reset_own(&mut self, sequence: SequenceNumber) {
+        self.is_any = true;
+        self.own_reset = Some(sequence);
+    }
+
+    /// The application has read, up to this number from the first packet.
+    #[inline]
+    pub(crate) fn note_read(&mut self, read_to: SequenceNumber) {
+        self.is_any = true;
+        self.read_to.get_or_insert(read_to);
+    }
+}
+
+impl Connection {
+    /// Whether anything may go ahead of data.
+    #[inline]
+    pub(super) fn has_ahead(&self) -> bool {
+        self.ahead.is_any
+    }
+
+    /// The next segment that goes ahead of data, if any.
+    #[inline(never)]
+    pub(super) fn send_ahead(&mut self, now: Instant) -> Option<Segment> {
+        if let Some(mut reset) = self.ahead.reset.take() {
+            if let Some(timestamps) = &mut reset.options.timestamps {
+                timestamps.value = timestamp_at(now);
+            }
+            return Some(*reset);
+        }
+        if let Some(acknowledgment) = self.ahead.acknowledgment.take() {
+            return Some(*acknowledgment);
+        }
+        if let Some(sequence) = self.ahead.own_reset.take() {
+            return Some(self.segment_at(sequence, 0, Flags::RST, now));
+        }
+        if let Some(read_to) = self.ahead.read_to.take() {
+            self.after_reading(read_to, now);
+        }
+        if std::mem::take(&mut self.ahead.syn) {
+            return Some(self.send_syn(now));
+        }
+        self.ahead.is_any = false;
+        None
+    }
+}
