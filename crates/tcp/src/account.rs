@@ -51,6 +51,12 @@ impl Account {
         }
     }
 
+    /// Whether nothing weightier takes the time than that something is not acknowledged.
+    #[inline]
+    pub(crate) fn is_just_busy(&self) -> bool {
+        self.occupation == Occupation::Busy
+    }
+
     /// Something begins to take the time, unless something weightier does.
     #[inline]
     pub(crate) fn begin(&mut self, occupation: Occupation, now: Instant) {

@@ -22,7 +22,7 @@ pub(crate) struct LeastRtt {
 impl LeastRtt {
     #[inline]
     pub(crate) fn get(&self) -> Option<Span> {
-        self.best.map(|[best, _, _]| best.rtt)
+        self.best.as_ref().map(|[best, _, _]| best.rtt)
     }
 
     /// Takes a sample; none older than `window` is remembered.

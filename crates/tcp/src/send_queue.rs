@@ -76,6 +76,16 @@ impl Sent {
         self.sequence + self.length
     }
 
+    /// Forgets what lies below `acknowledged`.
+    #[inline]
+    fn cut(&mut self, acknowledged: SequenceNumber) {
+        if acknowledged.is_after(self.sequence) {
+            self.length = self.end().distance_from(acknowledged);
+            self.sequence = acknowledged;
+        }
+    }
+
+    #[inline]
     pub(crate) fn has_fin(&self) -> bool {
         self.marks.contains(Marks::FIN)
     }
@@ -280,17 +290,18 @@ impl SendQueue {
         delivery: &mut Delivery<'_>,
     ) -> Acknowledged {
         let mut outcome = Acknowledged::default();
-        while let Some(&front) = self.sent.front() {
+        while let Some(front) = self.sent.front_mut() {
             if front.end().is_after(acknowledged) {
-                self.cut_front(acknowledged);
                 outcome.reneged = front.marks.contains(Marks::SACKED);
+                front.cut(acknowledged);
                 break;
             }
-            self.sent.pop_front();
-            self.first += 1;
-            self.bundles -= u32::from(front.marks.contains(Marks::BUNDLE_END));
-            self.forget_marks(front.marks);
+            let Some(front) = self.sent.pop_front() else { break };
             outcome.segments += 1;
+            self.bundles -= u32::from(front.marks.contains(Marks::BUNDLE_END));
+            if front.marks.contains(Marks::COUNTED) {
+                self.forget_marks(front.marks);
+            }
             outcome.fin |= front.has_fin();
             outcome.retransmitted |= front.is_retransmitted();
             if front.marks.contains(Marks::SACKED) {
@@ -309,24 +320,12 @@ impl SendQueue {
                 }
             }
         }
+        self.first += u64::from(outcome.segments);
         self.retransmit_from = self.retransmit_from.max(self.first);
         outcome
     }
 
-    fn cut_front(&mut self, acknowledged: SequenceNumber) {
-        if let Some(front) = self.sent.front_mut()
-            && acknowledged.is_after(front.sequence)
-        {
-            front.length = front.end().distance_from(acknowledged);
-            front.sequence = acknowledged;
-        }
-    }
-
-    #[inline]
     fn forget_marks(&mut self, marks: Marks) {
-        if !marks.contains(Marks::COUNTED) {
-            return;
-        }
         self.sacked -= u32::from(marks.contains(Marks::SACKED));
         let lost = marks.contains(Marks::LOST);
         let retransmitted = marks.contains(Marks::RETRANSMITTED);

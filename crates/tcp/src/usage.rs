@@ -43,18 +43,27 @@ impl Usage {
         self.limited || (window.is_in_slow_start() && window.segments < 2 * self.most_outstanding)
     }
 
-    /// Notes after sending, or being unable to, whether the window stood in the way.
+    /// Notes after sending, or being unable to, that the window stood in the way: so it is in use.
+    #[inline]
+    pub(crate) fn note_limit(&mut self, outstanding: u32, next: SequenceNumber, now: Instant) {
+        self.limited = true;
+        self.most_outstanding = outstanding;
+        self.round_end = next;
+        self.used = 0;
+        self.stamp = now;
+    }
+
+    /// Notes after sending that the window did not stand in the way.
     #[inline]
     pub(crate) fn note(
         &mut self,
-        limited: bool,
         outstanding: u32,
         oldest_unacked: SequenceNumber,
         next: SequenceNumber,
     ) {
         let new_round = !oldest_unacked.is_before(self.round_end);
-        if limited || new_round || (!self.limited && outstanding > self.most_outstanding) {
-            self.limited = limited;
+        if new_round || (!self.limited && outstanding > self.most_outstanding) {
+            self.limited = false;
             self.most_outstanding = outstanding;
             self.round_end = next;
         }

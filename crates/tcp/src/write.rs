@@ -46,6 +46,16 @@ impl Connection {
             SendBufferRule::Payload => bytes.min(self.send_room()),
             SendBufferRule::Memory { .. } => bytes,
         };
+        if offered == bytes
+            && bytes > 0
+            && writing == Writing::default()
+            && self.written.append_write(bytes, self.buffer_goal())
+        {
+            // As most small writes do, while others wait.
+            self.queue.unsent += bytes;
+            self.run.haste = Haste::Usual;
+            return bytes;
+        }
         let taken = self.gather(offered);
         if taken == 0 {
             return 0;

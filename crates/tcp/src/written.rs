@@ -82,6 +82,22 @@ impl Written {
         }
     }
 
+    /// Appends a whole write to the last buffer, with PSH at its end, if all buffers hold up to `goal`
+    /// and it has room: says whether it had.
+    #[inline]
+    pub(crate) fn append_write(&mut self, bytes: u64, goal: u32) -> bool {
+        let Some(last) = self.buffers.back_mut() else { return false };
+        let filled = u64::from(last.bytes) + bytes;
+        match u32::try_from(filled) {
+            Ok(filled) if filled <= goal && !last.sealed => last.bytes = filled,
+            _ => return false,
+        }
+        last.pushed = true;
+        self.end += bytes;
+        self.pushed_to = self.end;
+        true
+    }
+
     /// Whether half of the largest window was written since PSH was set.
     #[inline]
     pub(crate) fn is_push_overdue(&self, largest_window: u32) -> bool {

@@ -155,8 +155,10 @@ impl Connection {
     fn on_data_received(&mut self, segment: &Segment, packet: Packet, now: Instant) {
         self.measure_segment(segment, packet);
         self.measure_by_window(now);
-        let quick = self.quick_by_window();
-        self.acknowledger.on_data(&self.config, quick, self.backoff.timeout, now);
+        if self.acknowledger.on_data(self.backoff.timeout, now) {
+            let quick = self.quick_by_window();
+            self.acknowledger.become_quick(&self.config, quick, u32::MAX);
+        }
         self.follow_mark(segment);
         if segment.payload_bytes >= LEAST_GROWING_BYTES {
             self.grow_window(packet);

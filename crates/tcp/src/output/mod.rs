@@ -18,7 +18,7 @@ pub(crate) use mtu_probe::Search;
 pub(crate) use new_data::{Haste, Run};
 
 use crate::connection::Connection;
-use crate::state::State;
+use crate::state::{RecoveryState, State};
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
 
@@ -26,6 +26,34 @@ impl Connection {
     /// The next segment to go out, if any; to be drained after every input.
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
+        if self.is_more_than_data_due() {
+            return self.next_segment(now);
+        }
+        if !self.has_run() {
+            self.check_nothing_waits_for_ever();
+            return None;
+        }
+        if self.is_held_by_window() {
+            self.stay_held_by_window(now);
+            return None;
+        }
+        self.next_segment(now)
+    }
+
+    /// Whether something else than new data may be to be sent. Drivers ask once too often after every
+    /// input, and few looks shall tell.
+    #[inline]
+    fn is_more_than_data_due(&self) -> bool {
+        self.acknowledger.now
+            || self.is_repair_due()
+            || self.has_ahead()
+            || self.probe_due
+            || self.recovery.state == RecoveryState::Recovery
+    }
+
+    /// The most urgent thing that is due.
+    #[inline]
+    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
         if self.has_ahead()
             && let Some(segment) = self.send_ahead(now)
         {

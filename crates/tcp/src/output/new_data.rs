@@ -62,6 +62,14 @@ impl Run {
     fn is_hasty(&self) -> bool {
         matches!(self.haste, Haste::Push | Haste::PushOne | Haste::Probe)
     }
+
+    /// Nothing has been sent or decided on.
+    #[inline]
+    fn is_yet_to_begin(&self) -> bool {
+        self.bundle_left == 0
+            && !(self.sent || self.resumes || self.probes_with_data)
+            && self.haste != Haste::Probe
+    }
 }
 
 impl Connection {
@@ -89,6 +97,28 @@ impl Connection {
         let bytes = self.run.bundle_left.min(largest);
         self.run.bundle_left -= bytes;
         Some(self.transmit(bytes, now))
+    }
+
+    /// Whether a run that would begin now would end at once, for want of room in the congestion window
+    /// and for nothing else.
+    #[inline]
+    pub(super) fn is_held_by_window(&self) -> bool {
+        self.run.is_yet_to_begin()
+            && self.in_flight() >= self.window.segments
+            && self.in_flight_for_new_data() >= self.window_for_new_data()
+            && self.path.search.is_none()
+            && !self.config.sending.pacing.enabled
+            && self.state.may_send()
+            && self.account.is_just_busy()
+            && !self.queue.is_empty()
+            && !self.send.wants_room
+    }
+
+    /// What such a run would do.
+    #[inline]
+    pub(super) fn stay_held_by_window(&mut self, now: Instant) {
+        self.usage.note_limit(self.queue.outstanding(), self.send.next, now);
+        self.run = Run::default();
     }
 
     #[inline]
@@ -347,7 +377,11 @@ impl Connection {
     #[inline]
     fn note_usage(&mut self, limited: bool, now: Instant) {
         let (oldest, next) = (self.send.oldest_unacked, self.send.next);
-        self.usage.note(limited, self.queue.outstanding(), oldest, next);
+        if limited {
+            self.usage.note_limit(self.queue.outstanding(), next, now);
+            return;
+        }
+        self.usage.note(self.queue.outstanding(), oldest, next);
         let open = self.recovery.state == RecoveryState::Open;
         let timeout = self.backoff.timeout;
         self.usage.validate(&self.config, &mut self.window, &self.queue, open, timeout, now);

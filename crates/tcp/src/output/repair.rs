@@ -92,7 +92,8 @@ impl Connection {
     /// Lost segments of one buffer travel together, as the first time.
     fn begin_burst(&mut self, index: u64, now: Instant) {
         let pushed = self.config.sending.bundling.is_some_and(|rule| rule.pushed);
-        let count = if pushed {
+        let ends_here = self.queue.get(index).marks.contains(Marks::BUNDLE_END);
+        let count = if pushed && !ends_here {
             let room = self.window.segments.saturating_sub(self.in_flight()).max(1);
             let most = self.most_bundled(self.full_payload());
             self.queue.lost_in_bundle(index, room.min(most))

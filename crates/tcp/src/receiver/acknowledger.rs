@@ -123,19 +123,14 @@ impl Acknowledger {
         self.small = self.small.max(1);
     }
 
-    /// Follows the time between arrivals of data in order; a pause longer than the time-out brings
-    /// quick ACKs back.
+    /// Follows the time between arrivals of data in order; the first one, and a pause longer than the
+    /// time-out, shall bring quick ACKs, which it says.
     #[inline]
-    pub(crate) fn on_data(
-        &mut self,
-        config: &Config,
-        quick_by_window: u32,
-        timeout: Span,
-        now: Instant,
-    ) {
+    pub(crate) fn on_data(&mut self, timeout: Span, now: Instant) -> bool {
+        let mut wants_quick = false;
         self.scheduled = true;
         if self.delay.is_zero() {
-            self.become_quick(config, quick_by_window, u32::MAX);
+            wants_quick = true;
             self.delay = LEAST_DELAY;
         } else {
             let pause = now.saturating_since(self.last_received);
@@ -143,14 +138,16 @@ impl Acknowledger {
                 self.delay = self.delay / 2 + LEAST_DELAY / 2;
             } else if pause < self.delay {
                 self.delay = (self.delay / 2 + pause).min(timeout);
-            } else if pause > timeout {
-                self.become_quick(config, quick_by_window, u32::MAX);
+            } else {
+                wants_quick = pause > timeout;
             }
         }
         self.last_received = now;
+        wants_quick
     }
 
-    fn become_quick(&mut self, config: &Config, quick_by_window: u32, most: u32) {
+    #[cold]
+    pub(crate) fn become_quick(&mut self, config: &Config, quick_by_window: u32, most: u32) {
         if let AckDelay::Adaptive { quick_segments } = config.ack_delay {
             let by_window = if quick_by_window == 0 { 2 } else { quick_by_window };
             self.quick = self.quick.max(by_window.min(quick_segments).min(most));

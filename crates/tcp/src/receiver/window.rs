@@ -47,6 +47,13 @@ pub(crate) fn covering_shift(buffer: u32) -> u8 {
         .unwrap_or(GREATEST_SHIFT)
 }
 
+/// A window in units of 2^`shift` bytes, rounded up.
+#[inline]
+const fn units_of(window: u32, shift: u8) -> u32 {
+    let rest = window & ((1 << shift) - 1);
+    (window >> shift) + (rest > 0) as u32
+}
+
 impl Connection {
     /// Whether the buffer counts memory as Linux does.
     #[inline]
@@ -96,7 +103,7 @@ impl Connection {
         let field = if self.is_worth_announcing(free << shift) {
             free
         } else {
-            self.announced_window().div_ceil(1 << shift).min(free)
+            units_of(self.announced_window(), shift).min(free)
         };
         let field = field.min(u32::from(u16::MAX));
         self.receive.announced = self.receive.next + (field << shift);
@@ -130,7 +137,7 @@ impl Connection {
         let current = self.announced_window();
         let mut window = self.select_window();
         if window < current && !self.may_shrink() {
-            window = current.next_multiple_of(1 << shift);
+            window = units_of(current, shift) << shift;
         }
         self.receive.announced = self.receive.next + window;
         self.receive.offered = self.receive.offered.later(self.receive.announced);
@@ -153,11 +160,11 @@ impl Connection {
         }
         let mut free = self.buffer.free_window();
         if self.may_shrink() {
-            free -= free % unit;
+            free &= !(unit - 1);
         }
         if free < full / 2 {
             self.acknowledger.quick = 0;
-            free -= free % unit;
+            free &= !(unit - 1);
             // Little is free: close the window before memory runs out.
             if free < whole / 16 || free < segment {
                 return 0;
@@ -165,7 +172,8 @@ impl Connection {
         }
         let free = free.min(self.buffer.threshold);
         if self.negotiated.receive_shift > 0 {
-            return free.next_multiple_of(unit);
+            let shift = self.negotiated.receive_shift;
+            return units_of(free, shift) << shift;
         }
         self.window_in_segments(free, full, segment)
     }

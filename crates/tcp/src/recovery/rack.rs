@@ -20,13 +20,18 @@ const PATIENT_REPAIRS: u8 = 16;
 
 /// When a segment was sent: an instant, and the place among the transmissions of that instant, for a
 /// virtual clock shows the same one for many (the kernel compares end numbers instead).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Moment {
     pub(crate) at: Instant,
     pub(crate) rank: u16,
 }
 
 impl Moment {
+    #[inline]
+    fn is_before(self, other: Self) -> bool {
+        self.at < other.at || self.at == other.at && self.rank < other.rank
+    }
+
     /// The moment of the next transmission.
     #[inline]
     pub(crate) fn advance(&mut self, now: Instant) -> Self {
@@ -84,7 +89,7 @@ impl Rack {
     /// Whether a segment was sent before the youngest that has arrived.
     #[inline]
     fn is_overtaken(&self, sent: &Sent) -> bool {
-        sent.moment() < self.youngest
+        sent.moment().is_before(self.youngest)
     }
 
     /// A segment has arrived. That of one sent more than once counts only if it can be an answer to
@@ -97,7 +102,9 @@ impl Rack {
         }
         self.advanced = true;
         self.rtt = rtt;
-        self.youngest = self.youngest.max(sent.moment());
+        if self.youngest.is_before(sent.moment()) {
+            self.youngest = sent.moment();
+        }
     }
 
     /// Our SYN, sent once at `sent_at`, is answered after `rtt`.
