@@ -163,8 +163,8 @@ def messages(make: Builder) -> None:
             "host_unreachable",
             "net_unreachable",
             "port_unreachable",
-            "proto_unreachable",
-            "source_route_failed",
+            "protocol_unreachable",
+            "admin_prohibited",
         )
         make.add(
             f"< [{first}:{first + agreed.payload}({agreed.payload})] icmp unreachable {kind}", after

@@ -4,6 +4,8 @@
 //! nanoseconds, and what this endpoint does not keep is `None`.
 //! Cost: nothing until somebody asks.
 
+mod opening;
+
 use crate::connection::Connection;
 use crate::fast_open::FastOpenFailure;
 use crate::state::{RecoveryState, State};
@@ -183,13 +185,17 @@ impl Connection {
 
     /// Everything that the connection tells of itself at this instant.
     pub fn information(&self, now: Instant) -> Information {
-        Information {
+        let mut information = Information {
             state: self.state,
             options: Some(self.agreed_options()),
             fast_open_failure: Some(self.fast_open_failure().map_or(0, FastOpenFailure::number)),
             path_mtu_bytes: Some(self.path.mtu),
             ..self.information_of_sending(now)
+        };
+        if self.opens_actively() {
+            self.add_syn(&mut information);
         }
+        information
     }
 
     /// Sending; like those that follow, it adds its concern to the next one's.

@@ -42,6 +42,11 @@ impl Marks {
         self.0 & other.0 != 0
     }
 
+    /// Of these marks, those that are counted.
+    pub(crate) const fn counted(self) -> u8 {
+        self.0 & Self::COUNTED.0
+    }
+
     #[inline]
     pub(crate) fn set(&mut self, other: Self) {
         self.0 |= other.0;
@@ -121,6 +126,8 @@ pub(crate) struct Acknowledged {
     /// Whether the oldest segment left over had been selectively acknowledged: the receiver must
     /// have dropped it, or else it would be covered.
     pub(crate) reneged: bool,
+    /// Payload of a full segment of the bundle that was acknowledged in part, to be cut anew.
+    pub(crate) cut: Option<u32>,
 }
 
 /// A segment that was sent once.
@@ -292,6 +299,10 @@ impl SendQueue {
         let mut outcome = Acknowledged::default();
         while let Some(front) = self.sent.front_mut() {
             if front.end().is_after(acknowledged) {
+                if acknowledged.is_after(front.sequence) && !front.marks.contains(Marks::BUNDLE_END)
+                {
+                    outcome.cut = Some(front.length);
+                }
                 outcome.reneged = front.marks.contains(Marks::SACKED);
                 front.cut(acknowledged);
                 break;

@@ -255,13 +255,19 @@ impl Connection {
         let least_rtt = self.rtt.minimum();
         let rack = self.negotiated.sack.then_some(&mut self.recovery.rack);
         let mut delivery = Delivery::new(rack, news.now, least_rtt, news.echo);
-        let outcome = self.queue.acknowledge(acknowledgment, &mut delivery);
+        let mut outcome = self.queue.acknowledge(acknowledgment, &mut delivery);
         if delivery.delivered_at_sending != 0 {
             news.delivered_at_sending = delivery.delivered_at_sending;
         }
         if self.config.sending.delivery_rate {
             let reported = delivery.reported();
             self.note_reported(reported);
+        }
+        if let Some(full) = outcome.cut
+            && self.queue.recut_front(full)
+        {
+            outcome.segments += 1;
+            outcome.newly_delivered += 1;
         }
         self.scoreboard.after_acknowledge(&self.queue);
         self.account.acknowledged_controls += u32::from(outcome.fin);

@@ -17,6 +17,7 @@ pub(crate) use opening::TIMEOUT_AFTER_LOST_SYN;
 pub use complaint::{Complaint, Unreachable};
 
 use crate::connection::Connection;
+use crate::output::Haste;
 use crate::state::State;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
@@ -26,7 +27,9 @@ impl Connection {
     /// [`poll_event`](Self::poll_event) afterwards.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
-        self.received.count(segment);
+        if self.state != State::Closed {
+            self.received.count(segment);
+        }
         match self.state {
             State::Closed => self.on_segment_when_closed(segment),
             State::Listen => self.on_segment_when_listening(segment, now),
@@ -38,15 +41,28 @@ impl Connection {
         self.check_invariants();
     }
 
+    /// A segment that is dropped is no occasion to send what waits for company (Linux
+    /// `tcp_rcv_established` ends before `tcp_data_snd_check`).
+    #[cold]
+    fn send_nothing_new(&mut self) {
+        if self.queue.unsent > 0 {
+            self.run.haste = Haste::Wait;
+        }
+    }
+
     /// RFC 9293 §3.10.7.4, step by step; a step that says `false` ends the processing.
     #[inline]
     fn on_segment_when_synchronised(&mut self, segment: &Segment, now: Instant) {
         if !segment.flags.intersects(Flags::ACK | Flags::RST | Flags::SYN)
             || !self.is_acceptable(segment, now)
         {
-            return;
+            return self.send_nothing_new();
         }
+        let opens = self.state == State::SynReceived;
         if !self.process_acknowledgment(segment, now) {
+            if !opens {
+                self.send_nothing_new();
+            }
             return;
         }
         self.measure_by_echo(segment, now);

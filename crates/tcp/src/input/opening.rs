@@ -73,8 +73,11 @@ impl Connection {
             // Both ends opened at once: answer with SYN-ACK, which is no repetition of the SYN.
             if self.syn_transmissions == 1 {
                 self.syn_transmissions = 0;
+            } else {
+                self.recovery.retransmissions = self.recovery.retransmissions.wrapping_sub(1);
             }
             self.ecn.on_crossing_syn(segment);
+            self.on_larger_window(u32::from(segment.window));
             self.state = State::SynReceived;
             self.ahead.set_syn(true);
         }
@@ -124,9 +127,8 @@ impl Connection {
 
     /// Our SYN is acknowledged: the connection is open.
     pub(super) fn establish(&mut self, segment: &Segment, now: Instant) {
-        if self.state == State::SynSent {
-            self.account.acknowledged_controls += 1;
-        }
+        let crossed = !self.is_passive && self.state == State::SynReceived;
+        self.account.acknowledged_controls += u32::from(!self.is_passive);
         if !self.fast_open.opened_early {
             self.open_receiver(now);
         }
@@ -139,8 +141,10 @@ impl Connection {
         } else {
             self.window.bound_initial(&self.config, self.negotiated.segment_bytes);
             self.reset_window_for_lost_syn(segment);
+            self.hold_loss_of_syn();
         }
-        self.recovery.delivered = 1;
+        // Where both ends open at once, Linux counts the SYN and the handshake.
+        self.recovery.delivered = 1 + u32::from(crossed);
         if self.is_passive {
             self.update_pacing_rate();
         } else {
@@ -165,6 +169,19 @@ impl Connection {
         if self.recovery.state == RecoveryState::Loss && self.queue.is_empty() {
             let news = self.begin_news(segment, now);
             self.try_undo_repair(&news);
+        }
+    }
+
+    /// A SYN that was repeated is repaired by now, but without SACK that is not believed before more is
+    /// acknowledged (Linux `tcp_try_undo_recovery`).
+    fn hold_loss_of_syn(&mut self) {
+        if self.state == State::SynSent
+            && self.backoff.expired > 0
+            && !self.negotiated.sack
+            && self.config.loss.undo
+        {
+            self.recovery.state = RecoveryState::Loss;
+            self.recovery.end = self.send.oldest_unacked;
         }
     }
 

@@ -103,7 +103,7 @@ impl Connection {
             self.recovery.retransmissions += 1;
         }
         self.syn_transmissions += 1;
-        if self.state == State::SynSent {
+        if self.state == State::SynSent || !self.is_passive {
             self.account.on_segment(0);
         }
         self.send.next = self.send.next.later(self.send.initial + 1);

@@ -243,6 +243,13 @@ impl Connection {
         usable >= least
     }
 
+    /// Whether the peer's window has room for what is to be sent next (Linux `tcp_snd_wnd_test`).
+    #[cold]
+    pub(super) fn has_room_for_next(&self) -> bool {
+        let usable = self.usable_window();
+        usable > 0 && self.is_worth_sending(self.written.first_bytes(), self.full_payload(), usable)
+    }
+
     /// Whether a segment may go that is not full-sized, if it is `partial` (Linux
     /// `tcp_nagle_test`). It lies at the end of what is written; others cannot grow any more.
     #[inline]
@@ -358,7 +365,12 @@ impl Connection {
         if self.send.wants_room {
             self.look_for_room(limited, now);
         }
-        self.run = Run::default();
+        // What was dropped is still to be answered: that is no occasion to send either.
+        let haste = match self.run.haste {
+            Haste::Wait if self.acknowledger.now => Haste::Wait,
+            _ => Haste::Usual,
+        };
+        self.run = Run { haste, ..Run::default() };
     }
 
     /// Writing resumes with nothing in flight: the window may have gone stale (RFC 5681 §4.1; Linux
@@ -406,8 +418,9 @@ impl Connection {
     pub(crate) fn bound_to_half_window(&self, bytes: u32) -> u32 {
         const TINY: u32 = 536;
         const LEAST: u32 = 68 - 20;
+        let least = LEAST.saturating_sub(self.negotiated.option_bytes());
         let largest = self.send.largest_window;
         let bound = if largest > TINY { largest / 2 } else { largest };
-        if bound > 0 && bytes > bound { bound.max(LEAST) } else { bytes }
+        if bound > 0 && bytes > bound { bound.max(least) } else { bytes }
     }
 }

@@ -10,7 +10,7 @@ use crate::send_queue::{Marks, Purpose};
 use crate::state::RecoveryState;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 impl Connection {
     /// Whether anything is to be sent for the sake of repair.
@@ -168,16 +168,25 @@ impl Connection {
         self.segment_of(&sent, now)
     }
 
-    /// A segment that a window which has shrunk since has no room for is cut to it (Linux
-    /// `__tcp_retransmit_skb`); the oldest one goes whole where there is no room at all.
+    /// A segment that a window which has shrunk since has no room for is cut to it, and one that
+    /// leaves no room for SACK blocks to what does (Linux `__tcp_retransmit_skb`); the oldest one
+    /// goes whole where there is no room at all.
     #[inline]
     fn cut_to_window(&mut self, index: u64) {
         let sent = *self.queue.get(index);
-        let end = self.send.oldest_unacked + self.send.window;
-        let payload = sent.length - u32::from(sent.has_fin());
-        if (sent.sequence + payload).is_after(end) && end.is_after(sent.sequence) {
-            self.cut(index, end.distance_from(sent.sequence));
+        let most = self.most_repaired(sent.sequence);
+        if sent.length - u32::from(sent.has_fin()) > most {
+            self.cut(index, most);
         }
+    }
+
+    /// Payload that may go again from `sequence` on: what the window has room for, beside the SACK
+    /// blocks that travel with it.
+    #[inline]
+    fn most_repaired(&self, sequence: SequenceNumber) -> u32 {
+        let end = self.send.oldest_unacked + self.send.window;
+        let full = self.full_payload();
+        if end.is_after(sequence) { full.min(end.distance_from(sequence)) } else { full }
     }
 
     #[cold]
@@ -195,7 +204,8 @@ impl Connection {
         if !self.config.collapse_retransmissions {
             return;
         }
-        while self.queue.collapse_next(index, self.negotiated.segment_bytes) {
+        let most = self.most_repaired(self.queue.get(index).sequence);
+        while self.queue.collapse_next(index, most) {
             self.scoreboard.on_collapsed(index);
             self.recovery.on_collapsed(index);
         }
@@ -204,7 +214,7 @@ impl Connection {
     /// New data if there is any that the peer's window has room for, else the last segment again.
     fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
         let has_new = self.queue.unsent > 0 || self.queue.fin_waiting;
-        if has_new && (self.run.haste == Haste::Probe || self.usable_window() > 0) {
+        if has_new && (self.run.haste == Haste::Probe || self.has_room_for_next()) {
             self.run.haste = Haste::Probe;
             let segment = self.send_new(now);
             if segment.is_some() && self.run.bundle_left == 0 {
@@ -215,7 +225,8 @@ impl Connection {
         }
         self.recovery.probe.due = false;
         let last = self.queue.end_index().checked_sub(1)?;
-        if self.queue.is_empty() {
+        // The window may have shrunk over it: then there is nothing to ask.
+        if self.queue.is_empty() || !self.is_within_window(last) {
             return None;
         }
         self.cut_to_window(last);

@@ -53,6 +53,48 @@ impl SendQueue {
         self.recount();
     }
 
+    /// Cuts the rest of the oldest bundle, which was acknowledged in part, anew into segments of
+    /// `full` bytes (Linux `tcp_tso_acked`). Returns whether that makes one fewer.
+    #[cold]
+    pub(crate) fn recut_front(&mut self, full: u32) -> bool {
+        let Some(&front) = self.sent.front() else { return false };
+        if front.marks.contains(Marks::SACKED) {
+            // The peer gave up what it held: nothing is as it was reported.
+            return false;
+        }
+        let count = self.alike_in_front(&front);
+        let Some(&last) = self.sent.get(count - 1) else { return false };
+        let payload = last.end().distance_from(front.sequence) - u32::from(last.has_fin());
+        let needed = usize::try_from(payload.div_ceil(full)).unwrap_or(count);
+        let fewer = (1..count).contains(&needed);
+        if fewer {
+            self.sent.pop_front();
+            self.first += 1;
+            self.forget_marks(front.marks);
+        }
+        let left = count - usize::from(fewer);
+        let mut sequence = front.sequence;
+        for (number, sent) in self.sent.iter_mut().take(left).enumerate() {
+            sent.sequence = sequence;
+            sent.length =
+                if number + 1 == left { last.end().distance_from(sequence) } else { full };
+            sequence = sent.end();
+        }
+        fewer
+    }
+
+    /// How many segments at the front lie in one bundle and have the same fate.
+    fn alike_in_front(&self, front: &Sent) -> usize {
+        let neighbours = self.sent.iter().zip(self.sent.iter().skip(1));
+        let alike = |next: &Sent| {
+            next.marks.counted() == front.marks.counted()
+                && next.transmissions == front.transmissions
+        };
+        1 + neighbours
+            .take_while(|(head, next)| !head.marks.contains(Marks::BUNDLE_END) && alike(next))
+            .count()
+    }
+
     /// Counts marks anew.
     fn recount(&mut self) {
         let (mut sacked, mut lost, mut retransmitted, mut awaiting) = (0, 0, 0, 0);
