@@ -46,6 +46,9 @@ pub(crate) struct Run {
     probes_mtu: bool,
     /// Something has been sent.
     sent: bool,
+    /// What was sent was due to a probe's time: no probe of the tail follows (Linux
+    /// `tcp_write_wakeup` sends past `tcp_write_xmit`).
+    woken: bool,
     /// The congestion window made a bundle wait for more.
     pub(super) window_limited: bool,
     /// The peer's window stood in the way.
@@ -296,6 +299,7 @@ impl Connection {
             return (self.queue.unsent == 0).then_some(0);
         }
         self.written.split_first_pushed(bytes);
+        self.run.woken = true;
         Some(bytes)
     }
 
@@ -347,7 +351,7 @@ impl Connection {
     /// outstanding needs a timer (`tcp_check_probe_timer`).
     #[inline]
     fn end_run(&mut self, now: Instant) {
-        if self.run.sent && self.run.haste != Haste::Probe {
+        if self.run.sent && self.run.haste != Haste::Probe && !self.run.woken {
             self.schedule_probe_after_sending(now);
         }
         let limited = self.run.window_limited || self.in_flight() >= self.window.segments;
