@@ -17,7 +17,7 @@
 //!
 //! Cost per ACK: a few integer operations.
 
-use super::{AckSample, Window};
+use super::{AckSample, Window, scaled};
 use fairwind_units::{Instant, Span};
 
 const GREATEST_STEP: u32 = 16;
@@ -136,10 +136,6 @@ impl Bic {
             segments / GREATEST_STEP
         }
     }
-}
-
-fn scaled(segments: u32, numerator: u64, denominator: u64) -> u32 {
-    u32::try_from(u64::from(segments) * numerator / denominator).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

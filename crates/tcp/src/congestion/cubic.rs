@@ -19,7 +19,7 @@
 //! Cost per ACK: a few multiplications, and a cube root once per loss.
 
 use super::hystart::{HyStart, Observation};
-use super::{AckSample, Window};
+use super::{AckSample, Window, scaled};
 use fairwind_units::{Instant, Span};
 
 /// Whose statement of CUBIC holds.
@@ -248,10 +248,6 @@ impl Cubic {
             ahead => segments / ahead,
         }
     }
-}
-
-fn scaled(segments: u32, numerator: u64, denominator: u64) -> u32 {
-    u32::try_from(u64::from(segments) * numerator / denominator).unwrap_or(u32::MAX)
 }
 
 /// A span in units of 1/1024 s.

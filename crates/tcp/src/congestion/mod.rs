@@ -210,3 +210,8 @@ impl Congestion {
         }
     }
 }
+
+/// A fraction of a window, rounded down.
+fn scaled(segments: u32, numerator: u64, denominator: u64) -> u32 {
+    u32::try_from(u64::from(segments) * numerator / denominator).unwrap_or(u32::MAX)
+}

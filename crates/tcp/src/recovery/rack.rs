@@ -207,12 +207,7 @@ impl Rack {
                     if !self.is_overtaken(&sent) {
                         break;
                     }
-                    let lost_at = self.lost_at(sent.transmitted_at, patience);
-                    if lost_at <= now {
-                        queue.judge_lost(index);
-                    } else {
-                        last = last.max(Some(lost_at));
-                    }
+                    last = last.max(self.judge_overtaken(queue, index, patience, now));
                 }
                 index += 1;
             }
@@ -221,6 +216,23 @@ impl Rack {
             }
         }
         last
+    }
+
+    /// Judges an overtaken segment lost if it is late enough; else says when it would be.
+    #[inline]
+    fn judge_overtaken(
+        &self,
+        queue: &mut SendQueue,
+        index: u64,
+        patience: Span,
+        now: Instant,
+    ) -> Option<Instant> {
+        let lost_at = self.lost_at(queue.get(index).transmitted_at, patience);
+        if lost_at > now {
+            return Some(lost_at);
+        }
+        queue.judge_lost(index);
+        None
     }
 
     fn judge_repairs(
@@ -252,12 +264,7 @@ impl Rack {
             if !self.is_overtaken(&sent) {
                 break;
             }
-            let lost_at = self.lost_at(sent.transmitted_at, patience);
-            if lost_at <= now {
-                queue.judge_lost(index);
-            } else {
-                last = last.max(Some(lost_at));
-            }
+            last = last.max(self.judge_overtaken(queue, index, patience, now));
         }
         last
     }

@@ -1,7 +1,7 @@
 //! The congestion window by hand: how it begins, grows and falls (RFC 5681 §3.1, §4.1, RFC 6928), in the
 //! profile of the standards.
 
-use crate::peer::{Endpoint, FULL, OFFER, ack, segment};
+use crate::peer::{Endpoint, OFFER, ack, at, segment, threshold, window};
 use fairwind_tcp::{Config, Profile};
 use fairwind_units::Span;
 use fairwind_wire::{Flags, Options, Segment};
@@ -13,19 +13,6 @@ fn rfc() -> Config {
 
 fn open() -> Endpoint {
     Endpoint::accepted(rfc())
-}
-
-/// First byte of the `index`-th segment.
-fn at(index: u32) -> u32 {
-    1 + index * FULL
-}
-
-fn window(end: &Endpoint) -> u32 {
-    end.it.congestion_window()
-}
-
-fn threshold(end: &Endpoint) -> u32 {
-    end.it.slow_start_threshold().unwrap()
 }
 
 #[test]

@@ -154,3 +154,18 @@ pub fn blocks(segment: &Segment) -> Vec<(u32, u32)> {
     let sack = segment.options.sack;
     sack.as_slice().iter().map(|block| (block.left.get(), block.right.get())).collect()
 }
+
+/// First byte of the `index`-th segment.
+pub fn at(index: u32) -> u32 {
+    1 + index * FULL
+}
+
+/// The congestion window in segments.
+pub fn window(end: &Endpoint) -> u32 {
+    end.it.congestion_window()
+}
+
+/// The slow-start threshold in segments; there must be one.
+pub fn threshold(end: &Endpoint) -> u32 {
+    end.it.slow_start_threshold().unwrap()
+}

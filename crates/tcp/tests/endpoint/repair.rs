@@ -1,7 +1,7 @@
 //! Losses and their repair by hand (RFC 5681 §3.2, RFC 6582, RFC 6675, RFC 6298, RFC 5827), in the profile of
 //! the standards.
 
-use crate::peer::{Endpoint, FULL, OFFER, ack, sack, segment, starts};
+use crate::peer::{Endpoint, OFFER, ack, at, sack, segment, starts, threshold, window};
 use fairwind_tcp::{Config, EarlyRetransmit, Event, Profile, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment};
@@ -17,19 +17,6 @@ fn open() -> Endpoint {
 
 fn without_sack() -> Endpoint {
     Endpoint::accepted_with(rfc(), Options { sack_permitted: false, ..OFFER })
-}
-
-/// First byte of the `index`-th segment.
-fn at(index: u32) -> u32 {
-    1 + index * FULL
-}
-
-fn window(end: &Endpoint) -> u32 {
-    end.it.congestion_window()
-}
-
-fn threshold(end: &Endpoint) -> u32 {
-    end.it.slow_start_threshold().unwrap()
 }
 
 #[test]
