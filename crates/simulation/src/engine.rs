@@ -1,12 +1,12 @@
 //! The loop: the network's next delivery or a flow's next deadline, whichever is due first.
 
+use crate::SimulationError;
 use crate::agenda::Agenda;
 use crate::assemble::assemble;
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
-use crate::recorder::{CaptureFiles, Recorder};
-use crate::tap::{Queues, Tap};
-use crate::{Control, SimulationError};
+use crate::recorder::Recorder;
+use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
 use fairwind_measure::{Collector, CongestionState, Direction, FlowId, Observation, Tables};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
@@ -82,24 +82,24 @@ impl Simulation {
         seed: u64,
         files: CaptureFiles,
     ) -> Result<Self, SimulationError> {
-        let assembly = assemble(experiment, seed)?;
+        let parts = assemble(experiment, seed)?;
         let recorder = match &experiment.capture {
-            Some(capture) => Recorder::new(files, capture, &experiment.name, assembly.captured)?,
+            Some(capture) => Recorder::new(files, capture, &experiment.name, parts.captured)?,
             None => Recorder::default(),
         };
-        let deadlines: Vec<_> = assembly.flows.iter().map(deadlines_of).collect();
+        let deadlines: Vec<_> = parts.flows.iter().map(deadlines_of).collect();
         let mut agenda = Agenda::with_flows(deadlines.len());
         for (number, deadlines) in (0..).zip(&deadlines) {
             agenda.schedule(Instant::ZERO, number, deadlines.earliest());
         }
         let sample_every = experiment.measure.endpoint_interval;
         Ok(Self {
-            network: assembly.network,
-            queues: assembly.queues,
-            flows: assembly.flows,
+            network: parts.network,
+            queues: parts.queues,
+            flows: parts.flows,
             deadlines,
             agenda,
-            collector: Collector::new(&assembly.settings),
+            collector: Collector::new(&parts.settings),
             recorder,
             end: Instant::ZERO + experiment.duration,
             sample_every,
@@ -134,7 +134,7 @@ impl Simulation {
         let mut reached = Instant::ZERO;
         for _ in 0..events {
             let by_clock = self.agenda.next().min(self.next_sample).min(self.end);
-            let tap = &mut Tap { collector: &mut self.collector, queues: &self.queues };
+            let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
             if let Some(delivery) = self.network.next_delivery(by_clock, tap) {
                 reached = delivery.at;
                 if reached >= self.end {
@@ -272,7 +272,7 @@ impl Simulation {
         if self.recorder.wants(number) {
             self.record(now, number, direction, true, segment);
         }
-        let tap = &mut Tap { collector: &mut self.collector, queues: &self.queues };
+        let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.inject(now, from, packet, tap);
     }
 
@@ -346,7 +346,7 @@ impl Simulation {
     }
 
     fn finish(mut self) -> Result<Outcome, SimulationError> {
-        let tap = &mut Tap { collector: &mut self.collector, queues: &self.queues };
+        let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.advance_to(self.end, tap);
         self.recorder.finish()?;
         Ok(Outcome {

@@ -4,30 +4,9 @@
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SimulationError {
-    /// The network's description is not a network.
-    #[error("the network cannot be built: {0}")]
-    Topology(#[from] fairwind_network::TopologyError),
-    /// The measures cannot be taken as described.
-    #[error("the measures cannot be taken: {0}")]
-    Measure(#[from] fairwind_measure::SettingsError),
-    /// A flow or a link names a node that does not exist.
-    #[error("{what} names the node \"{node}\", which does not exist")]
-    UnknownNode {
-        /// Who names it.
-        what: String,
-        /// The name.
-        node: String,
-    },
-    /// Two hosts of a flow are not connected.
-    #[error("group \"{group}\": no route leads from \"{from}\" to \"{to}\"")]
-    Unreachable {
-        /// The group of flows.
-        group: String,
-        /// Where packets start.
-        from: String,
-        /// Where they cannot get to.
-        to: String,
-    },
+    /// The experiment does not hold together.
+    #[error(transparent)]
+    Assembly(#[from] fairwind_assembly::AssemblyError),
     /// More flows than can be told apart.
     #[error("{0} flows are more than the 16 million that are possible")]
     TooManyFlows(u64),

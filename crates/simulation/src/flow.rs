@@ -1,5 +1,6 @@
 //! One flow: an application, the endpoint that sends for it, and the endpoint that receives.
 
+use fairwind_assembly::FlowPlan;
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
 use fairwind_units::Instant;
@@ -7,19 +8,12 @@ use fairwind_wire::SequenceNumber;
 use fairwind_workload::Application;
 use std::sync::Arc;
 
-/// What a flow is made from.
-pub(crate) struct FlowPlan {
+/// The endpoints that a flow gets.
+pub(crate) struct Ends {
     pub(crate) sender_config: Arc<Config>,
     pub(crate) receiver_config: Arc<Config>,
-    pub(crate) sender_node: NodeId,
-    pub(crate) receiver_node: NodeId,
-    pub(crate) sender_port: u16,
-    pub(crate) receiver_port: u16,
     pub(crate) sender_sequence: SequenceNumber,
     pub(crate) receiver_sequence: SequenceNumber,
-    pub(crate) application: Application,
-    pub(crate) start: Instant,
-    pub(crate) stop: Instant,
 }
 
 /// One flow at work.
@@ -45,15 +39,15 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    pub(crate) fn new(plan: FlowPlan) -> Self {
+    pub(crate) fn new(plan: FlowPlan, ends: Ends) -> Self {
         let ports = Ports { local: plan.sender_port, remote: plan.receiver_port };
         let receiver_ports = Ports { local: plan.receiver_port, remote: plan.sender_port };
         Self {
-            sender: Connection::connect(plan.sender_config, ports, plan.sender_sequence),
+            sender: Connection::connect(ends.sender_config, ports, ends.sender_sequence),
             receiver: Connection::listen(
-                plan.receiver_config.clone(),
+                ends.receiver_config.clone(),
                 receiver_ports,
-                plan.receiver_sequence,
+                ends.receiver_sequence,
             ),
             application: plan.application,
             sender_node: plan.sender_node,
@@ -64,9 +58,9 @@ impl Flow {
             written_bytes: 0,
             receiver_established: false,
             sender_closed: false,
-            receiver_config: plan.receiver_config,
+            receiver_config: ends.receiver_config,
             receiver_ports,
-            receiver_sequence: plan.receiver_sequence,
+            receiver_sequence: ends.receiver_sequence,
         }
     }
 

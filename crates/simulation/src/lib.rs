@@ -27,23 +27,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules: `assemble` (an experiment becomes a network, flows and measures), `stack` (settings of
-//! a scenario become an endpoint's), `flow` (two endpoints and an application), `agenda` (whose
-//! turn is next), `tap` (what the network reports), `recorder` (captures), `engine` (the loop).
+//! Network, flows and measures are made by [`fairwind_assembly`], as for every engine. Modules:
+//! `assemble` (endpoints are added to them), `stack` (settings of a scenario become an endpoint's),
+//! `flow` (two endpoints and an application), `agenda` (whose turn is next), `recorder` (captures),
+//! `engine` (the loop).
 
 mod agenda;
 mod assemble;
-mod control;
 mod engine;
 mod error;
 mod flow;
 mod packet;
 mod recorder;
-mod seeds;
 mod stack;
-mod tap;
 
-pub use control::Control;
 pub use engine::{Outcome, Simulation};
 pub use error::SimulationError;
-pub use recorder::CaptureFiles;
+pub use fairwind_assembly::{CaptureFiles, Control};

@@ -1,6 +1,7 @@
 //! What travels through the simulated network: a real header, and a payload length.
 
-use fairwind_measure::Direction;
+use fairwind_assembly::{Labelled, PacketLabel};
+use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{NodeId, Packet};
 use fairwind_wire::{IPV4_HEADER_BYTES, Segment};
 
@@ -36,5 +37,16 @@ impl Packet for SimulatedPacket {
     #[inline]
     fn destination(&self) -> NodeId {
         self.destination
+    }
+}
+
+impl Labelled for SimulatedPacket {
+    #[inline]
+    fn label(&self) -> PacketLabel {
+        PacketLabel {
+            flow: FlowId(self.flow),
+            direction: self.direction,
+            payload_bytes: self.segment.payload_bytes,
+        }
     }
 }

@@ -1,29 +1,18 @@
 //! Captures of what leaves and reaches hosts.
 
 use crate::SimulationError;
-use fairwind_capture::{CaptureWriter, Interface, InterfaceId, Section};
+use fairwind_assembly::{CaptureFiles, CaptureWriters};
+use fairwind_capture::{InterfaceId, Section};
 use fairwind_measure::Direction;
-use fairwind_scenario::{Capture, CapturePoint};
+use fairwind_scenario::Capture;
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
 use fairwind_wire::bytes::{Addresses, IpHeader, Payload};
-use std::io::Write;
-use std::num::NonZeroU32;
-
-/// Where captures go: a writer for each point that the scenario names.
-#[derive(Default)]
-pub struct CaptureFiles {
-    /// The hosts that send the data.
-    pub sender: Option<Box<dyn Write + Send>>,
-    /// The hosts that receive the data.
-    pub receiver: Option<Box<dyn Write + Send>>,
-}
 
 /// Writes packets of chosen flows to pcapng.
 #[derive(Default)]
 pub(crate) struct Recorder {
-    sender: Option<CaptureWriter<Box<dyn Write + Send>>>,
-    receiver: Option<CaptureWriter<Box<dyn Write + Send>>>,
+    writers: CaptureWriters,
     /// Addresses of sender and receiver by flow, for flows that are captured.
     flows: Vec<Option<Addresses>>,
     failed: Option<SimulationError>,
@@ -41,25 +30,7 @@ impl Recorder {
             comment: Some(name.to_owned()),
             ..Section::default()
         };
-        let snap = capture
-            .snap
-            .and_then(|bytes| u32::try_from(bytes.get()).ok().and_then(NonZeroU32::new));
-        let open = |file: Option<Box<dyn Write + Send>>, point: CapturePoint, name: &str| {
-            let Some(file) = file.filter(|_| capture.points.contains(&point)) else {
-                return Ok(None);
-            };
-            let interface = match snap {
-                Some(snap) => Interface::new(name).with_snap_length(snap),
-                None => Interface::new(name),
-            };
-            CaptureWriter::new(file, &section, vec![interface]).map(Some)
-        };
-        Ok(Self {
-            sender: open(files.sender, CapturePoint::Sender, "sender")?,
-            receiver: open(files.receiver, CapturePoint::Receiver, "receiver")?,
-            flows,
-            failed: None,
-        })
+        Ok(Self { writers: CaptureWriters::begin(files, capture, &section)?, flows, failed: None })
     }
 
     /// Whether packets of `flow` are wanted anywhere.
@@ -85,7 +56,7 @@ impl Recorder {
         };
         // Data departs from the sender's side, and ACKs arrive there.
         let at_sender = departs == (direction == Direction::Forward);
-        let writer = if at_sender { &mut self.sender } else { &mut self.receiver };
+        let writer = if at_sender { &mut self.writers.sender } else { &mut self.writers.receiver };
         if let Some(writer) = writer
             && self.failed.is_none()
         {
@@ -101,10 +72,7 @@ impl Recorder {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        for writer in [self.sender, self.receiver].into_iter().flatten() {
-            writer.finish()?;
-        }
-        Ok(())
+        Ok(self.writers.finish()?)
     }
 
     /// Whether writing has failed, so that running on makes no sense.

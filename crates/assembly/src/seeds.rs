@@ -1,18 +1,23 @@
-//! One seed becomes many: every part of a simulation draws from its own generator, so that a change
+//! One seed becomes many: every part of a run draws from its own generator, so that a change
 //! in one does not disturb the others.
 
 /// What a generator is for.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Purpose {
+pub enum Purpose {
+    /// What links lose.
     Network = 1,
+    /// When a flow starts.
     Start = 2,
+    /// What an application writes.
     Application = 3,
+    /// The data sender's initial sequence number.
     SenderSequence = 4,
+    /// The receiver's initial sequence number.
     ReceiverSequence = 5,
 }
 
 /// A seed for one part: `SplitMix64` (Steele, Lea, Flood 2014) over seed, purpose and number.
-pub(crate) fn derive(seed: u64, purpose: Purpose, number: u64) -> u64 {
+pub fn derive(seed: u64, purpose: Purpose, number: u64) -> u64 {
     let mixed = mix(seed ^ mix(purpose as u64));
     mix(mixed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

@@ -1,0 +1,191 @@
+//! An experiment becomes a network, flows and measures.
+
+use crate::AssemblyError;
+use crate::application::application;
+use crate::flow::{FlowPlan, addresses, receiver_port, sender_port};
+use crate::seeds::{Purpose, derive};
+use crate::tap::Queues;
+use fairwind_measure::{FlowDescription, QueueId, Settings};
+use fairwind_network::{LinkSpec, Network, NodeId, Packet, QueueSpec, Topology};
+use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Queue};
+use fairwind_units::Instant;
+
+/// Everything that an experiment is made of but endpoints and a clock.
+pub struct Assembly<P> {
+    /// Hosts, routers and links; a node's id is its place in the experiment's list of nodes.
+    pub network: Network<P>,
+    /// Which of its links are measured as queues.
+    pub queues: Queues,
+    /// The flows, in the order of their ids.
+    pub flows: Vec<FlowPlan>,
+    /// What is measured of them.
+    pub settings: Settings,
+}
+
+impl<P: Packet> Assembly<P> {
+    /// Builds what `experiment` describes, with every random choice drawn from `seed`;
+    /// `timestamps` says of a group whether its packets carry them (RFC 7323).
+    ///
+    /// # Errors
+    /// Where the description is inconsistent; a checked scenario is not.
+    pub fn new(
+        experiment: &Experiment,
+        seed: u64,
+        timestamps: impl Fn(&FlowGroup) -> bool,
+    ) -> Result<Self, AssemblyError> {
+        let (queues, queue_names) = queues(experiment);
+        let mut assembly = Self {
+            network: network(experiment, seed)?,
+            queues,
+            flows: Vec::new(),
+            settings: settings(experiment, queue_names),
+        };
+        for (number, group) in experiment.flows.iter().enumerate() {
+            assembly.add_group(experiment, number, group, timestamps(group), seed)?;
+        }
+        assembly.settings.check()?;
+        Ok(assembly)
+    }
+
+    fn add_group(
+        &mut self,
+        experiment: &Experiment,
+        number: usize,
+        group: &FlowGroup,
+        timestamps: bool,
+        seed: u64,
+    ) -> Result<(), AssemblyError> {
+        let what = || format!("group \"{}\"", group.name);
+        let ends = (node(experiment, &group.from, what)?, node(experiment, &group.to, what)?);
+        self.check_route(group, ends, (&group.from, &group.to))?;
+        self.check_route(group, (ends.1, ends.0), (&group.to, &group.from))?;
+        for index in 0..group.count {
+            let flow = u64::try_from(self.flows.len()).expect("a flow's number");
+            let start = group.start_of(index, derive(seed, Purpose::Start, flow));
+            let plan = FlowPlan {
+                group: number,
+                index,
+                name: format!("{}-{}", group.name, index + 1),
+                sender_node: ends.0,
+                receiver_node: ends.1,
+                addresses: addresses(ends.0, ends.1, index),
+                sender_port: sender_port(index),
+                receiver_port: receiver_port(number),
+                application: application(
+                    &group.workload,
+                    timestamps,
+                    derive(seed, Purpose::Application, flow),
+                ),
+                start: Instant::ZERO + start,
+                stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
+                is_captured: is_captured(experiment, group, index),
+            };
+            self.settings.flows.push(FlowDescription {
+                group: u32::try_from(number).expect("a group's number"),
+                name: plan.name.clone(),
+                start: plan.start,
+            });
+            self.flows.push(plan);
+        }
+        Ok(())
+    }
+
+    fn check_route(
+        &self,
+        group: &FlowGroup,
+        (from, to): (NodeId, NodeId),
+        names: (&str, &str),
+    ) -> Result<(), AssemblyError> {
+        match self.network.route(from, to) {
+            Some(_) => Ok(()),
+            None => Err(AssemblyError::Unreachable {
+                group: group.name.clone(),
+                from: names.0.to_owned(),
+                to: names.1.to_owned(),
+            }),
+        }
+    }
+}
+
+fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, AssemblyError> {
+    let mut topology = Topology::new();
+    for node in &experiment.network.nodes {
+        match node.kind {
+            NodeKind::Host => topology.add_host(&node.name),
+            NodeKind::Router => topology.add_router(&node.name),
+        };
+    }
+    for link in &experiment.network.links {
+        let what = || format!("link \"{}\"", link.name);
+        let from = node(experiment, &link.from, what)?;
+        let to = node(experiment, &link.to, what)?;
+        topology.add_link(from, to, link_spec(link));
+    }
+    Ok(topology.build(derive(seed, Purpose::Network, 0))?)
+}
+
+fn node(
+    experiment: &Experiment,
+    name: &str,
+    what: impl Fn() -> String,
+) -> Result<NodeId, AssemblyError> {
+    let index = experiment.network.node_index(name);
+    index
+        .map(NodeId::from_index)
+        .ok_or_else(|| AssemblyError::UnknownNode { what: what(), node: name.to_owned() })
+}
+
+fn link_spec(link: &Link) -> LinkSpec {
+    LinkSpec {
+        rate: link.rate,
+        delay: link.delay,
+        queue: match link.queue {
+            Queue::Unlimited {} => QueueSpec::Unlimited,
+            Queue::Pfifo { limit_packets } => QueueSpec::Pfifo { limit_packets },
+            Queue::Bfifo { limit_bytes } => QueueSpec::Bfifo { limit_bytes },
+        },
+        loss: link.loss,
+        overhead_bytes: link.overhead_bytes,
+    }
+}
+
+/// Links that can delay by queueing or drop are measured as queues.
+fn queues(experiment: &Experiment) -> (Queues, Vec<String>) {
+    let mut names = Vec::new();
+    let mut by_link = Vec::new();
+    for link in &experiment.network.links {
+        let spec = link_spec(link);
+        let measured = spec.rate.is_some()
+            || spec.loss.as_parts_per_billion() > 0
+            || spec.queue != QueueSpec::Unlimited;
+        by_link.push(measured.then(|| {
+            names.push(link.name.clone());
+            QueueId(u32::try_from(names.len() - 1).expect("a network has fewer than 2^32 links"))
+        }));
+    }
+    (Queues { by_link }, names)
+}
+
+fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
+    let measure = &experiment.measure;
+    Settings {
+        groups: experiment.flows.iter().map(|group| group.name.clone()).collect(),
+        flows: Vec::new(),
+        queues,
+        origin: Instant::ZERO,
+        warmup: measure.warmup,
+        end: Instant::ZERO + experiment.duration,
+        intervals: measure.intervals.clone(),
+        per_flow_intervals: measure.per_flow_intervals,
+        percentiles: measure.percentiles.clone(),
+        endpoint_interval: measure.endpoint_interval,
+    }
+}
+
+/// Whether the scenario wants flow `index` of `group` captured.
+fn is_captured(experiment: &Experiment, group: &FlowGroup, index: u32) -> bool {
+    experiment.capture.as_ref().is_some_and(|capture| {
+        let named = capture.groups.as_ref().is_none_or(|groups| groups.contains(&group.name));
+        named && capture.flows_per_group.is_none_or(|most| index < most)
+    })
+}

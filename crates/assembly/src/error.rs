@@ -1,0 +1,31 @@
+//! Why an experiment cannot be assembled.
+
+/// Why an experiment cannot be assembled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AssemblyError {
+    /// The network's description is not a network.
+    #[error("the network cannot be built: {0}")]
+    Topology(#[from] fairwind_network::TopologyError),
+    /// The measures cannot be taken as described.
+    #[error("the measures cannot be taken: {0}")]
+    Measure(#[from] fairwind_measure::SettingsError),
+    /// A flow or a link names a node that does not exist.
+    #[error("{what} names the node \"{node}\", which does not exist")]
+    UnknownNode {
+        /// Who names it.
+        what: String,
+        /// The name.
+        node: String,
+    },
+    /// Two hosts of a flow are not connected.
+    #[error("group \"{group}\": no route leads from \"{from}\" to \"{to}\"")]
+    Unreachable {
+        /// The group of flows.
+        group: String,
+        /// Where packets start.
+        from: String,
+        /// Where they cannot get to.
+        to: String,
+    },
+}

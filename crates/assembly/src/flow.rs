@@ -1,0 +1,73 @@
+//! Flows: who sends to whom, from which port to which, and when.
+
+use fairwind_network::NodeId;
+use fairwind_units::Instant;
+use fairwind_wire::bytes::Addresses;
+use fairwind_workload::Application;
+use std::net::Ipv4Addr;
+
+/// First port of the sending side; flows count up from it.
+pub const FIRST_SENDER_PORT: u16 = 49_152;
+/// Ports of the sending side; further flows of a group get another address.
+pub const SENDER_PORTS: u32 = 10_000;
+/// Port of the receiving side of the first group; groups count up from it. The thesis used 5000,
+/// which Wireshark takes for a GSM protocol; dynamic ports belong to none.
+pub const FIRST_RECEIVER_PORT: u16 = 60_000;
+
+/// One flow before it begins.
+#[derive(Debug, Clone)]
+pub struct FlowPlan {
+    /// Its group: an index into the experiment's flows.
+    pub group: usize,
+    /// Its number within the group.
+    pub index: u32,
+    /// Its name.
+    pub name: String,
+    /// The host that sends the data.
+    pub sender_node: NodeId,
+    /// The host that receives it.
+    pub receiver_node: NodeId,
+    /// Addresses of packets from sender to receiver.
+    pub addresses: Addresses,
+    /// Port at the sender.
+    pub sender_port: u16,
+    /// Port at the receiver.
+    pub receiver_port: u16,
+    /// What is written.
+    pub application: Application,
+    /// When the application opens the connection.
+    pub start: Instant,
+    /// When the application stops writing; [`Instant::MAX`] for never.
+    pub stop: Instant,
+    /// Whether its packets are to be captured.
+    pub is_captured: bool,
+}
+
+/// Address number `block` of a host: 10.0.0.1 for the first node, and so on; a block serves
+/// [`SENDER_PORTS`] flows.
+pub fn address(node: NodeId, block: u32) -> Ipv4Addr {
+    Ipv4Addr::from(0x0a00_0000 + (block << 14) + node.0 + 1)
+}
+
+/// Addresses from sender to receiver of a group's flow `index`.
+pub(crate) fn addresses(sender: NodeId, receiver: NodeId, index: u32) -> Addresses {
+    Addresses::V4 {
+        source: address(sender, index / SENDER_PORTS),
+        destination: address(receiver, 0),
+    }
+}
+
+/// The sender's port of a group's flow `index`.
+pub(crate) fn sender_port(index: u32) -> u16 {
+    FIRST_SENDER_PORT + low_16(u64::from(index % SENDER_PORTS))
+}
+
+/// The receiver's port of all flows of a group.
+pub(crate) fn receiver_port(group: usize) -> u16 {
+    FIRST_RECEIVER_PORT.wrapping_add(low_16(group as u64))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]
+fn low_16(number: u64) -> u16 {
+    number as u16
+}

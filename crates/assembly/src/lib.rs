@@ -1,0 +1,58 @@
+//! What an experiment is made of, for every engine.
+//!
+//! An experiment and a seed become a network with measured queues, flows with addresses, ports,
+//! applications and starting times, and the settings of the measures. The simulator joins them with
+//! endpoints of ours and a virtual clock, the testbed with the running kernel's and the machine's.
+//! Because both build the same things from the same description, what differs in their results
+//! is the endpoint or the clock.
+//!
+//! ```
+//! use fairwind_assembly::{Assembly, Labelled, PacketLabel};
+//! use fairwind_network::{NodeId, Packet};
+//! use fairwind_scenario::Document;
+//! # #[derive(Clone, Copy)]
+//! # struct Parcel(PacketLabel, NodeId);
+//! # impl Packet for Parcel {
+//! #     fn wire_bytes(&self) -> u32 { 1500 }
+//! #     fn destination(&self) -> NodeId { self.1 }
+//! # }
+//! # impl Labelled for Parcel {
+//! #     fn label(&self) -> PacketLabel { self.0 }
+//! # }
+//! let text = r#"
+//!     name = "one greedy flow"
+//!     duration = "10 s"
+//!     [path]
+//!     rate = "10 Mbit/s"
+//!     rtt = "20 ms"
+//!     [[flows]]
+//!     name = "greedy"
+//!     workload = { kind = "greedy" }
+//! "#;
+//! let document = Document::parse("example.toml", text)?;
+//! let experiment = document.experiment(&document.grid()?[0])?;
+//! let assembly = Assembly::<Parcel>::new(&experiment, 1, |_| true)?;
+//! assert_eq!(assembly.flows[0].name, "greedy-1");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Modules: `assembly` (the whole), `flow` (flows and their ends), `application` (what is written),
+//! `seeds` (one seed becomes many), `tap` (what the network reports), `capture_files` (where
+//! captures go), `control` (how a run is followed and stopped).
+
+mod application;
+mod assembly;
+mod capture_files;
+mod control;
+mod error;
+mod flow;
+mod seeds;
+mod tap;
+
+pub use assembly::Assembly;
+pub use capture_files::{CaptureFiles, CaptureWriters};
+pub use control::Control;
+pub use error::AssemblyError;
+pub use flow::{FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, address};
+pub use seeds::{Purpose, derive};
+pub use tap::{Labelled, PacketLabel, Queues, Tap};

@@ -1,0 +1,111 @@
+//! What the network reports, told to the measures.
+
+use fairwind_measure::{Collector, Direction, DropReason, FlowId, Observation, QueueId};
+use fairwind_network::{Backlog, LinkId, Observer, Packet};
+use fairwind_units::{Instant, Span};
+
+/// What a packet is to the measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketLabel {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its direction.
+    pub direction: Direction,
+    /// Payload bytes in it.
+    pub payload_bytes: u32,
+}
+
+/// A packet that knows its flow.
+pub trait Labelled: Packet {
+    /// What it is to the measures.
+    fn label(&self) -> PacketLabel;
+}
+
+/// Which links have a queue that is measured, by link; links without rate and loss have none.
+#[derive(Debug, Default)]
+pub struct Queues {
+    pub(crate) by_link: Vec<Option<QueueId>>,
+}
+
+impl Queues {
+    /// The queue at `link`, where it is measured.
+    #[inline]
+    pub fn of(&self, link: LinkId) -> Option<QueueId> {
+        self.by_link[link.index()]
+    }
+}
+
+/// Who takes observations: the measures themselves, or somebody who hands them on.
+pub trait Sink {
+    /// Takes a fact that became true at `at`.
+    fn observe(&mut self, at: Instant, observation: Observation<'_>);
+}
+
+impl Sink for Collector {
+    #[expect(clippy::inline_always, reason = "a literal observation becomes its own code only so")]
+    #[inline(always)]
+    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
+        self.observe(at, observation);
+    }
+}
+
+/// The network's observer: tells what happens at queues.
+pub struct Tap<'a, S> {
+    /// Who is told.
+    pub sink: &'a mut S,
+    /// What is measured.
+    pub queues: &'a Queues,
+}
+
+impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
+    #[inline]
+    fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &P, backlog: Backlog) {
+        if let Some(queue) = self.queues.of(link) {
+            let enqueued = Observation::Enqueued {
+                queue,
+                flow: packet.label().flow,
+                wire_bytes: packet.wire_bytes(),
+                backlog_packets: backlog.packets,
+                backlog_bytes: u32::try_from(backlog.bytes).unwrap_or(u32::MAX),
+            };
+            self.sink.observe(at, enqueued);
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {
+        if let Some(queue) = self.queues.of(link) {
+            let wire_bytes = packet.wire_bytes();
+            self.sink.observe(at, Observation::Dequeued { queue, wire_bytes, sojourn });
+        }
+    }
+
+    /// A link without effect has no queue, so none that is measured.
+    #[inline]
+    fn on_pass(&mut self, _: Instant, _: LinkId, _: &P) {}
+
+    #[inline]
+    fn on_drop(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        packet: &P,
+        _backlog: Backlog,
+        reason: fairwind_network::DropReason,
+    ) {
+        let queue = self.queues.of(link).expect("only links with a queue drop");
+        let PacketLabel { flow, direction, payload_bytes } = packet.label();
+        let dropped = Observation::Dropped {
+            flow,
+            direction,
+            queue,
+            payload_bytes,
+            wire_bytes: packet.wire_bytes(),
+            reason: match reason {
+                fairwind_network::DropReason::LinkLoss => DropReason::LinkLoss,
+                _ => DropReason::QueueFull,
+            },
+        };
+        self.sink.observe(at, dropped);
+    }
+}
