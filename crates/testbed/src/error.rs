@@ -1,4 +1,4 @@
-//! What can go wrong before a script begins.
+//! What can go wrong with the kernel, its namespaces and the processes in them.
 
 use thiserror::Error;
 
@@ -36,6 +36,14 @@ pub enum TestbedError {
     #[error("{reason}")]
     Passage {
         /// Why.
+        reason: String,
+    },
+    /// A host process could not be started, refused its part, or has ended.
+    #[error("host {host}: {reason}")]
+    Host {
+        /// The host's name in the experiment.
+        host: String,
+        /// What happened, and what may be done about it.
         reason: String,
     },
     /// An option line of a script cannot be understood.

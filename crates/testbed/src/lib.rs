@@ -13,10 +13,12 @@
 //! | `sys` | system calls: the only unsafe code |
 //! | `path` | addresses and packet size of a run, from a script's option lines |
 //! | `namespace` | a fresh network namespace with its TUN device |
+//! | [`host`] | the processes in which an experiment's hosts live: namespaces, sockets, events |
 //! | [`live`] | our endpoint on a TUN device in conversation with the kernel |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
 mod error;
+pub mod host;
 mod kernel;
 pub mod live;
 mod namespace;

@@ -241,6 +241,19 @@ impl Sub for Instant {
     }
 }
 
+/// As the time since the origin.
+impl serde::Serialize for Instant {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.since_origin().serialize(serializer)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Instant {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Span::deserialize(deserializer).map(|span| Self::ZERO + span)
+    }
+}
+
 impl std::fmt::Display for Instant {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         Span(self.0).fmt(f)

@@ -2,9 +2,11 @@
 
 use crate::{Greedy, Thin};
 use fairwind_units::Instant;
+use serde::{Deserialize, Serialize};
 
-/// The application of one flow.
-#[derive(Debug, Clone)]
+/// The application of one flow. It can be handed to another process, and goes on there as it would
+/// have here.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Application {
     /// Always has more to send.

@@ -1,5 +1,7 @@
 //! An application that always has more to send.
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes of one write.
 const WRITE_BYTES: u64 = 64 << 10;
 /// A greedy application writes again when fewer bytes than this are unsent.
@@ -8,7 +10,7 @@ const LOW_WATER_BYTES: u64 = 32 << 10;
 /// Writes 64 KiB whenever fewer than 32 KiB are unsent, until its volume is written. This is what a
 /// sender with a low-water mark for unsent data does (`TCP_NOTSENT_LOWAT`): the network, not the
 /// send buffer, is where its data waits.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Greedy {
     /// Bytes left to write; `None` for endless.
     remaining: Option<u64>,

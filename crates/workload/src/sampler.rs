@@ -2,9 +2,10 @@
 
 use rand::{Rng, RngExt as _};
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
+use serde::{Deserialize, Serialize};
 
 /// Where an application's sizes and pauses come from. Values are bytes or nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Sampler {
     /// The same each time, at least 1.

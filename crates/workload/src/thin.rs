@@ -4,10 +4,11 @@ use crate::sampler::Sampler;
 use fairwind_units::{Instant, Span};
 use rand::SeedableRng as _;
 use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
 
 /// Writes a small message at intervals that do not depend on the network: games, telephony,
 /// remote terminals.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Thin {
     payload: Sampler,
     interval: Sampler,

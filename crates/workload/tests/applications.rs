@@ -73,3 +73,17 @@ fn samplers_have_their_mean_and_stay_at_least_one() {
     let span = Span::from_millis(150);
     assert_eq!(Sampler::Constant(150_000_000).draw(&mut random), span.as_nanos());
 }
+
+#[test]
+fn an_application_goes_on_in_another_process_as_it_would_have_here() {
+    let interval = Sampler::Exponential { mean: 1.0e8 / 3.0 };
+    let mut here = thin(interval, 5);
+    here.poll_write(Instant::from_secs(9), 0);
+    let text = serde_json::to_string(&here).expect("writes");
+    let mut there: Application = serde_json::from_str(&text).expect("reads");
+    for second in 9..40 {
+        let now = Instant::from_secs(second);
+        assert_eq!(here.poll_write(now, 0), there.poll_write(now, 0));
+        assert_eq!(here.next_write(), there.next_write());
+    }
+}

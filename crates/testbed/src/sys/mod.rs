@@ -4,10 +4,12 @@
 #![expect(unsafe_code, reason = "system calls")]
 
 mod device;
+mod passing;
 mod socket;
 mod thread;
 
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
+pub(crate) use passing::receive_with_descriptor;
 pub(crate) use socket::name_of;
 pub(crate) use socket::{
     Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,

@@ -3,7 +3,7 @@
 use super::checked;
 use crate::TestbedError;
 use fairwind_units::{Instant, Span};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 /// Moves this thread, and what it starts, into a fresh network namespace.
 pub(crate) fn enter_new_network() -> Result<(), TestbedError> {
@@ -59,7 +59,7 @@ pub(crate) fn is_sleeping(thread: i32) -> bool {
 }
 
 /// Waits until one of the descriptors can be read, at most for `limit`.
-pub(crate) fn wait_readable(descriptors: &[&OwnedFd], limit: Span) {
+pub(crate) fn wait_readable(descriptors: &[&dyn AsRawFd], limit: Span) {
     let mut watched: Vec<libc::pollfd> = descriptors
         .iter()
         .map(|one| libc::pollfd { fd: one.as_raw_fd(), events: libc::POLLIN, revents: 0 })

@@ -1,0 +1,23 @@
+//! The hosts of an experiment on the kernel: one process each, in a network namespace of its own.
+//!
+//! The parent starts a host by executing a [`HostCommand`] and holds it as a [`HostProcess`]. The
+//! two speak over a Unix socket, the host's standard input: the parent sends a [`HostPlan`], the
+//! host makes its namespace, its TUN device and its sockets and hands the TUN device over; at "go"
+//! its applications begin, and what they see comes back as [`HostEvent`]s.
+//!
+//! A host ends with its parent, whatever ends that, and its namespace with it.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `protocol` | what parent and host say to each other |
+//! | `process` | the parent's side: starting, speaking, ending |
+
+mod process;
+mod protocol;
+
+pub use process::{HostCommand, HostProcess};
+pub use protocol::{
+    EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostEvent, HostPlan, HostStatistics,
+    IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption,
+    SocketSettings, Sysctl, ToHost,
+};

@@ -1,0 +1,21 @@
+//! What the parent and a host process say to each other over their Unix socket.
+//!
+//! | parent | host |
+//! |---|---|
+//! | [`ToHost::SetUp`] with a [`HostPlan`] | [`FromHost::Ready`] with its TUN device, or [`FromHost::Failed`] |
+//! | [`ToHost::Go`] with the origin of the clock | [`FromHost::Events`], at least every 10 ms |
+//! | [`ToHost::Stop`] | the last [`FromHost::Events`], then [`FromHost::Done`] |
+//!
+//! The end of the socket ends the host, whenever it comes.
+
+mod event;
+mod message;
+mod plan;
+
+pub use event::{EndpointState, Fact, HostEvent};
+pub(crate) use message::Framed;
+pub use message::{EventBatch, Failure, FromHost, Go, HostStatistics, ToHost};
+pub use plan::{
+    HostPlan, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption,
+    SocketSettings, Sysctl,
+};

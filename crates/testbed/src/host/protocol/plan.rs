@@ -1,0 +1,122 @@
+//! What a host process is told before it begins.
+
+use fairwind_units::{ByteCount, Instant, Span};
+use fairwind_workload::Application;
+use serde::{Deserialize, Serialize};
+use std::net::{IpAddr, SocketAddr};
+
+/// The version of the protocol: parent and host come from the same build, and say so.
+pub const PROTOCOL_VERSION: u32 = 1;
+
+/// Everything that a host is and does.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct HostPlan {
+    /// [`PROTOCOL_VERSION`] of whoever wrote the plan.
+    pub version: u32,
+    /// The host's name in the experiment.
+    pub name: String,
+    /// Name for the network namespace under `/run/netns`, where the process may make one (root):
+    /// `fairwind-RUN-HOST`. A name that exists already is an error.
+    pub namespace: Option<String>,
+    /// The host's own addresses.
+    pub addresses: Vec<IpAddr>,
+    /// Largest IP packet.
+    pub mtu: ByteCount,
+    /// What differs from the kernel out of the box, in this order.
+    pub sysctls: Vec<Sysctl>,
+    /// Words appended to the default route, such as `initcwnd 3`.
+    pub route_attributes: Vec<String>,
+    /// Connections that this host opens.
+    pub outgoing: Vec<OutgoingPlan>,
+    /// Connections that this host answers.
+    pub incoming: Vec<IncomingPlan>,
+    /// How senders are watched.
+    pub sampling: Sampling,
+    /// Whether the bytes written follow a pattern, and whether what is read is held against it.
+    pub payload: PayloadCheck,
+}
+
+/// A kernel parameter of the namespace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sysctl {
+    /// Its name with dots, such as `net.ipv4.tcp_sack`.
+    pub name: String,
+    /// What is written.
+    pub value: String,
+}
+
+/// A connection that the host opens, and writes to.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OutgoingPlan {
+    /// The flow of the data that this host writes.
+    pub flow: u32,
+    /// Where from.
+    pub local: SocketAddr,
+    /// Where to.
+    pub remote: SocketAddr,
+    /// What its socket is told.
+    pub socket: SocketSettings,
+    /// What is written.
+    pub application: Application,
+    /// When the connection is opened.
+    pub start: Instant,
+    /// When the application stops writing and closes; [`Instant::MAX`] for never.
+    pub stop: Instant,
+}
+
+/// A connection that the host answers, and reads from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct IncomingPlan {
+    /// The flow of the data that this host reads.
+    pub flow: u32,
+    /// Address and port that are listened on; several connections may share them.
+    pub local: SocketAddr,
+    /// Who calls.
+    pub remote: SocketAddr,
+    /// What the listening socket is told, and its connections inherit; equal for equal `local`.
+    pub socket: SocketSettings,
+}
+
+/// What a socket is told.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SocketSettings {
+    /// Name of the congestion control; the namespace's default where nothing is said. The host
+    /// asks afterwards which one it got, and refuses another.
+    pub congestion: Option<String>,
+    /// Options that take a number.
+    pub options: Vec<SocketOption>,
+}
+
+/// An option of a socket that takes a number.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SocketOption {
+    /// Its name, for messages.
+    pub name: String,
+    /// Its level, such as `IPPROTO_TCP`.
+    pub level: i32,
+    /// Its number at that level.
+    pub number: i32,
+    /// What it is set to.
+    pub value: i32,
+}
+
+/// How a host watches the connections that it opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Sampling {
+    /// Windows and round-trip times are told this often; `None` for never.
+    pub endpoint_interval: Option<Span>,
+    /// Time-outs and recoveries are looked for this often, in connections with bytes outstanding;
+    /// `None` where somebody else, such as a tracepoint, tells of them.
+    pub loss_interval: Option<Span>,
+}
+
+/// Whether the bytes of a stream are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PayloadCheck {
+    /// Zeros are written, and what arrives is discarded unseen.
+    #[default]
+    Off,
+    /// A pattern is written, and every byte read is held against it.
+    Pattern,
+}

@@ -1,0 +1,30 @@
+//! Bytes over a Unix socket, with a descriptor that goes along.
+
+use super::socket::{Buffer, Message, Transfer, receive_message};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+/// Receives what there is, at most `buffer`, and a descriptor that came along; 0 bytes at the end.
+pub(crate) fn receive_with_descriptor(
+    socket: impl AsFd,
+    buffer: &mut [u8],
+) -> std::io::Result<(usize, Option<OwnedFd>)> {
+    let mut message = Message {
+        transfer: Transfer { buffers: vec![Buffer::Bytes(vec![0; buffer.len()])] },
+        ..Message::default()
+    };
+    let flags = libc::MSG_CMSG_CLOEXEC;
+    let raw = receive_message(socket.as_fd().as_raw_fd(), &mut message, flags);
+    let Ok(bytes) = usize::try_from(raw.value) else {
+        return Err(std::io::Error::from_raw_os_error(raw.errno));
+    };
+    if let Some(Buffer::Bytes(received)) = message.transfer.buffers.first() {
+        buffer[..bytes].copy_from_slice(&received[..bytes]);
+    }
+    let passed = message.control.into_iter().find_map(|(level, kind, content)| {
+        let number = i32::from_ne_bytes(content.try_into().ok()?);
+        // SAFETY: the kernel has just made the descriptor for this process; nobody else knows it.
+        ((level, kind) == (libc::SOL_SOCKET, libc::SCM_RIGHTS))
+            .then(|| unsafe { OwnedFd::from_raw_fd(number) })
+    });
+    Ok((bytes, passed))
+}
