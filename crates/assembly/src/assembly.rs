@@ -84,6 +84,7 @@ impl<P: Packet> Assembly<P> {
                 group: u32::try_from(number).expect("a group's number"),
                 name: plan.name.clone(),
                 start: plan.start,
+                answers: None,
             });
             self.flows.push(plan);
         }

@@ -50,6 +50,7 @@ fn settings(flows: u32) -> Settings {
         group: flow % 2,
         name: format!("flow-{flow}"),
         start: Instant::ZERO,
+        answers: None,
     });
     Settings {
         groups: vec!["even".to_owned(), "odd".to_owned()],

@@ -5,10 +5,10 @@
 
 use crate::endpoint::EndpointSample;
 use crate::flow::{Flow, Milestones};
-use crate::interval::{Series, WindowCounts};
+use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, FlowId, Observation};
 use crate::queue::Queue;
-use crate::settings::Settings;
+use crate::settings::{FlowDescription, Settings, SettingsError};
 use crate::table::Tables;
 use crate::tabulate::{Measurement, tables};
 use fairwind_units::Instant;
@@ -30,6 +30,7 @@ pub struct Collector {
     group_of_flow: Vec<usize>,
     queues: Vec<Queue>,
     series: Vec<Series>,
+    scopes: Scopes,
     endpoint_samples: Vec<EndpointSample>,
     settings: Settings,
 }
@@ -43,31 +44,78 @@ impl Collector {
         if let Err(error) = settings.check() {
             panic!("settings are checked before a collector is made of them: {error}");
         }
-        let group = |group| usize::try_from(group).expect("the check compared it with a length");
         let groups = settings.groups.len();
-        let scopes = groups + if settings.per_flow_intervals { settings.flows.len() } else { 0 };
+        let scopes = Scopes::of(settings);
         let measured_from = settings.measured_from();
         Self {
             next_border: measured_from,
             measured_from,
             is_warm: false,
-            flows: settings.flows.iter().map(|_| Flow::new()).collect(),
-            group_of_flow: settings.flows.iter().map(|flow| group(flow.group)).collect(),
+            flows: flows(&settings.flows),
+            group_of_flow: settings.flows.iter().map(group_index).collect(),
             queues: settings.queues.iter().map(|_| Queue::new(groups)).collect(),
             series: settings
                 .intervals
                 .iter()
-                .map(|&length| Series::new(length, measured_from, scopes))
+                .map(|&length| Series::new(length, measured_from, scopes.count))
                 .collect(),
+            scopes,
             endpoint_samples: Vec::new(),
             settings: settings.clone(),
         }
     }
 
+    /// Adds a group while measuring, and gives its index; its name is not one that there is.
+    ///
+    /// # Panics
+    /// At 2^32 groups.
+    pub fn add_group(&mut self, name: &str) -> u32 {
+        let index = u32::try_from(self.settings.groups.len()).expect("fewer than 2^32 groups");
+        self.settings.groups.push(name.to_owned());
+        self.queues.iter_mut().for_each(Queue::add_group);
+        let scope = self.add_scope();
+        self.scopes.of_group.push(scope);
+        index
+    }
+
+    /// Adds a flow while measuring, and gives its id; observations may name it from now on.
+    ///
+    /// # Errors
+    /// Where its group is not there, or the flow that it answers is not, or has an answer.
+    ///
+    /// # Panics
+    /// At 2^32 flows.
+    pub fn add_flow(&mut self, description: FlowDescription) -> Result<FlowId, SettingsError> {
+        let index = self.settings.flows.len();
+        self.settings.check_flow(index, &description)?;
+        let id = FlowId(u32::try_from(index).expect("fewer than 2^32 flows"));
+        if let Some(answered) = description.answers {
+            let answered_flow = self.flow(answered);
+            if answered_flow.opposite().is_some() {
+                let (name, answers) = (description.name, answered.0);
+                return Err(SettingsError::AnsweredTwice { flow: index, name, answers });
+            }
+            answered_flow.set_opposite(id);
+        }
+        self.flows.push(Flow::new(description.answers));
+        self.group_of_flow.push(group_index(&description));
+        self.settings.flows.push(description);
+        if self.settings.per_flow_intervals {
+            let scope = self.add_scope();
+            self.scopes.of_flow.push(scope);
+        }
+        Ok(id)
+    }
+
+    fn add_scope(&mut self) -> usize {
+        self.series.iter_mut().for_each(Series::add_scope);
+        self.scopes.add()
+    }
+
     /// Takes a fact that became true at `at`.
     ///
     /// # Panics
-    /// Where the observation names a flow or a queue that is not in the settings.
+    /// Where the observation names a flow or a queue that is neither in the settings nor added since.
     #[expect(clippy::inline_always, reason = "a literal observation becomes its own code only so")]
     #[inline(always)]
     pub fn observe(&mut self, at: Instant, observation: Observation<'_>) {
@@ -85,7 +133,12 @@ impl Collector {
             Observation::Received { flow, direction, segment, wire_bytes } => {
                 let flow = &mut self.flows[flow.index()];
                 match direction {
-                    Direction::Forward => flow.on_forward_received(segment, wire_bytes),
+                    Direction::Forward => {
+                        flow.on_forward_received(segment, wire_bytes);
+                        if let Some(opposite) = flow.opposite() {
+                            self.flows[opposite.index()].on_reverse_received(at, segment);
+                        }
+                    }
                     Direction::Reverse => flow.on_reverse_received(at, segment),
                 }
             }
@@ -124,6 +177,7 @@ impl Collector {
     /// What does not happen for each packet.
     fn observe_seldom(&mut self, at: Instant, observation: Observation<'_>) {
         match observation {
+            Observation::Answered { flow, asked } => self.flow(flow).on_answered(at, asked),
             Observation::Timeout { flow } => self.flow(flow).totals_mut().timeouts += 1,
             Observation::FastRetransmit { flow } => {
                 self.flow(flow).totals_mut().fast_retransmits += 1;
@@ -201,14 +255,14 @@ impl Collector {
         }
     }
 
-    /// Running totals of every scope of the series: the groups, then perhaps the flows.
+    /// Running totals of every scope of the series.
     fn window_totals(&self) -> Vec<WindowCounts> {
-        let mut totals = vec![WindowCounts::default(); self.settings.groups.len()];
+        let mut totals = vec![WindowCounts::default(); self.scopes.count];
         for (flow, group) in self.flows.iter().zip(&self.group_of_flow) {
-            totals[*group].add(&WindowCounts::of(flow.totals()));
+            totals[self.scopes.of_group[*group]].add(&WindowCounts::of(flow.totals()));
         }
-        if self.settings.per_flow_intervals {
-            totals.extend(self.flows.iter().map(|flow| WindowCounts::of(flow.totals())));
+        for (flow, scope) in self.flows.iter().zip(&self.scopes.of_flow) {
+            totals[*scope] = WindowCounts::of(flow.totals());
         }
         totals
     }
@@ -226,8 +280,24 @@ impl Collector {
             flows: &self.flows,
             queues: &self.queues,
             series: &self.series,
+            scopes: &self.scopes,
             endpoint_samples: &self.endpoint_samples,
             measured: end.saturating_since(self.measured_from),
         })
     }
+}
+
+/// The flows that are described, each knowing the one that goes the other way.
+fn flows(descriptions: &[FlowDescription]) -> Vec<Flow> {
+    let mut flows: Vec<Flow> = descriptions.iter().map(|flow| Flow::new(flow.answers)).collect();
+    for (id, description) in (0..).zip(descriptions) {
+        if let Some(answered) = description.answers {
+            flows[answered.index()].set_opposite(FlowId(id));
+        }
+    }
+    flows
+}
+
+fn group_index(flow: &FlowDescription) -> usize {
+    usize::try_from(flow.group).expect("the check compared it with a length")
 }

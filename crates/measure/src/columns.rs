@@ -98,7 +98,7 @@ const RATES: &[Line] = &[
 
 #[rustfmt::skip]
 const COUNTS: &[Line] = &[
-    ("packets_sent", "packets", "Packets that left the data sender's host, those without payload included."),
+    ("packets_sent", "packets", "Packets that left the data sender's host, those without payload included; where data goes both ways on the connection, without those that take no place in its sequence numbers."),
     ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent."),
     ("data_segments_sent", "segments", "Packets sent that carry payload; SYN and FIN are not payload."),
     ("payload_bytes_sent", "B", "Payload bytes sent, retransmissions included."),
@@ -116,7 +116,7 @@ const COUNTS: &[Line] = &[
     ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),
     ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost over bytes on the wire sent."),
     ("payload_byte_loss_ratio", "ratio", "Payload bytes lost over payload bytes sent."),
-    ("ack_packets_sent", "packets", "Packets without payload that left the receiver's host towards the data sender."),
+    ("ack_packets_sent", "packets", "Packets without payload that left the receiver's host towards the data sender; a packet with data of the other direction is counted there, whatever it acknowledges."),
     ("ack_packets_lost", "packets", "Packets without payload towards the data sender that were dropped in the network."),
     ("ack_loss_ratio", "ratio", "ACK packets lost over ACK packets sent."),
     ("timeouts", "events", "Expiries of the data sender's retransmission timer."),
@@ -135,6 +135,11 @@ const LATENCIES: &[Line] = &[
     ("delivery_latency_p50_s", "s", "Median delivery latency, at most 1 % above the true one."),
     ("delivery_latency_p99_s", "s", "99th percentile of the delivery latency, at most 1 % above the true one."),
     ("delivery_latency_max_s", "s", "Largest delivery latency."),
+    ("responses", "responses", "Requests whose response the application that asked has read whole."),
+    ("response_time_mean_s", "s", "Mean response time; one sample for each request, at the flow that carries the requests: from the write of its first byte to the read of its response's last byte."),
+    ("response_time_p50_s", "s", "Median response time, at most 1 % above the true one."),
+    ("response_time_p99_s", "s", "99th percentile of the response time, at most 1 % above the true one."),
+    ("response_time_max_s", "s", "Largest response time."),
 ];
 
 #[rustfmt::skip]
@@ -158,7 +163,7 @@ const LATENCY: &[Line] = &[
     ("name", "text", "Name of the group or flow."),
     ("group", "text", "The group, or the group of the flow."),
     ("flow", "number", "The flow's number; missing for a group."),
-    ("kind", "text", "`ack`: from the first sending of new data to the first acknowledgment that covers it; `delivery`: from the application's write to the in-order read of its last byte."),
+    ("kind", "text", "`ack`: from the first sending of new data to the first acknowledgment that covers it; `delivery`: from the application's write to the in-order read of its last byte; `response`, only of flows that asked for something: from the write of a request's first byte to the read of its response's last byte."),
     ("count", "samples", "Samples; a sample belongs to the instant at which it is complete."),
     ("min_s", "s", "Smallest latency."),
     ("mean_s", "s", "Mean latency."),
@@ -169,7 +174,7 @@ const LATENCY: &[Line] = &[
 #[rustfmt::skip]
 const LATENCY_HISTOGRAM: &[Line] = &[
     ("group", "text", "The group."),
-    ("kind", "text", "`ack` or `delivery`, as in the table `latencies`."),
+    ("kind", "text", "`ack`, `delivery` or `response`, as in the table `latencies`."),
     ("lower_s", "s", "Smallest latency that falls into the slot."),
     ("upper_s", "s", "Smallest latency above the slot."),
     ("count", "samples", "Samples in the slot; empty slots are left out."),

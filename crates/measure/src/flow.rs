@@ -3,7 +3,9 @@
 //! Source: RFC 9293 for sequence numbers. Cost per observation: a few additions; a data segment that
 //! continues the stream costs one ring entry, and one that fills a hole a search among the holes.
 
+use crate::distribution::Times;
 use crate::latency::StretchLatency;
+use crate::observation::FlowId;
 use crate::offset::{StreamOrigin, clamped};
 use crate::received::ReceivedBytes;
 use fairwind_units::Instant;
@@ -89,10 +91,15 @@ pub(crate) struct Flow {
     received: ReceivedBytes,
     delivery_latency: StretchLatency,
     pub(crate) milestones: Milestones,
+    /// The flow of the data that goes the other way on the same connection.
+    opposite: Option<FlowId>,
+    response_time: Times,
 }
 
 impl Flow {
-    pub(crate) fn new() -> Self {
+    /// A flow of which nothing is known yet; `opposite` is the data that goes the other way on the
+    /// same connection.
+    pub(crate) fn new(opposite: Option<FlowId>) -> Self {
         Self {
             origin: StreamOrigin::default(),
             highest_sent: 0,
@@ -103,7 +110,19 @@ impl Flow {
             received: ReceivedBytes::default(),
             delivery_latency: StretchLatency::new(),
             milestones: Milestones::default(),
+            opposite,
+            response_time: Times::new(),
         }
+    }
+
+    #[inline]
+    pub(crate) const fn opposite(&self) -> Option<FlowId> {
+        self.opposite
+    }
+
+    /// Another flow is found to carry data the other way on the same connection.
+    pub(crate) const fn set_opposite(&mut self, opposite: FlowId) {
+        self.opposite = Some(opposite);
     }
 
     pub(crate) const fn totals(&self) -> &Totals {
@@ -122,11 +141,16 @@ impl Flow {
         &self.delivery_latency
     }
 
+    pub(crate) const fn response_time(&self) -> &Times {
+        &self.response_time
+    }
+
     /// Begins to count afresh; what is known of the stream stays.
     pub(crate) fn end_warmup(&mut self) {
         self.totals = Totals::default();
         self.ack_latency.forget_samples();
         self.delivery_latency.forget_samples();
+        self.response_time = Times::new();
     }
 
     #[inline]
@@ -196,6 +220,10 @@ impl Flow {
     #[inline]
     pub(crate) fn on_reverse_dropped(&mut self, payload_bytes: u32) {
         self.totals.ack_packets_lost += u64::from(payload_bytes == 0);
+    }
+
+    pub(crate) fn on_answered(&mut self, at: Instant, asked: Instant) {
+        self.response_time.record(at.saturating_since(asked).as_nanos());
     }
 
     #[inline]

@@ -4,8 +4,12 @@
 //! those at the border, and what they grew since the last one belongs to the window. A window is
 //! `[start, start + length)`; the first begins where the warm-up ends, and a last one that the run does
 //! not fill is not reported.
+//!
+//! Scopes (groups and flows) are numbered as they come; one that comes in mid-run was not there in the
+//! windows before, which are shorter by it.
 
 use crate::flow::Totals;
+use crate::settings::Settings;
 use fairwind_units::{Instant, Span};
 
 /// What a window counts.
@@ -57,8 +61,8 @@ pub(crate) struct Series {
     border: Instant,
     /// Totals of each scope at the last border.
     before: Vec<WindowCounts>,
-    /// The windows so far, for each of them all scopes.
-    windows: Vec<WindowCounts>,
+    /// The windows so far, for each of them the scopes that there were at its end.
+    windows: Vec<Box<[WindowCounts]>>,
 }
 
 impl Series {
@@ -79,6 +83,11 @@ impl Series {
         self.border
     }
 
+    /// A scope is added, of which nothing has been counted yet.
+    pub(crate) fn add_scope(&mut self) {
+        self.before.push(WindowCounts::default());
+    }
+
     /// Ends every window whose border is not after `until`, given the scopes' totals, to which
     /// nothing was added since the first of these borders.
     pub(crate) fn roll(&mut self, until: Instant, totals: &[WindowCounts]) {
@@ -86,17 +95,42 @@ impl Series {
             return;
         }
         let grown = totals.iter().zip(&self.before).map(|(now, before)| now.since(before));
-        self.windows.extend(grown);
+        self.windows.push(grown.collect());
         self.before.copy_from_slice(totals);
         self.border += self.length;
         while self.border <= until {
-            self.windows.extend(std::iter::repeat_n(WindowCounts::default(), totals.len()));
+            self.windows.push(vec![WindowCounts::default(); totals.len()].into_boxed_slice());
             self.border += self.length;
         }
     }
 
-    /// The windows in the order of time, each with its number and the counts of all scopes.
+    /// The windows in the order of time, each with its number and the counts of the scopes that
+    /// there were.
     pub(crate) fn windows(&self) -> impl Iterator<Item = (u64, &[WindowCounts])> {
-        (0..).zip(self.windows.chunks_exact(self.before.len().max(1)))
+        (0..).zip(self.windows.iter().map(AsRef::as_ref))
+    }
+}
+
+/// Which scope of the series is whose.
+#[derive(Debug, Clone)]
+pub(crate) struct Scopes {
+    pub(crate) of_group: Vec<usize>,
+    /// Empty where the series are not kept for each flow.
+    pub(crate) of_flow: Vec<usize>,
+    pub(crate) count: usize,
+}
+
+impl Scopes {
+    /// The groups of `settings`, then perhaps the flows.
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let groups = settings.groups.len();
+        let count = groups + if settings.per_flow_intervals { settings.flows.len() } else { 0 };
+        Self { of_group: (0..groups).collect(), of_flow: (groups..count).collect(), count }
+    }
+
+    /// The number of a scope that is added.
+    pub(crate) const fn add(&mut self) -> usize {
+        self.count += 1;
+        self.count - 1
     }
 }

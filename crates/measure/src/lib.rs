@@ -19,7 +19,7 @@
 //!
 //! let settings = Settings {
 //!     groups: vec!["greedy".to_owned()],
-//!     flows: vec![FlowDescription { group: 0, name: "greedy-0".to_owned(), start: Instant::ZERO }],
+//!     flows: vec![FlowDescription { group: 0, name: "greedy-0".to_owned(), start: Instant::ZERO, answers: None }],
 //!     end: Instant::from_secs(1),
 //!     ..Settings::default()
 //! };
@@ -33,7 +33,8 @@
 //! assert_eq!(flows.column("data_segments_sent").and_then(|values| values.number(0)), Some(1.0));
 //! ```
 //!
-//! Modules: `observation` (the facts), `settings` (what is measured, and its checks), `collector`
+//! Modules: `observation` (the facts), `connection` (which flow a packet belongs
+//! to), `settings` (what is measured, and its checks), `collector`
 //! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `distribution` (samples: extremes, sum and
@@ -43,6 +44,7 @@
 
 mod collector;
 mod columns;
+mod connection;
 mod distribution;
 mod endpoint;
 mod fairness;
@@ -61,6 +63,7 @@ mod tabulate;
 
 pub use collector::Collector;
 pub use columns::{ColumnDefinition, columns};
+pub use connection::ConnectionFlows;
 pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
 pub use settings::{FlowDescription, Settings, SettingsError};
 pub use table::{Column, Table, Tables, Values};

@@ -1,9 +1,10 @@
 //! The facts that measures are made of.
 
-use fairwind_units::Span;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 
-/// A flow: one connection, and the direction in which its data goes. Dense: an index into
+/// A flow: one connection, and the direction in which its data goes. A connection with data both
+/// ways is two flows, see [`ConnectionFlows`](crate::ConnectionFlows). Dense: an index into
 /// [`Settings::flows`](crate::Settings::flows).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct FlowId(pub u32);
@@ -180,6 +181,13 @@ pub enum Observation<'a> {
         flow: FlowId,
         /// Bytes read since the stream began.
         end_offset: u64,
+    },
+    /// The application that asked has read an answer whole.
+    Answered {
+        /// The flow that carries its requests.
+        flow: FlowId,
+        /// When it wrote the first byte of the request.
+        asked: Instant,
     },
     /// The data sender's retransmission timer expired (RFC 6298 §5.4).
     Timeout {

@@ -58,6 +58,12 @@ impl Queue {
         }
     }
 
+    /// A group is added, after those that there are.
+    pub(crate) fn add_group(&mut self) {
+        self.enqueued_by_group.push(Amount::default());
+        self.dropped_by_group.push(Amount::default());
+    }
+
     /// Begins to count afresh.
     pub(crate) fn end_warmup(&mut self) {
         *self = Self::new(self.enqueued_by_group.len());

@@ -1,5 +1,6 @@
 //! What is measured, from when to when, and how it is cut.
 
+use crate::observation::FlowId;
 use fairwind_units::{Instant, Span};
 
 /// One flow, as it is named in tables.
@@ -11,6 +12,9 @@ pub struct FlowDescription {
     pub name: String,
     /// When its application opens it; set-up and completion time count from here.
     pub start: Instant,
+    /// On a connection with data both ways, the flow that opened it and that this one answers;
+    /// `None` for the flow of the side that opened the connection.
+    pub answers: Option<FlowId>,
 }
 
 /// What a [`Collector`](crate::Collector) measures.
@@ -76,6 +80,29 @@ pub enum SettingsError {
         /// How many there are.
         groups: usize,
     },
+    /// A flow answers one that is not there before it, or that is an answer itself.
+    #[error(
+        "flow {flow} (\"{name}\") answers flow {answers}, which is not an earlier flow that opens \
+         a connection"
+    )]
+    NothingToAnswer {
+        /// Index of the flow.
+        flow: usize,
+        /// The flow's name.
+        name: String,
+        /// The flow that it names.
+        answers: u32,
+    },
+    /// Two flows answer the same one.
+    #[error("flow {flow} (\"{name}\") answers flow {answers}, which has an answer already")]
+    AnsweredTwice {
+        /// Index of the flow.
+        flow: usize,
+        /// The flow's name.
+        name: String,
+        /// The flow that it names.
+        answers: u32,
+    },
     /// Nothing is left to measure.
     #[error(
         "the warm-up of {warmup} leaves nothing to measure before the end at {end}; shorten it"
@@ -135,16 +162,41 @@ impl Settings {
     }
 
     fn check_flows(&self) -> Result<(), SettingsError> {
+        let mut is_answered = vec![false; self.flows.len()];
+        for (index, flow) in self.flows.iter().enumerate() {
+            self.check_flow(index, flow)?;
+            let Some(answered) = flow.answers else { continue };
+            if std::mem::replace(&mut is_answered[answered.index()], true) {
+                let name = flow.name.clone();
+                return Err(SettingsError::AnsweredTwice {
+                    flow: index,
+                    name,
+                    answers: answered.0,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `flow` may be the flow number `index`, as far as one flow alone tells.
+    pub(crate) fn check_flow(
+        &self,
+        index: usize,
+        flow: &FlowDescription,
+    ) -> Result<(), SettingsError> {
         let groups = self.groups.len();
-        let known = |group: u32| usize::try_from(group).is_ok_and(|index| index < groups);
-        match self.flows.iter().enumerate().find(|(_, flow)| !known(flow.group)) {
-            None => Ok(()),
-            Some((index, flow)) => Err(SettingsError::UnknownGroup {
-                flow: index,
-                name: flow.name.clone(),
-                group: flow.group,
-                groups,
-            }),
+        if !usize::try_from(flow.group).is_ok_and(|group| group < groups) {
+            let (name, group) = (flow.name.clone(), flow.group);
+            return Err(SettingsError::UnknownGroup { flow: index, name, group, groups });
+        }
+        match flow.answers {
+            Some(answered)
+                if answered.index() >= index || self.flows[answered.index()].answers.is_some() =>
+            {
+                let name = flow.name.clone();
+                Err(SettingsError::NothingToAnswer { flow: index, name, answers: answered.0 })
+            }
+            _ => Ok(()),
         }
     }
 }

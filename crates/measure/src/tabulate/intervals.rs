@@ -15,10 +15,9 @@ struct Row<'a> {
 
 /// Rows by interval length as in the settings, then by window, then groups and flows.
 pub(super) fn intervals_table(measurement: &Measurement<'_>) -> Table {
-    let mut scopes = measurement.group_scopes();
-    if measurement.settings.per_flow_intervals {
-        scopes.extend(measurement.flow_scopes());
-    }
+    let of_groups = measurement.group_scopes().into_iter().zip(&measurement.scopes.of_group);
+    let of_flows = measurement.flow_scopes().into_iter().zip(&measurement.scopes.of_flow);
+    let scopes: Vec<_> = of_groups.chain(of_flows).collect();
     let rows: Vec<Row<'_>> = measurement
         .series
         .iter()
@@ -46,19 +45,18 @@ pub(super) fn intervals_table(measurement: &Measurement<'_>) -> Table {
 fn series_rows<'a>(
     measurement: &Measurement<'a>,
     series: &Series,
-    scopes: &[Scope<'a>],
+    scopes: &[(Scope<'a>, &usize)],
 ) -> Vec<Row<'a>> {
     let (length, begin) = (series.length(), measurement.settings.measured_from());
     let mut rows = Vec::new();
     for (number, window) in series.windows() {
         let start_s = measurement.seconds_at(begin + length * number);
-        let row = |(scope, counts): (&Scope<'a>, &WindowCounts)| Row {
-            length,
-            start_s,
-            scope: *scope,
-            counts: *counts,
+        let row = |&(scope, place): &(Scope<'a>, &usize)| {
+            // Nothing was counted of what came later.
+            let counts = window.get(*place).copied().unwrap_or_default();
+            Row { length, start_s, scope, counts }
         };
-        rows.extend(scopes.iter().zip(window).map(row));
+        rows.extend(scopes.iter().map(row));
     }
     rows
 }

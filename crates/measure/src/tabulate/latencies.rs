@@ -19,7 +19,8 @@ pub(super) fn percentiles(settings: &Settings) -> Percentiles {
     Percentiles::new(settings.percentiles.iter().copied().chain(SHOWN_PERCENTILES))
 }
 
-/// Rows for each group, then for each flow: ACK latency, delivery latency.
+/// Rows for each group, then for each flow: ACK latency, delivery latency, and the response time of
+/// those that asked for anything.
 pub(super) fn latencies_table(
     measurement: &Measurement<'_>,
     groups: &[GroupRow<'_>],
@@ -27,9 +28,9 @@ pub(super) fn latencies_table(
     percentiles: &Percentiles,
 ) -> Table {
     let of_groups = measurement.group_scopes().into_iter().zip(groups);
-    let of_groups = of_groups.flat_map(|(scope, group)| both_kinds(scope, group));
+    let of_groups = of_groups.flat_map(|(scope, group)| all_kinds(scope, group));
     let of_flows = measurement.flow_scopes().into_iter().zip(flows);
-    let of_flows = of_flows.flat_map(|(scope, flow)| both_kinds(scope, flow));
+    let of_flows = of_flows.flat_map(|(scope, flow)| all_kinds(scope, flow));
     let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
     let mut table = TableBuilder::new("latencies", &rows)
         .with("scope", |row| row.scope.kind.to_owned())
@@ -47,12 +48,17 @@ pub(super) fn latencies_table(
     table.with("max_s", |row| row.latency.maximum_s()).build()
 }
 
-fn both_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> [Row<'a>; 2] {
+fn all_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> impl Iterator<Item = Row<'a>> {
     let measures = row.measures();
-    [
-        Row { scope, kind: "ack", latency: &measures.ack_latency },
-        Row { scope, kind: "delivery", latency: &measures.delivery_latency },
-    ]
+    let response = Some(&measures.response_time).filter(|times| times.count > 0);
+    let kinds = [
+        ("ack", Some(&measures.ack_latency)),
+        ("delivery", Some(&measures.delivery_latency)),
+        ("response", response),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(move |(kind, latency)| Some(Row { scope, kind, latency: latency? }))
 }
 
 /// `p50_s`, `p99_9_s`.
@@ -70,9 +76,7 @@ struct SlotRow<'a> {
 pub(super) fn histogram_table(groups: &[GroupRow<'_>]) -> Table {
     let mut rows = Vec::new();
     for group in groups {
-        for (kind, latency) in
-            [("ack", group.ack_latency()), ("delivery", group.delivery_latency())]
-        {
+        for (kind, latency) in group.latencies() {
             let row = |slot| SlotRow { group: group.name(), kind, slot };
             rows.extend(latency.slots().map(row));
         }

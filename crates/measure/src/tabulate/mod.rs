@@ -10,7 +10,7 @@ mod totals;
 
 use crate::endpoint::EndpointSample;
 use crate::flow::Flow;
-use crate::interval::Series;
+use crate::interval::{Scopes, Series};
 use crate::queue::Queue;
 use crate::settings::{FlowDescription, Settings};
 use crate::table::Tables;
@@ -22,6 +22,8 @@ pub(crate) struct Measurement<'a> {
     pub(crate) flows: &'a [Flow],
     pub(crate) queues: &'a [Queue],
     pub(crate) series: &'a [Series],
+    /// Whose the columns of these are.
+    pub(crate) scopes: &'a Scopes,
     pub(crate) endpoint_samples: &'a [EndpointSample],
     /// From the end of the warm-up to the end.
     pub(crate) measured: Span,

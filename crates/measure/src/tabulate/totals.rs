@@ -18,6 +18,7 @@ pub(super) struct Measures {
     measured: Span,
     pub(super) ack_latency: Summary,
     pub(super) delivery_latency: Summary,
+    pub(super) response_time: Summary,
 }
 
 /// A row that has them.
@@ -69,6 +70,7 @@ pub(super) struct GroupRow<'a> {
     measures: Measures,
     ack_latency: Times,
     delivery_latency: Times,
+    response_time: Times,
 }
 
 impl GroupRow<'_> {
@@ -76,12 +78,13 @@ impl GroupRow<'_> {
         self.name
     }
 
-    pub(super) fn ack_latency(&self) -> &Times {
-        &self.ack_latency
-    }
-
-    pub(super) fn delivery_latency(&self) -> &Times {
-        &self.delivery_latency
+    /// All latencies by their kinds.
+    pub(super) fn latencies(&self) -> [(&'static str, &Times); 3] {
+        [
+            ("ack", &self.ack_latency),
+            ("delivery", &self.delivery_latency),
+            ("response", &self.response_time),
+        ]
     }
 }
 
@@ -134,6 +137,7 @@ fn flow_row<'a>(
             measured: measurement.measured,
             ack_latency: Summary::of(flow.ack_latency().samples(), percentiles),
             delivery_latency: Summary::of(flow.delivery_latency().samples(), percentiles),
+            response_time: Summary::of(flow.response_time(), percentiles),
         },
     }
 }
@@ -158,11 +162,12 @@ fn group_row<'a>(
     for (_, flow) in &members {
         totals.add(flow.totals());
     }
-    let ack: Vec<_> = members.iter().map(|(_, flow)| flow.ack_latency().samples()).collect();
-    let delivery: Vec<_> =
-        members.iter().map(|(_, flow)| flow.delivery_latency().samples()).collect();
-    let ack_latency = Times::merged(&ack);
-    let delivery_latency = Times::merged(&delivery);
+    let merged = |times: fn(&Flow) -> &Times| {
+        Times::merged(&members.iter().map(|(_, flow)| times(flow)).collect::<Vec<_>>())
+    };
+    let ack_latency = merged(|flow| flow.ack_latency().samples());
+    let delivery_latency = merged(|flow| flow.delivery_latency().samples());
+    let response_time = merged(Flow::response_time);
     let setup_time = |(description, flow): &(&FlowDescription, &Flow)| {
         let established = flow.milestones.established?;
         Some(u128::from(established.saturating_since(description.start).as_nanos()))
@@ -182,9 +187,11 @@ fn group_row<'a>(
             measured: measurement.measured,
             ack_latency: Summary::of(&ack_latency, percentiles),
             delivery_latency: Summary::of(&delivery_latency, percentiles),
+            response_time: Summary::of(&response_time, percentiles),
         },
         ack_latency,
         delivery_latency,
+        response_time,
     }
 }
 
@@ -213,7 +220,10 @@ fn with_measures<'a, Row: Measured>(
     let [p50, p99] = SHOWN_PERCENTILES.map(|percentile| percentiles.place(percentile));
     let table = with_counts(with_rates(table));
     let table = with_latency(table, "ack_latency", [p50, p99], |row| &row.measures().ack_latency);
-    with_latency(table, "delivery_latency", [p50, p99], |row| &row.measures().delivery_latency)
+    let table =
+        with_latency(table, "delivery_latency", [p50, p99], |row| &row.measures().delivery_latency);
+    let table = table.with("responses", |row| row.measures().response_time.count);
+    with_latency(table, "response_time", [p50, p99], |row| &row.measures().response_time)
 }
 
 fn with_rates<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {

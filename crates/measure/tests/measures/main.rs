@@ -2,9 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that misses a value fails there")]
 
+mod arrivals;
 mod columns;
 mod conservation;
 mod counts;
+mod dialogues;
 mod latencies;
 mod queues;
 mod run;

@@ -26,6 +26,7 @@ pub(crate) fn settings(flows: &str) -> Settings {
             group: u32::try_from(group).unwrap(),
             name: format!("{name}-{index}"),
             start: Instant::ZERO,
+            answers: None,
         });
     }
     Settings {
