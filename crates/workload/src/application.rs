@@ -1,11 +1,18 @@
 //! Any application, behind one face.
 
-use crate::{Greedy, Thin};
+use crate::{Client, Greedy, Server, Thin};
 use fairwind_units::Instant;
 use serde::{Deserialize, Serialize};
 
-/// The application of one flow. It can be handed to another process, and goes on there as it would
-/// have here.
+/// The application at one end of a connection. It can be handed to another process, and goes on
+/// there as it would have here.
+///
+/// Its driver calls [`begin`](Self::begin) when the connection is open, asks
+/// [`poll_write`](Self::poll_write) until it writes nothing more (when [`next_write`](Self::next_write)
+/// is due, when something was sent, and after each read), tells it with
+/// [`on_read`](Self::on_read) what it reads, tells it with [`end`](Self::end) that nothing more is wanted of
+/// it, and closes the writing half of the connection when it [`is_finished`](Self::is_finished) and
+/// all that it wrote is with the sender.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Application {
@@ -13,21 +20,30 @@ pub enum Application {
     Greedy(Greedy),
     /// Writes little, and seldom.
     Thin(Thin),
+    /// Asks, and reads the answers.
+    Client(Client),
+    /// Answers what it is asked. To be told of the [`end`](Self::end) when the other side has
+    /// closed its half.
+    Server(Server),
 }
 
 impl Application {
     /// The connection is open: writing begins.
     pub fn begin(&mut self, now: Instant) {
-        if let Self::Thin(thin) = self {
-            thin.begin(now);
+        match self {
+            Self::Thin(thin) => thin.begin(now),
+            Self::Client(client) => client.begin(now),
+            Self::Greedy(_) | Self::Server(_) => {}
         }
     }
 
-    /// Nothing more is written.
+    /// Nothing more is written, but for answers to what was asked.
     pub fn end(&mut self) {
         match self {
             Self::Greedy(greedy) => *greedy = Greedy::new(Some(0)),
             Self::Thin(thin) => thin.end(),
+            Self::Client(client) => client.end(),
+            Self::Server(server) => server.end(),
         }
     }
 
@@ -38,6 +54,8 @@ impl Application {
         match self {
             Self::Greedy(_) => Instant::MAX,
             Self::Thin(thin) => thin.next_write(),
+            Self::Client(client) => client.next_write(),
+            Self::Server(server) => server.next_write(),
         }
     }
 
@@ -47,15 +65,34 @@ impl Application {
         match self {
             Self::Greedy(greedy) => greedy.poll_write(unsent),
             Self::Thin(thin) => thin.poll_write(now),
+            Self::Client(client) => client.poll_write(now),
+            Self::Server(server) => server.poll_write(now),
         }
     }
 
-    /// Whether everything that the application ever wanted to write is written.
+    /// The application has read `bytes` in order. Where they complete an answer, gives the instant
+    /// at which the first byte of the request was written.
+    #[inline]
+    pub fn on_read(&mut self, now: Instant, bytes: u64) -> Option<Instant> {
+        match self {
+            Self::Greedy(_) | Self::Thin(_) => None,
+            Self::Client(client) => client.on_read(now, bytes),
+            Self::Server(server) => {
+                server.on_read(now, bytes);
+                None
+            }
+        }
+    }
+
+    /// Whether everything that the application ever wanted to write is written, and every answer
+    /// that it waits for is read.
     #[inline]
     pub fn is_finished(&self) -> bool {
         match self {
             Self::Greedy(greedy) => greedy.is_finished(),
             Self::Thin(_) => false,
+            Self::Client(client) => client.is_finished(),
+            Self::Server(server) => server.is_finished(),
         }
     }
 }

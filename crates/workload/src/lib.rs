@@ -1,4 +1,4 @@
-//! What applications do: greedy and thin senders as state machines.
+//! What applications do: greedy and thin senders, clients and servers, as state machines.
 //!
 //! An application is asked when it wants to write next and how much; it never touches a socket or
 //! a clock. The simulator asks it in virtual time, and a driver of real sockets may ask it in real
@@ -18,14 +18,17 @@
 //! assert_eq!(thin.next_write(), Instant::from_millis(150));
 //! ```
 //!
-//! Modules: `sampler` (distributions), `greedy`, `thin`, `application` (either of them).
+//! Modules: `sampler` (distributions), `greedy`, `thin`, `exchange` (client and server), `application` (any of
+//! them).
 
 mod application;
+mod exchange;
 mod greedy;
 mod sampler;
 mod thin;
 
 pub use application::Application;
+pub use exchange::{Client, Exchanges, Server};
 pub use greedy::Greedy;
 pub use sampler::Sampler;
 pub use thin::Thin;

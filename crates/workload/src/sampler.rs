@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Sampler {
-    /// The same each time, at least 1.
+    /// The same each time.
     Constant(u64),
     /// Uniform between the two, both included after rounding.
     Uniform {
@@ -17,14 +17,14 @@ pub enum Sampler {
         /// Greatest value.
         greatest: f64,
     },
-    /// Normal; what falls below 1 becomes 1.
+    /// Normal; what falls below the least becomes the least.
     Normal {
         /// Mean.
         mean: f64,
         /// Standard deviation.
         deviation: f64,
     },
-    /// Exponential; what falls below 1 becomes 1.
+    /// Exponential; what falls below the least becomes the least.
     Exponential {
         /// Mean.
         mean: f64,
@@ -34,14 +34,20 @@ pub enum Sampler {
 impl Sampler {
     /// Draws a whole number, at least 1.
     #[inline]
+    pub fn draw(&self, random: &mut impl Rng) -> u64 {
+        self.draw_from(1, random)
+    }
+
+    /// Draws a whole number, at least `least`.
+    #[inline]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "`as` saturates, and the value is at least 1"
+        reason = "`as` saturates, and the value is at least 0"
     )]
-    pub fn draw(&self, random: &mut impl Rng) -> u64 {
+    pub(crate) fn draw_from(&self, least: u64, random: &mut impl Rng) -> u64 {
         let value = match *self {
-            Self::Constant(value) => return value.max(1),
+            Self::Constant(value) => return value.max(least),
             Self::Uniform { least, greatest } => {
                 least + random.random::<f64>() * (greatest - least)
             }
@@ -54,6 +60,6 @@ impl Sampler {
                 mean * standard
             }
         };
-        value.round().max(1.0) as u64
+        (value.round().max(0.0) as u64).max(least)
     }
 }

@@ -1,7 +1,7 @@
 //! What applications write, and when.
 
 use fairwind_units::{Instant, Span};
-use fairwind_workload::{Application, Greedy, Sampler, Thin};
+use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
 use rand::SeedableRng as _;
 
 fn thin(interval: Sampler, seed: u64) -> Application {
@@ -85,5 +85,99 @@ fn an_application_goes_on_in_another_process_as_it_would_have_here() {
         let now = Instant::from_secs(second);
         assert_eq!(here.poll_write(now, 0), there.poll_write(now, 0));
         assert_eq!(here.next_write(), there.next_write());
+    }
+}
+
+/// Requests of 300 B, responses of 1 to 9999 B, 5 ms to think, a pause of about 100 ms.
+fn exchanges(seed: u64) -> Exchanges {
+    let response = Sampler::Uniform { least: 1.0, greatest: 9_999.0 };
+    Exchanges::new(Sampler::Constant(300), response, seed)
+        .with_times(Sampler::Constant(5_000_000), Sampler::Exponential { mean: 1e8 })
+}
+
+fn pair(exchanges: &Exchanges) -> (Application, Application) {
+    let client = Application::Client(Client::new(exchanges.clone()));
+    (client, Application::Server(Server::new(exchanges.clone())))
+}
+
+#[test]
+fn a_client_and_its_server_agree_on_every_size_without_looking_at_a_byte() {
+    let (mut client, mut server) = pair(&exchanges(3));
+    client.begin(Instant::ZERO);
+    let mut now = Instant::ZERO;
+    for _ in 0..100 {
+        now = client.next_write();
+        let request = client.poll_write(now, 0).unwrap();
+        assert_eq!(client.poll_write(now, 0), None, "one request at a time");
+        // It comes in two pieces; the first does not suffice.
+        server.on_read(now, request - 1);
+        assert_eq!(server.next_write(), Instant::MAX);
+        let arrived = now + Span::from_millis(20);
+        server.on_read(arrived, 1);
+        assert_eq!(server.next_write(), arrived + Span::from_millis(5));
+        assert_eq!(server.poll_write(arrived, 0), None, "the server thinks");
+        let answered = server.next_write();
+        let response = server.poll_write(answered, 0).unwrap();
+        assert_eq!(client.on_read(answered, response - 1), None);
+        let read = answered + Span::from_millis(20);
+        assert_eq!(client.on_read(read, 1), Some(now), "asked then");
+        assert!(client.next_write() >= read);
+    }
+    assert!(now > Instant::from_secs(5), "100 pauses of 0.1 s in the mean");
+    assert!(!client.is_finished());
+}
+
+#[test]
+fn a_client_is_finished_with_its_last_response() {
+    let (mut client, mut server) = pair(&exchanges(1).limited_to(2));
+    client.begin(Instant::ZERO);
+    for exchange in 0..2 {
+        assert!(!client.is_finished(), "before exchange {exchange}");
+        let now = client.next_write();
+        server.on_read(now, client.poll_write(now, 0).unwrap());
+        assert!(!client.is_finished(), "while it waits for response {exchange}");
+        let answered = server.next_write();
+        let response = server.poll_write(answered, 0).unwrap();
+        assert!(client.on_read(answered, response).is_some());
+    }
+    assert!(client.is_finished());
+    assert_eq!(client.next_write(), Instant::MAX);
+}
+
+#[test]
+fn what_was_asked_before_the_end_is_answered() {
+    let (mut client, mut server) = pair(&exchanges(1));
+    client.begin(Instant::ZERO);
+    let request = client.poll_write(Instant::ZERO, 0).unwrap();
+    client.end();
+    assert!(!client.is_finished(), "it waits for the response");
+    server.on_read(Instant::ZERO, request);
+    server.end();
+    assert!(!server.is_finished(), "it owes the response");
+    let answered = server.next_write();
+    let response = server.poll_write(answered, 0).unwrap();
+    assert!(server.is_finished());
+    assert_eq!(client.on_read(answered, response), Some(Instant::ZERO));
+    assert!(client.is_finished());
+    assert_eq!(client.next_write(), Instant::MAX);
+}
+
+#[test]
+fn a_server_does_not_wait_for_the_rest_of_a_request_that_will_not_come() {
+    let (_, mut server) = pair(&exchanges(1));
+    server.on_read(Instant::ZERO, 10);
+    server.end();
+    assert!(server.is_finished());
+}
+
+#[test]
+fn without_times_an_exchange_follows_the_other_at_once() {
+    let sizes = Sampler::Constant(100);
+    let (mut client, mut server) = pair(&Exchanges::new(sizes, sizes, 1));
+    let now = Instant::from_secs(1);
+    client.begin(now);
+    for _ in 0..3 {
+        server.on_read(now, client.poll_write(now, 0).unwrap());
+        assert_eq!(client.on_read(now, server.poll_write(now, 0).unwrap()), Some(now));
     }
 }

@@ -1,0 +1,211 @@
+//! Requests and responses: one side asks, the other answers, in turn.
+//!
+//! Both sides draw the same exchanges from the same seed, so each knows how many bytes to expect and
+//! no byte's value matters: bytes are counted on real sockets as in the simulator.
+
+use crate::sampler::Sampler;
+use fairwind_units::{Instant, Span};
+use rand::SeedableRng as _;
+use rand_pcg::Pcg64Mcg;
+use serde::{Deserialize, Serialize};
+
+/// The exchanges of one connection, drawn one after the other.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Exchanges {
+    /// Bytes of a request.
+    request: Sampler,
+    /// Bytes of a response.
+    response: Sampler,
+    /// Nanoseconds from the end of a request to its response.
+    think_time: Sampler,
+    /// Nanoseconds from the end of a response to the next request.
+    pause: Sampler,
+    /// How many are left; `None` for endless.
+    left: Option<u64>,
+    random: Pcg64Mcg,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Exchange {
+    request_bytes: u64,
+    response_bytes: u64,
+    think_time: Span,
+    pause: Span,
+}
+
+impl Exchanges {
+    /// Endless exchanges of these sizes in bytes and times in nanoseconds, without a pause between them.
+    pub fn new(request: Sampler, response: Sampler, seed: u64) -> Self {
+        Self {
+            request,
+            response,
+            think_time: Sampler::Constant(0),
+            pause: Sampler::Constant(0),
+            left: None,
+            random: Pcg64Mcg::seed_from_u64(seed),
+        }
+    }
+
+    /// The same, with the time that the answering side takes, and that between a response and the
+    /// next request, in nanoseconds; both may be zero.
+    #[must_use]
+    pub fn with_times(self, think_time: Sampler, pause: Sampler) -> Self {
+        Self { think_time, pause, ..self }
+    }
+
+    /// The same, but no more than `exchanges`.
+    #[must_use]
+    pub fn limited_to(self, exchanges: u64) -> Self {
+        Self { left: Some(exchanges), ..self }
+    }
+
+    /// Whether there are no more.
+    fn is_exhausted(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    fn draw(&mut self) -> Exchange {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_sub(1);
+        }
+        let random = &mut self.random;
+        Exchange {
+            request_bytes: self.request.draw(random),
+            response_bytes: self.response.draw(random),
+            think_time: Span::from_nanos(self.think_time.draw_from(0, random)),
+            pause: Span::from_nanos(self.pause.draw_from(0, random)),
+        }
+    }
+}
+
+/// The side that asks: writes a request, reads the response, pauses, and asks again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Client {
+    exchanges: Exchanges,
+    /// When the next request is written; [`Instant::MAX`] while there is none to write.
+    due: Instant,
+    awaited: Option<Awaited>,
+    has_ended: bool,
+}
+
+/// A response under way.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Awaited {
+    asked: Instant,
+    remaining_bytes: u64,
+    pause: Span,
+}
+
+impl Client {
+    /// The asking side of `exchanges`.
+    pub fn new(exchanges: Exchanges) -> Self {
+        Self { exchanges, due: Instant::MAX, awaited: None, has_ended: false }
+    }
+
+    pub(crate) fn begin(&mut self, now: Instant) {
+        if !self.exchanges.is_exhausted() {
+            self.due = now;
+        }
+    }
+
+    /// Nothing more is asked; a response under way is still read.
+    pub(crate) fn end(&mut self) {
+        self.due = Instant::MAX;
+        self.has_ended = true;
+    }
+
+    pub(crate) fn next_write(&self) -> Instant {
+        self.due
+    }
+
+    pub(crate) fn poll_write(&mut self, now: Instant) -> Option<u64> {
+        if self.due > now {
+            return None;
+        }
+        self.due = Instant::MAX;
+        let exchange = self.exchanges.draw();
+        self.awaited = Some(Awaited {
+            asked: now,
+            remaining_bytes: exchange.response_bytes,
+            pause: exchange.pause,
+        });
+        Some(exchange.request_bytes)
+    }
+
+    pub(crate) fn on_read(&mut self, now: Instant, bytes: u64) -> Option<Instant> {
+        let awaited = self.awaited.as_mut()?;
+        awaited.remaining_bytes = awaited.remaining_bytes.saturating_sub(bytes);
+        if awaited.remaining_bytes > 0 {
+            return None;
+        }
+        let Awaited { asked, pause, .. } = self.awaited.take()?;
+        if !self.has_ended && !self.exchanges.is_exhausted() {
+            self.due = now + pause;
+        }
+        Some(asked)
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.awaited.is_none() && (self.has_ended || self.exchanges.is_exhausted())
+    }
+}
+
+/// The side that answers: reads a request, thinks, and writes the response.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Server {
+    exchanges: Exchanges,
+    /// The request that is being read, or answered.
+    current: Option<Current>,
+    /// When the response is written; [`Instant::MAX`] while there is none to write.
+    due: Instant,
+    has_ended: bool,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Current {
+    exchange: Exchange,
+    unread_bytes: u64,
+}
+
+impl Server {
+    /// The answering side of `exchanges`.
+    pub fn new(exchanges: Exchanges) -> Self {
+        Self { exchanges, current: None, due: Instant::MAX, has_ended: false }
+    }
+
+    /// The other side asks nothing more; what it has asked is still answered.
+    pub(crate) fn end(&mut self) {
+        self.has_ended = true;
+    }
+
+    pub(crate) fn next_write(&self) -> Instant {
+        self.due
+    }
+
+    pub(crate) fn poll_write(&mut self, now: Instant) -> Option<u64> {
+        if self.due > now {
+            return None;
+        }
+        self.due = Instant::MAX;
+        self.current.take().map(|current| current.exchange.response_bytes)
+    }
+
+    pub(crate) fn on_read(&mut self, now: Instant, bytes: u64) {
+        let exchanges = &mut self.exchanges;
+        let current = self.current.get_or_insert_with(|| {
+            let exchange = exchanges.draw();
+            Current { exchange, unread_bytes: exchange.request_bytes }
+        });
+        current.unread_bytes = current.unread_bytes.saturating_sub(bytes);
+        if current.unread_bytes == 0 && self.due == Instant::MAX {
+            self.due = now + current.exchange.think_time;
+        }
+    }
+
+    /// Whether the other side asks nothing more, and has its answers but for a request that it
+    /// has not sent whole.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.has_ended && self.due == Instant::MAX
+    }
+}
