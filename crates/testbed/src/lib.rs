@@ -15,6 +15,7 @@
 //! | `namespace` | a fresh network namespace with its TUN device |
 //! | [`host`] | the processes in which an experiment's hosts live: namespaces, sockets, events |
 //! | [`live`] | our endpoint on a TUN device in conversation with the kernel |
+//! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
 mod error;
@@ -23,6 +24,7 @@ mod kernel;
 pub mod live;
 mod namespace;
 mod path;
+pub mod settings;
 mod sys;
 
 pub use error::TestbedError;

@@ -1,0 +1,118 @@
+use super::keys;
+use crate::settings::kernel::tests::linux_6_18;
+use crate::settings::{Kernel, Settings, of};
+use fairwind_scenario::{Document, json_schema};
+use std::collections::BTreeSet;
+
+/// Settings for a greedy group with these tables, or all refusals in one text.
+fn settings(kernel: &Kernel, tables: &str) -> Result<Settings, String> {
+    let text = format!(
+        "name = \"one\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"100 ms\"\n\
+         queue = {{ limit = \"1 bdp\" }}\n[[flows]]\nname = \"greedy\"\n\
+         workload = {{ kind = \"greedy\" }}\n{tables}"
+    );
+    let plan = Document::parse("test", &text).and_then(|document| document.plan());
+    let plan = plan.map_err(|errors| errors.to_string())?;
+    of(&plan.cells[0].experiment, kernel).map_err(|refusals| refusals.to_string())
+}
+
+fn sysctl<'s>(settings: &'s Settings, host: usize, name: &str) -> &'s str {
+    let found = settings.hosts[host].sysctls.iter().find(|one| one.name == name);
+    found.map_or("", |one| one.value.as_str())
+}
+
+#[test]
+fn every_key_of_a_scenarios_table_has_a_rule() {
+    let schema = json_schema();
+    let table = &schema["$defs"]["TcpSettings"]["properties"];
+    let known: BTreeSet<_> = table.as_object().unwrap().keys().map(String::as_str).collect();
+    let ruled: BTreeSet<_> = keys().map(|key| key.name).collect();
+    assert_eq!(ruled, known);
+    assert_eq!(keys().count(), ruled.len(), "a key has two rules");
+}
+
+#[test]
+fn without_keys_a_host_is_as_linux_comes_whatever_the_machine_has() {
+    let settings = settings(&linux_6_18(), "").unwrap();
+    assert_eq!(settings.hosts.len(), 2);
+    for host in 0..2 {
+        assert_eq!(sysctl(&settings, host, "net.ipv4.tcp_sack"), "1");
+        assert_eq!(sysctl(&settings, host, "net.ipv4.tcp_congestion_control"), "cubic");
+        assert_eq!(sysctl(&settings, host, "net.ipv4.tcp_no_metrics_save"), "1");
+        assert_eq!(settings.hosts[host].route_attributes, [""; 0]);
+        assert_eq!(settings.hosts[host].device_attributes, [""; 0]);
+    }
+    assert_eq!(settings.groups[0].sender.congestion.as_deref(), Some("cubic"));
+    assert_eq!(settings.remarks, []);
+}
+
+#[test]
+fn senders_and_receivers_are_told_what_their_own_tables_say() {
+    let tables = "tcp = { initial_window = 4, sack = false }\n\
+                  receiver_tcp = { delayed_ack = false, sack = true }";
+    let settings = settings(&linux_6_18(), tables).unwrap();
+    let [sender, receiver] = &settings.hosts[..] else { panic!("two hosts") };
+    assert_eq!(sender.route_attributes, ["initcwnd", "4"]);
+    assert_eq!(receiver.route_attributes, ["quickack", "1"]);
+    assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_sack"), "0");
+    assert_eq!(sysctl(&settings, 1, "net.ipv4.tcp_sack"), "1");
+}
+
+#[test]
+fn everything_that_cannot_be_had_is_told_at_once() {
+    let tables = "tcp = { profile = \"linux-3.16\", modified_fast_retransmit = true, \
+                  initial_rto = \"3 s\", initial_ssthresh = 20 }\n\
+                  receiver_tcp = { undo = false }";
+    let text = settings(&linux_6_18(), tables).unwrap_err();
+    let keys = ["profile", "modified_fast_retransmit", "initial_rto", "initial_ssthresh"];
+    for key in keys {
+        assert!(text.contains(&format!("flows.greedy.tcp.{key} = ")), "{key} is missing: {text}");
+    }
+    assert!(text.contains("flows.greedy.receiver_tcp.undo = false: Linux 6.18.0: "), "{text}");
+    assert!(text.contains("duplicate_threshold = 1"), "{text}");
+}
+
+#[test]
+fn what_an_older_kernel_still_has_is_asked_for() {
+    let mut kernel = linux_6_18();
+    kernel.version = (6, 12);
+    let settings = settings(&kernel, "tcp = { loss_detection = \"rfc6675\" }").unwrap();
+    assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_recovery"), "0");
+    assert!(settings.remarks[0].text.contains("linux-6.18 is what runs here"));
+}
+
+#[test]
+fn a_missing_sysctl_is_a_refusal_only_where_it_is_asked_for() {
+    let mut kernel = linux_6_18();
+    kernel.sysctls.remove("net.ipv4.tcp_frto");
+    assert!(settings(&kernel, "").is_ok());
+    let text = settings(&kernel, "tcp = { forward_rto = false }").unwrap_err();
+    assert!(text.contains("it has no sysctl net.ipv4.tcp_frto"), "{text}");
+}
+
+#[test]
+fn times_that_the_kernels_timers_cannot_keep_are_rounded_up_with_a_remark() {
+    let settings = settings(&linux_6_18(), "tcp = { minimum_rto = \"30 ms\" }").unwrap();
+    assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_rto_min_us"), "32000");
+    assert!(settings.remarks[0].text.contains("32 ms instead of 30 ms"), "{settings:?}");
+}
+
+#[test]
+fn groups_on_one_host_must_want_the_same_of_it() {
+    let text = "name = \"one\"\nduration = \"1 s\"\n\
+        [topology]\nhosts = [\"a\", \"b\"]\n\
+        links = [{ name = \"ab\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"1 ms\" },\n\
+                 { name = \"ba\", from = \"b\", to = \"a\", delay = \"1 ms\" }]\n\
+        [[flows]]\nname = \"plain\"\nfrom = \"a\"\nto = \"b\"\nworkload = { kind = \"greedy\" }\n\
+        [[flows]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\nworkload = { kind = \"greedy\" }\n\
+        tcp = { KEY }";
+    let all = |key: &str| {
+        let plan = Document::parse("test", &text.replace("KEY", key)).and_then(|all| all.plan());
+        of(&plan.unwrap().cells[0].experiment, &linux_6_18())
+    };
+    let refused = all("sack = false").unwrap_err().to_string();
+    assert!(refused.contains("sysctl net.ipv4.tcp_sack"), "{refused}");
+    assert!(refused.contains("group plain wants \"1\" on the same host a"), "{refused}");
+    // A socket option needs no host of its own.
+    assert!(all("linear_timeouts = true").is_ok());
+}
