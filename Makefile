@@ -20,7 +20,10 @@ TARGETS ?= headers options endpoint conversation script
 
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
-RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -path '*/src/*' -name '*.rs')
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -name build.rs -o -path '*/bpf/*' -o -path '*/src/*' -name '*.rs')
+# eBPF programs are compiled where there is what that needs; found out when a recipe runs.
+EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
+TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures test test-rust test-python lint lint-rust lint-python lint-layers fmt \
@@ -42,7 +45,7 @@ build: $(BUILT) ## compile the core and install the command `fairwind` into .ven
 
 # The Python sources are used where they stand, so only Rust and the package's own description are built.
 $(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked $(addprefix --features ,$(EBPF))
 	touch $@
 
 demo: build ## run the reduced study: table, page and pictures
@@ -60,7 +63,7 @@ pictures: study ## draw the pictures of the documents anew, from the full study
 test: test-rust test-python ## run all tests
 
 test-rust: ## run the tests of the crates
-	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast
+	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast $(TESTBED_FEATURES)
 
 test-python: build ## run the tests of the Python package and of the architecture
 	$(BIN)/pytest -ra tests
@@ -69,7 +72,7 @@ lint: lint-rust lint-python lint-layers ## check format, lints, types, layers an
 
 lint-rust:
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --locked --keep-going -- -D warnings
+	cargo clippy --workspace --all-targets --locked --keep-going $(TESTBED_FEATURES) -- -D warnings
 
 lint-python: $(INSTALLED)
 	$(BIN)/ruff check $(PYTHON_SOURCES)

@@ -2,6 +2,8 @@
 # Look for what the build needs, and say in one go what is missing and how to get it.
 #
 #   tools/prerequisites.sh build    compilers and Python; exit code 1 if one is missing
+#   tools/prerequisites.sh ebpf     what eBPF programs are compiled with; exit code 1 if something is missing, and
+#                                   then the testbed is built without them
 #   tools/prerequisites.sh tests    programs that only some tests use; a test that misses one is skipped with
 #                                   a printed reason, so nothing fails here. As root with CI=true they are
 #                                   installed as Debian packages.
@@ -48,28 +50,68 @@ check_build() {
     return "$missing"
 }
 
-# Debian packages by the program that each is wanted for.
-check_tests() {
-    local packages=() program
-    for program in tshark chromium; do
-        command -v "$program" >/dev/null || packages+=("$program")
-    done
-    [ "${#packages[@]}" -gt 0 ] || return 0
-    local command=(apt-get install -y --no-install-recommends "${packages[@]}")
+# get WHY PACKAGE...: installs Debian packages, as root with CI=true; else says WHY they would be good.
+get() {
+    local why=$1
+    shift
+    local command=(apt-get install -y --no-install-recommends "$@")
     if [ "${CI:-}" = true ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
         export DEBIAN_FRONTEND=noninteractive
         apt-get update
         "${command[@]}"
     else
-        echo "note: some tests will be skipped without ${packages[*]}; as root: ${command[*]}" >&2
+        echo "note: $why without $*; as root: ${command[*]}" >&2
     fi
 }
 
+# Whether the C compiler finds a header and a library.
+can_link() {
+    echo "#include <$1>
+int main(void) { return 0; }" | cc -x c - "-l$2" -o /dev/null 2>/dev/null
+}
+
+# Debian packages that eBPF programs and their loader are compiled with, as far as they are missing.
+missing_for_ebpf() {
+    command -v "${CLANG:-clang}" >/dev/null || echo clang
+    command -v make >/dev/null || echo make
+    command -v "${PKG_CONFIG:-pkg-config}" >/dev/null || echo pkg-config
+    can_link libelf.h elf || echo libelf-dev
+    can_link zlib.h z || echo zlib1g-dev
+}
+
+is_linux() {
+    [ "$(uname -s)" = Linux ]
+}
+
+check_ebpf() {
+    is_linux && [ -z "$(missing_for_ebpf)" ]
+}
+
+get_ebpf() {
+    local packages
+    is_linux || return 0
+    mapfile -t packages < <(missing_for_ebpf)
+    [ "${#packages[@]}" -eq 0 ] || get "the testbed is built without eBPF" "${packages[@]}"
+}
+
+# Debian packages by the program that each is wanted for.
+get_tests() {
+    local packages=() program
+    for program in tshark chromium; do
+        command -v "$program" >/dev/null || packages+=("$program")
+    done
+    [ "${#packages[@]}" -eq 0 ] || get "some tests will be skipped" "${packages[@]}"
+}
+
 case "${1:-}" in
-build) check_build ;;
-tests) check_tests ;;
+build)
+    check_build
+    get_ebpf || echo "note: the testbed is built without eBPF" >&2
+    ;;
+ebpf) check_ebpf ;;
+tests) get_tests ;;
 *)
-    echo "usage: tools/prerequisites.sh build|tests" >&2
+    echo "usage: tools/prerequisites.sh build|ebpf|tests" >&2
     exit 2
     ;;
 esac

@@ -55,4 +55,4 @@ pub use control::Control;
 pub use error::AssemblyError;
 pub use flow::{FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, address};
 pub use seeds::{Purpose, derive};
-pub use tap::{Labelled, PacketLabel, Queues, Tap};
+pub use tap::{Labelled, PacketLabel, Queues, Sink, Tap};

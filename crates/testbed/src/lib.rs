@@ -16,8 +16,10 @@
 //! | [`host`] | the processes in which an experiment's hosts live: namespaces, sockets, events |
 //! | [`live`] | our endpoint on a TUN device in conversation with the kernel |
 //! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
+//! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
+pub mod ebpf;
 mod error;
 pub mod host;
 mod kernel;

@@ -1,0 +1,126 @@
+/* Every packet of a path that is made of the kernel's own parts: when it leaves its host and reaches
+ * the other one, and when a queue takes it, lets it go, or drops it.
+ *
+ * Only interfaces that the run has named are told of.
+ */
+#include "ring.h"
+
+char licence[] SECTION("license") = "Dual MIT/GPL";
+
+enum kind { LEAVES = 1, ARRIVES = 2, ENQUEUED = 3, DEQUEUED = 4, DROPPED = 5 };
+
+/* IPv6 and TCP headers with all the options there can be; IPv4 needs no more without IP options. */
+enum { HEAD_BYTES = 100 };
+
+/* Read by `src/ebpf/packet_event.rs`, field by field. */
+struct packet_event {
+	u64 at;
+	u64 packet;
+	u32 place;
+	u32 kind;
+	u32 backlog_packets;
+	u32 backlog_bytes;
+	u8 head[HEAD_BYTES];
+	u32 reserved;
+};
+
+struct interface {
+	u32 namespace;
+	u32 index;
+};
+
+/* Which interfaces are watched: their number in the reader's list, and of what. */
+struct place {
+	u32 number;
+	u32 kinds;
+};
+
+struct {
+	NUMBER(type, MAP_HASH);
+	NUMBER(max_entries, 4096);
+	TYPE(key, struct interface);
+	TYPE(value, struct place);
+} places SECTION(".maps");
+
+static ALWAYS_INLINE void tell(const struct sk_buff *packet, const struct net_device *device,
+			       enum kind kind, const struct Qdisc *queue)
+{
+	struct interface key = {};
+	struct packet_event *event;
+	struct place *place;
+
+	key.namespace = device->nd_net.net->ns.inum;
+	key.index = device->ifindex;
+	place = map_lookup(&places, &key);
+	if (!place || !(place->kinds & (1u << kind)))
+		return;
+	event = begin_event(sizeof(*event));
+	if (!event)
+		return;
+	event->at = monotonic_nanoseconds();
+	event->packet = (u64)packet;
+	event->place = place->number;
+	event->kind = kind;
+	event->backlog_packets = queue ? queue->q.qlen : 0;
+	event->backlog_bytes = queue ? queue->qstats.backlog : 0;
+	read_kernel(event->head, HEAD_BYTES, packet->head + packet->network_header);
+	event->reserved = 0;
+	end_event(event);
+}
+
+/* (const struct sk_buff *skb, const struct net_device *dev) */
+SECTION("tp_btf/net_dev_start_xmit")
+int leaves(u64 *arguments)
+{
+	tell((struct sk_buff *)arguments[0], (struct net_device *)arguments[1], LEAVES, 0);
+	return 0;
+}
+
+/* (struct sk_buff *skb) */
+SECTION("tp_btf/netif_receive_skb")
+int arrives(u64 *arguments)
+{
+	struct sk_buff *packet = (struct sk_buff *)arguments[0];
+
+	tell(packet, packet->dev, ARRIVES, 0);
+	return 0;
+}
+
+/* (struct Qdisc *qdisc, const struct netdev_queue *txq, struct sk_buff *skb), when it is in. */
+SECTION("tp_btf/qdisc_enqueue")
+int enqueued(u64 *arguments)
+{
+	struct netdev_queue *queue = (struct netdev_queue *)arguments[1];
+
+	tell((struct sk_buff *)arguments[2], queue->dev, ENQUEUED, (struct Qdisc *)arguments[0]);
+	return 0;
+}
+
+/* (struct Qdisc *qdisc, const struct netdev_queue *txq, int packets, struct sk_buff *skb); the last is
+ * null where nothing may leave yet. */
+SECTION("tp_btf/qdisc_dequeue")
+int dequeued(u64 *arguments)
+{
+	struct netdev_queue *queue = (struct netdev_queue *)arguments[1];
+	struct sk_buff *packet = (struct sk_buff *)arguments[3];
+
+	if (packet)
+		tell(packet, queue->dev, DEQUEUED, (struct Qdisc *)arguments[0]);
+	return 0;
+}
+
+/* (struct sk_buff *skb, void *location, enum skb_drop_reason reason, struct sock *rx_sk) */
+SECTION("tp_btf/kfree_skb")
+int dropped(u64 *arguments)
+{
+	struct sk_buff *packet = (struct sk_buff *)arguments[0];
+	u32 reason = arguments[2];
+
+	if (reason != REASON(SKB_DROP_REASON_QDISC_DROP) &&
+	    reason != REASON(SKB_DROP_REASON_QDISC_OVERLIMIT) &&
+	    reason != REASON(SKB_DROP_REASON_QDISC_CONGESTED))
+		return 0;
+	if (packet->dev)
+		tell(packet, packet->dev, DROPPED, 0);
+	return 0;
+}
