@@ -6,6 +6,7 @@ so tests know what to expect.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fairwind.engine import Cancelled
+from fairwind.engine import Cancelled, Refusal
 from fairwind.scenario import Plan
 
 VARIANTS = ("TCP", "mFR", "LT", "LT+mFR")
@@ -124,6 +125,20 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
     }
 
 
+def lateness(late_s: float, bound_s: float = 200e-6) -> pl.DataFrame:
+    """Make up how punctual one run was."""
+    return pl.DataFrame(
+        {
+            "bound_s": [bound_s],
+            "exceeds_bound": [late_s > bound_s],
+            "deliveries": [1000],
+            "lateness_p50_s": [late_s / 2],
+            "lateness_p99_s": [late_s],
+            "lateness_max_s": [late_s * 2],
+        }
+    )
+
+
 @dataclass
 class ScriptedProgress:
     fraction: float = 0.0
@@ -148,6 +163,19 @@ class ScriptedEngine:
     executions: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
     name: str = "scripted"
+    is_real_time: bool = False
+    late_us: float | None = None
+    problem: str | None = None
+    refused: Callable[[dict[str, Any]], list[Refusal]] = lambda _experiment: []
+
+    def facts(self) -> dict[str, str]:
+        return {"weather": "calm"}
+
+    def obstacle(self) -> str | None:
+        return self.problem
+
+    def refusals(self, experiment_json: str) -> list[Refusal]:
+        return self.refused(json.loads(experiment_json))
 
     def versions(self) -> dict[str, str]:
         return {"scripted": self.build}
@@ -169,8 +197,6 @@ class ScriptedEngine:
     def execute(
         self, experiment_json: str, seed: int, progress: ScriptedProgress, captures: Path
     ) -> dict[str, pl.DataFrame]:
-        import json
-
         with self.lock:
             number = self.executions
             self.executions += 1
@@ -182,4 +208,7 @@ class ScriptedEngine:
         progress.fraction = 1.0
         if self.capture:
             (captures / "sender.pcapng").write_bytes(self.capture)
-        return tables(json.loads(experiment_json), seed)
+        made_up = tables(json.loads(experiment_json), seed)
+        if self.late_us is not None:
+            made_up["lateness"] = lateness(self.late_us / 1e6)
+        return made_up

@@ -33,9 +33,11 @@ def digests(folder: Path) -> dict[str, str]:
 def test_a_run_prints_its_table_and_nothing_else_to_standard_output(scenario, tmp_path):
     code, out, error = fairwind("run", scenario, "--out", "run", "--jobs", 2, cwd=tmp_path)
     assert code == 0, error
-    header, *rows = out.splitlines()
-    assert header.split()[:2] == ["flows_count", "group"]
-    assert len(rows) == 4
+    groups, queues, fairness = (table.splitlines() for table in out.split("\n\n"))
+    assert groups[0].split()[:2] == ["flows_count", "group"]
+    assert queues[0].split()[:2] == ["flows_count", "queue"]
+    assert fairness[0].split()[:2] == ["flows_count", "among"]
+    assert len(groups) == 1 + 4
     assert "4 simulations; tables: run" in error
     assert (tmp_path / "run" / "flows.parquet").exists()
 
@@ -51,7 +53,8 @@ def test_a_run_as_json_is_exact_and_nothing_but_json(scenario, tmp_path):
 def test_a_run_as_csv_can_be_read_back(scenario, tmp_path):
     code, out, _ = fairwind("run", scenario, "--format", "csv", cwd=tmp_path)
     assert code == 0
-    assert {row["group"] for row in csv.DictReader(io.StringIO(out))} == {"thin", "greedy"}
+    names = {row["name"] for row in csv.DictReader(io.StringIO(out)) if row["table"] == "groups"}
+    assert names == {"thin", "greedy"}
 
 
 def test_the_same_run_again_is_taken_from_the_folder(scenario, tmp_path):
@@ -177,11 +180,30 @@ def test_a_report_is_written_beside_the_tables(scenario, tmp_path):
     assert (tmp_path / "run" / "report.html").exists()
 
 
+def test_a_finished_run_can_be_shown_again(scenario, tmp_path):
+    first = fairwind("run", scenario, "--out", "run", cwd=tmp_path)
+    again = fairwind("show", "run", cwd=tmp_path)
+    assert again[:2] == first[:2]
+    assert "Only 2 runs per cell" in again[2]
+
+
 def test_comparing_two_runs_prints_differences(scenario, tmp_path):
     fairwind("run", scenario, "--out", "a", cwd=tmp_path)
     code, out, _ = fairwind("compare", "a", "a", "--format", "json", cwd=tmp_path)
     assert code == 0
     assert {row["difference"] for row in json.loads(out)} <= {0, None}
+    assert {row["table"] for row in json.loads(out)} == {"groups", "queues", "fairness"}
+
+
+def test_a_comparison_begins_with_what_was_compared(scenario, tmp_path):
+    fairwind("run", scenario, "--out", "a", cwd=tmp_path)
+    fairwind("run", scenario, "--out", "b", "--set", "path.rate=2 Mbit/s", cwd=tmp_path)
+    code, out, error = fairwind("compare", "a", "b", cwd=tmp_path)
+    assert code == 0
+    assert "A: a: two and two, simulation" in error
+    assert "runs of the same seed are compared in pairs" in error
+    assert "network.links.bottleneck.rate: 1 Mbit/s -> 2 Mbit/s" in error
+    assert out.splitlines()[0].split()[:3] == ["flows_count", "of", "measure"]
 
 
 @pytest.mark.parametrize("command", ["schema", "columns", "study", "doctor"])

@@ -182,7 +182,7 @@ def test_a_folder_of_another_scenario_is_refused_and_untouched(tmp_path):
 
 def test_a_folder_of_another_engine_version_is_refused(tmp_path):
     run_plan(plan((1,)), ScriptedEngine(), RunSettings(1, tmp_path))
-    with pytest.raises(FairwindError, match="another version"):
+    with pytest.raises(FairwindError, match=r"same scenario.*another version \(scripted\)"):
         run_plan(plan((1,)), ScriptedEngine(build="2"), RunSettings(1, tmp_path))
 
 
@@ -321,7 +321,7 @@ def test_a_folder_of_something_else_is_refused_without_a_trace(tmp_path):
 def test_progress_ends_with_everything_finished(tmp_path):
     states: list[RunState] = []
     run_plan(plan(), ScriptedEngine(), RunSettings(2, tmp_path), states.append)
-    assert states[-1] == RunState(total=4, finished=4, resumed=0, failed=0, fraction=1.0)
+    assert states[-1] == RunState(total=4, finished=4, resumed=0, failed=0, fraction=1.0, jobs=2)
     fractions = [state.fraction for state in states]
     assert fractions == sorted(fractions)
 

@@ -18,6 +18,7 @@ from fairwind.statistics import (
     mean_interval,
     paired_difference,
     quantiles,
+    relative_difference,
     welch_difference,
 )
 
@@ -196,3 +197,34 @@ def test_swapping_the_samples_turns_a_difference_around(pairs):
     there, back = paired_difference(a, b), paired_difference(b, a)
     assert there.estimate == pytest.approx(-back.estimate, abs=1e-6)
     assert there.high == pytest.approx(-back.low, rel=1e-6, abs=1e-6)
+
+
+def test_a_relative_difference_covers_the_true_one_as_often_as_it_says():
+    generator = np.random.default_rng(7)
+    for is_paired in (True, False):
+        covered = 0
+        for _ in range(2000):
+            common = generator.normal(0, 5, 6)
+            a = 100 + common + generator.normal(0, 2, 6)
+            b = 110 + (common if is_paired else generator.normal(0, 5, 6))
+            b = b + generator.normal(0, 2, 6)
+            interval = relative_difference(a, b, is_paired=is_paired)
+            covered += interval.low <= 0.1 <= interval.high
+        assert covered / 2000 == pytest.approx(0.95, abs=0.015)
+
+
+def test_a_relative_difference_of_exact_multiples_is_exact():
+    a = [1.0, 2.0, 3.0]
+    interval = relative_difference(a, [2.0, 4.0, 6.0], is_paired=True)
+    assert (interval.estimate, interval.low, interval.high) == (1.0, 1.0, 1.0)
+
+
+def test_nothing_is_relative_to_zero():
+    interval = relative_difference([0.0, 0.0], [1.0, 2.0], is_paired=False)
+    assert all(map(math.isnan, (interval.estimate, interval.low, interval.high)))
+
+
+def test_one_sample_tells_a_relative_difference_without_an_interval():
+    interval = relative_difference([2.0], [3.0, 3.5], is_paired=False)
+    assert interval.estimate == pytest.approx(0.625)
+    assert math.isnan(interval.low)

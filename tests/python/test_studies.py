@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
+from fairwind.quantities import parse_seconds
 from fairwind.results import Results, Verdict
 from fairwind.run import RunSettings, run_plan
 from fairwind.studies import studies, study_named
@@ -20,7 +21,6 @@ from fairwind.studies.application_limited_streams.ranges import panels_in_words
 from fairwind.studies.application_limited_streams.shares import (
     fair_shares,
     offered_bits_per_second,
-    parse_seconds,
 )
 from made_up import VARIANTS, ScriptedEngine, experiment, plan
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,11 +17,19 @@ from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.compare import compare as compare_results
+from fairwind.compare import head, readable_differences
 from fairwind.engine import core_version, engine_named, scenario_schema, table_columns
 from fairwind.errors import FairwindError
 from fairwind.report import Report, warnings, write_report
-from fairwind.results import Claim, Results, open_results, readable, summarise
-from fairwind.run import RunSettings, RunState, run_plan
+from fairwind.results import (
+    Claim,
+    Results,
+    lateness_in_words,
+    open_results,
+    readable_overview,
+    tidy_overview,
+)
+from fairwind.run import RunSettings, RunState, admit, duration_in_words, plan_seconds, run_plan
 from fairwind.run.progress import shown_progress
 from fairwind.scenario import Plan, Scenario, load
 from fairwind.studies import studies, study_named
@@ -47,7 +56,12 @@ Out = Annotated[
     typer.Option(metavar="DIR", help="The run's folder; runs/NAME-FINGERPRINT if not given."),
 ]
 Jobs = Annotated[
-    int | None, typer.Option(min=1, help="Simulations at once; all processors if not given.")
+    int | None,
+    typer.Option(
+        min=1,
+        help="Simulations at once; if not given, all processors, but 1 on the kernel, where each "
+        "run wants the machine for itself.",
+    ),
 ]
 Force = Annotated[
     bool, typer.Option("--force", help="Discard another scenario's run in the folder.")
@@ -97,10 +111,19 @@ def run(
 
 @app.command()
 def check(
-    scenario: ScenarioFile, *, settings: Settings = None, output: Format = OutputFormat.TABLE
+    scenario: ScenarioFile,
+    *,
+    on: On = "sim",
+    settings: Settings = None,
+    output: Format = OutputFormat.TABLE,
 ) -> None:
     """Validate a scenario, and print the resolved experiment and the size of its grid."""
+    engine = engine_named(on)
     plan = _checked(_with_settings(load(scenario), settings, None))
+    admit(plan, engine)
+    if engine.is_real_time:
+        duration = duration_in_words(plan_seconds(plan))
+        _tell(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
     match output:
         case OutputFormat.JSON:
             print_json(plan.document)
@@ -154,6 +177,14 @@ def study(
 
 
 @app.command()
+def show(folder: Folder, *, output: Format = OutputFormat.TABLE) -> None:
+    """Print the table of a finished run again, and what is to be minded."""
+    results = open_results(folder)
+    _print_summary(results, output)
+    _tell_what_to_mind(results, told=())
+
+
+@app.command()
 def report(folder: Folder) -> None:
     """Write one self-contained page and the figures of a run into its folder."""
     results = open_results(folder)
@@ -171,12 +202,21 @@ def compare(
     *,
     measures: Annotated[
         list[str] | None,
-        typer.Option("--measure", help="A column of the groups table; repeatable."),
+        typer.Option(
+            "--measure", help="A column of the tables of groups, queues or fairness; repeatable."
+        ),
     ] = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Tell how a second run differs from a first, with 95 % intervals."""
-    print_frame(compare_results(open_results(first), open_results(second), measures), output)
+    """Tell how a second run differs from a first, with 95 % intervals; also across engines."""
+    a, b = open_results(first), open_results(second)
+    differences = compare_results(a, b, measures)
+    for line in head(a, b):
+        _tell(line)
+    if output is OutputFormat.TABLE:
+        sys.stdout.write(aligned(*readable_differences(differences)))
+    else:
+        print_frame(differences, output)
 
 
 @app.command()
@@ -216,6 +256,8 @@ def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
         states: list[RunState] = []
 
         def remember(state: RunState) -> None:
+            if not states:
+                _tell_expected(state)
             states[:] = [state]
             tell(state)
 
@@ -226,17 +268,40 @@ def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
     _tell(f"{done}{again}; tables: {results.folder}")
     if captures := results.captures:
         _tell(f"captures: {_counted(len(captures), 'file')}, the first: {captures[0]}")
-    for warning in warnings(results):
-        if warning not in plan.warnings:  # those were told before the run
-            _tell(f"warning: {warning}")
+    _tell_what_to_mind(results, told=plan.warnings)
     return results
+
+
+def _tell_expected(state: RunState) -> None:
+    """Say before a run in real time how long it takes, and what several at once mean."""
+    missing = state.total - state.resumed
+    if state.expected_s is None or not missing:
+        return
+    duration = duration_in_words(state.expected_s)
+    jobs = "one at a time" if state.jobs == 1 else f"{state.jobs} at a time"
+    _tell(f"{_counted(missing, 'run')} in real time, {jobs}: about {duration}")
+    if state.jobs > 1:
+        _tell(
+            "several runs at once share the processors: fit for low rates, as long as their "
+            "lateness stays within its bound"
+        )
+
+
+def _tell_what_to_mind(results: Results, told: Sequence[str]) -> None:
+    """Print the warnings that have not been told yet, and how punctual a run in real time was."""
+    if lateness := lateness_in_words(results):
+        _tell(lateness)
+    for warning in warnings(results):
+        if warning not in told:
+            _tell(f"warning: {warning}")
 
 
 def _print_summary(results: Results, output: OutputFormat) -> None:
     if output is OutputFormat.TABLE:
-        sys.stdout.write(aligned(*readable(summarise(results))))
+        tables = [aligned(columns, rows) for columns, rows in readable_overview(results)]
+        sys.stdout.write("\n".join(tables))
     else:
-        print_frame(summarise(results).frame, output)
+        print_frame(tidy_overview(results), output)
 
 
 def _print_claims(claims: list[Claim], results: Results, output: OutputFormat) -> None:

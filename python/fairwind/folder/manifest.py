@@ -19,6 +19,9 @@ from fairwind.scenario.plan import Plan
 FORMAT_VERSION = 1
 """Version of a run folder's layout; raised when an older reader would misread it."""
 
+REAL_TIME_ENGINE = "kernel"
+"""The name of the engine whose runs take place in real time."""
+
 MANIFEST = "manifest.json"
 FAILURES = "failures.json"
 
@@ -41,7 +44,7 @@ class Manifest:
     command : str
         How the run was started.
     platform : dict
-        The machine; it has no influence on simulated results.
+        The machine and what the engine tells of it; it has no influence on simulated results.
     fingerprint : str
         Digest of plan, engine and versions: equal means the same results.
     """
@@ -63,6 +66,7 @@ class Manifest:
         versions: dict[str, str],
         *,
         columns: list[dict[str, str]],
+        facts: dict[str, str],
         study: str | None,
     ) -> Manifest:
         """Describe a run that is about to be made by this process."""
@@ -78,9 +82,15 @@ class Manifest:
                 "machine": platform.machine(),
                 "python": platform.python_version(),
                 "processors": str(os.cpu_count() or 1),
+                **facts,
             },
             fingerprint=fingerprint(plan, engine, versions),
         )
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether it ran in real time, so that a seed does not decide all that happened."""
+        return self.engine == REAL_TIME_ENGINE
 
     def write(self, out: Path) -> None:
         """Store the manifest in a run's folder."""

@@ -14,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from fairwind.plots import Figure
 from fairwind.plots.save import VEGA_LITE
 from fairwind.report.warnings import warnings
-from fairwind.results import Claim, Results, readable, summarise
+from fairwind.results import Claim, Results, lateness_in_words, readable_overview
 
 PREVIEW_ROWS = 20
 """Rows shown of each table."""
@@ -32,7 +32,8 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
         claims=claims,
         figures=figures,
         specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
-        main=readable(summarise(results)),
+        main=readable_overview(results),
+        lateness=lateness_in_words(results),
         previews={name: results.table(name) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,
         definitions=_definitions(results),

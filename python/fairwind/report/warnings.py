@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Results
+from fairwind.results import Results, late_runs
 
 FEW_REPLICATES = 3
 MOST_FAILURES = 5
 """Failures beyond these are only counted."""
+
+MOST_LATE = 3
+"""So many late runs are named, the worst ones."""
 
 
 def warnings(results: Results) -> list[str]:
     """Give warnings about a run, the gravest first."""
     return [
         *_failures(results),
+        *_late(results),
         *results.manifest.plan.warnings,
         *_replicates(results),
         *_replicates_without_difference(results),
@@ -30,6 +34,23 @@ def _failures(results: Results) -> list[str]:
     return lines
 
 
+def _late(results: Results) -> list[str]:
+    late = late_runs(results)
+    if not late.height:
+        return []
+    named = "; ".join(
+        f"cell {row['cell']}, seed {row['seed']}: {row['lateness_p99_s'] * 1e6:.0f} us against "
+        f"{row['bound_s'] * 1e6:.0f} us"
+        for row in late.head(MOST_LATE).iter_rows(named=True)
+    )
+    more = f", and {late.height - MOST_LATE} more" if late.height > MOST_LATE else ""
+    return [
+        f"Late: in {late.height} of {results.lateness.height} runs the router was behind by more "
+        f"than its bound in one of a hundred deliveries ({named}{more}). What these runs tell of "
+        "delay is not trustworthy; repeat them with --jobs 1 on a machine that does nothing else."
+    ]
+
+
 def _replicates(results: Results) -> list[str]:
     replicates = len(results.manifest.plan.seeds)
     if replicates == 1:
@@ -43,6 +64,8 @@ def _replicates(results: Results) -> list[str]:
 
 def _replicates_without_difference(results: Results) -> list[str]:
     groups = results.groups
+    if results.manifest.is_real_time:
+        return []
     same = groups.select(pl.all().exclude("replicate", "seed")).unique().height
     if same == groups.height or same > groups.select("cell", "group").unique().height:
         return []

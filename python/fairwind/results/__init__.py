@@ -1,22 +1,41 @@
 """Results: the tables of a run's folder, read when they are asked for.
 
-`open` gives `Results`, whose attributes are data frames; `summarise` brings the replicates of each
-cell together. Nothing here runs or draws anything.
+`open` gives `Results`, whose attributes are data frames; `summarise` and `overview` bring the
+replicates of each cell together. Nothing here runs or draws anything.
 """
 
 from fairwind.results.claim import Claim, Verdict
+from fairwind.results.lateness import (
+    has_lateness,
+    late_runs,
+    lateness_by_cell,
+    lateness_in_words,
+    readable_lateness,
+)
+from fairwind.results.overview import readable_overview
 from fairwind.results.readable import readable
 from fairwind.results.results import TABLES, Results, open_results
-from fairwind.results.summary import Estimates, main_measures, summarise
+from fairwind.results.subjects import SUBJECTS, Subject, rows_of
+from fairwind.results.summary import Estimates, overview, summarise, tidy_overview
 
 __all__ = [
+    "SUBJECTS",
     "TABLES",
     "Claim",
     "Estimates",
     "Results",
+    "Subject",
     "Verdict",
-    "main_measures",
+    "has_lateness",
+    "late_runs",
+    "lateness_by_cell",
+    "lateness_in_words",
     "open_results",
+    "overview",
     "readable",
+    "readable_lateness",
+    "readable_overview",
+    "rows_of",
     "summarise",
+    "tidy_overview",
 ]

@@ -1,11 +1,16 @@
-"""Estimates as people read them: one cell per measure, in handy units."""
+"""Estimates as people read them: one cell per measure, in handy units and with few digits."""
 
 from __future__ import annotations
+
+import math
 
 from fairwind.results.summary import Estimates
 
 HANDY_UNITS = (("_bits_per_second", "kbit/s", 1e-3), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
 """Ending of a measure's name, the unit it is shown in, and the factor to it."""
+
+WITHOUT_UNIT = ("minimum_to_maximum_ratio", "jain_index")
+"""Measures that are shown as the numbers that they are."""
 
 
 def readable(estimates: Estimates) -> tuple[list[str], list[list[object]]]:
@@ -18,22 +23,29 @@ def readable(estimates: Estimates) -> tuple[list[str], list[list[object]]]:
     for row in estimates.frame.iter_rows(named=True):
         key = tuple(row[name] for name in estimates.keys)
         rows.setdefault(key, list(key)).append(_estimate(row))
-    headers = [
-        *estimates.keys,
-        *(f"{_title(measure)} / {_unit(measure)[0]}" for measure in measures),
-    ]
+    headers = [*estimates.keys, *(header_of(measure) for measure in measures)]
     return headers, list(rows.values())
 
 
-def _estimate(row: dict[str, object]) -> str | None:
-    mean, high = row["mean"], row["high"]
-    if not isinstance(mean, float):
-        return None
-    scale = _unit(str(row["measure"]))[1]
-    shown = significant(mean * scale)
-    if not isinstance(high, float):
-        return shown
-    return f"{shown} ± {significant((high - mean) * scale, 2)}"
+def header_of(measure: str) -> str:
+    """Name a measure and the unit that it is shown in."""
+    unit, _ = unit_of(measure)
+    return f"{title_of(measure)} / {unit}" if unit else title_of(measure)
+
+
+def with_uncertainty(mean: float, half_width: float) -> str:
+    """Write ``mean ± half width`` with as many digits as the half width has two of.
+
+    The mean keeps at most four significant digits, whatever the half width.
+    """
+    if half_width == 0 or not math.isfinite(half_width):
+        return f"{significant(mean)} ± {significant(half_width, 2)}"
+    decimals = 1 - math.floor(math.log10(half_width))
+    most = 3 - math.floor(math.log10(abs(mean))) if mean else decimals
+    decimals = min(decimals, max(most, 0))
+    if decimals <= 0:
+        return f"{mean:.0f} ± {significant(half_width, 2)}"
+    return f"{mean:.{decimals}f} ± {half_width:.{decimals}f}"
 
 
 def significant(value: float, digits: int = 4) -> str:
@@ -42,13 +54,29 @@ def significant(value: float, digits: int = 4) -> str:
     return text if "e+" not in text else f"{value:.0f}"
 
 
-def _unit(measure: str) -> tuple[str, float]:
+def unit_of(measure: str) -> tuple[str, float]:
+    """Give the unit that a measure is shown in, and the factor to it."""
+    if measure in WITHOUT_UNIT:
+        return "", 1.0
     for ending, unit, scale in HANDY_UNITS:
         if measure.endswith(ending):
             return unit, scale
     return measure.rsplit("_", 1)[-1], 1.0
 
 
-def _title(measure: str) -> str:
-    ending = next((ending for ending, _, _ in HANDY_UNITS if measure.endswith(ending)), "")
-    return measure.removesuffix(ending).replace("_", " ")
+def title_of(measure: str) -> str:
+    """Give a measure's name in words, without its unit."""
+    unit, _ = unit_of(measure)
+    ending = next((ending for ending, _, _ in HANDY_UNITS if measure.endswith(ending)), f"_{unit}")
+    title = measure.removesuffix(ending) if unit else measure.removesuffix("_ratio")
+    return title.replace("_", " ")
+
+
+def _estimate(row: dict[str, object]) -> str | None:
+    mean, high = row["mean"], row["high"]
+    if not isinstance(mean, float):
+        return None
+    _, scale = unit_of(str(row["measure"]))
+    if not isinstance(high, float):
+        return significant(mean * scale)
+    return with_uncertainty(mean * scale, (high - mean) * scale)

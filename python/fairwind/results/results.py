@@ -23,6 +23,7 @@ TABLES = (
     "queue_drops",
     "fairness",
     "endpoint",
+    "lateness",
 )
 """The tables that a run can have; `fairwind columns` tells what their columns mean."""
 
@@ -95,6 +96,11 @@ class Results:
     def endpoint(self) -> pl.DataFrame:
         """Sampled state of the senders, if the scenario asked for it."""
         return self.table("endpoint")
+
+    @cached_property
+    def lateness(self) -> pl.DataFrame:
+        """How punctual the router was, one row per run; only of runs in real time."""
+        return self.table("lateness")
 
     @property
     def captures(self) -> list[Path]:

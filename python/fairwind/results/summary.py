@@ -8,17 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairwind.results.results import Results
+from fairwind.results.subjects import GROUPS, SUBJECTS, Subject, rows_of
 from fairwind.statistics import mean_interval
-
-MAIN_MEASURES = (
-    "goodput_bits_per_second",
-    "throughput_bits_per_second",
-    "packet_loss_ratio",
-    "ack_latency_p50_s",
-    "ack_latency_p99_s",
-    "delivery_latency_p99_s",
-)
-"""Columns of the groups table that a person looks at first, in this order."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +30,6 @@ class Estimates:
     keys: tuple[str, ...]
 
 
-def main_measures(frame: pl.DataFrame) -> list[str]:
-    """Give the main measures that a table has."""
-    return [name for name in MAIN_MEASURES if name in frame.columns]
-
-
 def summarise(results: Results, measures: Sequence[str] | None = None) -> Estimates:
     """Estimate measures of every cell and group over the replicates.
 
@@ -54,8 +40,40 @@ def summarise(results: Results, measures: Sequence[str] | None = None) -> Estima
         Numeric columns of the groups table; the main ones if not given.
     """
     axes = [axis.column for axis in results.manifest.plan.axes]
-    names = list(measures) if measures is not None else main_measures(results.groups)
+    names = list(measures) if measures is not None else GROUPS.measures_in(results.groups)
     return estimate(results.groups, (*axes, "group"), names)
+
+
+def overview(results: Results) -> dict[Subject, Estimates]:
+    """Estimate, of everything that a run measured, what a person looks at first.
+
+    Returns
+    -------
+    dict
+        Estimates by subject, whose keys are the axes and the subject's `column`; without subjects
+        that the run knows nothing of.
+    """
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    found = {}
+    for subject in SUBJECTS:
+        rows = rows_of(results, subject)
+        if rows.height:
+            found[subject] = estimate(rows, (*axes, subject.column), subject.measures_in(rows))
+    return found
+
+
+def tidy_overview(results: Results) -> pl.DataFrame:
+    """Give the overview as one frame: axes, ``table``, ``name``, then as in `Estimates`."""
+    frames = [
+        estimates.frame.rename({subject.column: "name"}).with_columns(
+            pl.lit(subject.table).alias("table")
+        )
+        for subject, estimates in overview(results).items()
+    ]
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    return pl.concat(frames, how="vertical_relaxed").select(
+        *axes, "table", pl.all().exclude(*axes, "table")
+    )
 
 
 def estimate(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[str]) -> Estimates:

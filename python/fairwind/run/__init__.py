@@ -4,9 +4,12 @@
 is there, and finally merges all of them into one file per table. It knows no engine but through
 `fairwind.engine.Engine`.
 
-Map: `execute` the threads, `merge` the final tables, `progress` what is shown meanwhile.
+Map: `admission` whether an engine can run the plan, `estimate` how long it takes, `prepare` the
+folder, `execute` the threads, `merge` the final tables, `progress` what is shown meanwhile.
 """
 
+from fairwind.run.admission import admit
+from fairwind.run.estimate import duration_in_words, plan_seconds
 from fairwind.run.execute import RunSettings, RunState, run_plan
 
-__all__ = ["RunSettings", "RunState", "run_plan"]
+__all__ = ["RunSettings", "RunState", "admit", "duration_in_words", "plan_seconds", "run_plan"]

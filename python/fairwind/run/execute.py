@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
-import shutil
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
@@ -13,18 +11,14 @@ from pathlib import Path
 
 from fairwind.engine import CellProgress, Engine
 from fairwind.errors import FairwindError, RunInterrupted
-from fairwind.folder.lock import LOCK, locked
-from fairwind.folder.manifest import MANIFEST, Failure, Manifest, read_manifest, write_failures
-from fairwind.folder.store import (
-    CELLS,
-    TEMPORARY,
-    cell_folder,
-    new_cell,
-    remove_unfinished,
-    write_tables,
-)
+from fairwind.folder.lock import locked
+from fairwind.folder.manifest import Failure, Manifest, write_failures
+from fairwind.folder.store import cell_folder, new_cell, write_tables
 from fairwind.results import Results
+from fairwind.run.admission import admit
+from fairwind.run.estimate import expected_seconds
 from fairwind.run.merge import merge_tables, with_leading_columns
+from fairwind.run.prepare import default_folder, make_folder, prepare
 from fairwind.scenario.plan import Cell, Plan
 
 POLL_SECONDS = 0.2
@@ -38,7 +32,8 @@ class RunSettings:
     Attributes
     ----------
     jobs : int, optional
-        Simulations at once; all processors if None.
+        Simulations at once. If None: all processors in virtual time; one in real time, since each
+        run wants the machine for itself, and others beside it make its router late.
     out : Path, optional
         The run's folder; ``runs/<name>-<fingerprint>`` if None.
     force : bool
@@ -69,6 +64,10 @@ class RunState:
         How many have failed.
     fraction : float
         Share of the work that this run had to do, 0 to 1, parts of simulations included.
+    jobs : int
+        Simulations at once.
+    expected_s : float, optional
+        In real time: how long all that was missing when this run began takes; in virtual time None.
     """
 
     total: int
@@ -76,6 +75,8 @@ class RunState:
     resumed: int
     failed: int
     fraction: float
+    jobs: int = 1
+    expected_s: float | None = None
 
 
 @dataclass
@@ -94,14 +95,29 @@ class _Execution:
     out: Path
     plan: Plan
     engine: Engine
-    resumed: int = 0
+    jobs: int
+    missing: list[_Work] = field(default_factory=list)
     stored: int = 0
     failures: list[Failure] = field(default_factory=list)
     pending: dict[Future[None], _Work] = field(default_factory=dict)
 
+    def find_missing(self) -> None:
+        """Note what the folder does not hold yet."""
+        self.missing = [
+            _Work(cell, replicate, self.engine.new_progress())
+            for cell in self.plan.cells
+            for replicate in range(len(self.plan.seeds))
+            if not cell_folder(self.out, cell.index, replicate).is_dir()
+        ]
+
+    @property
+    def resumed(self) -> int:
+        """How many simulations were there already."""
+        return self.plan.runs - len(self.missing)
+
     def state(self) -> RunState:
         """Tell how far the run has come."""
-        to_do = self.plan.runs - self.resumed
+        to_do = len(self.missing)
         done = self.stored + len(self.failures)
         parts = sum(work.progress.fraction for work in self.pending.values())
         return RunState(
@@ -110,7 +126,12 @@ class _Execution:
             resumed=self.resumed,
             failed=len(self.failures),
             fraction=min(1.0, (done + parts) / to_do) if to_do else 1.0,
+            jobs=self.jobs,
+            expected_s=self._expected_s() if self.engine.is_real_time else None,
         )
+
+    def _expected_s(self) -> float:
+        return expected_seconds((work.cell for work in self.missing), self.jobs)
 
 
 def run_plan(
@@ -126,24 +147,26 @@ def run_plan(
     RunInterrupted
         After an interruption (Ctrl-C); finished simulations are kept.
     FairwindError
-        If the folder cannot be used or another run is using it, the disk is full, or nothing at
-        all could be run.
+        If the engine cannot run all of the plan, the folder cannot be used or another run is using
+        it, the disk is full, or nothing at all could be run.
     """
+    admit(plan, engine)
     manifest = Manifest.of_run(
         plan,
         engine.name,
         engine.versions(),
         columns=engine.columns(),
+        facts=engine.facts(),
         study=settings.study,
     )
     out = settings.out or default_folder(manifest)
     tell = on_progress or (lambda _state: None)
     try:
-        _make_folder(out)
+        make_folder(out)
         with locked(out):
-            _prepare(out, manifest, force=settings.force)
-            execution = _Execution(out, plan, engine)
-            _execute(execution, settings.jobs or os.cpu_count() or 1, tell)
+            prepare(out, manifest, force=settings.force)
+            execution = _Execution(out, plan, engine, settings.jobs or usual_jobs(engine))
+            _execute(execution, tell)
             _finish(execution)
     except OSError as error:
         raise _storage_error(out, error) from error
@@ -159,62 +182,18 @@ def _finish(execution: _Execution) -> None:
     merge_tables(execution.out, execution.plan)
 
 
-def default_folder(manifest: Manifest) -> Path:
-    """Folder of a run that names none: the same scenario comes back to the same one."""
-    name = re.sub(r"[^0-9a-z]+", "-", manifest.plan.name.lower()).strip("-")[:60] or "run"
-    return Path("runs") / f"{name}-{manifest.fingerprint[:10]}"
+def usual_jobs(engine: Engine) -> int:
+    """Give how many run at once where nobody says: all processors, but one in real time."""
+    return 1 if engine.is_real_time else os.cpu_count() or 1
 
 
-def _make_folder(out: Path) -> None:
-    """Make the folder, or refuse one that is none of ours before anything is written to it."""
-    if out.exists() and not out.is_dir():
-        raise FairwindError(f"{out} is a file", "name a folder with --out")
-    out.mkdir(parents=True, exist_ok=True)
-    foreign = (
-        path.name
-        for path in out.iterdir()
-        if path.name != LOCK and not path.name.startswith(TEMPORARY)
-    )
-    if not (out / MANIFEST).exists() and any(foreign):
-        raise FairwindError(
-            f"{out} is not empty, and what it holds is not a run of Fairwind",
-            "name another folder with --out",
-        )
-
-
-def _prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
-    """Make an earlier run ready to go on, or the folder ready for a new one."""
-    if (out / MANIFEST).exists():
-        if read_manifest(out).fingerprint == manifest.fingerprint:
-            remove_unfinished(out)
-            (out / CELLS).mkdir(exist_ok=True)
-            return
-        if not force:
-            raise FairwindError(
-                f"{out} holds a run of another scenario, other settings or another version",
-                "name another folder with --out, or discard that run with --force",
-            )
-        _discard(out)
-    manifest.write(out)
-    (out / CELLS).mkdir(exist_ok=True)
-
-
-def _discard(out: Path) -> None:
-    """Remove what Fairwind wrote into a folder, and nothing else."""
-    (out / MANIFEST).rename(out / f".tmp-{MANIFEST}")
-    for folder in (CELLS, "figures"):
-        shutil.rmtree(out / folder, ignore_errors=True)
-    for file in [*out.glob("*.parquet"), out / "failures.json", out / "report.html"]:
-        file.unlink(missing_ok=True)
-    remove_unfinished(out)
-
-
-def _execute(execution: _Execution, jobs: int, tell: Callable[[RunState], None]) -> None:
+def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
     """Run all missing simulations; on any way out, none is left running."""
-    pool = ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="fairwind")
+    execution.find_missing()
+    pool = ThreadPoolExecutor(max_workers=execution.jobs, thread_name_prefix="fairwind")
     try:
+        tell(execution.state())  # before anything runs: it tells how long that takes
         _submit(execution, pool)
-        tell(execution.state())
         while execution.pending:
             done, _ = wait(execution.pending, POLL_SECONDS, FIRST_COMPLETED)
             for future in done:
@@ -230,14 +209,9 @@ def _execute(execution: _Execution, jobs: int, tell: Callable[[RunState], None])
 
 
 def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
-    for cell in execution.plan.cells:
-        for replicate in range(len(execution.plan.seeds)):
-            if cell_folder(execution.out, cell.index, replicate).is_dir():
-                execution.resumed += 1
-                continue
-            work = _Work(cell, replicate, execution.engine.new_progress())
-            future = pool.submit(_run_one, execution.out, execution.plan, execution.engine, work)
-            execution.pending[future] = work
+    for work in execution.missing:
+        future = pool.submit(_run_one, execution.out, execution.plan, execution.engine, work)
+        execution.pending[future] = work
 
 
 def _run_one(out: Path, plan: Plan, engine: Engine, work: _Work) -> None:

@@ -12,6 +12,7 @@ from fairwind.statistics.differences import (
     welch_difference,
 )
 from fairwind.statistics.fairness import jain_index
+from fairwind.statistics.ratios import relative_difference
 from fairwind.statistics.summaries import Interval, bootstrap_interval, mean_interval, quantiles
 
 __all__ = [
@@ -25,5 +26,6 @@ __all__ = [
     "mean_interval",
     "paired_difference",
     "quantiles",
+    "relative_difference",
     "welch_difference",
 ]

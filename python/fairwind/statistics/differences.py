@@ -84,7 +84,7 @@ def paired_difference(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Differ
     level : float
         Confidence level, 0 to 1.
     """
-    first, second = _complete_pairs(a, b)
+    first, second = complete_pairs(a, b)
     differences = second - first
     error = standard_error(differences) if differences.size > 1 else math.nan
     return _difference(first, second, error, differences.size - 1, level, is_paired=True)
@@ -161,7 +161,7 @@ def holm(p_values: ArrayLike) -> Floats:
 
 def _equivalence_p_value(a: ArrayLike, b: ArrayLike, margin: float, *, is_paired: bool) -> float:
     if is_paired:
-        first, second = _complete_pairs(a, b)
+        first, second = complete_pairs(a, b)
         compare = paired_difference
     else:
         first, second = finite(a), finite(b)
@@ -174,7 +174,8 @@ def _equivalence_p_value(a: ArrayLike, b: ArrayLike, margin: float, *, is_paired
     return float(np.maximum(p_low, p_high))
 
 
-def _complete_pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+def complete_pairs(a: ArrayLike, b: ArrayLike) -> tuple[Floats, Floats]:
+    """Give the pairs whose both values are numbers."""
     first = np.asarray(a, dtype=np.float64).ravel()
     second = np.asarray(b, dtype=np.float64).ravel()
     if first.size != second.size:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import polars as pl
 
 from fairwind.errors import FairwindError
+from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 from fairwind.results import Results
 
 COUNT = "flows_count"
@@ -76,31 +76,9 @@ def variants(results: Results) -> list[str]:
     return list(results.manifest.plan.axis(VARIANT).labels)
 
 
-def parse_bytes(text: str) -> float:
-    """Read a size as the core writes it, such as ``160 B`` or ``1.5 kB``."""
-    return _quantity(text, {"B": 1, "kB": 1e3, "MB": 1e6, "KiB": 1024, "MiB": 1024**2})
-
-
-def parse_seconds(text: str) -> float:
-    """Read a time as the core writes it, such as ``150 ms``."""
-    return _quantity(text, {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1, "min": 60, "h": 3600})
-
-
-def parse_bits_per_second(text: str) -> float:
-    """Read a rate as the core writes it, such as ``1 Mbit/s``."""
-    return _quantity(text, {"bit/s": 1, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9})
-
-
 def _group(experiment: dict[str, Any], name: str) -> dict[str, Any]:
     for group in experiment["flows"]:
         if group["name"] == name:
             found: dict[str, Any] = group
             return found
     raise FairwindError(f"the experiment has no group of flows called {name}")
-
-
-def _quantity(text: str, units: dict[str, float]) -> float:
-    match = re.fullmatch(r"([0-9.]+) ?(\S+)", text)
-    if match is None or match[2] not in units:
-        raise FairwindError(f"cannot read the quantity {text!r}")
-    return float(match[1]) * units[match[2]]

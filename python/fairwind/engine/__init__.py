@@ -1,0 +1,58 @@
+"""What can execute one experiment with one seed: the compiled core, behind a small protocol.
+
+Only this package calls `fairwind._core` for experiments. Everything that runs, stores or compares
+them speaks to the `Engine` protocol, so it serves every engine alike.
+
+Map: `core` the compiled part and what it tells, `protocol` what an engine is, `simulation` virtual
+time, `kernel` the running kernel in real time, `host` how its host processes are started.
+"""
+
+from __future__ import annotations
+
+from fairwind.engine.core import (
+    ScenarioError,
+    SimulationError,
+    core_version,
+    plan_document,
+    scenario_schema,
+    table_columns,
+)
+from fairwind.engine.kernel import Kernel
+from fairwind.engine.protocol import Cancelled, CellProgress, Engine, Refusal
+from fairwind.engine.simulation import Simulation
+from fairwind.errors import FairwindError
+
+__all__ = [
+    "Cancelled",
+    "CellProgress",
+    "Engine",
+    "Kernel",
+    "Refusal",
+    "ScenarioError",
+    "Simulation",
+    "SimulationError",
+    "core_version",
+    "engine_named",
+    "plan_document",
+    "scenario_schema",
+    "table_columns",
+]
+
+
+def engine_named(name: str) -> Engine:
+    """Give the engine that a person names with ``--on``.
+
+    Raises
+    ------
+    FairwindError
+        If the name is unknown.
+    """
+    match name:
+        case "sim":
+            return Simulation()
+        case "kernel":
+            return Kernel()
+        case _:
+            raise FairwindError(
+                f"there is no engine called {name!r}", "choose --on sim or --on kernel"
+            )

@@ -1,0 +1,68 @@
+"""The compiled part, and what it tells about itself and about scenarios."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+try:
+    from fairwind import _core
+except ImportError as missing:  # pragma: no cover - only in a broken installation
+    raise ImportError(
+        "the compiled part of Fairwind (fairwind._core) is missing; "
+        "build it with `maturin develop --release` in the repository, or install a wheel"
+    ) from missing
+
+
+ScenarioError = _core.ScenarioError
+SimulationError = _core.SimulationError
+
+
+def core_version() -> str:
+    """Give the version of the compiled core, which is the version of Fairwind."""
+    return _core.version()
+
+
+def core_file() -> Path | None:
+    """Give the file of the compiled core, if it has one."""
+    file = getattr(_core, "__file__", None)
+    return None if file is None else Path(file)
+
+
+def scenario_schema() -> dict[str, Any]:
+    """Give the JSON Schema of scenarios."""
+    schema: dict[str, Any] = json.loads(_core.schema())
+    return schema
+
+
+def table_columns() -> list[dict[str, str]]:
+    """Give every column that tables can have: ``table``, ``column``, ``unit``, ``definition``."""
+    columns: list[dict[str, str]] = json.loads(_core.columns())
+    return columns
+
+
+def plan_document(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Resolve a scenario's text into its plan.
+
+    Raises
+    ------
+    ScenarioError
+        With everything that is wrong at once.
+    """
+    document: dict[str, Any] = json.loads(_core.plan(file, text, list(overrides)))
+    return document
+
+
+@lru_cache(maxsize=1)
+def core_versions() -> dict[str, str]:
+    """Give the core's version and a digest of its file.
+
+    With the digest, a rebuilt core never resumes an older core's run.
+    """
+    file = core_file()
+    digest = "" if file is None else hashlib.sha256(file.read_bytes()).hexdigest()
+    return {"fairwind": core_version(), "core_sha256": digest}

@@ -1,0 +1,77 @@
+"""The running kernel as an engine: the same experiment in real time, by real sockets."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from fairwind import _core
+from fairwind.engine.core import SimulationError, core_versions, table_columns
+from fairwind.engine.protocol import CellProgress, Refusal
+
+FACTS = {
+    "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "congestion_controls": "/proc/sys/net/ipv4/tcp_available_congestion_control",
+    "cubic_hystart": "/sys/module/tcp_cubic/parameters/hystart",
+    "tcp_memory_pages": "/proc/sys/net/ipv4/tcp_mem",
+    "largest_send_buffer_bytes": "/proc/sys/net/core/wmem_max",
+    "largest_receive_buffer_bytes": "/proc/sys/net/core/rmem_max",
+}
+"""What holds for the whole machine, so that no run sets it, and can have an influence."""
+
+
+class Kernel:
+    """The kernel of this machine, with our network between its hosts."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest calls this engine."""
+        return "kernel"
+
+    @property
+    def is_real_time(self) -> bool:
+        """An experiment of a minute takes a minute."""
+        return True
+
+    def versions(self) -> dict[str, str]:
+        """Tell the core's version and the kernel's release and build."""
+        return core_versions() | {"kernel": platform.release(), "kernel_build": platform.version()}
+
+    def facts(self) -> dict[str, str]:
+        """Tell what of the machine has an influence, and how busy it was at the beginning."""
+        found = {name: text for name, file in FACTS.items() if (text := _first_line(file))}
+        return found | {"load": f"{os.getloadavg()[0]:.2f}"}
+
+    def columns(self) -> list[dict[str, str]]:
+        """Tell what the columns of its tables mean."""
+        return table_columns()
+
+    def obstacle(self) -> str | None:
+        """Tell what this machine lacks for any run at all."""
+        return "running on the kernel is not available yet"
+
+    def refusals(self, experiment_json: str) -> list[Refusal]:
+        """Tell what the running kernel cannot be told."""
+        return []
+
+    def new_progress(self) -> CellProgress:
+        """Make a progress object of the core."""
+        return _core.Progress()
+
+    def execute(
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+    ) -> Mapping[str, pl.DataFrame]:
+        """Run one experiment in real time; the interpreter lock is released meanwhile."""
+        raise SimulationError(self.obstacle())
+
+
+def _first_line(file: str) -> str:
+    """Read one line of what the kernel tells; empty where it does not have this file."""
+    try:
+        return Path(file).read_text(encoding="ascii").split("\n", 1)[0].replace("\t", " ").strip()
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,106 @@
+"""What an engine is, for those who run experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+
+class CellProgress(Protocol):
+    """How far one simulation has come; may be read from any thread."""
+
+    @property
+    def fraction(self) -> float:
+        """Share of the experiment's time that has passed, 0 to 1."""
+
+    def cancel(self) -> None:
+        """Ask the simulation to stop soon."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Something that an experiment asks for and an engine cannot do.
+
+    Attributes
+    ----------
+    group : str
+        The group of flows; empty if it concerns all of them.
+    key : str
+        The key of the scenario, such as ``tcp.hystart``.
+    reason : str
+        The mechanism, and why this engine does not have it.
+    alternative : str, optional
+        The nearest thing that it has.
+    """
+
+    group: str
+    key: str
+    reason: str
+    alternative: str | None = None
+
+    def __str__(self) -> str:
+        """Say where it is asked for, why it cannot be had, and what comes near."""
+        place = f"flows.{self.group}.{self.key}" if self.group else self.key
+        nearest = f"; instead: {self.alternative}" if self.alternative else ""
+        return f"{place}: {self.reason}{nearest}"
+
+
+class Engine(Protocol):
+    """Executes one resolved experiment with one seed."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest calls this engine."""
+
+    @property
+    def is_real_time(self) -> bool:
+        """Whether an experiment takes as long as it says, and wants the machine for itself."""
+
+    def versions(self) -> dict[str, str]:
+        """Tell the versions that decide results, for the manifest and its fingerprint."""
+
+    def facts(self) -> dict[str, str]:
+        """Tell what else of the machine a reader wants to know; not in the fingerprint."""
+
+    def columns(self) -> list[dict[str, str]]:
+        """Tell what the columns of its tables mean."""
+
+    def obstacle(self) -> str | None:
+        """Tell why nothing at all can be run here, and what to do about it; None if it can."""
+
+    def refusals(self, experiment_json: str) -> list[Refusal]:
+        """Tell what an experiment asks for and this engine cannot do; empty if it can run."""
+
+    def new_progress(self) -> CellProgress:
+        """Make the object through which one execution is watched and cancelled."""
+
+    def execute(
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+    ) -> Mapping[str, pl.DataFrame]:
+        """Run one experiment, and give its tables.
+
+        Parameters
+        ----------
+        experiment_json : str
+            The resolved experiment.
+        seed : int
+        progress : CellProgress
+            Made by `new_progress`.
+        captures : Path
+            An existing folder; the captures that the experiment asks for are written into it.
+
+        Raises
+        ------
+        Cancelled
+            If the progress was cancelled.
+        OSError
+            If a capture could not be written. Anything else means that the experiment failed.
+        """
+
+
+class Cancelled(Exception):
+    """One execution was stopped on request."""

@@ -1,0 +1,62 @@
+"""The virtual-time simulator as an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from fairwind import _core
+from fairwind.engine.core import core_versions, table_columns
+from fairwind.engine.protocol import Cancelled, CellProgress, Refusal
+
+
+class Simulation:
+    """The virtual-time simulator."""
+
+    @property
+    def name(self) -> str:
+        """What the manifest calls this engine."""
+        return "simulation"
+
+    @property
+    def is_real_time(self) -> bool:
+        """Virtual time passes as fast as it can be computed."""
+        return False
+
+    def versions(self) -> dict[str, str]:
+        """Tell the core's version and a digest of its compiled file."""
+        return dict(core_versions())
+
+    def facts(self) -> dict[str, str]:
+        """Nothing of the machine has an influence on simulated results."""
+        return {}
+
+    def columns(self) -> list[dict[str, str]]:
+        """Tell what the columns of its tables mean."""
+        return table_columns()
+
+    def obstacle(self) -> str | None:
+        """Nothing stands in the way of a simulation."""
+        return None
+
+    def refusals(self, experiment_json: str) -> list[Refusal]:
+        """Whatever a scenario may say can be simulated."""
+        return []
+
+    def new_progress(self) -> CellProgress:
+        """Make a progress object of the core."""
+        return _core.Progress()
+
+    def execute(
+        self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
+    ) -> Mapping[str, pl.DataFrame]:
+        """Simulate one experiment; the interpreter lock is released meanwhile."""
+        if not isinstance(progress, _core.Progress):
+            raise TypeError("progress was not made by this engine's new_progress()")
+        try:
+            tables = _core.simulate(experiment_json, seed, progress, str(captures))
+        except _core.Cancelled as cancelled:
+            raise Cancelled from cancelled
+        return {name: pl.DataFrame(table) for name, table in tables.items()}

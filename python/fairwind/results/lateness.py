@@ -1,0 +1,83 @@
+"""How punctual the router of a run in real time was: an experiment is worth no more than that."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.results.readable import significant
+from fairwind.results.results import Results
+
+TABLE = "lateness"
+MICROSECONDS = 1e6
+
+
+def has_lateness(results: Results) -> bool:
+    """Tell whether a run took place in real time and says how punctual it was."""
+    return results.has_table(TABLE) and bool(results.table(TABLE).width)
+
+
+def late_runs(results: Results) -> pl.DataFrame:
+    """Give the rows of the runs whose lateness exceeds its bound, the worst first."""
+    if not has_lateness(results):
+        return pl.DataFrame()
+    late = results.table(TABLE).filter(pl.col("exceeds_bound"))
+    return late.sort(pl.col("lateness_p99_s") / pl.col("bound_s"), descending=True)
+
+
+def lateness_by_cell(results: Results) -> pl.DataFrame:
+    """Give each cell's worst run, one row per cell.
+
+    Returns
+    -------
+    DataFrame
+        ``cell``, one column per axis, ``runs``, ``late_runs``, ``bound_s``, and the largest median,
+        99th percentile and maximum over the cell's runs: ``lateness_p50_s``, ``lateness_p99_s``,
+        ``lateness_max_s``.
+    """
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    worst = ("bound_s", "lateness_p50_s", "lateness_p99_s", "lateness_max_s")
+    return (
+        results.table(TABLE)
+        .group_by("cell", *axes, maintain_order=True)
+        .agg(
+            pl.len().alias("runs"),
+            pl.col("exceeds_bound").sum().alias("late_runs"),
+            *(pl.col(name).max() for name in worst),
+        )
+    )
+
+
+def readable_lateness(results: Results) -> tuple[list[str], list[list[object]]]:
+    """Give headers and rows of the punctuality of every cell, those beyond the bound marked."""
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    headers = [*axes, "lateness p50 / us", "p99 / us", "max / us", "bound / us", "beyond it"]
+    rows: list[list[object]] = [
+        [
+            *(row[axis] for axis in axes),
+            *(
+                significant(row[name] * MICROSECONDS, 3)
+                for name in ("lateness_p50_s", "lateness_p99_s", "lateness_max_s", "bound_s")
+            ),
+            f"LATE: {row['late_runs']} of {row['runs']} runs" if row["late_runs"] else "no run",
+        ]
+        for row in lateness_by_cell(results).iter_rows(named=True)
+    ]
+    return headers, rows
+
+
+def lateness_in_words(results: Results) -> str | None:
+    """Tell in a sentence how punctual a run was; None if it took place in virtual time."""
+    if not has_lateness(results):
+        return None
+    rows = results.table(TABLE)
+    if not rows.height:
+        return None
+    worst = rows.sort("lateness_p99_s", descending=True).row(0, named=True)
+    usual = rows.select(pl.col("lateness_p99_s").median()).item()
+    late = int(rows["exceeds_bound"].sum())
+    return (
+        f"Lateness of the router, 99th percentile: {usual * MICROSECONDS:.0f} us in the "
+        f"median run, {worst['lateness_p99_s'] * MICROSECONDS:.0f} us in the worst, where the "
+        f"bound is {worst['bound_s'] * MICROSECONDS:.0f} us; beyond its bound: {late} of "
+        f"{rows.height} {'run' if rows.height == 1 else 'runs'}."
+    )

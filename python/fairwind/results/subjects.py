@@ -1,0 +1,101 @@
+"""What a run measures: groups of flows, queues, fairness; and which numbers are looked at first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from fairwind.results.results import Results
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One kind of thing that is measured.
+
+    Attributes
+    ----------
+    table : str
+        The table that has one row for each.
+    column : str
+        The column that names it.
+    measures : tuple of str
+        The columns that a person looks at first, in this order.
+    """
+
+    table: str
+    column: str
+    measures: tuple[str, ...]
+
+    def measures_in(self, frame: pl.DataFrame) -> list[str]:
+        """Give the main measures that a table has."""
+        return [name for name in self.measures if name in frame.columns]
+
+
+GROUPS = Subject(
+    "groups",
+    "group",
+    (
+        "goodput_bits_per_second",
+        "throughput_bits_per_second",
+        "packet_loss_ratio",
+        "retransmission_ratio",
+        "ack_latency_p50_s",
+        "ack_latency_p99_s",
+        "delivery_latency_p50_s",
+        "delivery_latency_p99_s",
+    ),
+)
+QUEUES = Subject(
+    "queues",
+    "queue",
+    (
+        "drops_packets",
+        "backlog_mean_packets",
+        "arrival_backlog_p99_packets",
+        "sojourn_p50_s",
+        "sojourn_p99_s",
+    ),
+)
+FAIRNESS = Subject("fairness", "among", ("jain_index",))
+
+SUBJECTS = (GROUPS, QUEUES, FAIRNESS)
+
+HARDLY_ANY_PACKETS = 0.005
+"""A queue with a smaller mean backlog, and without drops, had no influence."""
+
+
+def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
+    """Give the rows of one subject; none where the run does not have its table.
+
+    Queues that nobody noticed are left out, and so is fairness among one.
+    """
+    if not results.has_table(subject.table):
+        return pl.DataFrame()
+    rows = results.table(subject.table)
+    if not rows.width:
+        return rows
+    match subject.table:
+        case "queues":
+            return _noticed(rows)
+        case "fairness":
+            return _among(rows)
+        case _:
+            return rows
+
+
+def _noticed(queues: pl.DataFrame) -> pl.DataFrame:
+    matters = (pl.col("backlog_mean_packets") > HARDLY_ANY_PACKETS) | (pl.col("drops_packets") > 0)
+    return queues.filter(matters.any().over("queue"))
+
+
+def _among(fairness: pl.DataFrame) -> pl.DataFrame:
+    """Say in one column among whom: all flows, the flows of a group, or the groups."""
+    words = (
+        pl.when(pl.col("scope") == "group")
+        .then(pl.format("flows of {}", "name"))
+        .when(pl.col("scope") == "all")
+        .then(pl.lit("all flows"))
+        .otherwise(pl.lit("groups, per flow"))
+    )
+    return fairness.filter(pl.col("members") > 1).with_columns(words.alias("among"))

@@ -1,0 +1,56 @@
+"""Whether an engine can run a plan at all, asked of every cell before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fairwind.engine import Engine, Refusal
+from fairwind.errors import FairwindError
+from fairwind.scenario.plan import Cell, Plan
+
+MOST_CELLS = 3
+"""So many cells are named of those that share a refusal."""
+
+
+def admit(plan: Plan, engine: Engine) -> None:
+    """Refuse a plan that an engine cannot run as it stands, with everything that stands against it.
+
+    Raises
+    ------
+    FairwindError
+        If this machine lacks what the engine needs, or a cell asks for what it cannot do.
+    """
+    if obstacle := engine.obstacle():
+        raise FairwindError(obstacle, "or run in virtual time with --on sim")
+    refused = refusals(plan, engine)
+    if refused:
+        lines = [f"  {refusal}{_where(cells, plan)}" for refusal, cells in refused.items()]
+        raise FairwindError(
+            "\n".join([f"{_told(engine)} cannot do all that this scenario asks for:", *lines]),
+            "change these keys, or run in virtual time with --on sim",
+        )
+
+
+def refusals(plan: Plan, engine: Engine) -> Mapping[Refusal, Sequence[Cell]]:
+    """Give what an engine refuses, each with the cells that ask for it."""
+    found: dict[Refusal, list[Cell]] = {}
+    for cell in plan.cells:
+        for refusal in engine.refusals(cell.experiment_json):
+            found.setdefault(refusal, []).append(cell)
+    return found
+
+
+def _told(engine: Engine) -> str:
+    release = engine.versions().get("kernel")
+    return f"the kernel {release}" if release else f"the engine {engine.name}"
+
+
+def _where(cells: Sequence[Cell], plan: Plan) -> str:
+    if len(cells) == len(plan.cells):
+        return ""
+    named = [
+        ", ".join(f"{name} = {label}" for name, label in cell.settings.items())
+        for cell in cells[:MOST_CELLS]
+    ]
+    more = len(cells) - len(named)
+    return f" (where {'; '.join(named)}{f', and in {more} more cells' if more else ''})"
