@@ -13,8 +13,9 @@ from made_up import ScriptedEngine, plan
 
 HYSTART = Refusal(
     group="thin",
-    key="tcp.hystart",
-    reason="HyStart belongs to the module tcp_cubic, for all of the machine",
+    key="flows.thin.tcp.hystart",
+    value="false",
+    mechanism="HyStart belongs to the module tcp_cubic, for all of the machine",
     alternative='congestion = "reno"',
 )
 
@@ -63,17 +64,17 @@ def test_what_is_finished_is_not_expected_again(tmp_path):
 def test_everything_that_is_refused_is_told_at_once_before_anything_runs(tmp_path):
     def refused(experiment: dict) -> list[Refusal]:
         many = experiment["flows"][0]["count"] == 4
-        everywhere = Refusal("", "path.mtu", "a packet of 70 kB is too large for IPv4")
+        everywhere = Refusal("", "path.mtu", "70 kB", "too large for IPv4", "")
         return [everywhere, HYSTART] if many else [everywhere]
 
     engine = kernel(refused=refused)
     with pytest.raises(FairwindError) as caught:
         run_plan(plan((1, 4)), engine, RunSettings(out=tmp_path / "run"))
     lines = str(caught.value).splitlines()
-    assert lines[1] == "  path.mtu: a packet of 70 kB is too large for IPv4"
+    assert lines[1] == "  path.mtu = 70 kB: too large for IPv4"
     assert lines[2] == (
-        "  flows.thin.tcp.hystart: HyStart belongs to the module tcp_cubic, for all of the "
-        'machine; instead: congestion = "reno" (where flows.*.count = 4)'
+        "  flows.thin.tcp.hystart = false: HyStart belongs to the module tcp_cubic, for all of the "
+        'machine; nearest: congestion = "reno" (where flows.*.count = 4)'
     )
     assert engine.executions == 0
     assert not (tmp_path / "run").exists()

@@ -28,25 +28,25 @@ class Refusal:
     Attributes
     ----------
     group : str
-        The group of flows; empty if it concerns all of them.
-    key : str
-        The key of the scenario, such as ``tcp.hystart``.
-    reason : str
-        The mechanism, and why this engine does not have it.
-    alternative : str, optional
-        The nearest thing that it has.
+        The group of flows that asks for it; empty if it concerns all of them.
+    key, value : str
+        Where in the scenario, such as ``flows.thin.tcp.hystart``, and what it is set to.
+    mechanism : str
+        What would have to be done, and why it cannot.
+    alternative : str
+        What comes nearest.
     """
 
     group: str
     key: str
-    reason: str
-    alternative: str | None = None
+    value: str
+    mechanism: str
+    alternative: str
 
     def __str__(self) -> str:
         """Say where it is asked for, why it cannot be had, and what comes near."""
-        place = f"flows.{self.group}.{self.key}" if self.group else self.key
-        nearest = f"; instead: {self.alternative}" if self.alternative else ""
-        return f"{place}: {self.reason}{nearest}"
+        nearest = f"; nearest: {self.alternative}" if self.alternative else ""
+        return f"{self.key} = {self.value}: {self.mechanism}{nearest}"
 
 
 class Engine(Protocol):
