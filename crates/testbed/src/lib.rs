@@ -15,6 +15,7 @@
 //! | `namespace` | a fresh network namespace with its TUN device |
 //! | [`host`] | the processes in which an experiment's hosts live: namespaces, sockets, events |
 //! | [`live`] | our endpoint on a TUN device in conversation with the kernel |
+//! | [`leftovers`] | the names that a run leaves outside, and their removal however it ends |
 //! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
 //! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
@@ -23,6 +24,7 @@ pub mod ebpf;
 mod error;
 pub mod host;
 mod kernel;
+pub mod leftovers;
 pub mod live;
 mod namespace;
 mod path;

@@ -4,12 +4,14 @@
 #![expect(unsafe_code, reason = "system calls")]
 
 mod device;
+mod ending;
 mod facts;
 mod passing;
 mod socket;
 mod thread;
 
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
+pub(crate) use ending::{end_process, unmount};
 pub(crate) use facts::{known_tcp_options, tick};
 pub(crate) use passing::receive_with_descriptor;
 pub(crate) use socket::name_of;
