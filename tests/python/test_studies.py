@@ -75,6 +75,66 @@ def test_the_forms_differ_from_the_full_one_only_where_they_say():
     assert reduced == full
 
 
+def test_the_forms_for_the_kernel_differ_only_in_what_makes_one_short():
+    long, short = (
+        tomllib.loads(study_named(NAME).scenario(form).text)
+        for form in ("kernel", "kernel-reduced")
+    )
+    for key in ("name", "duration", "measure"):
+        short[key] = long[key]
+    for group, of_long in zip(short["flows"], long["flows"], strict=True):
+        group["start_spread"] = of_long["start_spread"]
+    for key in ("repeat", "flows.*.count"):
+        short["sweep"][key] = long["sweep"][key]
+    assert short == long
+
+
+def test_on_the_kernel_the_study_has_the_four_columns_without_sack_and_todays_default():
+    cells = study_named(NAME).scenario("kernel").check().cells
+    thin = {cell.settings["variant"]: cell.experiment["flows"][1]["tcp"] for cell in cells}
+    today = {"profile": "linux-6.18", "congestion": "cubic", "nagle": False}
+    four = today | {"sack": False}
+    four |= {"tail_loss_probe": False, "collapse_retransmissions": False}
+    assert thin == {
+        "TCP": four,
+        "mFR": four | {"duplicate_threshold": 1},
+        "LT": four | {"linear_timeouts": True},
+        "LT+mFR": four | {"linear_timeouts": True, "duplicate_threshold": 1},
+        "today": today,
+    }
+
+
+def test_full_and_reduced_stand_for_the_kernels_forms_on_the_kernel():
+    study = study_named(NAME)
+    assert [study.form_on_kernel(form) for form in ("full", "reduced", "kernel")] == [
+        "kernel",
+        "kernel-reduced",
+        "kernel",
+    ]
+
+
+def test_the_fifth_variant_is_judged_only_for_its_latency(tmp_path):
+    grid = plan((1, 4), (*VARIANTS, "today"), 3)
+    results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path))
+    judged = study_named(NAME).claims(results)
+    assert [set(claim.details["variant"]) for claim in judged[:2]] == [
+        {"mFR", "LT", "LT+mFR"},
+        set(VARIANTS),
+    ]
+    assert judged[-1].statement == (
+        "Beyond the source: today's default (SACK, RACK, tail loss probe) reduces the latency that "
+        "thin streams feel."
+    )
+    assert len(study_named(NAME).figures(results)) == 2
+
+
+def test_variants_are_independent_samples_in_real_time(tmp_path):
+    engine = ScriptedEngine(name="kernel", is_real_time=True)
+    claim = greedy_unharmed(run_plan(plan((1,), VARIANTS, 3), engine, RunSettings(1, tmp_path)))
+    assert set(claim.details["pairs"]) == {0}
+    assert "independent samples (Welch)" in claim.rule
+
+
 def test_the_full_form_has_the_ten_panels_and_four_variants_of_the_source():
     grid = study_named(NAME).scenario().check()
     assert [axis.values for axis in grid.axes] == [

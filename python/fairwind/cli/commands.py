@@ -18,7 +18,7 @@ from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
-from fairwind.engine import core_version, engine_named, scenario_schema, table_columns
+from fairwind.engine import Engine, core_version, engine_named, scenario_schema, table_columns
 from fairwind.errors import FairwindError
 from fairwind.report import Report, warnings, write_report
 from fairwind.results import (
@@ -104,7 +104,7 @@ def run(
 ) -> None:
     """Run a scenario: its whole grid and all repetitions; goes on where it was interrupted."""
     chosen = _with_settings(load(scenario), settings, seed)
-    results = _execute(chosen, on, RunSettings(jobs, out, force))
+    results = _execute(chosen, engine_named(on), RunSettings(jobs, out, force))
     _print_summary(results, output)
     _exit_by_failures(results)
 
@@ -151,8 +151,10 @@ def study(
         str | None, typer.Argument(metavar="[NAME]", help="A study; all are listed without it.")
     ] = None,
     *,
+    on: On = "sim",
     form: Annotated[
-        str | None, typer.Option(help="A form of the study: full (default), reduced, ...")
+        str | None,
+        typer.Option(help="A form of the study: full (default; on the kernel: kernel), ..."),
     ] = None,
     reduced: Annotated[bool, typer.Option("--reduced", help="Short for --form reduced.")] = False,
     settings: Settings = None,
@@ -165,10 +167,14 @@ def study(
     if name is None:
         print_frame(_studies(), output)
         return
-    chosen = study_named(name)
-    scenario = chosen.scenario(form or ("reduced" if reduced else "full"))
+    chosen, engine = study_named(name), engine_named(on)
+    wanted = form or ("reduced" if reduced else "full")
+    if engine.is_real_time:
+        wanted, jobs = chosen.form_on_kernel(wanted), jobs or chosen.kernel_jobs
     results = _execute(
-        _with_settings(scenario, settings, None), "sim", RunSettings(jobs, out, force, chosen.name)
+        _with_settings(chosen.scenario(wanted), settings, None),
+        engine,
+        RunSettings(jobs, out, force, chosen.name),
     )
     claims = chosen.claims(results)
     _print_claims(claims, results, output)
@@ -249,8 +255,7 @@ def _checked(scenario: Scenario) -> Plan:
     return plan
 
 
-def _execute(scenario: Scenario, on: str, settings: RunSettings) -> Results:
-    engine = engine_named(on)
+def _execute(scenario: Scenario, engine: Engine, settings: RunSettings) -> Results:
     plan = _checked(scenario)
     with shown_progress(Console(stderr=True)) as tell:
         states: list[RunState] = []

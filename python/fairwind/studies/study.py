@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 
 from fairwind.errors import FairwindError
@@ -32,6 +32,12 @@ class Study:
         From results to figures; the first is the source's own.
     claims : callable
         From results to judged claims.
+    kernel_forms : mapping of str to str
+        The form that stands for ``full`` and ``reduced`` on the kernel, which has not every
+        mechanism of the publication and takes its time; empty where it is the same.
+    kernel_jobs : int
+        So many runs at once are punctual on a machine of two processors: what a run needs is small
+        at its rates, and its lateness is told all the same.
     """
 
     name: str
@@ -41,6 +47,12 @@ class Study:
     forms: Mapping[str, str]
     figures: Callable[[Results], list[Figure]]
     claims: Callable[[Results], list[Claim]]
+    kernel_forms: Mapping[str, str] = field(default_factory=dict)
+    kernel_jobs: int = 1
+
+    def form_on_kernel(self, form: str) -> str:
+        """Give the form that is run on the kernel where this one is asked for."""
+        return self.kernel_forms.get(form, form)
 
     def scenario(self, form: str = "full") -> Scenario:
         """Give the scenario of one form.

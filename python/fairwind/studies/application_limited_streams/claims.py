@@ -14,7 +14,9 @@ from fairwind.studies.application_limited_streams.ranges import panels_in_words
 from fairwind.studies.application_limited_streams.shares import (
     COUNT,
     REFERENCE,
+    SOURCE_VARIANTS,
     VARIANT,
+    source_variants,
     variants,
 )
 
@@ -32,6 +34,7 @@ IN_FULL = {
     "mFR": "mFR (modified fast retransmit)",
     "LT": "LT (linear time-outs)",
     "LT+mFR": "LT+mFR (both)",
+    "today": "today's default (SACK, RACK, tail loss probe)",
 }
 """What a variant is called in a sentence; one that is not here is called by its label."""
 
@@ -53,7 +56,8 @@ def claims(results: Results) -> list[Claim]:
 
 def greedy_unharmed(results: Results) -> Claim:
     """Judge: greedy throughput does not differ between the variants."""
-    details = differences(results, "greedy", ["throughput_bits_per_second"])
+    mechanisms = _mechanisms(source_variants(results))
+    details = differences(results, "greedy", ["throughput_bits_per_second"], mechanisms)
     within, beyond = details.filter(IS_WITHIN).height, details.filter(IS_BEYOND).height
     if within == details.height:
         verdict = Verdict.BORNE_OUT
@@ -63,7 +67,7 @@ def greedy_unharmed(results: Results) -> Claim:
         verdict = Verdict.NOT_BORNE_OUT if beyond else Verdict.UNDECIDED
     ranges = "; ".join(
         f"{variant}: {_harm_in_words(details.filter(pl.col(VARIANT) == variant))}"
-        for variant in _mechanisms(results)
+        for variant in mechanisms
     )
     return Claim(
         statement=(
@@ -71,7 +75,7 @@ def greedy_unharmed(results: Results) -> Claim:
             "variants of the thin streams, in any panel."
         ),
         rule=(
-            f"Paired by seed against {REFERENCE}, Holm-corrected over all comparisons. In one "
+            f"{_compared_in_words(results)}, Holm-corrected over all comparisons. In one "
             f"panel, borne out: the 95 % interval lies within {MARGIN_RATIO:.0%}; not: a "
             f"significant difference above {MARGIN_RATIO:.0%}; otherwise undecided. In all: borne "
             "out in every panel, in part if in some and not in others."
@@ -87,8 +91,9 @@ def greedy_unharmed(results: Results) -> Claim:
 
 def thin_below_share(results: Results) -> Claim:
     """Judge: thin streams fall below their fair share as competition grows."""
-    details = share_ratios(results)
-    of_variant = {name: details.filter(pl.col(VARIANT) == name) for name in variants(results)}
+    names = source_variants(results)
+    details = share_ratios(results).filter(pl.col(VARIANT).is_in(names))
+    of_variant = {name: details.filter(pl.col(VARIANT) == name) for name in names}
     falling = [name for name, own in of_variant.items() if _is_below_to_the_end(own)]
     last = details.filter(pl.col(COUNT) == pl.col(COUNT).max())
     if len(falling) == len(of_variant):
@@ -122,14 +127,16 @@ def thin_below_share(results: Results) -> Claim:
 
 def latency_reduced(results: Results) -> list[Claim]:
     """Judge, mechanism by mechanism: it reduces the thin streams' ACK latency."""
-    every = differences(results, "thin", list(LATENCIES))
+    mechanisms = _mechanisms(variants(results))
+    every = differences(results, "thin", list(LATENCIES), mechanisms)
+    compared = _compared_in_words(results)
     return [
-        _latency_reduced_by(variant, every.filter(pl.col(VARIANT) == variant))
-        for variant in _mechanisms(results)
+        _latency_reduced_by(variant, every.filter(pl.col(VARIANT) == variant), compared)
+        for variant in mechanisms
     ]
 
 
-def _latency_reduced_by(variant: str, details: pl.DataFrame) -> Claim:
+def _latency_reduced_by(variant: str, details: pl.DataFrame, compared: str) -> Claim:
     reduced, increased = counts_where(details, IS_REDUCED), counts_where(details, IS_INCREASED)
     if reduced == _counts(details) and not increased:
         verdict = Verdict.BORNE_OUT
@@ -142,9 +149,9 @@ def _latency_reduced_by(variant: str, details: pl.DataFrame) -> Claim:
         for measure, name in LATENCIES.items()
     )
     return Claim(
-        statement=f"{IN_FULL.get(variant, variant)} reduces the latency that thin streams feel.",
+        statement=_purpose(variant),
         rule=(
-            f"ACK latency (mean, median, 99th percentile) paired by seed against {REFERENCE}, "
+            f"ACK latency (mean, median, 99th percentile). {compared}, "
             "Holm-corrected over all comparisons of all variants. Borne out: for every N one of "
             "the three falls significantly, and none rises anywhere; in part: some fall; not: some "
             "rise and none falls; otherwise undecided."
@@ -155,8 +162,20 @@ def _latency_reduced_by(variant: str, details: pl.DataFrame) -> Claim:
     )
 
 
-def _mechanisms(results: Results) -> list[str]:
-    return [variant for variant in variants(results) if variant != REFERENCE]
+def _mechanisms(names: list[str]) -> list[str]:
+    return [variant for variant in names if variant != REFERENCE]
+
+
+def _purpose(variant: str) -> str:
+    name = IN_FULL.get(variant, variant)
+    beyond = "" if variant in SOURCE_VARIANTS else "Beyond the source: "
+    return f"{beyond}{name} reduces the latency that thin streams feel."
+
+
+def _compared_in_words(results: Results) -> str:
+    if results.manifest.is_real_time:
+        return f"Compared with {REFERENCE} as independent samples (Welch)"
+    return f"Paired by seed against {REFERENCE}"
 
 
 def _counts(frame: pl.DataFrame) -> list[int]:

@@ -7,18 +7,39 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from fairwind.results import Results
-from fairwind.statistics import Difference, Interval, holm, mean_interval, paired_difference
+from fairwind.statistics import (
+    Difference,
+    Interval,
+    holm,
+    mean_interval,
+    paired_difference,
+    welch_difference,
+)
 from fairwind.studies.application_limited_streams.shares import (
     COUNT,
     REFERENCE,
     VARIANT,
     fair_shares,
-    variants,
 )
 
 
-def differences(results: Results, group: str, measures: Sequence[str]) -> pl.DataFrame:
-    """Compare every variant with the reference, paired by seed, in every panel.
+def differences(
+    results: Results, group: str, measures: Sequence[str], mechanisms: Sequence[str]
+) -> pl.DataFrame:
+    """Compare variants with the reference in every panel.
+
+    In virtual time they are paired by seed. In real time a seed does not decide what happens to
+    each packet, so they are independent samples there (Welch).
+
+    Parameters
+    ----------
+    results : Results
+    group : str
+        Whose measures: ``greedy`` or ``thin``.
+    measures : sequence of str
+        Columns of the groups table.
+    mechanisms : sequence of str
+        The variants to compare with the reference.
 
     Returns
     -------
@@ -26,11 +47,11 @@ def differences(results: Results, group: str, measures: Sequence[str]) -> pl.Dat
         ``flows_count``, ``variant``, ``measure``, ``mean_reference``, ``mean_variant``,
         ``difference`` with ``low`` and ``high`` (95 % interval), in the unit that the measure's
         name ends in; the same relative to the reference, as ratios; ``p_value`` (two-sided) and
-        ``p_value_holm`` (corrected over all rows); ``pairs``.
+        ``p_value_holm`` (corrected over all rows); ``pairs`` (0 of independent samples).
     """
     rows = [
         {COUNT: count, VARIANT: variant, "measure": measure, **_columns(difference)}
-        for count, variant, measure, difference in _compared(results, group, measures)
+        for count, variant, measure, difference in _compared(results, group, measures, mechanisms)
     ]
     p_values = [row["p_value"] for row in rows]
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(
@@ -75,20 +96,24 @@ def counts_where(frame: pl.DataFrame, condition: pl.Expr) -> list[int]:
 
 
 def _compared(
-    results: Results, group: str, measures: Sequence[str]
+    results: Results, group: str, measures: Sequence[str], mechanisms: Sequence[str]
 ) -> Iterator[tuple[int, str, str, Difference]]:
     groups = results.groups.filter(pl.col("group") == group).sort("seed")
     for (count,), panel in groups.group_by(COUNT, maintain_order=True):
         reference = panel.filter(pl.col(VARIANT) == REFERENCE)
-        for variant in variants(results):
-            if variant == REFERENCE:
-                continue
-            pairs = reference.join(
-                panel.filter(pl.col(VARIANT) == variant), on="seed", suffix="_variant"
-            ).sort("seed")
+        for variant in mechanisms:
+            changed = panel.filter(pl.col(VARIANT) == variant)
             for measure in measures:
-                a, b = pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy()
-                yield count, variant, measure, paired_difference(a, b)
+                yield count, variant, measure, _difference(results, reference, changed, measure)
+
+
+def _difference(
+    results: Results, reference: pl.DataFrame, changed: pl.DataFrame, measure: str
+) -> Difference:
+    if results.manifest.is_real_time:
+        return welch_difference(reference[measure].to_numpy(), changed[measure].to_numpy())
+    pairs = reference.join(changed, on="seed", suffix="_variant").sort("seed")
+    return paired_difference(pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy())
 
 
 def _columns(difference: Difference) -> dict[str, float | int]:
@@ -103,5 +128,5 @@ def _columns(difference: Difference) -> dict[str, float | int]:
         "relative_low_ratio": low,
         "relative_high_ratio": high,
         "p_value": difference.p_value,
-        "pairs": difference.samples_a,
+        "pairs": difference.samples_a if difference.is_paired else 0,
     }

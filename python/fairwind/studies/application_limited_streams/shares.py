@@ -17,6 +17,9 @@ VARIANT = "variant"
 REFERENCE = "TCP"
 """The variant that the others are compared with."""
 
+SOURCE_VARIANTS = (REFERENCE, "mFR", "LT", "LT+mFR")
+"""The variants that the source compares; a form may have more."""
+
 HEADER_BYTES = 40
 """IPv4 and TCP header without options."""
 
@@ -74,6 +77,11 @@ def capacity_bits_per_second(experiment: dict[str, Any]) -> float:
 def variants(results: Results) -> list[str]:
     """Give the variants in the order of the scenario."""
     return list(results.manifest.plan.axis(VARIANT).labels)
+
+
+def source_variants(results: Results) -> list[str]:
+    """Give those variants that the source has, in the order of the scenario."""
+    return [variant for variant in variants(results) if variant in SOURCE_VARIANTS]
 
 
 def _group(experiment: dict[str, Any], name: str) -> dict[str, Any]:
