@@ -61,6 +61,7 @@ const TABLES: &[(&str, &[&[Line]])] = &[
     ("queue_drops", &[QUEUE_DROPS]),
     ("fairness", &[FAIRNESS]),
     ("endpoint", &[ENDPOINT]),
+    ("lateness", &[LATENESS]),
 ];
 
 #[rustfmt::skip]
@@ -242,4 +243,25 @@ const ENDPOINT: &[Line] = &[
     ("smoothed_rtt_s", "s", "Its smoothed round-trip time; missing before the first measurement."),
     ("flight_packets", "packets", "Its segments in flight."),
     ("state", "text", "What its loss recovery is doing: open, disorder, window_reduced, recovery or loss."),
+];
+
+#[rustfmt::skip]
+const LATENESS: &[Line] = &[
+    ("bound_s", "s", "What the 99th percentile of the lateness may be: 0.2 ms, or a tenth of the time that a full packet takes on the bottleneck where that is longer. Only runs in real time have this table."),
+    ("exceeds_bound", "yes/no", "Whether the 99th percentile of the lateness is above the bound, so that the run was not what it claims to be."),
+    ("deliveries", "packets", "Packets handed over to hosts, warm-up included."),
+    ("deliveries_beyond_bound", "packets", "Packets handed over later than the bound after they were due."),
+    ("lateness_mean_s", "s", "Mean lateness; one sample for each delivery, from the instant at which it was due to the one at which the router handed it to the host's kernel."),
+    ("lateness_p50_s", "s", "Median of the lateness, at most 1 % (or 0.5 us) above the true one."),
+    ("lateness_p90_s", "s", "90th percentile of the lateness."),
+    ("lateness_p99_s", "s", "99th percentile of the lateness."),
+    ("lateness_p99_9_s", "s", "99.9th percentile of the lateness."),
+    ("lateness_max_s", "s", "Largest lateness."),
+    ("batch_mean_packets", "packets", "Mean number of packets of one host that the router found waiting at once; 1 where it took every packet as it came."),
+    ("batch_p99_packets", "packets", "99th percentile of the packets found waiting at once."),
+    ("batch_max_packets", "packets", "Most packets found waiting at once."),
+    ("packets_taken", "packets", "Packets that the router took from hosts, whatever became of them."),
+    ("packets_unmeasured", "packets", "Packets carried although they belong to no flow that is measured, such as ICMP."),
+    ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
+    ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
 ];

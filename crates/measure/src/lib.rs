@@ -39,7 +39,7 @@
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `interval` (series of windows), `queue`,
-//! `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
+//! `lateness` (of a network in real time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
 //! file per table), `columns` (what each column means).
 
 mod collector;
@@ -53,6 +53,7 @@ mod formula;
 mod histogram;
 mod interval;
 mod latency;
+mod lateness;
 mod observation;
 mod offset;
 mod queue;
@@ -64,6 +65,7 @@ mod tabulate;
 pub use collector::Collector;
 pub use columns::{ColumnDefinition, columns};
 pub use connection::ConnectionFlows;
+pub use lateness::{Lateness, RoutedPackets};
 pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
 pub use settings::{FlowDescription, Settings, SettingsError};
 pub use table::{Column, Table, Tables, Values};

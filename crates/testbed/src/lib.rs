@@ -13,6 +13,9 @@
 //! | `sys` | system calls: the only unsafe code |
 //! | `path` | addresses and packet size of a run, from a script's option lines |
 //! | `namespace` | a fresh network namespace with its TUN device |
+//! | `experiment` | an experiment on the running kernel, from the first check to the tables: [`KernelRun`] |
+//! | `router` | the network between hosts in real time |
+//! | `record` | what router and hosts saw, in order: measures and captures |
 //! | [`host`] | the processes in which an experiment's hosts live: namespaces, sockets, events |
 //! | [`live`] | our endpoint on a TUN device in conversation with the kernel |
 //! | [`leftovers`] | the names that a run leaves outside, and their removal however it ends |
@@ -22,14 +25,18 @@
 
 pub mod ebpf;
 mod error;
+mod experiment;
 pub mod host;
 mod kernel;
 pub mod leftovers;
 pub mod live;
 mod namespace;
 mod path;
+mod record;
+mod router;
 pub mod settings;
 mod sys;
 
 pub use error::TestbedError;
+pub use experiment::{KernelRun, Outcome, RunError};
 pub use kernel::{KernelOptions, availability, record_script, run_script};

@@ -4,9 +4,12 @@ mod endpoint;
 mod fairness;
 mod intervals;
 mod latencies;
+mod lateness;
 mod queues;
 mod summary;
 mod totals;
+
+pub(crate) use lateness::lateness_table;
 
 use crate::endpoint::EndpointSample;
 use crate::flow::Flow;

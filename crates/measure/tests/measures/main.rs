@@ -8,6 +8,7 @@ mod conservation;
 mod counts;
 mod dialogues;
 mod latencies;
+mod lateness;
 mod queues;
 mod run;
 mod settings;

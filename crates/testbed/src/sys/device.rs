@@ -1,9 +1,9 @@
 //! The TUN device, and the packet socket that sees what leaves through it and when.
 
-use super::checked;
 use super::thread::nanos;
+use super::{checked, owned};
 use crate::TestbedError;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 const TUN_DEVICE: &std::ffi::CStr = c"/dev/net/tun";
 
@@ -14,12 +14,6 @@ fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
         *place = libc::c_char::from_ne_bytes([byte]);
     }
     field
-}
-
-fn owned(attempt: &str, descriptor: i32) -> Result<OwnedFd, TestbedError> {
-    checked(attempt, i64::from(descriptor))?;
-    // SAFETY: the call before has just opened it, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }
 
 /// Opens a TUN device of this name, without offloads; it ends with its descriptor.

@@ -7,6 +7,7 @@ mod device;
 mod ending;
 mod facts;
 mod passing;
+mod readiness;
 mod socket;
 mod thread;
 
@@ -14,6 +15,7 @@ pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use ending::{end_process, unmount};
 pub(crate) use facts::{known_tcp_options, tick};
 pub(crate) use passing::receive_with_descriptor;
+pub(crate) use readiness::Readiness;
 pub(crate) use socket::name_of;
 pub(crate) use socket::{
     Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,
@@ -23,10 +25,11 @@ pub(crate) use socket::{
 };
 pub(crate) use socket::{read_plain, write_plain};
 pub(crate) use thread::{
-    enter_new_network, is_sleeping, monotonic, prefer, realtime, thread_id, wait_readable,
+    enter_new_network, give_way, is_sleeping, monotonic, prefer, realtime, thread_id, wait_readable,
 };
 
 use crate::TestbedError;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// The result of a call that must not fail.
 fn checked(attempt: &str, result: i64) -> Result<i64, TestbedError> {
@@ -39,4 +42,11 @@ fn checked(attempt: &str, result: i64) -> Result<i64, TestbedError> {
         reason: error.to_string(),
         errno: error.raw_os_error().unwrap_or(0),
     })
+}
+
+/// The descriptor that a call has just opened.
+fn owned(attempt: &str, descriptor: i32) -> Result<OwnedFd, TestbedError> {
+    checked(attempt, i64::from(descriptor))?;
+    // SAFETY: the call before has just opened it, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
 }

@@ -22,6 +22,14 @@ pub(crate) fn prefer() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
 }
 
+/// Lets other threads run before this one, where there is not enough of the machine for all.
+pub(crate) fn give_way() {
+    const NICE: i32 = 10;
+    let thread = libc::id_t::try_from(thread_id()).unwrap_or(0);
+    // SAFETY: takes no pointers; a refusal changes nothing and is no error.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, thread, NICE) };
+}
+
 fn clock(id: libc::clockid_t) -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` lives over the call; these clocks exist.

@@ -1,0 +1,68 @@
+//! Why an experiment cannot be run on the kernel, or did not finish.
+
+use crate::TestbedError;
+use crate::record::RecordError;
+use crate::router::RouterError;
+use crate::settings::Refusals;
+
+/// Why an experiment cannot be run on the kernel, or did not finish.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The experiment's description is inconsistent.
+    #[error(transparent)]
+    Assembly(#[from] fairwind_assembly::AssemblyError),
+    /// This kernel cannot do what the experiment asks for.
+    #[error(transparent)]
+    Refused(#[from] Refusals),
+    /// A host or the machine cannot do what is asked for, or has stopped to.
+    #[error(transparent)]
+    Testbed(#[from] TestbedError),
+    /// A capture could not be written.
+    #[error("the capture could not be written: {0}")]
+    Capture(#[from] fairwind_capture::CaptureError),
+    /// Something of ours has failed.
+    #[error("{what} has failed: {reason}")]
+    Thread {
+        /// Which part.
+        what: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// Somebody asked to stop.
+    #[error("the run was cancelled")]
+    Cancelled,
+}
+
+impl RunError {
+    /// The system's error behind a capture that could not be written, if that is what happened.
+    pub fn storage(&self) -> Option<&std::io::Error> {
+        match self {
+            Self::Capture(fairwind_capture::CaptureError::Write { source, .. }) => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl From<RecordError> for RunError {
+    fn from(error: RecordError) -> Self {
+        match error {
+            RecordError::Capture(error) => Self::Capture(error),
+            RecordError::Thread(reason) => {
+                Self::Thread { what: "the thread that measures", reason }
+            }
+        }
+    }
+}
+
+impl From<RouterError> for RunError {
+    fn from(error: RouterError) -> Self {
+        match error {
+            RouterError::System(error) => Self::Testbed(error),
+            RouterError::DeviceGone { host, errno } => Self::Testbed(TestbedError::Host {
+                host,
+                reason: format!("its TUN device is gone (errno {errno})"),
+            }),
+        }
+    }
+}

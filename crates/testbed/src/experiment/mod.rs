@@ -1,0 +1,24 @@
+//! An experiment on the running kernel: hosts in processes of their own, the network between them in
+//! this one, and what both saw in tables.
+//!
+//! | thread or process | does |
+//! |---|---|
+//! | a process for each host | sockets and applications, in a network namespace of its own |
+//! | the router's thread | the network in real time, between the hosts' TUN devices |
+//! | the record's thread | observations in order, measures, captures |
+//! | the caller's thread | starts all of them, hears the hosts, ends them |
+//!
+//! | module | concern |
+//! |---|---|
+//! | `plans` | what each host is told |
+//! | `run` | everything from the first check until hosts and threads are there |
+//! | `running` | from "go" to the tables |
+//! | `error` | what can go wrong |
+
+mod error;
+mod plans;
+mod run;
+mod running;
+
+pub use error::RunError;
+pub use run::{KernelRun, Outcome};

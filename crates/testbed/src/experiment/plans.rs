@@ -1,0 +1,98 @@
+//! What each host of an experiment is told.
+
+use crate::host::{HostPlan, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling};
+use crate::settings::{HostSettings, Settings};
+use fairwind_assembly::FlowPlan;
+use fairwind_network::NodeId;
+use fairwind_scenario::Experiment;
+use fairwind_units::Span;
+use fairwind_wire::bytes::Addresses;
+use std::net::{IpAddr, SocketAddr};
+
+/// How often hosts look for time-outs and recoveries of connections with bytes outstanding.
+const LOSS_INTERVAL: Span = Span::from_millis(50);
+
+/// A host, and where it is in the network.
+pub(super) struct PlannedHost {
+    pub(super) node: NodeId,
+    pub(super) plan: HostPlan,
+}
+
+/// The hosts that `flows` begin or end at, in the order of the network's nodes; `namespace` names
+/// the namespace of a host.
+pub(super) fn hosts(
+    experiment: &Experiment,
+    settings: &Settings,
+    flows: &[FlowPlan],
+    namespace: impl Fn(&str) -> Option<String>,
+) -> Vec<PlannedHost> {
+    let planned = |host: &HostSettings| {
+        let node = NodeId::from_index(experiment.network.node_index(&host.name)?);
+        let mut plan = empty(experiment, host, namespace(&host.name));
+        for (number, flow) in (0..).zip(flows) {
+            add_flow(&mut plan, node, number, flow, settings);
+        }
+        Some(PlannedHost { node, plan })
+    };
+    settings.hosts.iter().filter_map(planned).collect()
+}
+
+fn empty(experiment: &Experiment, host: &HostSettings, namespace: Option<String>) -> HostPlan {
+    HostPlan {
+        version: PROTOCOL_VERSION,
+        name: host.name.clone(),
+        namespace,
+        addresses: Vec::new(),
+        mtu: experiment.network.mtu,
+        sysctls: host.sysctls.clone(),
+        route_attributes: host.route_attributes.clone(),
+        outgoing: Vec::new(),
+        incoming: Vec::new(),
+        sampling: Sampling {
+            endpoint_interval: experiment.measure.endpoint_interval,
+            loss_interval: Some(LOSS_INTERVAL),
+        },
+        payload: PayloadCheck::Off,
+    }
+}
+
+fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, settings: &Settings) {
+    let group = &settings.groups[flow.group];
+    let (source, destination) = ends_of(flow.addresses);
+    let sender = SocketAddr::new(source, flow.sender_port);
+    let receiver = SocketAddr::new(destination, flow.receiver_port);
+    if flow.sender_node == node {
+        add_address(plan, source);
+        plan.outgoing.push(OutgoingPlan {
+            flow: number,
+            local: sender,
+            remote: receiver,
+            socket: group.sender.clone(),
+            application: flow.application.clone(),
+            start: flow.start,
+            stop: flow.stop,
+        });
+    }
+    if flow.receiver_node == node {
+        add_address(plan, destination);
+        plan.incoming.push(IncomingPlan {
+            flow: number,
+            local: receiver,
+            remote: sender,
+            socket: group.receiver.clone(),
+        });
+    }
+}
+
+fn add_address(plan: &mut HostPlan, address: IpAddr) {
+    if !plan.addresses.contains(&address) {
+        plan.addresses.push(address);
+    }
+}
+
+fn ends_of(addresses: Addresses) -> (IpAddr, IpAddr) {
+    match addresses {
+        Addresses::V4 { source, destination } => (source.into(), destination.into()),
+        Addresses::V6 { source, destination } => (source.into(), destination.into()),
+    }
+}

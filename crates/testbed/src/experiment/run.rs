@@ -1,0 +1,167 @@
+//! Everything from the first check to the tables.
+
+use super::RunError;
+use super::plans::{self, PlannedHost};
+use super::running::{Hosts, Running};
+use crate::TestbedError;
+use crate::host::{HostCommand, HostProcess, HostStatistics};
+use crate::record::{Recorder, RecorderParts};
+use crate::router::{PlannedFlows, Port, RoutedPacket, Router, RouterParts, RouterSwitch};
+use crate::settings::{self, Kernel};
+use crate::sys;
+use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control};
+use fairwind_capture::Section;
+use fairwind_measure::{Lateness, Tables};
+use fairwind_scenario::{Experiment, FlowGroup};
+use fairwind_units::{ByteCount, Span};
+use std::os::fd::OwnedFd;
+
+/// What the 99th percentile of the lateness may be, unless a packet takes long on the bottleneck.
+const LATENESS_BOUND: Span = Span::from_micros(200);
+/// Part of a full packet's time on the bottleneck that lateness may be.
+const LATENESS_PART: u64 = 10;
+/// How long the hosts may take to set themselves up, all together.
+const SET_UP_LIMIT: Span = Span::from_secs(60);
+/// What a run on the kernel gives.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The measures, and the table `lateness` behind them.
+    pub tables: Tables,
+    /// How well the network kept time.
+    pub lateness: Lateness,
+    /// How it went at the hosts, by name.
+    pub hosts: Vec<(String, HostStatistics)>,
+}
+
+/// An experiment about to be run on the kernel.
+pub struct KernelRun {
+    assembly: Assembly<RoutedPacket>,
+    hosts: Vec<PlannedHost>,
+    command: HostCommand,
+    captures: CaptureWriters,
+    /// Bytes to keep of each captured packet, by flow; empty where nothing is captured.
+    snap: Vec<usize>,
+    mtu: usize,
+    lateness_bound: Span,
+    duration: Span,
+}
+
+impl KernelRun {
+    /// Checks that this kernel can do what `experiment` describes, and prepares it with every random
+    /// choice of ours drawn from `seed`. Nothing runs yet.
+    ///
+    /// # Errors
+    /// Where the description is inconsistent, this kernel lacks something, or a capture cannot be
+    /// begun.
+    pub fn new(
+        experiment: &Experiment,
+        seed: u64,
+        files: CaptureFiles,
+        command: HostCommand,
+    ) -> Result<Self, RunError> {
+        let settings = settings::of(experiment, &Kernel::running())?;
+        let assembly = Assembly::new(experiment, seed, has_timestamps)?;
+        let hosts = plans::hosts(experiment, &settings, &assembly.flows, |_| None);
+        let mut run = Self {
+            assembly,
+            hosts,
+            command,
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+            mtu: usize::try_from(experiment.network.mtu.get()).unwrap_or(usize::MAX),
+            lateness_bound: lateness_bound(experiment),
+            duration: experiment.duration,
+        };
+        run.begin_captures(experiment, files)?;
+        Ok(run)
+    }
+
+    fn begin_captures(
+        &mut self,
+        experiment: &Experiment,
+        files: CaptureFiles,
+    ) -> Result<(), RunError> {
+        let Some(capture) = &experiment.capture else { return Ok(()) };
+        let section = Section {
+            application: Some("fairwind testbed".to_owned()),
+            operating_system: Some(Kernel::running().release),
+            comment: Some(experiment.name.clone()),
+            ..Section::default()
+        };
+        self.captures = CaptureWriters::begin(files, capture, &section)?;
+        let snap = capture.snap.and_then(|bytes| usize::try_from(bytes.get()).ok());
+        let kept = |is_captured| if is_captured { snap.unwrap_or(usize::MAX) } else { 0 };
+        self.snap = self.assembly.flows.iter().map(|flow| kept(flow.is_captured)).collect();
+        Ok(())
+    }
+
+    /// Runs the experiment, in real time, and tabulates.
+    ///
+    /// # Errors
+    /// [`RunError::Cancelled`] where `control` asked for it; whatever a host could not do; a capture
+    /// that could not be written. Nothing of the run is left then.
+    pub fn run(self, control: &Control) -> Result<Outcome, RunError> {
+        let (hosts, devices) = set_up(&self.hosts, &self.command)?;
+        let to_record = RecorderParts {
+            settings: self.assembly.settings,
+            captures: self.captures,
+            snap: self.snap,
+        };
+        let (recorder, journal, journals) =
+            Recorder::start(to_record, hosts.len()).map_err(|error| no_thread(&error))?;
+        let switch = RouterSwitch::new();
+        let to_route = RouterParts {
+            network: self.assembly.network,
+            queues: self.assembly.queues,
+            ports: devices,
+            sorter: PlannedFlows::new(&self.assembly.flows),
+            journal,
+            mtu: self.mtu,
+            lateness_bound: self.lateness_bound,
+        };
+        let router = Router::new(to_route, switch.clone())?;
+        let router = std::thread::Builder::new()
+            .name("fairwind-router".to_owned())
+            .spawn(move || router.run())
+            .map_err(|error| no_thread(&error))?;
+        let hosts = Hosts::new(hosts, journals)?;
+        Running { hosts, router, switch, recorder, control }.run(self.duration)
+    }
+}
+
+fn no_thread(error: &std::io::Error) -> RunError {
+    RunError::Thread { what: "starting a thread", reason: error.to_string() }
+}
+
+/// Whether packets of a group carry timestamps: both ends have to want them.
+fn has_timestamps(group: &FlowGroup) -> bool {
+    group.tcp.timestamps.unwrap_or(true) && group.receiver_tcp.timestamps.unwrap_or(true)
+}
+
+/// A tenth of a full packet's time on the bottleneck, or 0.2 ms where that is shorter.
+fn lateness_bound(experiment: &Experiment) -> Span {
+    let network = &experiment.network;
+    let bottleneck = network.bottleneck.and_then(|index| network.links.get(index));
+    let time = bottleneck.and_then(|link| {
+        let bytes = network.mtu + ByteCount::new(link.overhead_bytes.into());
+        Some(link.rate?.serialisation_time(bytes) / LATENESS_PART)
+    });
+    time.unwrap_or(Span::ZERO).max(LATENESS_BOUND)
+}
+
+/// Starts all hosts, which set themselves up side by side, and waits for their devices.
+fn set_up(
+    planned: &[PlannedHost],
+    command: &HostCommand,
+) -> Result<(Vec<HostProcess>, Vec<Port>), RunError> {
+    let started: Result<Vec<HostProcess>, TestbedError> =
+        planned.iter().map(|host| HostProcess::start(command, &host.plan)).collect();
+    let mut hosts = started?;
+    let until = sys::monotonic() + SET_UP_LIMIT;
+    let mut ports = Vec::with_capacity(hosts.len());
+    for (host, planned) in hosts.iter_mut().zip(planned) {
+        let device: OwnedFd = host.wait_ready(until.saturating_since(sys::monotonic()))?;
+        ports.push(Port { host: planned.plan.name.clone(), node: planned.node, device });
+    }
+    Ok((hosts, ports))
+}

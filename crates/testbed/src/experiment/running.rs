@@ -1,0 +1,169 @@
+//! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
+
+use super::{Outcome, RunError};
+use crate::TestbedError;
+use crate::host::{FromHost, HostProcess, HostStatistics};
+use crate::record::{Journal, Recorder};
+use crate::router::{RouterError, RouterSwitch};
+use crate::sys::{self, Readiness};
+use fairwind_assembly::Control;
+use fairwind_measure::Lateness;
+use fairwind_units::{Instant, Span};
+use std::os::fd::AsFd as _;
+use std::thread::JoinHandle;
+
+/// From "go" to the run's instant zero, so that every host hears of it before.
+const HEAD_START: Span = Span::from_millis(50);
+/// How long the hosts may take to tell the rest, all together.
+const END_LIMIT: Span = Span::from_secs(20);
+/// The longest time without a look at the clock and the control.
+const GLANCE: Span = Span::from_millis(20);
+
+/// A run at work.
+pub(super) struct Running<'a> {
+    pub(super) hosts: Hosts,
+    pub(super) router: JoinHandle<Result<Lateness, RouterError>>,
+    pub(super) switch: RouterSwitch,
+    pub(super) recorder: Recorder,
+    pub(super) control: &'a Control,
+}
+
+impl Running<'_> {
+    /// Lets time begin, follows the run for `duration`, and gives its tables.
+    pub(super) fn run(mut self, duration: Span) -> Result<Outcome, RunError> {
+        let followed = self.follow(duration);
+        // The router ends before the hosts: their devices end with them.
+        self.switch.stop();
+        let routed = self.router.join().map_err(|_| RunError::Thread {
+            what: "the router",
+            reason: "it panicked, as its message above says".to_owned(),
+        })?;
+        // What a host has to say explains why its device is gone.
+        followed?;
+        let lateness = routed?;
+        let hosts = self.hosts.end()?;
+        let mut tables = self.recorder.finish()?;
+        tables.tables.push(lateness.table());
+        Ok(Outcome { tables, lateness, hosts })
+    }
+
+    fn follow(&mut self, duration: Span) -> Result<(), RunError> {
+        let origin = sys::monotonic() + HEAD_START;
+        let end = origin + duration;
+        self.switch.begin(origin);
+        self.hosts.go(origin)?;
+        loop {
+            let now = sys::monotonic();
+            let passed = now.saturating_since(origin).as_nanos().min(duration.as_nanos());
+            self.control.report(passed, duration.as_nanos());
+            if now >= end {
+                return Ok(());
+            }
+            if self.control.is_cancelled() {
+                return Err(RunError::Cancelled);
+            }
+            self.hosts.hear(end.saturating_since(now).min(GLANCE))?;
+            if self.router.is_finished() {
+                // Either a host has ended, and says so by now, or the router says why.
+                return self.hosts.hear(GLANCE).map_err(RunError::from);
+            }
+            if self.recorder.has_failed() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// A host at work.
+struct HostAtWork {
+    process: HostProcess,
+    journal: Journal,
+    statistics: Option<HostStatistics>,
+}
+
+/// All hosts at work.
+pub(super) struct Hosts {
+    hosts: Vec<HostAtWork>,
+    readiness: Readiness,
+}
+
+impl Hosts {
+    /// These processes, which have set themselves up, with a journal for each.
+    pub(super) fn new(
+        processes: Vec<HostProcess>,
+        journals: Vec<Journal>,
+    ) -> Result<Self, TestbedError> {
+        let readiness = Readiness::new()?;
+        for (number, process) in (0..).zip(&processes) {
+            readiness.watch(process.as_fd(), number)?;
+        }
+        let hosts = processes.into_iter().zip(journals);
+        let hosts = hosts
+            .map(|(process, journal)| HostAtWork { process, journal, statistics: None })
+            .collect();
+        Ok(Self { hosts, readiness })
+    }
+
+    /// Tells all when instant zero is.
+    fn go(&mut self, origin: Instant) -> Result<(), TestbedError> {
+        self.hosts.iter_mut().try_for_each(|host| host.process.go(origin))
+    }
+
+    /// Writes down what hosts have to tell, and waits for that up to `limit`.
+    fn hear(&mut self, limit: Span) -> Result<(), TestbedError> {
+        self.readiness.wait(limit);
+        for place in 0.. {
+            let Some(number) = self.readiness.ready(place) else { break };
+            if let Some(host) = self.hosts.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
+                host.hear()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all hosts, once they have told the rest.
+    fn end(mut self) -> Result<Vec<(String, HostStatistics)>, TestbedError> {
+        self.hosts.iter_mut().try_for_each(|host| host.process.stop())?;
+        let until = sys::monotonic() + END_LIMIT;
+        loop {
+            let waiting = self.hosts.iter().find(|host| host.statistics.is_none());
+            let Some(waiting) = waiting else { break };
+            let left = until.saturating_since(sys::monotonic());
+            if left.is_zero() {
+                return Err(TestbedError::Host {
+                    host: waiting.process.name().to_owned(),
+                    reason: format!("it has not told how it went within {END_LIMIT}"),
+                });
+            }
+            self.hear(left)?;
+        }
+        let told = self
+            .hosts
+            .into_iter()
+            .filter_map(|host| Some((host.process.name().to_owned(), host.statistics?)));
+        Ok(told.collect())
+    }
+}
+
+impl HostAtWork {
+    fn hear(&mut self) -> Result<(), TestbedError> {
+        while self.statistics.is_none()
+            && let Some(message) = self.process.receive()?
+        {
+            match message {
+                FromHost::Events(batch) => {
+                    for event in &batch.events {
+                        self.journal.on_fact(event.at, event.observation());
+                    }
+                    self.journal.tell(batch.watermark);
+                }
+                FromHost::Done(statistics) => {
+                    self.journal.finish();
+                    self.statistics = Some(statistics);
+                }
+                FromHost::Ready | FromHost::Failed(_) => {}
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! What an observer writes down, handed over in batches.
+
+use fairwind_assembly::Sink;
+use fairwind_measure::{Direction, FlowId, Observation};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Segment;
+use std::ops::Range;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+/// Entries that make a batch.
+const FULL_BATCH: usize = 2048;
+
+/// A batch that is not full is handed over after this time.
+const OLDEST: Span = Span::from_millis(5);
+
+/// Which way a packet passes the border of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// It leaves the host that made it.
+    Departs,
+    /// It reaches the host that it is for.
+    Arrives,
+}
+
+/// What the measures need to know of a packet of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Measured {
+    /// Its flow.
+    pub(crate) flow: FlowId,
+    /// Its direction.
+    pub(crate) direction: Direction,
+    /// Its TCP header.
+    pub(crate) segment: Segment,
+}
+
+/// A fact with its instant.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    pub(crate) at: Instant,
+    pub(crate) fact: Fact,
+}
+
+/// A fact.
+#[derive(Debug, Clone)]
+pub(crate) enum Fact {
+    /// A packet was seen at a host.
+    Packet(PacketSeen),
+    /// Anything else; never [`Observation::Sent`] or [`Observation::Received`].
+    Observed(Observation<'static>),
+}
+
+/// A packet that was seen at a host.
+#[derive(Debug, Clone)]
+pub(crate) struct PacketSeen {
+    pub(crate) sight: Sight,
+    pub(crate) flow: FlowId,
+    pub(crate) direction: Direction,
+    pub(crate) wire_bytes: u32,
+    /// Place of its header among the batch's segments.
+    pub(crate) segment: usize,
+    /// Where its bytes stand among the batch's bytes; nothing where it is not captured.
+    pub(crate) captured: Range<usize>,
+}
+
+/// What an observer saw in a while.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) segments: Vec<Segment>,
+    pub(crate) bytes: Vec<u8>,
+    /// Everything before this instant has been told with this batch.
+    pub(crate) complete_until: Instant,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.segments.clear();
+        self.bytes.clear();
+    }
+}
+
+/// A batch, and the number of the observer that it comes from.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) source: usize,
+    pub(crate) batch: Batch,
+}
+
+/// Where an observer writes down what it sees. What it tells of one instant never comes before what
+/// it told of an earlier one, but for what a network tells late.
+pub(crate) struct Journal {
+    source: usize,
+    batch: Batch,
+    /// When the oldest entry of the batch was made, or the last batch was handed over.
+    since: Instant,
+    output: SyncSender<Dispatch>,
+    /// Batches that can be used again.
+    used: Receiver<Batch>,
+    /// Bytes of each packet to keep, by flow; none for flows that are not captured.
+    snap: Vec<usize>,
+}
+
+impl Journal {
+    pub(super) fn new(
+        source: usize,
+        output: SyncSender<Dispatch>,
+        used: Receiver<Batch>,
+        snap: Vec<usize>,
+    ) -> Self {
+        Self { source, batch: Batch::default(), since: Instant::ZERO, output, used, snap }
+    }
+
+    /// A packet of a flow passes the border of a host.
+    #[inline]
+    pub(crate) fn on_packet(
+        &mut self,
+        at: Instant,
+        sight: Sight,
+        packet: &Measured,
+        wire_bytes: u32,
+        bytes: &[u8],
+    ) {
+        let start = self.batch.bytes.len();
+        if let Some(&snap) = self.snap.get(packet.flow.index()) {
+            self.batch.bytes.extend_from_slice(&bytes[..snap.min(bytes.len())]);
+        }
+        let seen = PacketSeen {
+            sight,
+            flow: packet.flow,
+            direction: packet.direction,
+            wire_bytes,
+            segment: self.batch.segments.len(),
+            captured: start..self.batch.bytes.len(),
+        };
+        self.batch.segments.push(packet.segment);
+        self.batch.entries.push(Entry { at, fact: Fact::Packet(seen) });
+    }
+
+    /// Anything else has been seen.
+    #[inline]
+    pub(crate) fn on_fact(&mut self, at: Instant, observation: Observation<'static>) {
+        self.batch.entries.push(Entry { at, fact: Fact::Observed(observation) });
+    }
+
+    /// Everything before `now` has been written down; hands over what is old enough.
+    #[inline]
+    pub(crate) fn tell(&mut self, now: Instant) {
+        if self.batch.entries.len() >= FULL_BATCH || now.saturating_since(self.since) >= OLDEST {
+            self.hand_over(now);
+        }
+    }
+
+    /// Everything has been written down.
+    pub(crate) fn finish(&mut self) {
+        self.hand_over(Instant::MAX);
+    }
+
+    fn hand_over(&mut self, complete_until: Instant) {
+        self.since = complete_until;
+        let mut next = self.used.try_recv().unwrap_or_default();
+        next.clear();
+        let mut batch = std::mem::replace(&mut self.batch, next);
+        batch.complete_until = complete_until;
+        // A recorder that is gone has its reason, which its owner learns.
+        let _ = self.output.send(Dispatch { source: self.source, batch });
+    }
+}
+
+impl Sink for Journal {
+    /// Takes what happens at queues.
+    #[inline]
+    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
+        let lasting = match observation {
+            Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
+                Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
+            }
+            Observation::Dequeued { queue, wire_bytes, sojourn } => {
+                Observation::Dequeued { queue, wire_bytes, sojourn }
+            }
+            Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason } => {
+                Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason }
+            }
+            _ => unreachable!("a network tells of its queues alone"),
+        };
+        self.on_fact(at, lasting);
+    }
+}

@@ -1,0 +1,167 @@
+//! Batches of many observers in the order of instants.
+//!
+//! An entry is given out once every other observer has either told something later, or said that it
+//! has told everything up to there. Entries of one observer stay in its order: one that is told
+//! late counts as told at the latest instant before it.
+//!
+//! Cost per entry: a comparison; per change of the observer one look at each.
+
+use super::journal::{Batch, Dispatch, Entry};
+use fairwind_units::Instant;
+use std::collections::VecDeque;
+
+/// What one observer has told, and was not yet given out.
+struct Source {
+    batches: VecDeque<Batch>,
+    /// Next entry of the first batch.
+    next: usize,
+    /// The latest instant that was told so far.
+    latest: Instant,
+    complete_until: Instant,
+}
+
+impl Source {
+    /// The next entry's place in the order of all.
+    fn head(&self) -> Option<Instant> {
+        let entry = self.batches.front()?.entries.get(self.next)?;
+        Some(entry.at.max(self.latest))
+    }
+
+    /// What comes from here, comes at this instant or later.
+    fn bound(&self) -> Instant {
+        self.head().unwrap_or(self.complete_until)
+    }
+
+    /// Drops batches that were given out, to `used`.
+    fn drop_used(&mut self, mut used: impl FnMut(Batch)) {
+        while self.batches.front().is_some_and(|batch| self.next >= batch.entries.len()) {
+            self.next = 0;
+            if let Some(batch) = self.batches.pop_front() {
+                used(batch);
+            }
+        }
+    }
+}
+
+/// Puts what observers tell in order.
+pub(super) struct Merge {
+    sources: Vec<Source>,
+}
+
+impl Merge {
+    /// Of observers 0 to `sources`.
+    pub(super) fn new(sources: usize) -> Self {
+        let source = || Source {
+            batches: VecDeque::new(),
+            next: 0,
+            latest: Instant::ZERO,
+            complete_until: Instant::ZERO,
+        };
+        Self { sources: (0..sources).map(|_| source()).collect() }
+    }
+
+    /// Whether everybody has told everything, and it was given out.
+    pub(super) fn is_finished(&self) -> bool {
+        self.sources.iter().all(|source| source.bound() == Instant::MAX)
+    }
+
+    /// Takes a batch.
+    pub(super) fn add(&mut self, dispatch: Dispatch) {
+        let source = &mut self.sources[dispatch.source];
+        source.complete_until = source.complete_until.max(dispatch.batch.complete_until);
+        source.batches.push_back(dispatch.batch);
+    }
+
+    /// Gives out what is in order by now, and batches that are done with.
+    pub(super) fn give_out(
+        &mut self,
+        mut entry: impl FnMut(&Batch, &Entry),
+        mut used: impl FnMut(usize, Batch),
+    ) {
+        while let Some((first, limit)) = self.next_stretch() {
+            let source = &mut self.sources[first];
+            while let Some(at) = source.head().filter(|&at| at <= limit) {
+                source.latest = at;
+                let batch = &source.batches[0];
+                entry(batch, &batch.entries[source.next]);
+                source.next += 1;
+                source.drop_used(|batch| used(first, batch));
+            }
+        }
+    }
+
+    /// The observer whose turn it is, and up to which instant; none where somebody has to be waited
+    /// for.
+    fn next_stretch(&mut self) -> Option<(usize, Instant)> {
+        for source in &mut self.sources {
+            // Batches without entries only tell how far an observer has come.
+            source.drop_used(drop);
+        }
+        let bounds = self.sources.iter().map(Source::bound).enumerate();
+        let (first, bound) = bounds.clone().min_by_key(|&(_, bound)| bound)?;
+        let limit = bounds.filter(|&(place, _)| place != first).map(|(_, bound)| bound).min();
+        let has_entry = self.sources[first].head().is_some();
+        (has_entry && bound < Instant::MAX).then(|| (first, limit.unwrap_or(Instant::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::Fact;
+    use super::*;
+    use fairwind_measure::{FlowId, Observation};
+
+    /// A batch of an observer whose entries say which they are by their flow.
+    fn dispatch(source: usize, entries: &[(u64, u32)], complete_until: u64) -> Dispatch {
+        let entry = |&(at, number): &(u64, u32)| Entry {
+            at: Instant::from_millis(at),
+            fact: Fact::Observed(Observation::Timeout { flow: FlowId(number) }),
+        };
+        let entries = entries.iter().map(entry).collect();
+        let complete_until = match complete_until {
+            u64::MAX => Instant::MAX,
+            millis => Instant::from_millis(millis),
+        };
+        Dispatch { source, batch: Batch { entries, complete_until, ..Batch::default() } }
+    }
+
+    fn given(merge: &mut Merge) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        let number = |_: &Batch, entry: &Entry| match entry.fact {
+            Fact::Observed(Observation::Timeout { flow }) => numbers.push(flow.0),
+            _ => unreachable!("nothing else was written"),
+        };
+        merge.give_out(number, |_, _| {});
+        numbers
+    }
+
+    #[test]
+    fn nothing_is_given_out_before_everybody_has_come_as_far() {
+        let mut merge = Merge::new(2);
+        merge.add(dispatch(0, &[(1, 10), (5, 11)], 6));
+        assert!(given(&mut merge).is_empty());
+        merge.add(dispatch(1, &[(2, 20)], 3));
+        assert_eq!(given(&mut merge), [10, 20]);
+        merge.add(dispatch(1, &[], 9));
+        assert_eq!(given(&mut merge), [11]);
+    }
+
+    #[test]
+    fn what_is_told_late_keeps_its_place_in_its_observers_order() {
+        let mut merge = Merge::new(2);
+        merge.add(dispatch(0, &[(4, 10), (1, 11), (6, 12)], u64::MAX));
+        merge.add(dispatch(1, &[(2, 20), (5, 21)], u64::MAX));
+        assert_eq!(given(&mut merge), [20, 10, 11, 21, 12]);
+        assert!(merge.is_finished());
+    }
+
+    #[test]
+    fn it_is_finished_when_the_last_observer_is() {
+        let mut merge = Merge::new(2);
+        merge.add(dispatch(0, &[(1, 10)], u64::MAX));
+        assert!(!merge.is_finished());
+        merge.add(dispatch(1, &[], u64::MAX));
+        assert_eq!(given(&mut merge), [10]);
+        assert!(merge.is_finished());
+    }
+}

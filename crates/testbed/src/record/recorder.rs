@@ -1,0 +1,194 @@
+//! The thread that measures and captures what observers tell.
+
+use super::journal::{Batch, Dispatch, Entry, Fact, Journal, PacketSeen, Sight};
+use super::merge::Merge;
+use crate::sys;
+use fairwind_assembly::CaptureWriters;
+use fairwind_capture::{CaptureError, InterfaceId};
+use fairwind_measure::{Collector, Direction, Observation, Settings, Tables};
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, SequenceNumber};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::thread::JoinHandle;
+
+/// Batches of all observers that may wait. Each has some thousand entries, so this is at most some
+/// hundred megabytes.
+const MOST_WAITING: usize = 2048;
+
+/// What a recorder works with.
+pub(crate) struct RecorderParts {
+    /// What is measured.
+    pub(crate) settings: Settings,
+    /// Where packets of captured flows go.
+    pub(crate) captures: CaptureWriters,
+    /// Bytes of each packet to keep, by flow, where something is captured.
+    pub(crate) snap: Vec<usize>,
+}
+
+/// Why a record is not whole.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum RecordError {
+    /// A capture could not be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// The thread has failed.
+    #[error("the thread that measures has failed: {0}")]
+    Thread(String),
+}
+
+/// A thread at work.
+pub(crate) struct Recorder {
+    thread: JoinHandle<Result<Tables, RecordError>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl Recorder {
+    /// Starts to record what is written into the journals that come back: the router's, and one for
+    /// each of `others`.
+    pub(crate) fn start(
+        parts: RecorderParts,
+        others: usize,
+    ) -> std::io::Result<(Self, Journal, Vec<Journal>)> {
+        let (output, input) = sync_channel(MOST_WAITING);
+        let mut used = Vec::with_capacity(1 + others);
+        let mut journal = |source| {
+            let (give_back, take_back) = channel();
+            used.push(give_back);
+            Journal::new(source, output.clone(), take_back, parts.snap.clone())
+        };
+        let router = journal(0);
+        let others = (1..=others).map(journal).collect();
+        drop(output);
+        let failed = Arc::new(AtomicBool::new(false));
+        let recording = Recording {
+            collector: Collector::new(&parts.settings),
+            captures: Captures { writers: parts.captures, error: None },
+            first_syn: vec![None; parts.settings.flows.len()],
+            failed: failed.clone(),
+        };
+        let end = parts.settings.end;
+        let thread = std::thread::Builder::new()
+            .name("fairwind-record".to_owned())
+            .spawn(move || recording.run(&input, &used, end))?;
+        Ok((Self { thread, failed }, router, others))
+    }
+
+    /// Whether a capture could not be written, so that going on makes no sense.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+
+    /// Waits until everything that was told has been recorded; all journals must be finished.
+    pub(crate) fn finish(self) -> Result<Tables, RecordError> {
+        self.thread.join().unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(RecordError::Thread(text.unwrap_or_else(|| "no reason was given".to_owned())))
+        })
+    }
+}
+
+struct Recording {
+    collector: Collector,
+    captures: Captures,
+    /// Sequence number of the first SYN by flow.
+    first_syn: Vec<Option<SequenceNumber>>,
+    failed: Arc<AtomicBool>,
+}
+
+impl Recording {
+    fn run(
+        mut self,
+        input: &Receiver<Dispatch>,
+        used: &[Sender<Batch>],
+        end: Instant,
+    ) -> Result<Tables, RecordError> {
+        sys::give_way();
+        let mut merge = Merge::new(used.len());
+        while !merge.is_finished() {
+            // Observers that are gone without a word have nothing more to tell.
+            let Ok(dispatch) = input.recv() else { break };
+            merge.add(dispatch);
+            merge.give_out(
+                |batch, entry| self.record(batch, entry),
+                // An observer that is gone needs no batches.
+                |source, batch| drop(used[source].send(batch)),
+            );
+            if self.captures.error.is_some() {
+                self.failed.store(true, Ordering::Relaxed);
+            }
+        }
+        self.captures.finish()?;
+        Ok(self.collector.finish(end))
+    }
+
+    #[inline]
+    fn record(&mut self, batch: &Batch, entry: &Entry) {
+        match &entry.fact {
+            Fact::Packet(seen) => self.record_packet(entry.at, batch, seen),
+            Fact::Observed(observation) => self.collector.observe(entry.at, *observation),
+        }
+    }
+
+    fn record_packet(&mut self, at: Instant, batch: &Batch, seen: &PacketSeen) {
+        let segment = &batch.segments[seen.segment];
+        let PacketSeen { flow, direction, wire_bytes, .. } = *seen;
+        match seen.sight {
+            Sight::Departs => {
+                let sent = Observation::Sent { flow, direction, segment, wire_bytes };
+                self.collector.observe(at, sent);
+                if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK) {
+                    self.on_syn(at, seen, segment.sequence);
+                }
+            }
+            Sight::Arrives => {
+                let received = Observation::Received { flow, direction, segment, wire_bytes };
+                self.collector.observe(at, received);
+            }
+        }
+        if !seen.captured.is_empty() {
+            self.captures.write(at, seen, &batch.bytes[seen.captured.clone()]);
+        }
+    }
+
+    /// A SYN with the number of the one before it is that one again.
+    #[cold]
+    fn on_syn(&mut self, at: Instant, seen: &PacketSeen, sequence: SequenceNumber) {
+        let first = &mut self.first_syn[seen.flow.index()];
+        if *first == Some(sequence) {
+            self.collector.observe(at, Observation::SynRetry { flow: seen.flow });
+        }
+        *first = Some(sequence);
+    }
+}
+
+/// Capture files, and the first error that there was with them.
+struct Captures {
+    writers: CaptureWriters,
+    error: Option<CaptureError>,
+}
+
+impl Captures {
+    fn write(&mut self, at: Instant, seen: &PacketSeen, bytes: &[u8]) {
+        if self.error.is_some() {
+            return;
+        }
+        // Data departs from the sender's side, and ACKs arrive there.
+        let departs = seen.sight == Sight::Departs;
+        let at_sender = departs == (seen.direction == Direction::Forward);
+        let writer = if at_sender { &mut self.writers.sender } else { &mut self.writers.receiver };
+        if let Some(writer) = writer {
+            self.error = writer.write_packet(at, InterfaceId(0), bytes, seen.wire_bytes).err();
+        }
+    }
+
+    fn finish(self) -> Result<(), RecordError> {
+        if let Some(error) = self.error {
+            return Err(error.into());
+        }
+        Ok(self.writers.finish()?)
+    }
+}

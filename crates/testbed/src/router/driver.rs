@@ -1,0 +1,274 @@
+//! The loop that drives a network in real time.
+
+use super::buffers::{BufferId, Buffers};
+use super::packet::RoutedPacket;
+use super::sorter::{Sorted, Sorter};
+use super::tap::RouterTap;
+use crate::TestbedError;
+use crate::record::{Journal, Sight};
+use crate::sys::{self, Readiness};
+use fairwind_assembly::Queues;
+use fairwind_measure::Lateness;
+use fairwind_network::{Delivery, Network, NodeId};
+use fairwind_units::{Instant, Span};
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Packets of one host that are taken before others have their turn.
+const MOST_AT_ONCE: u64 = 32;
+
+/// The router looks at its switch, and lets the record know how far it has come, this often.
+const GLANCE: Span = Span::from_millis(5);
+
+/// A host's TUN device.
+pub(crate) struct Port {
+    /// The host, for errors.
+    pub(crate) host: String,
+    /// Where its packets enter and leave the network.
+    pub(crate) node: NodeId,
+    /// The device.
+    pub(crate) device: OwnedFd,
+}
+
+/// What a router is made of.
+pub(crate) struct RouterParts<S> {
+    pub(crate) network: Network<RoutedPacket>,
+    pub(crate) queues: Queues,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) sorter: S,
+    /// Who is told what happens.
+    pub(crate) journal: Journal,
+    /// Largest IP packet in bytes.
+    pub(crate) mtu: usize,
+    /// What the 99th percentile of the lateness may be.
+    pub(crate) lateness_bound: Span,
+}
+
+/// How others start and stop a router.
+#[derive(Debug, Clone)]
+pub(crate) struct RouterSwitch {
+    /// The run's origin by the machine's clock, in nanoseconds; far away until it is known.
+    origin: Arc<AtomicU64>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl RouterSwitch {
+    /// Of a router whose time has not begun: what happens now happens at the origin.
+    pub(crate) fn new() -> Self {
+        Self {
+            origin: Arc::new(AtomicU64::new(u64::MAX)),
+            stopped: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Lets time begin at `origin` by the machine's clock.
+    pub(crate) fn begin(&self, origin: Instant) {
+        self.origin.store(origin.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Lets the router end soon.
+    pub(crate) fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Time since the origin.
+    #[inline]
+    fn now(&self) -> Instant {
+        let origin = Instant::from_nanos(self.origin.load(Ordering::Relaxed));
+        Instant::ZERO + sys::monotonic().saturating_since(origin)
+    }
+}
+
+/// Why a router could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum RouterError {
+    /// A device is gone.
+    #[error("the TUN device of host \"{host}\" is gone (errno {errno}); its process has ended")]
+    DeviceGone {
+        /// Whose it was.
+        host: String,
+        /// What the kernel says.
+        errno: i32,
+    },
+    /// A system call failed.
+    #[error(transparent)]
+    System(#[from] TestbedError),
+}
+
+/// A network between hosts' devices.
+pub(crate) struct Router<S> {
+    network: Network<RoutedPacket>,
+    queues: Queues,
+    ports: Vec<Port>,
+    /// Place of the port by node.
+    port_of_node: Vec<Option<usize>>,
+    sorter: S,
+    journal: Journal,
+    buffers: Buffers,
+    /// The buffer that the next packet is read into.
+    next_buffer: BufferId,
+    lateness: Lateness,
+    readiness: Readiness,
+    switch: RouterSwitch,
+}
+
+impl<S: Sorter> Router<S> {
+    pub(crate) fn new(parts: RouterParts<S>, switch: RouterSwitch) -> Result<Self, RouterError> {
+        let readiness = Readiness::new()?;
+        let mut port_of_node = vec![None; parts.network.node_ids().count()];
+        for (place, port) in parts.ports.iter().enumerate() {
+            readiness.watch(port.device.as_fd(), u32::try_from(place).unwrap_or(u32::MAX))?;
+            port_of_node[port.node.index()] = Some(place);
+        }
+        let mut buffers = Buffers::new(parts.mtu);
+        Ok(Self {
+            network: parts.network,
+            queues: parts.queues,
+            ports: parts.ports,
+            port_of_node,
+            sorter: parts.sorter,
+            journal: parts.journal,
+            next_buffer: buffers.take(),
+            buffers,
+            lateness: Lateness::new(parts.lateness_bound),
+            readiness,
+            switch,
+        })
+    }
+
+    /// Carries packets until the switch is turned off; how well it kept time.
+    pub(crate) fn run(mut self) -> Result<Lateness, RouterError> {
+        sys::prefer();
+        let result = self.carry();
+        self.advance();
+        self.journal.finish();
+        result.map(|()| self.lateness)
+    }
+
+    fn carry(&mut self) -> Result<(), RouterError> {
+        while !self.switch.is_stopped() {
+            self.wait();
+            for place in 0.. {
+                let Some(port) = self.readiness.ready(place) else { break };
+                self.take_from(usize::try_from(port).unwrap_or(usize::MAX))?;
+            }
+            let now = self.advance();
+            self.hand_over()?;
+            self.journal.tell(now);
+        }
+        Ok(())
+    }
+
+    /// Sleeps until there is something to do.
+    fn wait(&mut self) {
+        let now = self.switch.now();
+        let due = self.network.next_event().unwrap_or(Instant::MAX);
+        self.readiness.wait(due.saturating_since(now).min(GLANCE));
+    }
+
+    /// Takes what a host has sent, and hands over meanwhile what is due.
+    fn take_from(&mut self, place: usize) -> Result<(), RouterError> {
+        let mut packets = 0;
+        while packets < MOST_AT_ONCE {
+            let port = &self.ports[place];
+            let buffer = self.buffers.bytes_mut(self.next_buffer);
+            let read = sys::read_plain(port.device.as_raw_fd(), buffer);
+            let Ok(length) = usize::try_from(read.value) else {
+                if read.errno == libc::EAGAIN || read.errno == libc::EINTR {
+                    break;
+                }
+                return Err(gone(port, read.errno));
+            };
+            packets += 1;
+            self.inject(self.switch.now(), place, length);
+            self.hand_over()?;
+        }
+        if packets > 0 {
+            self.lateness.on_batch(packets);
+        }
+        Ok(())
+    }
+
+    /// Puts the packet that was just read into the network.
+    fn inject(&mut self, now: Instant, place: usize, length: usize) {
+        self.lateness.packets.taken += 1;
+        let node = self.ports[place].node;
+        let bytes = &self.buffers.bytes(self.next_buffer)[..length];
+        let (destination, measured) = match self.sorter.sort(node, bytes) {
+            Sorted::Measured(destination, measured) => (destination, Some(measured)),
+            Sorted::Unmeasured(destination) => {
+                self.lateness.packets.unmeasured += 1;
+                (destination, None)
+            }
+            Sorted::Nobodys => {
+                self.lateness.packets.discarded += 1;
+                return;
+            }
+        };
+        let wire_bytes = u32::try_from(length).unwrap_or(u32::MAX);
+        if let Some(measured) = &measured {
+            self.journal.on_packet(now, Sight::Departs, measured, wire_bytes, bytes);
+        }
+        let buffer = std::mem::replace(&mut self.next_buffer, self.buffers.take());
+        let packet = RoutedPacket { buffer, wire_bytes, destination, measured };
+        let mut tap = RouterTap {
+            journal: &mut self.journal,
+            queues: &self.queues,
+            buffers: &mut self.buffers,
+        };
+        self.network.inject(now, node, packet, &mut tap);
+    }
+
+    /// Does everything that is due by now, and tells when that is.
+    fn advance(&mut self) -> Instant {
+        let now = self.switch.now();
+        let mut tap = RouterTap {
+            journal: &mut self.journal,
+            queues: &self.queues,
+            buffers: &mut self.buffers,
+        };
+        self.network.advance_to(now, &mut tap);
+        now
+    }
+
+    /// Hands over what is due.
+    #[inline]
+    fn hand_over(&mut self) -> Result<(), RouterError> {
+        while let Some(delivery) = self.network.poll_delivery() {
+            self.deliver(&delivery)?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, delivery: &Delivery<RoutedPacket>) -> Result<(), RouterError> {
+        let packet = &delivery.packet;
+        let bytes = self.buffers.bytes(packet.buffer);
+        let bytes = &bytes[..usize::try_from(packet.wire_bytes).unwrap_or(usize::MAX)];
+        if let Some(place) = self.port_of_node[delivery.node.index()] {
+            let port = &self.ports[place];
+            let now = self.switch.now();
+            self.lateness.on_delivery(now.saturating_since(delivery.at));
+            if let Some(measured) = &packet.measured {
+                self.journal.on_packet(now, Sight::Arrives, measured, packet.wire_bytes, bytes);
+            }
+            let written = sys::write_plain(port.device.as_raw_fd(), bytes);
+            if written.errno == libc::EBADFD {
+                return Err(gone(port, written.errno));
+            }
+            self.lateness.packets.refused += u64::from(written.value < 0);
+        }
+        self.buffers.give_back(packet.buffer);
+        Ok(())
+    }
+}
+
+#[cold]
+fn gone(port: &Port, errno: i32) -> RouterError {
+    RouterError::DeviceGone { host: port.host.clone(), errno }
+}

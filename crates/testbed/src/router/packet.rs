@@ -1,0 +1,40 @@
+//! What travels through the network in real time: the number of a buffer, and what is known of the
+//! packet in it.
+
+use super::buffers::BufferId;
+use crate::record::Measured;
+use fairwind_assembly::{Labelled, PacketLabel};
+use fairwind_network::{NodeId, Packet};
+
+/// A packet from a host.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoutedPacket {
+    pub(crate) buffer: BufferId,
+    pub(crate) wire_bytes: u32,
+    pub(crate) destination: NodeId,
+    pub(crate) measured: Option<Measured>,
+}
+
+impl Packet for RoutedPacket {
+    #[inline]
+    fn wire_bytes(&self) -> u32 {
+        self.wire_bytes
+    }
+
+    #[inline]
+    fn destination(&self) -> NodeId {
+        self.destination
+    }
+}
+
+impl Labelled for RoutedPacket {
+    #[inline]
+    fn label(&self) -> PacketLabel {
+        let measured = self.measured.as_ref().expect("only packets of flows are told of");
+        PacketLabel {
+            flow: measured.flow,
+            direction: measured.direction,
+            payload_bytes: measured.segment.payload_bytes,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Whose packet this is, and where it goes.
+
+use crate::record::Measured;
+use fairwind_assembly::{FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS};
+use fairwind_measure::{Direction, FlowId};
+use fairwind_network::NodeId;
+use fairwind_wire::bytes::{Addresses, Parsed, parse};
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+/// What a packet is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sorted {
+    /// A flow's.
+    Measured(NodeId, Measured),
+    /// For somebody here, but no flow's: carried, and told to nobody.
+    Unmeasured(NodeId),
+    /// For nobody here.
+    Nobodys,
+}
+
+/// Finds the flow and the destination of packets.
+pub(crate) trait Sorter {
+    /// What the packet is that the host at `from` has sent.
+    fn sort(&mut self, from: NodeId, packet: &[u8]) -> Sorted;
+}
+
+/// Finds the flows of an experiment, by their addresses and ports: the receiver's port says which
+/// group it is, the sender's which of its flows.
+pub(crate) struct PlannedFlows {
+    flows: Vec<Ends>,
+    /// First flow and number of flows by group.
+    groups: Vec<(u32, u32)>,
+    hosts: BTreeMap<IpAddr, NodeId>,
+}
+
+/// Where packets from the sender of a flow to its receiver come from and go.
+struct Ends {
+    addresses: Addresses,
+    sender_port: u16,
+    receiver_port: u16,
+    sender: NodeId,
+    receiver: NodeId,
+}
+
+impl PlannedFlows {
+    pub(crate) fn new(plans: &[FlowPlan]) -> Self {
+        let mut sorter = Self {
+            flows: Vec::with_capacity(plans.len()),
+            groups: Vec::new(),
+            hosts: BTreeMap::new(),
+        };
+        for (number, plan) in (0..).zip(plans) {
+            if sorter.groups.len() <= plan.group {
+                sorter.groups.resize(plan.group + 1, (number, 0));
+            }
+            sorter.groups[plan.group].1 += 1;
+            let (source, destination) = ends_of(plan.addresses);
+            sorter.hosts.insert(source, plan.sender_node);
+            sorter.hosts.insert(destination, plan.receiver_node);
+            sorter.flows.push(Ends {
+                addresses: plan.addresses,
+                sender_port: plan.sender_port,
+                receiver_port: plan.receiver_port,
+                sender: plan.sender_node,
+                receiver: plan.receiver_node,
+            });
+        }
+        sorter
+    }
+
+    /// The flow whose packets have these addresses and ports on their way to its receiver. A group
+    /// with more flows than a host has ports uses them again, from further addresses.
+    #[inline]
+    fn flow(&self, addresses: Addresses, sender_port: u16, receiver_port: u16) -> Option<u32> {
+        let group = usize::from(receiver_port.checked_sub(FIRST_RECEIVER_PORT)?);
+        let &(first, count) = self.groups.get(group)?;
+        let place = u32::from(sender_port.checked_sub(FIRST_SENDER_PORT)?);
+        let candidates =
+            (place..count).step_by(usize::try_from(SENDER_PORTS).unwrap_or(usize::MAX));
+        candidates.map(|place| first + place).find(|&number| {
+            self.ends(number).is_some_and(|ends| {
+                ends.addresses == addresses
+                    && ends.sender_port == sender_port
+                    && ends.receiver_port == receiver_port
+            })
+        })
+    }
+
+    fn ends(&self, flow: u32) -> Option<&Ends> {
+        self.flows.get(usize::try_from(flow).ok()?)
+    }
+
+    #[inline]
+    fn measured(&self, from: NodeId, packet: &Parsed<'_>) -> Option<Sorted> {
+        let segment = packet.segment;
+        let addresses = packet.ip.addresses;
+        let (source, destination) = (segment.source_port, segment.destination_port);
+        let forward =
+            self.flow(addresses, source, destination).map(|flow| (flow, Direction::Forward));
+        let (number, direction) = forward.or_else(|| {
+            let flow = self.flow(addresses.reversed(), destination, source)?;
+            Some((flow, Direction::Reverse))
+        })?;
+        let ends = self.ends(number)?;
+        let (source, destination) = match direction {
+            Direction::Forward => (ends.sender, ends.receiver),
+            Direction::Reverse => (ends.receiver, ends.sender),
+        };
+        let flow = FlowId(number);
+        (source == from)
+            .then_some(Sorted::Measured(destination, Measured { flow, direction, segment }))
+    }
+
+    /// What is no flow's packet is carried where it is for a host of the experiment: complaints
+    /// (ICMP) matter to TCP.
+    #[cold]
+    fn unmeasured(&self, packet: &[u8]) -> Sorted {
+        let host = destination_of(packet).and_then(|address| self.hosts.get(&address));
+        host.map_or(Sorted::Nobodys, |&node| Sorted::Unmeasured(node))
+    }
+}
+
+impl Sorter for PlannedFlows {
+    #[inline]
+    fn sort(&mut self, from: NodeId, packet: &[u8]) -> Sorted {
+        parse(packet)
+            .ok()
+            .and_then(|parsed| self.measured(from, &parsed))
+            .unwrap_or_else(|| self.unmeasured(packet))
+    }
+}
+
+fn ends_of(addresses: Addresses) -> (IpAddr, IpAddr) {
+    match addresses {
+        Addresses::V4 { source, destination } => (source.into(), destination.into()),
+        Addresses::V6 { source, destination } => (source.into(), destination.into()),
+    }
+}
+
+/// The destination address of an IP packet of whatever protocol.
+fn destination_of(packet: &[u8]) -> Option<IpAddr> {
+    match packet.first()? >> 4 {
+        4 => packet.get(16..20)?.first_chunk::<4>().map(|&octets| IpAddr::from(octets)),
+        6 => packet.get(24..40)?.first_chunk::<16>().map(|&octets| IpAddr::from(octets)),
+        _ => None,
+    }
+}

@@ -1,0 +1,62 @@
+//! What the network reports while it carries packets in real time.
+
+use super::buffers::Buffers;
+use super::packet::RoutedPacket;
+use crate::record::Journal;
+use fairwind_assembly::{Queues, Tap};
+use fairwind_network::{Backlog, DropReason, LinkId, NodeId, Observer};
+use fairwind_units::{Instant, Span};
+
+/// Tells the journal what happens to packets of flows, and takes the buffers of those that are lost
+/// back.
+pub(super) struct RouterTap<'a> {
+    pub(super) journal: &'a mut Journal,
+    pub(super) queues: &'a Queues,
+    pub(super) buffers: &'a mut Buffers,
+}
+
+impl RouterTap<'_> {
+    #[inline]
+    fn tap(&mut self) -> Tap<'_, Journal> {
+        Tap { sink: self.journal, queues: self.queues }
+    }
+}
+
+impl Observer<RoutedPacket> for RouterTap<'_> {
+    #[inline]
+    fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket, backlog: Backlog) {
+        if packet.measured.is_some() {
+            self.tap().on_enqueue(at, link, packet, backlog);
+        }
+    }
+
+    #[inline]
+    fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket, sojourn: Span) {
+        if packet.measured.is_some() {
+            self.tap().on_dequeue(at, link, packet, sojourn);
+        }
+    }
+
+    /// A link without effect has no queue, so none that is measured.
+    #[inline]
+    fn on_pass(&mut self, _: Instant, _: LinkId, _: &RoutedPacket) {}
+
+    #[inline]
+    fn on_drop(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        packet: &RoutedPacket,
+        backlog: Backlog,
+        reason: DropReason,
+    ) {
+        if packet.measured.is_some() {
+            self.tap().on_drop(at, link, packet, backlog, reason);
+        }
+        self.buffers.give_back(packet.buffer);
+    }
+
+    fn on_unroutable(&mut self, _: Instant, _: NodeId, packet: &RoutedPacket) {
+        self.buffers.give_back(packet.buffer);
+    }
+}

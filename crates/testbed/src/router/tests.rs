@@ -1,0 +1,231 @@
+//! A router between sockets in place of TUN devices: packets in, packets out, and what was told.
+
+use super::{PlannedFlows, Port, RoutedPacket, Router, RouterParts, RouterSwitch};
+use crate::record::{Recorder, RecorderParts};
+use crate::sys;
+use fairwind_assembly::{Assembly, CaptureWriters, FlowPlan};
+use fairwind_measure::{Lateness, Tables};
+use fairwind_scenario::{Document, Experiment};
+use fairwind_units::Span;
+use fairwind_wire::bytes::{IpHeader, Payload, emit};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+/// A path with a queue of three packets, on which a packet of 1000 bytes takes 80 ms.
+const PATH: &str = r#"
+    name = "a slow path"
+    duration = "10 s"
+    [path]
+    rate = "100 kbit/s"
+    rtt = "40 ms"
+    queue = { limit = "3 packets" }
+    [[flows]]
+    name = "greedy"
+    workload = { kind = "greedy" }
+    [[flows]]
+    name = "other"
+    workload = { kind = "greedy" }
+"#;
+
+/// A router at work, and the hosts' ends of its devices: one socket for each node that is a host.
+struct Bench {
+    flows: Vec<FlowPlan>,
+    devices: Vec<Option<UnixDatagram>>,
+    switch: RouterSwitch,
+    router: std::thread::JoinHandle<Result<Lateness, super::RouterError>>,
+    recorder: Recorder,
+}
+
+fn experiment() -> Experiment {
+    let document = Document::parse("path.toml", PATH).unwrap();
+    document.experiment(&document.grid().unwrap()[0]).unwrap()
+}
+
+impl Bench {
+    fn new() -> Self {
+        let experiment = experiment();
+        let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
+        let mut devices: Vec<Option<UnixDatagram>> =
+            experiment.network.nodes.iter().map(|_| None).collect();
+        let mut devices_of_router = Vec::new();
+        let ends = assembly.flows.iter().flat_map(|flow| [flow.sender_node, flow.receiver_node]);
+        for node in ends {
+            let (host, router) = UnixDatagram::pair().unwrap();
+            router.set_nonblocking(true).unwrap();
+            host.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+            devices_of_router.push(Port {
+                host: format!("{node:?}"),
+                node,
+                device: OwnedFd::from(router),
+            });
+            devices[node.index()] = Some(host);
+        }
+        let parts = RecorderParts {
+            settings: assembly.settings.clone(),
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+        };
+        let (recorder, journal, _) = Recorder::start(parts, 0).unwrap();
+        let switch = RouterSwitch::new();
+        let router = Router::new(
+            RouterParts {
+                network: assembly.network,
+                queues: assembly.queues,
+                ports: devices_of_router,
+                sorter: PlannedFlows::new(&assembly.flows),
+                journal,
+                mtu: 1500,
+                lateness_bound: Span::from_micros(200),
+            },
+            switch.clone(),
+        )
+        .unwrap();
+        let router = std::thread::spawn(move || router.run());
+        Self { flows: assembly.flows, devices, switch, router, recorder }
+    }
+
+    fn device(&self, node: fairwind_network::NodeId) -> &UnixDatagram {
+        self.devices[node.index()].as_ref().expect("the node is a host")
+    }
+
+    /// Data of a flow from its sender, `payload` bytes at `sequence`.
+    fn data(&self, flow: usize, sequence: u32, payload: u32) -> Vec<u8> {
+        let plan = &self.flows[flow];
+        let segment = Segment {
+            source_port: plan.sender_port,
+            destination_port: plan.receiver_port,
+            sequence: SequenceNumber::new(sequence),
+            flags: Flags::ACK,
+            payload_bytes: payload,
+            ..Segment::default()
+        };
+        let mut packet = Vec::new();
+        let payload = Payload::Pattern { stream_offset: u64::from(sequence) };
+        emit(&IpHeader::new(plan.addresses), &segment, payload, &mut packet).unwrap();
+        packet
+    }
+
+    fn send(&self, flow: usize, packet: &[u8]) {
+        self.device(self.flows[flow].sender_node).send(packet).unwrap();
+    }
+
+    fn send_all(&self, flow: usize, packets: &[Vec<u8>]) {
+        for packet in packets {
+            self.send(flow, packet);
+        }
+    }
+
+    fn receive(&self, flow: usize) -> Vec<u8> {
+        let mut buffer = vec![0; 2000];
+        let length = self.device(self.flows[flow].receiver_node).recv(&mut buffer).unwrap();
+        buffer.truncate(length);
+        buffer
+    }
+
+    fn finish(self) -> (Lateness, Tables) {
+        self.switch.stop();
+        let lateness = self.router.join().unwrap().unwrap();
+        (lateness, self.recorder.finish().unwrap())
+    }
+}
+
+fn number(tables: &Tables, table: &str, column: &str, row: usize) -> f64 {
+    let values = tables.get(table).and_then(|table| table.column(column)).expect("it is there");
+    values.number(row).expect("it has a number")
+}
+
+#[test]
+fn packets_come_out_unchanged_in_order_and_as_late_as_the_path_is_long() {
+    let bench = Bench::new();
+    let origin = sys::monotonic();
+    bench.switch.begin(origin);
+    let packets: Vec<_> = (0..3).map(|k| bench.data(0, 960 * k, 960)).collect();
+    bench.send_all(0, &packets);
+    for packet in &packets {
+        assert_eq!(&bench.receive(0), packet);
+    }
+    // Three packets of 80 ms each one behind the other, and 20 ms of way.
+    let took = sys::monotonic().saturating_since(origin);
+    assert!(took >= Span::from_millis(260), "{took}");
+    let (lateness, tables) = bench.finish();
+    assert_eq!(lateness.packets.taken, 3);
+    assert!((number(&tables, "flows", "packets_sent", 0) - 3.0).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_received", 0) - 3.0).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_sent", 1)).abs() < 0.5);
+    assert!((number(&tables, "queues", "enqueued_packets", 0) - 3.0).abs() < 0.5);
+}
+
+#[test]
+fn a_full_queue_drops_and_what_was_dropped_leaves_room_for_others() {
+    let bench = Bench::new();
+    bench.switch.begin(sys::monotonic());
+    // One is on its way and three wait.
+    let packets: Vec<_> = (0..6).map(|k| bench.data(1, 960 * k, 960)).collect();
+    bench.send_all(1, &packets);
+    let arrived: Vec<_> = (0..4).map(|_| bench.receive(1)).collect();
+    assert_eq!(arrived, packets[..4]);
+    let later = bench.data(1, 6_000, 960);
+    bench.send(1, &later);
+    assert_eq!(bench.receive(1), later);
+    let (_, tables) = bench.finish();
+    assert!((number(&tables, "flows", "packets_lost", 1) - 2.0).abs() < 0.5);
+    assert!((number(&tables, "queues", "drops_queue_full_packets", 0) - 2.0).abs() < 0.5);
+}
+
+#[test]
+fn a_complaint_is_carried_unmeasured_and_what_is_for_nobody_is_discarded() {
+    let bench = Bench::new();
+    bench.switch.begin(sys::monotonic());
+    let mut complaint = bench.data(0, 0, 100);
+    // ICMP in place of TCP.
+    complaint[9] = 1;
+    bench.send(0, &complaint);
+    let mut stray = bench.data(0, 0, 100);
+    stray[16..20].copy_from_slice(&[192, 0, 2, 1]);
+    bench.send(0, &stray);
+    bench.send(0, b"no packet");
+    let mut wrong_host = bench.data(1, 0, 100);
+    wrong_host[9] = 17;
+    bench.send(0, &wrong_host);
+    assert_eq!(bench.receive(0), complaint);
+    assert_eq!(bench.receive(1), wrong_host);
+    let (lateness, tables) = bench.finish();
+    let packets = lateness.packets;
+    assert_eq!((packets.taken, packets.unmeasured, packets.discarded), (4, 2, 2));
+    assert!((number(&tables, "flows", "packets_sent", 0)).abs() < 0.5);
+}
+
+#[test]
+fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
+    let experiment = experiment();
+    let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
+    let flow = &assembly.flows[0];
+    let sorter = PlannedFlows::new(&assembly.flows);
+    // A pipe's end for writing can be watched, and fails when it is read.
+    let (reading, writing) = std::io::pipe().unwrap();
+    drop(reading);
+    let parts = RecorderParts {
+        settings: assembly.settings.clone(),
+        captures: CaptureWriters::default(),
+        snap: Vec::new(),
+    };
+    let (recorder, journal, _) = Recorder::start(parts, 0).unwrap();
+    let parts = RouterParts {
+        network: assembly.network,
+        queues: assembly.queues,
+        ports: vec![Port {
+            host: "greedy-sender".to_owned(),
+            node: flow.sender_node,
+            device: OwnedFd::from(writing),
+        }],
+        sorter,
+        journal,
+        mtu: 1500,
+        lateness_bound: Span::from_micros(200),
+    };
+    let error = Router::new(parts, RouterSwitch::new()).unwrap().run().unwrap_err();
+    assert!(error.to_string().contains("\"greedy-sender\""), "{error}");
+    recorder.finish().unwrap();
+}
