@@ -46,6 +46,7 @@ fn empty(experiment: &Experiment, host: &HostSettings, namespace: Option<String>
         mtu: experiment.network.mtu,
         sysctls: host.sysctls.clone(),
         route_attributes: host.route_attributes.clone(),
+        device_attributes: host.device_attributes.clone(),
         outgoing: Vec::new(),
         incoming: Vec::new(),
         sampling: Sampling {

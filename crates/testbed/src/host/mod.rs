@@ -11,13 +11,26 @@
 //! |---|---|
 //! | `protocol` | what parent and host say to each other |
 //! | `process` | the parent's side: starting, speaking, ending |
+//! | `serve` | the host's side: from the first message to the last |
+//! | `namespace` | a network namespace, as root or not, and its name |
+//! | `parameters` | kernel parameters: as out of the box, then as planned |
+//! | `device` | the TUN device, addresses and routes |
+//! | `sockets` | sockets as planned, and whether they are |
+//! | `worker` | the loop that drives applications and sockets, and tells what happens |
 
+mod device;
+mod namespace;
+mod parameters;
 mod process;
 mod protocol;
+mod serve;
+mod sockets;
+mod worker;
 
-pub use process::{HostCommand, HostProcess};
+pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
     EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostEvent, HostPlan, HostStatistics,
     IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption,
     SocketSettings, Sysctl, ToHost,
 };
+pub use serve::serve;

@@ -1,5 +1,6 @@
 //! The parent's side of a host process: starting it, speaking with it, ending it.
 
+use super::namespace::remove_name;
 use super::protocol::{Framed, FromHost, Go, HostPlan, ToHost};
 use crate::{TestbedError, sys};
 use fairwind_units::{Instant, Span};
@@ -31,7 +32,15 @@ pub struct HostProcess {
     /// How many of them are done with.
     taken: usize,
     device: Option<OwnedFd>,
+    planned_namespace: Option<String>,
+    /// The name that its namespace has, once it has one.
+    namespace: Option<String>,
     ended: bool,
+}
+
+/// What `CLOCK_MONOTONIC` shows, which every host of a run reads its time from.
+pub fn monotonic_clock() -> Instant {
+    sys::monotonic()
 }
 
 /// How long a host may take to accept what it is told.
@@ -66,6 +75,8 @@ impl HostProcess {
             pending: Vec::new(),
             taken: 0,
             device: None,
+            planned_namespace: plan.namespace.clone(),
+            namespace: None,
             ended: false,
         };
         host.say(&ToHost::SetUp(Box::new(plan.clone())))?;
@@ -92,6 +103,7 @@ impl HostProcess {
         loop {
             match self.receive()? {
                 Some(FromHost::Ready) => {
+                    self.namespace = self.planned_namespace.take();
                     let device = self.device.take();
                     return device.ok_or_else(|| self.failed("no TUN device came along"));
                 }
@@ -232,5 +244,9 @@ impl Drop for HostProcess {
         }
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
         let _ = self.child.wait();
+        // A host that was killed could not take its name back.
+        if let Some(name) = &self.namespace {
+            remove_name(name);
+        }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::values::{field, int, number};
 use crate::path::{IpVersion, Path, mapped};
+use crate::sys;
 use fairwind_packetdrill::{Expression, Step, Stop};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Whose address `...` stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,20 +74,5 @@ fn internet_address(expression: &Expression) -> Step<IpAddr> {
 }
 
 fn internet(address: IpAddr, port: u16) -> Vec<u8> {
-    let family = if address.is_ipv6() { libc::AF_INET6 } else { libc::AF_INET };
-    let mut bytes = Vec::with_capacity(28);
-    bytes.extend_from_slice(&u16::try_from(family).unwrap_or(0).to_ne_bytes());
-    bytes.extend_from_slice(&port.to_be_bytes());
-    match address {
-        IpAddr::V4(address) => {
-            bytes.extend_from_slice(&address.octets());
-            bytes.resize(16, 0);
-        }
-        IpAddr::V6(address) => {
-            bytes.extend_from_slice(&[0; 4]);
-            bytes.extend_from_slice(&address.octets());
-            bytes.extend_from_slice(&[0; 4]);
-        }
-    }
-    bytes
+    sys::socket_address(SocketAddr::new(address, port))
 }

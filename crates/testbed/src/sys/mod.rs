@@ -7,14 +7,20 @@ mod device;
 mod ending;
 mod facts;
 mod passing;
+mod process;
 mod readiness;
 mod socket;
+mod stream;
 mod thread;
 
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use ending::{end_process, unmount};
 pub(crate) use facts::{known_tcp_options, tick};
-pub(crate) use passing::receive_with_descriptor;
+pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
+pub(crate) use process::{
+    bind_mount, die_with_parent, leave_network, leave_user_and_network, raise_file_limit,
+    user_and_group, wake_exactly,
+};
 pub(crate) use readiness::Readiness;
 pub(crate) use socket::name_of;
 pub(crate) use socket::{
@@ -24,6 +30,7 @@ pub(crate) use socket::{
     transmit_file,
 };
 pub(crate) use socket::{read_plain, write_plain};
+pub(crate) use stream::{Poll, Ready, accept_connection, discard, socket_address, tcp_socket};
 pub(crate) use thread::{
     enter_new_network, give_way, is_sleeping, monotonic, prefer, realtime, thread_id, wait_readable,
 };

@@ -1,7 +1,25 @@
 //! Bytes over a Unix socket, with a descriptor that goes along.
 
-use super::socket::{Buffer, Message, Transfer, receive_message};
+use super::checked;
+use super::socket::{Buffer, Message, Transfer, receive_message, send_message};
+use crate::TestbedError;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+
+/// Sends all of `bytes`, which a socket's buffer takes at once, and the descriptor.
+pub(crate) fn send_with_descriptor(
+    socket: impl AsFd,
+    bytes: &[u8],
+    descriptor: impl AsFd,
+) -> Result<(), TestbedError> {
+    let number = descriptor.as_fd().as_raw_fd().to_ne_bytes().to_vec();
+    let mut message = Message {
+        transfer: Transfer { buffers: vec![Buffer::Bytes(bytes.to_vec())] },
+        control: vec![(libc::SOL_SOCKET, libc::SCM_RIGHTS, number)],
+        ..Message::default()
+    };
+    let raw = send_message(socket.as_fd().as_raw_fd(), &mut message, libc::MSG_NOSIGNAL);
+    checked("pass a descriptor on", raw.value).map(|_| ())
+}
 
 /// Receives what there is, at most `buffer`, and a descriptor that came along; 0 bytes at the end.
 pub(crate) fn receive_with_descriptor(

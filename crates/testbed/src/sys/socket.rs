@@ -10,7 +10,7 @@ pub(crate) struct Raw {
 }
 
 impl Raw {
-    fn of(value: i64) -> Self {
+    pub(super) fn of(value: i64) -> Self {
         let failed = value < 0;
         let errno = if failed { std::io::Error::last_os_error().raw_os_error() } else { None };
         Self { value, errno: errno.unwrap_or(0) }

@@ -166,7 +166,7 @@ const STATES: [CongestionState; 5] = [
 ];
 
 /// The state that the kernel has this number for.
-fn state_of(number: u16) -> Option<CongestionState> {
+pub(crate) fn state_of(number: u16) -> Option<CongestionState> {
     STATES.get(usize::from(number)).copied()
 }
 

@@ -12,6 +12,7 @@ mod event;
 mod message;
 mod plan;
 
+pub(crate) use event::state_of;
 pub use event::{EndpointState, Fact, HostEvent};
 pub(crate) use message::Framed;
 pub use message::{EventBatch, Failure, FromHost, Go, HostStatistics, ToHost};

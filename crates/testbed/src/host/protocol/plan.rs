@@ -26,6 +26,9 @@ pub struct HostPlan {
     pub sysctls: Vec<Sysctl>,
     /// Words appended to the default route, such as `initcwnd 3`.
     pub route_attributes: Vec<String>,
+    /// Words for its TUN device, such as `gso_max_segs 1`.
+    #[serde(default)]
+    pub device_attributes: Vec<String>,
     /// Connections that this host opens.
     pub outgoing: Vec<OutgoingPlan>,
     /// Connections that this host answers.

@@ -1,0 +1,243 @@
+//! The loop of a host process: sockets that are ready, applications that are due, samples, and what
+//! the parent says.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `sender` | connections that the host opens |
+//! | `reader` | connections that it answers |
+//! | `agenda` | who has something to do next by the clock |
+//! | `watch` | what the kernel tells of a sender |
+//! | `rounds` | when to look at all senders |
+//! | `outbox` | the clock, and events on their way to the parent |
+//! | `payload` | the bytes of streams |
+//! | `lateness` | how late applications wrote |
+
+mod agenda;
+mod lateness;
+mod outbox;
+mod payload;
+mod reader;
+mod rounds;
+mod sender;
+mod watch;
+
+use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
+use super::serve::Ear;
+use crate::sys::{Poll, Ready};
+use agenda::Agenda;
+use fairwind_units::{Instant, Span};
+use lateness::Lateness;
+use outbox::{Clock, Outbox};
+use payload::Payload;
+use reader::Readers;
+use rounds::Rounds;
+use sender::Sender;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+/// Descriptors that are served between two looks at the clock.
+const AT_ONCE: usize = 256;
+/// Senders that are looked at between two looks at the clock.
+const LOOKS_AT_ONCE: usize = 64;
+/// The longest wait, should a timer be missed.
+const LONGEST_WAIT: Span = Span::from_millis(100);
+
+/// What connections need to do their part.
+#[derive(Debug)]
+struct Facilities {
+    poll: Poll,
+    outbox: Outbox,
+    payload: Payload,
+    lateness: Lateness,
+    statistics: HostStatistics,
+    /// Whether time-outs and recoveries are told from here.
+    tells_losses: bool,
+}
+
+impl Facilities {
+    /// Holds what was read against the pattern.
+    fn check(&mut self, offset: u64, received: &[u8]) {
+        self.statistics.checked_bytes += u64::try_from(received.len()).unwrap_or(u64::MAX);
+        self.statistics.wrong_bytes += self.payload.wrong_bytes(offset, received);
+    }
+}
+
+/// Who is watched: the kind in the high half, the place in the low one.
+mod token {
+    pub(super) const PARENT: u64 = 0;
+    pub(super) const LISTENER: u64 = 1 << 32;
+    pub(super) const SENDER: u64 = 2 << 32;
+    pub(super) const READER: u64 = 3 << 32;
+
+    pub(super) fn of(kind: u64, place: usize) -> u64 {
+        kind | u64::try_from(place).unwrap_or(0)
+    }
+
+    pub(super) fn parts(token: u64) -> (u64, usize) {
+        let low = u64::from(u32::MAX);
+        (token & !low, usize::try_from(token & low).unwrap_or(0))
+    }
+}
+
+/// A host's sockets before the run begins.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    senders: Vec<Sender>,
+    readers: Readers,
+    sampling: Sampling,
+    payload: Payload,
+}
+
+impl Prepared {
+    /// Makes every socket, so that what is wrong with any shows before anything runs.
+    pub(super) fn new(plan: HostPlan) -> Result<Self, String> {
+        let readers = Readers::new(&plan.incoming)?;
+        let senders = plan.outgoing.into_iter().map(Sender::new).collect::<Result<_, _>>()?;
+        let payload = Payload::new(plan.payload);
+        Ok(Self { senders, readers, sampling: plan.sampling, payload })
+    }
+
+    /// Runs until the parent says stop, and tells how it went. An error ends the host.
+    pub(super) fn run(
+        self,
+        origin: Instant,
+        socket: Arc<UnixStream>,
+        ear: Ear,
+    ) -> Result<(), String> {
+        let facilities = Facilities {
+            poll: Poll::new(AT_ONCE).map_err(|error| error.to_string())?,
+            outbox: Outbox::new(socket, Clock::new(origin)),
+            payload: self.payload,
+            lateness: Lateness::default(),
+            statistics: HostStatistics::default(),
+            tells_losses: self.sampling.loss_interval.is_some(),
+        };
+        let count = self.senders.len();
+        let mut worker = Worker {
+            agenda: Agenda::new(count),
+            senders: self.senders,
+            readers: self.readers,
+            samples: Rounds::new(self.sampling.endpoint_interval, count),
+            looks: Rounds::new(self.sampling.loss_interval, count),
+            facilities,
+            clock: Clock::new(origin),
+            ear,
+            has_to_stop: false,
+        };
+        worker.begin()?;
+        while !worker.has_to_stop {
+            worker.turn()?;
+        }
+        worker.finish()
+    }
+}
+
+/// A host at work.
+#[derive(Debug)]
+struct Worker {
+    senders: Vec<Sender>,
+    readers: Readers,
+    agenda: Agenda,
+    samples: Rounds,
+    looks: Rounds,
+    facilities: Facilities,
+    clock: Clock,
+    ear: Ear,
+    has_to_stop: bool,
+}
+
+impl Worker {
+    fn begin(&mut self) -> Result<(), String> {
+        let poll = &self.facilities.poll;
+        poll.add(self.ear.socket(), token::PARENT, libc::EPOLLIN).map_err(|e| e.to_string())?;
+        for (place, listener) in self.readers.listeners().iter().enumerate() {
+            poll.add(listener, token::of(token::LISTENER, place), libc::EPOLLIN)
+                .map_err(|error| error.to_string())?;
+        }
+        for (place, sender) in self.senders.iter().enumerate() {
+            self.agenda.schedule(place, sender.deadline());
+        }
+        Ok(())
+    }
+
+    /// Waits for what comes next, and does it.
+    fn turn(&mut self) -> Result<(), String> {
+        let rounds = self.samples.next().min(self.looks.next());
+        let due = self.agenda.next().min(rounds).min(self.facilities.outbox.next_flush());
+        let ready = self.facilities.poll.wait(self.clock.until(due).min(LONGEST_WAIT));
+        for place in 0..ready {
+            let readiness = self.facilities.poll.readiness(place);
+            self.on_ready(readiness)?;
+        }
+        self.run_agenda()?;
+        self.look_around();
+        if self.facilities.outbox.next_flush() <= self.clock.now() {
+            self.facilities.outbox.flush();
+        }
+        Ok(())
+    }
+
+    fn on_ready(&mut self, readiness: Ready) -> Result<(), String> {
+        let (kind, place) = token::parts(readiness.token);
+        match kind {
+            token::LISTENER => {
+                let token = |place| token::of(token::READER, place);
+                self.readers.accept(place, token, &mut self.facilities)
+            }
+            token::READER => {
+                self.readers.on_ready(place, readiness, &mut self.facilities);
+                Ok(())
+            }
+            token::SENDER => {
+                let sender = &mut self.senders[place];
+                sender.on_ready(readiness, &mut self.facilities);
+                self.agenda.schedule(place, sender.deadline());
+                Ok(())
+            }
+            _ => self.listen_to_parent(),
+        }
+    }
+
+    fn listen_to_parent(&mut self) -> Result<(), String> {
+        while let Some(message) = self.ear.hear()? {
+            self.has_to_stop |= matches!(message, ToHost::Stop);
+        }
+        Ok(())
+    }
+
+    fn run_agenda(&mut self) -> Result<(), String> {
+        for _ in 0..AT_ONCE {
+            let now = self.clock.now();
+            // Before the origin the clock stands still.
+            if self.agenda.next() == Instant::ZERO && !self.clock.has_begun() {
+                break;
+            }
+            let Some(place) = self.agenda.due(now) else { break };
+            let sender = &mut self.senders[place];
+            let token = token::of(token::SENDER, place);
+            sender.on_deadline(now, token, &mut self.facilities)?;
+            self.agenda.schedule(place, sender.deadline());
+        }
+        Ok(())
+    }
+
+    fn look_around(&mut self) {
+        let now = self.clock.now();
+        for place in self.samples.due(now, LOOKS_AT_ONCE) {
+            self.senders[place].sample(&mut self.facilities);
+        }
+        for place in self.looks.due(now, LOOKS_AT_ONCE) {
+            self.senders[place].look(&mut self.facilities);
+        }
+    }
+
+    fn finish(mut self) -> Result<(), String> {
+        for sender in &mut self.senders {
+            sender.look(&mut self.facilities);
+        }
+        let mut statistics = self.facilities.statistics;
+        self.facilities.lateness.tell(&mut statistics);
+        let last = FromHost::Done(statistics);
+        self.facilities.outbox.finish(&last).map_err(|error| format!("tell the parent: {error}"))
+    }
+}

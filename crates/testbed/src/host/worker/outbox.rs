@@ -1,0 +1,117 @@
+//! What the host tells: events with their instants, in batches.
+
+use crate::host::protocol::{EventBatch, Fact, Framed, FromHost, HostEvent};
+use crate::sys;
+use fairwind_units::{Instant, Span};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Events of a batch at most.
+const BATCH_EVENTS: usize = 1024;
+/// The parent hears at least this often how far the host is.
+const HEARTBEAT: Span = Span::from_millis(10);
+/// How long the last words may take to be heard.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The run's clock: `CLOCK_MONOTONIC` less its origin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    pub(super) fn new(origin: Instant) -> Self {
+        Self { origin }
+    }
+
+    /// Time since the origin; zero before it.
+    pub(super) fn now(self) -> Instant {
+        Instant::ZERO + sys::monotonic().saturating_since(self.origin)
+    }
+
+    /// Whether the origin has come.
+    pub(super) fn has_begun(self) -> bool {
+        sys::monotonic() >= self.origin
+    }
+
+    /// How long until an instant; nothing where it has passed. Right also before the origin.
+    pub(super) fn until(self, instant: Instant) -> Span {
+        (self.origin + instant.since_origin()).saturating_since(sys::monotonic())
+    }
+}
+
+/// Events on their way to the parent. A slow parent never holds the host up: what the socket does
+/// not take is kept.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    socket: Arc<UnixStream>,
+    clock: Clock,
+    events: Vec<HostEvent>,
+    unsent: Vec<u8>,
+    next_flush: Instant,
+}
+
+impl Outbox {
+    /// Over a socket that does not block.
+    pub(super) fn new(socket: Arc<UnixStream>, clock: Clock) -> Self {
+        let next_flush = clock.now() + HEARTBEAT;
+        Self { socket, clock, events: Vec::new(), unsent: Vec::new(), next_flush }
+    }
+
+    /// The run's time.
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Tells a fact. `at` was read from the clock after every instant that was told before.
+    pub(super) fn tell(&mut self, at: Instant, flow: u32, fact: Fact) {
+        self.events.push(HostEvent { at, flow, fact });
+        if self.events.len() >= BATCH_EVENTS {
+            self.flush();
+        }
+    }
+
+    /// When the parent is to hear from this host next.
+    pub(super) fn next_flush(&self) -> Instant {
+        self.next_flush
+    }
+
+    /// Sends what there is, and how far the clock has come.
+    pub(super) fn flush(&mut self) {
+        let watermark = self.clock.now();
+        self.next_flush = watermark + HEARTBEAT;
+        let batch = EventBatch { watermark, events: std::mem::take(&mut self.events) };
+        let message = FromHost::Events(batch);
+        message.append_to(&mut self.unsent);
+        // The room of the events serves again.
+        if let FromHost::Events(mut batch) = message {
+            batch.events.clear();
+            self.events = batch.events;
+        }
+        self.send();
+    }
+
+    fn send(&mut self) {
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match (&*self.socket).write(&self.unsent[sent..]) {
+                Ok(bytes) => sent += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // There is room again later; or the parent has gone, which reading will show.
+                Err(_) => break,
+            }
+        }
+        self.unsent.drain(..sent);
+    }
+
+    /// Sends everything, with a last message, and waits until the socket has taken it.
+    pub(super) fn finish(mut self, last: &FromHost) -> std::io::Result<()> {
+        self.flush();
+        last.append_to(&mut self.unsent);
+        self.socket.set_nonblocking(false)?;
+        self.socket.set_write_timeout(Some(PATIENCE))?;
+        (&*self.socket).write_all(&self.unsent)
+    }
+}

@@ -1,0 +1,298 @@
+//! A connection that the host opens: when it begins, what its application writes, how it ends.
+//!
+//! The application is driven as the simulator drives it: it is asked when a timer is due and
+//! whenever fewer than 32 KiB are unsent, and what it writes counts as written at that moment, also
+//! where the socket takes it later.
+
+use super::Facilities;
+use super::watch::{Information, LossWatch};
+use crate::host::protocol::{Fact, OutgoingPlan};
+use crate::host::sockets;
+use crate::sys::{self, Ready};
+use fairwind_units::Instant;
+use fairwind_workload::Application;
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+/// The kernel says that there is room when fewer than half of this are unsent (`TCP_NOTSENT_LOWAT`).
+const UNSENT_BYTES: i32 = 64 << 10;
+/// Asks how many bytes of a socket were not sent yet (include/uapi/linux/sockios.h).
+const SIOCOUTQNSD: u64 = 0x894b;
+
+/// How far a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// It has not been opened.
+    Waiting,
+    /// The handshake goes on.
+    Connecting,
+    /// The application writes.
+    Open,
+    /// The application has written all; the rest is on its way.
+    Closing,
+    /// Nothing is left to do.
+    Ended,
+}
+
+/// A connection that the host opens.
+#[derive(Debug)]
+pub(super) struct Sender {
+    flow: u32,
+    remote: SocketAddr,
+    socket: Option<OwnedFd>,
+    application: Application,
+    start: Instant,
+    stop: Instant,
+    phase: Phase,
+    /// Bytes that the application wrote and the socket had no room for.
+    blocked_bytes: u64,
+    /// Bytes that the application wrote since the beginning.
+    written_bytes: u64,
+    /// What the socket is watched for.
+    interest: i32,
+    peer_finished: bool,
+    losses: LossWatch,
+    /// Bytes written at the last look for losses.
+    looked_at: u64,
+}
+
+impl Sender {
+    /// Makes the socket, so that nothing can be wrong with it later.
+    pub(super) fn new(plan: OutgoingPlan) -> Result<Self, String> {
+        let socket = sockets::bound(plan.local, &plan.socket)?;
+        if matches!(plan.application, Application::Greedy(_)) {
+            let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+            sockets::set(&socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)?;
+        }
+        Ok(Self {
+            flow: plan.flow,
+            remote: plan.remote,
+            socket: Some(socket),
+            application: plan.application,
+            start: plan.start,
+            stop: plan.stop,
+            phase: Phase::Waiting,
+            blocked_bytes: 0,
+            written_bytes: 0,
+            interest: 0,
+            peer_finished: false,
+            losses: LossWatch::default(),
+            looked_at: 0,
+        })
+    }
+
+    /// When there is something to do by the clock.
+    pub(super) fn deadline(&self) -> Instant {
+        match self.phase {
+            Phase::Waiting => self.start,
+            Phase::Connecting => self.stop,
+            Phase::Open => self.application.next_write().min(self.stop),
+            Phase::Closing | Phase::Ended => Instant::MAX,
+        }
+    }
+
+    /// Does what is due; `token` is what the socket is watched with.
+    pub(super) fn on_deadline(
+        &mut self,
+        now: Instant,
+        token: u64,
+        facilities: &mut Facilities,
+    ) -> Result<(), String> {
+        match self.phase {
+            Phase::Waiting => return self.connect(token, facilities),
+            Phase::Connecting => self.end(),
+            Phase::Open if self.stop <= now => self.stop_writing(token, facilities),
+            Phase::Open => self.write(token, facilities),
+            Phase::Closing | Phase::Ended => {}
+        }
+        Ok(())
+    }
+
+    fn connect(&mut self, token: u64, facilities: &mut Facilities) -> Result<(), String> {
+        let Some(socket) = &self.socket else { return Ok(()) };
+        self.interest = libc::EPOLLOUT;
+        facilities.poll.add(socket, token, self.interest).map_err(|error| error.to_string())?;
+        self.phase = Phase::Connecting;
+        let raw = sys::connect(socket.as_raw_fd(), &sys::socket_address(self.remote));
+        if raw.value < 0 && raw.errno != libc::EINPROGRESS {
+            self.fail(raw.errno, facilities);
+        }
+        Ok(())
+    }
+
+    /// Something has happened with the socket.
+    pub(super) fn on_ready(&mut self, ready: Ready, facilities: &mut Facilities) {
+        let Some(socket) = &self.socket else { return };
+        if ready.has(libc::EPOLLERR) {
+            let errno = sockets::waiting_error(socket);
+            if errno != 0 {
+                self.fail(errno, facilities);
+                return;
+            }
+        }
+        if self.phase == Phase::Connecting && ready.has(libc::EPOLLOUT) {
+            self.begin(facilities);
+        }
+        if ready.has(libc::EPOLLIN | libc::EPOLLHUP) {
+            self.read(facilities);
+        }
+        if matches!(self.phase, Phase::Open | Phase::Closing) {
+            self.write(ready.token, facilities);
+        }
+    }
+
+    fn begin(&mut self, facilities: &mut Facilities) {
+        let at = facilities.outbox.now();
+        self.phase = Phase::Open;
+        facilities.outbox.tell(at, self.flow, Fact::Established);
+        self.application.begin(at);
+        if let Some(information) = self.socket.as_ref().and_then(Information::of) {
+            self.losses.look(information);
+        }
+    }
+
+    /// Nobody sends anything this way but the end.
+    fn read(&mut self, facilities: &mut Facilities) {
+        let Some(socket) = &self.socket else { return };
+        let raw = sys::discard(socket, 1 << 20);
+        match (raw.value, raw.errno) {
+            (0, _) => self.peer_finished = true,
+            (1.., _) | (_, libc::EAGAIN | libc::EINTR) => {}
+            (_, errno) => self.fail(errno, facilities),
+        }
+    }
+
+    /// Lets the application write as long as it wants to, and the socket take what it can.
+    fn write(&mut self, token: u64, facilities: &mut Facilities) {
+        self.push(facilities);
+        while self.phase == Phase::Open {
+            let due = self.application.next_write();
+            let unsent = if due == Instant::MAX { self.unsent_bytes() } else { 0 };
+            let at = facilities.outbox.now();
+            let Some(bytes) = self.application.poll_write(at, unsent) else { break };
+            if due != Instant::MAX {
+                facilities.lateness.record(at.saturating_since(due));
+            }
+            self.written_bytes += bytes;
+            self.blocked_bytes += bytes;
+            self.push(facilities);
+            facilities.outbox.tell(at, self.flow, Fact::Written(self.written_bytes));
+        }
+        if self.phase == Phase::Open && self.blocked_bytes == 0 && self.application.is_finished() {
+            self.close();
+        }
+        if self.phase == Phase::Closing && self.peer_finished {
+            self.look(facilities);
+            self.end();
+        }
+        self.watch(token, facilities);
+    }
+
+    /// Gives the socket what waits for room.
+    fn push(&mut self, facilities: &mut Facilities) {
+        while self.blocked_bytes > 0
+            && let Some(socket) = &self.socket
+        {
+            let offset = self.written_bytes - self.blocked_bytes;
+            let bytes = facilities.payload.stream(offset, self.blocked_bytes);
+            let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+            let raw = sys::send(socket.as_raw_fd(), bytes, flags, None);
+            match (u64::try_from(raw.value), raw.errno) {
+                (Ok(taken), _) => self.blocked_bytes -= taken,
+                (Err(_), libc::EINTR) => {}
+                (Err(_), libc::EAGAIN | libc::ENOBUFS) => return,
+                (Err(_), errno) => {
+                    // A stream that was broken off says why at its socket first.
+                    let waiting = sockets::waiting_error(socket);
+                    self.fail(if waiting == 0 { errno } else { waiting }, facilities);
+                }
+            }
+        }
+    }
+
+    fn unsent_bytes(&self) -> u64 {
+        let mut unsent = 0;
+        if let Some(socket) = &self.socket {
+            sys::query(socket.as_raw_fd(), SIOCOUTQNSD, &mut unsent);
+        }
+        u64::try_from(unsent).unwrap_or(0) + self.blocked_bytes
+    }
+
+    fn stop_writing(&mut self, token: u64, facilities: &mut Facilities) {
+        self.application.end();
+        self.blocked_bytes = 0;
+        self.close();
+        self.watch(token, facilities);
+    }
+
+    fn close(&mut self) {
+        self.phase = Phase::Closing;
+        if let Some(socket) = &self.socket {
+            sys::shutdown(socket.as_raw_fd(), libc::SHUT_WR);
+        }
+    }
+
+    fn end(&mut self) {
+        self.phase = Phase::Ended;
+        self.socket = None;
+    }
+
+    fn fail(&mut self, errno: i32, facilities: &mut Facilities) {
+        self.look(facilities);
+        self.application.end();
+        let at = facilities.outbox.now();
+        facilities.outbox.tell(at, self.flow, Fact::Failed(errno));
+        self.end();
+    }
+
+    /// Watches the socket for what would make a difference.
+    fn watch(&mut self, token: u64, facilities: &mut Facilities) {
+        let Some(socket) = &self.socket else { return };
+        let asks_for_room =
+            self.application.next_write() == Instant::MAX && !self.application.is_finished();
+        let writes = self.phase == Phase::Open && (self.blocked_bytes > 0 || asks_for_room);
+        let interest = if writes { libc::EPOLLOUT } else { 0 }
+            | if self.peer_finished { 0 } else { libc::EPOLLIN };
+        if interest != self.interest && facilities.poll.change(socket, token, interest).is_ok() {
+            self.interest = interest;
+        }
+    }
+
+    /// Tells windows and times, and what was lost.
+    pub(super) fn sample(&mut self, facilities: &mut Facilities) {
+        if let Some(information) = self.ask() {
+            let at = facilities.outbox.now();
+            facilities.outbox.tell(at, self.flow, Fact::Endpoint(information.endpoint));
+            self.tell_losses(information, facilities);
+        }
+    }
+
+    /// Tells what was lost since the last look, where anything can have been.
+    pub(super) fn look(&mut self, facilities: &mut Facilities) {
+        if (self.looked_at != self.written_bytes || self.losses.was_outstanding())
+            && let Some(information) = self.ask()
+        {
+            self.tell_losses(information, facilities);
+        }
+    }
+
+    fn ask(&self) -> Option<Information> {
+        let is_open = matches!(self.phase, Phase::Open | Phase::Closing);
+        self.socket.as_ref().filter(|_| is_open).and_then(Information::of)
+    }
+
+    fn tell_losses(&mut self, information: Information, facilities: &mut Facilities) {
+        self.looked_at = self.written_bytes;
+        let losses = self.losses.look(information);
+        if !facilities.tells_losses {
+            return;
+        }
+        let at = facilities.outbox.now();
+        for _ in 0..losses.timeouts {
+            facilities.outbox.tell(at, self.flow, Fact::Timeout);
+        }
+        for _ in 0..losses.recoveries {
+            facilities.outbox.tell(at, self.flow, Fact::FastRetransmit);
+        }
+    }
+}

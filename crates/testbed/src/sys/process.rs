@@ -1,0 +1,74 @@
+//! What a process may ask for itself: namespaces, limits, names, and to end with its parent.
+
+use super::checked;
+use crate::TestbedError;
+use std::ffi::CString;
+use std::path::Path;
+
+/// A fresh network namespace for this process.
+pub(crate) fn leave_network() -> Result<(), TestbedError> {
+    // SAFETY: takes no pointers.
+    let result = unsafe { libc::unshare(libc::CLONE_NEWNET) };
+    checked("make a network namespace", i64::from(result)).map(|_| ())
+}
+
+/// Fresh user and network namespaces for this process, which must have one thread only.
+pub(crate) fn leave_user_and_network() -> Result<(), TestbedError> {
+    // SAFETY: takes no pointers.
+    let result = unsafe { libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNET) };
+    checked("make a user namespace", i64::from(result)).map(|_| ())
+}
+
+/// The effective user and group.
+pub(crate) fn user_and_group() -> (u32, u32) {
+    // SAFETY: takes no pointers and cannot fail.
+    unsafe { (libc::geteuid(), libc::getegid()) }
+}
+
+/// Lets the kernel kill this process when the thread that started it ends.
+pub(crate) fn die_with_parent() -> Result<(), TestbedError> {
+    // SAFETY: takes no pointers.
+    let result = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
+    checked("ask to end with the parent", i64::from(result)).map(|_| ())
+}
+
+/// Lets timers of this thread be as exact as the kernel can.
+pub(crate) fn wake_exactly() {
+    // SAFETY: takes no pointers. A refusal only makes waits less exact.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
+}
+
+/// Lets this process open `wanted` files, and returns how many it may.
+pub(crate) fn raise_file_limit(wanted: u64) -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` lives over the call.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    if limit.rlim_cur >= wanted {
+        return limit.rlim_cur;
+    }
+    let hard = limit.rlim_max.max(wanted);
+    for most in [hard, limit.rlim_max] {
+        let raised = libc::rlimit { rlim_cur: wanted.min(most), rlim_max: most };
+        // SAFETY: `raised` lives over the call.
+        if unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const raised) } == 0 {
+            return raised.rlim_cur;
+        }
+    }
+    limit.rlim_cur
+}
+
+fn path_text(path: &Path) -> CString {
+    use std::os::unix::ffi::OsStrExt as _;
+    CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
+}
+
+/// Lets `place`, which must exist, show what `source` is.
+pub(crate) fn bind_mount(source: &Path, place: &Path) -> Result<(), TestbedError> {
+    let (from, to) = (path_text(source), path_text(place));
+    // SAFETY: the paths are C strings, and a bind mount takes null for the rest.
+    let result = unsafe {
+        libc::mount(from.as_ptr(), to.as_ptr(), std::ptr::null(), libc::MS_BIND, std::ptr::null())
+    };
+    let attempt = format!("mount {} on {}", source.display(), place.display());
+    checked(&attempt, i64::from(result)).map(|_| ())
+}

@@ -1,0 +1,161 @@
+//! Hosts that are killed, hosts whose parent is killed, names, and hosts of nobody.
+
+use super::stage::{SET_UP, Stage, command, pair, pause, plan};
+use super::{everything, finished, greedy};
+use crate::is_available;
+use fairwind_testbed::host::{HostProcess, monotonic_clock};
+use fairwind_units::Span;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn kill(process: u32) {
+    let killed = Command::new("kill").args(["-9", &process.to_string()]).status();
+    assert!(killed.expect("kill is there").success());
+}
+
+/// Whether something becomes true within ten seconds.
+fn soon(true_by_then: impl Fn() -> bool) -> bool {
+    let until = monotonic_clock() + Span::from_secs(10);
+    while !true_by_then() {
+        if monotonic_clock() > until {
+            return false;
+        }
+        pause();
+    }
+    true
+}
+
+fn lives(process: u32) -> bool {
+    Path::new(&format!("/proc/{process}")).exists()
+}
+
+/// This program again, for one test that is otherwise ignored.
+fn this_program(test: &str) -> Vec<String> {
+    let program = std::env::current_exe().expect("a program");
+    let program = program.to_str().expect("a path in UTF-8").to_owned();
+    [&program, "--exact", test, "--ignored", "--nocapture"].map(str::to_owned).into()
+}
+
+#[test]
+fn the_parent_of_a_killed_host_is_told_how_it_ended() {
+    if !is_available("the_parent_of_a_killed_host_is_told_how_it_ended") {
+        return;
+    }
+    let mut stage = Stage::begin(&pair(vec![greedy(u64::MAX)]), everything).expect("two hosts");
+    kill(stage.hosts[1].process_id());
+    let error = stage.listen(20, |_| false).expect_err("the end of a host");
+    assert_eq!(
+        error.to_string(),
+        "host host2: its process has ended unexpectedly (signal: 9 (SIGKILL))"
+    );
+}
+
+#[test]
+fn a_namespace_has_its_name_as_long_as_the_host_lives_and_no_other_host_may_take_it() {
+    if !is_available("a_namespace_has_its_name_as_long_as_the_host_lives") {
+        return;
+    }
+    let name = format!("fairwind-test{}-host1", std::process::id());
+    let place = format!("/run/netns/{name}");
+    let mut named = plan(1);
+    named.namespace = Some(name.clone());
+    let mut host = HostProcess::start(&command(), &named).expect("a process");
+    let _device = host.wait_ready(SET_UP).expect("a host");
+    let seen = Command::new("ip").args(["netns", "exec", &name, "ip", "address"]).output();
+    let seen = String::from_utf8(seen.expect("ip is there").stdout).expect("text");
+    assert!(seen.contains("10.0.0.1/32"), "{seen}");
+
+    let mut other = HostProcess::start(&command(), &named).expect("a process");
+    let error = other.wait_ready(SET_UP).expect_err("a refusal").to_string();
+    assert!(error.contains(&format!("the name {place} exists already")), "{error}");
+    drop(other);
+    assert!(Path::new(&place).exists(), "a name belongs to the one who had it first");
+
+    kill(host.process_id());
+    drop(host);
+    assert!(!Path::new(&place).exists());
+}
+
+#[test]
+fn a_host_ends_with_its_parent_whatever_ends_that() {
+    if !is_available("a_host_ends_with_its_parent_whatever_ends_that") {
+        return;
+    }
+    let arguments = this_program("hosts::ending::a_parent_that_waits_to_be_killed");
+    let mut parent = Command::new(&arguments[0])
+        .args(&arguments[1..])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("this program again");
+    let lines = BufReader::new(parent.stdout.take().expect("a pipe")).lines();
+    let host = lines
+        .map_while(Result::ok)
+        .find_map(|line| line.rsplit_once("host process ")?.1.trim().parse().ok())
+        .expect("the number of a process");
+    assert!(lives(host));
+    kill(parent.id());
+    parent.wait().expect("an end");
+    assert!(soon(|| !lives(host)), "process {host} lives on");
+}
+
+#[test]
+#[ignore = "part of another test"]
+fn a_parent_that_waits_to_be_killed() {
+    let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
+    let _device = host.wait_ready(SET_UP).expect("a host");
+    println!("\nhost process {}", host.process_id());
+    soon(|| false);
+}
+
+#[test]
+fn whoever_is_not_root_has_hosts_in_user_namespaces_where_the_device_is_for_all() {
+    if !is_available("whoever_is_not_root_has_hosts_in_user_namespaces") {
+        return;
+    }
+    // In a mount namespace of its own the device may be opened by everybody.
+    let open_to_all = "mount -t tmpfs none /mnt && mknod -m 0666 /mnt/tun c 10 200 && \
+                       mount --bind /mnt/tun /dev/net/tun && \
+                       exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", open_to_all, "sh"])
+        .args(this_program("hosts::ending::two_hosts_of_nobody"))
+        .output()
+        .expect("unshare is there");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("1 passed"), "{printed}");
+}
+
+#[test]
+#[ignore = "part of another test"]
+fn two_hosts_of_nobody() {
+    let mut stage = Stage::begin(&pair(vec![greedy(100_000)]), everything).expect("two hosts");
+    assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1).expect("both live"));
+    let [_, receiver] = stage.end().expect("an end");
+    assert_eq!(receiver.read(0), Some(100_000));
+}
+
+#[test]
+fn whoever_may_not_open_the_device_is_told_what_to_do() {
+    if !is_available("whoever_may_not_open_the_device_is_told_what_to_do") {
+        return;
+    }
+    let script = "mount -t tmpfs none /mnt && mknod -m 0600 /mnt/tun c 10 200 && \
+                  mount --bind /mnt/tun /dev/net/tun && \
+                  exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
+    let output = Command::new("unshare")
+        .args(["--mount", "sh", "-c", script, "sh"])
+        .args(this_program("hosts::ending::a_host_of_nobody"))
+        .output()
+        .expect("unshare is there");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("chmod 0666 /dev/net/tun"), "{printed}");
+}
+
+#[test]
+#[ignore = "part of another test"]
+fn a_host_of_nobody() {
+    let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
+    println!("{}", host.wait_ready(SET_UP).expect_err("a refusal"));
+}

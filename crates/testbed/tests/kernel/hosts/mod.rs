@@ -1,0 +1,207 @@
+//! Host processes: what their connections do, and what becomes of them when something ends.
+
+mod ending;
+mod stage;
+
+use super::is_available;
+use fairwind_testbed::TestbedError;
+use fairwind_testbed::host::{Fact, HostProcess, Sampling, SocketOption, Sysctl};
+use fairwind_units::{Instant, Span};
+use fairwind_workload::{Application, Greedy, Sampler, Thin};
+use stage::{Account, SET_UP, Stage, pair, plan};
+
+fn everything(_: &[u8]) -> bool {
+    true
+}
+
+fn greedy(bytes: u64) -> Application {
+    Application::Greedy(Greedy::new(Some(bytes)))
+}
+
+fn thin(bytes: u64, interval: Span) -> Application {
+    let interval = Sampler::Constant(interval.as_nanos());
+    Application::Thin(Thin::new(Sampler::Constant(bytes), interval, 1))
+}
+
+fn finished(account: &Account) -> usize {
+    account.count(|fact| fact == Fact::Finished)
+}
+
+fn failure(account: &Account, flow: u32) -> Option<i32> {
+    account.last(flow, |fact| if let Fact::Failed(errno) = fact { Some(errno) } else { None })
+}
+
+#[test]
+fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
+    if !is_available("every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end") {
+        return;
+    }
+    let volumes = [1, 70_000, 5_000_000];
+    let (mut sender, receiver) = pair(volumes.map(greedy).into());
+    sender.outgoing[2].start = Instant::from_millis(100);
+    let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
+    assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 3).expect("both live"));
+    let [sender, receiver] = stage.end().expect("an end");
+    for (flow, volume) in (0..).zip(volumes) {
+        assert_eq!(sender.written(flow), Some(volume));
+        assert_eq!(receiver.read(flow), Some(volume));
+    }
+    let told = receiver.statistics.expect("statistics");
+    assert_eq!((told.checked_bytes, told.wrong_bytes), (volumes.iter().sum(), 0));
+    assert_eq!(sender.count(|fact| fact == Fact::Established), 3);
+    let late = sender.events.iter().filter(|event| event.flow == 2);
+    assert!(late.map(|event| event.at).min() >= Some(Instant::from_millis(100)));
+}
+
+#[test]
+fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
+    if !is_available("a_thin_stream_writes_in_its_rhythm_until_it_is_stopped") {
+        return;
+    }
+    let (mut sender, receiver) = pair(vec![thin(100, Span::from_millis(20))]);
+    sender.outgoing[0].stop = Instant::from_millis(500);
+    let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
+    assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1).expect("both live"));
+    let [sender, receiver] = stage.end().expect("an end");
+    let written =
+        |event: &&fairwind_testbed::host::HostEvent| matches!(event.fact, Fact::Written(_));
+    let instants: Vec<_> = sender.events.iter().filter(written).map(|event| event.at).collect();
+    // However late the machine let each be: the rhythm is kept, and no write comes before it is due.
+    let established = sender.events.iter().find(|event| event.fact == Fact::Established);
+    let begin = established.expect("a connection").at;
+    for (number, &at) in (0..).zip(&instants) {
+        assert!(at >= begin + Span::from_millis(20) * number, "write {number} at {at}");
+    }
+    let count = u64::try_from(instants.len()).expect("few");
+    assert_eq!(sender.written(0), Some(count * 100));
+    assert_eq!(receiver.read(0), Some(count * 100));
+    assert_eq!(sender.statistics.expect("statistics").timed_writes, count);
+}
+
+#[test]
+fn a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears_times_out() {
+    if !is_available("a_connection_that_nobody_answers_is_refused_and_one_that_nobody_hears") {
+        return;
+    }
+    let (mut sender, mut receiver) = pair(vec![greedy(1000), greedy(1000)]);
+    receiver.incoming.remove(0);
+    receiver.incoming.remove(0);
+    sender.outgoing[1].remote.set_ip([10, 9, 9, 9].into());
+    sender.outgoing[1].socket.options.push(SocketOption {
+        name: "TCP_USER_TIMEOUT".to_owned(),
+        level: libc::IPPROTO_TCP,
+        number: libc::TCP_USER_TIMEOUT,
+        value: 100,
+    });
+    // What goes to 10.9.9.9 is lost.
+    let keep = |packet: &[u8]| packet[16..20] != [10, 9, 9, 9];
+    let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
+    let failed =
+        |[sender, _]: &[Account; 2]| failure(sender, 0).is_some() && failure(sender, 1).is_some();
+    assert!(stage.listen(60, failed).expect("both live"));
+    let [sender, _] = stage.end().expect("an end");
+    assert_eq!(failure(&sender, 0), Some(libc::ECONNREFUSED));
+    assert_eq!(failure(&sender, 1), Some(libc::ETIMEDOUT));
+    assert_eq!(sender.count(|fact| fact == Fact::Established), 0);
+}
+
+#[test]
+fn samples_and_losses_are_told_of_connections_that_are_open() {
+    if !is_available("samples_and_losses_are_told_of_connections_that_are_open") {
+        return;
+    }
+    let (mut sender, receiver) = pair(vec![thin(100, Span::from_millis(10))]);
+    sender.sampling = Sampling {
+        endpoint_interval: Some(Span::from_millis(20)),
+        loss_interval: Some(Span::from_millis(20)),
+    };
+    // Every third packet is lost, and nothing but time brings it back.
+    sender.sysctls = vec![
+        Sysctl { name: "net.ipv4.tcp_sack".to_owned(), value: "0".to_owned() },
+        Sysctl { name: "net.ipv4.tcp_early_retrans".to_owned(), value: "0".to_owned() },
+        Sysctl { name: "net.ipv4.tcp_reordering".to_owned(), value: "100".to_owned() },
+    ];
+    let keep = |packet: &[u8]| {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        packet.len() < 100 || COUNT.fetch_add(1, Ordering::Relaxed) % 3 != 2
+    };
+    let mut stage = Stage::begin(&(sender, receiver), keep).expect("two hosts");
+    let enough = |[sender, _]: &[Account; 2]| {
+        let samples = sender.count(|fact| matches!(fact, Fact::Endpoint(_)));
+        samples >= 5 && sender.count(|fact| fact == Fact::Timeout) >= 2
+    };
+    assert!(stage.listen(60, enough).expect("both live"));
+    let [sender, _] = stage.end().expect("an end");
+    let sampled = |fact| if let Fact::Endpoint(state) = fact { Some(state) } else { None };
+    let seen = sender.last(0, sampled).expect("a sample");
+    assert!(seen.cwnd_packets >= 1 && seen.smoothed_rtt.is_some(), "{seen:?}");
+}
+
+#[test]
+fn what_the_kernel_cannot_do_is_told_before_anything_runs() {
+    if !is_available("what_the_kernel_cannot_do_is_told_before_anything_runs") {
+        return;
+    }
+    let refusal = |change: &dyn Fn(&mut fairwind_testbed::host::HostPlan)| -> String {
+        let (mut sender, _) = pair(vec![greedy(1000)]);
+        change(&mut sender);
+        let mut host = HostProcess::start(&stage::command(), &sender).expect("a process");
+        host.wait_ready(SET_UP).expect_err("a refusal").to_string()
+    };
+    let congestion = refusal(&|plan| {
+        plan.outgoing[0].socket.congestion = Some("vegas-2000".to_owned());
+    });
+    assert!(congestion.starts_with("host host1: choose the congestion control vegas-2000"));
+    let sysctl = refusal(&|plan| {
+        plan.sysctls.push(Sysctl { name: "net.ipv4.tcp_magic".to_owned(), value: "1".to_owned() });
+    });
+    assert_eq!(sysctl, "host host1: set net.ipv4.tcp_magic = 1: this kernel has no such parameter");
+    let route = refusal(&|plan| plan.route_attributes = vec!["initcwnd".to_owned()]);
+    assert!(route.starts_with("host host1: ip -batch"), "{route}");
+    let version = refusal(&|plan| plan.version += 1);
+    assert!(version.contains("install both from one build"), "{version}");
+}
+
+#[test]
+fn a_thousand_connections_that_begin_at_once_all_finish() {
+    if !is_available("a_thousand_connections_that_begin_at_once_all_finish") {
+        return;
+    }
+    let mut applications = vec![greedy(20_000); 512];
+    applications.extend(vec![thin(50, Span::from_millis(50)); 512]);
+    let (mut sender, receiver) = pair(applications);
+    for plan in &mut sender.outgoing {
+        plan.stop = Instant::from_secs(2);
+    }
+    let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
+    assert!(stage.listen(120, |[_, receiver]| finished(receiver) == 1024).expect("both live"));
+    let [sender, receiver] = stage.end().expect("an end");
+    assert_eq!(sender.count(|fact| fact == Fact::Established), 1024);
+    assert_eq!(sender.count(|fact| matches!(fact, Fact::Failed(_))), 0);
+    for flow in 0..1024 {
+        assert_eq!(receiver.read(flow), sender.written(flow), "flow {flow}");
+    }
+    assert_eq!(receiver.statistics.expect("statistics").wrong_bytes, 0);
+}
+
+#[test]
+fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), TestbedError> {
+    if !is_available("hosts_speak_ipv6_as_well_and_say_nothing_unasked") {
+        return Ok(());
+    }
+    let (mut one, mut other) = (plan(1), plan(2));
+    one.addresses = vec!["fd00::1".parse().expect("an address")];
+    other.addresses = vec!["fd00::2".parse().expect("an address")];
+    let plans = stage::pair_of(one, other, vec![greedy(100_000)]);
+    // What is not TCP is not carried; what is not TCP is also nothing that anybody asked for.
+    let keep = |packet: &[u8]| {
+        assert_eq!((packet[0] >> 4, packet[6]), (6, 6), "{packet:?}");
+        true
+    };
+    let mut stage = Stage::begin(&plans, keep)?;
+    assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1)?);
+    let [_, receiver] = stage.end()?;
+    assert_eq!(receiver.read(0), Some(100_000));
+    Ok(())
+}
