@@ -1,5 +1,6 @@
 """Types of the compiled part of Fairwind (crates/python)."""
 
+from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
@@ -13,7 +14,9 @@ __all__ = [
     "follow_script",
     "kernel_problem",
     "plan",
+    "run_shell",
     "schema",
+    "serve_shell",
     "simulate",
     "version",
 ]
@@ -57,3 +60,12 @@ def follow_script(
     options: list[tuple[str, str | None]] = ...,
 ) -> dict[str, Any]: ...
 def kernel_problem() -> str | None: ...
+def run_shell(
+    experiment_json: str,
+    seed: int,
+    program: list[str],
+    host_command: list[str],
+    opened: Callable[[list[str], list[str], list[str]], None],
+    user: tuple[str, int, int] | None = None,
+) -> tuple[int, str | None]: ...
+def serve_shell(role: str, descriptor: str) -> int: ...

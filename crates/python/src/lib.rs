@@ -5,6 +5,7 @@
 mod errors;
 mod packetdrill;
 mod progress;
+mod shell;
 mod tables;
 
 use errors::{Cancelled, ScenarioError, SimulationError};
@@ -164,6 +165,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::kernel_problem, module)?)?;
+    module.add_function(wrap_pyfunction!(shell::run_shell, module)?)?;
+    module.add_function(wrap_pyfunction!(shell::serve_shell, module)?)?;
     module.add_class::<Progress>()?;
     module.add_class::<Table>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

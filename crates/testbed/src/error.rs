@@ -46,6 +46,12 @@ pub enum TestbedError {
         /// What happened, and what may be done about it.
         reason: String,
     },
+    /// A program cannot be put behind a path.
+    #[error("{reason}")]
+    Shell {
+        /// What is in the way, and what may be done about it.
+        reason: String,
+    },
     /// An option line of a script cannot be understood.
     #[error("--{name}={value}: expected {expected}")]
     Option {

@@ -21,6 +21,7 @@
 //! | [`leftovers`] | the names that a run leaves outside, and their removal however it ends |
 //! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
 //! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
+//! | [`shell`] | a real program behind an emulated path |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
 pub mod ebpf;
@@ -35,6 +36,7 @@ mod path;
 mod record;
 mod router;
 pub mod settings;
+pub mod shell;
 mod sys;
 
 pub use error::TestbedError;

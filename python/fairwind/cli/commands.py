@@ -16,6 +16,8 @@ from fairwind.cli.doctor import findings
 from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
+from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
+from fairwind.cli.shell import shell
 from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
 from fairwind.engine import Engine, core_version, engine_named, scenario_schema, table_columns
@@ -232,6 +234,7 @@ def doctor(*, output: Format = OutputFormat.TABLE) -> None:
 
 
 app.command(context_settings=CONTEXT)(packetdrill)
+app.command(context_settings=SHELL_CONTEXT)(shell)
 
 
 def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | None) -> Scenario:

@@ -16,13 +16,19 @@ import importlib.machinery as machinery, importlib.util as util, sys
 loader = machinery.ExtensionFileLoader("fairwind._core", sys.argv[1])
 core = util.module_from_spec(util.spec_from_loader(loader.name, loader, origin=sys.argv[1]))
 loader.exec_module(core)
-sys.exit(core.serve_as_host())
+sys.exit(getattr(core, sys.argv[2])(*sys.argv[3:]))
 """
 """Isolated from the environment (-I) and from installed packages (-S), it depends on no path."""
 
 
-def host_command() -> list[str]:
+def host_command(entry: str = "serve_as_host") -> list[str]:
     """Give the program and arguments that a host process is started with.
+
+    Parameters
+    ----------
+    entry : str
+        The function of the core that such a process is; arguments added to the command are its
+        arguments.
 
     Raises
     ------
@@ -35,4 +41,4 @@ def host_command() -> list[str]:
             "host processes cannot be started: this Python does not know its own files",
             "run on the kernel with the command line `fairwind`",
         )
-    return [sys.executable, "-I", "-S", "-c", PROGRAM, str(core.resolve())]
+    return [sys.executable, "-I", "-S", "-c", PROGRAM, str(core.resolve()), entry]

@@ -9,6 +9,7 @@ mod facts;
 mod passing;
 mod process;
 mod readiness;
+mod session;
 mod socket;
 mod stream;
 mod thread;
@@ -22,6 +23,11 @@ pub(crate) use process::{
     user_and_group, wake_exactly,
 };
 pub(crate) use readiness::Readiness;
+pub(crate) use session::{
+    End, await_child, become_user, begin_process_namespace, bind_file, device_name,
+    die_with_parent, enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable,
+    inherited_socket, mount_proc, send_descriptor, wait_for_end, watch_process,
+};
 pub(crate) use socket::name_of;
 pub(crate) use socket::{
     Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,

@@ -1,0 +1,54 @@
+//! A program behind the path of a scenario, without the notebook:
+//! `fairwind-shell SCENARIO.toml [--seed N] -- PROGRAM [ARGUMENT...]`.
+
+use fairwind_scenario::Document;
+use fairwind_testbed::host::HostCommand;
+use fairwind_testbed::shell::{self, ShellPlan};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let Some(code) = shell::serve(&arguments) {
+        return exit_code(code);
+    }
+    shell::ignore_the_terminal();
+    match run(&arguments[1..]) {
+        Ok(code) => exit_code(code),
+        Err(reason) => {
+            eprintln!("error: {reason}");
+            exit_code(shell::FAILED)
+        }
+    }
+}
+
+fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
+    let split = arguments.iter().position(|word| word == "--").ok_or("no -- PROGRAM given")?;
+    let (options, program) = (&arguments[..split], &arguments[split + 1..]);
+    let file = options.first().ok_or("no SCENARIO given")?;
+    let seed = match options.get(1..) {
+        Some([option, seed]) if option == "--seed" => seed.parse()?,
+        _ => 1,
+    };
+    let document = Document::parse(file, &std::fs::read_to_string(file)?)?;
+    let cells = document.grid()?;
+    let experiment = document.experiment(cells.first().ok_or("the grid is empty")?)?;
+    let plan = ShellPlan { experiment, seed, program: program.to_vec(), user: None };
+    let command = HostCommand { program: std::env::current_exe()?, arguments: Vec::new() };
+    let outcome = shell::run(&plan, &command, |opened| {
+        let list = |addresses: &[std::net::IpAddr]| {
+            addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        };
+        eprintln!("inside {}, outside {}", list(&opened.inside), list(&opened.outside));
+        for remark in &opened.remarks {
+            eprintln!("note: {remark}");
+        }
+    })?;
+    if let Some(reason) = outcome.not_started {
+        eprintln!("error: {reason}");
+    }
+    Ok(outcome.code)
+}
+
+fn exit_code(code: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}

@@ -1,0 +1,314 @@
+//! Programs behind a path: how they end, and that nothing is left however anything ends.
+//!
+//! Each shell is started in a network namespace of its own, which ends with it.
+
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const PATH: &str = r#"
+name = "a short way"
+duration = "1 h"
+[path]
+rate = "100 Mbit/s"
+rtt = "2 ms"
+[[flows]]
+name = "program"
+workload = { kind = "greedy" }
+"#;
+
+/// Nothing that is waited for here takes as long.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn scenario(test: &str) -> PathBuf {
+    let file =
+        std::env::temp_dir().join(format!("fairwind-test-{}-{test}.toml", std::process::id()));
+    std::fs::write(&file, PATH).expect("the machine does its part");
+    file
+}
+
+/// A shell that runs `program`, in a fresh namespace, in which `before` was done.
+fn shell(test: &str, before: &str, program: &[&str]) -> Command {
+    let mut command = Command::new("timeout");
+    let own = env!("CARGO_BIN_EXE_fairwind-shell");
+    let script = format!("ip link set lo up; {before}\nexec \"$@\"");
+    command
+        .args(["--signal=KILL", "60", "unshare", "--net", "sh", "-c", &script, "sh", own])
+        .arg(scenario(test))
+        .arg("--")
+        .args(program)
+        .stdin(Stdio::null());
+    command
+}
+
+fn run(test: &str, program: &[&str]) -> Output {
+    let output = shell(test, ":", program).output().expect("the machine does its part");
+    let _ = std::fs::remove_file(scenario(test));
+    output
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Whether shells can be had here; why not is printed.
+fn can_run() -> bool {
+    crate::is_available("a shell")
+}
+
+/// A shell at work, whose program has told the number of its process, as it is seen from here.
+struct Running {
+    test: &'static str,
+    shell: Child,
+    output: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start(test: &'static str) -> Self {
+        // Somebody who outlives the program under test unless the namespace ends him.
+        let program = ["sh", "-c", "sleep 50 & echo ready; wait"];
+        let mut shell = shell(test, ":", &program)
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the machine does its part");
+        let mut output = BufReader::new(shell.stdout.take().expect("the machine does its part"));
+        let mut line = String::new();
+        output.read_line(&mut line).expect("the machine does its part");
+        assert_eq!(line, "ready\n");
+        Self { test, shell, output }
+    }
+
+    /// The numbers of the processes of this shell, by the role that they were started with.
+    fn processes(&self, role: &str) -> Vec<u32> {
+        let mark = format!("{}", scenario(self.test).display());
+        let of_shell = all_processes();
+        let parents: Vec<u32> = of_shell
+            .iter()
+            .filter(|(_, line)| {
+                line.contains(&mark) && line.starts_with(env!("CARGO_BIN_EXE_fairwind-shell"))
+            })
+            .map(|(process, _)| *process)
+            .collect();
+        if role == "shell" {
+            return parents;
+        }
+        let below = |process: u32| ancestors(process).iter().any(|one| parents.contains(one));
+        of_shell
+            .iter()
+            .filter(|(process, line)| line.contains(role) && below(*process))
+            .map(|(process, _)| *process)
+            .collect()
+    }
+
+    fn kill(&self, role: &str) {
+        let found = self.processes(role);
+        assert_eq!(found.len(), 1, "one process is the {role}");
+        let killed = Command::new("kill")
+            .args(["-9", &found[0].to_string()])
+            .status()
+            .expect("the machine does its part");
+        assert!(killed.success());
+    }
+
+    /// Waits until everything that held the program's output has ended.
+    fn await_silence(mut self) -> i32 {
+        let mut rest = String::new();
+        // All that inherited the pipe has to end for this to return.
+        self.output.read_to_string(&mut rest).expect("the machine does its part");
+        let status = self.shell.wait().expect("the machine does its part");
+        let _ = std::fs::remove_file(scenario(self.test));
+        status.code().unwrap_or(-1)
+    }
+}
+
+fn all_processes() -> Vec<(u32, String)> {
+    let all = std::fs::read_dir("/proc").expect("the machine does its part").flatten();
+    let number = |name: std::ffi::OsString| name.to_str()?.parse().ok();
+    all.filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        Some((number(entry.file_name())?, text(&line).replace('\0', " ")))
+    })
+    .collect()
+}
+
+fn ancestors(process: u32) -> Vec<u32> {
+    let parent = |process: u32| -> Option<u32> {
+        let status =
+            std::fs::read_to_string(Path::new("/proc").join(process.to_string()).join("status"));
+        let status = status.ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        line.trim().parse().ok().filter(|parent| *parent > 0)
+    };
+    std::iter::successors(parent(process), |process| parent(*process)).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "another process is waited for")]
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_program_behind_a_path_keeps_its_words_and_its_exit_code() {
+    if !can_run() {
+        return;
+    }
+    let done = run("exit-code", &["sh", "-c", "echo out; echo err >&2; exit 7"]);
+    assert_eq!(done.status.code(), Some(7), "{}", text(&done.stderr));
+    assert_eq!(text(&done.stdout), "out\n");
+    assert!(text(&done.stderr).contains("err\n"));
+}
+
+#[test]
+fn a_program_that_crashes_ends_as_a_shell_tells_it() {
+    if !can_run() {
+        return;
+    }
+    assert_eq!(run("crash", &["sh", "-c", "kill -SEGV $$"]).status.code(), Some(139));
+}
+
+#[test]
+fn a_program_that_is_not_there_is_named() {
+    if !can_run() {
+        return;
+    }
+    let done = run("missing", &["fairwind-no-such-program"]);
+    assert_eq!(done.status.code(), Some(127));
+    assert!(text(&done.stderr).contains("fairwind-no-such-program: No such file"));
+}
+
+#[test]
+fn a_program_finds_its_addresses_in_its_environment_and_one_way_out() {
+    if !can_run() {
+        return;
+    }
+    let script = "echo $FAIRWIND_SHELL $FAIRWIND_INSIDE $FAIRWIND_OUTSIDE $FAIRWIND_OUTSIDE_IPV6; \
+                  ip -o route | wc -l; ip -o link | wc -l";
+    let done = run("environment", &["sh", "-c", script]);
+    let expected = "100.64.0.0/16 100.64.0.2 100.64.0.1 fd66:6169:7277::1\n1\n2\n";
+    assert_eq!(text(&done.stdout), expected, "{}", text(&done.stderr));
+}
+
+#[test]
+fn two_shells_side_by_side_take_different_blocks_and_one_within_another_a_part_of_it() {
+    if !can_run() {
+        return;
+    }
+    let own = env!("CARGO_BIN_EXE_fairwind-shell");
+    let file = scenario("blocks").display().to_string();
+    let within = format!("{own} {file} -- printenv FAIRWIND_SHELL");
+    let beside = format!(
+        "{within}; {own} {file} -- sh -c 'printenv FAIRWIND_SHELL; {within}' & {within}; wait"
+    );
+    let script = format!("printenv FAIRWIND_SHELL; {beside}");
+    let done = run("blocks", &["sh", "-c", &script]);
+    let mut blocks: Vec<String> = text(&done.stdout).lines().map(str::to_owned).collect();
+    blocks.sort();
+    let first = blocks.iter().filter(|block| block.as_str() == "100.64.16.0/20").count();
+    assert!(first >= 2, "a block is free again after its shell: {blocks:?}");
+    assert!(blocks.contains(&"100.64.0.0/16".to_owned()), "{blocks:?}");
+    assert!(blocks.iter().any(|block| block.ends_with("/24")), "{blocks:?}");
+    assert_eq!(blocks.len(), 5, "{}", text(&done.stderr));
+}
+
+#[test]
+fn a_range_without_a_free_block_is_an_error_that_says_what_to_do() {
+    if !can_run() {
+        return;
+    }
+    let before = "ip tuntap add dev busy mode tun; \
+                  ip link set busy up; ip route add 100.64.0.0/10 dev busy";
+    let done = shell("full", before, &["true"]).output().unwrap();
+    let _ = std::fs::remove_file(scenario("full"));
+    assert_eq!(done.status.code(), Some(125));
+    assert!(text(&done.stderr).contains("no addresses left"), "{}", text(&done.stderr));
+}
+
+#[test]
+fn when_the_shell_is_killed_all_that_ran_behind_the_path_ends() {
+    if !can_run() {
+        return;
+    }
+    let running = Running::start("killed-shell");
+    let (keeper, inside) = (running.processes("shell-keeper"), running.processes("shell-inside"));
+    assert_eq!((keeper.len(), inside.len()), (1, 1));
+    running.kill("shell");
+    running.await_silence();
+    let gone = |process: u32| !Path::new("/proc").join(process.to_string()).join("cwd").exists();
+    eventually("the keeper and the inside end with the shell", || {
+        gone(keeper[0]) && gone(inside[0])
+    });
+}
+
+#[test]
+fn when_the_keeper_is_killed_the_program_ends_and_the_shell_says_so() {
+    if !can_run() {
+        return;
+    }
+    let running = Running::start("killed-keeper");
+    running.kill("shell-keeper");
+    assert_eq!(running.await_silence(), 125);
+}
+
+#[test]
+fn when_the_inside_is_killed_the_program_ends_and_the_shell_says_so() {
+    if !can_run() {
+        return;
+    }
+    let running = Running::start("killed-inside");
+    running.kill("shell-inside");
+    assert_eq!(running.await_silence(), 125);
+}
+
+#[test]
+fn without_rights_the_message_says_what_is_missing_and_what_to_do() {
+    if !can_run() {
+        return;
+    }
+    let own = env!("CARGO_BIN_EXE_fairwind-shell");
+    let file = scenario("rights");
+    let done = Command::new("setpriv")
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .arg(own)
+        .arg(&file)
+        .args(["--", "true"])
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_file(file);
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(125), "{told}");
+    assert!(told.contains("needs root") && told.contains("sudo"), "{told}");
+}
+
+#[test]
+fn translation_of_addresses_lasts_as_long_as_the_shell_even_if_that_is_killed() {
+    if !can_run() {
+        return;
+    }
+    // A way to the world, as far as a namespace without one can have it.
+    let before = "ip tuntap add dev world mode tun; ip addr add 192.0.2.2/24 dev world; \
+                  ip link set world up; ip route add default via 192.0.2.1";
+    // A table can be seen where the shell was started: by its namespace's number in /proc.
+    let look = "cat /proc/sys/net/ipv4/conf/world/forwarding; nft list tables ip";
+    let script =
+        format!("{before}; \"$@\"; {look}; echo; \"$@\" & sleep 2; kill -9 $!; sleep 1; {look}");
+    let own = env!("CARGO_BIN_EXE_fairwind-shell");
+    let done = Command::new("timeout")
+        .args(["--signal=KILL", "60", "unshare", "--net", "sh", "-c", &script, "sh", own])
+        .arg(scenario("masquerade"))
+        .args(["--", "sleep", "5"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_file(scenario("masquerade"));
+    let told = text(&done.stderr);
+    if told.contains("cannot be translated here") {
+        eprintln!("skipped: {told}");
+        return;
+    }
+    assert_eq!(text(&done.stdout), "0\n\n0\n", "{told}");
+}
