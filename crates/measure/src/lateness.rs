@@ -32,6 +32,8 @@ pub struct Lateness {
     batches: Counts,
     /// What became of packets.
     pub packets: RoutedPackets,
+    /// Events of the kernel's endpoints that were lost because they came faster than they were read.
+    pub events_missed: u64,
 }
 
 impl Lateness {
@@ -43,6 +45,7 @@ impl Lateness {
             beyond_bound: 0,
             batches: Counts::new(),
             packets: RoutedPackets::default(),
+            events_missed: 0,
         }
     }
 

@@ -41,5 +41,6 @@ pub(crate) fn lateness_table(lateness: &Lateness) -> Table {
         .with("packets_unmeasured", |row| row.lateness.packets.unmeasured)
         .with("packets_discarded", |row| row.lateness.packets.discarded)
         .with("packets_refused", |row| row.lateness.packets.refused)
+        .with("events_missed", |row| row.lateness.events_missed)
         .build()
 }

@@ -13,12 +13,14 @@
 //! | `plans` | what each host is told |
 //! | `run` | everything from the first check until hosts and threads are there |
 //! | `running` | from "go" to the tables |
+//! | `watch` | what the kernel itself tells of its endpoints |
 //! | `error` | what can go wrong |
 
 mod error;
 mod plans;
 mod run;
 mod running;
+mod watch;
 
 pub use error::RunError;
 pub use run::{KernelRun, Outcome};

@@ -1,7 +1,9 @@
 //! What each host of an experiment is told.
 
 use crate::host::{HostPlan, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling};
+use crate::leftovers::RunName;
 use crate::settings::{HostSettings, Settings};
+use crate::sys;
 use fairwind_assembly::FlowPlan;
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
@@ -18,17 +20,28 @@ pub(super) struct PlannedHost {
     pub(super) plan: HostPlan,
 }
 
-/// The hosts that `flows` begin or end at, in the order of the network's nodes; `namespace` names
-/// the namespace of a host.
+impl PlannedHost {
+    /// Fits the plan to this run; `is_watched` says whether the kernel itself tells of time-outs and
+    /// recoveries.
+    pub(super) fn prepare(&mut self, run: RunName, is_watched: bool) {
+        if sys::is_root() {
+            self.plan.namespace = Some(run.of(&self.plan.name));
+        }
+        if is_watched {
+            self.plan.sampling.loss_interval = None;
+        }
+    }
+}
+
+/// The hosts that `flows` begin or end at, in the order of the network's nodes.
 pub(super) fn hosts(
     experiment: &Experiment,
     settings: &Settings,
     flows: &[FlowPlan],
-    namespace: impl Fn(&str) -> Option<String>,
 ) -> Vec<PlannedHost> {
     let planned = |host: &HostSettings| {
         let node = NodeId::from_index(experiment.network.node_index(&host.name)?);
-        let mut plan = empty(experiment, host, namespace(&host.name));
+        let mut plan = empty(experiment, host);
         for (number, flow) in (0..).zip(flows) {
             add_flow(&mut plan, node, number, flow, settings);
         }
@@ -37,11 +50,11 @@ pub(super) fn hosts(
     settings.hosts.iter().filter_map(planned).collect()
 }
 
-fn empty(experiment: &Experiment, host: &HostSettings, namespace: Option<String>) -> HostPlan {
+fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
     HostPlan {
         version: PROTOCOL_VERSION,
         name: host.name.clone(),
-        namespace,
+        namespace: None,
         addresses: Vec::new(),
         mtu: experiment.network.mtu,
         sysctls: host.sysctls.clone(),

@@ -3,8 +3,10 @@
 use super::RunError;
 use super::plans::{self, PlannedHost};
 use super::running::{Hosts, Running};
+use super::watch::{self, KernelWatch};
 use crate::TestbedError;
 use crate::host::{HostCommand, HostProcess, HostStatistics};
+use crate::leftovers::{Guardian, RunName};
 use crate::record::{Recorder, RecorderParts};
 use crate::router::{PlannedFlows, Port, RoutedPacket, Router, RouterParts, RouterSwitch};
 use crate::settings::{self, Kernel};
@@ -61,7 +63,7 @@ impl KernelRun {
     ) -> Result<Self, RunError> {
         let settings = settings::of(experiment, &Kernel::running())?;
         let assembly = Assembly::new(experiment, seed, has_timestamps)?;
-        let hosts = plans::hosts(experiment, &settings, &assembly.flows, |_| None);
+        let hosts = plans::hosts(experiment, &settings, &assembly.flows);
         let mut run = Self {
             assembly,
             hosts,
@@ -100,15 +102,33 @@ impl KernelRun {
     /// # Errors
     /// [`RunError::Cancelled`] where `control` asked for it; whatever a host could not do; a capture
     /// that could not be written. Nothing of the run is left then.
-    pub fn run(self, control: &Control) -> Result<Outcome, RunError> {
+    pub fn run(mut self, control: &Control) -> Result<Outcome, RunError> {
+        let run = RunName::fresh();
+        // It goes last, however this ends: what hosts leave is there until they are gone.
+        let _guardian = Guardian::start(run)?;
+        let is_watched = watch::is_available();
+        for host in &mut self.hosts {
+            host.prepare(run, is_watched);
+        }
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {
             settings: self.assembly.settings,
             captures: self.captures,
             snap: self.snap,
         };
-        let (recorder, journal, journals) =
-            Recorder::start(to_record, hosts.len()).map_err(|error| no_thread(&error))?;
+        let others = hosts.len() + usize::from(is_watched);
+        let (recorder, journal, mut journals) =
+            Recorder::start(to_record, others).map_err(|error| no_thread(&error))?;
+        let watch = match journals.pop() {
+            Some(last) if is_watched => {
+                let planned = self.hosts.iter().map(|host| &host.plan);
+                Some(KernelWatch::new(hosts.iter().zip(planned), last)?)
+            }
+            other => {
+                journals.extend(other);
+                None
+            }
+        };
         let switch = RouterSwitch::new();
         let to_route = RouterParts {
             network: self.assembly.network,
@@ -125,7 +145,7 @@ impl KernelRun {
             .spawn(move || router.run())
             .map_err(|error| no_thread(&error))?;
         let hosts = Hosts::new(hosts, journals)?;
-        Running { hosts, router, switch, recorder, control }.run(self.duration)
+        Running { hosts, watch, router, switch, recorder, control }.run(self.duration)
     }
 }
 

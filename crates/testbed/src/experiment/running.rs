@@ -1,5 +1,6 @@
 //! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
 
+use super::watch::KernelWatch;
 use super::{Outcome, RunError};
 use crate::TestbedError;
 use crate::host::{FromHost, HostProcess, HostStatistics};
@@ -22,6 +23,8 @@ const GLANCE: Span = Span::from_millis(20);
 /// A run at work.
 pub(super) struct Running<'a> {
     pub(super) hosts: Hosts,
+    /// What the kernel itself tells, where it does.
+    pub(super) watch: Option<KernelWatch>,
     pub(super) router: JoinHandle<Result<Lateness, RouterError>>,
     pub(super) switch: RouterSwitch,
     pub(super) recorder: Recorder,
@@ -40,8 +43,9 @@ impl Running<'_> {
         })?;
         // What a host has to say explains why its device is gone.
         followed?;
-        let lateness = routed?;
+        let mut lateness = routed?;
         let hosts = self.hosts.end()?;
+        lateness.events_missed = self.watch.map_or(Ok(0), KernelWatch::end)?;
         let mut tables = self.recorder.finish()?;
         tables.tables.push(lateness.table());
         Ok(Outcome { tables, lateness, hosts })
@@ -51,6 +55,9 @@ impl Running<'_> {
         let origin = sys::monotonic() + HEAD_START;
         let end = origin + duration;
         self.switch.begin(origin);
+        if let Some(watch) = &mut self.watch {
+            watch.begin(origin);
+        }
         self.hosts.go(origin)?;
         loop {
             let now = sys::monotonic();
@@ -63,6 +70,9 @@ impl Running<'_> {
                 return Err(RunError::Cancelled);
             }
             self.hosts.hear(end.saturating_since(now).min(GLANCE))?;
+            if let Some(watch) = &mut self.watch {
+                watch.hear()?;
+            }
             if self.router.is_finished() {
                 // Either a host has ended, and says so by now, or the router says why.
                 return self.hosts.hear(GLANCE).map_err(RunError::from);

@@ -168,21 +168,47 @@ impl Journal {
 }
 
 impl Sink for Journal {
-    /// Takes what happens at queues.
+    /// Takes everything but packets, which [`Journal::on_packet`] takes.
     #[inline]
     fn observe(&mut self, at: Instant, observation: Observation<'_>) {
-        let lasting = match observation {
-            Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
-                Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
-            }
-            Observation::Dequeued { queue, wire_bytes, sojourn } => {
-                Observation::Dequeued { queue, wire_bytes, sojourn }
-            }
-            Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason } => {
-                Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason }
-            }
-            _ => unreachable!("a network tells of its queues alone"),
-        };
-        self.on_fact(at, lasting);
+        if let Some(lasting) = lasting(observation) {
+            self.on_fact(at, lasting);
+        }
     }
+}
+
+/// An observation that borrows nothing; `None` of those that do, and of any that is not known here.
+#[inline]
+fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
+    use Observation as Fact;
+    Some(match observation {
+        Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
+            Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
+        }
+        Fact::Dequeued { queue, wire_bytes, sojourn } => {
+            Fact::Dequeued { queue, wire_bytes, sojourn }
+        }
+        Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason } => {
+            Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason }
+        }
+        Fact::Timeout { flow } => Fact::Timeout { flow },
+        Fact::FastRetransmit { flow } => Fact::FastRetransmit { flow },
+        Fact::SynRetry { flow } => Fact::SynRetry { flow },
+        Fact::Endpoint {
+            flow,
+            cwnd_packets,
+            ssthresh_packets,
+            smoothed_rtt,
+            flight_packets,
+            state,
+        } => Fact::Endpoint {
+            flow,
+            cwnd_packets,
+            ssthresh_packets,
+            smoothed_rtt,
+            flight_packets,
+            state,
+        },
+        _ => return None,
+    })
 }

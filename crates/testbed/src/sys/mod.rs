@@ -38,7 +38,8 @@ pub(crate) use socket::{
 pub(crate) use socket::{read_plain, write_plain};
 pub(crate) use stream::{Poll, Ready, accept_connection, discard, socket_address, tcp_socket};
 pub(crate) use thread::{
-    enter_new_network, give_way, is_sleeping, monotonic, prefer, realtime, thread_id, wait_readable,
+    enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
+    wait_readable,
 };
 
 use crate::TestbedError;

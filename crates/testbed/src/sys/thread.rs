@@ -22,6 +22,12 @@ pub(crate) fn prefer() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
 }
 
+/// Whether this process may do everything.
+pub(crate) fn is_root() -> bool {
+    // SAFETY: takes no pointers and cannot fail.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// Lets other threads run before this one, where there is not enough of the machine for all.
 pub(crate) fn give_way() {
     const NICE: i32 = 10;

@@ -1,0 +1,83 @@
+//! What the kernel itself tells of its endpoints, where it can be asked to.
+//!
+//! Without it, hosts look for time-outs and recoveries by `TCP_INFO`, which tells how many there
+//! were and only roughly when.
+
+use super::RunError;
+use crate::ebpf::{self, Connection, EndpointFacts, EndpointWatch};
+use crate::host::{HostPlan, HostProcess, OutgoingPlan};
+use crate::record::Journal;
+use fairwind_measure::FlowId;
+use fairwind_units::Instant;
+use std::os::unix::fs::MetadataExt as _;
+use std::time::Duration;
+
+/// What is asked for; SYNs that are sent again are seen where they pass.
+const FACTS: EndpointFacts =
+    EndpointFacts { recovery: true, syn_retries: false, acknowledgments: false };
+
+/// Whether the kernel tells of its endpoints.
+pub(super) fn is_available() -> bool {
+    ebpf::availability().is_ok()
+}
+
+/// The kernel's tracepoints, and where what they tell is written down.
+pub(super) struct KernelWatch {
+    watch: EndpointWatch,
+    journal: Journal,
+}
+
+impl KernelWatch {
+    /// Watches all connections that these hosts will open.
+    pub(super) fn new<'a>(
+        hosts: impl Iterator<Item = (&'a HostProcess, &'a HostPlan)>,
+        journal: Journal,
+    ) -> Result<Self, RunError> {
+        let mut connections = Vec::new();
+        for (process, plan) in hosts {
+            let namespace = namespace_of(process)?;
+            let connection = |flow: &OutgoingPlan| Connection {
+                flow: FlowId(flow.flow),
+                namespace,
+                local: flow.local,
+                remote: flow.remote,
+            };
+            connections.extend(plan.outgoing.iter().map(connection));
+        }
+        let watch = EndpointWatch::new(&connections, FACTS).map_err(|error| failed(&error))?;
+        Ok(Self { watch, journal })
+    }
+
+    pub(super) fn begin(&mut self, origin: Instant) {
+        self.watch.set_origin(origin);
+    }
+
+    /// Writes down what has happened.
+    pub(super) fn hear(&mut self) -> Result<(), RunError> {
+        let told =
+            self.watch.read(Duration::ZERO, &mut self.journal).map_err(|error| failed(&error))?;
+        self.journal.tell(told);
+        Ok(())
+    }
+
+    /// Writes down the rest; how many events were missed because they came too fast.
+    pub(super) fn end(mut self) -> Result<u64, RunError> {
+        self.watch.finish(&mut self.journal).map_err(|error| failed(&error))?;
+        self.journal.finish();
+        Ok(self.watch.missed())
+    }
+}
+
+fn failed(error: &ebpf::EbpfError) -> RunError {
+    RunError::Thread { what: "watching the kernel's endpoints", reason: error.to_string() }
+}
+
+/// The number by which the kernel knows a host's network namespace.
+fn namespace_of(process: &HostProcess) -> Result<u32, RunError> {
+    let path = format!("/proc/{}/ns/net", process.process_id());
+    let number = std::fs::metadata(&path).map(|namespace| namespace.ino());
+    number.ok().and_then(|number| u32::try_from(number).ok()).ok_or_else(|| RunError::Thread {
+        what: "watching the kernel's endpoints",
+        reason: format!("{path} does not tell the namespace of host {}", process.name()),
+    })
+}
