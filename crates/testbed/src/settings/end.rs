@@ -3,7 +3,7 @@
 use super::hosts::Remark;
 use super::{Kernel, Refusal};
 use crate::host::SocketOption;
-use fairwind_scenario::{TcpSettings, Workload};
+use fairwind_scenario::{FlowGroup, TcpSettings, Workload};
 use fairwind_units::Span;
 use std::collections::BTreeMap;
 
@@ -15,8 +15,6 @@ pub(crate) const NO_DELAY: i32 = libc::TCP_NODELAY;
 pub(crate) const GREATEST_SEGMENT: i32 = libc::TCP_MAXSEG;
 /// SYNs that are repeated.
 pub(crate) const SYN_COUNT: i32 = libc::TCP_SYNCNT;
-/// The largest window that is offered.
-pub(crate) const WINDOW_CLAMP: i32 = libc::TCP_WINDOW_CLAMP;
 /// Linear time-outs of a thin stream (`TCP_THIN_LINEAR_TIMEOUTS`).
 pub(crate) const LINEAR_TIMEOUTS: i32 = 16;
 /// Modified fast retransmit of a thin stream (`TCP_THIN_DUPACK`, without effect since 4.11).
@@ -25,15 +23,8 @@ pub(crate) const THIN_DUPLICATES: i32 = 17;
 pub(crate) const GREATEST_TIMEOUT: i32 = 44;
 
 /// The options at the level of TCP that settings use.
-pub(crate) const OPTIONS: [i32; 7] = [
-    NO_DELAY,
-    GREATEST_SEGMENT,
-    SYN_COUNT,
-    WINDOW_CLAMP,
-    LINEAR_TIMEOUTS,
-    THIN_DUPLICATES,
-    GREATEST_TIMEOUT,
-];
+pub(crate) const OPTIONS: [i32; 6] =
+    [NO_DELAY, GREATEST_SEGMENT, SYN_COUNT, LINEAR_TIMEOUTS, THIN_DUPLICATES, GREATEST_TIMEOUT];
 
 /// Which end of a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +53,8 @@ pub(crate) struct End<'a> {
     pub(crate) side: Side,
     pub(crate) workload: &'a Workload,
     pub(crate) settings: &'a TcpSettings,
+    /// Largest IP packet of the path in bytes.
+    pub(crate) mtu: u64,
     /// Sysctls of its host that differ from what is usual.
     pub(crate) sysctls: BTreeMap<&'static str, String>,
     /// Attributes of the routes from its host.
@@ -77,23 +70,21 @@ pub(crate) struct End<'a> {
 }
 
 impl<'a> End<'a> {
-    pub(crate) fn new(
-        kernel: &'a Kernel,
-        group: &'a str,
-        side: Side,
-        workload: &'a Workload,
-        settings: &'a TcpSettings,
-    ) -> Self {
+    pub(crate) fn new(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> Self {
         Self {
             kernel,
-            group,
+            group: &flows.name,
             side,
-            workload,
-            settings,
+            workload: &flows.workload,
+            settings: match side {
+                Side::Sender => &flows.tcp,
+                Side::Receiver => &flows.receiver_tcp,
+            },
+            mtu,
             sysctls: BTreeMap::new(),
             route: BTreeMap::new(),
             device: BTreeMap::new(),
-            congestion: "cubic".to_owned(),
+            congestion: String::new(),
             options: Vec::new(),
             refusals: Vec::new(),
             remarks: Vec::new(),

@@ -59,7 +59,8 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
     let mut groups = Vec::new();
     let mut hosts = BTreeMap::new();
     for flows in &experiment.flows {
-        let mut ends = [Side::Sender, Side::Receiver].map(|side| end(kernel, flows, side));
+        let mtu = experiment.network.mtu.get();
+        let mut ends = [Side::Sender, Side::Receiver].map(|side| end(kernel, flows, side, mtu));
         for (end, host) in ends.iter_mut().zip([&flows.from, &flows.to]) {
             refusals.append(&mut end.refusals);
             remarks.append(&mut end.remarks);
@@ -82,12 +83,8 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
 }
 
 /// One end of a group with all its rules applied.
-fn end<'a>(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side) -> End<'a> {
-    let settings = match side {
-        Side::Sender => &flows.tcp,
-        Side::Receiver => &flows.receiver_tcp,
-    };
-    let mut end = End::new(kernel, &flows.name, side, &flows.workload, settings);
+fn end<'a>(kernel: &'a Kernel, flows: &'a FlowGroup, side: Side, mtu: u64) -> End<'a> {
+    let mut end = End::new(kernel, flows, side, mtu);
     for key in keys() {
         (key.apply)(&mut end);
     }

@@ -1,6 +1,6 @@
 //! Sysctls of a host as Linux 6.18 has them out of the box, whatever the machine's are, and what
-//! experiments differ in: nothing is remembered from one connection to the next, and buffers and
-//! backlogs are never what limits unless a scenario says so.
+//! experiments differ in: nothing is remembered from one connection to the next, and buffers are never
+//! what limits unless a scenario says so.
 
 use super::Kernel;
 use std::collections::BTreeMap;
@@ -67,11 +67,6 @@ const USUAL: &[(&str, &str)] = &[
     // Every connection starts from nothing.
     ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv4.tcp_no_ssthresh_metrics_save", "1"),
-    // Thousands of connections may begin at once.
-    ("net.ipv4.tcp_syncookies", "0"),
-    ("net.ipv4.tcp_max_syn_backlog", "65536"),
-    ("net.ipv4.tcp_abort_on_overflow", "0"),
-    ("net.core.somaxconn", "65535"),
 ];
 
 /// The usual sysctls that a kernel has, and ample buffers.

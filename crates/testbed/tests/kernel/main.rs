@@ -6,6 +6,7 @@
 mod hosts;
 mod live;
 mod scripts;
+mod settings;
 mod shell;
 
 use fairwind_testbed::{TestbedError, availability};

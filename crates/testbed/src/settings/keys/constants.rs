@@ -60,7 +60,8 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "syn_retries",
         told: "`TCP_SYNCNT` of sockets that connect",
-        limits: "1 to 127; the first four are not backed off (`tcp_syn_linear_timeouts`)",
+        limits: "1 to 127, beside four that are not backed off (`tcp_syn_linear_timeouts`), as in the \
+                 simulator's `linux-6.18`",
         apply: syn_retries,
     },
     Key {
