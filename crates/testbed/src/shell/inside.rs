@@ -16,7 +16,9 @@ const NOT_A_PROGRAM: i32 = 126;
 
 /// Is the inside of the shell at the other end of `socket`; gives its exit code.
 pub(super) fn live(mut socket: UnixStream) -> i32 {
-    sys::die_with_parent();
+    if sys::die_with_parent().is_err() {
+        return super::FAILED;
+    }
     sys::heed_signals();
     let Ok(Some(plan)) = protocol::hear::<Inside>(&mut socket) else { return super::FAILED };
     let answer = match set_up(&plan) {
@@ -94,7 +96,9 @@ fn run_program(plan: &Inside) -> Answer {
             return Answer::Failed(error.to_string());
         }
         // The kernel forgets this with a change of rights.
-        sys::die_with_parent();
+        if let Err(error) = sys::die_with_parent() {
+            return Answer::Failed(error.to_string());
+        }
     }
     let [program, arguments @ ..] = plan.program.as_slice() else {
         return Answer::Failed("no program was named".to_owned());

@@ -25,8 +25,8 @@ pub(crate) use process::{
 pub(crate) use readiness::Readiness;
 pub(crate) use session::{
     End, await_child, become_user, begin_process_namespace, bind_file, device_name,
-    die_with_parent, enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable,
-    inherited_socket, mount_proc, send_descriptor, wait_for_end, watch_process,
+    enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
+    mount_proc, send_descriptor, wait_for_end, watch_process,
 };
 pub(crate) use socket::name_of;
 pub(crate) use socket::{

@@ -58,12 +58,6 @@ fn mount(
     checked(&format!("mount {}", target.display()), i64::from(result)).map(|_| ())
 }
 
-/// Asks for this process to be killed when the thread that started it ends.
-pub(crate) fn die_with_parent() {
-    // SAFETY: takes no pointers; it cannot fail with a valid signal.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-}
-
 /// The signals that a terminal sends to everyone in its foreground.
 const OF_THE_TERMINAL: [i32; 2] = [libc::SIGINT, libc::SIGQUIT];
 
