@@ -1,6 +1,7 @@
 //! A program behind the path of a scenario, without the notebook:
 //! `fairwind-shell SCENARIO.toml [--seed N] -- PROGRAM [ARGUMENT...]`.
 
+use fairwind_assembly::CaptureFiles;
 use fairwind_scenario::Document;
 use fairwind_testbed::host::HostCommand;
 use fairwind_testbed::shell::{self, ShellPlan};
@@ -32,9 +33,10 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
     let document = Document::parse(file, &std::fs::read_to_string(file)?)?;
     let cells = document.grid()?;
     let experiment = document.experiment(cells.first().ok_or("the grid is empty")?)?;
-    let plan = ShellPlan { experiment, seed, program: program.to_vec(), user: None };
+    let plan =
+        ShellPlan { experiment, seed, program: program.to_vec(), user: None, is_measured: false };
     let command = HostCommand { program: std::env::current_exe()?, arguments: Vec::new() };
-    let outcome = shell::run(&plan, &command, |opened| {
+    let outcome = shell::run(&plan, &command, CaptureFiles::default(), |opened| {
         let list = |addresses: &[std::net::IpAddr]| {
             addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
         };

@@ -23,4 +23,5 @@ mod running;
 mod watch;
 
 pub use error::RunError;
+pub(crate) use run::lateness_bound;
 pub use run::{KernelRun, Outcome};

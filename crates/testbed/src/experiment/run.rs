@@ -159,7 +159,7 @@ fn has_timestamps(group: &FlowGroup) -> bool {
 }
 
 /// A tenth of a full packet's time on the bottleneck, or 0.2 ms where that is shorter.
-fn lateness_bound(experiment: &Experiment) -> Span {
+pub(crate) fn lateness_bound(experiment: &Experiment) -> Span {
     let network = &experiment.network;
     let bottleneck = network.bottleneck.and_then(|index| network.links.get(index));
     let time = bottleneck.and_then(|link| {

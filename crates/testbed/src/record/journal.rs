@@ -1,7 +1,7 @@
 //! What an observer writes down, handed over in batches.
 
 use fairwind_assembly::Sink;
-use fairwind_measure::{Direction, FlowId, Observation};
+use fairwind_measure::{Direction, FlowDescription, FlowId, Observation};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 use std::ops::Range;
@@ -45,8 +45,26 @@ pub(crate) struct Entry {
 pub(crate) enum Fact {
     /// A packet was seen at a host.
     Packet(PacketSeen),
+    /// A flow has come; its number is the next one.
+    Flow(NewFlow),
     /// Anything else; never [`Observation::Sent`] or [`Observation::Received`].
     Observed(Observation<'static>),
+}
+
+/// A flow that has come while others are measured.
+#[derive(Debug, Clone)]
+pub(crate) struct NewFlow {
+    pub(crate) description: FlowDescription,
+    pub(crate) first: FirstEnd,
+}
+
+/// At which of the two points of capture a flow's data sender is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FirstEnd {
+    /// At the one that is called the sender's.
+    Sender,
+    /// At the other one.
+    Receiver,
 }
 
 /// A packet that was seen at a host.
@@ -135,6 +153,14 @@ impl Journal {
         };
         self.batch.segments.push(packet.segment);
         self.batch.entries.push(Entry { at, fact: Fact::Packet(seen) });
+    }
+
+    /// A flow has come, the next one to those that there are; so many bytes of each of its packets
+    /// are to be kept for captures.
+    pub(crate) fn on_flow(&mut self, at: Instant, id: FlowId, flow: NewFlow, snap: usize) {
+        self.snap.resize(id.index() + 1, 0);
+        self.snap[id.index()] = snap;
+        self.batch.entries.push(Entry { at, fact: Fact::Flow(flow) });
     }
 
     /// Anything else has been seen.

@@ -16,5 +16,5 @@ mod journal;
 mod merge;
 mod recorder;
 
-pub(crate) use journal::{Journal, Measured, Sight};
+pub(crate) use journal::{FirstEnd, Journal, Measured, NewFlow, Sight};
 pub(crate) use recorder::{RecordError, Recorder, RecorderParts};

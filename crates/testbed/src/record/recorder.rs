@@ -1,6 +1,6 @@
 //! The thread that measures and captures what observers tell.
 
-use super::journal::{Batch, Dispatch, Entry, Fact, Journal, PacketSeen, Sight};
+use super::journal::{Batch, Dispatch, Entry, Fact, FirstEnd, Journal, NewFlow, PacketSeen, Sight};
 use super::merge::Merge;
 use crate::sys;
 use fairwind_assembly::CaptureWriters;
@@ -9,7 +9,7 @@ use fairwind_measure::{Collector, Direction, Observation, Settings, Tables};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, SequenceNumber};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
@@ -43,6 +43,8 @@ pub(crate) enum RecordError {
 pub(crate) struct Recorder {
     thread: JoinHandle<Result<Tables, RecordError>>,
     failed: Arc<AtomicBool>,
+    /// When counting stops, in nanoseconds.
+    end: Arc<AtomicU64>,
 }
 
 impl Recorder {
@@ -67,13 +69,21 @@ impl Recorder {
             collector: Collector::new(&parts.settings),
             captures: Captures { writers: parts.captures, error: None },
             first_syn: vec![None; parts.settings.flows.len()],
+            first: vec![FirstEnd::Sender; parts.settings.flows.len()],
             failed: failed.clone(),
         };
-        let end = parts.settings.end;
+        let end = Arc::new(AtomicU64::new(parts.settings.end.as_nanos()));
+        let last = end.clone();
         let thread = std::thread::Builder::new()
             .name("fairwind-record".to_owned())
-            .spawn(move || recording.run(&input, &used, end))?;
-        Ok((Self { thread, failed }, router, others))
+            .spawn(move || recording.run(&input, &used, &last))?;
+        Ok((Self { thread, failed, end }, router, others))
+    }
+
+    /// Lets the measurement end at `end`, unless it ends earlier by itself; to be said before the
+    /// last journal is finished.
+    pub(crate) fn end_at(&self, end: Instant) {
+        self.end.fetch_min(end.as_nanos(), Ordering::Relaxed);
     }
 
     /// Whether a capture could not be written, so that going on makes no sense.
@@ -96,6 +106,8 @@ struct Recording {
     captures: Captures,
     /// Sequence number of the first SYN by flow.
     first_syn: Vec<Option<SequenceNumber>>,
+    /// Where its data comes from, by flow.
+    first: Vec<FirstEnd>,
     failed: Arc<AtomicBool>,
 }
 
@@ -104,7 +116,7 @@ impl Recording {
         mut self,
         input: &Receiver<Dispatch>,
         used: &[Sender<Batch>],
-        end: Instant,
+        end: &AtomicU64,
     ) -> Result<Tables, RecordError> {
         sys::give_way();
         let mut merge = Merge::new(used.len());
@@ -122,15 +134,24 @@ impl Recording {
             }
         }
         self.captures.finish()?;
-        Ok(self.collector.finish(end))
+        Ok(self.collector.finish(Instant::from_nanos(end.load(Ordering::Relaxed))))
     }
 
     #[inline]
     fn record(&mut self, batch: &Batch, entry: &Entry) {
         match &entry.fact {
             Fact::Packet(seen) => self.record_packet(entry.at, batch, seen),
+            Fact::Flow(flow) => self.add_flow(flow),
             Fact::Observed(observation) => self.collector.observe(entry.at, *observation),
         }
+    }
+
+    #[cold]
+    fn add_flow(&mut self, flow: &NewFlow) {
+        let added = self.collector.add_flow(flow.description.clone());
+        added.expect("who tells of a flow names a group and flows that there are");
+        self.first_syn.push(None);
+        self.first.push(flow.first);
     }
 
     fn record_packet(&mut self, at: Instant, batch: &Batch, seen: &PacketSeen) {
@@ -150,7 +171,8 @@ impl Recording {
             }
         }
         if !seen.captured.is_empty() {
-            self.captures.write(at, seen, &batch.bytes[seen.captured.clone()]);
+            let first = self.first[seen.flow.index()];
+            self.captures.write(at, seen, first, &batch.bytes[seen.captured.clone()]);
         }
     }
 
@@ -172,13 +194,14 @@ struct Captures {
 }
 
 impl Captures {
-    fn write(&mut self, at: Instant, seen: &PacketSeen, bytes: &[u8]) {
+    fn write(&mut self, at: Instant, seen: &PacketSeen, first: FirstEnd, bytes: &[u8]) {
         if self.error.is_some() {
             return;
         }
         // Data departs from the sender's side, and ACKs arrive there.
         let departs = seen.sight == Sight::Departs;
-        let at_sender = departs == (seen.direction == Direction::Forward);
+        let at_data_sender = departs == (seen.direction == Direction::Forward);
+        let at_sender = at_data_sender == (first == FirstEnd::Sender);
         let writer = if at_sender { &mut self.writers.sender } else { &mut self.writers.receiver };
         if let Some(writer) = writer {
             self.error = writer.write_packet(at, InterfaceId(0), bytes, seen.wire_bytes).err();

@@ -200,7 +200,7 @@ impl<S: Sorter> Router<S> {
         self.lateness.packets.taken += 1;
         let node = self.ports[place].node;
         let bytes = &self.buffers.bytes(self.next_buffer)[..length];
-        let (destination, measured) = match self.sorter.sort(node, bytes) {
+        let (destination, measured) = match self.sorter.sort(now, node, bytes, &mut self.journal) {
             Sorted::Measured(destination, measured) => (destination, Some(measured)),
             Sorted::Unmeasured(destination) => {
                 self.lateness.packets.unmeasured += 1;

@@ -29,4 +29,4 @@ mod tests;
 
 pub(crate) use driver::{Port, Router, RouterError, RouterParts, RouterSwitch};
 pub(crate) use packet::RoutedPacket;
-pub(crate) use sorter::PlannedFlows;
+pub(crate) use sorter::{PlannedFlows, Sorted, Sorter};

@@ -1,9 +1,10 @@
 //! Whose packet this is, and where it goes.
 
-use crate::record::Measured;
+use crate::record::{Journal, Measured};
 use fairwind_assembly::{FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::NodeId;
+use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -21,8 +22,9 @@ pub(crate) enum Sorted {
 
 /// Finds the flow and the destination of packets.
 pub(crate) trait Sorter {
-    /// What the packet is that the host at `from` has sent.
-    fn sort(&mut self, from: NodeId, packet: &[u8]) -> Sorted;
+    /// What the packet is that the host at `from` has sent, and was read `at`; what it says beyond
+    /// that goes into the journal.
+    fn sort(&mut self, at: Instant, from: NodeId, packet: &[u8], journal: &mut Journal) -> Sorted;
 }
 
 /// Finds the flows of an experiment, by their addresses and ports: the receiver's port says which
@@ -123,7 +125,7 @@ impl PlannedFlows {
 
 impl Sorter for PlannedFlows {
     #[inline]
-    fn sort(&mut self, from: NodeId, packet: &[u8]) -> Sorted {
+    fn sort(&mut self, _: Instant, from: NodeId, packet: &[u8], _: &mut Journal) -> Sorted {
         parse(packet)
             .ok()
             .and_then(|parsed| self.measured(from, &parsed))

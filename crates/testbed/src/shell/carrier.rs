@@ -1,114 +1,136 @@
-//! Carries packets between the two devices, through the network, in real time.
+//! The path at work: the network in real time between the two devices, and what is measured of it.
 
 use super::commands::problem;
+use super::connections::{Connections, GROUPS};
 use super::session::ShellPlan;
-use crate::{TestbedError, sys};
-use fairwind_assembly::{Assembly, Labelled, PacketLabel};
-use fairwind_measure::{Direction, FlowId};
-use fairwind_network::{Network, NodeId, Packet};
-use fairwind_units::{Instant, Span};
-use std::os::fd::{AsRawFd, OwnedFd};
+use crate::experiment::{RunError, lateness_bound};
+use crate::record::{Recorder, RecorderParts};
+use crate::router::{Port, RoutedPacket, Router, RouterError, RouterParts, RouterSwitch};
+use crate::sys;
+use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters};
+use fairwind_capture::Section;
+use fairwind_measure::{Lateness, Settings, Tables};
+use fairwind_network::NodeId;
+use fairwind_units::Instant;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 /// The two devices.
 pub(super) struct Ports {
-    pub(super) outside: OwnedFd,
     pub(super) inside: OwnedFd,
+    pub(super) outside: OwnedFd,
 }
 
-struct Carried {
-    to: NodeId,
-    bytes: Vec<u8>,
+/// The network, ready to carry.
+pub(super) struct Path {
+    assembly: Assembly<RoutedPacket>,
+    captures: CaptureWriters,
+    /// Bytes of each packet that captures keep.
+    snap: usize,
 }
 
-impl Packet for Carried {
-    fn wire_bytes(&self) -> u32 {
-        u32::try_from(self.bytes.len()).unwrap_or(u32::MAX)
+impl Path {
+    /// Builds what `plan` describes, and begins the captures that it wants.
+    ///
+    /// # Errors
+    /// Where the description is inconsistent or a capture cannot be begun.
+    pub(super) fn new(plan: &ShellPlan, files: CaptureFiles) -> Result<Self, RunError> {
+        let assembly = Assembly::new(&plan.experiment, plan.seed, |_| true)?;
+        let mut path = Self { assembly, captures: CaptureWriters::default(), snap: 0 };
+        if let Some(capture) = &plan.experiment.capture {
+            let section = Section {
+                application: Some("fairwind shell".to_owned()),
+                comment: Some(plan.program.join(" ")),
+                ..Section::default()
+            };
+            path.captures = CaptureWriters::begin(files, capture, &section)?;
+            let snap = capture.snap.and_then(|bytes| usize::try_from(bytes.get()).ok());
+            path.snap = snap.unwrap_or(usize::MAX);
+        }
+        Ok(path)
     }
 
-    fn destination(&self) -> NodeId {
-        self.to
+    /// Begins to carry packets. Where that fails later, `inside` is closed, so that whoever waits
+    /// for the program learns of it.
+    pub(super) fn carry(
+        self,
+        plan: &ShellPlan,
+        ports: Ports,
+        inside: UnixStream,
+    ) -> Result<Carrier, RunError> {
+        let ends = self.assembly.flows.first().map(|flow| [flow.sender_node, flow.receiver_node]);
+        let nodes =
+            ends.ok_or_else(|| problem("the scenario has no flows, so the program no place"))?;
+        let settings = Settings {
+            groups: GROUPS.map(str::to_owned).to_vec(),
+            flows: Vec::new(),
+            ..self.assembly.settings
+        };
+        let parts = RecorderParts { settings, captures: self.captures, snap: Vec::new() };
+        let (recorder, mut journal, _) = Recorder::start(parts, 0).map_err(thread_failed)?;
+        let mut sorter = Connections::new(nodes, plan.is_measured, self.snap);
+        sorter.begin(&mut journal);
+        let switch = RouterSwitch::new();
+        let parts = RouterParts {
+            network: self.assembly.network,
+            queues: self.assembly.queues,
+            ports: named(ports, nodes),
+            sorter,
+            journal,
+            mtu: usize::try_from(plan.experiment.network.mtu.get()).unwrap_or(usize::MAX),
+            lateness_bound: lateness_bound(&plan.experiment),
+        };
+        let router = Router::new(parts, switch.clone())?;
+        let origin = sys::monotonic();
+        switch.begin(origin);
+        let thread = std::thread::Builder::new()
+            .name("fairwind-router".to_owned())
+            .spawn(move || {
+                let result = router.run();
+                if result.is_err() {
+                    let _ = inside.shutdown(std::net::Shutdown::Both);
+                }
+                result
+            })
+            .map_err(thread_failed)?;
+        Ok(Carrier { thread, switch, recorder, origin })
     }
 }
 
-impl Labelled for Carried {
-    fn label(&self) -> PacketLabel {
-        PacketLabel { flow: FlowId(0), direction: Direction::Forward, payload_bytes: 0 }
-    }
+fn named(ports: Ports, nodes: [NodeId; 2]) -> Vec<Port> {
+    let [program, outside] = nodes;
+    vec![
+        Port { host: "program".to_owned(), node: program, device: ports.inside },
+        Port { host: "outside".to_owned(), node: outside, device: ports.outside },
+    ]
 }
 
-/// The thread at work.
+fn thread_failed(error: std::io::Error) -> RunError {
+    RunError::Thread { what: "starting a thread", reason: error.to_string() }
+}
+
+/// Threads at work.
 pub(super) struct Carrier {
-    thread: JoinHandle<()>,
-    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Lateness, RouterError>>,
+    switch: RouterSwitch,
+    recorder: Recorder,
+    origin: Instant,
 }
 
 impl Carrier {
-    pub(super) fn start(
-        plan: &ShellPlan,
-        ports: Ports,
-        _watcher: UnixStream,
-    ) -> Result<Self, TestbedError> {
-        let assembly = Assembly::<Carried>::new(&plan.experiment, plan.seed, |_| true)
-            .map_err(|error| problem(error.to_string()))?;
-        let flow = assembly.flows.first().ok_or_else(|| problem("the scenario has no flows"))?;
-        let (program, outside) = (flow.sender_node, flow.receiver_node);
-        let stop = Arc::new(AtomicBool::new(false));
-        let mut work = Work {
-            network: assembly.network,
-            devices: [ports.inside, ports.outside],
-            nodes: [program, outside],
-            origin: sys::monotonic(),
-            buffer: vec![0; 1 << 16],
-        };
-        let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            sys::prefer();
-            while !stopped.load(Ordering::Relaxed) {
-                work.turn();
-            }
-        });
-        Ok(Self { thread, stop })
-    }
-
-    pub(super) fn stop(self) -> Result<(), TestbedError> {
-        self.stop.store(true, Ordering::Relaxed);
-        self.thread.join().map_err(|_| problem("the router has broken one of its own rules"))
-    }
-}
-
-struct Work {
-    network: Network<Carried>,
-    devices: [OwnedFd; 2],
-    nodes: [NodeId; 2],
-    origin: Instant,
-    buffer: Vec<u8>,
-}
-
-impl Work {
-    fn now(&self) -> Instant {
-        Instant::ZERO + sys::monotonic().saturating_since(self.origin)
-    }
-
-    fn turn(&mut self) {
-        let due = self.network.next_event().unwrap_or(Instant::MAX);
-        let left = due.saturating_since(self.now()).min(Span::from_millis(10));
-        sys::wait_readable(&[&self.devices[0], &self.devices[1]], left);
-        for (from, to) in [(0, 1), (1, 0)] {
-            let device = self.devices[from].as_raw_fd();
-            while let Ok(length) = usize::try_from(sys::read_plain(device, &mut self.buffer).value)
-            {
-                let packet = Carried { to: self.nodes[to], bytes: self.buffer[..length].to_vec() };
-                self.network.inject(self.now(), self.nodes[from], packet, &mut ());
-            }
-        }
-        self.network.advance_to(self.now(), &mut ());
-        while let Some(delivery) = self.network.poll_delivery() {
-            let place = usize::from(delivery.node == self.nodes[1]);
-            sys::write_plain(self.devices[place].as_raw_fd(), &delivery.packet.bytes);
-        }
+    /// Carries no more, and tells what was measured.
+    pub(super) fn stop(self) -> Result<(Tables, Lateness), RunError> {
+        let end = Instant::ZERO + sys::monotonic().saturating_since(self.origin);
+        self.recorder.end_at(end);
+        self.switch.stop();
+        let routed = self.thread.join().map_err(|_| RunError::Thread {
+            what: "the router",
+            reason: "it panicked, as its message above says".to_owned(),
+        })?;
+        let lateness = routed?;
+        let mut tables = self.recorder.finish()?;
+        tables.tables.push(lateness.table());
+        Ok((tables, lateness))
     }
 }

@@ -20,12 +20,15 @@
 //! | `protocol` | what the processes say to each other |
 //! | `keeper` | the process that ends the inside |
 //! | `inside` | the process that starts the program |
+//! | `carrier` | the network between the two devices, and its measures |
+//! | `connections` | whose packet it is |
 //! | `commands` | commands of the system |
 //! | `session` | the whole, from the shell's side |
 
 mod addresses;
 mod carrier;
 mod commands;
+mod connections;
 mod inside;
 mod keeper;
 mod masquerade;

@@ -1,14 +1,17 @@
 //! A shell from its beginning to its end.
 
 use super::Role;
-use super::carrier::{Carrier, Ports};
+use super::carrier::{Path, Ports};
 use super::commands::problem;
 use super::outside::{Beyond, Outside};
 use super::protocol::{self, Answer, Go, Inside, Link, User};
 use super::surroundings::Surroundings;
+use crate::experiment::RunError;
 use crate::host::HostCommand;
 use crate::leftovers::{Guardian, RunName};
 use crate::{TestbedError, sys};
+use fairwind_assembly::CaptureFiles;
+use fairwind_measure::{Lateness, Tables};
 use fairwind_scenario::Experiment;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -26,6 +29,8 @@ pub struct ShellPlan {
     pub program: Vec<String>,
     /// Whom the program runs as; the caller where nobody is named.
     pub user: Option<User>,
+    /// Whether the program's flows are measured, and captured where the experiment says so.
+    pub is_measured: bool,
 }
 
 /// What a person has to know to use a shell.
@@ -47,17 +52,24 @@ pub struct Outcome {
     pub code: i32,
     /// Why the program could not be started.
     pub not_started: Option<String>,
+    /// The measures of the program's flows, empty unless they were asked for, and the table
+    /// `lateness` behind them.
+    pub tables: Tables,
+    /// How well the path kept time.
+    pub lateness: Lateness,
 }
 
 /// Runs a program behind a path until it ends; `opened` is told beforehand where it is.
 ///
 /// # Errors
-/// Where the path cannot be set up or kept up, or the program cannot be started.
+/// Where the path cannot be set up or kept up, or a capture cannot be written.
 pub fn run(
     plan: &ShellPlan,
     command: &HostCommand,
+    captures: CaptureFiles,
     opened: impl FnOnce(&Opened),
-) -> Result<Outcome, TestbedError> {
+) -> Result<Outcome, RunError> {
+    let path = Path::new(plan, captures)?;
     let around = Surroundings::look()?;
     let mtu = plan.experiment.network.mtu.get();
     let outside = Outside::make(&around, mtu)?;
@@ -72,7 +84,7 @@ pub fn run(
         inside: outside.ends.iter().map(|ends| ends.inside).collect(),
         remarks: beyond.remarks.clone(),
     });
-    session.last(plan, outside.device)
+    session.last(plan, path, outside.device)
 }
 
 /// The keeper and the inside at work. Dropping it ends both.
@@ -122,19 +134,20 @@ impl Session {
     }
 
     /// Carries packets until the program has ended.
-    fn last(mut self, plan: &ShellPlan, outside: OwnedFd) -> Result<Outcome, TestbedError> {
+    fn last(mut self, plan: &ShellPlan, path: Path, outside: OwnedFd) -> Result<Outcome, RunError> {
         let inside = self.device.take().ok_or_else(|| problem("the inside has no device"))?;
         let watcher = self.socket.try_clone().map_err(|error| problem(error.to_string()))?;
-        let carrier = Carrier::start(plan, Ports { outside, inside }, watcher)?;
+        let carrier = path.carry(plan, Ports { inside, outside }, watcher)?;
         protocol::say(&mut self.socket, &Go {})?;
         let answer = self.answer();
         // A carrier that has failed has closed the socket, and is the reason of what followed.
-        carrier.stop()?;
-        match answer? {
-            Answer::Ended(code) => Ok(Outcome { code, not_started: None }),
-            Answer::NotStarted(code, reason) => Ok(Outcome { code, not_started: Some(reason) }),
-            answer => Err(unexpected(answer)),
-        }
+        let (tables, lateness) = carrier.stop()?;
+        let (code, not_started) = match answer? {
+            Answer::Ended(code) => (code, None),
+            Answer::NotStarted(code, reason) => (code, Some(reason)),
+            answer => return Err(unexpected(answer).into()),
+        };
+        Ok(Outcome { code, not_started, tables, lateness })
     }
 }
 
