@@ -1,11 +1,11 @@
 //! An experiment becomes a network, flows and measures.
 
 use crate::AssemblyError;
-use crate::application::application;
-use crate::flow::{FlowPlan, addresses, receiver_port, sender_port};
+use crate::application::{Headers, answering_application, application};
+use crate::flow::{AnswerPlan, FlowPlan, addresses, receiver_port, sender_port};
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
-use fairwind_measure::{FlowDescription, QueueId, Settings};
+use fairwind_measure::{FlowDescription, FlowId, QueueId, Settings};
 use fairwind_network::{LinkSpec, Network, NodeId, Packet, QueueSpec, Topology};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Queue};
 use fairwind_units::Instant;
@@ -16,9 +16,9 @@ pub struct Assembly<P> {
     pub network: Network<P>,
     /// Which of its links are measured as queues.
     pub queues: Queues,
-    /// The flows, in the order of their ids.
+    /// The connections, in the order of the scenario.
     pub flows: Vec<FlowPlan>,
-    /// What is measured of them.
+    /// What is measured: the flows of all connections' opening sides, then those that answer.
     pub settings: Settings,
 }
 
@@ -43,6 +43,11 @@ impl<P: Packet> Assembly<P> {
         for (number, group) in experiment.flows.iter().enumerate() {
             assembly.add_group(experiment, number, group, timestamps(group), seed)?;
         }
+        for (number, group) in experiment.flows.iter().enumerate() {
+            if let Some(name) = group.answers_name() {
+                assembly.add_answers(number, group, &name, seed);
+            }
+        }
         assembly.settings.check()?;
         Ok(assembly)
     }
@@ -59,23 +64,27 @@ impl<P: Packet> Assembly<P> {
         let ends = (node(experiment, &group.from, what)?, node(experiment, &group.to, what)?);
         self.check_route(group, ends, (&group.from, &group.to))?;
         self.check_route(group, (ends.1, ends.0), (&group.to, &group.from))?;
+        let headers = Headers { ip_version: experiment.network.ip_version, timestamps };
         for index in 0..group.count {
-            let flow = u64::try_from(self.flows.len()).expect("a flow's number");
+            let id = FlowId(u32::try_from(self.flows.len()).expect("a flow's number"));
+            let flow = u64::from(id.0);
             let start = group.start_of(index, derive(seed, Purpose::Start, flow));
             let plan = FlowPlan {
+                flow: id,
                 group: number,
                 index,
                 name: format!("{}-{}", group.name, index + 1),
                 sender_node: ends.0,
                 receiver_node: ends.1,
-                addresses: addresses(ends.0, ends.1, index),
+                addresses: addresses(headers.ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
                 application: application(
                     &group.workload,
-                    timestamps,
+                    headers,
                     derive(seed, Purpose::Application, flow),
                 ),
+                answer: None,
                 start: Instant::ZERO + start,
                 stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
                 is_captured: is_captured(experiment, group, index),
@@ -89,6 +98,24 @@ impl<P: Packet> Assembly<P> {
             self.flows.push(plan);
         }
         Ok(())
+    }
+
+    /// Adds the flows of the data that goes the other way on the connections of group `number`.
+    fn add_answers(&mut self, number: usize, group: &FlowGroup, name: &str, seed: u64) {
+        let answers = u32::try_from(self.settings.groups.len()).expect("a group's number");
+        self.settings.groups.push(name.to_owned());
+        for plan in self.flows.iter_mut().filter(|plan| plan.group == number) {
+            let seed = derive(seed, Purpose::Application, u64::from(plan.flow.0));
+            let Some(application) = answering_application(&group.workload, seed) else { continue };
+            let flow = u32::try_from(self.settings.flows.len()).expect("a flow's number");
+            self.settings.flows.push(FlowDescription {
+                group: answers,
+                name: format!("{name}-{}", plan.index + 1),
+                start: plan.start,
+                answers: Some(plan.flow),
+            });
+            plan.answer = Some(AnswerPlan { flow: FlowId(flow), application });
+        }
     }
 
     fn check_route(

@@ -1,10 +1,12 @@
 //! Flows: who sends to whom, from which port to which, and when.
 
+use fairwind_measure::{ConnectionFlows, FlowId};
 use fairwind_network::NodeId;
+use fairwind_scenario::IpVersion;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::Addresses;
 use fairwind_workload::Application;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// First port of the sending side; flows count up from it.
 pub const FIRST_SENDER_PORT: u16 = 49_152;
@@ -14,16 +16,18 @@ pub const SENDER_PORTS: u32 = 10_000;
 /// which Wireshark takes for a GSM protocol; dynamic ports belong to none.
 pub const FIRST_RECEIVER_PORT: u16 = 60_000;
 
-/// One flow before it begins.
+/// One connection before it begins, called by the flow of the side that opens it.
 #[derive(Debug, Clone)]
 pub struct FlowPlan {
+    /// The flow's id: its place among the plans, too.
+    pub flow: FlowId,
     /// Its group: an index into the experiment's flows.
     pub group: usize,
     /// Its number within the group.
     pub index: u32,
     /// Its name.
     pub name: String,
-    /// The host that sends the data.
+    /// The host that opens the connection and sends the data.
     pub sender_node: NodeId,
     /// The host that receives it.
     pub receiver_node: NodeId,
@@ -33,8 +37,10 @@ pub struct FlowPlan {
     pub sender_port: u16,
     /// Port at the receiver.
     pub receiver_port: u16,
-    /// What is written.
+    /// What the sender writes.
     pub application: Application,
+    /// What the receiver writes; `None`: nothing.
+    pub answer: Option<AnswerPlan>,
     /// When the application opens the connection.
     pub start: Instant,
     /// When the application stops writing; [`Instant::MAX`] for never.
@@ -43,17 +49,45 @@ pub struct FlowPlan {
     pub is_captured: bool,
 }
 
-/// Address number `block` of a host: 10.0.0.1 for the first node, and so on; a block serves
-/// [`SENDER_PORTS`] flows.
-pub fn address(node: NodeId, block: u32) -> Ipv4Addr {
-    Ipv4Addr::from(0x0a00_0000 + (block << 14) + node.0 + 1)
+/// The data that goes the other way on a connection.
+#[derive(Debug, Clone)]
+pub struct AnswerPlan {
+    /// Its flow.
+    pub flow: FlowId,
+    /// What the receiver writes.
+    pub application: Application,
+}
+
+impl FlowPlan {
+    /// The flows of the connection.
+    pub fn connection(&self) -> ConnectionFlows {
+        let answering = self.answer.as_ref().map(|answer| answer.flow);
+        ConnectionFlows { opening: self.flow, answering }
+    }
+}
+
+/// Address number `block` of a host: 10.0.0.1 or `fd00::1` for the first node, and so on; a block
+/// serves [`SENDER_PORTS`] flows.
+pub fn address(ip_version: IpVersion, node: NodeId, block: u32) -> IpAddr {
+    let host = (block << 14) + node.0 + 1;
+    match ip_version {
+        IpVersion::V4 => Ipv4Addr::from(0x0a00_0000 + host).into(),
+        IpVersion::V6 => Ipv6Addr::from((0xfd00_u128 << 112) + u128::from(host)).into(),
+    }
 }
 
 /// Addresses from sender to receiver of a group's flow `index`.
-pub(crate) fn addresses(sender: NodeId, receiver: NodeId, index: u32) -> Addresses {
-    Addresses::V4 {
-        source: address(sender, index / SENDER_PORTS),
-        destination: address(receiver, 0),
+pub(crate) fn addresses(
+    ip_version: IpVersion,
+    sender: NodeId,
+    receiver: NodeId,
+    index: u32,
+) -> Addresses {
+    let source = address(ip_version, sender, index / SENDER_PORTS);
+    match (source, address(ip_version, receiver, 0)) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
+        (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
+        _ => unreachable!("both are of the version that was asked for"),
     }
 }
 

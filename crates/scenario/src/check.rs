@@ -50,6 +50,9 @@ impl<'s> Checker<'s> {
                 self.text(node, text, *format, *pattern, key)
             }
             (Shape::Choice(words), NodeValue::Text(text)) => self.choice(node, text, words, key),
+            (Shape::Numbers(numbers), NodeValue::Integer(number)) => {
+                self.one_number(node, *number, numbers, key)
+            }
             (Shape::Integer { minimum, maximum }, NodeValue::Integer(number)) => {
                 self.integer(node, *number, (*minimum, *maximum), key)
             }
@@ -101,6 +104,15 @@ impl<'s> Checker<'s> {
         let rule = format!("known are {}", words.join(", "));
         self.report(node, key, rule, hint.map(|word| format!("did you mean \"{word}\"?")));
         json!(words[0])
+    }
+
+    fn one_number(&mut self, node: &Node, number: i64, numbers: &[i64], key: &str) -> Value {
+        if numbers.contains(&number) {
+            return json!(number);
+        }
+        let known: Vec<String> = numbers.iter().map(i64::to_string).collect();
+        self.report(node, key, format!("known are {}", known.join(", ")), None);
+        json!(numbers[0])
     }
 
     fn integer(&mut self, node: &Node, number: i64, bounds: (i64, i64), key: &str) -> Value {

@@ -1,6 +1,6 @@
 //! An experiment with everything decided: what an engine is given.
 
-use crate::{Capture, Measure, StartPattern, TcpSettings, Workload};
+use crate::{Capture, IpVersion, Measure, StartPattern, TcpSettings, Workload};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,9 @@ pub struct NetworkDescription {
     pub bottleneck: Option<usize>,
     /// Largest IP packet.
     pub mtu: ByteCount,
+    /// Which Internet Protocol the packets are of.
+    #[serde(default, skip_serializing_if = "IpVersion::is_usual")]
+    pub ip_version: IpVersion,
 }
 
 /// A host or a router.
@@ -138,6 +141,12 @@ impl NetworkDescription {
 }
 
 impl FlowGroup {
+    /// What the data that goes the other way on the group's connections is called in tables, where
+    /// there is any.
+    pub fn answers_name(&self) -> Option<String> {
+        self.workload.is_answered().then(|| answers_name(&self.name))
+    }
+
     /// When flow `index` of the group starts. With a random pattern this is where the uniformly
     /// distributed `draw` falls; an even pattern needs none and ignores it.
     pub fn start_of(&self, index: u32, draw: u64) -> Span {
@@ -148,4 +157,9 @@ impl FlowGroup {
         };
         self.start + Span::from_nanos(u64::try_from(offset).unwrap_or(u64::MAX))
     }
+}
+
+/// What the responses of the group called `group` are called in tables.
+pub(crate) fn answers_name(group: &str) -> String {
+    format!("{group}-responses")
 }

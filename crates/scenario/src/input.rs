@@ -3,7 +3,7 @@
 //! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
 //! scenario. The checker reads the same schema: a key exists if and only if it stands here.
 
-use crate::{Capture, Measure, QueueLimit, TcpSettings, WorkloadInput};
+use crate::{Capture, IpVersion, Measure, QueueLimit, TcpSettings, WorkloadInput};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,9 @@ pub struct PathInput {
     /// Largest IP packet.
     #[serde(default = "ethernet_mtu")]
     pub mtu: ByteCount,
+    /// Version of the Internet Protocol, 4 or 6.
+    #[serde(default)]
+    pub ip_version: IpVersion,
 }
 
 /// A queue: which packets wait, and which are dropped.
@@ -116,6 +119,9 @@ pub struct TopologyInput {
     /// Largest IP packet.
     #[serde(default = "ethernet_mtu")]
     pub mtu: ByteCount,
+    /// Version of the Internet Protocol, 4 or 6.
+    #[serde(default)]
+    pub ip_version: IpVersion,
 }
 
 /// A link between two nodes.
@@ -157,9 +163,9 @@ pub struct FlowsInput {
     #[serde(default = "one_u32")]
     #[schemars(range(min = 1, max = 1_000_000))]
     pub count: u32,
-    /// Host that sends the data; only with a topology.
+    /// Host that opens the connections and sends the data, or asks; only with a topology.
     pub from: Option<String>,
-    /// Host that receives the data; only with a topology.
+    /// Host that receives the data, or answers; only with a topology.
     pub to: Option<String>,
     /// The group's own RTT without queues, no less than the path's; only with a path.
     pub rtt: Option<Span>,
@@ -176,10 +182,11 @@ pub struct FlowsInput {
     pub stop: Option<Span>,
     /// What the applications write.
     pub workload: WorkloadInput,
-    /// TCP of the senders.
+    /// TCP of the hosts that open the connections.
     #[serde(default)]
     pub tcp: TcpSettings,
-    /// TCP of the receivers; the senders' profile unless said.
+    /// TCP of the other hosts; unless said, the first ones' profile, and all their settings where data
+    /// goes both ways.
     pub receiver_tcp: Option<TcpSettings>,
 }
 

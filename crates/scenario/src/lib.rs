@@ -33,13 +33,14 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`,
-//! `queue_limit`, `varying`, `workload`, `tcp` and `measure`; `error` prints what is wrong.
+//! `queue_limit`, `varying`, `workload`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
 mod document;
 mod error;
 mod experiment;
 mod input;
+mod ip_version;
 mod key_path;
 mod measure;
 mod node;
@@ -63,6 +64,7 @@ pub use input::{
     Discipline, FlowsInput, LinkInput, PathInput, QueueInput, ScenarioInput, StartPattern,
     TopologyInput,
 };
+pub use ip_version::{IpVersion, UnknownIpVersion};
 pub use measure::{Capture, CapturePoint, Measure};
 pub use plan::{Cell, Plan, PlanAxis, Point};
 pub use queue_limit::{QueueLimit, QueueLimitError};
@@ -70,4 +72,4 @@ pub use schema::json_schema;
 pub use seeds::replicate_seed;
 pub use tcp::{Congestion, Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
 pub use varying::{Distribution, Varying};
-pub use workload::{HEADER_BYTES, MessageSize, TIMESTAMP_BYTES, Workload, WorkloadInput};
+pub use workload::{MessageSize, TIMESTAMP_BYTES, Workload, WorkloadInput};

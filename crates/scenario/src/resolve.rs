@@ -5,7 +5,7 @@ mod topology;
 
 use crate::experiment::{Experiment, FlowGroup, NetworkDescription, Queue};
 use crate::input::{Discipline, FlowsInput, QueueInput, ScenarioInput};
-use crate::{MessageSize, TcpSettings, Workload, WorkloadInput};
+use crate::{MessageSize, TcpSettings, Varying, Workload, WorkloadInput};
 use fairwind_units::{BitRate, ByteCount, Span};
 
 pub(crate) use topology::{link_name, reverse_name};
@@ -71,7 +71,7 @@ fn flow_group(flows: &FlowsInput) -> FlowGroup {
         stop: flows.stop,
         workload,
         tcp: sender_tcp(&flows.tcp, &workload),
-        receiver_tcp: receiver_tcp(flows),
+        receiver_tcp: receiver_tcp(flows, &workload),
     }
 }
 
@@ -86,20 +86,38 @@ fn workload(input: &WorkloadInput) -> Workload {
             Workload::Thin { size, interval }
         }
         WorkloadInput::Greedy { volume } => Workload::Greedy { volume },
+        WorkloadInput::RequestResponse { request, response, think_time, pause, exchanges } => {
+            let none = Varying::Constant(Span::ZERO);
+            Workload::RequestResponse {
+                request,
+                response,
+                think_time: think_time.unwrap_or(none),
+                pause: pause.unwrap_or(none),
+                exchanges,
+            }
+        }
     }
 }
 
-/// Interactive applications set `TCP_NODELAY`, so a thin stream does unless told otherwise.
+/// Interactive applications set `TCP_NODELAY`, so a thin stream does unless told otherwise, and
+/// so do those that ask and answer.
 fn sender_tcp(input: &TcpSettings, workload: &Workload) -> TcpSettings {
-    let nagle = match workload {
-        Workload::Thin { .. } => Some(input.nagle.unwrap_or(false)),
-        Workload::Greedy { .. } => input.nagle,
-    };
+    let nagle =
+        if workload.is_interactive() { Some(input.nagle.unwrap_or(false)) } else { input.nagle };
     TcpSettings { profile: Some(input.profile()), nagle, ..*input }
 }
 
-fn receiver_tcp(flows: &FlowsInput) -> TcpSettings {
-    let input = flows.receiver_tcp.unwrap_or_default();
-    let profile = input.profile.unwrap_or(flows.tcp.profile());
-    TcpSettings { profile: Some(profile), ..input }
+/// Who answers sends data too, so nothing tells its settings from those of who asks but what is
+/// said.
+fn receiver_tcp(flows: &FlowsInput, workload: &Workload) -> TcpSettings {
+    if workload.is_answered() {
+        return sender_tcp(&with_profile(flows.receiver_tcp.unwrap_or(flows.tcp), flows), workload);
+    }
+    with_profile(flows.receiver_tcp.unwrap_or_default(), flows)
+}
+
+/// The settings with their own profile, or else that of who opens the connections.
+fn with_profile(settings: TcpSettings, flows: &FlowsInput) -> TcpSettings {
+    let profile = settings.profile.unwrap_or(flows.tcp.profile());
+    TcpSettings { profile: Some(profile), ..settings }
 }

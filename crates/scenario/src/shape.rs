@@ -9,6 +9,8 @@ pub(crate) enum Shape<'s> {
     Text { format: Option<&'s str>, pattern: Option<&'s str> },
     /// One of a few words.
     Choice(Vec<&'s str>),
+    /// One of a few whole numbers.
+    Numbers(Vec<i64>),
     /// A whole number within bounds.
     Integer { minimum: i64, maximum: i64 },
     /// A number within bounds.
@@ -48,6 +50,9 @@ impl<'s> Shape<'s> {
         }
         if let Some([text, table]) = schema["anyOf"].as_array().map(Vec::as_slice) {
             return Self::TextOrTable { text, table };
+        }
+        if let Some(numbers) = schema["enum"].as_array() {
+            return Self::Numbers(numbers.iter().filter_map(Value::as_i64).collect());
         }
         match schema["type"].as_str() {
             Some("string") => Self::Text {

@@ -1,6 +1,6 @@
 //! What the application of a flow writes.
 
-use crate::Varying;
+use crate::{IpVersion, Varying};
 use fairwind_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,20 @@ pub enum WorkloadInput {
         /// Bytes to send before closing; without end unless said.
         volume: Option<ByteCount>,
     },
+    /// Requests of the host that connects, and responses of the other one, in turn on one connection.
+    RequestResponse {
+        /// Bytes of a request.
+        request: Varying<ByteCount>,
+        /// Bytes of a response.
+        response: Varying<ByteCount>,
+        /// Time from the last byte of a request to its response; none unless said.
+        think_time: Option<Varying<Span>>,
+        /// Time from the last byte of a response to the next request; none unless said.
+        pause: Option<Varying<Span>>,
+        /// How many exchanges there are before the connection is closed; without end unless said.
+        #[schemars(range(min = 1))]
+        exchanges: Option<u32>,
+    },
 }
 
 /// What the application of a flow writes, resolved.
@@ -41,6 +55,32 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         volume: Option<ByteCount>,
     },
+    /// Requests and responses in turn.
+    RequestResponse {
+        /// Bytes of a request.
+        request: Varying<ByteCount>,
+        /// Bytes of a response.
+        response: Varying<ByteCount>,
+        /// Time from the last byte of a request to its response.
+        think_time: Varying<Span>,
+        /// Time from the last byte of a response to the next request.
+        pause: Varying<Span>,
+        /// How many exchanges there are before the connection is closed; `None`: without end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exchanges: Option<u32>,
+    },
+}
+
+impl Workload {
+    /// Whether the other side writes too.
+    pub fn is_answered(&self) -> bool {
+        matches!(self, Self::RequestResponse { .. })
+    }
+
+    /// Whether the application would rather have small segments at once than fewer of them.
+    pub fn is_interactive(&self) -> bool {
+        matches!(self, Self::Thin { .. } | Self::RequestResponse { .. })
+    }
 }
 
 /// How large one message is, in one of the two conventions of the literature.
@@ -54,16 +94,18 @@ pub enum MessageSize {
     Packet(Varying<ByteCount>),
 }
 
-/// Bytes of the IPv4 and TCP headers without options (RFC 791, RFC 9293 section 3.1).
-pub const HEADER_BYTES: u64 = 40;
-
 /// Bytes that timestamps add to every segment, padding included (RFC 7323 appendix A).
 pub const TIMESTAMP_BYTES: u64 = 12;
 
 impl MessageSize {
     /// Payload of a packet of `packet_bytes`, at least one byte.
-    pub fn payload_of_packet(packet_bytes: ByteCount, timestamps: bool) -> ByteCount {
+    pub fn payload_of_packet(
+        packet_bytes: ByteCount,
+        ip_version: IpVersion,
+        timestamps: bool,
+    ) -> ByteCount {
         let options = if timestamps { TIMESTAMP_BYTES } else { 0 };
-        ByteCount::new(packet_bytes.get().saturating_sub(HEADER_BYTES + options).max(1))
+        let headers = ip_version.header_bytes() + options;
+        ByteCount::new(packet_bytes.get().saturating_sub(headers).max(1))
     }
 }

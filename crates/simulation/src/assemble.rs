@@ -7,11 +7,10 @@ use crate::{SimulationError, stack};
 use fairwind_assembly::{Assembly, FlowPlan, Purpose, Queues, derive};
 use fairwind_measure::Settings;
 use fairwind_network::Network;
-use fairwind_scenario::{Experiment, FlowGroup, TcpSettings};
+use fairwind_scenario::{Experiment, FlowGroup, IpVersion, TcpSettings};
 use fairwind_tcp::Config;
-use fairwind_units::ByteCount;
-use fairwind_wire::SequenceNumber;
 use fairwind_wire::bytes::Addresses;
+use fairwind_wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, SequenceNumber};
 use std::sync::Arc;
 
 /// Everything that a simulation is made of.
@@ -19,6 +18,8 @@ pub(crate) struct Parts {
     pub(crate) network: Network<SimulatedPacket>,
     pub(crate) queues: Queues,
     pub(crate) flows: Vec<Flow>,
+    /// The connections of the flows that answer, whose ids follow those of the others.
+    pub(crate) answered: Vec<u32>,
     pub(crate) settings: Settings,
     /// Addresses of sender and receiver by flow, for flows that are to be captured.
     pub(crate) captured: Vec<Option<Addresses>>,
@@ -45,6 +46,7 @@ pub(crate) fn assemble(experiment: &Experiment, seed: u64) -> Result<Parts, Simu
     };
     let Assembly { network, queues, flows, settings } =
         Assembly::new(experiment, seed, timestamps)?;
+    let answered = answered(&settings);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
     let with_endpoints = |(flow, plan): (u64, FlowPlan)| {
         let behaviour = &behaviours[plan.group];
@@ -57,21 +59,32 @@ pub(crate) fn assemble(experiment: &Experiment, seed: u64) -> Result<Parts, Simu
         Flow::new(plan, ends)
     };
     let flows = (0..).zip(flows).map(with_endpoints).collect();
-    Ok(Parts { network, queues, flows, settings, captured })
+    Ok(Parts { network, queues, flows, answered, settings, captured })
+}
+
+/// The connections that flows answer, in the order of these flows.
+fn answered(settings: &Settings) -> Vec<u32> {
+    settings.flows.iter().filter_map(|flow| flow.answers).map(|opening| opening.0).collect()
 }
 
 fn behaviour(experiment: &Experiment, group: &FlowGroup) -> Result<Behaviour, SimulationError> {
     let endpoint = |tcp: &TcpSettings| -> Result<Arc<Config>, SimulationError> {
         let mut config = stack::config(&group.name, tcp, &group.workload)?;
-        config.mss = config.mss.min(mss_of(experiment.network.mtu));
+        let headers = experiment.network.ip_version.header_bytes();
+        let room = experiment.network.mtu.get().saturating_sub(headers);
+        config.mss = config.mss.min(u16::try_from(room).unwrap_or(u16::MAX));
+        config.path.ip_header_bytes = ip_header_bytes(experiment);
         Ok(Arc::new(config))
     };
     Ok(Behaviour { sender: endpoint(&group.tcp)?, receiver: endpoint(&group.receiver_tcp)? })
 }
 
-/// The largest segment that an IPv4 packet of `mtu` bytes holds, without options.
-fn mss_of(mtu: ByteCount) -> u16 {
-    u16::try_from(mtu.get().saturating_sub(40)).unwrap_or(u16::MAX)
+/// Bytes of the IP header of every packet.
+pub(crate) fn ip_header_bytes(experiment: &Experiment) -> u32 {
+    match experiment.network.ip_version {
+        IpVersion::V4 => IPV4_HEADER_BYTES,
+        IpVersion::V6 => IPV6_HEADER_BYTES,
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]

@@ -1,8 +1,10 @@
 //! The loop: the network's next delivery or a flow's next deadline, whichever is due first.
 
+mod answers;
+
 use crate::SimulationError;
 use crate::agenda::Agenda;
-use crate::assemble::assemble;
+use crate::assemble::{assemble, ip_header_bytes};
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
@@ -10,7 +12,7 @@ use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
 use fairwind_measure::{Collector, CongestionState, Direction, FlowId, Observation, Tables};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
-use fairwind_tcp::{Event, RecoveryState};
+use fairwind_tcp::{Connection, Event, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 
@@ -53,6 +55,9 @@ pub struct Simulation {
     network: Network<SimulatedPacket>,
     queues: Queues,
     flows: Vec<Flow>,
+    /// The connections of the flows that answer, whose ids follow those of the others.
+    answered: Vec<u32>,
+    ip_header_bytes: u32,
     deadlines: Vec<Deadlines>,
     agenda: Agenda,
     collector: Collector,
@@ -97,6 +102,8 @@ impl Simulation {
             network: parts.network,
             queues: parts.queues,
             flows: parts.flows,
+            answered: parts.answered,
+            ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
             collector: Collector::new(&parts.settings),
@@ -166,25 +173,29 @@ impl Simulation {
     #[inline]
     fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
         let (at, packet) = (delivery.at, &delivery.packet);
-        let number = packet.flow;
         self.packets_delivered += 1;
         let received = Observation::Received {
-            flow: FlowId(number),
+            flow: FlowId(packet.flow),
             direction: packet.direction,
             segment: &packet.segment,
             wire_bytes: packet.wire_bytes,
         };
         self.collector.observe(at, received);
+        let (number, way) = self.way_of(packet.flow, packet.direction);
         if self.recorder.wants(number) {
-            self.record(at, number, packet.direction, false, &packet.segment);
+            self.record(at, number, way, false, &packet.segment);
         }
-        match packet.direction {
+        match way {
             Direction::Forward => {
                 self.data_segments_delivered += u64::from(packet.segment.payload_bytes > 0);
                 self.on_receiver_segment(number, &packet.segment, at);
             }
             Direction::Reverse => {
                 self.flows[number as usize].sender.on_segment(at, &packet.segment);
+                if packet.segment.payload_bytes > 0 {
+                    self.data_segments_delivered += 1;
+                    self.read_answers(number, at);
+                }
                 self.flush_sender(number, at);
             }
         }
@@ -197,6 +208,9 @@ impl Simulation {
         flow.receiver.on_segment(now, segment);
         let read = flow.receiver.read(u32::MAX);
         if read > 0 {
+            if let Some(dialogue) = &mut flow.dialogue {
+                dialogue.application.on_read(now, u64::from(read));
+            }
             let end_offset = flow.receiver.received_bytes();
             self.collector.observe(now, Observation::Read { flow: FlowId(number), end_offset });
         }
@@ -211,7 +225,10 @@ impl Simulation {
     fn on_flow_deadline(&mut self, number: u32, now: Instant) {
         let Deadlines { sender, receiver } = self.deadlines[number as usize];
         if receiver <= now {
-            self.flows[number as usize].receiver.on_deadline(now);
+            let endpoint = &mut self.flows[number as usize].receiver;
+            if endpoint.next_deadline() <= now {
+                endpoint.on_deadline(now);
+            }
             self.flush_receiver(number, now);
         }
         if sender <= now {
@@ -244,33 +261,39 @@ impl Simulation {
 
     #[inline]
     fn flush_receiver(&mut self, number: u32, now: Instant) {
-        while let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) {
+        loop {
+            if self.flows[number as usize].dialogue.is_some() {
+                self.write_answers(number, now);
+            }
+            let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) else {
+                break;
+            };
             self.send(number, Direction::Reverse, &segment, now);
         }
         while let Some(event) = self.flows[number as usize].receiver.poll_event() {
             self.on_receiver_event(number, event, now);
         }
-        self.deadlines[number as usize].receiver =
-            self.flows[number as usize].receiver.next_deadline();
+        self.deadlines[number as usize].receiver = self.flows[number as usize].receiver_deadline();
     }
 
+    /// Sends a segment of connection `number`, `way` forward from the side that opened it.
     #[inline]
-    fn send(&mut self, number: u32, direction: Direction, segment: &Segment, now: Instant) {
+    fn send(&mut self, number: u32, way: Direction, segment: &Segment, now: Instant) {
         let flow = &self.flows[number as usize];
-        let (from, to) = match direction {
+        let (from, to) = match way {
             Direction::Forward => (flow.sender_node, flow.receiver_node),
             Direction::Reverse => (flow.receiver_node, flow.sender_node),
         };
-        let packet = SimulatedPacket::new(*segment, number, direction, to);
-        let sent = Observation::Sent {
-            flow: FlowId(number),
-            direction,
-            segment,
-            wire_bytes: packet.wire_bytes,
+        let (id, direction) = match &flow.dialogue {
+            None => (FlowId(number), way),
+            Some(dialogue) => dialogue.connection.attribute(way, segment),
         };
+        let packet = SimulatedPacket::new(*segment, id.0, direction, to, self.ip_header_bytes);
+        let sent =
+            Observation::Sent { flow: id, direction, segment, wire_bytes: packet.wire_bytes };
         self.collector.observe(now, sent);
         if self.recorder.wants(number) {
-            self.record(now, number, direction, true, segment);
+            self.record(now, number, way, true, segment);
         }
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.inject(now, from, packet, tap);
@@ -292,6 +315,7 @@ impl Simulation {
                 self.flows[number as usize].application.end();
                 Observation::Failed { flow }
             }
+            Event::PeerFinished => return self.on_answers_finished(number, now),
             _ => return,
         };
         self.collector.observe(now, observation);
@@ -302,11 +326,17 @@ impl Simulation {
 
     #[cold]
     fn on_receiver_event(&mut self, number: u32, event: Event, now: Instant) {
+        if self.flows[number as usize].dialogue.is_some() {
+            self.on_answering_event(number, event, now);
+        }
         let flow = &mut self.flows[number as usize];
         match event {
             Event::Established => flow.receiver_established = true,
             Event::PeerFinished => {
-                flow.receiver.close();
+                match &mut flow.dialogue {
+                    None => flow.receiver.close(),
+                    Some(dialogue) => dialogue.application.end(),
+                }
                 self.collector.observe(now, Observation::Finished { flow: FlowId(number) });
                 self.flush_receiver(number, now);
             }
@@ -325,10 +355,9 @@ impl Simulation {
     ) {
         let flow = &self.flows[number as usize];
         let offset = match direction {
-            Direction::Forward if segment.payload_bytes > 0 => {
-                flow.sender.stream_offset(segment.sequence)
-            }
-            _ => 0,
+            _ if segment.payload_bytes == 0 => 0,
+            Direction::Forward => flow.sender.stream_offset(segment.sequence),
+            Direction::Reverse => flow.receiver.stream_offset(segment.sequence),
         };
         self.recorder.record(at, number, direction, departs, segment, offset);
     }
@@ -337,8 +366,11 @@ impl Simulation {
     fn sample(&mut self, now: Instant) {
         for (number, flow) in (0..).zip(&self.flows) {
             if flow.start == Instant::MAX && flow.sender.state().is_synchronised() {
-                self.collector.observe(now, endpoint_state(number, flow));
+                self.collector.observe(now, endpoint_observation(FlowId(number), &flow.sender));
             }
+        }
+        for answer in 0..self.answered.len() {
+            self.sample_answers(self.answered[answer], now);
         }
         if let Some(every) = self.sample_every {
             self.next_sample = now + every;
@@ -360,13 +392,12 @@ impl Simulation {
 }
 
 fn deadlines_of(flow: &Flow) -> Deadlines {
-    Deadlines { sender: flow.sender_deadline(), receiver: flow.receiver.next_deadline() }
+    Deadlines { sender: flow.sender_deadline(), receiver: flow.receiver_deadline() }
 }
 
-fn endpoint_state(number: u32, flow: &Flow) -> Observation<'static> {
-    let sender = &flow.sender;
+fn endpoint_observation(flow: FlowId, sender: &Connection) -> Observation<'static> {
     Observation::Endpoint {
-        flow: FlowId(number),
+        flow,
         cwnd_packets: sender.congestion_window(),
         ssthresh_packets: sender.slow_start_threshold(),
         smoothed_rtt: sender.smoothed_rtt(),

@@ -1,5 +1,6 @@
 //! One flow: an application, the endpoint that sends for it, and the endpoint that receives.
 
+use crate::dialogue::Dialogue;
 use fairwind_assembly::FlowPlan;
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
@@ -33,6 +34,8 @@ pub(crate) struct Flow {
     pub(crate) written_bytes: u64,
     pub(crate) receiver_established: bool,
     pub(crate) sender_closed: bool,
+    /// What the receiver answers, where it does.
+    pub(crate) dialogue: Option<Box<Dialogue>>,
     receiver_config: Arc<Config>,
     receiver_ports: Ports,
     receiver_sequence: SequenceNumber,
@@ -42,6 +45,7 @@ impl Flow {
     pub(crate) fn new(plan: FlowPlan, ends: Ends) -> Self {
         let ports = Ports { local: plan.sender_port, remote: plan.receiver_port };
         let receiver_ports = Ports { local: plan.receiver_port, remote: plan.sender_port };
+        let dialogue = Dialogue::of(&plan);
         Self {
             sender: Connection::connect(ends.sender_config, ports, ends.sender_sequence),
             receiver: Connection::listen(
@@ -58,6 +62,7 @@ impl Flow {
             written_bytes: 0,
             receiver_established: false,
             sender_closed: false,
+            dialogue,
             receiver_config: ends.receiver_config,
             receiver_ports,
             receiver_sequence: ends.receiver_sequence,
@@ -71,6 +76,16 @@ impl Flow {
             return self.start;
         }
         self.sender.next_deadline().min(self.application.next_write()).min(self.stop)
+    }
+
+    /// When the receiving side has something to do by the clock.
+    #[inline]
+    pub(crate) fn receiver_deadline(&self) -> Instant {
+        let deadline = self.receiver.next_deadline();
+        match &self.dialogue {
+            None => deadline,
+            Some(dialogue) => deadline.min(dialogue.application.next_write()),
+        }
     }
 
     /// Does what is due on the sending side, but for writing and sending.

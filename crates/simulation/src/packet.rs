@@ -3,9 +3,9 @@
 use fairwind_assembly::{Labelled, PacketLabel};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{NodeId, Packet};
-use fairwind_wire::{IPV4_HEADER_BYTES, Segment};
+use fairwind_wire::Segment;
 
-/// An IPv4 packet with a TCP segment.
+/// An IP packet with a TCP segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SimulatedPacket {
     pub(crate) destination: NodeId,
@@ -22,8 +22,9 @@ impl SimulatedPacket {
         flow: u32,
         direction: Direction,
         destination: NodeId,
+        ip_header_bytes: u32,
     ) -> Self {
-        let wire_bytes = IPV4_HEADER_BYTES + segment.header_bytes() + segment.payload_bytes;
+        let wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
         Self { destination, wire_bytes, flow, direction, segment }
     }
 }

@@ -173,9 +173,9 @@ fn set_sizes(
     Ok(())
 }
 
-/// A thin application asks for no delay, unless the scenario says otherwise.
+/// An interactive application asks for no delay, unless the scenario says otherwise.
 fn nagle(profile: fairwind_tcp::Profile, settings: &TcpSettings, workload: &Workload) -> Nagle {
-    let wanted = settings.nagle.unwrap_or(!matches!(workload, Workload::Thin { .. }));
+    let wanted = settings.nagle.unwrap_or(!workload.is_interactive());
     if wanted { profile.nagle() } else { Nagle::Off }
 }
 

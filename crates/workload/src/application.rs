@@ -15,16 +15,17 @@ use serde::{Deserialize, Serialize};
 /// all that it wrote is with the sender.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[non_exhaustive]
+#[repr(u8)] // A tag of its own is compared in one step.
 pub enum Application {
     /// Always has more to send.
     Greedy(Greedy),
     /// Writes little, and seldom.
     Thin(Thin),
     /// Asks, and reads the answers.
-    Client(Client),
+    Client(Box<Client>),
     /// Answers what it is asked. To be told of the [`end`](Self::end) when the other side has
     /// closed its half.
-    Server(Server),
+    Server(Box<Server>),
 }
 
 impl Application {
@@ -54,8 +55,7 @@ impl Application {
         match self {
             Self::Greedy(_) => Instant::MAX,
             Self::Thin(thin) => thin.next_write(),
-            Self::Client(client) => client.next_write(),
-            Self::Server(server) => server.next_write(),
+            _ => self.next_write_of_exchange(),
         }
     }
 
@@ -65,8 +65,7 @@ impl Application {
         match self {
             Self::Greedy(greedy) => greedy.poll_write(unsent),
             Self::Thin(thin) => thin.poll_write(now),
-            Self::Client(client) => client.poll_write(now),
-            Self::Server(server) => server.poll_write(now),
+            _ => self.poll_write_of_exchange(now),
         }
     }
 
@@ -91,8 +90,36 @@ impl Application {
         match self {
             Self::Greedy(greedy) => greedy.is_finished(),
             Self::Thin(_) => false,
+            _ => self.is_exchange_finished(),
+        }
+    }
+
+    // What writes for each packet or acknowledgment does not pay for those that write seldom.
+
+    #[cold]
+    fn next_write_of_exchange(&self) -> Instant {
+        match self {
+            Self::Client(client) => client.next_write(),
+            Self::Server(server) => server.next_write(),
+            Self::Greedy(_) | Self::Thin(_) => Instant::MAX,
+        }
+    }
+
+    #[cold]
+    fn poll_write_of_exchange(&mut self, now: Instant) -> Option<u64> {
+        match self {
+            Self::Client(client) => client.poll_write(now),
+            Self::Server(server) => server.poll_write(now),
+            Self::Greedy(_) | Self::Thin(_) => None,
+        }
+    }
+
+    #[cold]
+    fn is_exchange_finished(&self) -> bool {
+        match self {
             Self::Client(client) => client.is_finished(),
             Self::Server(server) => server.is_finished(),
+            Self::Greedy(_) | Self::Thin(_) => false,
         }
     }
 }

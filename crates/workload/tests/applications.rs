@@ -96,8 +96,8 @@ fn exchanges(seed: u64) -> Exchanges {
 }
 
 fn pair(exchanges: &Exchanges) -> (Application, Application) {
-    let client = Application::Client(Client::new(exchanges.clone()));
-    (client, Application::Server(Server::new(exchanges.clone())))
+    let client = Application::Client(Box::new(Client::new(exchanges.clone())));
+    (client, Application::Server(Box::new(Server::new(exchanges.clone()))))
 }
 
 #[test]

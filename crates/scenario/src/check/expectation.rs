@@ -29,7 +29,7 @@ fn expected(shape: &Shape<'_>) -> String {
             None => "a text".into(),
         },
         Shape::Choice(words) => format!("one of {}", words.join(", ")),
-        Shape::Integer { .. } => "a whole number".into(),
+        Shape::Numbers(_) | Shape::Integer { .. } => "a whole number".into(),
         Shape::Number { .. } => "a number".into(),
         Shape::Boolean => "true or false".into(),
         Shape::List(_) => "a list".into(),
@@ -40,7 +40,7 @@ fn expected(shape: &Shape<'_>) -> String {
 
 fn hint(node: &Node, shape: &Shape<'_>, key: &str) -> Option<String> {
     match shape {
-        Shape::Integer { .. } | Shape::Number { .. } | Shape::Boolean => {
+        Shape::Numbers(_) | Shape::Integer { .. } | Shape::Number { .. } | Shape::Boolean => {
             node.as_text().map(|_| "write it without quotes".into())
         }
         Shape::List(_) if matches!(node.value, NodeValue::Table(_)) => {

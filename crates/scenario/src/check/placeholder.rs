@@ -15,6 +15,7 @@ pub(super) fn placeholder(schema: &Value, root: &Value) -> Value {
             )
         }
         Shape::Choice(words) => json!(words[0]),
+        Shape::Numbers(numbers) => json!(numbers[0]),
         Shape::Integer { minimum, .. } => json!(minimum),
         Shape::Number { minimum, .. } => json!(minimum.max(0.0)),
         Shape::Boolean => json!(false),

@@ -50,7 +50,8 @@ pub(super) fn network(path: &PathInput, flows: &[FlowsInput]) -> NetworkDescript
         nodes.push(node(&sender, NodeKind::Host));
         nodes.push(node(&receiver, NodeKind::Host));
     }
-    NetworkDescription { nodes, links, bottleneck: Some(0), mtu: path.mtu }
+    let (mtu, ip_version) = (path.mtu, path.ip_version);
+    NetworkDescription { nodes, links, bottleneck: Some(0), mtu, ip_version }
 }
 
 fn central_links(path: &PathInput) -> Vec<Link> {

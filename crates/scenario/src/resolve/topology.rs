@@ -21,6 +21,7 @@ pub(super) fn network(topology: &TopologyInput) -> NetworkDescription {
         links,
         bottleneck,
         mtu: topology.mtu,
+        ip_version: topology.ip_version,
     }
 }
 

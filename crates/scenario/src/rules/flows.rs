@@ -4,7 +4,7 @@ mod ends;
 
 use super::Rules;
 use crate::input::ScenarioInput;
-use crate::{Distribution, HEADER_BYTES, TIMESTAMP_BYTES, Varying, WorkloadInput};
+use crate::{Distribution, IpVersion, TIMESTAMP_BYTES, Varying, WorkloadInput};
 use fairwind_units::{ByteCount, Span};
 
 pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
@@ -19,6 +19,17 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
         WorkloadInput::Greedy { volume } => {
             if volume == Some(ByteCount::ZERO) {
                 rules.broken(&format!("{key}.workload.volume"), "there is nothing to send");
+            }
+        }
+        WorkloadInput::RequestResponse { request, response, think_time, pause, .. } => {
+            for (name, size) in [("request", request), ("response", response)] {
+                varies(rules, &format!("{key}.workload.{name}"), &size, ByteCount::new(1));
+            }
+            for (name, time) in [("think_time", think_time), ("pause", pause)] {
+                let key = format!("{key}.workload.{name}");
+                if let Some(time) = time {
+                    varies(rules, &key, &time, Span::ZERO);
+                }
             }
         }
     }
@@ -86,7 +97,8 @@ fn packet_is_possible(
     let group = &input.flows[index];
     let ends = [Some(&group.tcp), group.receiver_tcp.as_ref()];
     let timestamps = ends.into_iter().flatten().all(|tcp| tcp.timestamps != Some(false));
-    let headers = HEADER_BYTES + if timestamps { TIMESTAMP_BYTES } else { 0 };
+    let version = ip_version(input);
+    let headers = version.header_bytes() + if timestamps { TIMESTAMP_BYTES } else { 0 };
     if packet.smallest_or_mean() <= ByteCount::new(headers) {
         let with = if timestamps { "with timestamps" } else { "without timestamps" };
         let rule = format!("the headers alone have {headers} B {with}");
@@ -126,6 +138,12 @@ fn varies<T: Copy + Ord + std::fmt::Display>(
         }
         _ => {}
     }
+}
+
+/// The Internet Protocol of all packets.
+pub(super) fn ip_version(input: &ScenarioInput) -> IpVersion {
+    let path = input.path.as_ref().map(|path| path.ip_version);
+    path.or(input.topology.as_ref().map(|topology| topology.ip_version)).unwrap_or_default()
 }
 
 /// The largest IP packet, and where it is written.

@@ -1,8 +1,8 @@
 //! Rules about a dumbbell, and about queues and links anywhere.
 
 use super::Rules;
-use crate::QueueLimit;
 use crate::input::{PathInput, QueueInput};
+use crate::{IpVersion, QueueLimit};
 use fairwind_units::{BitRate, ByteCount, Ratio};
 
 /// Room for the IPv4 header, the longest TCP header (60 bytes, RFC 9293 section 3.1) and one byte;
@@ -15,7 +15,7 @@ pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
     rate_is_positive(rules, "path.access_rate", path.access_rate);
     loss_is_a_share(rules, "path.loss", path.loss);
     loss_is_a_share(rules, "path.reverse_loss", path.reverse_loss);
-    mtu_is_possible(rules, "path.mtu", path.mtu);
+    mtu_is_possible(rules, "path", path.mtu, path.ip_version);
     overhead_is_small(rules, "path.overhead", path.overhead);
     queue_holds_something(rules, "path.queue", &path.queue);
     queue_holds_something(rules, "path.reverse_queue", &path.reverse_queue);
@@ -56,10 +56,23 @@ pub(super) fn loss_is_a_share(rules: &mut Rules<'_>, key: &str, loss: Ratio) {
     }
 }
 
-pub(super) fn mtu_is_possible(rules: &mut Rules<'_>, key: &str, mtu: ByteCount) {
+/// RFC 8200 section 5 asks every link for this much.
+const LEAST_IPV6_MTU: ByteCount = ByteCount::new(1280);
+
+/// Whether packets of the network at `key` (`path` or `topology`) may be as large, and no larger.
+pub(super) fn mtu_is_possible(
+    rules: &mut Rules<'_>,
+    key: &str,
+    mtu: ByteCount,
+    ip_version: IpVersion,
+) {
+    let (mtu_key, version_key) = (format!("{key}.mtu"), format!("{key}.ip_version"));
     if !MTU_BOUNDS.contains(&mtu.get()) {
-        rules
-            .broken(key, "a TCP segment needs between 81 B (headers with all options) and 65535 B");
+        let rule = "a TCP segment needs between 81 B (headers with all options) and 65535 B";
+        rules.broken(&mtu_key, rule);
+    } else if ip_version == IpVersion::V6 && mtu < LEAST_IPV6_MTU {
+        let rule = "IPv6 needs 1280 B or more (RFC 8200 section 5)".to_owned();
+        rules.report(&[&mtu_key, &version_key], rule, None);
     }
 }
 

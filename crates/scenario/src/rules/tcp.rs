@@ -1,9 +1,9 @@
 //! Rules about a TCP endpoint's settings.
 
 use super::Rules;
-use super::flows::mtu;
+use super::flows::{ip_version, mtu};
+use crate::TcpSettings;
 use crate::input::ScenarioInput;
-use crate::{HEADER_BYTES, TcpSettings};
 use fairwind_units::{ByteCount, Span};
 
 /// The TCP header's length field leaves 40 bytes for options (RFC 9293 section 3.1).
@@ -18,7 +18,7 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
     buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);
     let mss_key = format!("{key}.mss");
     let (mtu, mtu_key) = mtu(input);
-    let largest = mtu.saturating_sub(ByteCount::new(HEADER_BYTES));
+    let largest = mtu.saturating_sub(ByteCount::new(ip_version(input).header_bytes()));
     match tcp.mss {
         Some(mss) if mss <= LONGEST_OPTIONS => {
             let rule = format!("more than {LONGEST_OPTIONS}: options may take as much of it");

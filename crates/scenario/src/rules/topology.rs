@@ -11,7 +11,7 @@ use crate::resolve::{link_name, reverse_name};
 use std::collections::BTreeSet;
 
 pub(super) fn check(rules: &mut Rules<'_>, topology: &TopologyInput) {
-    mtu_is_possible(rules, "topology.mtu", topology.mtu);
+    mtu_is_possible(rules, "topology", topology.mtu, topology.ip_version);
     nodes_are_told_apart(rules, topology);
     for (index, link) in topology.links.iter().enumerate() {
         link_is_possible(rules, topology, link, &format!("topology.links[{index}]"));

@@ -1,6 +1,8 @@
 //! Rules about the experiment as a whole, what is measured and what is captured.
 
 use super::Rules;
+use crate::WorkloadInput;
+use crate::experiment::answers_name;
 use crate::input::ScenarioInput;
 use fairwind_units::{ByteCount, Span};
 use std::collections::BTreeSet;
@@ -44,6 +46,15 @@ fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
     for (index, group) in input.flows.iter().enumerate() {
         if !seen.insert(&group.name) {
             rules.broken(&format!("flows[{index}].name"), "another group is called so already");
+        }
+    }
+    for group in &input.flows {
+        let is_answered = matches!(group.workload, WorkloadInput::RequestResponse { .. });
+        let answers = answers_name(&group.name);
+        let taken = input.flows.iter().position(|other| is_answered && other.name == answers);
+        if let Some(index) = taken {
+            let rule = format!("the responses of the group \"{}\" are called so", group.name);
+            rules.broken(&format!("flows[{index}].name"), rule);
         }
     }
 }

@@ -443,3 +443,51 @@ fn errors_can_be_read_by_machines() {
     assert_eq!(value["errors"][0]["key"], "flows[0].count");
     assert_eq!(value["errors"][0]["value"], "0");
 }
+
+#[test]
+fn an_internet_protocol_has_the_version_4_or_6_and_ipv6_a_larger_least_packet() {
+    let path = |new: &str, expected: &str| breaks("rtt = ", &format!("{new}\nrtt = "), expected);
+    path("ip_version = 5", "path.ip_version = 5: known are 4, 6");
+    path("ip_version = \"6\"", "expected a whole number, found a text\n  hint: write it without");
+    path("ip_version = 6\nmtu = \"1000 B\"", "IPv6 needs 1280 B or more (RFC 8200 section 5)");
+    breaks_topology("hosts =", "mtu = \"600 B\"\nip_version = 6\nhosts =", "IPv6 needs 1280 B");
+    let text = with("payload = \"120 B\"", "packet = \"70 B\"");
+    let text = text.replacen("rtt =", "ip_version = 6\nrtt =", 1);
+    assert!(error(&text).contains("the headers alone have 72 B with timestamps"), "{text}");
+    let text = with("tcp = { profile", "tcp = { mss = \"1450 B\", profile");
+    let text = text.replacen("rtt =", "ip_version = 6\nrtt =", 1);
+    assert!(error(&text).contains("has room for 1.44 kB beside its headers"), "{text}");
+}
+
+#[test]
+fn requests_and_responses_are_possible() {
+    let workload = |new: &str, expected: &str| {
+        let new = format!("workload = {{ kind = \"request-response\", {new} }}");
+        breaks("workload = { kind = \"greedy\" }", &new, expected);
+    };
+    workload(
+        "request = \"0 B\", response = \"9 kB\"",
+        "workload.request = \"0 B\": it must be 1 B",
+    );
+    workload(
+        "request = \"1 B\", response = { distribution = \"exponential\", mean = \"0 B\" }",
+        "workload.response.mean = \"0 B\": it must be 1 B or more",
+    );
+    workload("request = \"1 B\"", "response");
+    workload("request = \"1 B\", response = \"1 B\", exchanges = 0", "it must be between 1 and");
+    workload(
+        "request = \"1 B\", response = \"1 B\", pause = { distribution = \"uniform\", min = \"2 s\", max = \"1 s\" }",
+        "workload.pause.max = \"1 s\": it must be 2 s or more",
+    );
+    workload("request = \"1 B\", response = \"1 B\", volume = \"1 B\"", "volume");
+}
+
+#[test]
+fn no_group_is_called_as_the_responses_of_another() {
+    let text = with(
+        "workload = { kind = \"thin\", payload = \"120 B\", interval = \"150 ms\" }",
+        "workload = { kind = \"request-response\", request = \"1 B\", response = \"1 B\" }",
+    );
+    let text = text.replacen("name = \"greedy\"", "name = \"thin-responses\"", 1);
+    assert!(error(&text).contains("the responses of the group \"thin\" are called so"), "{text}");
+}

@@ -1,7 +1,9 @@
 //! What an engine is given: limits in packets and bytes, nodes and links, defaults.
 
 use crate::{THIN_AGAINST_GREEDY, experiment, with};
-use fairwind_scenario::{Experiment, MessageSize, NodeKind, Queue, QueueLimit, StartPattern};
+use fairwind_scenario::{
+    Experiment, IpVersion, MessageSize, NodeKind, Queue, QueueLimit, StartPattern,
+};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde_json::json;
 
@@ -185,6 +187,38 @@ fn a_packet_has_its_headers_inside() {
     let value = serde_json::to_value(experiment(&text).flows[0].workload).unwrap();
     assert_eq!(value["size"], json!({ "packet": "160 B" }));
     let packet = ByteCount::new(160);
-    assert_eq!(MessageSize::payload_of_packet(packet, true).get(), 108);
-    assert_eq!(MessageSize::payload_of_packet(packet, false).get(), 120);
+    assert_eq!(MessageSize::payload_of_packet(packet, IpVersion::V4, true).get(), 108);
+    assert_eq!(MessageSize::payload_of_packet(packet, IpVersion::V4, false).get(), 120);
+}
+
+#[test]
+fn a_group_that_asks_and_answers_has_the_same_tcp_on_both_sides_unless_told_otherwise() {
+    let asking = "workload = { kind = \"request-response\", request = \"300 B\", response = \"9 kB\", \
+                  exchanges = 10 }\ntcp = { congestion = \"reno\" }";
+    let text = with("workload = { kind = \"greedy\" }", asking);
+    let value = serde_json::to_value(&experiment(&text).flows[1]).unwrap();
+    assert_eq!(
+        value["workload"],
+        json!({
+            "kind": "request-response", "request": "300 B", "response": "9 kB",
+            "think_time": "0 ns", "pause": "0 ns", "exchanges": 10,
+        })
+    );
+    let tcp = json!({ "profile": "linux-6.18", "congestion": "reno", "nagle": false });
+    assert_eq!([&value["tcp"], &value["receiver_tcp"]], [&tcp, &tcp]);
+    let text =
+        text.replacen("congestion = \"reno\" }", "congestion = \"reno\" }\nreceiver_tcp = {}", 1);
+    let value = serde_json::to_value(&experiment(&text).flows[1]).unwrap();
+    assert_eq!(value["receiver_tcp"], json!({ "profile": "linux-6.18", "nagle": false }));
+}
+
+#[test]
+fn ipv6_headers_leave_less_room() {
+    let text = with("rtt = ", "ip_version = 6\nrtt = ");
+    let value = serde_json::to_value(experiment(&text).network).unwrap();
+    assert_eq!(value["ip_version"], 6);
+    let packet = ByteCount::new(160);
+    assert_eq!(MessageSize::payload_of_packet(packet, IpVersion::V6, true).get(), 88);
+    let usual = serde_json::to_value(experiment(THIN_AGAINST_GREEDY).network).unwrap();
+    assert_eq!(usual.get("ip_version"), None, "what is usual is not said");
 }

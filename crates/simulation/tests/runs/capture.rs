@@ -24,7 +24,7 @@ const SCENARIO: &str = r#"
     points = ["sender", "receiver"]
 "#;
 
-fn tshark(file: &std::path::Path, arguments: &[&str]) -> Option<Vec<String>> {
+pub fn tshark(file: &std::path::Path, arguments: &[&str]) -> Option<Vec<String>> {
     let output = Command::new("tshark").arg("-r").arg(file).args(arguments).output().ok()?;
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).unwrap();

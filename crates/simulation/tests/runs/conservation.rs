@@ -16,6 +16,8 @@ proptest! {
         loss_percent in 0_u64..15,
         greedy in 0_u64..6,
         thin in 1_u64..12,
+        asking in 0_u64..4,
+        ip_version in prop_oneof![Just(4), Just(6)],
         sack in any::<bool>(),
     ) {
         let queue = if bytes {
@@ -26,6 +28,9 @@ proptest! {
         let greedy_flows = if greedy == 0 { String::new() } else {
             format!("[[flows]]\nname = \"greedy\"\ncount = {greedy}\nworkload = {{ kind = \"greedy\" }}\ntcp = {{ sack = {sack} }}")
         };
+        let asking_flows = if asking == 0 { String::new() } else {
+            format!("[[flows]]\nname = \"asking\"\ncount = {asking}\nworkload = {{ kind = \"request-response\", request = \"400 B\", response = \"20 kB\" }}\ntcp = {{ sack = {sack} }}")
+        };
         let text = format!(r#"
             name = "conservation"
             duration = "20 s"
@@ -35,7 +40,9 @@ proptest! {
             queue = {queue}
             loss = "{loss_percent} %"
             reverse_loss = "{loss_percent} %"
+            ip_version = {ip_version}
             {greedy_flows}
+            {asking_flows}
             [[flows]]
             name = "thin"
             count = {thin}

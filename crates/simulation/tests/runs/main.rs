@@ -7,6 +7,7 @@
 mod capture;
 mod conservation;
 mod determinism;
+mod dialogues;
 mod laws;
 mod run;
 mod single_loss;
