@@ -5,7 +5,8 @@ use fairwind_measure::{Direction, FlowDescription, FlowId, Observation};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, SyncSender};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
 
 /// Entries that make a batch.
 const FULL_BATCH: usize = 2048;
@@ -98,6 +99,26 @@ impl Batch {
     }
 }
 
+/// Batches that can be used again. Whoever writes a journal never waits for them: an observer in a
+/// hurry would wait for the recorder, and that for everybody else.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UsedBatches(Arc<Mutex<Vec<Batch>>>);
+
+impl UsedBatches {
+    /// Gives a batch back.
+    pub(super) fn give_back(&self, mut batch: Batch) {
+        batch.clear();
+        if let Ok(mut batches) = self.0.lock() {
+            batches.push(batch);
+        }
+    }
+
+    /// An empty batch, used before if one is at hand.
+    fn take(&self) -> Batch {
+        self.0.try_lock().ok().and_then(|mut batches| batches.pop()).unwrap_or_default()
+    }
+}
+
 /// A batch, and the number of the observer that it comes from.
 #[derive(Debug)]
 pub(crate) struct Dispatch {
@@ -113,8 +134,7 @@ pub(crate) struct Journal {
     /// When the oldest entry of the batch was made, or the last batch was handed over.
     since: Instant,
     output: SyncSender<Dispatch>,
-    /// Batches that can be used again.
-    used: Receiver<Batch>,
+    used: UsedBatches,
     /// Bytes of each packet to keep, by flow; none for flows that are not captured.
     snap: Vec<usize>,
 }
@@ -123,7 +143,7 @@ impl Journal {
     pub(super) fn new(
         source: usize,
         output: SyncSender<Dispatch>,
-        used: Receiver<Batch>,
+        used: UsedBatches,
         snap: Vec<usize>,
     ) -> Self {
         Self { source, batch: Batch::default(), since: Instant::ZERO, output, used, snap }
@@ -184,9 +204,7 @@ impl Journal {
 
     fn hand_over(&mut self, complete_until: Instant) {
         self.since = complete_until;
-        let mut next = self.used.try_recv().unwrap_or_default();
-        next.clear();
-        let mut batch = std::mem::replace(&mut self.batch, next);
+        let mut batch = std::mem::replace(&mut self.batch, self.used.take());
         batch.complete_until = complete_until;
         // A recorder that is gone has its reason, which its owner learns.
         let _ = self.output.send(Dispatch { source: self.source, batch });

@@ -1,21 +1,27 @@
 //! The thread that measures and captures what observers tell.
 
-use super::journal::{Batch, Dispatch, Entry, Fact, FirstEnd, Journal, NewFlow, PacketSeen, Sight};
+use super::journal::{
+    Batch, Dispatch, Entry, Fact, FirstEnd, Journal, NewFlow, PacketSeen, Sight, UsedBatches,
+};
 use super::merge::Merge;
 use crate::sys;
 use fairwind_assembly::CaptureWriters;
 use fairwind_capture::{CaptureError, InterfaceId};
 use fairwind_measure::{Collector, Direction, Observation, Settings, Tables};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 
 /// Batches of all observers that may wait. Each has some thousand entries, so this is at most some
 /// hundred megabytes.
 const MOST_WAITING: usize = 2048;
+
+/// How long the recorder sleeps when nothing is there. It does not wait to be woken: waking takes a
+/// lock that the recorder may hold while it gives way to others, and the router would wait for it.
+const NAP: Span = Span::from_millis(2);
 
 /// What a recorder works with.
 pub(crate) struct RecorderParts {
@@ -57,9 +63,9 @@ impl Recorder {
         let (output, input) = sync_channel(MOST_WAITING);
         let mut used = Vec::with_capacity(1 + others);
         let mut journal = |source| {
-            let (give_back, take_back) = channel();
-            used.push(give_back);
-            Journal::new(source, output.clone(), take_back, parts.snap.clone())
+            let batches = UsedBatches::default();
+            used.push(batches.clone());
+            Journal::new(source, output.clone(), batches, parts.snap.clone())
         };
         let router = journal(0);
         let others = (1..=others).map(journal).collect();
@@ -115,19 +121,24 @@ impl Recording {
     fn run(
         mut self,
         input: &Receiver<Dispatch>,
-        used: &[Sender<Batch>],
+        used: &[UsedBatches],
         end: &AtomicU64,
     ) -> Result<Tables, RecordError> {
         sys::give_way();
         let mut merge = Merge::new(used.len());
         while !merge.is_finished() {
-            // Observers that are gone without a word have nothing more to tell.
-            let Ok(dispatch) = input.recv() else { break };
-            merge.add(dispatch);
+            match input.try_recv() {
+                Ok(dispatch) => merge.add(dispatch),
+                Err(TryRecvError::Empty) => {
+                    sys::wait_readable(&[], NAP);
+                    continue;
+                }
+                // Observers that are gone without a word have nothing more to tell.
+                Err(TryRecvError::Disconnected) => break,
+            }
             merge.give_out(
                 |batch, entry| self.record(batch, entry),
-                // An observer that is gone needs no batches.
-                |source, batch| drop(used[source].send(batch)),
+                |source, batch| used[source].give_back(batch),
             );
             if self.captures.error.is_some() {
                 self.failed.store(true, Ordering::Relaxed);

@@ -1,0 +1,262 @@
+//! Whose packet passes a shell's path: connections are found as they come.
+//!
+//! A connection is two flows, one for each direction of its data, from its first SYN on; packets
+//! belong to them as [`ConnectionFlows`] has it. Everything that is not TCP, or whose beginning nobody
+//! saw, belongs to one of two further flows, so that it is counted where it queues.
+//!
+//! What a connection tells of itself is taken from what its hosts send: it is *established* when the
+//! side that opened it acknowledges the other's SYN, a flow is *finished* when the receiver of its
+//! data acknowledges its FIN, and *failed* when a RST comes before.
+//!
+//! Cost per packet: reading its headers, and a look-up by addresses and ports.
+
+use crate::record::{FirstEnd, Journal, Measured, NewFlow};
+use crate::router::{Sorted, Sorter};
+use fairwind_measure::{ConnectionFlows, Direction, FlowDescription, FlowId, Observation};
+use fairwind_network::NodeId;
+use fairwind_units::Instant;
+use fairwind_wire::bytes::{Addresses, Parsed, parse};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+use std::collections::HashMap;
+use std::net::{IpAddr, SocketAddr};
+
+/// The groups of a shell's flows; data that the program sends, data that it receives, and the rest.
+pub(super) const GROUPS: [&str; 3] = ["from-program", "to-program", "other"];
+/// Place of the rest among the groups.
+const OTHER: u32 = 2;
+/// The flows that are there from the beginning, in the order of their numbers.
+const OF_THE_REST: [(&str, FirstEnd); 2] =
+    [("other from the program", FirstEnd::Sender), ("other to the program", FirstEnd::Receiver)];
+
+/// Which side of the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Program,
+    Outside,
+}
+
+impl Side {
+    /// Place in pairs.
+    fn index(self) -> usize {
+        usize::from(self == Self::Outside)
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Program => Self::Outside,
+            Self::Outside => Self::Program,
+        }
+    }
+
+    /// Where a flow from here begins.
+    fn first(self) -> FirstEnd {
+        match self {
+            Self::Program => FirstEnd::Sender,
+            Self::Outside => FirstEnd::Receiver,
+        }
+    }
+}
+
+/// The ends of a connection: the program's, and the other one.
+type Ends = [SocketAddr; 2];
+
+/// What is known of a connection.
+struct Connection {
+    opened_by: Side,
+    flows: ConnectionFlows,
+    /// Sequence number of the SYN that opened it.
+    first: SequenceNumber,
+    is_established: bool,
+    /// What follows the FIN of a side's data, once it was sent.
+    ends_at: [Option<SequenceNumber>; 2],
+    /// Whether the flow of a side's data is finished or failed.
+    is_over: [bool; 2],
+}
+
+impl Connection {
+    /// The flow of the data that `side` sends.
+    fn flow_from(&self, side: Side) -> FlowId {
+        match self.flows.answering {
+            Some(answering) if side != self.opened_by => answering,
+            _ => self.flows.opening,
+        }
+    }
+
+    /// Which way a packet from `side` goes.
+    fn direction_from(&self, side: Side) -> Direction {
+        if side == self.opened_by { Direction::Forward } else { Direction::Reverse }
+    }
+}
+
+/// Finds the flows of packets as they come.
+pub(super) struct Connections {
+    /// Where the program is in the network, and where the outside is.
+    nodes: [NodeId; 2],
+    /// Whether anybody wants to know.
+    is_measured: bool,
+    /// Bytes of each packet that captures keep.
+    snap: usize,
+    known: HashMap<Ends, Connection>,
+    flows: u32,
+}
+
+impl Connections {
+    /// Of packets between these nodes, the program's and the outside's.
+    pub(super) fn new(nodes: [NodeId; 2], is_measured: bool, snap: usize) -> Self {
+        Self { nodes, is_measured, snap, known: HashMap::new(), flows: 0 }
+    }
+
+    /// Writes down the flows that are there from the beginning.
+    pub(super) fn begin(&mut self, journal: &mut Journal) {
+        if !self.is_measured {
+            return;
+        }
+        for (name, first) in OF_THE_REST {
+            let description = FlowDescription {
+                group: OTHER,
+                name: name.to_owned(),
+                start: Instant::ZERO,
+                answers: None,
+            };
+            self.add_flow(Instant::ZERO, NewFlow { description, first }, journal);
+        }
+    }
+
+    fn add_flow(&mut self, at: Instant, flow: NewFlow, journal: &mut Journal) -> FlowId {
+        let id = FlowId(self.flows);
+        self.flows += 1;
+        journal.on_flow(at, id, flow, self.snap);
+        id
+    }
+
+    fn measured(
+        &mut self,
+        at: Instant,
+        from: Side,
+        bytes: &[u8],
+        journal: &mut Journal,
+    ) -> Measured {
+        let parsed = parse(bytes).ok();
+        let flow = parsed.and_then(|packet| self.of_connection(at, from, &packet, journal));
+        flow.unwrap_or_else(|| Measured {
+            flow: FlowId(u32::from(from == Side::Outside)),
+            direction: Direction::Forward,
+            segment: Segment::default(),
+        })
+    }
+
+    fn of_connection(
+        &mut self,
+        at: Instant,
+        from: Side,
+        packet: &Parsed<'_>,
+        journal: &mut Journal,
+    ) -> Option<Measured> {
+        let segment = packet.segment;
+        let ends = ends_of(packet, from);
+        let opens = segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::ACK);
+        let known = self.known.get(&ends);
+        if opens && known.is_none_or(|known| known.first != segment.sequence) {
+            self.open(at, from, ends, segment.sequence, journal);
+        }
+        let connection = self.known.get_mut(&ends)?;
+        follow(connection, at, from, &segment, journal);
+        let direction = connection.direction_from(from);
+        let (flow, direction) = connection.flows.attribute(direction, &segment);
+        Some(Measured { flow, direction, segment })
+    }
+
+    /// Takes note of a connection; one with the same ends that was there before is over.
+    fn open(
+        &mut self,
+        at: Instant,
+        by: Side,
+        ends: Ends,
+        first: SequenceNumber,
+        journal: &mut Journal,
+    ) {
+        let describe = |from: Side, answers| NewFlow {
+            description: FlowDescription {
+                group: u32::from(from == Side::Outside),
+                name: format!("{} > {}", ends[from.index()], ends[from.other().index()]),
+                start: at,
+                answers,
+            },
+            first: from.first(),
+        };
+        let opening = self.add_flow(at, describe(by, None), journal);
+        let answering = self.add_flow(at, describe(by.other(), Some(opening)), journal);
+        let connection = Connection {
+            opened_by: by,
+            flows: ConnectionFlows { opening, answering: Some(answering) },
+            first,
+            is_established: false,
+            ends_at: [None, None],
+            is_over: [false, false],
+        };
+        self.known.insert(ends, connection);
+    }
+}
+
+/// Writes down what a segment from one side says of its connection.
+fn follow(
+    connection: &mut Connection,
+    at: Instant,
+    from: Side,
+    segment: &Segment,
+    journal: &mut Journal,
+) {
+    let flags = segment.flags;
+    if flags.contains(Flags::RST) {
+        for side in [Side::Program, Side::Outside] {
+            if !std::mem::replace(&mut connection.is_over[side.index()], true) {
+                journal.on_fact(at, Observation::Failed { flow: connection.flow_from(side) });
+            }
+        }
+        return;
+    }
+    if flags.contains(Flags::FIN) {
+        connection.ends_at[from.index()] = Some(segment.end());
+    }
+    if !flags.contains(Flags::ACK) {
+        return;
+    }
+    if from == connection.opened_by && !connection.is_established {
+        connection.is_established = true;
+        journal.on_fact(at, Observation::Established { flow: connection.flow_from(from) });
+    }
+    let other = from.other();
+    let is_covered = connection.ends_at[other.index()]
+        .is_some_and(|end| segment.acknowledgment.is_at_or_after(end));
+    if is_covered && !std::mem::replace(&mut connection.is_over[other.index()], true) {
+        journal.on_fact(at, Observation::Finished { flow: connection.flow_from(other) });
+    }
+}
+
+impl Sorter for Connections {
+    #[inline]
+    fn sort(&mut self, at: Instant, from: NodeId, packet: &[u8], journal: &mut Journal) -> Sorted {
+        let side = if from == self.nodes[0] { Side::Program } else { Side::Outside };
+        let to = self.nodes[side.other().index()];
+        if !self.is_measured {
+            return Sorted::Unmeasured(to);
+        }
+        Sorted::Measured(to, self.measured(at, side, packet, journal))
+    }
+}
+
+/// The ends of the connection of a packet from one side.
+fn ends_of(packet: &Parsed<'_>, from: Side) -> Ends {
+    let (source, destination): (IpAddr, IpAddr) = match packet.ip.addresses {
+        Addresses::V4 { source, destination } => (source.into(), destination.into()),
+        Addresses::V6 { source, destination } => (source.into(), destination.into()),
+    };
+    let ends = [
+        SocketAddr::new(source, packet.segment.source_port),
+        SocketAddr::new(destination, packet.segment.destination_port),
+    ];
+    match from {
+        Side::Program => ends,
+        Side::Outside => [ends[1], ends[0]],
+    }
+}
