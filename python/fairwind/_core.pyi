@@ -5,17 +5,21 @@ from typing import Any, final
 
 __all__ = [
     "Cancelled",
+    "KernelRunError",
     "KernelUnavailable",
     "Progress",
     "ScenarioError",
     "SimulationError",
     "Table",
+    "check_on_kernel",
     "columns",
     "follow_script",
     "kernel_problem",
     "plan",
+    "run_on_kernel",
     "run_shell",
     "schema",
+    "serve_as_host",
     "serve_shell",
     "simulate",
     "version",
@@ -27,6 +31,7 @@ class ScenarioError(Exception):
 class SimulationError(Exception): ...
 class Cancelled(Exception): ...
 class KernelUnavailable(Exception): ...
+class KernelRunError(Exception): ...
 
 @final
 class Progress:
@@ -69,3 +74,12 @@ def run_shell(
     user: tuple[str, int, int] | None = None,
 ) -> tuple[int, str | None]: ...
 def serve_shell(role: str, descriptor: str) -> int: ...
+def run_on_kernel(
+    experiment_json: str,
+    seed: int,
+    progress: Progress,
+    capture: str,
+    host_command: list[str],
+) -> dict[str, Table]: ...
+def check_on_kernel(experiment_json: str) -> str: ...
+def serve_as_host() -> int: ...

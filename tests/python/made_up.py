@@ -177,6 +177,9 @@ class ScriptedEngine:
     def refusals(self, experiment_json: str) -> list[Refusal]:
         return self.refused(json.loads(experiment_json))
 
+    def remarks(self, experiment_json: str) -> list[str]:
+        return []
+
     def versions(self) -> dict[str, str]:
         return {"scripted": self.build}
 

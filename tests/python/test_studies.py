@@ -128,6 +128,12 @@ def test_the_fifth_variant_is_judged_only_for_its_latency(tmp_path):
     assert len(study_named(NAME).figures(results)) == 2
 
 
+def test_a_single_replicate_decides_no_claim(tmp_path):
+    grid = plan((1, 4), VARIANTS, 1)
+    results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path))
+    assert {claim.verdict for claim in study_named(NAME).claims(results)} == {Verdict.UNDECIDED}
+
+
 def test_variants_are_independent_samples_in_real_time(tmp_path):
     engine = ScriptedEngine(name="kernel", is_real_time=True)
     claim = greedy_unharmed(run_plan(plan((1,), VARIANTS, 3), engine, RunSettings(1, tmp_path)))

@@ -55,13 +55,17 @@ pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
             Some(storage) => from_storage(storage, folder.unwrap_or_default()),
             None => SimulationError::new_err(error.to_string()),
         },
+        #[cfg(target_os = "linux")]
+        Failure::Kernel(error) => {
+            crate::testbed::exception(error, folder.unwrap_or_default())
+        }
         Failure::File { path, error } => from_storage(error, path),
         Failure::Panic { .. } => SimulationError::new_err(failure.to_string()),
     }
 }
 
 /// With number, text and file name, Python picks the matching subclass of `OSError`.
-fn from_storage(error: &std::io::Error, path: &str) -> PyErr {
+pub(crate) fn from_storage(error: &std::io::Error, path: &str) -> PyErr {
     let Some(number) = error.raw_os_error() else {
         return PyOSError::new_err(format!("{path}: {error}"));
     };

@@ -7,10 +7,12 @@ mod packetdrill;
 mod progress;
 mod shell;
 mod tables;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 use errors::{Cancelled, ScenarioError, SimulationError};
 use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
-use fairwind_simulation::{CaptureFiles, Outcome, Simulation};
+use fairwind_simulation::{CaptureFiles, Simulation};
 use progress::Progress;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -114,14 +116,17 @@ fn simulate<'py>(
 pub(crate) enum Failure {
     #[error(transparent)]
     Simulation(#[from] fairwind_simulation::SimulationError),
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Kernel(fairwind_testbed::RunError),
     #[error("{path}: {error}")]
     File { path: String, error: std::io::Error },
-    #[error("the simulation with seed {seed} broke one of its own rules: {message}")]
+    #[error("the run with seed {seed} broke one of its own rules: {message}")]
     Panic { seed: u64, message: String },
 }
 
 /// A broken invariant becomes an error that names the seed, never a crash of the notebook.
-fn guarded(seed: u64, run: impl FnOnce() -> Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+fn guarded<T>(seed: u64, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let message = panic
             .downcast_ref::<String>()
@@ -167,11 +172,22 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(packetdrill::kernel_problem, module)?)?;
     module.add_function(wrap_pyfunction!(shell::run_shell, module)?)?;
     module.add_function(wrap_pyfunction!(shell::serve_shell, module)?)?;
+    #[cfg(target_os = "linux")]
+    add_testbed(module)?;
     module.add_class::<Progress>()?;
     module.add_class::<Table>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;
     module.add("SimulationError", module.py().get_type::<SimulationError>())?;
     module.add("KernelUnavailable", module.py().get_type::<packetdrill::KernelUnavailable>())?;
     module.add("Cancelled", module.py().get_type::<Cancelled>())?;
+    Ok(())
+}
+
+#[cfg(target_os = "linux")]
+fn add_testbed(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::check_on_kernel, module)?)?;
+    module.add_function(wrap_pyfunction!(testbed::serve_as_host, module)?)?;
+    module.add("KernelRunError", module.py().get_type::<testbed::KernelRunError>())?;
     Ok(())
 }

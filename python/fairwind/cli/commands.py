@@ -31,7 +31,15 @@ from fairwind.results import (
     readable_overview,
     tidy_overview,
 )
-from fairwind.run import RunSettings, RunState, admit, duration_in_words, plan_seconds, run_plan
+from fairwind.run import (
+    RunSettings,
+    RunState,
+    admit,
+    duration_in_words,
+    plan_seconds,
+    remarks,
+    run_plan,
+)
 from fairwind.run.progress import shown_progress
 from fairwind.scenario import Plan, Scenario, load
 from fairwind.studies import studies, study_named
@@ -124,6 +132,8 @@ def check(
     plan = _checked(_with_settings(load(scenario), settings, None))
     admit(plan, engine)
     if engine.is_real_time:
+        for remark in remarks(plan, engine):
+            _tell(f"remark: {remark}")
         duration = duration_in_words(plan_seconds(plan))
         _tell(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
     match output:

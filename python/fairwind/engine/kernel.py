@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 from collections.abc import Mapping
@@ -10,8 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from fairwind import _core
-from fairwind.engine.core import SimulationError, core_versions, table_columns
-from fairwind.engine.protocol import CellProgress, Refusal
+from fairwind.engine.core import core_versions, table_columns
+from fairwind.engine.host import host_command
+from fairwind.engine.protocol import Cancelled, CellProgress, Refusal
 
 FACTS = {
     "clock_source": "/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -52,11 +54,15 @@ class Kernel:
 
     def obstacle(self) -> str | None:
         """Tell what this machine lacks for any run at all."""
-        return "running on the kernel is not available yet"
+        return _core.kernel_problem()
 
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Tell what the running kernel cannot be told."""
-        return []
+        return [Refusal(**row) for row in _checked(experiment_json)["refusals"]]
+
+    def remarks(self, experiment_json: str) -> list[str]:
+        """Tell what the running kernel takes a little differently, such as times in its ticks."""
+        return [f"{row['key']}: {row['text']}" for row in _checked(experiment_json)["remarks"]]
 
     def new_progress(self) -> CellProgress:
         """Make a progress object of the core."""
@@ -66,7 +72,20 @@ class Kernel:
         self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
     ) -> Mapping[str, pl.DataFrame]:
         """Run one experiment in real time; the interpreter lock is released meanwhile."""
-        raise SimulationError(self.obstacle())
+        if not isinstance(progress, _core.Progress):
+            raise TypeError("progress was not made by this engine's new_progress()")
+        try:
+            tables = _core.run_on_kernel(
+                experiment_json, seed, progress, str(captures), host_command()
+            )
+        except _core.Cancelled as cancelled:
+            raise Cancelled from cancelled
+        return {name: pl.DataFrame(table) for name, table in tables.items()}
+
+
+def _checked(experiment_json: str) -> dict[str, list[dict[str, str]]]:
+    found: dict[str, list[dict[str, str]]] = json.loads(_core.check_on_kernel(experiment_json))
+    return found
 
 
 def _first_line(file: str) -> str:

@@ -75,6 +75,9 @@ class Engine(Protocol):
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Tell what an experiment asks for and this engine cannot do; empty if it can run."""
 
+    def remarks(self, experiment_json: str) -> list[str]:
+        """Tell what it does a little differently from what an experiment says."""
+
     def new_progress(self) -> CellProgress:
         """Make the object through which one execution is watched and cancelled."""
 

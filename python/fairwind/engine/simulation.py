@@ -45,6 +45,10 @@ class Simulation:
         """Whatever a scenario may say can be simulated."""
         return []
 
+    def remarks(self, experiment_json: str) -> list[str]:
+        """Nothing is done differently: what a scenario says is what is simulated."""
+        return []
+
     def new_progress(self) -> CellProgress:
         """Make a progress object of the core."""
         return _core.Progress()

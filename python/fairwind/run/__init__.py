@@ -8,8 +8,16 @@ Map: `admission` whether an engine can run the plan, `estimate` how long it take
 folder, `execute` the threads, `merge` the final tables, `progress` what is shown meanwhile.
 """
 
-from fairwind.run.admission import admit
+from fairwind.run.admission import admit, remarks
 from fairwind.run.estimate import duration_in_words, plan_seconds
 from fairwind.run.execute import RunSettings, RunState, run_plan
 
-__all__ = ["RunSettings", "RunState", "admit", "duration_in_words", "plan_seconds", "run_plan"]
+__all__ = [
+    "RunSettings",
+    "RunState",
+    "admit",
+    "duration_in_words",
+    "plan_seconds",
+    "remarks",
+    "run_plan",
+]

@@ -40,6 +40,12 @@ def refusals(plan: Plan, engine: Engine) -> Mapping[Refusal, Sequence[Cell]]:
     return found
 
 
+def remarks(plan: Plan, engine: Engine) -> list[str]:
+    """Give what an engine does a little differently from what the plan says, each once."""
+    every = (line for cell in plan.cells for line in engine.remarks(cell.experiment_json))
+    return list(dict.fromkeys(every))
+
+
 def _told(engine: Engine) -> str:
     release = engine.versions().get("kernel")
     return f"the kernel {release}" if release else f"the engine {engine.name}"

@@ -45,8 +45,9 @@ IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
     pl.col("relative_high_ratio") < MARGIN_RATIO
 )
 IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
-IS_BELOW = pl.col("high_ratio") < 1
-IS_ABOVE = pl.col("low_ratio") > 1
+# A single replicate has no interval; polars takes NaN for greater than every number.
+IS_BELOW = pl.col("high_ratio").fill_nan(None) < 1
+IS_ABOVE = pl.col("low_ratio").fill_nan(None) > 1
 
 
 def claims(results: Results) -> list[Claim]:

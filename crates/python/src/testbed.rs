@@ -1,0 +1,114 @@
+//! Experiments on the running kernel.
+
+use crate::progress::Progress;
+use crate::tables::Table;
+use crate::{Failure, errors, guarded};
+use fairwind_scenario::Experiment;
+use fairwind_testbed::host::{self, HostCommand};
+use fairwind_testbed::settings::{self, Kernel};
+use fairwind_testbed::{KernelRun, RunError};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::process::ExitCode;
+
+create_exception!(
+    fairwind._core,
+    KernelRunError,
+    PyException,
+    "A run on the kernel could not be set up, or did not finish."
+);
+
+/// Runs one resolved experiment on the running kernel, in real time, and gives its tables by name.
+/// Other Python threads run meanwhile. `host_command` is what a host's process is started with: it
+/// has to call `serve_as_host`.
+#[pyfunction]
+pub(crate) fn run_on_kernel<'py>(
+    py: Python<'py>,
+    experiment_json: &str,
+    seed: u64,
+    progress: Py<Progress>,
+    capture: &str,
+    host_command: Vec<String>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let experiment = experiment(experiment_json)?;
+    let control = progress.get().control();
+    let [program, arguments @ ..] = host_command.as_slice() else {
+        return Err(PyValueError::new_err("the host command is empty"));
+    };
+    let command = HostCommand {
+        program: program.into(),
+        arguments: arguments.iter().map(Into::into).collect(),
+    };
+    let run = || {
+        let files = crate::capture_files(&experiment, Some(capture))?;
+        let run = KernelRun::new(&experiment, seed, files, command)?;
+        Ok(run.run(&control)?.tables)
+    };
+    let measured = py
+        .detach(|| guarded(seed, run))
+        .map_err(|failure| errors::from_failure(&failure, Some(capture)))?;
+    let tables = PyDict::new(py);
+    for table in &measured.tables {
+        tables.set_item(table.name, Table::from_measured(table)?)?;
+    }
+    Ok(tables)
+}
+
+/// What the running kernel makes of an experiment, as JSON text: `refusals`, each with `group`, `key`,
+/// `value`, `mechanism` and `alternative`, and `remarks`, each with `key` and `text`.
+#[pyfunction]
+pub(crate) fn check_on_kernel(experiment_json: &str) -> PyResult<String> {
+    let experiment = experiment(experiment_json)?;
+    let (refusals, remarks) = match settings::of(&experiment, &Kernel::running()) {
+        Ok(settings) => (Vec::new(), settings.remarks),
+        Err(refused) => (refused.refusals, Vec::new()),
+    };
+    let refusals: Vec<_> = refusals
+        .iter()
+        .map(|refusal| {
+            serde_json::json!({
+                "group": refusal.group,
+                "key": refusal.key,
+                "value": refusal.value,
+                "mechanism": refusal.mechanism,
+                "alternative": refusal.alternative,
+            })
+        })
+        .collect();
+    let remarks: Vec<_> = remarks
+        .iter()
+        .map(|remark| serde_json::json!({ "key": remark.key, "text": remark.text }))
+        .collect();
+    Ok(serde_json::json!({ "refusals": refusals, "remarks": remarks }).to_string())
+}
+
+/// Makes this process a host of an experiment, and gives its exit code when it has ended. Its
+/// standard input has to be the socket that the testbed has started it with.
+#[pyfunction]
+pub(crate) fn serve_as_host(py: Python<'_>) -> u8 {
+    py.detach(|| u8::from(host::serve() != ExitCode::SUCCESS))
+}
+
+fn experiment(json: &str) -> PyResult<Experiment> {
+    serde_json::from_str(json)
+        .map_err(|error| KernelRunError::new_err(format!("not a resolved experiment: {error}")))
+}
+
+/// Why a run on the kernel gave no tables, as a Python exception.
+pub(crate) fn exception(error: &RunError, folder: &str) -> PyErr {
+    match error {
+        RunError::Cancelled => errors::Cancelled::new_err(error.to_string()),
+        _ => match error.storage() {
+            Some(storage) => errors::from_storage(storage, folder),
+            None => KernelRunError::new_err(error.to_string()),
+        },
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        Self::Kernel(error)
+    }
+}
