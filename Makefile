@@ -26,7 +26,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
-.PHONY: help setup build demo study pictures test test-rust test-python lint lint-rust lint-python lint-layers fmt \
+.PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
 	fuzz bench docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -59,6 +59,11 @@ pictures: NAME := application-limited-streams
 pictures: study ## draw the pictures of the documents anew, from the full study
 	mkdir -p docs/images
 	cp $(RUNS)/$(NAME)/figures/throughput-by-variant.png docs/images/$(NAME).png
+
+# Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
+validity: SCENARIOS :=
+validity: build ## measure how far simulator and kernel agree (root, about 20 minutes the first time)
+	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
 
 test: test-rust test-python ## run all tests
 

@@ -165,6 +165,7 @@ class ScriptedEngine:
     name: str = "scripted"
     is_real_time: bool = False
     late_us: float | None = None
+    delayed_s: float = 0.0
     problem: str | None = None
     refused: Callable[[dict[str, Any]], list[Refusal]] = lambda _experiment: []
 
@@ -212,6 +213,9 @@ class ScriptedEngine:
         if self.capture:
             (captures / "sender.pcapng").write_bytes(self.capture)
         made_up = tables(json.loads(experiment_json), seed)
+        made_up["groups"] = made_up["groups"].with_columns(
+            pl.col("^.*latency_.*_s$") + self.delayed_s
+        )
         if self.late_us is not None:
             made_up["lateness"] = lateness(self.late_us / 1e6)
         return made_up

@@ -56,9 +56,7 @@ pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
             None => SimulationError::new_err(error.to_string()),
         },
         #[cfg(target_os = "linux")]
-        Failure::Kernel(error) => {
-            crate::testbed::exception(error, folder.unwrap_or_default())
-        }
+        Failure::Kernel(error) => crate::testbed::exception(error, folder.unwrap_or_default()),
         Failure::File { path, error } => from_storage(error, path),
         Failure::Panic { .. } => SimulationError::new_err(failure.to_string()),
     }
