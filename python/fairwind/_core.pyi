@@ -71,8 +71,10 @@ def run_shell(
     program: list[str],
     host_command: list[str],
     opened: Callable[[list[str], list[str], list[str]], None],
+    *,
     user: tuple[str, int, int] | None = None,
-) -> tuple[int, str | None]: ...
+    folder: str | None = None,
+) -> tuple[int, str | None, dict[str, Table]]: ...
 def serve_shell(role: str, descriptor: str) -> int: ...
 def run_on_kernel(
     experiment_json: str,

@@ -2,77 +2,120 @@
 
 use crate::packetdrill::KernelUnavailable;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use super::KernelUnavailable;
-    use crate::errors::SimulationError;
+    use super::{KernelUnavailable, Told};
+    use crate::errors::{SimulationError, from_storage};
+    use crate::tables::Table;
+    use crate::{capture_files, errors};
     use fairwind_scenario::Experiment;
+    use fairwind_testbed::RunError;
     use fairwind_testbed::host::HostCommand;
-    use fairwind_testbed::shell::{self, Opened, ShellPlan, User};
+    use fairwind_testbed::shell::{self, Opened, Outcome, ShellPlan, User};
     use pyo3::prelude::*;
+    use pyo3::types::PyDict;
     use std::net::IpAddr;
 
     pub(super) fn serve(arguments: &[String]) -> Option<i32> {
         shell::serve(arguments)
     }
 
-    pub(super) fn run(
-        py: Python<'_>,
-        (experiment_json, seed): (&str, u64),
-        program: Vec<String>,
-        mut host_command: Vec<String>,
-        user: Option<(String, u32, u32)>,
+    /// What a shell is made of, as Python hands it over.
+    pub(super) struct Asked<'a> {
+        pub(super) experiment_json: &'a str,
+        pub(super) seed: u64,
+        pub(super) program: Vec<String>,
+        pub(super) host_command: Vec<String>,
+        pub(super) user: Option<(String, u32, u32)>,
+        pub(super) folder: Option<&'a str>,
+    }
+
+    pub(super) fn run<'py>(
+        py: Python<'py>,
+        asked: Asked<'_>,
         opened: Py<PyAny>,
-    ) -> PyResult<(i32, Option<String>)> {
-        let experiment: Experiment = serde_json::from_str(experiment_json).map_err(|error| {
-            SimulationError::new_err(format!("not a resolved experiment: {error}"))
-        })?;
-        let user = user.map(|(name, user, group)| User { name, user, group });
-        let plan = ShellPlan { experiment, seed, program, user };
-        let arguments = host_command.split_off(1.min(host_command.len()));
+    ) -> PyResult<Told<'py>> {
+        let experiment: Experiment =
+            serde_json::from_str(asked.experiment_json).map_err(|error| {
+                SimulationError::new_err(format!("not a resolved experiment: {error}"))
+            })?;
+        let files = capture_files(&experiment, asked.folder)
+            .map_err(|failure| errors::from_failure(&failure, asked.folder))?;
+        let plan = ShellPlan {
+            experiment,
+            seed: asked.seed,
+            program: asked.program,
+            user: asked.user.map(|(name, user, group)| User { name, user, group }),
+            is_measured: asked.folder.is_some(),
+        };
+        let mut words = asked.host_command.into_iter();
         let command = HostCommand {
-            program: host_command.pop().unwrap_or_default().into(),
-            arguments: arguments.into_iter().map(Into::into).collect(),
+            program: words.next().unwrap_or_default().into(),
+            arguments: words.map(Into::into).collect(),
         };
-        let tell = |all: &Opened| {
-            Python::attach(|py| {
-                let told = (texts(&all.outside), texts(&all.inside), all.remarks.clone());
-                // The program runs already; a caller that cannot be told is not a reason to end it.
-                if let Err(error) = opened.call1(py, told) {
-                    error.write_unraisable(py, None);
-                }
-            });
-        };
-        let outcome = py.detach(|| shell::run(&plan, &command, tell));
-        let outcome = outcome.map_err(|error| KernelUnavailable::new_err(error.to_string()))?;
-        Ok((outcome.code, outcome.not_started))
+        let tell = |all: &Opened| Python::attach(|py| tell(py, &opened, all));
+        let outcome = py.detach(|| shell::run(&plan, &command, files, tell));
+        told(py, &outcome.map_err(|error| failed(&error, asked.folder))?)
+    }
+
+    fn tell(py: Python<'_>, opened: &Py<PyAny>, all: &Opened) {
+        let told = (texts(&all.outside), texts(&all.inside), all.remarks.clone());
+        // The program runs already; a caller that cannot be told is not a reason to end it.
+        if let Err(error) = opened.call1(py, told) {
+            error.write_unraisable(py, None);
+        }
     }
 
     fn texts(addresses: &[IpAddr]) -> Vec<String> {
         addresses.iter().map(ToString::to_string).collect()
     }
+
+    fn told<'py>(py: Python<'py>, outcome: &Outcome) -> PyResult<Told<'py>> {
+        let tables = PyDict::new(py);
+        for table in &outcome.tables.tables {
+            tables.set_item(table.name, Table::from_measured(table)?)?;
+        }
+        Ok((outcome.code, outcome.not_started.clone(), tables))
+    }
+
+    fn failed(error: &RunError, folder: Option<&str>) -> PyErr {
+        match error.storage() {
+            Some(storage) => from_storage(storage, folder.unwrap_or_default()),
+            None => KernelUnavailable::new_err(error.to_string()),
+        }
+    }
 }
 
+/// Exit code of the program, why it could not be started, and tables by name.
+type Told<'py> = (i32, Option<String>, Bound<'py, PyDict>);
+
 /// Runs a program behind the path of a resolved experiment until it ends. Gives its exit code, and
-/// why it could not be started, if so. `opened` is called with the addresses outside and inside and
-/// with remarks.
+/// why it could not be started, if so, and tables: of its flows where `folder` is given, into which
+/// captures go as well, and of the path's punctuality. `opened` is called with the addresses outside
+/// and inside and with remarks.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, seed, program, host_command, opened, user=None))]
-pub(crate) fn run_shell(
-    py: Python<'_>,
+#[pyo3(signature = (experiment_json, seed, program, host_command, opened, *, user=None, folder=None))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn run_shell<'py>(
+    py: Python<'py>,
     experiment_json: &str,
     seed: u64,
     program: Vec<String>,
     host_command: Vec<String>,
     opened: Py<PyAny>,
     user: Option<(String, u32, u32)>,
-) -> PyResult<(i32, Option<String>)> {
+    folder: Option<&str>,
+) -> PyResult<Told<'py>> {
     #[cfg(target_os = "linux")]
-    return linux::run(py, (experiment_json, seed), program, host_command, user, opened);
+    {
+        let asked = linux::Asked { experiment_json, seed, program, host_command, user, folder };
+        linux::run(py, asked, opened)
+    }
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (py, experiment_json, seed, program, host_command, user, opened);
+        let _ = (py, experiment_json, seed, program, host_command, user, opened, folder);
         Err(KernelUnavailable::new_err("this system is not Linux"))
     }
 }
@@ -83,7 +126,10 @@ pub(crate) fn serve_shell(role: String, descriptor: String) -> PyResult<i32> {
     #[cfg(target_os = "linux")]
     let code = linux::serve(&[role.clone(), descriptor]);
     #[cfg(not(target_os = "linux"))]
-    let code = None;
+    let code: Option<i32> = {
+        let _ = descriptor;
+        None
+    };
     let unknown = || KernelUnavailable::new_err(format!("no process of a shell is a {role}"));
     code.ok_or_else(unknown)
 }

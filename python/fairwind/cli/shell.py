@@ -7,11 +7,14 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 
+from fairwind.cli.errors import complain
 from fairwind.errors import FairwindError
 from fairwind.scenario import Scenario, load
 from fairwind.shell import (
+    Ended,
     PathOptions,
     Place,
     ShellSettings,
@@ -23,55 +26,78 @@ from fairwind.shell import (
 CONTEXT = {"allow_interspersed_args": False}
 """What stands behind the program's name is the program's."""
 
-Text = str | None
+Program = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[-- PROGRAM [ARGUMENT...]]",
+        help="What runs behind the path; your shell if nothing is named.",
+        show_default=False,
+    ),
+]
+Rate = Annotated[
+    str | None, typer.Option(help="Rate in both directions, like 5mbit; unlimited if not given.")
+]
+RoundTrip = Annotated[str | None, typer.Option(help="Round-trip time without queues, like 100ms.")]
+Queue = Annotated[
+    str | None,
+    typer.Option(
+        metavar="[DISCIPLINE] LIMIT",
+        help="Queue before the rate, like '64 kB' or 'bfifo 2 bdp'; one bandwidth-delay product if "
+        "not given.",
+    ),
+]
+Loss = Annotated[str | None, typer.Option(help="Share of packets lost at random, like 1%.")]
+Mtu = Annotated[str | None, typer.Option(help="Largest IP packet; 1500 B if not given.")]
+ReverseRate = Annotated[str | None, typer.Option(help="Another rate to the program.")]
+ReverseQueue = Annotated[
+    str | None, typer.Option(metavar="[DISCIPLINE] LIMIT", help="Another queue to the program.")
+]
+ReverseLoss = Annotated[str | None, typer.Option(help="Another loss to the program.")]
+ScenarioFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Take the path of a scenario instead: the program in the place of the first group's "
+        "sender, the outside in that of its receiver.",
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scenario; repeatable."),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Measure the program's flows into a new folder, as of a run; `fairwind report` makes "
+        "a page of it.",
+    ),
+]
+Capture = Annotated[
+    bool,
+    typer.Option("--capture", help="With --report: captures at the program (sender) and outside."),
+]
+Seed = Annotated[int, typer.Option(help="What random losses are drawn from.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Do not tell where the program is.")]
 
 
 def shell(
-    program: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[-- PROGRAM [ARGUMENT...]]",
-            help="What runs behind the path; your shell if nothing is named.",
-            show_default=False,
-        ),
-    ] = None,
+    program: Program = None,
     *,
-    rate: Annotated[
-        Text, typer.Option(help="Rate in both directions, like 5mbit; unlimited if not given.")
-    ] = None,
-    rtt: Annotated[Text, typer.Option(help="Round-trip time without queues, like 100ms.")] = None,
-    queue: Annotated[
-        Text,
-        typer.Option(
-            metavar="[DISCIPLINE] LIMIT",
-            help="Queue before the rate, like '64 kB' or 'bfifo 2 bdp'; one bandwidth-delay "
-            "product if not given.",
-        ),
-    ] = None,
-    loss: Annotated[Text, typer.Option(help="Share of packets lost at random, like 1%.")] = None,
-    mtu: Annotated[Text, typer.Option(help="Largest IP packet; 1500 B if not given.")] = None,
-    reverse_rate: Annotated[Text, typer.Option(help="Another rate to the program.")] = None,
-    reverse_queue: Annotated[
-        Text,
-        typer.Option(metavar="[DISCIPLINE] LIMIT", help="Another queue to the program."),
-    ] = None,
-    reverse_loss: Annotated[Text, typer.Option(help="Another loss to the program.")] = None,
-    scenario: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Take the path of a scenario instead: the program in the place of the first "
-            "group's sender, the outside in that of its receiver.",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scenario; repeatable."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="What random losses are drawn from.")] = 1,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Do not tell where the program is.")
-    ] = False,
+    rate: Rate = None,
+    rtt: RoundTrip = None,
+    queue: Queue = None,
+    loss: Loss = None,
+    mtu: Mtu = None,
+    reverse_rate: ReverseRate = None,
+    reverse_queue: ReverseQueue = None,
+    reverse_loss: ReverseLoss = None,
+    scenario: ScenarioFile = None,
+    settings: Settings = None,
+    report: Report = None,
+    capture: Capture = False,
+    seed: Seed = 1,
+    quiet: Quiet = False,
 ) -> None:
     """Run a program behind an emulated path (needs root); its exit code becomes ours.
 
@@ -79,16 +105,32 @@ def shell(
     passes the path. It finds the machine outside at the address in $FAIRWIND_OUTSIDE.
     """
     path = PathOptions(rate, rtt, queue, loss, mtu, reverse_rate, reverse_queue, reverse_loss)
-    chosen = _scenario(scenario, path, settings or []).with_settings({"seed": str(seed)})
+    if capture and report is None:
+        raise FairwindError("captures need a folder", "name one with --report")
+    chosen = _scenario(scenario, path, settings or [], capture=capture)
+    chosen = chosen.with_settings({"seed": str(seed)})
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
-    told = None if quiet else _tell
-    code = run_shell(chosen.check(), ShellSettings(words, caller(os.environ)), told)
-    raise typer.Exit(code)
+    wanted = ShellSettings(words, caller(os.environ), report)
+    ended = run_shell(chosen.check(), wanted, None if quiet else _tell)
+    if ended.not_started is not None:
+        complain(ended.not_started)
+    if not quiet:
+        _tell_lateness(ended)
+    if report is not None:
+        _say(f"tables: {report}")
+    raise typer.Exit(ended.code)
 
 
-def _scenario(file: Path | None, path: PathOptions, settings: list[str]) -> Scenario:
+def _scenario(
+    file: Path | None, path: PathOptions, settings: list[str], *, capture: bool
+) -> Scenario:
     if file is None:
-        return _changed(Scenario("the path", path_scenario(path)), settings)
+        text = path_scenario(path, capture=capture)
+        return _changed(Scenario("the path", text), settings)
+    if capture:
+        raise FairwindError(
+            "a scenario says itself what is captured", "write [capture] into it, or --set it"
+        )
     if path != PathOptions():
         raise FairwindError(
             "a scenario describes its path itself",
@@ -111,6 +153,20 @@ def _changed(scenario: Scenario, settings: list[str]) -> Scenario:
 
 def _tell(place: Place) -> None:
     outside, inside = " and ".join(place.outside), " and ".join(place.inside)
-    sys.stderr.write(f"behind the path: this machine is {outside}, the program is {inside}\n")
+    _say(f"behind the path: this machine is {outside}, the program is {inside}")
     for remark in place.remarks:
-        sys.stderr.write(f"note: {remark}\n")
+        _say(f"note: {remark}")
+
+
+def _tell_lateness(ended: Ended) -> None:
+    """Warn if packets came too late for the path to be what it claims."""
+    for row in ended.tables["lateness"].filter(pl.col("exceeds_bound")).iter_rows(named=True):
+        late, bound = row["lateness_p99_s"] * 1e3, row["bound_s"] * 1e3
+        _say(
+            f"warning: one packet in a hundred came {late:.2g} ms later than the path says, and "
+            f"{bound:.2g} ms would do; the machine was too busy"
+        )
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -54,8 +54,11 @@ class PathOptions:
     reverse_loss: str | None = None
 
 
-def path_scenario(options: PathOptions, capture: bool = False) -> str:  # noqa: FBT001, FBT002
-    """Write a scenario's TOML text with this path between the hosts ``program`` and ``outside``."""
+def path_scenario(options: PathOptions, *, capture: bool = False) -> str:
+    """Write a scenario's TOML text with this path between the hosts ``program`` and ``outside``.
+
+    With ``capture``, it asks for captures at both of them.
+    """
     there, back = _halves(options.rtt)
     lines = ['name = "shell"', f"duration = {_text(LONGEST)}", "[topology]"]
     lines.append('hosts = ["program", "outside"]')
@@ -84,6 +87,7 @@ def path_scenario(options: PathOptions, capture: bool = False) -> str:  # noqa: 
     for name, (source, destination), *_ in ways:
         lines += ["[[flows]]", f'name = "{name}"', f'from = "{source}"', f'to = "{destination}"']
         lines.append('workload = { kind = "greedy" }')
+    lines += ["[measure]", 'intervals = ["1 s"]']
     if capture:
         lines.append("[capture]")
     return "\n".join(lines) + "\n"

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import pwd
 import signal
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
 
 from fairwind import _core
 from fairwind.engine.host import host_command
 from fairwind.errors import FairwindError
 from fairwind.scenario.plan import Plan
+from fairwind.shell.report import new_report
 
 FOR_THE_PROGRAM = (signal.SIGINT, signal.SIGQUIT)
 """What a terminal sends to everybody in its foreground, and only the program should heed."""
@@ -59,10 +62,33 @@ class ShellSettings:
         The program and its arguments.
     user : User, optional
         Whom it runs as; this process' user if not given.
+    report : Path, optional
+        The folder of a run that its flows are measured into; nothing is measured if not given.
     """
 
     program: tuple[str, ...]
     user: User | None = None
+    report: Path | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended.
+
+    Attributes
+    ----------
+    code : int
+        Its exit code, as shells have it: 128 and the signal's number if one ended it, 126 or 127
+        if it could not be started.
+    not_started : str, optional
+        Why it could not be started.
+    tables : dict of str to DataFrame
+        The measures of its flows, if they were asked for, and ``lateness``.
+    """
+
+    code: int
+    not_started: str | None
+    tables: dict[str, pl.DataFrame]
 
 
 def caller(environment: Mapping[str, str]) -> User | None:
@@ -79,16 +105,16 @@ def caller(environment: Mapping[str, str]) -> User | None:
 
 def run_shell(
     plan: Plan, settings: ShellSettings, opened: Callable[[Place], None] | None = None
-) -> int:
-    """Run a program behind the path of a plan's first cell until it ends, and give its exit code.
+) -> Ended:
+    """Run a program behind the path of a plan's first cell until it ends.
 
-    As shells have it: 128 and the signal's number if one ended it, 126 or 127 if it could not be
-    started. Call it on the main thread.
+    Call it on the main thread.
 
     Parameters
     ----------
     plan : Plan
-        The program is at the first group's sender, the outside at its receiver.
+        The program is at the first group's sender, the outside at its receiver. Of a grid the first
+        cell is taken, of several seeds the first.
     settings : ShellSettings
     opened : callable, optional
         Is told where the program is, before it begins.
@@ -96,25 +122,36 @@ def run_shell(
     Raises
     ------
     FairwindError
-        If the path cannot be set up, or broke down.
+        If the path cannot be set up, or broke down, or the folder cannot be written.
     """
+    first = replace(plan, cells=plan.cells[:1], seeds=plan.seeds[:1])
     tell = opened or (lambda _: None)
+    if settings.report is None:
+        return _run(first, settings, tell, None)
+    with new_report(settings.report, first) as keep:
+        ended = _run(first, settings, tell, keep.folder)
+        keep.tables.update(ended.tables)
+    return ended
+
+
+def _run(
+    plan: Plan, settings: ShellSettings, opened: Callable[[Place], None], folder: Path | None
+) -> Ended:
     user = settings.user
     try:
         with _signals_for_the_program():
-            code, reason = _core.run_shell(
+            code, reason, tables = _core.run_shell(
                 plan.cells[0].experiment_json,
                 plan.seeds[0],
                 _with_environment(settings),
                 host_command("serve_shell"),
-                lambda *told: tell(Place(*told)),
-                None if user is None else (user.name, user.user, user.group),
+                lambda *told: opened(Place(*told)),
+                user=None if user is None else (user.name, user.user, user.group),
+                folder=None if folder is None else str(folder),
             )
     except _core.KernelUnavailable as error:
         raise FairwindError(str(error)) from error
-    if reason is not None:
-        sys.stderr.write(f"error: {reason}\n")
-    return code
+    return Ended(code, reason, {name: pl.DataFrame(table) for name, table in tables.items()})
 
 
 def _with_environment(settings: ShellSettings) -> list[str]:

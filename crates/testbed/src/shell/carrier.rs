@@ -56,7 +56,7 @@ impl Path {
     pub(super) fn carry(
         self,
         plan: &ShellPlan,
-        ports: Ports,
+        devices: Ports,
         inside: UnixStream,
     ) -> Result<Carrier, RunError> {
         let ends = self.assembly.flows.first().map(|flow| [flow.sender_node, flow.receiver_node]);
@@ -68,14 +68,15 @@ impl Path {
             ..self.assembly.settings
         };
         let parts = RecorderParts { settings, captures: self.captures, snap: Vec::new() };
-        let (recorder, mut journal, _) = Recorder::start(parts, 0).map_err(thread_failed)?;
+        let (recorder, mut journal, _) =
+            Recorder::start(parts, 0).map_err(|error| thread_failed(&error))?;
         let mut sorter = Connections::new(nodes, plan.is_measured, self.snap);
         sorter.begin(&mut journal);
         let switch = RouterSwitch::new();
         let parts = RouterParts {
             network: self.assembly.network,
             queues: self.assembly.queues,
-            ports: named(ports, nodes),
+            ports: named(devices, nodes),
             sorter,
             journal,
             mtu: usize::try_from(plan.experiment.network.mtu.get()).unwrap_or(usize::MAX),
@@ -93,7 +94,7 @@ impl Path {
                 }
                 result
             })
-            .map_err(thread_failed)?;
+            .map_err(|error| thread_failed(&error))?;
         Ok(Carrier { thread, switch, recorder, origin })
     }
 }
@@ -106,7 +107,7 @@ fn named(ports: Ports, nodes: [NodeId; 2]) -> Vec<Port> {
     ]
 }
 
-fn thread_failed(error: std::io::Error) -> RunError {
+fn thread_failed(error: &std::io::Error) -> RunError {
     RunError::Thread { what: "starting a thread", reason: error.to_string() }
 }
 

@@ -1,0 +1,69 @@
+"""The folder of a run, for the flows of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from fairwind.engine import Kernel
+from fairwind.errors import FairwindError
+from fairwind.folder.lock import locked
+from fairwind.folder.manifest import MANIFEST, Manifest
+from fairwind.folder.store import CELLS, new_cell, write_tables
+from fairwind.run.merge import merge_tables, with_leading_columns
+from fairwind.run.prepare import make_folder
+from fairwind.scenario.plan import Plan
+
+
+@dataclass
+class Keep:
+    """What a folder keeps of a program.
+
+    Attributes
+    ----------
+    folder : Path
+        Captures go there.
+    tables : dict of str to DataFrame
+        To be filled until the program has ended.
+    """
+
+    folder: Path
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+
+@contextmanager
+def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
+    """Make a run's folder of one cell and write into it what the block leaves.
+
+    What a program does is never the same again, so no earlier run is taken up or replaced.
+
+    Raises
+    ------
+    FairwindError
+        If the folder is none, or holds something.
+    """
+    make_folder(out)
+    with locked(out):
+        if (out / MANIFEST).exists():
+            raise FairwindError(f"{out} holds a run already", "name another folder with --report")
+        engine = Kernel()
+        manifest = Manifest.of_run(
+            plan,
+            engine.name,
+            engine.versions(),
+            columns=engine.columns(),
+            facts=engine.facts(),
+            study=None,
+        )
+        manifest.write(out)
+        (out / CELLS).mkdir()
+        cell = plan.cells[0]
+        with new_cell(out, cell.index, 0) as folder:
+            keep = Keep(folder)
+            yield keep
+            write_tables(folder, with_leading_columns(keep.tables, plan, cell, 0))
+        merge_tables(out, plan)
