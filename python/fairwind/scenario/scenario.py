@@ -83,10 +83,10 @@ class Scenario:
         Parameters
         ----------
         on : str
-            The engine: ``"sim"``.
+            The engine: ``"sim"`` for virtual time, ``"kernel"`` for the running kernel.
         jobs : int, optional
-            How many simulations run at once; all processors if not given. It has no influence on
-            the results.
+            How many simulations run at once; if not given, all processors in virtual time, where it
+            has no influence on the results, and one on the kernel, which is disturbed by others.
         out : path, optional
             The run's folder; ``runs/<name>-<fingerprint>`` if not given.
         seed : int, optional
@@ -101,7 +101,8 @@ class Scenario:
         ScenarioError
             If the scenario is wrong.
         FairwindError
-            If the folder cannot be used, the disk is full, or the run was interrupted.
+            If the engine cannot do what the scenario asks for, the folder cannot be used, the disk
+            is full, or the run was interrupted.
         """
         from fairwind.run import RunSettings, run_plan
 
