@@ -56,7 +56,6 @@ impl Simulation {
             Event::Established => Observation::Established { flow: answers },
             Event::RetransmissionTimeout => Observation::Timeout { flow: answers },
             Event::FastRetransmit => Observation::FastRetransmit { flow: answers },
-            Event::SynRetransmitted => Observation::SynRetry { flow: answers },
             Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow: answers },
             Event::TimedOut | Event::Reset if flow.receiver_established => {
                 dialogue.application.end();

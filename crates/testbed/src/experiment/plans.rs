@@ -1,6 +1,8 @@
 //! What each host of an experiment is told.
 
-use crate::host::{HostPlan, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling};
+use crate::host::{
+    AnsweringPlan, HostPlan, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
+};
 use crate::leftovers::RunName;
 use crate::settings::{HostSettings, Settings};
 use crate::sys;
@@ -85,6 +87,7 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             application: flow.application.clone(),
             start: flow.start,
             stop: flow.stop,
+            reads: flow.answer.as_ref().map(|answer| answer.flow.0),
         });
     }
     if flow.receiver_node == node {
@@ -94,6 +97,10 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             local: receiver,
             remote: sender,
             socket: group.receiver.clone(),
+            answer: flow.answer.as_ref().map(|answer| AnsweringPlan {
+                flow: answer.flow.0,
+                application: answer.application.clone(),
+            }),
         });
     }
 }

@@ -11,7 +11,7 @@ use crate::record::{Recorder, RecorderParts};
 use crate::router::{PlannedFlows, Port, RoutedPacket, Router, RouterParts, RouterSwitch};
 use crate::settings::{self, Kernel};
 use crate::sys;
-use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control};
+use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
 use fairwind_measure::{Lateness, Tables};
 use fairwind_scenario::{Experiment, FlowGroup};
@@ -93,7 +93,11 @@ impl KernelRun {
         self.captures = CaptureWriters::begin(files, capture, &section)?;
         let snap = capture.snap.and_then(|bytes| usize::try_from(bytes.get()).ok());
         let kept = |is_captured| if is_captured { snap.unwrap_or(usize::MAX) } else { 0 };
-        self.snap = self.assembly.flows.iter().map(|flow| kept(flow.is_captured)).collect();
+        let captured = |flow: &FlowPlan| kept(flow.is_captured);
+        self.snap = self.assembly.flows.iter().map(captured).collect();
+        let described = self.assembly.settings.flows.iter().filter_map(|flow| flow.answers);
+        let answers: Vec<usize> = described.map(|flow| self.snap[flow.index()]).collect();
+        self.snap.extend(answers);
         Ok(())
     }
 

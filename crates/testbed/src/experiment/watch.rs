@@ -5,7 +5,7 @@
 
 use super::RunError;
 use crate::ebpf::{self, Connection, EndpointFacts, EndpointWatch};
-use crate::host::{HostPlan, HostProcess, OutgoingPlan};
+use crate::host::{HostPlan, HostProcess, IncomingPlan, OutgoingPlan};
 use crate::record::Journal;
 use fairwind_measure::FlowId;
 use fairwind_units::Instant;
@@ -28,7 +28,7 @@ pub(super) struct KernelWatch {
 }
 
 impl KernelWatch {
-    /// Watches all connections that these hosts will open.
+    /// Watches all connections that these hosts will write on.
     pub(super) fn new<'a>(
         hosts: impl Iterator<Item = (&'a HostProcess, &'a HostPlan)>,
         journal: Journal,
@@ -43,6 +43,12 @@ impl KernelWatch {
                 remote: flow.remote,
             };
             connections.extend(plan.outgoing.iter().map(connection));
+            let answering = |flow: &IncomingPlan| {
+                let answer = flow.answer.as_ref()?;
+                let (local, remote) = (flow.local, flow.remote);
+                Some(Connection { flow: FlowId(answer.flow), namespace, local, remote })
+            };
+            connections.extend(plan.incoming.iter().filter_map(answering));
         }
         let watch = EndpointWatch::new(&connections, FACTS).map_err(|error| failed(&error))?;
         Ok(Self { watch, journal })

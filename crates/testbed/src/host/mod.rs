@@ -29,8 +29,8 @@ mod worker;
 
 pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
-    EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostEvent, HostPlan, HostStatistics,
-    IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption,
-    SocketSettings, Sysctl, ToHost,
+    AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostEvent, HostPlan,
+    HostStatistics, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
+    SocketOption, SocketSettings, Sysctl, ToHost,
 };
 pub use serve::serve;

@@ -7,7 +7,7 @@ use super::merge::Merge;
 use crate::sys;
 use fairwind_assembly::CaptureWriters;
 use fairwind_capture::{CaptureError, InterfaceId};
-use fairwind_measure::{Collector, Direction, Observation, Settings, Tables};
+use fairwind_measure::{Collector, Direction, FlowDescription, Observation, Settings, Tables};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 use std::sync::Arc;
@@ -75,7 +75,7 @@ impl Recorder {
             collector: Collector::new(&parts.settings),
             captures: Captures { writers: parts.captures, error: None },
             first_syn: vec![None; parts.settings.flows.len()],
-            first: vec![FirstEnd::Sender; parts.settings.flows.len()],
+            first: parts.settings.flows.iter().map(first_end).collect(),
             failed: failed.clone(),
         };
         let end = Arc::new(AtomicU64::new(parts.settings.end.as_nanos()));
@@ -105,6 +105,11 @@ impl Recorder {
             Err(RecordError::Thread(text.unwrap_or_else(|| "no reason was given".to_owned())))
         })
     }
+}
+
+/// Who answers is the receiver of what the flow that it answers sends.
+fn first_end(flow: &FlowDescription) -> FirstEnd {
+    if flow.answers.is_none() { FirstEnd::Sender } else { FirstEnd::Receiver }
 }
 
 struct Recording {

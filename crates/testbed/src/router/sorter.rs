@@ -2,7 +2,7 @@
 
 use crate::record::{Journal, Measured};
 use fairwind_assembly::{FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS};
-use fairwind_measure::{Direction, FlowId};
+use fairwind_measure::{ConnectionFlows, Direction};
 use fairwind_network::NodeId;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
@@ -43,6 +43,7 @@ struct Ends {
     receiver_port: u16,
     sender: NodeId,
     receiver: NodeId,
+    connection: ConnectionFlows,
 }
 
 impl PlannedFlows {
@@ -66,6 +67,7 @@ impl PlannedFlows {
                 receiver_port: plan.receiver_port,
                 sender: plan.sender_node,
                 receiver: plan.receiver_node,
+                connection: plan.connection(),
             });
         }
         sorter
@@ -100,16 +102,16 @@ impl PlannedFlows {
         let (source, destination) = (segment.source_port, segment.destination_port);
         let forward =
             self.flow(addresses, source, destination).map(|flow| (flow, Direction::Forward));
-        let (number, direction) = forward.or_else(|| {
+        let (number, way) = forward.or_else(|| {
             let flow = self.flow(addresses.reversed(), destination, source)?;
             Some((flow, Direction::Reverse))
         })?;
         let ends = self.ends(number)?;
-        let (source, destination) = match direction {
+        let (source, destination) = match way {
             Direction::Forward => (ends.sender, ends.receiver),
             Direction::Reverse => (ends.receiver, ends.sender),
         };
-        let flow = FlowId(number);
+        let (flow, direction) = ends.connection.attribute(way, &segment);
         (source == from)
             .then_some(Sorted::Measured(destination, Measured { flow, direction, segment }))
     }

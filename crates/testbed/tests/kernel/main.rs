@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "what was skipped or tried again is told")]
 
+mod dialogues;
 mod hosts;
 mod live;
 mod scripts;

@@ -36,7 +36,9 @@ pub enum Fact {
     Written(u64),
     /// The application read in order, up to this offset.
     Read(u64),
-    /// The connection was established at its opener.
+    /// An answer has been read whole; its request was written at this instant.
+    Answered(Instant),
+    /// The connection was established at the end that writes.
     Established,
     /// The reader has read everything, the end included.
     Finished,
@@ -74,6 +76,7 @@ impl HostEvent {
         match self.fact {
             Fact::Written(end_offset) => Observation::Written { flow, end_offset },
             Fact::Read(end_offset) => Observation::Read { flow, end_offset },
+            Fact::Answered(asked) => Observation::Answered { flow, asked },
             Fact::Established => Observation::Established { flow },
             Fact::Finished => Observation::Finished { flow },
             Fact::Failed(_) => Observation::Failed { flow },
@@ -100,6 +103,7 @@ impl HostEvent {
             Fact::Failed(errno) => (4, 0, [u64::from(errno.unsigned_abs()), 0, 0]),
             Fact::Timeout => (5, 0, [0; 3]),
             Fact::FastRetransmit => (6, 0, [0; 3]),
+            Fact::Answered(asked) => (8, 0, [asked.as_nanos(), 0, 0]),
             Fact::Endpoint(state) => (7, state_number(state.state), state.numbers()),
         };
         bytes.extend_from_slice(&self.at.as_nanos().to_ne_bytes());
@@ -125,6 +129,7 @@ impl HostEvent {
             4 => Fact::Failed(i32::try_from(numbers[0]).ok()?),
             5 => Fact::Timeout,
             6 => Fact::FastRetransmit,
+            8 => Fact::Answered(Instant::from_nanos(numbers[0])),
             7 => Fact::Endpoint(EndpointState::from_numbers(
                 state_of(u16::from_ne_bytes([s0, s1]))?,
                 numbers,
@@ -191,6 +196,7 @@ mod tests {
     fn every_fact_comes_back_from_its_record() {
         there_and_back(Fact::Written(u64::MAX));
         there_and_back(Fact::Read(1 << 40));
+        there_and_back(Fact::Answered(Instant::from_nanos(u64::MAX - 5)));
         there_and_back(Fact::Established);
         there_and_back(Fact::Finished);
         there_and_back(Fact::Failed(libc::ECONNREFUSED));

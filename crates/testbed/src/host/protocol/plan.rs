@@ -65,6 +65,9 @@ pub struct OutgoingPlan {
     pub start: Instant,
     /// When the application stops writing and closes; [`Instant::MAX`] for never.
     pub stop: Instant,
+    /// The flow of the data that the other side writes; `None` where it writes nothing.
+    #[serde(default)]
+    pub reads: Option<u32>,
 }
 
 /// A connection that the host answers, and reads from.
@@ -78,6 +81,18 @@ pub struct IncomingPlan {
     pub remote: SocketAddr,
     /// What the listening socket is told, and its connections inherit; equal for equal `local`.
     pub socket: SocketSettings,
+    /// What this host writes on the connection; `None`: nothing.
+    #[serde(default)]
+    pub answer: Option<AnsweringPlan>,
+}
+
+/// What is written on a connection by the host that answers it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AnsweringPlan {
+    /// The flow of the data that this host writes.
+    pub flow: u32,
+    /// What is written.
+    pub application: Application,
 }
 
 /// What a socket is told.

@@ -3,8 +3,8 @@
 //!
 //! | module | concern |
 //! |---|---|
-//! | `sender` | connections that the host opens |
-//! | `reader` | connections that it answers |
+//! | `sender` | connections that the host writes on: those that it opens, and those whose requests it answers |
+//! | `reader` | connections that come, and those that it only reads from |
 //! | `agenda` | who has something to do next by the clock |
 //! | `watch` | what the kernel tells of a sender |
 //! | `rounds` | when to look at all senders |
@@ -23,7 +23,7 @@ mod watch;
 
 use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
 use super::serve::Ear;
-use crate::sys::{Poll, Ready};
+use crate::sys::{self, Poll, Raw, Ready};
 use agenda::Agenda;
 use fairwind_units::{Instant, Span};
 use lateness::Lateness;
@@ -32,6 +32,7 @@ use payload::Payload;
 use reader::Readers;
 use rounds::Rounds;
 use sender::Sender;
+use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
@@ -41,6 +42,10 @@ const AT_ONCE: usize = 256;
 const LOOKS_AT_ONCE: usize = 64;
 /// The longest wait, should a timer be missed.
 const LONGEST_WAIT: Span = Span::from_millis(100);
+/// What is read at once: more than arrives between two looks.
+const READ_BYTES: usize = 1 << 20;
+/// The same where every byte is looked at.
+const CHECKED_BYTES: usize = 1 << 16;
 
 /// What connections need to do their part.
 #[derive(Debug)]
@@ -48,6 +53,8 @@ struct Facilities {
     poll: Poll,
     outbox: Outbox,
     payload: Payload,
+    /// Where bytes that are looked at are read to.
+    buffer: Vec<u8>,
     lateness: Lateness,
     statistics: HostStatistics,
     /// Whether time-outs and recoveries are told from here.
@@ -55,10 +62,19 @@ struct Facilities {
 }
 
 impl Facilities {
-    /// Holds what was read against the pattern.
-    fn check(&mut self, offset: u64, received: &[u8]) {
-        self.statistics.checked_bytes += u64::try_from(received.len()).unwrap_or(u64::MAX);
-        self.statistics.wrong_bytes += self.payload.wrong_bytes(offset, received);
+    /// Reads what has come at `offset` of a stream, and holds it against the pattern where that is
+    /// wanted.
+    fn receive(&mut self, socket: &OwnedFd, offset: u64) -> Raw {
+        if !self.payload.is_checked() {
+            return sys::discard(socket, READ_BYTES);
+        }
+        let raw = sys::receive(socket.as_raw_fd(), &mut self.buffer, libc::MSG_DONTWAIT);
+        if let Ok(received) = usize::try_from(raw.value) {
+            self.statistics.checked_bytes += u64::try_from(received).unwrap_or(u64::MAX);
+            let received = &self.buffer[..received];
+            self.statistics.wrong_bytes += self.payload.wrong_bytes(offset, received);
+        }
+        raw
     }
 }
 
@@ -91,8 +107,11 @@ pub(super) struct Prepared {
 impl Prepared {
     /// Makes every socket, so that what is wrong with any shows before anything runs.
     pub(super) fn new(plan: HostPlan) -> Result<Self, String> {
-        let readers = Readers::new(&plan.incoming)?;
-        let senders = plan.outgoing.into_iter().map(Sender::new).collect::<Result<_, _>>()?;
+        // Those that answer stand behind those that open.
+        let readers = Readers::new(&plan.incoming, plan.outgoing.len())?;
+        let mut senders =
+            plan.outgoing.into_iter().map(Sender::new).collect::<Result<Vec<_>, _>>()?;
+        senders.extend(plan.incoming.into_iter().filter_map(Sender::answering));
         let payload = Payload::new(plan.payload);
         Ok(Self { senders, readers, sampling: plan.sampling, payload })
     }
@@ -108,6 +127,7 @@ impl Prepared {
             poll: Poll::new(AT_ONCE).map_err(|error| error.to_string())?,
             outbox: Outbox::new(socket, Clock::new(origin)),
             payload: self.payload,
+            buffer: vec![0; CHECKED_BYTES],
             lateness: Lateness::default(),
             statistics: HostStatistics::default(),
             tells_losses: self.sampling.loss_interval.is_some(),
@@ -182,7 +202,8 @@ impl Worker {
         match kind {
             token::LISTENER => {
                 let token = |place| token::of(token::READER, place);
-                self.readers.accept(place, token, &mut self.facilities)
+                let answered = self.readers.accept(place, token, &mut self.facilities)?;
+                answered.into_iter().try_for_each(|(place, socket)| self.answer(place, socket))
             }
             token::READER => {
                 self.readers.on_ready(place, readiness, &mut self.facilities);
@@ -196,6 +217,14 @@ impl Worker {
             }
             _ => self.listen_to_parent(),
         }
+    }
+
+    /// Hands a connection to the sender in `place`, which answers what it is asked.
+    fn answer(&mut self, place: usize, socket: OwnedFd) -> Result<(), String> {
+        let sender = &mut self.senders[place];
+        sender.adopt(socket, token::of(token::SENDER, place), &mut self.facilities)?;
+        self.agenda.schedule(place, sender.deadline());
+        Ok(())
     }
 
     fn listen_to_parent(&mut self) -> Result<(), String> {

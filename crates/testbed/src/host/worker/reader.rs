@@ -1,4 +1,5 @@
-//! Connections that the host answers: they are accepted, and read as fast as data comes.
+//! Connections that come to the host: they are accepted, and read as fast as data comes; those that
+//! are to be answered are handed to whoever writes the answers.
 
 use super::Facilities;
 use crate::host::protocol::{Fact, IncomingPlan};
@@ -6,12 +7,15 @@ use crate::host::sockets;
 use crate::sys::{self, Ready};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 
-/// What is read at once: more than arrives between two looks.
-const READ_BYTES: usize = 1 << 20;
-/// The same where every byte is looked at.
-const CHECKED_BYTES: usize = 1 << 16;
+/// Who is expected to call.
+#[derive(Debug, Clone, Copy)]
+struct Caller {
+    flow: u32,
+    /// The place of the sender that answers, where one does.
+    answering: Option<usize>,
+}
 
 /// A connection that was accepted.
 #[derive(Debug)]
@@ -26,15 +30,15 @@ struct Reader {
 #[derive(Debug)]
 pub(super) struct Readers {
     listeners: Vec<OwnedFd>,
-    /// The flow that begins when the second address calls at the first.
-    expected: BTreeMap<(SocketAddr, SocketAddr), u32>,
+    /// Whose connection begins when the second address calls at the first.
+    expected: BTreeMap<(SocketAddr, SocketAddr), Caller>,
     accepted: Vec<Option<Reader>>,
-    buffer: Vec<u8>,
 }
 
 impl Readers {
-    /// Listens wherever the plan says that somebody will call.
-    pub(super) fn new(incoming: &[IncomingPlan]) -> Result<Self, String> {
+    /// Listens wherever the plan says that somebody will call. The first connection that is to be
+    /// answered is so by the sender in place `first_answering`, the next by the next.
+    pub(super) fn new(incoming: &[IncomingPlan], first_answering: usize) -> Result<Self, String> {
         let mut places = BTreeMap::new();
         for plan in incoming {
             places.entry(plan.local).or_insert(&plan.socket);
@@ -43,8 +47,15 @@ impl Readers {
             .into_iter()
             .map(|(local, settings)| sockets::listening(local, settings))
             .collect::<Result<_, _>>()?;
-        let expected = incoming.iter().map(|plan| ((plan.local, plan.remote), plan.flow)).collect();
-        Ok(Self { listeners, expected, accepted: Vec::new(), buffer: vec![0; CHECKED_BYTES] })
+        let mut answering = first_answering..;
+        let caller = |plan: &IncomingPlan| Caller {
+            flow: plan.flow,
+            answering: plan.answer.as_ref().and_then(|_| answering.next()),
+        };
+        let expected = incoming.iter().map(caller);
+        let ends = incoming.iter().map(|plan| (plan.local, plan.remote));
+        let expected = ends.zip(expected).collect();
+        Ok(Self { listeners, expected, accepted: Vec::new() })
     }
 
     /// The sockets that connections come to.
@@ -53,22 +64,28 @@ impl Readers {
     }
 
     /// Accepts what waits at a listener; `token` is what a connection in this place is watched with.
+    /// Connections that are to be answered come back, each with the place of its sender.
     pub(super) fn accept(
         &mut self,
         listener: usize,
         token: impl Fn(usize) -> u64,
         facilities: &mut Facilities,
-    ) -> Result<(), String> {
+    ) -> Result<Vec<(usize, OwnedFd)>, String> {
+        let mut answered = Vec::new();
         while let Some(socket) =
             sys::accept_connection(&self.listeners[listener]).map_err(|error| error.to_string())?
         {
             let stream = TcpStream::from(socket);
             let ends = stream.local_addr().and_then(|local| Ok((local, stream.peer_addr()?)));
-            let Some(flow) = ends.ok().and_then(|ends| self.expected.remove(&ends)) else {
+            let Some(caller) = ends.ok().and_then(|ends| self.expected.remove(&ends)) else {
                 facilities.statistics.unexpected_connections += 1;
                 continue;
             };
-            let reader = Reader { flow, socket: stream.into(), offset: 0 };
+            if let Some(place) = caller.answering {
+                answered.push((place, stream.into()));
+                continue;
+            }
+            let reader = Reader { flow: caller.flow, socket: stream.into(), offset: 0 };
             let place = self.accepted.len();
             facilities
                 .poll
@@ -76,17 +93,13 @@ impl Readers {
                 .map_err(|error| error.to_string())?;
             self.accepted.push(Some(reader));
         }
-        Ok(())
+        Ok(answered)
     }
 
     /// Reads what has come on a connection.
     pub(super) fn on_ready(&mut self, place: usize, _: Ready, facilities: &mut Facilities) {
         let Some(reader) = &mut self.accepted[place] else { return };
-        let raw = if facilities.payload.is_checked() {
-            sys::receive(reader.socket.as_raw_fd(), &mut self.buffer, libc::MSG_DONTWAIT)
-        } else {
-            sys::discard(&reader.socket, READ_BYTES)
-        };
+        let raw = facilities.receive(&reader.socket, reader.offset);
         let at = facilities.outbox.now();
         match (u64::try_from(raw.value), raw.errno) {
             (Ok(0), _) => {
@@ -94,10 +107,6 @@ impl Readers {
                 self.accepted[place] = None;
             }
             (Ok(bytes), _) => {
-                if facilities.payload.is_checked() {
-                    let received = usize::try_from(bytes).unwrap_or(0);
-                    facilities.check(reader.offset, &self.buffer[..received]);
-                }
                 reader.offset += bytes;
                 facilities.outbox.tell(at, reader.flow, Fact::Read(reader.offset));
             }

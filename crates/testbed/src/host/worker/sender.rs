@@ -1,4 +1,5 @@
-//! A connection that the host opens: when it begins, what its application writes, how it ends.
+//! A connection that the host writes on: when it begins, what its application writes, how it ends.
+//! The host has opened it, or answers on it what it is asked.
 //!
 //! The application is driven as the simulator drives it: it is asked when a timer is due and
 //! whenever fewer than 32 KiB are unsent, and what it writes counts as written at that moment, also
@@ -6,7 +7,7 @@
 
 use super::Facilities;
 use super::watch::{Information, LossWatch};
-use crate::host::protocol::{Fact, OutgoingPlan};
+use crate::host::protocol::{Fact, IncomingPlan, OutgoingPlan};
 use crate::host::sockets;
 use crate::sys::{self, Ready};
 use fairwind_units::Instant;
@@ -22,7 +23,7 @@ const SIOCOUTQNSD: u64 = 0x894b;
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It has not been opened.
+    /// It has not been opened, or nobody has called.
     Waiting,
     /// The handshake goes on.
     Connecting,
@@ -34,11 +35,16 @@ enum Phase {
     Ended,
 }
 
-/// A connection that the host opens.
+/// A connection that the host writes on.
 #[derive(Debug)]
 pub(super) struct Sender {
     flow: u32,
-    remote: SocketAddr,
+    /// Who is called; `None` where the other side calls.
+    remote: Option<SocketAddr>,
+    /// The flow of the data that the other side writes.
+    reads: Option<u32>,
+    /// Bytes of it that were read.
+    read_bytes: u64,
     socket: Option<OwnedFd>,
     application: Application,
     start: Instant,
@@ -65,12 +71,32 @@ impl Sender {
             sockets::set(&socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)?;
         }
         Ok(Self {
-            flow: plan.flow,
-            remote: plan.remote,
+            remote: Some(plan.remote),
+            reads: plan.reads,
             socket: Some(socket),
-            application: plan.application,
             start: plan.start,
             stop: plan.stop,
+            ..Self::waiting(plan.flow, plan.application)
+        })
+    }
+
+    /// Whoever answers on a connection that is to come, where somebody does.
+    pub(super) fn answering(plan: IncomingPlan) -> Option<Self> {
+        let answer = plan.answer?;
+        let reads = Some(plan.flow);
+        Some(Self { reads, ..Self::waiting(answer.flow, answer.application) })
+    }
+
+    fn waiting(flow: u32, application: Application) -> Self {
+        Self {
+            flow,
+            remote: None,
+            reads: None,
+            read_bytes: 0,
+            socket: None,
+            application,
+            start: Instant::MAX,
+            stop: Instant::MAX,
             phase: Phase::Waiting,
             blocked_bytes: 0,
             written_bytes: 0,
@@ -78,7 +104,21 @@ impl Sender {
             peer_finished: false,
             losses: LossWatch::default(),
             looked_at: 0,
-        })
+        }
+    }
+
+    /// The other side has called; `token` is what the socket is watched with.
+    pub(super) fn adopt(
+        &mut self,
+        socket: OwnedFd,
+        token: u64,
+        facilities: &mut Facilities,
+    ) -> Result<(), String> {
+        self.interest = libc::EPOLLIN;
+        facilities.poll.add(&socket, token, self.interest).map_err(|error| error.to_string())?;
+        self.socket = Some(socket);
+        self.begin(facilities);
+        Ok(())
     }
 
     /// When there is something to do by the clock.
@@ -109,11 +149,11 @@ impl Sender {
     }
 
     fn connect(&mut self, token: u64, facilities: &mut Facilities) -> Result<(), String> {
-        let Some(socket) = &self.socket else { return Ok(()) };
+        let (Some(socket), Some(remote)) = (&self.socket, self.remote) else { return Ok(()) };
         self.interest = libc::EPOLLOUT;
         facilities.poll.add(socket, token, self.interest).map_err(|error| error.to_string())?;
         self.phase = Phase::Connecting;
-        let raw = sys::connect(socket.as_raw_fd(), &sys::socket_address(self.remote));
+        let raw = sys::connect(socket.as_raw_fd(), &sys::socket_address(remote));
         if raw.value < 0 && raw.errno != libc::EINPROGRESS {
             self.fail(raw.errno, facilities);
         }
@@ -151,14 +191,38 @@ impl Sender {
         }
     }
 
-    /// Nobody sends anything this way but the end.
+    /// Reads what the other side has written: nothing but its end, unless it answers or asks.
     fn read(&mut self, facilities: &mut Facilities) {
         let Some(socket) = &self.socket else { return };
-        let raw = sys::discard(socket, 1 << 20);
-        match (raw.value, raw.errno) {
-            (0, _) => self.peer_finished = true,
-            (1.., _) | (_, libc::EAGAIN | libc::EINTR) => {}
-            (_, errno) => self.fail(errno, facilities),
+        let raw = facilities.receive(socket, self.read_bytes);
+        let at = facilities.outbox.now();
+        match (u64::try_from(raw.value), raw.errno) {
+            (Ok(0), _) => self.on_end(at, facilities),
+            (Ok(bytes), _) => self.on_read(at, bytes, facilities),
+            (Err(_), libc::EAGAIN | libc::EINTR) => {}
+            (Err(_), errno) => self.fail(errno, facilities),
+        }
+    }
+
+    fn on_read(&mut self, at: Instant, bytes: u64, facilities: &mut Facilities) {
+        let Some(reads) = self.reads else { return };
+        self.read_bytes += bytes;
+        facilities.outbox.tell(at, reads, Fact::Read(self.read_bytes));
+        if let Some(asked) = self.application.on_read(at, bytes) {
+            facilities.outbox.tell(at, self.flow, Fact::Answered(asked));
+        }
+    }
+
+    /// The other side writes nothing more.
+    fn on_end(&mut self, at: Instant, facilities: &mut Facilities) {
+        if std::mem::replace(&mut self.peer_finished, true) {
+            return;
+        }
+        if let Some(reads) = self.reads {
+            facilities.outbox.tell(at, reads, Fact::Finished);
+        }
+        if matches!(self.application, Application::Server(_)) {
+            self.application.end();
         }
     }
 
@@ -249,7 +313,7 @@ impl Sender {
     fn watch(&mut self, token: u64, facilities: &mut Facilities) {
         let Some(socket) = &self.socket else { return };
         let asks_for_room =
-            self.application.next_write() == Instant::MAX && !self.application.is_finished();
+            matches!(self.application, Application::Greedy(_)) && !self.application.is_finished();
         let writes = self.phase == Phase::Open && (self.blocked_bytes > 0 || asks_for_room);
         let interest = if writes { libc::EPOLLOUT } else { 0 }
             | if self.peer_finished { 0 } else { libc::EPOLLIN };

@@ -5,9 +5,9 @@ mod stage;
 
 use super::is_available;
 use fairwind_testbed::TestbedError;
-use fairwind_testbed::host::{Fact, HostProcess, Sampling, SocketOption, Sysctl};
+use fairwind_testbed::host::{AnsweringPlan, Fact, HostProcess, Sampling, SocketOption, Sysctl};
 use fairwind_units::{Instant, Span};
-use fairwind_workload::{Application, Greedy, Sampler, Thin};
+use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
 use stage::{Account, SET_UP, Stage, pair, plan};
 
 fn everything(_: &[u8]) -> bool {
@@ -51,6 +51,42 @@ fn every_byte_arrives_in_its_place_and_every_stream_comes_to_its_end() {
     assert_eq!(sender.count(|fact| fact == Fact::Established), 3);
     let late = sender.events.iter().filter(|event| event.flow == 2);
     assert!(late.map(|event| event.at).min() >= Some(Instant::from_millis(100)));
+}
+
+/// Requests of 1 to 9999 B, responses of about 100 kB, three of them.
+#[test]
+fn who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end() {
+    if !is_available("who_is_asked_answers_every_byte_in_its_place_and_both_come_to_their_end") {
+        return;
+    }
+    let request = Sampler::Uniform { least: 1.0, greatest: 9_999.0 };
+    let response = Sampler::Exponential { mean: 100_000.0 };
+    let times = (Sampler::Constant(2_000_000), Sampler::Constant(0));
+    let exchanges = Exchanges::new(request, response, 3).with_times(times.0, times.1).limited_to(3);
+    let client = Application::Client(Box::new(Client::new(exchanges.clone())));
+    let (mut sender, mut receiver) = pair(vec![client]);
+    sender.outgoing[0].reads = Some(1);
+    let application = Application::Server(Box::new(Server::new(exchanges)));
+    receiver.incoming[0].answer = Some(AnsweringPlan { flow: 1, application });
+    let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
+    let is_over = |[client, server]: &[Account; 2]| finished(client) + finished(server) == 2;
+    assert!(stage.listen(60, |accounts| is_over(accounts)).expect("both live"));
+    let [client, server] = stage.end().expect("an end");
+    assert_eq!(client.written(0), server.read(0), "all requests were read");
+    assert_eq!(server.written(1), client.read(1), "all responses were read");
+    assert!(server.written(1) > Some(1000));
+    assert_eq!(client.count(|fact| matches!(fact, Fact::Answered(_))), 3);
+    for (account, flow) in [(&client, 1), (&server, 0)] {
+        let told = account.statistics.clone().expect("statistics");
+        assert_eq!(Some(told.checked_bytes), account.read(flow));
+        assert_eq!(told.wrong_bytes, 0);
+    }
+    // A response comes after its request was written, and the time to think.
+    let answered = client.events.iter().filter_map(|event| match event.fact {
+        Fact::Answered(asked) => Some(event.at.saturating_since(asked)),
+        _ => None,
+    });
+    assert!(answered.min() >= Some(Span::from_millis(2)));
 }
 
 #[test]

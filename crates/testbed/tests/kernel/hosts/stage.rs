@@ -70,8 +70,15 @@ pub(crate) fn pair_of(
             application,
             start: Instant::ZERO,
             stop: Instant::MAX,
+            reads: None,
         });
-        receiver.incoming.push(IncomingPlan { flow, local: remote, remote: local, socket });
+        receiver.incoming.push(IncomingPlan {
+            flow,
+            local: remote,
+            remote: local,
+            socket,
+            answer: None,
+        });
     }
     (sender, receiver)
 }

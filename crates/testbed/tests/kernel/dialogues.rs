@@ -1,0 +1,91 @@
+//! Requests and responses between the kernel's endpoints, through our network, into tables.
+
+use super::is_available;
+use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_measure::{Table, Tables};
+use fairwind_scenario::Document;
+use fairwind_testbed::KernelRun;
+use fairwind_testbed::host::HostCommand;
+
+fn run(text: &str) -> Tables {
+    let document = Document::parse("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));
+    let point = &document.grid().expect("a grid")[0];
+    let experiment = document.experiment(point).unwrap_or_else(|errors| panic!("{errors}"));
+    let program = env!("CARGO_BIN_EXE_fairwind-host").into();
+    let host = HostCommand { program, arguments: Vec::new() };
+    let run = KernelRun::new(&experiment, 1, CaptureFiles::default(), host);
+    let run = run.unwrap_or_else(|error| panic!("{error}"));
+    run.run(&Control::default()).unwrap_or_else(|error| panic!("{error}")).tables
+}
+
+fn row(table: &Table, group: &str) -> usize {
+    let names = table.column("group").expect("groups have names");
+    let found = (0..table.rows()).find(|&row| names.text(row) == Some(group));
+    found.unwrap_or_else(|| panic!("no group {group}"))
+}
+
+fn value(tables: &Tables, group: &str, column: &str) -> Option<f64> {
+    let table = tables.get("groups").expect("there is always a table of groups");
+    table.column(column).expect("the column exists").number(row(table, group))
+}
+
+/// What does not depend on how fast the machine is: every exchange takes place, its response is no
+/// sooner than light allows, and each byte and packet is counted once.
+fn every_exchange_is_measured(ip_version: u8) {
+    let text = format!(
+        r#"
+        name = "dialogue"
+        duration = "6 s"
+        [path]
+        rate = "10 Mbit/s"
+        rtt = "40 ms"
+        loss = "1 %"
+        reverse_loss = "1 %"
+        ip_version = {ip_version}
+        [[flows]]
+        name = "web"
+        count = 5
+        workload = {{ kind = "request-response", request = "400 B", response = "20 kB", think_time = "10 ms", exchanges = 4 }}
+        "#
+    );
+    let tables = run(&text);
+    let number = |group, column| value(&tables, group, column).unwrap_or_default();
+    let whole = |group, column, expected: f64| {
+        let found = number(group, column);
+        assert!((found - expected).abs() < 0.5, "{column} of {group} is {found}");
+    };
+    whole("web", "responses", 20.0);
+    whole("web", "payload_bytes_read", 8_000.0);
+    whole("web-responses", "payload_bytes_read", 400_000.0);
+    for group in ["web", "web-responses"] {
+        whole(group, "flows_established", 5.0);
+        whole(group, "flows_finished", 5.0);
+        whole(group, "flows_failed", 0.0);
+        assert!(number(group, "delivery_latency_mean_s") >= 0.02, "{group}");
+        assert!(number(group, "ack_latency_mean_s") >= 0.04, "{group}");
+        let distinct =
+            number(group, "payload_bytes_received") - number(group, "payload_bytes_duplicate");
+        whole(group, "payload_bytes_read", distinct);
+    }
+    // The round trip and the time to think; the rest is the packets' way through the bottleneck.
+    assert!(number("web", "response_time_mean_s") >= 0.05);
+    assert_eq!(value(&tables, "web-responses", "response_time_mean_s"), None);
+    // Responses need 14 segments each, requests one; acknowledgments of responses are theirs.
+    assert!(number("web-responses", "data_segments_sent") >= 20.0 * 14.0);
+    assert!(number("web", "data_segments_sent") >= 20.0);
+    assert!(number("web-responses", "ack_packets_sent") >= 20.0);
+}
+
+#[test]
+fn every_exchange_on_the_kernel_is_measured_over_ipv4() {
+    if is_available("every_exchange_on_the_kernel_is_measured_over_ipv4") {
+        every_exchange_is_measured(4);
+    }
+}
+
+#[test]
+fn every_exchange_on_the_kernel_is_measured_over_ipv6() {
+    if is_available("every_exchange_on_the_kernel_is_measured_over_ipv6") {
+        every_exchange_is_measured(6);
+    }
+}
