@@ -41,6 +41,28 @@ pub struct NetworkDescription {
     /// Which Internet Protocol the packets are of.
     #[serde(default, skip_serializing_if = "IpVersion::is_usual")]
     pub ip_version: IpVersion,
+    /// Who carries the packets on the kernel.
+    #[serde(default, skip_serializing_if = "RouterKind::is_user")]
+    pub router: RouterKind,
+}
+
+/// Who carries packets between hosts on the running kernel.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum RouterKind {
+    /// Our own network in real time: the one that the simulator has.
+    #[default]
+    User,
+    /// The kernel's own parts: htb with pfifo or bfifo for rates and queues, netem for delays and losses.
+    Kernel,
+}
+
+impl RouterKind {
+    fn is_user(&self) -> bool {
+        *self == Self::User
+    }
 }
 
 /// A host or a router.

@@ -3,7 +3,7 @@
 //! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
 //! scenario. The checker reads the same schema: a key exists if and only if it stands here.
 
-use crate::{Capture, IpVersion, Measure, QueueLimit, TcpSettings, WorkloadInput};
+use crate::{Capture, IpVersion, Measure, QueueLimit, RouterKind, TcpSettings, WorkloadInput};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -77,6 +77,9 @@ pub struct PathInput {
     /// Version of the Internet Protocol, 4 or 6.
     #[serde(default)]
     pub ip_version: IpVersion,
+    /// Who carries the packets when the experiment runs on the kernel; the simulator has one network only.
+    #[serde(default)]
+    pub router: RouterKind,
 }
 
 /// A queue: which packets wait, and which are dropped.

@@ -59,7 +59,9 @@ mod workload;
 
 pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, Queue};
+pub use experiment::{
+    Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, Queue, RouterKind,
+};
 pub use input::{
     Discipline, FlowsInput, LinkInput, PathInput, QueueInput, ScenarioInput, StartPattern,
     TopologyInput,

@@ -50,8 +50,8 @@ pub(super) fn network(path: &PathInput, flows: &[FlowsInput]) -> NetworkDescript
         nodes.push(node(&sender, NodeKind::Host));
         nodes.push(node(&receiver, NodeKind::Host));
     }
-    let (mtu, ip_version) = (path.mtu, path.ip_version);
-    NetworkDescription { nodes, links, bottleneck: Some(0), mtu, ip_version }
+    let PathInput { mtu, ip_version, router, .. } = *path;
+    NetworkDescription { nodes, links, bottleneck: Some(0), mtu, ip_version, router }
 }
 
 fn central_links(path: &PathInput) -> Vec<Link> {

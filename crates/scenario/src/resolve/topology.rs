@@ -1,7 +1,7 @@
 //! `[topology]`: nodes and links as described, with the ways back.
 
 use super::{Scale, queue};
-use crate::experiment::{Link, NetworkDescription, Node, NodeKind, Queue};
+use crate::experiment::{Link, NetworkDescription, Node, NodeKind, Queue, RouterKind};
 use crate::input::{LinkInput, TopologyInput, generous_queue};
 use fairwind_units::ByteCount;
 
@@ -22,6 +22,7 @@ pub(super) fn network(topology: &TopologyInput) -> NetworkDescription {
         bottleneck,
         mtu: topology.mtu,
         ip_version: topology.ip_version,
+        router: RouterKind::User,
     }
 }
 
