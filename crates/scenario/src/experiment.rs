@@ -60,6 +60,7 @@ pub enum RouterKind {
 }
 
 impl RouterKind {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     fn is_user(&self) -> bool {
         *self == Self::User
     }

@@ -22,6 +22,7 @@
 //! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
 //! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
 //! | [`shell`] | a real program behind an emulated path |
+//! | [`kernel_router`] | a network of the kernel's own parts in place of ours |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
 pub mod ebpf;
@@ -29,6 +30,7 @@ mod error;
 mod experiment;
 pub mod host;
 mod kernel;
+pub mod kernel_router;
 pub mod leftovers;
 pub mod live;
 mod namespace;

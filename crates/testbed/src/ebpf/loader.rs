@@ -12,12 +12,14 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Object {
     Endpoints,
+    Packets,
 }
 
 impl Object {
     fn name(self) -> &'static str {
         match self {
             Self::Endpoints => "endpoints",
+            Self::Packets => "packets",
         }
     }
 
@@ -27,6 +29,7 @@ impl Object {
             Self::Endpoints => {
                 include_bytes!(concat!(env!("OUT_DIR"), "/endpoints.bpf.o")).to_vec()
             }
+            Self::Packets => include_bytes!(concat!(env!("OUT_DIR"), "/packets.bpf.o")).to_vec(),
         }
     }
 }

@@ -6,6 +6,7 @@
 //! | `record` | the fields of an event |
 //! | `settling` | events of several processors in one order |
 //! | `endpoints` | entries into recovery and loss, SYNs sent again, the window at every acknowledgment |
+//! | `packets` | packets on a path of the kernel's own parts, at borders and at queues |
 //!
 //! The programs themselves are C, in `bpf/`. They are compiled where the feature `ebpf` is on; without
 //! it everything here is still there, and says that it was not built.
@@ -18,6 +19,7 @@ mod loader;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_loader.rs"]
 mod loader;
+mod packets;
 mod record;
 mod settling;
 #[cfg(test)]
@@ -25,6 +27,7 @@ mod tests;
 
 pub use endpoints::{Connection, EndpointFacts, EndpointWatch};
 pub use error::EbpfError;
+pub(crate) use packets::{PacketDeed, PacketEvent, PacketPlace, PacketWatch, Watched};
 
 use std::path::Path;
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Object {
     Endpoints,
+    Packets,
 }
 
 /// What there cannot be without a program.

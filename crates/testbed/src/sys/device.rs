@@ -8,7 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 const TUN_DEVICE: &std::ffi::CStr = c"/dev/net/tun";
 
 /// A name as `struct ifreq` holds it.
-fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
+pub(super) fn interface_name(name: &str) -> [libc::c_char; libc::IFNAMSIZ] {
     let mut field = [0; libc::IFNAMSIZ];
     for (place, byte) in field.iter_mut().zip(name.bytes().take(libc::IFNAMSIZ - 1)) {
         *place = libc::c_char::from_ne_bytes([byte]);

@@ -5,6 +5,7 @@
 
 mod device;
 mod ending;
+mod ethernet;
 mod facts;
 mod passing;
 mod process;
@@ -16,6 +17,7 @@ mod thread;
 
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use ending::{end_process, unmount};
+pub(crate) use ethernet::{enter_network, interface_index, switch_offloads_off};
 pub(crate) use facts::{known_tcp_options, tick};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{

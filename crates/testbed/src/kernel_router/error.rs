@@ -1,0 +1,37 @@
+//! Why the kernel cannot carry an experiment's packets.
+
+use crate::TestbedError;
+use crate::ebpf::EbpfError;
+use thiserror::Error;
+
+/// Why the kernel cannot carry an experiment's packets.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum KernelRouterError {
+    /// The running kernel lacks a part.
+    #[error(
+        "path.router = \"kernel\": this kernel has no {part}, which {purpose}; get it with \
+         `modprobe {module}`, or a kernel that is built with {option}{instead}: or leave out \
+         path.router, and our own router carries the packets"
+    )]
+    Missing {
+        /// The part.
+        part: &'static str,
+        /// What it is needed for.
+        purpose: &'static str,
+        /// The module that it comes with.
+        module: &'static str,
+        /// How it is called where a kernel is configured.
+        option: &'static str,
+        /// What a scenario could do without it, with a comma before it; or nothing.
+        instead: &'static str,
+    },
+    /// Packets cannot be seen on their way.
+    #[error(
+        "path.router = \"kernel\": queues are watched by eBPF programs, and there are none: {0}"
+    )]
+    Unseen(#[from] EbpfError),
+    /// Namespaces or devices cannot be made.
+    #[error("path.router = \"kernel\": {0}")]
+    Testbed(#[from] TestbedError),
+}

@@ -1,0 +1,68 @@
+//! Namespaces of ours, which live as long as somebody holds their descriptors.
+
+use crate::namespace::shell;
+use crate::{TestbedError, sys};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+
+/// A network namespace.
+#[derive(Debug)]
+pub(super) struct Namespace {
+    descriptor: OwnedFd,
+    /// Its inode, by which the kernel's programs know it.
+    pub(super) inode: u32,
+}
+
+impl Namespace {
+    /// Makes one, and runs `text` in it.
+    pub(super) fn make(text: &str) -> Result<Self, TestbedError> {
+        in_a_thread(|| {
+            sys::enter_new_network()?;
+            run(text)?;
+            let failed = |error: std::io::Error| TestbedError::Command {
+                command: "open /proc/thread-self/ns/net".to_owned(),
+                reason: error.to_string(),
+            };
+            let file = File::open("/proc/thread-self/ns/net").map_err(failed)?;
+            let inode = file.metadata().map_err(failed)?.ino();
+            let inode = u32::try_from(inode).unwrap_or(0);
+            Ok(Self { descriptor: file.into(), inode })
+        })
+    }
+
+    /// Where other processes find it.
+    pub(super) fn path(&self) -> String {
+        format!("/proc/{}/fd/{}", std::process::id(), self.descriptor.as_raw_fd())
+    }
+
+    /// Lets something happen in it.
+    pub(super) fn inside<T: Send>(
+        &self,
+        happening: impl FnOnce() -> Result<T, TestbedError> + Send,
+    ) -> Result<T, TestbedError> {
+        in_a_thread(|| {
+            sys::enter_network(&self.descriptor)?;
+            happening()
+        })
+    }
+}
+
+/// A thread's namespace changes for good, so it is one for the purpose.
+fn in_a_thread<T: Send>(happening: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(happening);
+        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Commands of the shell in this thread's namespace, up to the first that fails.
+pub(super) fn run(text: &str) -> Result<(), TestbedError> {
+    let failed = |reason: String| TestbedError::Command { command: text.to_owned(), reason };
+    let output =
+        shell(&format!("set -e\n{text}"), None).map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}

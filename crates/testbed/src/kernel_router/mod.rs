@@ -1,0 +1,41 @@
+//! An experiment's network made of the kernel's own parts, as the thesis' testbed was: routers in
+//! namespaces, htb with pfifo or bfifo for rates and queues, netem for delays and losses.
+//!
+//! It serves where our own router is to be held against the kernel's: same hosts, same observations,
+//! same tables. What happens to packets is told by eBPF programs at the tracepoints of devices
+//! and queues.
+//!
+//! What differs from our links, and cannot be had otherwise:
+//!
+//! - a packet leaves htb's queue when its rate allows and is at the other end at once, where our link
+//!   hands it over when it has been sent: a packet is earlier by its own serialisation time;
+//! - after a pause htb lets a bucket of packets pass at once, which has to hold one full packet, and more at
+//!   high rates, lest the rate be missed when the kernel's timer is late (see `commands`).
+//!
+//! | module | concern |
+//! |---|---|
+//! | `wiring` | which namespaces, cables and disciplines a network becomes |
+//! | `commands` | what `ip` and `tc` are told |
+//! | `parts` | whether the kernel has what is needed |
+//! | `middle` | namespaces of ours |
+//! | `path` | all of it at work |
+
+mod commands;
+mod error;
+mod middle;
+mod parts;
+mod path;
+mod wiring;
+
+pub(crate) use commands::{HARDWARE_ADDRESS, NEIGHBOURS};
+pub use error::KernelRouterError;
+pub(crate) use path::{KernelPath, KernelPlan, Spot};
+
+/// The cable that a host lays to its router.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct HostCable {
+    /// Name of the device at the router's end.
+    pub device: String,
+    /// Path of the router's namespace.
+    pub namespace: String,
+}

@@ -1,0 +1,237 @@
+//! Which namespaces, cables and queue disciplines an experiment's network becomes.
+//!
+//! Every router of the experiment is a namespace, every pair of opposite links a cable (a pair of virtual
+//! Ethernet devices). A link's rate and queue stand at the end of the cable that it leads from. Delay
+//! and loss stand in a namespace of their own in the middle of the cable, as a delay emulator stands
+//! beside a router: a queue discipline that delayed packets in the router itself would count
+//! them as waiting there. Hosts have nothing but a plain cable to a namespace of ours.
+
+use fairwind_scenario::{Experiment, Link, NodeKind, Queue};
+use fairwind_units::{BitRate, Ratio, Span};
+
+/// What stands at an end of a cable, for the packets that leave through it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Discipline {
+    /// Nothing: packets pass at once.
+    None,
+    /// A rate, with the queue before it; the first is the link that it stands for.
+    Rate { link: usize, rate: BitRate, queue: Queue, overhead_bytes: u32 },
+    /// Delay and loss of a link.
+    Delay { link: usize, delay: Span, loss: Ratio },
+}
+
+/// One end of a cable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct CableEnd {
+    /// Index into [`Wiring::places`].
+    pub(super) place: usize,
+    /// Name of the device.
+    pub(super) device: String,
+    pub(super) discipline: Discipline,
+}
+
+/// A pair of virtual Ethernet devices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cable {
+    pub(super) ends: [CableEnd; 2],
+}
+
+/// A network namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// Node `node` of the experiment, a host: its process makes its namespace.
+    Host { node: usize },
+    /// One of ours, which forwards.
+    Middle { name: String },
+}
+
+/// All of it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Wiring {
+    /// The nodes of the experiment in their order, and then what is needed beside them.
+    pub(super) places: Vec<Place>,
+    pub(super) cables: Vec<Cable>,
+}
+
+impl Wiring {
+    pub(super) fn new(experiment: &Experiment) -> Self {
+        let network = &experiment.network;
+        let mut wiring = Self::default();
+        for (node, description) in network.nodes.iter().enumerate() {
+            wiring.places.push(match description.kind {
+                NodeKind::Host => Place::Host { node },
+                NodeKind::Router => Place::Middle { name: description.name.clone() },
+            });
+        }
+        let mut is_done = vec![false; network.links.len()];
+        for (index, link) in network.links.iter().enumerate() {
+            if is_done[index] {
+                continue;
+            }
+            let back = network.links.iter().enumerate().position(|(other, candidate)| {
+                !is_done[other] && candidate.from == link.to && candidate.to == link.from
+            });
+            is_done[index] = true;
+            if let Some(back) = back {
+                is_done[back] = true;
+            }
+            wiring.lay(experiment, index, back);
+        }
+        wiring
+    }
+
+    /// Lays a cable for a link, and for the one that leads back.
+    fn lay(&mut self, experiment: &Experiment, there: usize, back: Option<usize>) {
+        let network = &experiment.network;
+        let link = &network.links[there];
+        let place = |name: &str| network.node_index(name).expect("links lead to nodes");
+        let mut ends = [place(&link.from), place(&link.to)];
+        let links =
+            [Some(there), back].map(|index| index.map(|index| (index, &network.links[index])));
+        for (end, leaving) in ends.iter_mut().zip(links) {
+            let has_rate = leaving.is_some_and(|(_, link)| link.rate.is_some());
+            if has_rate && matches!(self.places[*end], Place::Host { .. }) {
+                let port = self.middle(&link.name, "port");
+                self.join([*end, port], [Discipline::None; 2]);
+                *end = port;
+            }
+        }
+        let rates = links.map(|link| link.map_or(Discipline::None, rate_of));
+        let delays = links.map(|link| link.map_or(Discipline::None, delay_of));
+        if delays == [Discipline::None; 2] {
+            self.join(ends, rates);
+            return;
+        }
+        let emulator = self.middle(&link.name, "delay");
+        self.join([ends[0], emulator], [rates[0], delays[1]]);
+        self.join([emulator, ends[1]], [delays[0], rates[1]]);
+    }
+
+    fn middle(&mut self, link: &str, what: &str) -> usize {
+        self.places.push(Place::Middle { name: format!("{link}-{what}") });
+        self.places.len() - 1
+    }
+
+    fn join(&mut self, places: [usize; 2], disciplines: [Discipline; 2]) {
+        let number = self.cables.len();
+        let end = |side: usize| CableEnd {
+            place: places[side],
+            device: format!("cable{number}{}", ["a", "b"][side]),
+            discipline: disciplines[side],
+        };
+        self.cables.push(Cable { ends: [end(0), end(1)] });
+    }
+
+    /// The disciplines that packets pass.
+    pub(super) fn disciplines(&self) -> impl Iterator<Item = Discipline> {
+        self.cables.iter().flat_map(|cable| &cable.ends).map(|end| end.discipline)
+    }
+
+    /// The cable that ends at `place`, and which of its ends does.
+    pub(super) fn ends_at(&self, place: usize) -> impl Iterator<Item = (&Cable, usize)> {
+        self.cables
+            .iter()
+            .flat_map(|cable| [(cable, 0), (cable, 1)])
+            .filter(move |(cable, side)| cable.ends[*side].place == place)
+    }
+
+    /// For each place, over which of its devices a packet goes that is for `destination`; `None` where
+    /// nothing leads there. Paths have the fewest cables.
+    pub(super) fn ways_to(&self, destination: usize) -> Vec<Option<&CableEnd>> {
+        let mut ways = vec![None; self.places.len()];
+        let mut reached = std::collections::VecDeque::from([destination]);
+        while let Some(place) = reached.pop_front() {
+            for (cable, side) in self.ends_at(place) {
+                let beyond = &cable.ends[1 - side];
+                if beyond.place != destination && ways[beyond.place].is_none() {
+                    ways[beyond.place] = Some(beyond);
+                    reached.push_back(beyond.place);
+                }
+            }
+        }
+        ways
+    }
+}
+
+fn rate_of((index, link): (usize, &Link)) -> Discipline {
+    match link.rate {
+        None => Discipline::None,
+        Some(rate) => Discipline::Rate {
+            link: index,
+            rate,
+            queue: link.queue,
+            overhead_bytes: link.overhead_bytes,
+        },
+    }
+}
+
+fn delay_of((index, link): (usize, &Link)) -> Discipline {
+    if link.delay.is_zero() && link.loss == Ratio::ZERO {
+        return Discipline::None;
+    }
+    Discipline::Delay { link: index, delay: link.delay, loss: link.loss }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Discipline, Place, Wiring};
+    use fairwind_scenario::{Document, Experiment};
+
+    fn experiment(path: &str) -> Experiment {
+        let text = format!(
+            "name = \"wired\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\n{path}\n\
+             [[flows]]\nname = \"one\"\nworkload = {{ kind = \"greedy\" }}\n"
+        );
+        let document = Document::parse("wired.toml", &text).expect("a scenario");
+        document.experiment(&document.grid().expect("a grid")[0]).expect("an experiment")
+    }
+
+    fn middles(wiring: &Wiring) -> Vec<&str> {
+        let name = |place: &'_ Place| match place {
+            Place::Host { .. } => None,
+            Place::Middle { name } => Some(name.clone()),
+        };
+        wiring.places.iter().filter_map(name).map(|name| &*name.leak()).collect()
+    }
+
+    #[test]
+    fn a_path_without_delay_needs_its_two_routers_alone() {
+        let wiring = Wiring::new(&experiment("rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }"));
+        assert_eq!(middles(&wiring), ["left", "right"]);
+        let rates = wiring.disciplines().filter(|one| matches!(one, Discipline::Rate { .. }));
+        assert_eq!(rates.count(), 2);
+        assert_eq!(wiring.cables.len(), 3);
+    }
+
+    #[test]
+    fn delay_stands_beside_the_routers_and_once_for_each_direction() {
+        let wiring = Wiring::new(&experiment("rtt = \"20 ms\""));
+        assert_eq!(middles(&wiring), ["left", "right", "bottleneck-delay"]);
+        let delays = wiring.disciplines().filter(|one| matches!(one, Discipline::Delay { .. }));
+        assert_eq!(delays.count(), 2);
+    }
+
+    #[test]
+    fn a_host_has_no_rate_of_its_own() {
+        let path = "rtt = \"0 ms\"\nqueue = { limit = \"9 packets\" }\naccess_rate = \"10 Mbit/s\"";
+        let wiring = Wiring::new(&experiment(path));
+        for (place, _) in
+            wiring.places.iter().enumerate().filter(|(_, it)| matches!(it, Place::Host { .. }))
+        {
+            let ends: Vec<_> = wiring.ends_at(place).collect();
+            assert_eq!(ends.len(), 1);
+            assert_eq!(ends[0].0.ends[ends[0].1].discipline, Discipline::None);
+        }
+    }
+
+    #[test]
+    fn every_place_knows_a_way_to_every_host() {
+        let wiring = Wiring::new(&experiment("rtt = \"20 ms\""));
+        for host in 2..4 {
+            assert!(matches!(wiring.places[host], Place::Host { .. }));
+            let ways = wiring.ways_to(host);
+            let known = ways.iter().filter(|way| way.is_some()).count();
+            assert_eq!(known, wiring.places.len() - 1);
+        }
+    }
+}
