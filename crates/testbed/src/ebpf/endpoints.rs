@@ -11,7 +11,6 @@ use super::loader::{Object, Programs};
 use super::settling::Settling;
 use super::{EbpfError, check_kernel_types};
 use crate::sys;
-use fairwind_assembly::Sink;
 use fairwind_measure::{FlowId, Observation};
 use fairwind_units::Instant;
 use std::collections::HashMap;
@@ -64,21 +63,30 @@ pub struct EndpointWatch {
 }
 
 impl EndpointWatch {
-    /// Begins to watch. Connections need not exist yet, but their namespaces do.
+    /// Puts the programs onto their tracepoints; nothing is watched yet.
     ///
     /// # Errors
     /// Where the kernel has no such programs, this build has none, or this user may not load them.
-    pub fn new(connections: &[Connection], facts: EndpointFacts) -> Result<Self, EbpfError> {
+    pub fn new(facts: EndpointFacts) -> Result<Self, EbpfError> {
         check_kernel_types()?;
         let programs = Programs::attach(Object::Endpoints, &facts.programs())?;
+        let settling = Settling::new();
+        Ok(Self { programs, flows: HashMap::new(), origin: Instant::ZERO, settling })
+    }
+
+    /// Watches further connections. They need not exist yet, but their namespaces do.
+    ///
+    /// # Errors
+    /// Where the kernel cannot be told.
+    pub fn watch(&mut self, connections: &[Connection]) -> Result<(), EbpfError> {
         let mut namespaces: Vec<u32> = connections.iter().map(|one| one.namespace).collect();
         namespaces.sort_unstable();
         namespaces.dedup();
         for namespace in namespaces {
-            programs.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
+            self.programs.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
         }
-        let flows = connections.iter().map(|one| (ends(one), one.flow)).collect();
-        Ok(Self { programs, flows, origin: Instant::ZERO, settling: Settling::new() })
+        self.flows.extend(connections.iter().map(|one| (ends(one), one.flow)));
+        Ok(())
     }
 
     /// From now on, instants are told since `origin` on the monotonic clock; what happened before it
@@ -92,12 +100,16 @@ impl EndpointWatch {
     ///
     /// # Errors
     /// Where the ring cannot be read.
-    pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, EbpfError> {
+    pub fn read(
+        &mut self,
+        limit: Duration,
+        mut each: impl FnMut(Instant, Observation<'static>),
+    ) -> Result<Instant, EbpfError> {
         self.programs.wait(limit)?;
         let asked = sys::monotonic();
         self.take()?;
         let origin = self.origin;
-        let settled = self.settling.settle(asked, |at, fact| sink.observe(since(origin, at), fact));
+        let settled = self.settling.settle(asked, |at, fact| each(since(origin, at), fact));
         Ok(since(origin, settled))
     }
 
@@ -105,10 +117,13 @@ impl EndpointWatch {
     ///
     /// # Errors
     /// Where the ring cannot be read.
-    pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), EbpfError> {
+    pub fn finish(
+        &mut self,
+        mut each: impl FnMut(Instant, Observation<'static>),
+    ) -> Result<(), EbpfError> {
         self.take()?;
         let origin = self.origin;
-        self.settling.finish(|at, fact| sink.observe(since(origin, at), fact));
+        self.settling.finish(|at, fact| each(since(origin, at), fact));
         Ok(())
     }
 

@@ -4,7 +4,6 @@ use super::record::Record;
 use super::{Connection, EndpointFacts, EndpointWatch, availability};
 use crate::live::{HttpClient, IpFamily, LiveOptions, PassageSpec, converse};
 use crate::sys;
-use fairwind_assembly::Sink;
 use fairwind_measure::{FlowId, Observation};
 use fairwind_tcp::Profile;
 use fairwind_units::{Instant, Ratio, Span};
@@ -29,8 +28,8 @@ struct Told {
     is_out_of_order: bool,
 }
 
-impl Sink for Told {
-    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
+impl Told {
+    fn observe(&mut self, at: Instant, observation: &Observation<'static>) {
         self.is_out_of_order |= at < self.last;
         self.last = at;
         match observation {
@@ -38,7 +37,7 @@ impl Sink for Told {
             Observation::FastRetransmit { .. } => self.fast_retransmits += 1,
             Observation::Endpoint { cwnd_packets, .. } => {
                 self.samples += 1;
-                self.greatest_window = self.greatest_window.max(cwnd_packets);
+                self.greatest_window = self.greatest_window.max(*cwnd_packets);
             }
             _ => {}
         }
@@ -139,7 +138,7 @@ fn kernel_sends(ip: IpFamily, facts: EndpointFacts) -> (Told, Counted) {
         let mut told = Told::default();
         for part in vec![0; BODY].chunks(BODY / 16) {
             stream.write_all(part).expect("to be sent");
-            watch.read(Duration::ZERO, &mut told).expect("events");
+            watch.read(Duration::ZERO, |at, fact| told.observe(at, &fact)).expect("events");
         }
         let segments = segments_in(&stream) - unwatched;
         stream.shutdown(std::net::Shutdown::Write).expect("to be closed");
@@ -147,7 +146,7 @@ fn kernel_sends(ip: IpFamily, facts: EndpointFacts) -> (Told, Counted) {
         let _ = stream.read(&mut request);
         let recoveries = counter("TCPSackRecovery") + counter("TCPRenoRecovery");
         let counted = Counted { timeouts: total_timeouts(&stream), recoveries, segments };
-        watch.finish(&mut told).expect("events");
+        watch.finish(|at, fact| told.observe(at, &fact)).expect("events");
         assert_eq!(watch.missed(), 0);
         (told, counted)
     })

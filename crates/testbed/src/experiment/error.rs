@@ -1,6 +1,8 @@
 //! Why an experiment cannot be run on the kernel, or did not finish.
 
 use crate::TestbedError;
+use crate::ebpf::EbpfError;
+use crate::kernel_router::KernelRouterError;
 use crate::record::RecordError;
 use crate::router::RouterError;
 use crate::settings::Refusals;
@@ -21,6 +23,12 @@ pub enum RunError {
     /// A capture could not be written.
     #[error("the capture could not be written: {0}")]
     Capture(#[from] fairwind_capture::CaptureError),
+    /// The kernel cannot carry the packets.
+    #[error(transparent)]
+    KernelRouter(#[from] KernelRouterError),
+    /// The kernel's tracepoints tell nothing any more.
+    #[error(transparent)]
+    Unseen(#[from] EbpfError),
     /// Something of ours has failed.
     #[error("{what} has failed: {reason}")]
     Thread {
@@ -63,6 +71,7 @@ impl From<RouterError> for RunError {
                 host,
                 reason: format!("its TUN device is gone (errno {errno})"),
             }),
+            RouterError::Unseen(error) => Self::Unseen(error),
         }
     }
 }

@@ -19,8 +19,10 @@
 //! | `parts` | whether the kernel has what is needed |
 //! | `middle` | namespaces of ours |
 //! | `path` | all of it at work |
+//! | `driver` | what packets do, told to the record |
 
 mod commands;
+mod driver;
 mod error;
 mod middle;
 mod parts;
@@ -28,6 +30,7 @@ mod path;
 mod wiring;
 
 pub(crate) use commands::{HARDWARE_ADDRESS, NEIGHBOURS};
+pub(crate) use driver::{Watcher, WatcherParts};
 pub use error::KernelRouterError;
 pub(crate) use path::{KernelPath, KernelPlan, Spot};
 

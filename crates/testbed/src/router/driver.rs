@@ -5,6 +5,7 @@ use super::packet::RoutedPacket;
 use super::sorter::{Sorted, Sorter};
 use super::tap::RouterTap;
 use crate::TestbedError;
+use crate::ebpf::EbpfError;
 use crate::record::{Journal, Sight};
 use crate::sys::{self, Readiness};
 use fairwind_assembly::Queues;
@@ -72,15 +73,21 @@ impl RouterSwitch {
         self.stopped.store(true, Ordering::Relaxed);
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::Relaxed)
     }
 
     /// Time since the origin.
     #[inline]
     fn now(&self) -> Instant {
+        self.time_of(sys::monotonic())
+    }
+
+    /// What the machine's monotonic clock shows, as time since the origin; before the origin is zero.
+    #[inline]
+    pub(crate) fn time_of(&self, clock: Instant) -> Instant {
         let origin = Instant::from_nanos(self.origin.load(Ordering::Relaxed));
-        Instant::ZERO + sys::monotonic().saturating_since(origin)
+        Instant::ZERO + clock.saturating_since(origin)
     }
 }
 
@@ -99,6 +106,9 @@ pub(crate) enum RouterError {
     /// A system call failed.
     #[error(transparent)]
     System(#[from] TestbedError),
+    /// What the kernel carries cannot be seen any more.
+    #[error(transparent)]
+    Unseen(#[from] EbpfError),
 }
 
 /// A network between hosts' devices.

@@ -95,8 +95,15 @@ impl PlannedFlows {
         self.flows.get(usize::try_from(flow).ok()?)
     }
 
+    /// What a packet is to the measures, wherever it is seen, as far as its headers are there.
     #[inline]
-    fn measured(&self, from: NodeId, packet: &Parsed<'_>) -> Option<Sorted> {
+    pub(crate) fn identify(&self, packet: &Parsed<'_>) -> Option<Measured> {
+        self.identify_with_ends(packet).map(|(measured, _)| measured)
+    }
+
+    /// And which hosts it comes from and is for.
+    #[inline]
+    fn identify_with_ends(&self, packet: &Parsed<'_>) -> Option<(Measured, (NodeId, NodeId))> {
         let segment = packet.segment;
         let addresses = packet.ip.addresses;
         let (source, destination) = (segment.source_port, segment.destination_port);
@@ -107,13 +114,18 @@ impl PlannedFlows {
             Some((flow, Direction::Reverse))
         })?;
         let ends = self.ends(number)?;
-        let (source, destination) = match way {
+        let hosts = match way {
             Direction::Forward => (ends.sender, ends.receiver),
             Direction::Reverse => (ends.receiver, ends.sender),
         };
         let (flow, direction) = ends.connection.attribute(way, &segment);
-        (source == from)
-            .then_some(Sorted::Measured(destination, Measured { flow, direction, segment }))
+        Some((Measured { flow, direction, segment }, hosts))
+    }
+
+    #[inline]
+    fn measured(&self, from: NodeId, packet: &Parsed<'_>) -> Option<Sorted> {
+        let (measured, (source, destination)) = self.identify_with_ends(packet)?;
+        (source == from).then_some(Sorted::Measured(destination, measured))
     }
 
     /// What is no flow's packet is carried where it is for a host of the experiment: complaints

@@ -1,0 +1,184 @@
+//! What the kernel's packets do, told to the record as our own router tells it.
+
+use super::path::Spot;
+use crate::ebpf::{EbpfError, PacketDeed, PacketEvent, PacketWatch};
+use crate::record::{Journal, Measured, Sight};
+use crate::router::{PlannedFlows, RouterError, RouterSwitch};
+use fairwind_assembly::{Queues, Sink as _};
+use fairwind_measure::{DropReason, Lateness, Observation, QueueId};
+use fairwind_network::LinkId;
+use fairwind_units::Instant;
+use fairwind_wire::bytes::parse;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long the watch waits where little happens.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// What a watcher of the kernel's packets is made of.
+pub(crate) struct WatcherParts {
+    pub(crate) watch: PacketWatch,
+    /// What the places of the watch are.
+    pub(crate) spots: Vec<Spot>,
+    pub(crate) queues: Queues,
+    /// Bytes that each packet costs beyond itself, by link.
+    pub(crate) overhead_bytes: Vec<u32>,
+    pub(crate) flows: PlannedFlows,
+    /// Who is told what happens.
+    pub(crate) journal: Journal,
+    /// Counts of packets; there is nothing to be late for.
+    pub(crate) lateness: Lateness,
+}
+
+/// Tells what the kernel's packets do.
+pub(crate) struct Watcher {
+    watch: PacketWatch,
+    teller: Teller,
+    switch: RouterSwitch,
+}
+
+/// All but the watch itself.
+struct Teller {
+    spots: Vec<Spot>,
+    queues: Queues,
+    overhead_bytes: Vec<u32>,
+    flows: PlannedFlows,
+    journal: Journal,
+    lateness: Lateness,
+    /// When a packet was put into a queue, by place and packet.
+    waiting: HashMap<(usize, u64), Instant>,
+}
+
+impl Watcher {
+    pub(crate) fn new(parts: WatcherParts, switch: RouterSwitch) -> Self {
+        let WatcherParts { watch, spots, queues, overhead_bytes, flows, journal, lateness } = parts;
+        let waiting = HashMap::new();
+        let teller = Teller { spots, queues, overhead_bytes, flows, journal, lateness, waiting };
+        Self { watch, teller, switch }
+    }
+
+    /// Tells until the switch is turned off; how many packets there were.
+    pub(crate) fn run(mut self) -> Result<Lateness, RouterError> {
+        let result = self.tell_all();
+        self.teller.journal.finish();
+        result?;
+        match self.watch.missed() {
+            0 => Ok(self.teller.lateness),
+            events => Err(EbpfError::Missed { events }.into()),
+        }
+    }
+
+    fn tell_all(&mut self) -> Result<(), EbpfError> {
+        let Self { watch, teller, switch } = self;
+        while !switch.is_stopped() {
+            let until =
+                watch.read(GLANCE, |at, event| teller.on_event(switch.time_of(at), &event))?;
+            teller.journal.tell(switch.time_of(until));
+        }
+        watch.finish(|at, event| teller.on_event(switch.time_of(at), &event))
+    }
+}
+
+impl Teller {
+    fn on_event(&mut self, at: Instant, event: &PacketEvent) {
+        let Some(spot) = self.spots.get(event.place).copied() else { return };
+        let packet = parse(event.head()).ok();
+        let measured = packet.as_ref().and_then(|packet| self.flows.identify(packet));
+        let wire_bytes = packet.as_ref().map_or(0, |packet| packet.packet_bytes);
+        match (spot, measured) {
+            (Spot::Host(_), measured) => {
+                self.at_border(at, event, measured.as_ref(), wire_bytes);
+            }
+            (Spot::Queue(link) | Spot::Loss(link), Some(measured)) => {
+                self.at_queue(at, event, link, &measured, wire_bytes);
+            }
+            (_, None) => {}
+        }
+    }
+
+    fn at_border(
+        &mut self,
+        at: Instant,
+        event: &PacketEvent,
+        measured: Option<&Measured>,
+        wire_bytes: u32,
+    ) {
+        let sight = match event.deed {
+            PacketDeed::Arrives => Sight::Departs,
+            PacketDeed::Leaves => Sight::Arrives,
+            _ => return,
+        };
+        if sight == Sight::Departs {
+            self.lateness.packets.taken += 1;
+            self.lateness.packets.unmeasured += u64::from(measured.is_none());
+        }
+        if let Some(measured) = measured {
+            let there = usize::try_from(wire_bytes).unwrap_or(usize::MAX).min(event.head().len());
+            let bytes = &event.head()[..there];
+            self.journal.on_packet(at, sight, measured, wire_bytes, bytes);
+        }
+    }
+
+    fn at_queue(
+        &mut self,
+        at: Instant,
+        event: &PacketEvent,
+        link: LinkId,
+        measured: &Measured,
+        wire_bytes: u32,
+    ) {
+        let Some(queue) = self.queues.of(link) else { return };
+        let key = (event.place, event.packet);
+        let observation = match event.deed {
+            PacketDeed::Enqueued => {
+                self.waiting.insert(key, at);
+                self.enqueued(queue, event, link, measured, wire_bytes)
+            }
+            PacketDeed::Dequeued => {
+                // What was in the queue before the watch began is nobody's.
+                let Some(since) = self.waiting.remove(&key) else { return };
+                let sojourn = at.saturating_since(since);
+                Observation::Dequeued { queue, wire_bytes, sojourn }
+            }
+            PacketDeed::Dropped => Observation::Dropped {
+                flow: measured.flow,
+                direction: measured.direction,
+                queue,
+                payload_bytes: measured.segment.payload_bytes,
+                wire_bytes,
+                reason: self.reason_at(event.place),
+            },
+            PacketDeed::Leaves | PacketDeed::Arrives => return,
+        };
+        self.journal.observe(at, observation);
+    }
+
+    fn enqueued(
+        &self,
+        queue: QueueId,
+        event: &PacketEvent,
+        link: LinkId,
+        measured: &Measured,
+        wire_bytes: u32,
+    ) -> Observation<'static> {
+        let backlog_packets = event.backlog_packets.saturating_sub(1);
+        // The kernel counts what packets cost, and this one already.
+        let overhead = self.overhead_bytes.get(link.index()).copied().unwrap_or(0);
+        let costs = event.backlog_bytes.saturating_sub(wire_bytes + overhead);
+        let backlog_bytes = costs.saturating_sub(overhead.saturating_mul(backlog_packets));
+        Observation::Enqueued {
+            queue,
+            flow: measured.flow,
+            wire_bytes,
+            backlog_packets,
+            backlog_bytes,
+        }
+    }
+
+    fn reason_at(&self, place: usize) -> DropReason {
+        match self.spots.get(place) {
+            Some(Spot::Loss(_)) => DropReason::LinkLoss,
+            _ => DropReason::QueueFull,
+        }
+    }
+}
