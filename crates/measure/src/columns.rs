@@ -264,5 +264,5 @@ const LATENESS: &[Line] = &[
     ("packets_unmeasured", "packets", "Packets carried although they belong to no flow that is measured, such as ICMP."),
     ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
     ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
-    ("events_missed", "events", "Events of the kernel's endpoints that were lost because they came faster than they were read, so that time-outs and fast retransmits are too few; 0 where the kernel is not watched by tracepoints."),
+    ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that were lost because they came faster than they were read, so that some counts are too low; 0 where the kernel is not watched by tracepoints."),
 ];

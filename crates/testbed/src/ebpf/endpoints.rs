@@ -11,6 +11,7 @@ use super::loader::{Object, Programs};
 use super::settling::Settling;
 use super::{EbpfError, check_kernel_types};
 use crate::sys;
+use fairwind_assembly::Sink;
 use fairwind_measure::{FlowId, Observation};
 use fairwind_units::Instant;
 use std::collections::HashMap;
@@ -63,30 +64,21 @@ pub struct EndpointWatch {
 }
 
 impl EndpointWatch {
-    /// Puts the programs onto their tracepoints; nothing is watched yet.
+    /// Begins to watch. Connections need not exist yet, but their namespaces do.
     ///
     /// # Errors
     /// Where the kernel has no such programs, this build has none, or this user may not load them.
-    pub fn new(facts: EndpointFacts) -> Result<Self, EbpfError> {
+    pub fn new(connections: &[Connection], facts: EndpointFacts) -> Result<Self, EbpfError> {
         check_kernel_types()?;
         let programs = Programs::attach(Object::Endpoints, &facts.programs())?;
-        let settling = Settling::new();
-        Ok(Self { programs, flows: HashMap::new(), origin: Instant::ZERO, settling })
-    }
-
-    /// Watches further connections. They need not exist yet, but their namespaces do.
-    ///
-    /// # Errors
-    /// Where the kernel cannot be told.
-    pub fn watch(&mut self, connections: &[Connection]) -> Result<(), EbpfError> {
         let mut namespaces: Vec<u32> = connections.iter().map(|one| one.namespace).collect();
         namespaces.sort_unstable();
         namespaces.dedup();
         for namespace in namespaces {
-            self.programs.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
+            programs.set("namespaces", &namespace.to_ne_bytes(), &[1, 0, 0, 0])?;
         }
-        self.flows.extend(connections.iter().map(|one| (ends(one), one.flow)));
-        Ok(())
+        let flows = connections.iter().map(|one| (ends(one), one.flow)).collect();
+        Ok(Self { programs, flows, origin: Instant::ZERO, settling: Settling::new() })
     }
 
     /// From now on, instants are told since `origin` on the monotonic clock; what happened before it
@@ -100,16 +92,12 @@ impl EndpointWatch {
     ///
     /// # Errors
     /// Where the ring cannot be read.
-    pub fn read(
-        &mut self,
-        limit: Duration,
-        mut each: impl FnMut(Instant, Observation<'static>),
-    ) -> Result<Instant, EbpfError> {
+    pub fn read(&mut self, limit: Duration, sink: &mut impl Sink) -> Result<Instant, EbpfError> {
         self.programs.wait(limit)?;
         let asked = sys::monotonic();
         self.take()?;
         let origin = self.origin;
-        let settled = self.settling.settle(asked, |at, fact| each(since(origin, at), fact));
+        let settled = self.settling.settle(asked, |at, fact| sink.observe(since(origin, at), fact));
         Ok(since(origin, settled))
     }
 
@@ -117,13 +105,10 @@ impl EndpointWatch {
     ///
     /// # Errors
     /// Where the ring cannot be read.
-    pub fn finish(
-        &mut self,
-        mut each: impl FnMut(Instant, Observation<'static>),
-    ) -> Result<(), EbpfError> {
+    pub fn finish(&mut self, sink: &mut impl Sink) -> Result<(), EbpfError> {
         self.take()?;
         let origin = self.origin;
-        self.settling.finish(|at, fact| each(since(origin, at), fact));
+        self.settling.finish(|at, fact| sink.observe(since(origin, at), fact));
         Ok(())
     }
 

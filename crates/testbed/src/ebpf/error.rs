@@ -18,15 +18,6 @@ pub enum EbpfError {
         super::KERNEL_TYPES
     )]
     NoKernelTypes,
-    /// The kernel told more than was read in time.
-    #[error(
-        "{events} events of the kernel were lost, because they came faster than they were read: the \
-         tables would be wrong; run it on a calmer machine, or at a lower rate"
-    )]
-    Missed {
-        /// How many.
-        events: u64,
-    },
     /// The kernel or the library refused.
     #[error("{attempt}: {reason}")]
     Refused {

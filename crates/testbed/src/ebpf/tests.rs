@@ -4,6 +4,7 @@ use super::record::Record;
 use super::{Connection, EndpointFacts, EndpointWatch, availability};
 use crate::live::{HttpClient, IpFamily, LiveOptions, PassageSpec, converse};
 use crate::sys;
+use fairwind_assembly::Sink;
 use fairwind_measure::{FlowId, Observation};
 use fairwind_tcp::Profile;
 use fairwind_units::{Instant, Ratio, Span};
@@ -28,8 +29,8 @@ struct Told {
     is_out_of_order: bool,
 }
 
-impl Told {
-    fn observe(&mut self, at: Instant, observation: &Observation<'static>) {
+impl Sink for Told {
+    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
         self.is_out_of_order |= at < self.last;
         self.last = at;
         match observation {
@@ -37,7 +38,7 @@ impl Told {
             Observation::FastRetransmit { .. } => self.fast_retransmits += 1,
             Observation::Endpoint { cwnd_packets, .. } => {
                 self.samples += 1;
-                self.greatest_window = self.greatest_window.max(*cwnd_packets);
+                self.greatest_window = self.greatest_window.max(cwnd_packets);
             }
             _ => {}
         }
@@ -138,7 +139,7 @@ fn kernel_sends(ip: IpFamily, facts: EndpointFacts) -> (Told, Counted) {
         let mut told = Told::default();
         for part in vec![0; BODY].chunks(BODY / 16) {
             stream.write_all(part).expect("to be sent");
-            watch.read(Duration::ZERO, |at, fact| told.observe(at, &fact)).expect("events");
+            watch.read(Duration::ZERO, &mut told).expect("events");
         }
         let segments = segments_in(&stream) - unwatched;
         stream.shutdown(std::net::Shutdown::Write).expect("to be closed");
@@ -146,7 +147,7 @@ fn kernel_sends(ip: IpFamily, facts: EndpointFacts) -> (Told, Counted) {
         let _ = stream.read(&mut request);
         let recoveries = counter("TCPSackRecovery") + counter("TCPRenoRecovery");
         let counted = Counted { timeouts: total_timeouts(&stream), recoveries, segments };
-        watch.finish(|at, fact| told.observe(at, &fact)).expect("events");
+        watch.finish(&mut told).expect("events");
         assert_eq!(watch.missed(), 0);
         (told, counted)
     })

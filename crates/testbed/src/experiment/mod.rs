@@ -14,8 +14,10 @@
 //! | `run` | everything from the first check until hosts and threads are there |
 //! | `running` | from "go" to the tables |
 //! | `watch` | what the kernel itself tells of its endpoints |
+//! | `carriage` | who carries the packets: our router, or the kernel's own parts |
 //! | `error` | what can go wrong |
 
+mod carriage;
 mod error;
 mod plans;
 mod run;
@@ -25,3 +27,7 @@ mod watch;
 pub use error::RunError;
 pub(crate) use run::lateness_bound;
 pub use run::{KernelRun, Outcome};
+
+fn no_thread(error: &std::io::Error) -> RunError {
+    RunError::Thread { what: "starting a thread", reason: error.to_string() }
+}

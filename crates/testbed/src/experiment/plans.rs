@@ -62,6 +62,7 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
         sysctls: host.sysctls.clone(),
         route_attributes: host.route_attributes.clone(),
         device_attributes: host.device_attributes.clone(),
+        cable: None,
         outgoing: Vec::new(),
         incoming: Vec::new(),
         sampling: Sampling {

@@ -1,14 +1,15 @@
 //! Everything from the first check to the tables.
 
-use super::RunError;
+use super::carriage::Carriage;
 use super::plans::{self, PlannedHost};
 use super::running::{Hosts, Running};
 use super::watch::{self, KernelWatch};
+use super::{RunError, no_thread};
 use crate::TestbedError;
 use crate::host::{HostCommand, HostProcess, HostStatistics};
 use crate::leftovers::{Guardian, RunName};
 use crate::record::{Recorder, RecorderParts};
-use crate::router::{PlannedFlows, Port, RoutedPacket, Router, RouterParts, RouterSwitch};
+use crate::router::{PlannedFlows, Port, RoutedPacket, RouterParts, RouterSwitch, StopsWithThis};
 use crate::settings::{self, Kernel};
 use crate::sys;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
@@ -39,6 +40,7 @@ pub struct Outcome {
 pub struct KernelRun {
     assembly: Assembly<RoutedPacket>,
     hosts: Vec<PlannedHost>,
+    carriage: Carriage,
     command: HostCommand,
     captures: CaptureWriters,
     /// Bytes to keep of each captured packet, by flow; empty where nothing is captured.
@@ -67,6 +69,7 @@ impl KernelRun {
         let mut run = Self {
             assembly,
             hosts,
+            carriage: Carriage::new(experiment)?,
             command,
             captures: CaptureWriters::default(),
             snap: Vec::new(),
@@ -114,6 +117,7 @@ impl KernelRun {
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
         }
+        let laid = self.carriage.lay(run, &mut self.hosts)?;
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {
             settings: self.assembly.settings,
@@ -134,6 +138,7 @@ impl KernelRun {
             }
         };
         let switch = RouterSwitch::new();
+        let _stops = StopsWithThis(switch.clone());
         let to_route = RouterParts {
             network: self.assembly.network,
             queues: self.assembly.queues,
@@ -143,18 +148,10 @@ impl KernelRun {
             mtu: self.mtu,
             lateness_bound: self.lateness_bound,
         };
-        let router = Router::new(to_route, switch.clone())?;
-        let router = std::thread::Builder::new()
-            .name("fairwind-router".to_owned())
-            .spawn(move || router.run())
-            .map_err(|error| no_thread(&error))?;
+        let router = laid.start(to_route, switch.clone())?;
         let hosts = Hosts::new(hosts, journals)?;
         Running { hosts, watch, router, switch, recorder, control }.run(self.duration)
     }
-}
-
-fn no_thread(error: &std::io::Error) -> RunError {
-    RunError::Thread { what: "starting a thread", reason: error.to_string() }
 }
 
 /// Whether packets of a group carry timestamps: both ends have to want them.

@@ -1,17 +1,16 @@
 //! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
 
+use super::carriage::Carrier;
 use super::watch::KernelWatch;
 use super::{Outcome, RunError};
 use crate::TestbedError;
 use crate::host::{FromHost, HostProcess, HostStatistics};
 use crate::record::{Journal, Recorder};
-use crate::router::{RouterError, RouterSwitch};
+use crate::router::RouterSwitch;
 use crate::sys::{self, Readiness};
 use fairwind_assembly::Control;
-use fairwind_measure::Lateness;
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
-use std::thread::JoinHandle;
 
 /// From "go" to the run's instant zero, so that every host hears of it before.
 const HEAD_START: Span = Span::from_millis(50);
@@ -25,7 +24,7 @@ pub(super) struct Running<'a> {
     pub(super) hosts: Hosts,
     /// What the kernel itself tells, where it does.
     pub(super) watch: Option<KernelWatch>,
-    pub(super) router: JoinHandle<Result<Lateness, RouterError>>,
+    pub(super) router: Carrier,
     pub(super) switch: RouterSwitch,
     pub(super) recorder: Recorder,
     pub(super) control: &'a Control,
@@ -45,7 +44,7 @@ impl Running<'_> {
         followed?;
         let mut lateness = routed?;
         let hosts = self.hosts.end()?;
-        lateness.events_missed = self.watch.map_or(Ok(0), KernelWatch::end)?;
+        lateness.events_missed += self.watch.map_or(Ok(0), KernelWatch::end)?;
         let mut tables = self.recorder.finish()?;
         tables.tables.push(lateness.table());
         Ok(Outcome { tables, lateness, hosts })

@@ -12,7 +12,7 @@
 //! for every burst that thousands of connections may send at once. Pacing, where a
 //! congestion control asks for it, is done by TCP's own timers.
 
-use super::protocol::HostPlan;
+use super::protocol::{HostCable, HostPlan};
 use crate::sys;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -20,14 +20,37 @@ use std::net::IpAddr;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
-/// The name of the device in every host.
-const DEVICE: &str = "tun0";
+/// The name of the TUN device in every host.
+const TUN: &str = "tun0";
+/// The name of the cable's end in a host that has one.
+const ETHERNET: &str = "eth0";
 /// Packets that the device's ring has room for.
 const RING_PACKETS: u32 = 1 << 16;
 
 /// Makes the device, with addresses and routes.
 pub(super) fn make(plan: &HostPlan) -> Result<OwnedFd, String> {
-    let device = sys::open_tun(DEVICE).map_err(|error| {
+    match &plan.cable {
+        None => make_tun(plan),
+        Some(cable) => lay_cable(plan, cable),
+    }
+}
+
+/// Lays a cable to the router's namespace. What the parent gets is the host's own namespace.
+fn lay_cable(plan: &HostPlan, cable: &HostCable) -> Result<OwnedFd, String> {
+    let HostCable { device, namespace, hardware_address, .. } = cable;
+    let mtu = plan.mtu.get();
+    let laid = format!(
+        "link add {ETHERNET} mtu {mtu} address {hardware_address} type veth peer name {device} \
+         mtu {mtu} address {hardware_address} netns {namespace}\n"
+    );
+    run("ip", &["-batch", "-"], &(laid + &commands(plan, ETHERNET)))?;
+    sys::switch_offloads_off(ETHERNET).map_err(|error| error.to_string())?;
+    let namespace = std::fs::File::open("/proc/self/ns/net");
+    namespace.map(OwnedFd::from).map_err(|error| format!("open its own namespace: {error}"))
+}
+
+fn make_tun(plan: &HostPlan) -> Result<OwnedFd, String> {
+    let device = sys::open_tun(TUN).map_err(|error| {
         let hint = match std::fs::File::options().read(true).write(true).open("/dev/net/tun") {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
                 "; whoever is not root needs permission: chmod 0666 /dev/net/tun"
@@ -36,33 +59,55 @@ pub(super) fn make(plan: &HostPlan) -> Result<OwnedFd, String> {
         };
         format!("{error}{hint}")
     })?;
-    run("ip", &["-batch", "-"], &commands(plan))?;
+    run("ip", &["-batch", "-"], &commands(plan, TUN))?;
     // Where `tc` is missing the default remains, which never has to hold a packet either.
-    let _ = run("tc", &["qdisc", "replace", "dev", DEVICE, "root", "noqueue"], "");
+    let _ = run("tc", &["qdisc", "replace", "dev", TUN, "root", "noqueue"], "");
     Ok(device)
 }
 
 /// What `ip` is told.
-fn commands(plan: &HostPlan) -> String {
+fn commands(plan: &HostPlan, device: &str) -> String {
     let mut text = format!(
         "link set lo up\n\
-         link set {DEVICE} mtu {} txqueuelen {RING_PACKETS} multicast off {} up\n",
+         link set {device} mtu {} txqueuelen {RING_PACKETS} multicast off {} up\n",
         plan.mtu.get(),
         plan.device_attributes.join(" ")
     );
     for address in &plan.addresses {
         let (bits, alone) = if address.is_ipv4() { (32, "") } else { (128, " nodad") };
-        let _ = writeln!(text, "address add {address}/{bits} dev {DEVICE}{alone}");
+        let _ = writeln!(text, "address add {address}/{bits} dev {device}{alone}");
     }
     for (version, everywhere) in
         [(IpAddr::is_ipv4 as fn(&IpAddr) -> bool, "0.0.0.0/0"), (IpAddr::is_ipv6, "::/0")]
     {
         if plan.addresses.iter().any(version) {
             let attributes = plan.route_attributes.join(" ");
-            let _ = writeln!(text, "route add {everywhere} dev {DEVICE} {attributes}");
+            let via = plan
+                .cable
+                .as_ref()
+                .map_or_else(String::new, |cable| neighbour(&mut text, cable, version, device));
+            let _ = writeln!(text, "route add {everywhere} {via} dev {device} {attributes}");
         }
     }
     text
+}
+
+/// Makes the router at the other end of a cable known, and gives how a route names it.
+fn neighbour(
+    text: &mut String,
+    cable: &HostCable,
+    version: fn(&IpAddr) -> bool,
+    device: &str,
+) -> String {
+    let Some(address) = cable.neighbours.iter().find(|address| version(address)) else {
+        return String::new();
+    };
+    let _ = writeln!(
+        text,
+        "neighbor replace {address} lladdr {} dev {device} nud permanent",
+        cable.hardware_address
+    );
+    format!("via {address} onlink")
 }
 
 fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {

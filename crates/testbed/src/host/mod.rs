@@ -14,7 +14,7 @@
 //! | `serve` | the host's side: from the first message to the last |
 //! | `namespace` | a network namespace, as root or not, and its name |
 //! | `parameters` | kernel parameters: as out of the box, then as planned |
-//! | `device` | the TUN device, addresses and routes |
+//! | `device` | the TUN device, or the end of a cable; addresses and routes |
 //! | `sockets` | sockets as planned, and whether they are |
 //! | `worker` | the loop that drives applications and sockets, and tells what happens |
 
@@ -27,10 +27,11 @@ mod serve;
 mod sockets;
 mod worker;
 
+pub(crate) use namespace::NamespaceName;
 pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
-    AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostEvent, HostPlan,
-    HostStatistics, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
+    AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostCable, HostEvent,
+    HostPlan, HostStatistics, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
     SocketOption, SocketSettings, Sysctl, ToHost,
 };
 pub use serve::serve;

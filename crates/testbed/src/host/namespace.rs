@@ -64,14 +64,14 @@ pub(super) fn parameter_path(name: &str) -> PathBuf {
     Path::new("/proc/sys").join(name.replace('.', "/"))
 }
 
-/// A name of this process's network namespace, removed when dropped.
+/// A name of this thread's network namespace, removed when dropped.
 #[derive(Debug)]
-pub(super) struct NamespaceName(PathBuf);
+pub(crate) struct NamespaceName(PathBuf);
 
 impl NamespaceName {
     /// Gives the namespace a name, so that `ip netns exec NAME` finds it; `None` where the process
     /// may not: nothing depends on it.
-    pub(super) fn give(name: &str) -> Result<Option<Self>, String> {
+    pub(crate) fn give(name: &str) -> Result<Option<Self>, String> {
         let path = Path::new(NAMES).join(name);
         if let Err(error) = fs::create_dir_all(NAMES) {
             return not_allowed(&error, || format!("make {NAMES}: {error}"));
@@ -89,7 +89,7 @@ impl NamespaceName {
                 return not_allowed(&error, || format!("make {}: {error}", path.display()));
             }
         }
-        match sys::bind_mount(Path::new("/proc/self/ns/net"), &path) {
+        match sys::bind_mount(Path::new("/proc/thread-self/ns/net"), &path) {
             Ok(()) => Ok(Some(Self(path))),
             Err(error) => {
                 let _ = fs::remove_file(&path);

@@ -94,7 +94,8 @@ impl HostProcess {
     }
 
     /// Waits until the host is set up, and returns its TUN device: what is read from it are the
-    /// packets that the host sends, and what is written to it the host receives.
+    /// packets that the host sends, and what is written to it the host receives. From a host with a
+    /// cable comes its network namespace instead.
     ///
     /// # Errors
     /// What the host could not do; or that it has ended, or takes longer than `limit`.
@@ -105,7 +106,7 @@ impl HostProcess {
                 Some(FromHost::Ready) => {
                     self.namespace = self.planned_namespace.take();
                     let device = self.device.take();
-                    return device.ok_or_else(|| self.failed("no TUN device came along"));
+                    return device.ok_or_else(|| self.failed("no device came along"));
                 }
                 Some(_) => return Err(self.failed("it does not keep to the protocol")),
                 None => {

@@ -4,12 +4,15 @@ use super::wiring::{Cable, CableEnd, Discipline};
 use fairwind_scenario::Queue;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The address of every device, which only ever speaks with the one at the other end of its cable.
-pub(crate) const HARDWARE_ADDRESS: &str = "02:00:00:00:00:01";
+pub(super) const HARDWARE_ADDRESS: &str = "02:00:00:00:00:01";
 /// Who is at the other end of every cable, as routes name them.
-pub(crate) const NEIGHBOURS: [&str; 2] = ["169.254.0.1", "fe80::1"];
+pub(super) const NEIGHBOURS: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 0, 1)),
+    IpAddr::V6(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1)),
+];
 /// Bytes of an Ethernet header, which disciplines count and our links do not.
 const ETHERNET_HEADER: u32 = 14;
 /// Room for everything.

@@ -62,10 +62,9 @@ impl Watcher {
         let result = self.tell_all();
         self.teller.journal.finish();
         result?;
-        match self.watch.missed() {
-            0 => Ok(self.teller.lateness),
-            events => Err(EbpfError::Missed { events }.into()),
-        }
+        let mut lateness = self.teller.lateness;
+        lateness.events_missed += self.watch.missed();
+        Ok(lateness)
     }
 
     fn tell_all(&mut self) -> Result<(), EbpfError> {

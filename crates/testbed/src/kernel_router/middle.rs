@@ -1,5 +1,6 @@
 //! Namespaces of ours, which live as long as somebody holds their descriptors.
 
+use crate::host::NamespaceName;
 use crate::namespace::shell;
 use crate::{TestbedError, sys};
 use std::fs::File;
@@ -10,15 +11,22 @@ use std::os::unix::fs::MetadataExt;
 #[derive(Debug)]
 pub(super) struct Namespace {
     descriptor: OwnedFd,
+    /// By which `ip netns exec` finds it.
+    _name: Option<NamespaceName>,
     /// Its inode, by which the kernel's programs know it.
     pub(super) inode: u32,
 }
 
 impl Namespace {
-    /// Makes one, and runs `text` in it.
-    pub(super) fn make(text: &str) -> Result<Self, TestbedError> {
+    /// Makes one of this name, and runs `text` in it.
+    pub(super) fn make(name: &str, text: &str) -> Result<Self, TestbedError> {
         in_a_thread(|| {
             sys::enter_new_network()?;
+            let unnamed = |reason| TestbedError::Command {
+                command: format!("ip netns attach {name}"),
+                reason,
+            };
+            let given = NamespaceName::give(name).map_err(unnamed)?;
             run(text)?;
             let failed = |error: std::io::Error| TestbedError::Command {
                 command: "open /proc/thread-self/ns/net".to_owned(),
@@ -27,7 +35,7 @@ impl Namespace {
             let file = File::open("/proc/thread-self/ns/net").map_err(failed)?;
             let inode = file.metadata().map_err(failed)?.ino();
             let inode = u32::try_from(inode).unwrap_or(0);
-            Ok(Self { descriptor: file.into(), inode })
+            Ok(Self { descriptor: file.into(), _name: given, inode })
         })
     }
 

@@ -29,16 +29,6 @@ mod parts;
 mod path;
 mod wiring;
 
-pub(crate) use commands::{HARDWARE_ADDRESS, NEIGHBOURS};
 pub(crate) use driver::{Watcher, WatcherParts};
 pub use error::KernelRouterError;
-pub(crate) use path::{KernelPath, KernelPlan, Spot};
-
-/// The cable that a host lays to its router.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct HostCable {
-    /// Name of the device at the router's end.
-    pub device: String,
-    /// Path of the router's namespace.
-    pub namespace: String,
-}
+pub(crate) use path::{KernelPath, KernelPlan};

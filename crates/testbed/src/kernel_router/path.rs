@@ -1,11 +1,13 @@
 //! The network of an experiment, made of the kernel's parts.
 
+use super::KernelRouterError;
 use super::commands;
-use super::middle::{Namespace, run};
+use super::middle::{Namespace, run as shell};
 use super::parts;
 use super::wiring::{Cable, CableEnd, Discipline, Place, Wiring};
-use super::{HostCable, KernelRouterError};
 use crate::ebpf::{PacketPlace, PacketWatch, Watched};
+use crate::host::HostCable;
+use crate::leftovers::RunName;
 use crate::{TestbedError, sys};
 use fairwind_network::{LinkId, NodeId};
 use fairwind_scenario::Experiment;
@@ -42,11 +44,13 @@ impl KernelPlan {
         Ok(Self { wiring, mtu: experiment.network.mtu })
     }
 
-    /// Makes the namespaces in the middle and the cables between them.
-    pub(crate) fn lay(self) -> Result<KernelPath, KernelRouterError> {
+    /// Makes the namespaces in the middle, named after the run, and the cables between them.
+    pub(crate) fn lay(self, run: RunName) -> Result<KernelPath, KernelRouterError> {
         let make = |place: &Place| match place {
             Place::Host { .. } => Ok(None),
-            Place::Middle { .. } => Namespace::make(commands::FORWARDING).map(Some),
+            Place::Middle { name } => {
+                Namespace::make(&run.of(name), commands::FORWARDING).map(Some)
+            }
         };
         let middles = self.wiring.places.iter().map(make).collect::<Result<Vec<_>, _>>()?;
         let path = KernelPath { wiring: self.wiring, mtu: self.mtu, middles };
@@ -54,7 +58,7 @@ impl KernelPlan {
             if let [Some(here), Some(there)] = [0, 1].map(|side| path.middle_of(&cable.ends[side]))
             {
                 let text = commands::lay(cable, path.mtu, &there.path());
-                here.inside(|| run(&text))?;
+                here.inside(|| shell(&text))?;
             }
         }
         Ok(path)
@@ -79,7 +83,12 @@ impl KernelPath {
     pub(crate) fn host_cable(&self, node: NodeId) -> Option<HostCable> {
         let (cable, side) = self.cable_of_host(node)?;
         let far = &cable.ends[1 - side];
-        Some(HostCable { device: far.device.clone(), namespace: self.middle_of(far)?.path() })
+        Some(HostCable {
+            device: far.device.clone(),
+            namespace: self.middle_of(far)?.path(),
+            hardware_address: commands::HARDWARE_ADDRESS.to_owned(),
+            neighbours: commands::NEIGHBOURS,
+        })
     }
 
     fn cable_of_host(&self, node: NodeId) -> Option<(&Cable, usize)> {
@@ -107,7 +116,7 @@ impl KernelPath {
             }
             middle.inside(|| {
                 devices.iter().try_for_each(|device| sys::switch_offloads_off(device))?;
-                run(&text)
+                shell(&text)
             })?;
         }
         Ok(())

@@ -91,6 +91,15 @@ impl RouterSwitch {
     }
 }
 
+/// Stops a router when it is dropped, so that none goes on where its run could not.
+pub(crate) struct StopsWithThis(pub(crate) RouterSwitch);
+
+impl Drop for StopsWithThis {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
 /// Why a router could not go on.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -27,6 +27,6 @@ mod tap;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use driver::{Port, Router, RouterError, RouterParts, RouterSwitch};
+pub(crate) use driver::{Port, Router, RouterError, RouterParts, RouterSwitch, StopsWithThis};
 pub(crate) use packet::RoutedPacket;
 pub(crate) use sorter::{PlannedFlows, Sorted, Sorter};

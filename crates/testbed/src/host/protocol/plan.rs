@@ -29,6 +29,9 @@ pub struct HostPlan {
     /// Words for its TUN device, such as `gso_max_segs 1`.
     #[serde(default)]
     pub device_attributes: Vec<String>,
+    /// The cable to a router of the kernel's own parts, in place of a TUN device.
+    #[serde(default)]
+    pub cable: Option<HostCable>,
     /// Connections that this host opens.
     pub outgoing: Vec<OutgoingPlan>,
     /// Connections that this host answers.
@@ -37,6 +40,19 @@ pub struct HostPlan {
     pub sampling: Sampling,
     /// Whether the bytes written follow a pattern, and whether what is read is held against it.
     pub payload: PayloadCheck,
+}
+
+/// A pair of virtual Ethernet devices, one end of which is the host's and the other the router's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostCable {
+    /// Name of the device at the router's end.
+    pub device: String,
+    /// Path of the router's network namespace.
+    pub namespace: String,
+    /// Hardware address of both ends, as `ip` writes it.
+    pub hardware_address: String,
+    /// By these addresses routes name the router: one of each version of IP.
+    pub neighbours: [IpAddr; 2],
 }
 
 /// A kernel parameter of the namespace.

@@ -34,6 +34,7 @@ pub(crate) fn plan(number: u8) -> HostPlan {
         sysctls: Vec::new(),
         route_attributes: Vec::new(),
         device_attributes: Vec::new(),
+        cable: None,
         outgoing: Vec::new(),
         incoming: Vec::new(),
         sampling: Sampling::default(),

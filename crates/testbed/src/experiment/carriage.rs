@@ -1,0 +1,115 @@
+//! Who carries the packets between the hosts: our router, or the kernel's own parts with somebody who
+//! watches them.
+
+use super::RunError;
+use super::plans::PlannedHost;
+use crate::kernel_router::{KernelPath, KernelPlan, Watcher, WatcherParts};
+use crate::leftovers::RunName;
+use crate::router::{PlannedFlows, Router, RouterError, RouterParts, RouterSwitch};
+use fairwind_measure::Lateness;
+use fairwind_scenario::{Experiment, RouterKind};
+use std::thread::JoinHandle;
+
+/// The thread that tells what packets do.
+pub(super) type Carrier = JoinHandle<Result<Lateness, RouterError>>;
+
+/// Who is to carry the packets.
+pub(super) enum Carriage {
+    /// Our router.
+    User,
+    /// The kernel's parts.
+    Kernel {
+        plan: KernelPlan,
+        /// Bytes that each packet costs beyond itself, by link.
+        overhead_bytes: Vec<u32>,
+    },
+}
+
+impl Carriage {
+    /// Whom `experiment` asks for, if the running kernel has what that takes.
+    pub(super) fn new(experiment: &Experiment) -> Result<Self, RunError> {
+        match experiment.network.router {
+            RouterKind::User => Ok(Self::User),
+            RouterKind::Kernel => {
+                let links = &experiment.network.links;
+                Ok(Self::Kernel {
+                    plan: KernelPlan::new(experiment)?,
+                    overhead_bytes: links.iter().map(|link| link.overhead_bytes).collect(),
+                })
+            }
+        }
+    }
+
+    /// Makes what hosts need to set themselves up, and tells them.
+    pub(super) fn lay(
+        self,
+        run: RunName,
+        hosts: &mut [PlannedHost],
+    ) -> Result<LaidCarriage, RunError> {
+        match self {
+            Self::User => Ok(LaidCarriage::User),
+            Self::Kernel { plan, overhead_bytes } => {
+                let path = plan.lay(run)?;
+                for host in &mut *hosts {
+                    host.plan.cable = path.host_cable(host.node);
+                }
+                let addresses = |host: &PlannedHost| (host.node, host.plan.addresses.clone());
+                let addresses = hosts.iter().map(addresses).collect();
+                Ok(LaidCarriage::Kernel { path, overhead_bytes, addresses })
+            }
+        }
+    }
+}
+
+/// Who is to carry the packets, when the hosts can set themselves up.
+pub(super) enum LaidCarriage {
+    User,
+    Kernel {
+        path: KernelPath,
+        overhead_bytes: Vec<u32>,
+        addresses: Vec<(fairwind_network::NodeId, Vec<std::net::IpAddr>)>,
+    },
+}
+
+impl LaidCarriage {
+    /// Begins to carry, when the hosts have set themselves up.
+    pub(super) fn start(
+        self,
+        parts: RouterParts<PlannedFlows>,
+        switch: RouterSwitch,
+    ) -> Result<Carrier, RunError> {
+        match self {
+            Self::User => {
+                let router = Router::new(parts, switch)?;
+                spawn("fairwind-router", move || router.run())
+            }
+            Self::Kernel { path, overhead_bytes, addresses } => {
+                path.bring_up(&addresses)?;
+                let (watch, spots) = path.watch()?;
+                let parts = WatcherParts {
+                    watch,
+                    spots,
+                    queues: parts.queues,
+                    overhead_bytes,
+                    flows: parts.sorter,
+                    journal: parts.journal,
+                    lateness: Lateness::new(parts.lateness_bound),
+                };
+                let watcher = Watcher::new(parts, switch);
+                spawn("fairwind-watch", move || {
+                    // The network stands as long as it is watched.
+                    let _path = path;
+                    watcher.run()
+                })
+            }
+        }
+    }
+}
+
+fn spawn(
+    name: &str,
+    work: impl FnOnce() -> Result<Lateness, RouterError> + Send + 'static,
+) -> Result<Carrier, RunError> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(|error| super::no_thread(&error))
+}
