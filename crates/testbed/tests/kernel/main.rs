@@ -5,6 +5,7 @@
 
 mod dialogues;
 mod hosts;
+mod kernel_router;
 mod live;
 mod scripts;
 mod settings;

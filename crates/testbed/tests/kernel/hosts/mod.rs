@@ -1,7 +1,7 @@
 //! Host processes: what their connections do, and what becomes of them when something ends.
 
 mod ending;
-mod stage;
+pub(crate) mod stage;
 
 use super::is_available;
 use fairwind_testbed::TestbedError;

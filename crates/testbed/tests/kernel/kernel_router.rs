@@ -1,0 +1,93 @@
+//! A network of the kernel's own parts in place of ours.
+
+use super::hosts::stage::command;
+use super::is_available;
+use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_measure::Tables;
+use fairwind_scenario::{Document, Experiment};
+use fairwind_testbed::{KernelRun, RunError, ebpf};
+
+/// Nothing but a rate and a queue, as every kernel with htb has them.
+const PATH: &str = "rate = \"10 Mbit/s\"\nrtt = \"0 ms\"\n";
+
+fn experiment(path: &str, flows: &str) -> Experiment {
+    let text = format!("name = \"router\"\nduration = \"4 s\"\n[path]\n{path}\n{flows}");
+    let document = Document::parse("router.toml", &text).expect("a scenario");
+    document.experiment(&document.grid().expect("a grid")[0]).expect("an experiment")
+}
+
+fn run(experiment: &Experiment) -> Result<Tables, RunError> {
+    let run = KernelRun::new(experiment, 1, CaptureFiles::default(), command())?;
+    Ok(run.run(&Control::default())?.tables)
+}
+
+/// The first value of a column.
+fn number(tables: &Tables, table: &str, column: &str) -> f64 {
+    let table = tables.iter().find(|one| one.name == table).expect("a table");
+    let column = table.columns.iter().find(|one| one.name == column).expect("a column");
+    column.values.number(0).expect("a number")
+}
+
+fn is_watchable(test: &str) -> bool {
+    let Err(reason) = ebpf::availability() else { return is_available(test) };
+    println!("skipped: {test}: {reason}");
+    false
+}
+
+#[test]
+fn a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours() {
+    if !is_watchable("a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours") {
+        return;
+    }
+    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    for queue in ["pfifo\", limit = \"20 packets", "bfifo\", limit = \"30 kB"] {
+        let path = format!("{PATH}queue = {{ discipline = \"{queue}\" }}\n");
+        let ours = run(&experiment(&path, flows)).expect("a run");
+        let theirs = run(&experiment(&format!("{path}router = \"kernel\""), flows)).expect("a run");
+        let of = |tables, column| number(tables, "flows", column);
+        let [mine, kernels] = [&ours, &theirs].map(|tables| of(tables, "goodput_bits_per_second"));
+        assert!((mine - kernels).abs() < 0.03 * mine, "{queue}: {mine} and {kernels} bit/s");
+        // A queue that is full now and then, and each drop is told once: as lost, and at the queue.
+        let lost = of(&theirs, "packets_lost");
+        assert!(lost > 0.0, "{queue}: nothing was dropped");
+        assert!((lost - number(&theirs, "queues", "drops_queue_full_packets")).abs() < 0.5);
+        let [mine, kernels] =
+            [&ours, &theirs].map(|tables| number(tables, "queues", "backlog_mean_packets"));
+        assert!((mine - kernels).abs() < 0.25 * mine, "{queue}: {mine} and {kernels} packets");
+    }
+}
+
+#[test]
+fn packets_of_thin_flows_pass_an_idle_kernel_router_at_once() {
+    if !is_watchable("packets_of_thin_flows_pass_an_idle_kernel_router_at_once") {
+        return;
+    }
+    let flows = "[[flows]]\nname = \"thin\"\nworkload = { kind = \"thin\", payload = \"100 B\", \
+                 interval = \"20 ms\" }\n";
+    let path = format!("{PATH}queue = {{ limit = \"20 packets\" }}\nrouter = \"kernel\"\n");
+    let tables = run(&experiment(&path, flows)).expect("a run");
+    let of = |column| number(&tables, "flows", column);
+    // Every packet is seen at both hosts: none is missed, none is told twice.
+    assert!((of("packets_sent") - of("packets_received")).abs() < 1.5);
+    assert!(of("data_segments_sent") >= 150.0);
+    assert!(of("packets_lost") < 0.5);
+    assert!(number(&tables, "lateness", "events_missed") < 0.5);
+}
+
+#[test]
+fn a_part_that_the_kernel_lacks_is_named_before_anything_runs() {
+    if !is_watchable("a_part_that_the_kernel_lacks_is_named_before_anything_runs") {
+        return;
+    }
+    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    let delayed = experiment("rate = \"1 Mbit/s\"\nrtt = \"20 ms\"\nrouter = \"kernel\"", flows);
+    match KernelRun::new(&delayed, 1, CaptureFiles::default(), command()) {
+        Ok(_) => println!("this kernel has netem, so that there is nothing to name"),
+        Err(error) => {
+            let text = error.to_string();
+            for word in ["netem", "CONFIG_NET_SCH_NETEM", "rtt = \"0 ms\"", "path.router"] {
+                assert!(text.contains(word), "{word} is not in: {text}");
+            }
+        }
+    }
+}
