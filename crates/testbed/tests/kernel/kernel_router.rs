@@ -64,14 +64,19 @@ fn packets_of_thin_flows_pass_an_idle_kernel_router_at_once() {
     }
     let flows = "[[flows]]\nname = \"thin\"\nworkload = { kind = \"thin\", payload = \"100 B\", \
                  interval = \"20 ms\" }\n";
-    let path = format!("{PATH}queue = {{ limit = \"20 packets\" }}\nrouter = \"kernel\"\n");
-    let tables = run(&experiment(&path, flows)).expect("a run");
-    let of = |column| number(&tables, "flows", column);
-    // Every packet is seen at both hosts: none is missed, none is told twice.
-    assert!((of("packets_sent") - of("packets_received")).abs() < 1.5);
-    assert!(of("data_segments_sent") >= 150.0);
-    assert!(of("packets_lost") < 0.5);
-    assert!(number(&tables, "lateness", "events_missed") < 0.5);
+    for ip_version in [4, 6] {
+        let path = format!(
+            "{PATH}queue = {{ limit = \"20 packets\" }}\nrouter = \"kernel\"\n\
+             ip_version = {ip_version}\n"
+        );
+        let tables = run(&experiment(&path, flows)).expect("a run");
+        let of = |column| number(&tables, "flows", column);
+        // Every packet is seen at both hosts: none is missed, none is told twice.
+        assert!((of("packets_sent") - of("packets_received")).abs() < 1.5);
+        assert!(of("data_segments_sent") >= 150.0);
+        assert!(of("packets_lost") < 0.5);
+        assert!(number(&tables, "lateness", "events_missed") < 0.5);
+    }
 }
 
 #[test]
