@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
@@ -66,6 +67,8 @@ impl HostProcess {
             .stdin(OwnedFd::from(theirs))
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
+            // Ctrl-C is for the parent to hear, which ends its hosts in order.
+            .process_group(0)
             .spawn()
             .map_err(|error| failed(format!("start {}: {error}", command.program.display())))?;
         let mut host = Self {

@@ -52,6 +52,21 @@ fn the_parent_of_a_killed_host_is_told_how_it_ended() {
 }
 
 #[test]
+fn what_interrupts_the_group_of_the_parent_does_not_interrupt_its_hosts() {
+    if !is_available("what_interrupts_the_group_of_the_parent_does_not_interrupt_its_hosts") {
+        return;
+    }
+    let host = HostProcess::start(&command(), &plan(1)).expect("a process");
+    let group = |process: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).expect("it lives");
+        let (_, rest) = stat.rsplit_once(") ").expect("a name in parentheses");
+        rest.split(' ').nth(2).map(str::to_owned)
+    };
+    assert_eq!(group(host.process_id()), Some(host.process_id().to_string()));
+    assert_ne!(group(host.process_id()), group(std::process::id()));
+}
+
+#[test]
 fn a_namespace_has_its_name_as_long_as_the_host_lives_and_no_other_host_may_take_it() {
     if !is_available("a_namespace_has_its_name_as_long_as_the_host_lives") {
         return;

@@ -241,3 +241,20 @@ fn hosts_speak_ipv6_as_well_and_say_nothing_unasked() -> Result<(), TestbedError
     assert_eq!(receiver.read(0), Some(100_000));
     Ok(())
 }
+
+#[test]
+fn connections_from_one_port_to_different_ones_are_told_apart() {
+    if !is_available("connections_from_one_port_to_different_ones_are_told_apart") {
+        return;
+    }
+    let (mut sender, mut receiver) = pair(vec![greedy(10_000), greedy(20_000)]);
+    let (from, to) = (sender.outgoing[0].local, sender.outgoing[1].remote.port() + 1);
+    sender.outgoing[1].local = from;
+    sender.outgoing[1].remote.set_port(to);
+    receiver.incoming[1].remote = from;
+    receiver.incoming[1].local.set_port(to);
+    let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
+    assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 2).expect("both live"));
+    let [_, receiver] = stage.end().expect("an end");
+    assert_eq!((receiver.read(0), receiver.read(1)), (Some(10_000), Some(20_000)));
+}
