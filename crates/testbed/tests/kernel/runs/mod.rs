@@ -1,0 +1,8 @@
+//! Whole experiments on the kernel: hosts, router and record together.
+
+#![expect(clippy::unwrap_used, reason = "a test that meets an error fails there")]
+
+mod captures;
+mod faults;
+mod stage;
+mod tables;
