@@ -2,15 +2,16 @@
 //! the send buffer has no room for.
 
 use fairwind_assembly::FlowPlan;
-use fairwind_measure::{ConnectionFlows, FlowId};
+use fairwind_measure::{ConnectionFlows, Direction, FlowId};
 use fairwind_tcp::Connection;
 use fairwind_units::Instant;
+use fairwind_wire::Segment;
 use fairwind_workload::Application;
 
 /// What the receiver of a flow has to say.
 #[derive(Debug)]
 pub(crate) struct Dialogue {
-    pub(crate) connection: ConnectionFlows,
+    connection: ConnectionFlows,
     /// The flow of the answers.
     pub(crate) flow: FlowId,
     pub(crate) application: Application,
@@ -31,6 +32,13 @@ impl Dialogue {
             written_bytes: 0,
             is_closed: false,
         }))
+    }
+
+    /// The flow of a segment that goes this way on the connection, and its direction there.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn attribute(&self, way: Direction, segment: &Segment) -> (FlowId, Direction) {
+        self.connection.attribute(way, segment)
     }
 
     /// Bytes that were written since the beginning where the application writes now; they enter the

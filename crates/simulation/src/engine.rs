@@ -261,13 +261,10 @@ impl Simulation {
 
     #[inline]
     fn flush_receiver(&mut self, number: u32, now: Instant) {
-        loop {
-            if self.flows[number as usize].dialogue.is_some() {
-                self.write_answers(number, now);
-            }
-            let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) else {
-                break;
-            };
+        if self.flows[number as usize].dialogue.is_some() {
+            self.write_answers(number, now);
+        }
+        while let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) {
             self.send(number, Direction::Reverse, &segment, now);
         }
         while let Some(event) = self.flows[number as usize].receiver.poll_event() {
@@ -286,7 +283,7 @@ impl Simulation {
         };
         let (id, direction) = match &flow.dialogue {
             None => (FlowId(number), way),
-            Some(dialogue) => dialogue.connection.attribute(way, segment),
+            Some(dialogue) => dialogue.attribute(way, segment),
         };
         let packet = SimulatedPacket::new(*segment, id.0, direction, to, self.ip_header_bytes);
         let sent =

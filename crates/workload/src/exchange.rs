@@ -73,8 +73,8 @@ impl Exchanges {
         Exchange {
             request_bytes: self.request.draw(random),
             response_bytes: self.response.draw(random),
-            think_time: Span::from_nanos(self.think_time.draw_from(0, random)),
-            pause: Span::from_nanos(self.pause.draw_from(0, random)),
+            think_time: Span::from_nanos(self.think_time.draw_time(random)),
+            pause: Span::from_nanos(self.pause.draw_time(random)),
         }
     }
 }

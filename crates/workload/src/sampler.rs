@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Sampler {
-    /// The same each time.
+    /// The same each time, at least 1.
     Constant(u64),
     /// Uniform between the two, both included after rounding.
     Uniform {
@@ -17,14 +17,14 @@ pub enum Sampler {
         /// Greatest value.
         greatest: f64,
     },
-    /// Normal; what falls below the least becomes the least.
+    /// Normal; what falls below 1 becomes 1.
     Normal {
         /// Mean.
         mean: f64,
         /// Standard deviation.
         deviation: f64,
     },
-    /// Exponential; what falls below the least becomes the least.
+    /// Exponential; what falls below 1 becomes 1.
     Exponential {
         /// Mean.
         mean: f64,
@@ -34,20 +34,14 @@ pub enum Sampler {
 impl Sampler {
     /// Draws a whole number, at least 1.
     #[inline]
-    pub fn draw(&self, random: &mut impl Rng) -> u64 {
-        self.draw_from(1, random)
-    }
-
-    /// Draws a whole number, at least `least`.
-    #[inline]
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
-        reason = "`as` saturates, and the value is at least 0"
+        reason = "`as` saturates, and the value is at least 1"
     )]
-    pub(crate) fn draw_from(&self, least: u64, random: &mut impl Rng) -> u64 {
+    pub fn draw(&self, random: &mut impl Rng) -> u64 {
         let value = match *self {
-            Self::Constant(value) => return value.max(least),
+            Self::Constant(value) => return value.max(1),
             Self::Uniform { least, greatest } => {
                 least + random.random::<f64>() * (greatest - least)
             }
@@ -60,6 +54,11 @@ impl Sampler {
                 mean * standard
             }
         };
-        (value.round().max(0.0) as u64).max(least)
+        value.round().max(1.0) as u64
+    }
+
+    /// Draws a time that may be none: the same as [`draw`](Self::draw), but that a constant zero is zero.
+    pub(crate) fn draw_time(&self, random: &mut impl Rng) -> u64 {
+        if *self == Self::Constant(0) { 0 } else { self.draw(random) }
     }
 }
