@@ -83,13 +83,14 @@ def test_both_engines_give_the_same_tables_of_the_same_scenario(scenario, tmp_pa
     simulated = described.run(out=tmp_path / "sim")
     real = described.run("kernel", out=tmp_path / "kernel")
     assert real.failures == []
-    assert set(real.table_names) == {*simulated.table_names, "lateness"}
+    assert set(real.table_names) == {*simulated.table_names, "lateness", "hosts"}
     for name in simulated.table_names:
         assert real.table(name).schema == simulated.table(name).schema, name
     assert real.groups["group"].to_list() == simulated.groups["group"].to_list()
     assert real.flows["established"].to_list() == [True, True]
     assert (real.groups["payload_bytes_read"] > 0).all()
     assert real.lateness["deliveries"][0] > 100
+    assert real.hosts["timed_writes"].sum() >= 30
 
 
 def test_the_manifest_names_the_kernel(scenario, tmp_path):

@@ -117,8 +117,9 @@ def test_a_punctual_run_says_how_punctual_it_was(tmp_path):
     assert "80 us in the worst, where the bound is 200 us; beyond its bound: 0 of 4 runs" in words
     assert not [line for line in warnings(results) if "Late" in line]
     headers, rows = readable_overview(results)[-1]
-    assert headers[-1] == "beyond it"
-    assert [row[-1] for row in rows] == ["no run", "no run"]
+    assert headers[-2:] == ["beyond it", "late writes p99 / us"]
+    assert [row[-2:] for row in rows] == [["no run", "120"], ["no run", "120"]]
+    assert "Late writes of applications, 99th percentile: 120 us at the worst." in words
     assert words in write_report(results).page.read_text(encoding="utf-8")
 
 
@@ -129,7 +130,8 @@ def test_a_late_run_is_the_first_thing_that_is_said(tmp_path):
     assert "950 us against 200 us" in first
     assert "and 1 more" in first
     _, rows = readable_overview(results)[-1]
-    assert rows[0] == [1, "475", "950", "1900", "200", "LATE: 2 of 2 runs"]
+    assert rows[0] == [1, "475", "950", "1900", "200", "LATE: 2 of 2 runs", "1425"]
+    assert warnings(results)[1].startswith("Late applications: at 4 of 8 hosts")
     page = write_report(results).page.read_text(encoding="utf-8")
     assert page.index("Late: in 4 of 4 runs") < page.index("<h2>Results</h2>")
 

@@ -62,6 +62,7 @@ const TABLES: &[(&str, &[&[Line]])] = &[
     ("fairness", &[FAIRNESS]),
     ("endpoint", &[ENDPOINT]),
     ("lateness", &[LATENESS]),
+    ("hosts", &[HOST]),
 ];
 
 #[rustfmt::skip]
@@ -265,4 +266,15 @@ const LATENESS: &[Line] = &[
     ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
     ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
     ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that were lost because they came faster than they were read, so that some counts are too low; 0 where the kernel is not watched by tracepoints."),
+];
+
+#[rustfmt::skip]
+const HOST: &[Line] = &[
+    ("host", "text", "The host's name in the scenario. Only runs in real time have this table."),
+    ("timed_writes", "writes", "Writes of the host's applications that were due at an instant, as those of thin streams are; warm-up included."),
+    ("late_write_mean_s", "s", "How late the timed writes were on average, since the host's process was not woken in time; missing where there were none. Latencies are measured from the write that was made, not from the one that was due."),
+    ("late_write_p99_s", "s", "99th percentile of how late the timed writes were."),
+    ("late_write_max_s", "s", "How late the latest of the timed writes was."),
+    ("unexpected_connections", "connections", "Connections that came from where nobody was expected; they were closed."),
+    ("broken_connections", "connections", "Connections that the other end broke off while this host was reading."),
 ];

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Results, late_runs
+from fairwind.results import Results, late_hosts, late_runs
 
 FEW_REPLICATES = 3
 MOST_FAILURES = 5
@@ -19,6 +19,7 @@ def warnings(results: Results) -> list[str]:
     return [
         *_failures(results),
         *_late(results),
+        *_late_hosts(results),
         *results.manifest.plan.warnings,
         *_replicates(results),
         *_replicates_without_difference(results),
@@ -48,6 +49,19 @@ def _late(results: Results) -> list[str]:
         f"Late: in {late.height} of {results.lateness.height} runs the router was behind by more "
         f"than its bound in one of a hundred deliveries ({named}{more}). What these runs tell of "
         "delay is not trustworthy; repeat them with --jobs 1 on a machine that does nothing else."
+    ]
+
+
+def _late_hosts(results: Results) -> list[str]:
+    late = late_hosts(results)
+    if not late.height:
+        return []
+    worst = late.row(0, named=True)
+    return [
+        f"Late applications: at {late.height} of {results.hosts.height} hosts one of a hundred "
+        f"timed writes came more than 1 ms late, at the worst {worst['late_write_p99_s'] * 1e3:.1f}"
+        f" ms (host {worst['host']}, cell {worst['cell']}, seed {worst['seed']}). Reads and "
+        "acknowledgments were late as well then; repeat these runs on a quiet machine."
     ]
 
 

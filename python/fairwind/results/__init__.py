@@ -7,6 +7,7 @@ replicates of each cell together. Nothing here runs or draws anything.
 from fairwind.results.claim import Claim, Verdict
 from fairwind.results.lateness import (
     has_lateness,
+    late_hosts,
     late_runs,
     lateness_by_cell,
     lateness_in_words,
@@ -27,6 +28,7 @@ __all__ = [
     "Subject",
     "Verdict",
     "has_lateness",
+    "late_hosts",
     "late_runs",
     "lateness_by_cell",
     "lateness_in_words",

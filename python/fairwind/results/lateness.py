@@ -8,7 +8,12 @@ from fairwind.results.readable import significant
 from fairwind.results.results import Results
 
 TABLE = "lateness"
+HOSTS = "hosts"
 MICROSECONDS = 1e6
+
+HOST_BOUND_S = 1e-3
+"""What the 99th percentile of a host's late writes may be. Latencies count from the write as it
+was made; but where writes come late, so do reads, and the acknowledgments that reads send."""
 
 
 def has_lateness(results: Results) -> bool:
@@ -24,6 +29,14 @@ def late_runs(results: Results) -> pl.DataFrame:
     return late.sort(pl.col("lateness_p99_s") / pl.col("bound_s"), descending=True)
 
 
+def late_hosts(results: Results) -> pl.DataFrame:
+    """Give the rows of hosts whose applications were woken too late, the worst first."""
+    if not _has_rows(results, HOSTS):
+        return pl.DataFrame()
+    late = results.table(HOSTS).filter(pl.col("late_write_p99_s") > HOST_BOUND_S)
+    return late.sort("late_write_p99_s", descending=True)
+
+
 def lateness_by_cell(results: Results) -> pl.DataFrame:
     """Give each cell's worst run, one row per cell.
 
@@ -32,11 +45,11 @@ def lateness_by_cell(results: Results) -> pl.DataFrame:
     DataFrame
         ``cell``, one column per axis, ``runs``, ``late_runs``, ``bound_s``, and the largest median,
         99th percentile and maximum over the cell's runs: ``lateness_p50_s``, ``lateness_p99_s``,
-        ``lateness_max_s``.
+        ``lateness_max_s``; ``late_write_p99_s`` of the worst host, missing without timed writes.
     """
     axes = [axis.column for axis in results.manifest.plan.axes]
     worst = ("bound_s", "lateness_p50_s", "lateness_p99_s", "lateness_max_s")
-    return (
+    by_cell = (
         results.table(TABLE)
         .group_by("cell", *axes, maintain_order=True)
         .agg(
@@ -45,20 +58,26 @@ def lateness_by_cell(results: Results) -> pl.DataFrame:
             *(pl.col(name).max() for name in worst),
         )
     )
+    if not _has_rows(results, HOSTS):
+        return by_cell.with_columns(pl.lit(None, pl.Float64).alias("late_write_p99_s"))
+    hosts = results.table(HOSTS).group_by("cell").agg(pl.col("late_write_p99_s").max())
+    return by_cell.join(hosts, on="cell", how="left", maintain_order="left")
 
 
 def readable_lateness(results: Results) -> tuple[list[str], list[list[object]]]:
     """Give headers and rows of the punctuality of every cell, those beyond the bound marked."""
     axes = [axis.column for axis in results.manifest.plan.axes]
     headers = [*axes, "lateness p50 / us", "p99 / us", "max / us", "bound / us", "beyond it"]
+    headers.append("late writes p99 / us")
     rows: list[list[object]] = [
         [
             *(row[axis] for axis in axes),
             *(
-                significant(row[name] * MICROSECONDS, 3)
+                _microseconds(row[name])
                 for name in ("lateness_p50_s", "lateness_p99_s", "lateness_max_s", "bound_s")
             ),
             f"LATE: {row['late_runs']} of {row['runs']} runs" if row["late_runs"] else "no run",
+            _microseconds(row["late_write_p99_s"]),
         ]
         for row in lateness_by_cell(results).iter_rows(named=True)
     ]
@@ -79,5 +98,22 @@ def lateness_in_words(results: Results) -> str | None:
         f"Lateness of the router, 99th percentile: {usual * MICROSECONDS:.0f} us in the "
         f"median run, {worst['lateness_p99_s'] * MICROSECONDS:.0f} us in the worst, where the "
         f"bound is {worst['bound_s'] * MICROSECONDS:.0f} us; beyond its bound: {late} of "
-        f"{rows.height} {'run' if rows.height == 1 else 'runs'}."
+        f"{rows.height} {'run' if rows.height == 1 else 'runs'}.{_late_writes_in_words(results)}"
     )
+
+
+def _late_writes_in_words(results: Results) -> str:
+    if not _has_rows(results, HOSTS):
+        return ""
+    worst = results.table(HOSTS)["late_write_p99_s"].drop_nulls().max()
+    if not isinstance(worst, float):
+        return ""
+    return f" Late writes of applications, 99th percentile: {_microseconds(worst)} us at the worst."
+
+
+def _has_rows(results: Results, table: str) -> bool:
+    return results.has_table(table) and results.table(table).height > 0
+
+
+def _microseconds(seconds: float | None) -> str | None:
+    return None if seconds is None else significant(seconds * MICROSECONDS, 3)

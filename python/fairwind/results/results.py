@@ -24,6 +24,7 @@ TABLES = (
     "fairness",
     "endpoint",
     "lateness",
+    "hosts",
 )
 """The tables that a run can have; `fairwind columns` tells what their columns mean."""
 
@@ -101,6 +102,11 @@ class Results:
     def lateness(self) -> pl.DataFrame:
         """How punctual the router was, one row per run; only of runs in real time."""
         return self.table("lateness")
+
+    @cached_property
+    def hosts(self) -> pl.DataFrame:
+        """How punctual the applications were, one row per host; only of runs in real time."""
+        return self.table("hosts")
 
     @property
     def captures(self) -> list[Path]:

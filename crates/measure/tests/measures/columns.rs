@@ -1,7 +1,7 @@
 //! The list of columns and the tables agree.
 
 use crate::run::{Run, settings};
-use fairwind_measure::{Lateness, Settings, columns};
+use fairwind_measure::{Lateness, Settings, columns, hosts_table};
 use fairwind_units::Span;
 
 fn all_tables() -> fairwind_measure::Tables {
@@ -16,6 +16,7 @@ fn all_tables() -> fairwind_measure::Tables {
     let mut tables = run.finish(500);
     // What only runs in real time have.
     tables.tables.push(Lateness::new(Span::from_micros(200)).table());
+    tables.tables.push(hosts_table(&[]));
     tables
 }
 

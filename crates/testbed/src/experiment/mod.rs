@@ -13,6 +13,7 @@
 //! | `plans` | what each host is told |
 //! | `run` | everything from the first check until hosts and threads are there |
 //! | `running` | from "go" to the tables |
+//! | `punctuality` | how it went at the hosts, as a table |
 //! | `watch` | what the kernel itself tells of its endpoints |
 //! | `carriage` | who carries the packets: our router, or the kernel's own parts |
 //! | `error` | what can go wrong |
@@ -20,6 +21,7 @@
 mod carriage;
 mod error;
 mod plans;
+mod punctuality;
 mod run;
 mod running;
 mod watch;

@@ -1,6 +1,7 @@
 //! From "go" to the tables: the caller's thread hears the hosts, and ends everything.
 
 use super::carriage::Carrier;
+use super::punctuality::hosts_table;
 use super::watch::KernelWatch;
 use super::{Outcome, RunError};
 use crate::TestbedError;
@@ -47,6 +48,7 @@ impl Running<'_> {
         lateness.events_missed += self.watch.map_or(Ok(0), KernelWatch::end)?;
         let mut tables = self.recorder.finish()?;
         tables.tables.push(lateness.table());
+        tables.tables.push(hosts_table(&hosts));
         Ok(Outcome { tables, lateness, hosts })
     }
 
