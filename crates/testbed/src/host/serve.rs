@@ -108,6 +108,9 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
     };
     let prepared = set_up(*plan, socket)?;
     let origin = wait_for_go(&mut ear)?;
+    // Applications write and read when it is time to, also where other programs are busy; they do
+    // little each time. The router still goes before them.
+    sys::wake_in_time();
     socket.set_nonblocking(true).map_err(|error| error.to_string())?;
     prepared.run(origin, socket.clone(), ear)?;
     wait_for_end(socket);
@@ -125,7 +128,6 @@ fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
              limit (ulimit -Hn), or run as root"
         ));
     }
-    sys::wake_exactly();
     parameters::set_usual();
     let device = device::make(&plan)?;
     parameters::set(&plan.sysctls)?;

@@ -22,7 +22,7 @@ pub(crate) use facts::{known_tcp_options, tick};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{
     bind_mount, die_with_parent, leave_network, leave_user_and_network, raise_file_limit,
-    user_and_group, wake_exactly,
+    user_and_group, wake_in_time,
 };
 pub(crate) use readiness::Readiness;
 pub(crate) use session::{
