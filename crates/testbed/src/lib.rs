@@ -18,6 +18,7 @@
 //! | `record` | what router and hosts saw, in order: measures and captures |
 //! | [`host`] | the processes in which an experiment's hosts live: namespaces, sockets, events |
 //! | [`live`] | our endpoint on a TUN device in conversation with the kernel |
+//! | [`capabilities`] | what this machine has for experiments, and how to get the rest |
 //! | [`leftovers`] | the names that a run leaves outside, and their removal however it ends |
 //! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
 //! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
@@ -25,6 +26,7 @@
 //! | [`kernel_router`] | a network of the kernel's own parts in place of ours |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
+pub mod capabilities;
 pub mod ebpf;
 mod error;
 mod experiment;

@@ -9,6 +9,11 @@ pub(crate) fn tick() -> Span {
     resolution(libc::CLOCK_MONOTONIC_COARSE)
 }
 
+/// The step of the clock that everything is timed by.
+pub(crate) fn clock_resolution() -> Span {
+    resolution(libc::CLOCK_MONOTONIC)
+}
+
 fn resolution(clock: libc::clockid_t) -> Span {
     let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `step` lives over the call; these clocks exist.

@@ -18,7 +18,7 @@ mod thread;
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use ending::{end_process, unmount};
 pub(crate) use ethernet::{enter_network, interface_index, switch_offloads_off};
-pub(crate) use facts::{known_tcp_options, tick};
+pub(crate) use facts::{clock_resolution, known_tcp_options, tick};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{
     bind_mount, die_with_parent, leave_network, leave_user_and_network, raise_file_limit,

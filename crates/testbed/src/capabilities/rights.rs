@@ -1,0 +1,133 @@
+//! Root or user namespaces, TUN, control groups, files.
+
+use super::{Capability, State, read};
+use crate::leftovers::Places;
+use crate::settings::Kernel;
+use crate::{availability, sys};
+use std::fs::{self, OpenOptions};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// What the kernel's side of TUN devices is.
+const TUN: &str = "/dev/net/tun";
+/// Files for 512 thin and 512 greedy connections, both ends in one process each.
+const ENOUGH_FILES: u64 = 4_096;
+
+pub(super) fn gather() -> Vec<Capability> {
+    vec![kernel(), namespaces(), user_namespaces(), tun(), control_groups(), files(), congestion()]
+}
+
+fn kernel() -> Capability {
+    let Kernel { release, version, .. } = Kernel::running();
+    if version == (6, 18) {
+        return Capability::ok("kernel", release);
+    }
+    let remedy = "what scenarios may set differs a little; the profile linux-6.18 is about 6.18";
+    Capability::lacking("kernel", State::Limited, release, remedy)
+}
+
+/// Tries a namespace with a TUN device: what every host of an experiment is.
+fn namespaces() -> Capability {
+    let what = "network namespaces";
+    match availability() {
+        Ok(()) => Capability::ok(what, "made one with a TUN device"),
+        Err(_) if has_user_namespaces() && can_open_tun() => {
+            let remedy = "as root, hosts also get names for `ip netns exec`, and scripts run on the \
+                          kernel";
+            Capability::lacking(what, State::Limited, "in user namespaces", remedy)
+        }
+        Err(error) => {
+            let remedy = "for experiments on the kernel: run as root, or see the two rows below";
+            Capability::lacking(what, State::Needed, error.to_string(), remedy)
+        }
+    }
+}
+
+fn user_namespaces() -> Capability {
+    let what = "user namespaces";
+    if has_user_namespaces() {
+        return Capability::ok(what, "made one");
+    }
+    let remedy = if read("/proc/sys/user/max_user_namespaces") == "0" {
+        "for experiments without root: sysctl user.max_user_namespaces=15000"
+    } else if read("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == "1" {
+        "for experiments without root: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+    } else {
+        "for experiments without root: a kernel with CONFIG_USER_NS, and unshare of util-linux"
+    };
+    Capability::lacking(what, State::Missing, "refused", remedy)
+}
+
+fn has_user_namespaces() -> bool {
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--net", "true"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+fn can_open_tun() -> bool {
+    OpenOptions::new().read(true).write(true).open(TUN).is_ok()
+}
+
+fn tun() -> Capability {
+    let what = "TUN devices";
+    if can_open_tun() {
+        return Capability::ok(what, TUN);
+    }
+    let (found, remedy) = if Path::new(TUN).exists() {
+        (
+            "not for this user",
+            "for experiments on the kernel: run as root, or chmod 666 /dev/net/tun",
+        )
+    } else {
+        (
+            "no /dev/net/tun",
+            "for experiments on the kernel: modprobe tun, or a kernel with CONFIG_TUN",
+        )
+    };
+    Capability::lacking(what, State::Needed, found, remedy)
+}
+
+fn control_groups() -> Capability {
+    let what = "control groups (version 2)";
+    let Some(root) = Places::usual().control_groups else {
+        let remedy = "for eBPF on a run's own sockets (sock_ops): mount -t cgroup2 none DIR";
+        return Capability::lacking(what, State::Missing, "not mounted", remedy);
+    };
+    let is_writable = sys::is_root() && fs::metadata(&root).is_ok();
+    if is_writable {
+        return Capability::ok(what, root.display().to_string());
+    }
+    let remedy = "for eBPF on a run's own sockets (sock_ops): run as root";
+    Capability::lacking(
+        what,
+        State::Limited,
+        format!("{}, not for this user", root.display()),
+        remedy,
+    )
+}
+
+fn files() -> Capability {
+    let what = "open files";
+    let limits = read("/proc/self/limits");
+    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap_or("");
+    let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
+    let (soft, hard) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    let found = format!("{soft}, up to {hard}");
+    if sys::is_root() || hard >= ENOUGH_FILES {
+        return Capability::ok(what, found);
+    }
+    let remedy = "for a thousand connections: ulimit -Hn 4096, or limits.conf";
+    Capability::lacking(what, State::Limited, found, remedy)
+}
+
+fn congestion() -> Capability {
+    let what = "congestion controls";
+    let there = Kernel::running().congestion_controls;
+    let found = there.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    if there.contains("cubic") && there.contains("reno") {
+        return Capability::ok(what, found);
+    }
+    let remedy = "for the default of scenarios: modprobe tcp_cubic";
+    Capability::lacking(what, State::Missing, format!("only {found}"), remedy)
+}
