@@ -65,6 +65,35 @@ def profiles_page() -> str:
     return "\n".join(["# TCP profiles", "", *words, ""])
 
 
+def kernel_settings_page() -> str:
+    """Describe what the running kernel is told for each key of a `tcp` table."""
+    keys = json.loads(core.kernel_settings())
+    lines = [
+        "# What the kernel is told",
+        "",
+        "On the kernel (`--on kernel`) the keys of `tcp` and `receiver_tcp` become sysctls and",
+        "route attributes of a host's namespace, and options of its sockets. What a kernel cannot",
+        "have is refused before anything runs, with what comes nearest; `fairwind check SCENARIO",
+        "--on kernel` tells it. A key that is left out means what Linux 6.18 does out of the box,",
+        "whatever the machine's own settings are. Namespaces remember nothing of connections that",
+        "were (`tcp_no_metrics_save`), and buffers are ample unless a key bounds them.",
+        "",
+        "Sysctls and route attributes hold for a host. Groups that share a host must agree on them;",
+        "under `[path]` every group has hosts of its own. Times are kept in steps of the kernel's",
+        "timers (4 ms at 250 Hz), and its timer wheel may add an eighth of a long one.",
+        "",
+        "`crates/testbed/tests/settings` has a script for every key that does something: it holds",
+        "on the kernel with the key and fails without.",
+        "",
+        "| key | the kernel is told | limits |",
+        "|---|---|---|",
+    ]
+    lines += [
+        f"| `{key['name']}` | {cell(key['told'])} | {cell(key['limits'] or NONE)} |" for key in keys
+    ]
+    return "\n".join([*lines, ""])
+
+
 def conformance_page() -> str:
     """Show the conformance ledger."""
     return conformance.table(Path(__file__).resolve().parents[1])
@@ -75,6 +104,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "columns.md": columns_page,
     "cli.md": command_line_page,
     "profiles.md": profiles_page,
+    "kernel-settings.md": kernel_settings_page,
     "conformance.md": conformance_page,
 }
 

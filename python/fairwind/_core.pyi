@@ -11,10 +11,13 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "Table",
+    "capabilities",
     "check_on_kernel",
     "columns",
     "follow_script",
     "kernel_problem",
+    "kernel_settings",
+    "leftovers",
     "plan",
     "run_on_kernel",
     "run_shell",
@@ -85,3 +88,6 @@ def run_on_kernel(
 ) -> dict[str, Table]: ...
 def check_on_kernel(experiment_json: str) -> str: ...
 def serve_as_host() -> int: ...
+def capabilities() -> str: ...
+def leftovers(remove: bool) -> str: ...  # noqa: FBT001 - as the compiled part has it
+def kernel_settings() -> str: ...

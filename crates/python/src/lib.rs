@@ -3,6 +3,7 @@
 //! `python/fairwind/_core.pyi` describes it; the notebook re-exports what users need.
 
 mod errors;
+mod machine;
 mod packetdrill;
 mod progress;
 mod shell;
@@ -174,6 +175,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shell::serve_shell, module)?)?;
     #[cfg(target_os = "linux")]
     add_testbed(module)?;
+    module.add_function(wrap_pyfunction!(machine::capabilities, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::leftovers, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
     module.add_class::<Progress>()?;
     module.add_class::<Table>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

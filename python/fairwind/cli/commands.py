@@ -12,7 +12,7 @@ import polars as pl
 import typer
 from rich.console import Console
 
-from fairwind.cli.doctor import findings
+from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
@@ -22,6 +22,7 @@ from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
 from fairwind.engine import Engine, core_version, engine_named, scenario_schema, table_columns
 from fairwind.errors import FairwindError
+from fairwind.machine import remove_leftovers
 from fairwind.report import Report, warnings, write_report
 from fairwind.results import (
     Claim,
@@ -238,9 +239,28 @@ def compare(
 
 
 @app.command()
-def doctor(*, output: Format = OutputFormat.TABLE) -> None:
-    """Tell what this machine has, and what is missing."""
-    print_frame(findings(), output)
+def doctor(
+    *,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove what runs that live no more have left.")
+    ] = False,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Tell what this machine has, what is missing and how to get it; exit code 1 if a main job fails.
+
+    Main jobs are simulating, running on the kernel and reporting. With --clean it removes what dead
+    runs have left (names of namespaces, processes in them, control groups, folders, tables of
+    nftables), tells what that was, and never touches a living run.
+    """
+    if clean:
+        removed = remove_leftovers()
+        for line in removals(removed):
+            typer.echo(line)
+        raise typer.Exit(1 if any(one.problem for one in removed) else 0)
+    found = diagnosis()
+    print_frame(as_frame(found), output)
+    if not works(found):
+        raise typer.Exit(1)
 
 
 app.command(context_settings=CONTEXT)(packetdrill)

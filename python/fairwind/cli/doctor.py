@@ -1,60 +1,118 @@
-"""What this machine has, and what is missing."""
+"""What this machine has, what is missing, and what dead runs have left on it."""
 
 from __future__ import annotations
 
 import os
 import platform
 import shutil
+from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import polars as pl
 
 from fairwind.engine import core_version
+from fairwind.machine import Capability, Leftover, capabilities, leftovers
 from fairwind.packetdrill import kernel_problem
 
 PACKAGES = ("polars", "numpy", "scipy", "altair", "vl-convert-python", "typer", "rich", "jinja2")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+TOOLS = {
+    "ip": "namespaces and routes of experiments on the kernel: install iproute2",
+    "tc": "queue disciplines of the kernel: install iproute2",
+    "tshark": "looking into captures; only some tests need it: install tshark",
+    "iperf3": "measuring with it behind `fairwind shell`: install iperf3",
+    "curl": "downloads behind `fairwind shell`: install curl",
+}
+ESSENTIAL_TOOLS = ("ip",)
 
 
-def findings() -> pl.DataFrame:
-    """Give what was found: ``what``, ``found``, ``remark``; an empty remark means all is well."""
+def diagnosis() -> list[Capability]:
+    """Find out what is there: for every work, and for experiments on the kernel."""
     rows = [
-        ("fairwind core", core_version(), ""),
-        ("python", platform.python_version(), ""),
-        ("system", platform.platform(), ""),
-        ("processors", str(os.cpu_count() or 1), ""),
+        Capability("fairwind core", "ok", core_version(), ""),
+        Capability("python", "ok", platform.python_version(), ""),
+        Capability("system", "ok", platform.platform(), ""),
+        Capability("processors", "ok", str(os.cpu_count() or 1), ""),
         *(_package(name) for name in PACKAGES),
         _writable(),
         _browser(),
-        ("experiments on the kernel", "missing", "not available in this version; use --on sim"),
-        _kernel(),
+        *capabilities(),
+        *(_tool(name, purpose) for name, purpose in TOOLS.items()),
+        _scripts(),
+        _leftovers(leftovers()),
     ]
-    return pl.DataFrame(rows, schema=["what", "found", "remark"], orient="row")
+    return rows if platform.system() == "Linux" else [*rows, _no_kernel()]
 
 
-def _package(name: str) -> tuple[str, str, str]:
+def works(found: Sequence[Capability]) -> bool:
+    """Tell whether the main jobs work: simulating, running on the kernel, reporting."""
+    return all(one.state != "needed" for one in found)
+
+
+def as_frame(found: Sequence[Capability]) -> pl.DataFrame:
+    """Give the columns ``what``, ``state``, ``found`` and ``remedy``."""
+    rows = [(one.what, one.state, one.found, one.remedy) for one in found]
+    return pl.DataFrame(rows, schema=["what", "state", "found", "remedy"], orient="row")
+
+
+def removals(removed: Sequence[Leftover]) -> list[str]:
+    """Say what was removed, and what could not be."""
+    if not removed:
+        return ["nothing is left of any run that lives no more"]
+    return [
+        f"could not remove: {one.problem}" if one.problem else f"removed: {one.what}"
+        for one in removed
+    ]
+
+
+def _package(name: str) -> Capability:
     try:
-        return (name, version(name), "")
+        return Capability(name, "ok", version(name), "")
     except PackageNotFoundError:
-        return (name, "missing", f"pip install {name}")
+        return Capability(name, "needed", "missing", f"pip install {name}")
 
 
-def _writable() -> tuple[str, str, str]:
+def _writable() -> Capability:
+    what = "working folder"
     if os.access(Path.cwd(), os.W_OK):
         free = shutil.disk_usage(Path.cwd()).free // 10**9
-        return ("working folder", f"{free} GB free", "")
-    return ("working folder", "read-only", "give --out with every run")
+        return Capability(what, "ok", f"{free} GB free", "")
+    return Capability(what, "limited", "read-only", "give --out with every run")
 
 
-def _kernel() -> tuple[str, str, str]:
-    problem = kernel_problem()
-    what = "scripts on the kernel"
-    return (what, "missing", problem) if problem else (what, platform.release(), "")
-
-
-def _browser() -> tuple[str, str, str]:
+def _browser() -> Capability:
     found = next((name for name in BROWSERS if shutil.which(name)), None)
     if found is None:
-        return ("browser", "missing", "only some tests and reading reports need one")
-    return ("browser", found, "")
+        return Capability(
+            "browser", "limited", "missing", "only some tests and reading reports need one"
+        )
+    return Capability("browser", "ok", found, "")
+
+
+def _tool(name: str, purpose: str) -> Capability:
+    where = shutil.which(name)
+    if where is not None:
+        return Capability(name, "ok", where, "")
+    state = "needed" if name in ESSENTIAL_TOOLS and platform.system() == "Linux" else "missing"
+    return Capability(name, state, "missing", f"for {purpose}")
+
+
+def _scripts() -> Capability:
+    problem = kernel_problem()
+    what = "scripts on the kernel"
+    if problem:
+        return Capability(what, "missing", "not possible", problem)
+    return Capability(what, "ok", platform.release(), "")
+
+
+def _leftovers(there: Sequence[Leftover]) -> Capability:
+    what = "left by dead runs"
+    if not there:
+        return Capability(what, "ok", "nothing", "")
+    return Capability(what, "limited", f"{len(there)} things", "fairwind doctor --clean")
+
+
+def _no_kernel() -> Capability:
+    remedy = "use --on sim, or a machine with Linux"
+    return Capability("experiments on the kernel", "missing", "this is not Linux", remedy)

@@ -103,8 +103,12 @@ mod tests {
         for name in [run.of("sender"), run.of("receiver"), "somebody-else".to_owned()] {
             fs::write(folder.join(name), "").unwrap();
         }
-        let places =
-            Places { namespaces: folder.clone(), control_groups: None, folders: Vec::new() };
+        let places = Places {
+            namespaces: folder.clone(),
+            control_groups: None,
+            folders: Vec::new(),
+            tables: false,
+        };
         (places, run, folder)
     }
 

@@ -7,6 +7,7 @@ use std::fmt;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Where runs leave names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Places {
     pub control_groups: Option<PathBuf>,
     /// Temporary folders.
     pub folders: Vec<PathBuf>,
+    /// Whether this network namespace's tables of nftables are looked at.
+    pub tables: bool,
 }
 
 impl Places {
@@ -26,6 +29,7 @@ impl Places {
             namespaces: PathBuf::from("/run/netns"),
             control_groups: control_groups(&read("/proc/self/mounts")),
             folders: vec![PathBuf::from("/tmp"), PathBuf::from("/run")],
+            tables: true,
         }
     }
 }
@@ -42,6 +46,8 @@ pub enum LeftoverKind {
     ControlGroup,
     /// A temporary folder.
     Folder,
+    /// A table of nftables, in this network namespace.
+    Table,
 }
 
 /// Something that a run has left which lives no more.
@@ -62,6 +68,7 @@ impl fmt::Display for Leftover {
             LeftoverKind::Namespace => "namespace",
             LeftoverKind::ControlGroup => "control group",
             LeftoverKind::Folder => "folder",
+            LeftoverKind::Table => "table of nftables",
         };
         write!(f, "{what} {} of {}", self.path.display(), self.run)
     }
@@ -83,10 +90,12 @@ fn list(places: &Places, wanted: impl Fn(RunName) -> bool) -> Vec<Leftover> {
     let groups = places.control_groups.iter().map(|root| (LeftoverKind::ControlGroup, root));
     let names = [(LeftoverKind::Namespace, &places.namespaces)];
     let all: Vec<_> = names.into_iter().chain(groups).chain(folders).collect();
+    let tables = if places.tables { tables() } else { Vec::new() };
     let mut found: Vec<Leftover> = all
         .into_iter()
         .flat_map(|(kind, place)| entries(place).map(move |(name, path)| (kind, name, path)))
         .filter(|(kind, _, path)| *kind == LeftoverKind::Namespace || path.is_dir())
+        .chain(tables.into_iter().map(|name| (LeftoverKind::Table, name.clone(), name.into())))
         .filter_map(|(kind, name, path)| Some((kind, name.parse().ok()?, path)))
         .filter(|(_, run, _)| wanted(*run))
         .map(|(kind, run, path): (_, RunName, _)| Leftover { kind, run: run.to_string(), path })
@@ -100,6 +109,20 @@ fn list(places: &Places, wanted: impl Fn(RunName) -> bool) -> Vec<Leftover> {
 fn entries(place: &Path) -> impl Iterator<Item = (String, PathBuf)> {
     let all = fs::read_dir(place).into_iter().flatten().flatten();
     all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+}
+
+/// The names of the tables of nftables; none where there is no `nft`, or no right to ask.
+fn tables() -> Vec<String> {
+    let listed = Command::new("nft").args(["list", "tables", "ip"]).stderr(Stdio::null()).output();
+    let listed = listed.map_or_else(|_| Vec::new(), |output| output.stdout);
+    let words = String::from_utf8_lossy(&listed);
+    words.lines().filter_map(|line| line.split(' ').next_back()).map(str::to_owned).collect()
+}
+
+fn remove_table(name: &Path) -> std::io::Result<()> {
+    let mut nft = Command::new("nft");
+    let done = nft.args(["delete", "table", "ip"]).arg(name).stderr(Stdio::null()).status()?;
+    if done.success() { Ok(()) } else { Err(std::io::Error::other("nft refuses")) }
 }
 
 /// The processes that live in namespaces of `found`.
@@ -146,6 +169,7 @@ pub fn remove(leftover: &Leftover) -> Result<(), TestbedError> {
             fs::remove_dir(path)
         }
         LeftoverKind::Folder => fs::remove_dir_all(path),
+        LeftoverKind::Table => remove_table(path),
     };
     match done {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(TestbedError::System {
@@ -187,6 +211,7 @@ mod tests {
             namespaces: folder.join("none"),
             control_groups: None,
             folders: vec![folder.clone()],
+            tables: false,
         };
         let found = find(&places);
         assert_eq!(found.len(), 1, "{found:?}");

@@ -1,0 +1,70 @@
+//! What the machine has for experiments on the kernel, what runs have left on it, and what its
+//! kernel is told: as JSON text. Where there is no Linux, there is none of it.
+
+use pyo3::prelude::*;
+use serde_json::Value;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use fairwind_testbed::leftovers::{Places, find, remove};
+    use fairwind_testbed::{capabilities, settings};
+    use serde_json::{Value, json};
+
+    pub(super) fn capabilities() -> Value {
+        json!(capabilities::gather())
+    }
+
+    pub(super) fn leftovers(removes: bool) -> Value {
+        let told = |leftover| {
+            let problem = if removes { remove(&leftover).err() } else { None };
+            json!({
+                "what": leftover.to_string(),
+                "problem": problem.map(|error| error.to_string()),
+            })
+        };
+        find(&Places::usual()).into_iter().map(told).collect()
+    }
+
+    pub(super) fn kernel_settings() -> Value {
+        json!(settings::keys().collect::<Vec<_>>())
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod linux {
+    use serde_json::Value;
+
+    pub(super) fn capabilities() -> Value {
+        Value::Array(Vec::new())
+    }
+
+    pub(super) fn leftovers(_: bool) -> Value {
+        Value::Array(Vec::new())
+    }
+
+    pub(super) fn kernel_settings() -> Value {
+        Value::Array(Vec::new())
+    }
+}
+
+fn text(py: Python<'_>, gather: impl FnOnce() -> Value + Send) -> String {
+    py.detach(|| gather().to_string())
+}
+
+/// Everything that experiments on the kernel use: `what`, `state`, `found`, `remedy`.
+#[pyfunction]
+pub(crate) fn capabilities(py: Python<'_>) -> String {
+    text(py, linux::capabilities)
+}
+
+/// What runs have left that live no more, removed if that is asked for: `what`, `problem`.
+#[pyfunction]
+pub(crate) fn leftovers(py: Python<'_>, remove: bool) -> String {
+    text(py, || linux::leftovers(remove))
+}
+
+/// What the kernel is told for each key of a scenario's `tcp` table: `name`, `told`, `limits`.
+#[pyfunction]
+pub(crate) fn kernel_settings(py: Python<'_>) -> String {
+    text(py, linux::kernel_settings)
+}
