@@ -57,9 +57,9 @@ def capabilities() -> list[Capability]:
 
 def leftovers() -> list[Leftover]:
     """List what dead runs have left: names of namespaces, processes, control groups, folders."""
-    return [Leftover(**one) for one in json.loads(_core.leftovers(False))]
+    return [Leftover(**one) for one in json.loads(_core.leftovers(remove=False))]
 
 
 def remove_leftovers() -> list[Leftover]:
     """Remove what dead runs have left, and tell what it was. Living runs are not touched."""
-    return [Leftover(**one) for one in json.loads(_core.leftovers(True))]
+    return [Leftover(**one) for one in json.loads(_core.leftovers(remove=True))]

@@ -59,6 +59,7 @@ pub(crate) fn capabilities(py: Python<'_>) -> String {
 
 /// What runs have left that live no more, removed if that is asked for: `what`, `problem`.
 #[pyfunction]
+#[pyo3(signature = (*, remove))]
 pub(crate) fn leftovers(py: Python<'_>, remove: bool) -> String {
     text(py, || linux::leftovers(remove))
 }

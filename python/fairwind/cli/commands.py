@@ -246,9 +246,10 @@ def doctor(
     ] = False,
     output: Format = OutputFormat.TABLE,
 ) -> None:
-    """Tell what this machine has, what is missing and how to get it; exit code 1 if a main job fails.
+    """Tell what this machine has, what is missing and how to get it.
 
-    Main jobs are simulating, running on the kernel and reporting. With --clean it removes what dead
+    The exit code is 1 if a main job does not work: simulating, running on the kernel, reporting.
+    With --clean it removes what dead
     runs have left (names of namespaces, processes in them, control groups, folders, tables of
     nftables), tells what that was, and never touches a living run.
     """

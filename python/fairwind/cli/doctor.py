@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from fairwind.engine import core_version
-from fairwind.machine import Capability, Leftover, capabilities, leftovers
+from fairwind.machine import Capability, Leftover, State, capabilities, leftovers
 from fairwind.packetdrill import kernel_problem
 
 PACKAGES = ("polars", "numpy", "scipy", "altair", "vl-convert-python", "typer", "rich", "jinja2")
@@ -94,7 +94,9 @@ def _tool(name: str, purpose: str) -> Capability:
     where = shutil.which(name)
     if where is not None:
         return Capability(name, "ok", where, "")
-    state = "needed" if name in ESSENTIAL_TOOLS and platform.system() == "Linux" else "missing"
+    state: State = (
+        "needed" if name in ESSENTIAL_TOOLS and platform.system() == "Linux" else "missing"
+    )
     return Capability(name, state, "missing", f"for {purpose}")
 
 

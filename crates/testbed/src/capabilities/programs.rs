@@ -46,7 +46,7 @@ fn loaded() -> Capability {
             what,
             State::Limited,
             error.to_string(),
-            "time-outs are then told by TCP_INFO, to 50 ms: run as root, built with the feature ebpf",
+            "time-outs are then told by TCP_INFO, to 50 ms: run as root, with a build that has them",
         ),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Key, bit};
 use crate::settings::end::{End, NO_DELAY};
-use fairwind_scenario::{Congestion, Ecn, Profile, Workload};
+use fairwind_scenario::{Congestion, Ecn, Profile};
 
 /// A rate that no link has, which switches pacing on and bounds nothing: 17 Gbit/s.
 const NO_BOUND: i32 = i32::MAX;
@@ -49,7 +49,7 @@ pub(super) const KEYS: &[Key] = &[
     },
     Key {
         name: "nagle",
-        told: "`TCP_NODELAY` where it is off: by the key, or because the workload is thin",
+        told: "`TCP_NODELAY` where it is off: by the key, or because the workload is interactive",
         limits: "what is on is Minshall's variant",
         apply: nagle,
     },
@@ -182,10 +182,9 @@ fn ecn(end: &mut End<'_>) {
     end.sysctl("ecn", "net.ipv4.tcp_ecn", value);
 }
 
-/// A thin application asks for no delay, unless the scenario says otherwise.
+/// An interactive application asks for no delay, unless the scenario says otherwise.
 fn nagle(end: &mut End<'_>) {
-    let is_thin = matches!(end.workload, Workload::Thin { .. });
-    if !end.settings.nagle.unwrap_or(!is_thin) {
+    if !end.settings.nagle.unwrap_or(!end.workload.is_interactive()) {
         end.option("TCP_NODELAY", NO_DELAY, 1);
     }
 }
