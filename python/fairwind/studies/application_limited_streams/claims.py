@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
@@ -106,7 +108,7 @@ def thin_below_share(results: Results) -> Claim:
         verdict = Verdict.UNDECIDED
     ranges = "; ".join(f"{name}: {_share_in_words(own)}" for name, own in of_variant.items())
     shares = "; ".join(
-        f"{row[VARIANT]} {row['ratio']:.2f} [{row['low_ratio']:.2f}, {row['high_ratio']:.2f}]"
+        f"{row[VARIANT]} {row['ratio']:.2f}{_interval(row['low_ratio'], row['high_ratio'], '.2f')}"
         for row in last.iter_rows(named=True)
     )
     return Claim(
@@ -234,7 +236,10 @@ def _largest(details: pl.DataFrame) -> str:
 
 
 def _signed(row: dict[str, float]) -> str:
-    return (
-        f"{row['relative_ratio']:+.1%} "
-        f"[{row['relative_low_ratio']:+.1%}, {row['relative_high_ratio']:+.1%}]"
-    )
+    low, high = row["relative_low_ratio"], row["relative_high_ratio"]
+    return f"{row['relative_ratio']:+.1%}{_interval(low, high, '+.1%')}"
+
+
+def _interval(low: float, high: float, form: str) -> str:
+    """Write an interval behind its estimate; nothing where one replicate tells of none."""
+    return "" if math.isnan(low) else f" [{low:{form}}, {high:{form}}]"
