@@ -4,5 +4,6 @@
 
 mod captures;
 mod faults;
+mod killed;
 mod stage;
 mod tables;

@@ -1,0 +1,111 @@
+//! Runs whose whole process is killed, the router in it: nobody is left to clean up but the guardian,
+//! and where that is killed as well, whoever looks for what dead runs have left.
+
+use super::stage::{path, processes, run, wait_for};
+use crate::is_available;
+use fairwind_testbed::leftovers::{LeftoverKind, Places, RunName, find, remove};
+use std::process::{Child, Command, Stdio};
+
+/// What stands on the command line of the hosts of the run that is killed.
+const MARK: &str = "fairwind-test-process-killed";
+
+/// A process of its own with a run in it, which has made its hosts.
+struct Victim {
+    process: Child,
+    names: Vec<String>,
+}
+
+impl Victim {
+    fn begin() -> Self {
+        let program = std::env::current_exe().expect("this program");
+        let process = Command::new(program)
+            .args(["--exact", "runs::killed::a_run_that_waits_to_be_killed", "--ignored"])
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("this program again");
+        let id = process.id();
+        wait_for("the hosts have names", || names_of(id).len() == 2);
+        Self { process, names: names_of(id) }
+    }
+
+    fn run(&self) -> RunName {
+        self.names[0].parse().expect("the name of a run")
+    }
+
+    fn hosts(&self) -> Vec<i32> {
+        processes(MARK).into_iter().filter(|&host| parent(host) == Some(self.id())).collect()
+    }
+
+    fn id(&self) -> u32 {
+        self.process.id()
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().expect("it lives");
+        self.process.wait().expect("it has ended");
+    }
+}
+
+/// Names of namespaces that runs of a process have made.
+fn names_of(process: u32) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir("/run/netns") else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    names.filter(|name| name.starts_with(&format!("fairwind-{process}."))).collect()
+}
+
+fn parent(process: i32) -> Option<u32> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse().ok())
+}
+
+#[test]
+#[ignore = "part of other tests"]
+fn a_run_that_waits_to_be_killed() {
+    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    let _ = run(&path("60 s", flows), MARK);
+}
+
+#[test]
+fn when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing() {
+    if !is_available("when_the_process_of_a_run_is_killed_its_guardian_leaves_nothing") {
+        return;
+    }
+    let mut victim = Victim::begin();
+    let hosts = victim.hosts();
+    assert_eq!(hosts.len(), 2);
+    victim.kill();
+    let id = victim.id();
+    wait_for("the names are gone", || names_of(id).is_empty());
+    wait_for("the hosts are gone", || !processes(MARK).iter().any(|host| hosts.contains(host)));
+    assert!(!victim.run().is_alive());
+}
+
+#[test]
+fn what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed_and_nothing_else() {
+    let test = "what_a_run_has_left_whose_guardian_was_killed_too_is_found_and_removed";
+    if !is_available(test) {
+        return;
+    }
+    let mut victim = Victim::begin();
+    let run = victim.run().to_string();
+    let of_the_run = || -> Vec<_> {
+        find(&Places::usual()).into_iter().filter(|leftover| leftover.run == run).collect()
+    };
+    assert_eq!(of_the_run(), [], "a living run has left nothing");
+    let guardians = processes("fairwind-guardian").into_iter();
+    let guardian = guardians.filter(|&one| processes(&run).contains(&one)).collect::<Vec<_>>();
+    assert_eq!(guardian.len(), 1);
+    let killed = Command::new("kill").args(["-KILL", &guardian[0].to_string()]).status();
+    assert!(killed.expect("kill is there").success());
+    victim.kill();
+    // Whoever lives in a namespace is ended with it; here it is nobody, once the hosts are dead.
+    wait_for("only names are left", || {
+        let left = of_the_run();
+        left.len() == 2 && left.iter().all(|one| one.kind == LeftoverKind::Namespace)
+    });
+    for leftover in of_the_run() {
+        remove(&leftover).expect("root may");
+    }
+    assert_eq!(of_the_run(), []);
+    assert_eq!(names_of(victim.id()), [""; 0]);
+}
