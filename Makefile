@@ -27,7 +27,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	fuzz bench docs docs-check docs-rust deny clean
+	fuzz bench bench-testbed docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,10 @@ bench: ## time the simulator: make bench SCENARIOS="A B"
 		cargo run --quiet --release --locked -p fairwind-simulation --example benchmark -- \
 			benches/scenarios/$$name.toml; \
 	done
+
+bench-testbed: ## find the highest packet rate that the real-time router carries in time (root)
+	cargo build --release --locked -p fairwind-testbed --bins --example highest_rate
+	$${CARGO_TARGET_DIR:-target}/release/examples/highest_rate
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py

@@ -1,0 +1,161 @@
+//! Finds the highest rate at which the router keeps time, and holds it against a plain veth pair.
+//!
+//! `highest_rate [--seconds N]`: one greedy connection over paths of rising rate; a path counts as
+//! carried where the connection fills it to 99 % and the 99th percentile of the lateness stays within
+//! its bound. Then the same kernel, in the same run, over a veth pair with tbf and nothing of ours in
+//! between (needs `ip`, `tc` and `iperf3`), packets cut as small: the ratio of packets per second is
+//! what a router in user space costs. Needs root, and `fairwind-host` beside the folder of examples.
+
+#![expect(clippy::print_stdout, reason = "a program that prints a table")]
+
+use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_scenario::Document;
+use fairwind_testbed::host::HostCommand;
+use fairwind_testbed::leftovers::{Guardian, RunName};
+use fairwind_testbed::{KernelRun, Outcome};
+use std::process::Command;
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Where the search begins, in Mbit/s.
+const FIRST_RATE: u64 = 250;
+/// No machine of today goes beyond this, in Mbit/s.
+const LAST_RATE: u64 = 64_000;
+/// Halvings of the range between the last rate carried and the first that was not.
+const HALVINGS: u32 = 4;
+/// Part of what headers allow that a connection has to reach, in per cent.
+const FILLED_PERCENT: f64 = 99.0;
+/// Payload and length of a full packet, with timestamps.
+const PAYLOAD: f64 = 1448.0;
+const PACKET: f64 = 1500.0;
+
+fn main() -> Result<(), Failure> {
+    let mut seconds = 4;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--seconds" => seconds = arguments.next().ok_or("--seconds needs a number")?.parse()?,
+            other => return Err(format!("{other} is not an option of this program").into()),
+        }
+    }
+    println!(
+        "{:>12} {:>14} {:>10} {:>10} {:>8}",
+        "Mbit/s", "packets/s", "p99 us", "bound us", "filled"
+    );
+    let (mut carried, mut packets) = (0, 0.0);
+    let mut refused = LAST_RATE;
+    let mut rate = FIRST_RATE;
+    let mut halvings = 0;
+    while halvings <= HALVINGS && rate <= LAST_RATE {
+        let trial = trial(rate, seconds)?;
+        if trial.is_carried {
+            carried = rate;
+            packets = trial.packets_per_second.max(packets);
+        } else {
+            refused = rate;
+        }
+        let is_bracketed = refused < LAST_RATE;
+        halvings += u32::from(is_bracketed);
+        rate = if is_bracketed { carried.midpoint(refused) } else { rate * 2 };
+    }
+    println!("highest rate in time: {carried} Mbit/s, {packets:.0} packets/s in both directions");
+    match veth(seconds) {
+        Ok(plain) => println!(
+            "plain veth pair with tbf: {plain:.0} packets/s; the router reaches {:.2} of it",
+            packets / plain
+        ),
+        Err(reason) => println!("no plain veth pair to compare with: {reason}"),
+    }
+    Ok(())
+}
+
+struct Trial {
+    packets_per_second: f64,
+    is_carried: bool,
+}
+
+/// One greedy connection over a path of `rate` Mbit/s.
+fn trial(rate: u64, seconds: u32) -> Result<Trial, Failure> {
+    let text = format!(
+        r#"
+        name = "one greedy connection"
+        duration = "{} s"
+        [path]
+        rate = "{rate} Mbit/s"
+        rtt = "4 ms"
+        queue = {{ limit = "2 bdp" }}
+        [[flows]]
+        name = "greedy"
+        workload = {{ kind = "greedy" }}
+        [measure]
+        warmup = "1 s"
+        "#,
+        seconds + 1
+    );
+    let document = Document::parse("rate.toml", &text)?;
+    let experiment = document.experiment(&document.grid()?[0])?;
+    let run = KernelRun::new(&experiment, 1, CaptureFiles::default(), host_command()?)?;
+    let outcome = run.run(&Control::default())?;
+    let number = |table: &str, column: &str| number(&outcome, table, column);
+    let goodput = number("flows", "goodput_bits_per_second").unwrap_or(0.0);
+    let taken = number("lateness", "packets_taken").unwrap_or(0.0);
+    let packets_per_second = taken / f64::from(seconds + 1);
+    let allowed = f64::from(u32::try_from(rate)?) * 1e6 * PAYLOAD / PACKET;
+    let filled = 100.0 * goodput / allowed;
+    println!(
+        "{rate:>12} {packets_per_second:>14.0} {:>10.1} {:>10.1} {filled:>7.1}%",
+        number("lateness", "lateness_p99_s").unwrap_or(0.0) * 1e6,
+        number("lateness", "bound_s").unwrap_or(0.0) * 1e6,
+    );
+    let is_carried = filled >= FILLED_PERCENT && !outcome.lateness.exceeds_bound();
+    Ok(Trial { packets_per_second, is_carried })
+}
+
+fn number(outcome: &Outcome, table: &str, column: &str) -> Option<f64> {
+    outcome.tables.get(table)?.column(column)?.number(0)
+}
+
+fn host_command() -> Result<HostCommand, Failure> {
+    let here = std::env::current_exe()?;
+    let folder = here.parent().and_then(|examples| examples.parent()).ok_or("no folder")?;
+    Ok(HostCommand { program: folder.join("fairwind-host"), arguments: Vec::new() })
+}
+
+/// Packets per second, in both directions, of one greedy connection over a veth pair with tbf whose
+/// rate is no limit. Packets are cut before the device, as they are before a TUN device.
+fn veth(seconds: u32) -> Result<f64, Failure> {
+    let run = RunName::fresh();
+    let _guardian = Guardian::start(run)?;
+    let [one, other] = ["one", "other"].map(|host| run.of(host));
+    shell(&format!(
+        "set -e
+        ip netns add {one}
+        ip netns add {other}
+        ip -n {one} link add veth0 type veth peer name veth0 netns {other}
+        ip -n {one} link set veth0 gso_max_segs 1 up
+        ip -n {other} link set veth0 gso_max_segs 1 up
+        ip -n {one} addr add 10.0.0.1/30 dev veth0
+        ip -n {other} addr add 10.0.0.2/30 dev veth0
+        tc -n {one} qdisc add dev veth0 root tbf rate 40gbit burst 1mb limit 4mb
+        ip netns exec {other} iperf3 -s -1 -D > /dev/null"
+    ))?;
+    let before = packets(&one)?;
+    shell(&format!("ip netns exec {one} iperf3 -c 10.0.0.2 -t {seconds} > /dev/null"))?;
+    Ok((packets(&one)? - before) / f64::from(seconds))
+}
+
+/// Packets that passed a namespace's device so far, in both directions.
+fn packets(namespace: &str) -> Result<f64, Failure> {
+    let folder = "/sys/class/net/veth0/statistics";
+    let text =
+        shell(&format!("ip netns exec {namespace} cat {folder}/rx_packets {folder}/tx_packets"))?;
+    Ok(text.split_whitespace().filter_map(|word| word.parse::<f64>().ok()).sum())
+}
+
+fn shell(text: &str) -> Result<String, Failure> {
+    let output = Command::new("/bin/sh").args(["-c", text]).output()?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned().into());
+    }
+    Ok(String::from_utf8(output.stdout)?)
+}
