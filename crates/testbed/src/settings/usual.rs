@@ -5,8 +5,9 @@
 use super::Kernel;
 use std::collections::BTreeMap;
 
-/// Memory of a socket's buffer in each direction. Half of it counts as window, which is as much as
-/// the simulator's endpoints offer: enough for 250 Mbit/s over 324 ms.
+/// Up to what a socket's buffer may grow in each direction. Half of it counts as window, which is as much as
+/// the simulator's endpoints offer: enough for 250 Mbit/s over 324 ms. Buffers begin as small as the
+/// kernel's usually do, since how they grow decides how often a receiver acknowledges.
 pub(crate) const AMPLE_MEMORY_BYTES: u64 = 128 << 20;
 
 /// What a connection of an experiment starts from.
@@ -73,8 +74,8 @@ const USUAL: &[(&str, &str)] = &[
 pub(crate) fn sysctls(kernel: &Kernel) -> BTreeMap<&'static str, String> {
     let mut all: BTreeMap<_, _> =
         USUAL.iter().map(|&(name, value)| (name, value.to_owned())).collect();
-    all.insert("net.ipv4.tcp_rmem", memory(AMPLE_MEMORY_BYTES));
-    all.insert("net.ipv4.tcp_wmem", memory(AMPLE_MEMORY_BYTES));
+    all.insert("net.ipv4.tcp_rmem", format!("4096 131072 {AMPLE_MEMORY_BYTES}"));
+    all.insert("net.ipv4.tcp_wmem", format!("4096 16384 {AMPLE_MEMORY_BYTES}"));
     all.retain(|name, _| kernel.has_sysctl(name));
     all
 }
