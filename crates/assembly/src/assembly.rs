@@ -206,7 +206,7 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
         intervals: measure.intervals.clone(),
         per_flow_intervals: measure.per_flow_intervals,
         percentiles: measure.percentiles.clone(),
-        endpoint_interval: measure.endpoint_interval,
+        keeps_endpoint_samples: measure.endpoint_interval.is_some() || measure.endpoint_every_ack,
     }
 }
 

@@ -202,7 +202,7 @@ impl Collector {
                 smoothed_rtt,
                 flight_packets,
                 state,
-            } if self.settings.endpoint_interval.is_some() => {
+            } if self.settings.keeps_endpoint_samples => {
                 assert!(flow.index() < self.flows.len(), "the flow is one of the settings' flows");
                 self.endpoint_samples.push(EndpointSample {
                     at,

@@ -41,9 +41,9 @@ pub struct Settings {
     pub per_flow_intervals: bool,
     /// Percentiles in the table `latencies`, above 0 and up to 100.
     pub percentiles: Vec<f64>,
-    /// How far apart the engine takes samples of endpoints; `None` leaves the table `endpoint` empty.
-    /// The collector takes none by itself: it tabulates those that it is told.
-    pub endpoint_interval: Option<Span>,
+    /// Whether samples of endpoints are tabulated, in the table `endpoint`. The collector takes none by
+    /// itself: it keeps those that it is told.
+    pub keeps_endpoint_samples: bool,
 }
 
 impl Default for Settings {
@@ -59,7 +59,7 @@ impl Default for Settings {
             intervals: Vec::new(),
             per_flow_intervals: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
-            endpoint_interval: None,
+            keeps_endpoint_samples: false,
         }
     }
 }

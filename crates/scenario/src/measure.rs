@@ -16,6 +16,10 @@ pub struct Measure {
     /// How often the endpoints' state (congestion window, smoothed RTT, ...) is sampled; never unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endpoint_interval: Option<Span>,
+    /// Whether a data sender's state is also sampled at every segment that reaches it while the connection is
+    /// established: the state that an acknowledgement finds, before it changes anything.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub endpoint_every_ack: bool,
     /// Percentiles of latencies and queues, from 0 to 100.
     #[schemars(inner(range(min = 0.0, max = 100.0)))]
     pub percentiles: Vec<f64>,
@@ -28,6 +32,7 @@ impl Default for Measure {
             intervals: vec![Span::from_secs(30)],
             per_flow_intervals: false,
             endpoint_interval: None,
+            endpoint_every_ack: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
         }
     }

@@ -1,6 +1,7 @@
 //! The loop: the network's next delivery or a flow's next deadline, whichever is due first.
 
 mod answers;
+mod samples;
 
 use crate::SimulationError;
 use crate::agenda::Agenda;
@@ -9,10 +10,10 @@ use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
-use fairwind_measure::{Collector, CongestionState, Direction, FlowId, Observation, Tables};
+use fairwind_measure::{Collector, Direction, FlowId, Observation, Tables};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
-use fairwind_tcp::{Connection, Event, RecoveryState};
+use fairwind_tcp::Event;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 
@@ -64,6 +65,7 @@ pub struct Simulation {
     recorder: Recorder,
     end: Instant,
     sample_every: Option<Span>,
+    samples_at_acks: bool,
     next_sample: Instant,
     data_segments_delivered: u64,
     packets_delivered: u64,
@@ -110,6 +112,7 @@ impl Simulation {
             recorder,
             end: Instant::ZERO + experiment.duration,
             sample_every,
+            samples_at_acks: experiment.measure.endpoint_every_ack,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
             data_segments_delivered: 0,
             packets_delivered: 0,
@@ -184,6 +187,9 @@ impl Simulation {
         let (number, way) = self.way_of(packet.flow, packet.direction);
         if self.recorder.wants(number) {
             self.record(at, number, way, false, &packet.segment);
+        }
+        if self.samples_at_acks {
+            self.sample_what_is_found(number, way, at);
         }
         match way {
             Direction::Forward => {
@@ -359,21 +365,6 @@ impl Simulation {
         self.recorder.record(at, number, direction, departs, segment, offset);
     }
 
-    /// Samples the state of all sending endpoints that are open.
-    fn sample(&mut self, now: Instant) {
-        for (number, flow) in (0..).zip(&self.flows) {
-            if flow.start == Instant::MAX && flow.sender.state().is_synchronised() {
-                self.collector.observe(now, endpoint_observation(FlowId(number), &flow.sender));
-            }
-        }
-        for answer in 0..self.answered.len() {
-            self.sample_answers(self.answered[answer], now);
-        }
-        if let Some(every) = self.sample_every {
-            self.next_sample = now + every;
-        }
-    }
-
     fn finish(mut self) -> Result<Outcome, SimulationError> {
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.advance_to(self.end, tap);
@@ -390,21 +381,4 @@ impl Simulation {
 
 fn deadlines_of(flow: &Flow) -> Deadlines {
     Deadlines { sender: flow.sender_deadline(), receiver: flow.receiver_deadline() }
-}
-
-fn endpoint_observation(flow: FlowId, sender: &Connection) -> Observation<'static> {
-    Observation::Endpoint {
-        flow,
-        cwnd_packets: sender.congestion_window(),
-        ssthresh_packets: sender.slow_start_threshold(),
-        smoothed_rtt: sender.smoothed_rtt(),
-        flight_packets: sender.flight(),
-        state: match sender.recovery_state() {
-            RecoveryState::Open => CongestionState::Open,
-            RecoveryState::Disorder => CongestionState::Disorder,
-            RecoveryState::WindowReduced => CongestionState::WindowReduced,
-            RecoveryState::Recovery => CongestionState::Recovery,
-            RecoveryState::Loss => CongestionState::Loss,
-        },
-    }
 }

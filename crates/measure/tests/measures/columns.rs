@@ -8,7 +8,7 @@ fn all_tables() -> fairwind_measure::Tables {
     let described = Settings {
         intervals: vec![Span::from_millis(100)],
         per_flow_intervals: true,
-        endpoint_interval: Some(Span::from_millis(100)),
+        keeps_endpoint_samples: true,
         ..settings("ab")
     };
     let mut run = Run::new(&described);

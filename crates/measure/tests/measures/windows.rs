@@ -152,15 +152,15 @@ fn endpoint_samples_are_tabulated_where_asked_for() {
         flight_packets: 4,
         state: CongestionState::Recovery,
     };
-    for asked_for in [None, Some(Span::from_millis(100))] {
+    for asked_for in [false, true] {
         let mut described = settings("a");
-        described.endpoint_interval = asked_for;
+        described.keeps_endpoint_samples = asked_for;
         described.warmup = Span::from_secs(1);
         let mut run = Run::new(&described);
         run.at(100, sample);
         let tables = run.finish(2_000);
-        assert_eq!(tables.get("endpoint").unwrap().rows(), usize::from(asked_for.is_some()));
-        if asked_for.is_some() {
+        assert_eq!(tables.get("endpoint").unwrap().rows(), usize::from(asked_for));
+        if asked_for {
             assert_number(&tables, "endpoint", "time_s", 0, 0.1);
             assert_eq!(count(&tables, "endpoint", "cwnd_packets", 0), 10);
             assert_eq!(number(&tables, "endpoint", "ssthresh_packets", 0), None);

@@ -1,7 +1,8 @@
 //! What connections with data both ways do beyond others: the opening side reads, the answering
 //! side writes, and each packet is of one flow of two.
 
-use super::{Simulation, endpoint_observation};
+use super::Simulation;
+use super::samples::endpoint_observation;
 use fairwind_measure::{Direction, FlowId, Observation};
 use fairwind_tcp::Event;
 use fairwind_units::Instant;

@@ -10,4 +10,5 @@ mod determinism;
 mod dialogues;
 mod laws;
 mod run;
+mod samples;
 mod single_loss;

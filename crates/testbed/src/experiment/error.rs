@@ -29,6 +29,14 @@ pub enum RunError {
     /// The kernel's tracepoints tell nothing any more.
     #[error(transparent)]
     Unseen(#[from] EbpfError),
+    /// Only the kernel's tracepoints could tell what a key asks for.
+    #[error("{key}: only eBPF programs can tell that: {error}")]
+    Untold {
+        /// The key of the scenario.
+        key: &'static str,
+        /// Why there are none.
+        error: EbpfError,
+    },
     /// Something of ours has failed.
     #[error("{what} has failed: {reason}")]
     Thread {

@@ -47,6 +47,8 @@ pub struct KernelRun {
     snap: Vec<usize>,
     mtu: usize,
     lateness_bound: Span,
+    /// Whether senders are sampled at every acknowledgment.
+    every_ack: bool,
     duration: Span,
 }
 
@@ -63,6 +65,7 @@ impl KernelRun {
         files: CaptureFiles,
         command: HostCommand,
     ) -> Result<Self, RunError> {
+        watch::check(experiment)?;
         let settings = settings::of(experiment, &Kernel::running())?;
         let assembly = Assembly::new(experiment, seed, has_timestamps)?;
         let hosts = plans::hosts(experiment, &settings, &assembly.flows);
@@ -75,6 +78,7 @@ impl KernelRun {
             snap: Vec::new(),
             mtu: usize::try_from(experiment.network.mtu.get()).unwrap_or(usize::MAX),
             lateness_bound: lateness_bound(experiment),
+            every_ack: experiment.measure.endpoint_every_ack,
             duration: experiment.duration,
         };
         run.begin_captures(experiment, files)?;
@@ -130,7 +134,7 @@ impl KernelRun {
         let watch = match journals.pop() {
             Some(last) if is_watched => {
                 let planned = self.hosts.iter().map(|host| &host.plan);
-                Some(KernelWatch::new(hosts.iter().zip(planned), last)?)
+                Some(KernelWatch::new(hosts.iter().zip(planned), self.every_ack, last)?)
             }
             other => {
                 journals.extend(other);

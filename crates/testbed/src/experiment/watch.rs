@@ -8,6 +8,7 @@ use crate::ebpf::{self, Connection, EndpointFacts, EndpointWatch};
 use crate::host::{HostPlan, HostProcess, IncomingPlan, OutgoingPlan};
 use crate::record::Journal;
 use fairwind_measure::FlowId;
+use fairwind_scenario::Experiment;
 use fairwind_units::Instant;
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
@@ -15,6 +16,15 @@ use std::time::Duration;
 /// What is asked for; SYNs that are sent again are seen where they pass.
 const FACTS: EndpointFacts =
     EndpointFacts { recovery: true, syn_retries: false, acknowledgments: false };
+
+/// Whether the kernel can tell what `experiment` wants to know, and nobody else can.
+pub(super) fn check(experiment: &Experiment) -> Result<(), RunError> {
+    if experiment.measure.endpoint_every_ack {
+        let missing = |error| RunError::Untold { key: "measure.endpoint_every_ack", error };
+        ebpf::availability().map_err(missing)?;
+    }
+    Ok(())
+}
 
 /// Whether the kernel tells of its endpoints.
 pub(super) fn is_available() -> bool {
@@ -31,6 +41,7 @@ impl KernelWatch {
     /// Watches all connections that these hosts will write on.
     pub(super) fn new<'a>(
         hosts: impl Iterator<Item = (&'a HostProcess, &'a HostPlan)>,
+        every_ack: bool,
         journal: Journal,
     ) -> Result<Self, RunError> {
         let mut connections = Vec::new();
@@ -50,7 +61,8 @@ impl KernelWatch {
             };
             connections.extend(plan.incoming.iter().filter_map(answering));
         }
-        let watch = EndpointWatch::new(&connections, FACTS).map_err(|error| failed(&error))?;
+        let facts = EndpointFacts { acknowledgments: every_ack, ..FACTS };
+        let watch = EndpointWatch::new(&connections, facts).map_err(|error| failed(&error))?;
         Ok(Self { watch, journal })
     }
 

@@ -10,25 +10,25 @@ use fairwind_testbed::{KernelRun, RunError, ebpf};
 /// Nothing but a rate and a queue, as every kernel with htb has them.
 const PATH: &str = "rate = \"10 Mbit/s\"\nrtt = \"0 ms\"\n";
 
-fn experiment(path: &str, flows: &str) -> Experiment {
+pub(crate) fn experiment(path: &str, flows: &str) -> Experiment {
     let text = format!("name = \"router\"\nduration = \"4 s\"\n[path]\n{path}\n{flows}");
     let document = Document::parse("router.toml", &text).expect("a scenario");
     document.experiment(&document.grid().expect("a grid")[0]).expect("an experiment")
 }
 
-fn run(experiment: &Experiment) -> Result<Tables, RunError> {
+pub(crate) fn run(experiment: &Experiment) -> Result<Tables, RunError> {
     let run = KernelRun::new(experiment, 1, CaptureFiles::default(), command())?;
     Ok(run.run(&Control::default())?.tables)
 }
 
 /// The first value of a column.
-fn number(tables: &Tables, table: &str, column: &str) -> f64 {
+pub(crate) fn number(tables: &Tables, table: &str, column: &str) -> f64 {
     let table = tables.iter().find(|one| one.name == table).expect("a table");
     let column = table.columns.iter().find(|one| one.name == column).expect("a column");
     column.values.number(0).expect("a number")
 }
 
-fn is_watchable(test: &str) -> bool {
+pub(crate) fn is_watchable(test: &str) -> bool {
     let Err(reason) = ebpf::availability() else { return is_available(test) };
     println!("skipped: {test}: {reason}");
     false

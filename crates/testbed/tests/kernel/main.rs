@@ -8,6 +8,7 @@ mod hosts;
 mod kernel_router;
 mod live;
 mod runs;
+mod samples;
 mod scripts;
 mod settings;
 mod shell;
