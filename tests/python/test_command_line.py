@@ -121,7 +121,6 @@ def test_a_setting_changes_the_experiment(scenario, tmp_path):
         (("run", "two.toml", "--jobs", "0"), "jobs"),
         (("run", "two.toml", "--format", "xml"), "xml"),
         (("run", "two.toml", "--set", "duration"), "KEY=VALUE"),
-        (("run", "two.toml", "--on", "kernel"), "not available yet"),
         (("run", "two.toml", "--on", "moon"), "no engine"),
         (("run", "two.toml", "--out", "two.toml"), "is a file"),
         (("report", "nowhere"), "no folder"),
