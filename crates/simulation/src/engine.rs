@@ -212,7 +212,7 @@ impl Simulation {
     fn on_receiver_segment(&mut self, number: u32, segment: &Segment, now: Instant) {
         let flow = &mut self.flows[number as usize];
         flow.receiver.on_segment(now, segment);
-        let read = flow.receiver.read(u32::MAX);
+        let read = flow.receiver.read(now, u32::MAX);
         if read > 0 {
             if let Some(dialogue) = &mut flow.dialogue {
                 dialogue.application.on_read(now, u64::from(read));

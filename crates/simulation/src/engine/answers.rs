@@ -26,7 +26,7 @@ impl Simulation {
     #[cold]
     pub(super) fn read_answers(&mut self, number: u32, now: Instant) {
         let flow = &mut self.flows[number as usize];
-        let read = flow.sender.read(u32::MAX);
+        let read = flow.sender.read(now, u32::MAX);
         let Some(dialogue) = flow.dialogue.as_ref().filter(|_| read > 0) else { return };
         let (answers, end_offset) = (dialogue.flow, flow.sender.received_bytes());
         let asked = flow.application.on_read(now, u64::from(read));

@@ -199,8 +199,8 @@ pub struct Config {
     pub retransmission_limit: u32,
     /// How long TIME-WAIT lasts.
     pub time_wait: Span,
-    /// Receive buffer in bytes: the largest window offered, at least until a buffer that counts
-    /// memory knows how much of it payload takes.
+    /// Receive buffer in bytes: the largest window offered. Of a buffer that counts memory it is the half
+    /// of what it begins with; [`Config::set_receive_window`] reckons for either.
     pub receive_buffer: u32,
     /// The receiving half.
     pub receiving: Receiving,

@@ -5,7 +5,7 @@ use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
-/// What is to go out, or to be done once the time is known, before any data goes.
+/// What is to go out before any data goes.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
     /// There may be something.
@@ -18,8 +18,6 @@ pub(crate) struct Ahead {
     acknowledgment: Option<Box<Segment>>,
     /// A reset of this connection, at this number.
     own_reset: Option<SequenceNumber>,
-    /// The application has read since the time was known last: up to here from the first packet.
-    read_to: Option<SequenceNumber>,
 }
 
 impl Ahead {
@@ -46,13 +44,6 @@ impl Ahead {
         self.is_any = true;
         self.own_reset = Some(sequence);
     }
-
-    /// The application has read, up to this number from the first packet.
-    #[inline]
-    pub(crate) fn note_read(&mut self, read_to: SequenceNumber) {
-        self.is_any = true;
-        self.read_to.get_or_insert(read_to);
-    }
 }
 
 impl Connection {
@@ -76,9 +67,6 @@ impl Connection {
         }
         if let Some(sequence) = self.ahead.own_reset.take() {
             return Some(self.segment_at(sequence, 0, Flags::RST, now));
-        }
-        if let Some(read_to) = self.ahead.read_to.take() {
-            self.after_reading(read_to, now);
         }
         if std::mem::take(&mut self.ahead.syn) {
             return Some(self.send_syn(now));

@@ -2,9 +2,8 @@
 
 use super::standards::rfc;
 use crate::config::{
-    AckCounting, AckDelay, BufferAccounting, Config, CongestionAlgorithm, EcnConfig,
-    FastOpenConfig, Growth, IdleRestart, LossRecovery, Nagle, Patience, Receiving, ReductionBase,
-    RttRule, Sending,
+    AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
+    IdleRestart, LossRecovery, Nagle, Patience, Receiving, ReductionBase, RttRule, Sending,
 };
 use fairwind_units::Span;
 
@@ -33,6 +32,7 @@ pub(super) fn linux_3_16() -> Config {
         ack_counting: AckCounting::SegmentsInSlowStart,
         sending: Sending::linux_3_16(),
         syn_linear_retries: 0,
+        receive_buffer: OLD_RECEIVE_MEMORY_BYTES / 2,
         receiving: Receiving::linux_3_16(),
         loss: LossRecovery::linux_3_16(),
         ..linux_6_18()
@@ -62,17 +62,21 @@ pub(super) fn linux_6_18() -> Config {
         lost_syns_forgiven: 1,
         time_wait: Span::from_secs(60),
         fast_open: FastOpenConfig::from_bits(1),
+        receive_buffer: RECEIVE_MEMORY_BYTES / 2,
         receiving: Receiving::linux_6_18(),
         ..rfc()
     }
 }
 
-/// Receive buffer of a socket as a system comes (second number of `tcp_rmem`), in bytes of memory.
+/// What the receive buffer of a socket begins with (second number of `tcp_rmem`), in bytes of memory.
 const RECEIVE_MEMORY_BYTES: u32 = 131_072;
+/// The same before Linux 4.20.
+const OLD_RECEIVE_MEMORY_BYTES: u32 = 87_380;
+/// What it grows to in a system as it comes (third number of `tcp_rmem`), in bytes of memory.
+const GREATEST_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
 
-/// Linux 6.18 with the buffers of a system as it comes, counted in memory.
+/// Linux 6.18 with the limits of a system as it comes.
 pub(super) fn with_system_buffers(mut config: Config) -> Config {
-    config.receive_buffer = RECEIVE_MEMORY_BYTES / 2;
-    config.receiving.accounting = BufferAccounting::Memory;
+    config.receiving.greatest_buffer = GREATEST_RECEIVE_MEMORY_BYTES;
     config
 }

@@ -25,7 +25,10 @@
 //! | bundles of segments (TSO) | no | no | yes | yes | no | no | `tcp_tso_autosize`, `tcp_tso_should_defer` |
 //! | pacing: windows per round trip in slow start, afterwards | when asked: 2, 1.2 | as `rfc` | as `rfc` | with `SO_MAX_PACING_RATE`: 2, 1.2 | as `rfc` | as `rfc` | `tcp_update_pacing_rate`; Linux 4.13 |
 //! | repetitions without an application | no limit of their own | 8 | 8 | 8 | no limit of their own | as 5.4 | `tcp_orphan_retries` |
-//! | receive buffer of [`Profile::system_config`] | ample | ample | ample | 128 KiB of memory, to 32 MiB | ample | ample | `tcp_rmem`, `tcp_moderate_rcvbuf` |
+//! | receive buffer counts | payload | memory | memory | memory | payload | payload | `sk_rmem_alloc` |
+//! | it begins with, and grows to | 64 MiB | 85 KiB, 128 MiB | 85 KiB, 128 MiB | 128 KiB, 128 MiB | 64 MiB | 64 MiB | `tcp_rmem` (greatest ample, but in [`Profile::system_config`]), `tcp_moderate_rcvbuf` since Linux 2.6.7 |
+//! | first window offered, in segments | no limit | 4 | 20 | no limit | no limit | no limit | `tcp_select_initial_window`, `tcp_default_init_rwnd` |
+//! | every segment is acknowledged while the window grows | no | yes | yes | yes | no | no | `tcp_grow_window` |
 //! | merged ACKs of disorder | no | no | no | after three, 1 ms | no | no | `tcp_comp_sack_delay_ns`; Linux 4.18 |
 //! | duplicates reported (RFC 2883) | yes | yes | yes | yes | no | yes | `tcp_dsack`; FreeBSD 13 |
 //! | answers to unacceptable segments | all | all | all | twice a second without data | all | all | `tcp_invalid_ratelimit`; Linux 4.0 |
@@ -55,10 +58,11 @@
 //!   late by up to an eighth (its timer wheel), here they are exact; segments that have arrived are joined to
 //!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
 //!   fast retransmit to switch on any more; here the switch works in every profile, for comparison.
-//! - `linux-3.16`: receive-buffer auto-tuning, the detection of lost retransmissions by forward
-//!   acknowledgment, the CUBIC of that era where it differs from today's (its clock runs on while nothing is
-//!   in flight, and it allows for delayed ACKs). An acknowledgment of something unsent is challenged, where
-//!   it was dropped.
+//! - `linux-3.16` and `linux-2.6`: receive buffers of those years in detail; they count memory and grow as those
+//!   of 6.18 do, from the sizes of their own time.
+//! - `linux-3.16`: the detection of lost retransmissions by forward acknowledgment, the CUBIC of that era where it
+//!   differs from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs). An
+//!   acknowledgment of something unsent is challenged, where it was dropped.
 //! - `linux-2.6`: forward retransmission of FACK. It names the kernels from 2.6.6 to 2.6.20: set
 //!   `congestion = "cubic"` for 2.6.19 and later.
 //! - `rfc`: RACK and tail loss probe (RFC 8985) and `HyStart++` (RFC 9406), of which the former two can be
@@ -66,9 +70,9 @@
 //! - `freebsd-14`: `HyStart++`, and the two segments that an ACK may count at most in slow start (RFC 3465).
 //! - All: accurate ECN (RFC 9768; Linux 6.18 has it, but lets nobody ask for it: here who asks gets classic
 //!   ECN), the pause of Fast Open after black holes, a return to LISTEN from SYN-RECEIVED, windows that shrink
-//!   for want of memory of the whole host, and receive buffers that count memory in another profile than
-//!   `linux-6.18`. All profiles count the congestion window in segments, where the RFCs count bytes; for
-//!   full-sized segments that is the same.
+//!   for want of memory of the whole host, and receive buffers of FreeBSD, which are ample. All
+//!   profiles count the congestion window in segments, where the RFCs count bytes; for full-sized segments that
+//!   is the same.
 
 mod freebsd;
 mod linux;
@@ -153,9 +157,9 @@ impl Profile {
         }
     }
 
-    /// The profile with the buffers of a system as it comes, where [`config`](Self::config) has ample
-    /// ones: Linux 6.18 counts their memory and lets them grow (`tcp_rmem`, `tcp_moderate_rcvbuf`).
-    /// The other profiles have no buffers of their own yet.
+    /// The profile with the buffers of a system as it comes, where those of [`config`](Self::config) are or
+    /// grow ample: Linux 6.18 lets them grow to 32 MiB (`tcp_rmem`). The other profiles have no limits of
+    /// their own yet.
     pub fn system_config(self) -> Config {
         match self {
             Self::Linux6_18 => linux::with_system_buffers(self.config()),

@@ -2,7 +2,8 @@
 //!
 //! Source: Linux 6.18 `tcp_queue_rcv`, `tcp_try_coalesce`, `tcp_try_rmem_schedule`,
 //! `tcp_prune_queue`, `tcp_clamp_window`, `tcp_init_buffer_space`, `tcp_grow_window`.
-//! Cost: a packet is one entry of a ring, or shares its predecessor's.
+//! Cost: a packet is one entry of a ring, or shares its predecessor's; where each is read before the
+//! next one comes, the ring is not touched.
 
 use super::packet::{Packet, packed_memory};
 use crate::config::Receiving;
@@ -28,8 +29,10 @@ pub(crate) struct ReceiveBuffer {
     pub(crate) clamp: u32,
     /// Present limit of the window (`rcv_ssthresh`).
     pub(crate) threshold: u32,
-    /// In order, not read.
+    /// In order, not read: all but the last.
     packets: VecDeque<Packet>,
+    /// The last one in order that is not read; without payload if there is none.
+    last: Packet,
 }
 
 impl ReceiveBuffer {
@@ -43,13 +46,15 @@ impl ReceiveBuffer {
             clamp: 0,
             threshold: 0,
             packets: VecDeque::new(),
+            last: Packet::NONE,
         }
     }
 
     /// The window that so much memory stands for (`tcp_win_from_space`).
     #[inline]
     pub(crate) fn window_of(&self, memory: u32) -> u32 {
-        u32::try_from((u64::from(memory) * u64::from(self.ratio)) >> 8).unwrap_or(u32::MAX)
+        // In two parts, neither of which can overflow: the ratio is below 256.
+        (memory >> 8) * self.ratio + (((memory & 0xFF) * self.ratio) >> 8)
     }
 
     /// The memory that so large a window needs (`tcp_space_from_win`).
@@ -72,13 +77,13 @@ impl ReceiveBuffer {
     /// No packet waits to be read.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.packets.is_empty()
+        self.last.payload == 0
     }
 
     /// Payload of the packet that will be read next.
     #[inline]
     pub(crate) fn first_payload(&self) -> u32 {
-        self.packets.front().map_or(0, |packet| packet.payload)
+        self.packets.front().unwrap_or(&self.last).payload
     }
 
     /// The connection is open: sets the limits of the window (`tcp_init_buffer_space`, with
@@ -112,8 +117,7 @@ impl ReceiveBuffer {
     /// Returns whether it has changed.
     #[cold]
     pub(crate) fn measure_ratio(&mut self, packet: Packet, announced_window: u32) -> bool {
-        let ratio = (u64::from(packet.payload) << 8) / u64::from(packet.memory);
-        let ratio = u32::try_from(ratio).unwrap_or(u32::MAX).clamp(1, 255);
+        let ratio = packet.ratio();
         if ratio == self.ratio {
             return false;
         }
@@ -188,29 +192,31 @@ impl ReceiveBuffer {
     /// Packs what is in order anew, without the waste (`tcp_collapse`).
     #[cold]
     pub(crate) fn pack(&mut self) {
-        let payload: u32 = self.packets.iter().map(|packet| packet.payload).sum();
+        let before_last: u32 = self.packets.iter().map(|packet| packet.payload).sum();
+        let payload = before_last + self.last.payload;
         let before = self.allocated - self.allocated_ahead;
         let packed = packed_memory(payload);
         if packed >= before || payload == 0 {
             return;
         }
         self.packets.clear();
-        self.packets.push_back(Packet::packed(payload, packed));
+        self.last = Packet::packed(payload, packed);
         self.allocated = self.allocated_ahead + packed;
     }
 
     /// Takes a packet behind those in order; small ones move in with their predecessor.
     #[inline]
     pub(crate) fn queue(&mut self, packet: Packet) {
-        if let Some(last) = self.packets.back_mut()
-            && packet.payload <= last.tail_room
-        {
-            last.payload += packet.payload;
-            last.tail_room -= packet.payload;
+        if packet.payload <= self.last.tail_room {
+            self.last.payload += packet.payload;
+            self.last.tail_room -= packet.payload;
             return;
         }
         self.allocated += packet.memory;
-        self.packets.push_back(packet);
+        let last = std::mem::replace(&mut self.last, packet);
+        if last.payload > 0 {
+            self.packets.push_back(last);
+        }
     }
 
     /// Takes a packet that is ahead of its turn.
@@ -237,6 +243,12 @@ impl ReceiveBuffer {
             bytes -= first.payload;
             self.allocated -= first.memory;
             self.packets.pop_front();
+        }
+        if self.last.payload > bytes {
+            self.last = self.last.holding(self.last.payload - bytes);
+        } else {
+            self.allocated -= self.last.memory;
+            self.last = Packet::NONE;
         }
     }
 }

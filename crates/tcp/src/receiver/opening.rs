@@ -3,8 +3,9 @@
 //! Source: Linux 6.18 `tcp_connect_init`, `tcp_openreq_init_rwin`, `tcp_finish_connect`,
 //! `tcp_rcv_synsent_state_process`, `tcp_initialize_rcv_mss`.
 
+use super::packet::Packet;
 use super::window::{FirstWindow, covering_shift, first_window};
-use crate::config::{Config, LEAST_BUFFER};
+use crate::config::{BufferAccounting, Config, LEAST_BUFFER};
 use crate::connection::Connection;
 use crate::state::State;
 use fairwind_units::{Instant, Span};
@@ -13,6 +14,22 @@ use fairwind_wire::{Flags, Segment};
 /// How long the last ACK of the handshake waits for data to carry it, where it waits
 /// (`TCP_DELACK_MAX`).
 const OPENING_DELAY: Span = Span::from_millis(200);
+
+impl Config {
+    /// Gives the receiver a buffer that offers windows of `bytes` at most, to a peer whose segments are
+    /// full-sized, and that does not grow beyond. Set `mss` before.
+    pub fn set_receive_window(&mut self, bytes: u32) {
+        if self.receiving.accounting != BufferAccounting::Memory {
+            self.receive_buffer = bytes;
+            return;
+        }
+        let headers = self.path.ip_header_bytes + fairwind_wire::TCP_HEADER_BYTES;
+        let packet = Packet::received(headers, u32::from(self.mss));
+        let half = packet.memory_for(bytes).saturating_add(packet.memory).div_ceil(2);
+        self.receive_buffer = half;
+        self.receiving.greatest_buffer = half.saturating_mul(2);
+    }
+}
 
 impl Connection {
     /// Chooses the window of our SYN.

@@ -29,6 +29,9 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
+    /// No packet at all.
+    pub(crate) const NONE: Self = Self { payload: 0, memory: 0, tail_room: 0 };
+
     /// A packet with so many bytes of payload behind so many of headers.
     #[inline]
     pub(crate) fn received(headers: u32, payload: u32) -> Self {
@@ -46,6 +49,18 @@ impl Packet {
     fn in_pages(length: u32, payload: u32) -> Self {
         let pages = (length - PAGE_HEAD).div_ceil(PAGE);
         Self { payload, memory: RECORD_BYTES + (1 + pages) * PAGE, tail_room: 0 }
+    }
+
+    /// The share of its memory that is payload, of 256.
+    pub(crate) fn ratio(self) -> u32 {
+        let ratio = (u64::from(self.payload) << 8) / u64::from(self.memory);
+        u32::try_from(ratio).unwrap_or(u32::MAX).clamp(1, 255)
+    }
+
+    /// The memory that packets like this one take for so many bytes of payload.
+    pub(crate) fn memory_for(self, payload: u32) -> u32 {
+        let memory = (u64::from(payload) << 8).div_ceil(u64::from(self.ratio()));
+        u32::try_from(memory).unwrap_or(u32::MAX)
     }
 
     /// Payload that lies in so much memory, to which nothing can be added.

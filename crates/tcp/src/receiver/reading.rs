@@ -4,7 +4,6 @@
 
 use crate::connection::Connection;
 use fairwind_units::Instant;
-use fairwind_wire::SequenceNumber;
 
 impl Connection {
     /// Bytes received in order that a read gives: all that is not read, or up to an urgent byte.
@@ -16,10 +15,11 @@ impl Connection {
         self.receive.unread
     }
 
-    /// Hands up to `bytes` received bytes to the application and returns how many.
+    /// At `now`, hands up to `bytes` received bytes to the application and returns how many. Drain
+    /// [`poll_segment`](Self::poll_segment) afterwards: a window may be told, or an acknowledgment.
     #[expect(clippy::inline_always, reason = "with one caller it was, and one more cost a percent")]
     #[inline(always)]
-    pub fn read(&mut self, bytes: u32) -> u32 {
+    pub fn read(&mut self, now: Instant, bytes: u32) -> u32 {
         let taken = bytes.min(self.readable_bytes());
         if self.receive.urgent.is_some() && bytes > 0 {
             self.skip_urgent();
@@ -32,22 +32,14 @@ impl Connection {
         self.receive.read_bytes += u64::from(taken);
         if self.counts_memory() {
             let first = taken.min(self.buffer.first_payload());
-            self.ahead.note_read(from + first);
             self.buffer.release(taken);
-        } else {
-            self.acknowledge_what_was_read(taken);
+            self.adjust_space(from + first, now);
         }
+        self.acknowledge_what_was_read(taken);
         if self.receive.urgent.is_some() {
             self.forget_passed_urgent();
         }
         taken
-    }
-
-    /// What follows from reading, as soon as the time is known.
-    #[cold]
-    pub(crate) fn after_reading(&mut self, read_to: SequenceNumber, now: Instant) {
-        self.adjust_space(read_to, now);
-        self.acknowledge_what_was_read(1);
     }
 
     /// An acknowledgment that waited may go out now, or a window that has opened be told.

@@ -142,7 +142,7 @@ fn reports_of_disorder_are_merged_by_linux_of_today_only() {
             // Past the quick acknowledgments of the beginning.
             for number in 0..40 {
                 end.hear(&data(1 + 1000 * number, 1000));
-                end.it.read(1000);
+                end.it.read(end.now, 1000);
                 end.sent();
             }
             end.wait_millis(500);

@@ -49,7 +49,7 @@ fn data_with_a_valid_cookie_is_readable_at_once_and_answered_before_the_handshak
     server.on_segment(now, &syn);
     assert_eq!(events(&mut server), [Event::OpenedEarly]);
     assert_eq!((server.state(), server.readable_bytes()), (State::SynReceived, 500));
-    server.read(500);
+    server.read(now, 500);
     assert_eq!(server.write(3000), 3000);
     let answers = poll(&mut server, now);
     assert_eq!(answers[0].acknowledgment, SequenceNumber::new(1501));
@@ -121,7 +121,7 @@ fn a_closed_early_connection_sends_its_fin_before_the_handshake_ends() {
     let (mut client, mut server) = (client(500, cookie(1)), server());
     let now = Instant::from_secs(1);
     server.on_segment(now, &poll(&mut client, now)[0]);
-    server.read(500);
+    server.read(now, 500);
     server.close();
     assert_eq!(server.write(1), 0);
     let answers = poll(&mut server, now);

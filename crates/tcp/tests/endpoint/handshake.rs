@@ -15,8 +15,8 @@ fn three_segments_open_a_connection_and_agree_on_options() {
     assert_eq!(flags, [Flags::SYN, Flags::SYN | Flags::ACK, Flags::ACK]);
     let syn = pair.dialogue[0].segment;
     assert_eq!((syn.options.mss, syn.options.sack_permitted), (Some(1460), true));
-    assert_eq!(syn.options.window_scale, Some(11));
-    assert_eq!(syn.window, u16::MAX, "the window of a SYN is not scaled");
+    assert_eq!(syn.options.window_scale, Some(12));
+    assert_eq!(syn.window, 64_240, "whole segments, and the window of a SYN is not scaled");
     assert_eq!(pair.client.segment_bytes(), 1448, "12 bytes of timestamps in every segment");
     assert_eq!(pair.client.smoothed_rtt(), Some(Span::from_millis(100)));
     assert_eq!(pair.count(Event::Established), 2);

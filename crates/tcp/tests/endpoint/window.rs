@@ -1,14 +1,22 @@
 //! Flow control, small segments, delayed acknowledgments.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{AckDelay, Config, Event, IdleRestart, Nagle, Profile, State};
+use fairwind_tcp::{
+    AckDelay, BufferAccounting, Config, Event, IdleRestart, Nagle, Profile, Receiving, State,
+};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
+
+/// A receiver with a buffer of so many bytes of payload.
+fn receiver(bytes: u32, like: &Config) -> Config {
+    let receiving = Receiving { accounting: BufferAccounting::Payload, ..like.receiving.clone() };
+    Config { receive_buffer: bytes, receiving, ..like.clone() }
+}
 
 /// An open connection to a receiver with a buffer of so many bytes.
 fn with_receive_buffer(bytes: u32) -> Pair {
     let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: bytes, ..client.clone() };
+    let server = receiver(bytes, &client);
     Pair::established(client, server)
 }
 
@@ -151,7 +159,7 @@ fn an_idle_connection_restarts_from_the_initial_window() {
 #[test]
 fn a_scaled_window_closes_when_nothing_is_read() {
     let client = Profile::Linux6_18.config();
-    let server = Config { receive_buffer: 1 << 20, ack_delay: AckDelay::None, ..client.clone() };
+    let server = Config { ack_delay: AckDelay::None, ..receiver(1 << 20, &client) };
     let mut pair = Pair::established(client, server);
     pair.reads = false;
     pair.write(End::Client, 3 << 20);
@@ -170,14 +178,15 @@ fn a_scaled_window_closes_when_nothing_is_read() {
 #[test]
 fn a_reopened_scaled_window_holds_a_full_segment() {
     let client = Config { mss: 8_950, ..Profile::Linux6_18.config() };
-    let server = Config { receive_buffer: 1 << 20, ..client.clone() };
+    let server = receiver(1 << 20, &client);
     let mut pair = Pair::established(client, server);
     pair.reads = false;
     pair.write(End::Client, 2 << 20);
     pair.run_until(Instant::from_secs(5));
     pair.dialogue.clear();
     for _ in 0..200 {
-        pair.server.read(1_000);
+        let now = pair.now;
+        pair.server.read(now, 1_000);
         pair.flush();
     }
     let least = pair
@@ -194,7 +203,7 @@ fn a_reopened_scaled_window_holds_a_full_segment() {
 #[test]
 fn fin_does_not_go_beyond_the_window() {
     let client = Config { nagle: Nagle::Classic, ..Profile::Linux6_18.config() };
-    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let server = receiver(4_000, &client);
     let mut pair = Pair::established(client, server);
     pair.reads = false;
     // The tail waits by Nagle's rule, so that FIN could ride on it.
@@ -385,7 +394,7 @@ fn tell_window(pair: &mut Pair, at: Instant, window: u16) {
 #[test]
 fn a_little_room_is_used_though_probes_are_far_apart() {
     let client = Config { timestamps: false, ..Profile::Rfc.config() };
-    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let server = receiver(4_000, &client);
     let mut pair = Pair::established(client, server);
     pair.judged_by(|_, _, _| Fate::Drop);
     tell_window(&mut pair, Instant::from_millis(1_100), 0);
@@ -404,7 +413,7 @@ fn a_little_room_is_used_though_probes_are_far_apart() {
 #[test]
 fn a_peer_that_closed_its_window_over_data_in_flight_is_not_given_up() {
     let client = Config { timestamps: false, ..Profile::Linux6_18.config() };
-    let server = Config { receive_buffer: 4_000, ..client.clone() };
+    let server = receiver(4_000, &client);
     let mut pair = Pair::established(client, server);
     pair.judged_by(|_, _, _| Fate::Drop);
     pair.write(End::Client, 10_000);
