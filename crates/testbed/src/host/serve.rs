@@ -5,7 +5,6 @@ use super::worker::Prepared;
 use super::{device, namespace, parameters};
 use crate::sys;
 use fairwind_units::Instant;
-use std::collections::VecDeque;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
@@ -22,12 +21,11 @@ const FURTHER_FILES: usize = 64;
 pub(super) struct Ear {
     socket: Arc<UnixStream>,
     pending: Vec<u8>,
-    heard: VecDeque<ToHost>,
 }
 
 impl Ear {
     fn new(socket: Arc<UnixStream>) -> Self {
-        Self { socket, pending: Vec::new(), heard: VecDeque::new() }
+        Self { socket, pending: Vec::new() }
     }
 
     /// What is watched for the parent's messages.
@@ -39,13 +37,9 @@ impl Ear {
     /// parent is an error.
     pub(super) fn hear(&mut self) -> Result<Option<ToHost>, String> {
         loop {
-            if let Some(message) = self.heard.pop_front() {
-                return Ok(Some(message));
-            }
             if let Some((message, length)) = ToHost::take(&self.pending)? {
                 self.pending.drain(..length);
-                self.heard.push_back(message);
-                continue;
+                return Ok(Some(message));
             }
             let kept = self.pending.len();
             self.pending.resize(kept + CHUNK, 0);
@@ -78,7 +72,7 @@ pub fn serve() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(reason) => {
             let mut bytes = Vec::new();
-            FromHost::Failed(Failure { reason, errno: 0 }).append_to(&mut bytes);
+            FromHost::Failed(Failure { reason }).append_to(&mut bytes);
             // Where nobody listens any more, nobody misses it either.
             let _ = socket.set_nonblocking(false);
             let _ = (&*socket).write_all(&bytes);
@@ -146,7 +140,8 @@ fn wait_for_go(ear: &mut Ear) -> Result<Instant, String> {
     }
 }
 
-/// Connections live on until the parent has heard the last message and closes the socket.
+/// The namespace and its name live on until the parent has heard the last message and closes the
+/// socket.
 fn wait_for_end(socket: &UnixStream) {
     let mut rest = [0; 64];
     while let Ok(1..) = { socket }.read(&mut rest) {}

@@ -53,8 +53,6 @@ pub struct EventBatch {
 pub struct Failure {
     /// What was tried, on what, what the system said, and what may be done about it.
     pub reason: String,
-    /// The system's number for it; 0 where no system call failed.
-    pub errno: i32,
 }
 
 /// How it went at a host, told at the end.
@@ -205,7 +203,7 @@ mod tests {
     fn messages_come_back_from_their_frames_however_these_are_cut() {
         let messages = [
             FromHost::Ready,
-            FromHost::Failed(Failure { reason: "no TUN".to_owned(), errno: 2 }),
+            FromHost::Failed(Failure { reason: "no TUN".to_owned() }),
             FromHost::Events(EventBatch {
                 watermark: Instant::from_millis(7),
                 events: vec![

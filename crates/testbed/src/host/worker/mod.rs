@@ -144,11 +144,13 @@ impl Prepared {
             ear,
             has_to_stop: false,
         };
-        worker.begin()?;
-        while !worker.has_to_stop {
-            worker.turn()?;
+        match worker.work() {
+            Ok(()) => worker.finish(),
+            Err(reason) => {
+                worker.facilities.outbox.give_up();
+                Err(reason)
+            }
         }
-        worker.finish()
     }
 }
 
@@ -167,6 +169,14 @@ struct Worker {
 }
 
 impl Worker {
+    fn work(&mut self) -> Result<(), String> {
+        self.begin()?;
+        while !self.has_to_stop {
+            self.turn()?;
+        }
+        Ok(())
+    }
+
     fn begin(&mut self) -> Result<(), String> {
         let poll = &self.facilities.poll;
         poll.add(self.ear.socket(), token::PARENT, libc::EPOLLIN).map_err(|e| e.to_string())?;

@@ -110,8 +110,53 @@ impl Outbox {
     pub(super) fn finish(mut self, last: &FromHost) -> std::io::Result<()> {
         self.flush();
         last.append_to(&mut self.unsent);
+        self.send_all()
+    }
+
+    /// Sends what was begun and not told whole, so that whoever speaks next on the socket is
+    /// understood. A parent that does not listen any more misses nothing.
+    pub(super) fn give_up(mut self) {
+        let _ = self.send_all();
+    }
+
+    fn send_all(&mut self) -> std::io::Result<()> {
         self.socket.set_nonblocking(false)?;
         self.socket.set_write_timeout(Some(PATIENCE))?;
         (&*self.socket).write_all(&self.unsent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::protocol::Failure;
+    use std::io::Read as _;
+
+    #[test]
+    fn what_is_said_after_giving_up_is_understood_though_the_socket_was_full() {
+        let (host, mut parent) = UnixStream::pair().expect("sockets");
+        host.set_nonblocking(true).expect("an option");
+        let host = Arc::new(host);
+        let mut outbox = Outbox::new(host.clone(), Clock::new(sys::monotonic()));
+        while outbox.unsent.is_empty() {
+            outbox.tell(outbox.now(), 0, Fact::Established);
+        }
+        let reading = std::thread::spawn(move || {
+            let mut heard = Vec::new();
+            parent.read_to_end(&mut heard).map(|_| heard)
+        });
+        outbox.give_up();
+        let failure = FromHost::Failed(Failure { reason: "no more files".to_owned() });
+        let mut last = Vec::new();
+        failure.append_to(&mut last);
+        (&*host).write_all(&last).expect("somebody reads");
+        drop(host);
+        let heard = reading.join().expect("no panic").expect("bytes");
+        let (mut rest, mut messages) = (heard.as_slice(), Vec::new());
+        while let Some((message, length)) = FromHost::take(rest).expect("whole frames") {
+            rest = &rest[length..];
+            messages.push(message);
+        }
+        assert_eq!((messages.pop(), rest.len()), (Some(failure), 0));
     }
 }
