@@ -194,6 +194,10 @@ impl HostProcess {
         match written {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(self.last_words()),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Err(self.failed(&format!(
+                "it does not listen for {} s: is the machine too busy for so many hosts?",
+                PATIENCE.as_secs()
+            ))),
             Err(error) => Err(self.failed(&format!("tell it what to do: {error}"))),
         }
     }

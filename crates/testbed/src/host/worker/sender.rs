@@ -239,8 +239,9 @@ impl Sender {
             }
             self.written_bytes += bytes;
             self.blocked_bytes += bytes;
-            self.push(facilities);
+            // Told first: the socket's complaint, if it has one, is of a later instant.
             facilities.outbox.tell(at, self.flow, Fact::Written(self.written_bytes));
+            self.push(facilities);
         }
         if self.phase == Phase::Open && self.blocked_bytes == 0 && self.application.is_finished() {
             self.close();
