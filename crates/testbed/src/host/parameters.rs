@@ -5,20 +5,17 @@ use super::protocol::Sysctl;
 use std::fs;
 use std::io::ErrorKind;
 
-/// What a namespace inherits from the machine, as the kernel has it out of the box.
+/// What a namespace may inherit from the machine, as the kernel has it out of the box. What TCP's own
+/// parameters usually are, plans say (`settings`).
 const OUT_OF_THE_BOX: &[(&str, &str)] = &[
-    ("net.ipv4.tcp_congestion_control", "cubic"),
-    ("net.ipv4.tcp_rmem", "4096 131072 33554432"),
-    ("net.ipv4.tcp_wmem", "4096 16384 4194304"),
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
     ("net.ipv4.ip_forward", "0"),
 ];
 
-/// What makes experiments repeatable: nothing is remembered of connections that were, and nothing
-/// is said that no application asked for (neighbour and router discovery of IPv6).
+/// What makes experiments repeatable: nothing is said that no application asked for (neighbour and
+/// router discovery of IPv6).
 const QUIET: &[(&str, &str)] = &[
-    ("net.ipv4.tcp_no_metrics_save", "1"),
     ("net.ipv6.conf.default.accept_ra", "0"),
     ("net.ipv6.conf.default.accept_dad", "0"),
     ("net.ipv6.conf.default.router_solicitations", "0"),

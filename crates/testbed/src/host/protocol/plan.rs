@@ -22,7 +22,7 @@ pub struct HostPlan {
     pub addresses: Vec<IpAddr>,
     /// Largest IP packet.
     pub mtu: ByteCount,
-    /// What differs from the kernel out of the box, in this order.
+    /// What its namespace is told, in this order.
     pub sysctls: Vec<Sysctl>,
     /// Words appended to the default route, such as `initcwnd 3`.
     pub route_attributes: Vec<String>,
