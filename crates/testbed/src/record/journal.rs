@@ -11,6 +11,9 @@ use std::sync::{Arc, Mutex};
 /// Entries that make a batch.
 const FULL_BATCH: usize = 2048;
 
+/// Bytes of captured packets that make a batch.
+const FULL_BYTES: usize = 1 << 18;
+
 /// A batch that is not full is handed over after this time.
 const OLDEST: Span = Span::from_millis(5);
 
@@ -192,7 +195,9 @@ impl Journal {
     /// Everything before `now` has been written down; hands over what is old enough.
     #[inline]
     pub(crate) fn tell(&mut self, now: Instant) {
-        if self.batch.entries.len() >= FULL_BATCH || now.saturating_since(self.since) >= OLDEST {
+        let is_full =
+            self.batch.entries.len() >= FULL_BATCH || self.batch.bytes.len() >= FULL_BYTES;
+        if is_full || now.saturating_since(self.since) >= OLDEST {
             self.hand_over(now);
         }
     }
@@ -255,4 +260,29 @@ fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
         },
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn captured_packets_fill_a_batch_before_they_take_much_memory() {
+        let (output, input) = sync_channel(1);
+        let mut journal = Journal::new(0, output, UsedBatches::default(), vec![usize::MAX]);
+        let measured = Measured {
+            flow: FlowId(0),
+            direction: Direction::Forward,
+            segment: Segment::default(),
+        };
+        let packet = [0; 1 << 12];
+        for _ in 0..FULL_BYTES / packet.len() {
+            assert!(input.try_recv().is_err(), "it is not full yet");
+            journal.on_packet(Instant::ZERO, Sight::Departs, &measured, 1 << 12, &packet);
+            journal.tell(Instant::ZERO);
+        }
+        let dispatch = input.try_recv().expect("a full batch");
+        assert_eq!(dispatch.batch.bytes.len(), FULL_BYTES);
+    }
 }

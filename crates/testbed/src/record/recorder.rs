@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 
-/// Batches of all observers that may wait. Each has some thousand entries, so this is at most some
-/// hundred megabytes.
+/// Batches of all observers that may wait. Each has at most some thousand entries and some hundred
+/// kilobytes of captured packets, so this is at most about a gigabyte.
 const MOST_WAITING: usize = 2048;
 
 /// How long the recorder sleeps when nothing is there. It does not wait to be woken: waking takes a
@@ -92,9 +92,10 @@ impl Recorder {
         self.end.fetch_min(end.as_nanos(), Ordering::Relaxed);
     }
 
-    /// Whether a capture could not be written, so that going on makes no sense.
+    /// Whether a capture could not be written, or the thread is gone before its time, so that going
+    /// on makes no sense.
     pub(crate) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Relaxed)
+        self.failed.load(Ordering::Relaxed) || self.thread.is_finished()
     }
 
     /// Waits until everything that was told has been recorded; all journals must be finished.
@@ -229,5 +230,42 @@ impl Captures {
             return Err(error.into());
         }
         Ok(self.writers.finish()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_measure::FlowId;
+
+    #[test]
+    fn a_thread_that_is_gone_before_its_time_has_failed() {
+        let nothing = Settings::default();
+        let parts = RecorderParts {
+            settings: nothing,
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+        };
+        let (recorder, mut journal, _) = Recorder::start(parts, 0).expect("a thread");
+        assert!(!recorder.has_failed());
+        let nowhere = FlowDescription {
+            group: 7,
+            name: "lost".to_owned(),
+            start: Instant::ZERO,
+            answers: None,
+        };
+        let flow = NewFlow { description: nowhere, first: FirstEnd::Sender };
+        journal.on_flow(Instant::ZERO, FlowId(0), flow, 0);
+        journal.tell(Instant::from_secs(1));
+        // The journal is not finished: without a panic the thread would wait for more.
+        for _ in 0..10_000 {
+            if recorder.has_failed() {
+                break;
+            }
+            sys::wait_readable(&[], NAP);
+        }
+        assert!(recorder.has_failed());
+        let error = recorder.finish().expect_err("nothing was measured").to_string();
+        assert!(error.contains("names a group"), "{error}");
     }
 }
