@@ -8,7 +8,7 @@ use crate::TestbedError;
 use crate::host::{FromHost, HostProcess, HostStatistics};
 use crate::record::{Journal, Recorder};
 use crate::router::RouterSwitch;
-use crate::sys::{self, Readiness};
+use crate::sys::{self, Poll};
 use fairwind_assembly::Control;
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
@@ -95,7 +95,7 @@ struct HostAtWork {
 /// All hosts at work.
 pub(super) struct Hosts {
     hosts: Vec<HostAtWork>,
-    readiness: Readiness,
+    poll: Poll,
 }
 
 impl Hosts {
@@ -104,15 +104,15 @@ impl Hosts {
         processes: Vec<HostProcess>,
         journals: Vec<Journal>,
     ) -> Result<Self, TestbedError> {
-        let readiness = Readiness::new()?;
+        let poll = Poll::new(processes.len().max(1))?;
         for (number, process) in (0..).zip(&processes) {
-            readiness.watch(process.as_fd(), number)?;
+            poll.add(process.as_fd(), number, libc::EPOLLIN)?;
         }
         let hosts = processes.into_iter().zip(journals);
         let hosts = hosts
             .map(|(process, journal)| HostAtWork { process, journal, statistics: None })
             .collect();
-        Ok(Self { hosts, readiness })
+        Ok(Self { hosts, poll })
     }
 
     /// Tells all when instant zero is.
@@ -122,9 +122,8 @@ impl Hosts {
 
     /// Writes down what hosts have to tell, and waits for that up to `limit`.
     fn hear(&mut self, limit: Span) -> Result<(), TestbedError> {
-        self.readiness.wait(limit);
-        for place in 0.. {
-            let Some(number) = self.readiness.ready(place) else { break };
+        for place in 0..self.poll.wait(limit) {
+            let number = self.poll.readiness(place).token;
             if let Some(host) = self.hosts.get_mut(usize::try_from(number).unwrap_or(usize::MAX)) {
                 host.hear()?;
             }

@@ -89,7 +89,7 @@ impl NamespaceName {
                 return not_allowed(&error, || format!("make {}: {error}", path.display()));
             }
         }
-        match sys::bind_mount(Path::new("/proc/thread-self/ns/net"), &path) {
+        match sys::bind_file(Path::new("/proc/thread-self/ns/net"), &path) {
             Ok(()) => Ok(Some(Self(path))),
             Err(error) => {
                 let _ = fs::remove_file(&path);

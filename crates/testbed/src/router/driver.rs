@@ -7,7 +7,7 @@ use super::tap::RouterTap;
 use crate::TestbedError;
 use crate::ebpf::EbpfError;
 use crate::record::{Journal, Sight};
-use crate::sys::{self, Readiness};
+use crate::sys::{self, Poll};
 use fairwind_assembly::Queues;
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
@@ -133,16 +133,17 @@ pub(crate) struct Router<S> {
     /// The buffer that the next packet is read into.
     next_buffer: BufferId,
     lateness: Lateness,
-    readiness: Readiness,
+    poll: Poll,
     switch: RouterSwitch,
 }
 
 impl<S: Sorter> Router<S> {
     pub(crate) fn new(parts: RouterParts<S>, switch: RouterSwitch) -> Result<Self, RouterError> {
-        let readiness = Readiness::new()?;
+        let poll = Poll::new(parts.ports.len().max(1))?;
         let mut port_of_node = vec![None; parts.network.node_ids().count()];
         for (place, port) in parts.ports.iter().enumerate() {
-            readiness.watch(port.device.as_fd(), u32::try_from(place).unwrap_or(u32::MAX))?;
+            let token = u64::try_from(place).unwrap_or(u64::MAX);
+            poll.add(port.device.as_fd(), token, libc::EPOLLIN)?;
             port_of_node[port.node.index()] = Some(place);
         }
         let mut buffers = Buffers::new(parts.mtu);
@@ -156,7 +157,7 @@ impl<S: Sorter> Router<S> {
             next_buffer: buffers.take(),
             buffers,
             lateness: Lateness::new(parts.lateness_bound),
-            readiness,
+            poll,
             switch,
         })
     }
@@ -172,9 +173,8 @@ impl<S: Sorter> Router<S> {
 
     fn carry(&mut self) -> Result<(), RouterError> {
         while !self.switch.is_stopped() {
-            self.wait();
-            for place in 0.. {
-                let Some(port) = self.readiness.ready(place) else { break };
+            for place in 0..self.wait() {
+                let port = self.poll.readiness(place).token;
                 self.take_from(usize::try_from(port).unwrap_or(usize::MAX))?;
             }
             let now = self.advance();
@@ -184,11 +184,11 @@ impl<S: Sorter> Router<S> {
         Ok(())
     }
 
-    /// Sleeps until there is something to do.
-    fn wait(&mut self) {
+    /// Sleeps until there is something to do; how many devices have something to read.
+    fn wait(&mut self) -> usize {
         let now = self.switch.now();
         let due = self.network.next_event().unwrap_or(Instant::MAX);
-        self.readiness.wait(due.saturating_since(now).min(GLANCE));
+        self.poll.wait(due.saturating_since(now).min(GLANCE))
     }
 
     /// Takes what a host has sent, and hands over meanwhile what is due.

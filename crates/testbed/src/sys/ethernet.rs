@@ -1,9 +1,9 @@
 //! Virtual Ethernet devices, and the namespaces that they stand in.
 
-use super::checked;
 use super::device::interface_name;
+use super::{checked, owned};
 use crate::TestbedError;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 
 /// Moves this thread, and what it starts, into the network namespace of a descriptor.
 pub(crate) fn enter_network(namespace: impl AsFd) -> Result<(), TestbedError> {
@@ -37,9 +37,7 @@ pub(crate) fn switch_offloads_off(name: &str) -> Result<(), TestbedError> {
     let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointers.
     let descriptor = unsafe { libc::socket(libc::AF_INET, kind, 0) };
-    checked("open a socket", i64::from(descriptor))?;
-    // SAFETY: the call before has just opened it, and nobody else knows it.
-    let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let socket = owned("open a socket", descriptor)?;
     for command in OFFLOADS {
         let mut switch = Switch { command, value: 0 };
         let mut request = libc::ifreq {

@@ -2,7 +2,7 @@
 
 use fairwind_units::Span;
 use std::collections::BTreeSet;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::AsRawFd;
 
 /// The step of the kernel's timers: its coarse clock advances by it.
 pub(crate) fn tick() -> Span {
@@ -26,11 +26,7 @@ pub(crate) fn known_tcp_options(options: &[i32]) -> BTreeSet<i32> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC;
     // SAFETY: takes no pointers.
     let descriptor = unsafe { libc::socket(libc::AF_INET, kind, 0) };
-    if descriptor < 0 {
-        return BTreeSet::new();
-    }
-    // SAFETY: nobody else knows the descriptor that was just made.
-    let socket = unsafe { OwnedFd::from_raw_fd(descriptor) };
+    let Ok(socket) = super::owned("open a socket", descriptor) else { return BTreeSet::new() };
     let known = |option: &&i32| {
         let mut value = [0; 4];
         let level = libc::IPPROTO_TCP;

@@ -21,10 +21,10 @@ pub(crate) use ethernet::{enter_network, interface_index, switch_offloads_off};
 pub(crate) use facts::{clock_resolution, known_tcp_options, tick};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{
-    bind_mount, die_with_parent, leave_network, leave_user_and_network, raise_file_limit,
-    user_and_group, wake_in_time,
+    die_with_parent, leave_network, leave_user_and_network, raise_file_limit, user_and_group,
+    wake_in_time,
 };
-pub(crate) use readiness::Readiness;
+pub(crate) use readiness::{Poll, Ready};
 pub(crate) use session::{
     End, await_child, become_user, begin_process_namespace, bind_file, device_name,
     enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
@@ -38,7 +38,7 @@ pub(crate) use socket::{
     transmit_file,
 };
 pub(crate) use socket::{read_plain, write_plain};
-pub(crate) use stream::{Poll, Ready, accept_connection, discard, socket_address, tcp_socket};
+pub(crate) use stream::{accept_connection, discard, socket_address, tcp_socket};
 pub(crate) use thread::{
     enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
     wait_readable,

@@ -2,8 +2,6 @@
 
 use super::checked;
 use crate::TestbedError;
-use std::ffi::CString;
-use std::path::Path;
 
 /// A fresh network namespace for this process.
 pub(crate) fn leave_network() -> Result<(), TestbedError> {
@@ -60,20 +58,4 @@ pub(crate) fn raise_file_limit(wanted: u64) -> u64 {
         }
     }
     limit.rlim_cur
-}
-
-fn path_text(path: &Path) -> CString {
-    use std::os::unix::ffi::OsStrExt as _;
-    CString::new(path.as_os_str().as_bytes()).unwrap_or_default()
-}
-
-/// Lets `place`, which must exist, show what `source` is.
-pub(crate) fn bind_mount(source: &Path, place: &Path) -> Result<(), TestbedError> {
-    let (from, to) = (path_text(source), path_text(place));
-    // SAFETY: the paths are C strings, and a bind mount takes null for the rest.
-    let result = unsafe {
-        libc::mount(from.as_ptr(), to.as_ptr(), std::ptr::null(), libc::MS_BIND, std::ptr::null())
-    };
-    let attempt = format!("mount {} on {}", source.display(), place.display());
-    checked(&attempt, i64::from(result)).map(|_| ())
 }

@@ -1,81 +1,110 @@
 //! Waiting for many descriptors with the finest timer that the kernel has, without allocating.
 
+use super::socket;
 use super::{checked, owned};
 use crate::TestbedError;
 use fairwind_units::Span;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-/// Descriptors told of by one look.
-const MOST_EVENTS: usize = 64;
-
-/// Tells which of the watched descriptors can be read.
-pub(crate) struct Readiness {
+/// Many descriptors to wait for.
+#[derive(Debug)]
+pub(crate) struct Poll {
     epoll: OwnedFd,
-    events: Vec<libc::epoll_event>,
-    ready: usize,
+    ready: Vec<libc::epoll_event>,
 }
 
-impl Readiness {
-    /// Watches nothing yet.
-    pub(crate) fn new() -> Result<Self, TestbedError> {
-        // SAFETY: takes no pointers.
-        let descriptor = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        let epoll = owned("make an epoll instance", descriptor)?;
-        Ok(Self {
-            epoll,
-            events: vec![libc::epoll_event { events: 0, u64: 0 }; MOST_EVENTS],
-            ready: 0,
-        })
+/// What happened with a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ready {
+    /// What it was registered with.
+    pub(crate) token: u64,
+    /// `EPOLLIN`, `EPOLLOUT`, ...
+    pub(crate) events: u32,
+}
+
+impl Ready {
+    pub(crate) fn has(self, events: i32) -> bool {
+        self.events & events.cast_unsigned() != 0
+    }
+}
+
+impl Poll {
+    /// Takes up to `at_once` events per wait.
+    pub(crate) fn new(at_once: usize) -> Result<Self, TestbedError> {
+        let raw = socket::epoll_create(libc::EPOLL_CLOEXEC);
+        let epoll = owned("make an epoll descriptor", i32::try_from(raw.value).unwrap_or(-1))?;
+        let nothing = libc::epoll_event { events: 0, u64: 0 };
+        let mut poll = Self { epoll, ready: vec![nothing; at_once] };
+        // Without this call every wait would seem to find nothing, for ever.
+        checked("wait to the nanosecond (epoll_pwait2, Linux 5.11)", poll.wait_raw(Span::ZERO))?;
+        Ok(poll)
     }
 
-    /// Watches `descriptor`, which is called `number` from now on, for something to read.
-    pub(crate) fn watch(
+    pub(crate) fn add(
         &self,
-        descriptor: BorrowedFd<'_>,
-        number: u32,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
     ) -> Result<(), TestbedError> {
-        let mut event =
-            libc::epoll_event { events: libc::EPOLLIN.cast_unsigned(), u64: number.into() };
-        // SAFETY: both descriptors are open, and the event lives over the call.
-        let result = unsafe {
-            libc::epoll_ctl(
-                self.epoll.as_raw_fd(),
-                libc::EPOLL_CTL_ADD,
-                descriptor.as_raw_fd(),
-                &raw mut event,
-            )
-        };
-        checked("watch a descriptor", i64::from(result)).map(|_| ())
+        self.control(libc::EPOLL_CTL_ADD, descriptor, token, events)
     }
 
-    /// Waits until something can be read, at most for `limit`. A signal is as good as time running
-    /// out.
-    pub(crate) fn wait(&mut self, limit: Span) {
-        let nanos = limit.as_nanos();
+    pub(crate) fn change(
+        &self,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
+    ) -> Result<(), TestbedError> {
+        self.control(libc::EPOLL_CTL_MOD, descriptor, token, events)
+    }
+
+    fn control(
+        &self,
+        operation: i32,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
+    ) -> Result<(), TestbedError> {
+        let raw = socket::epoll_control(
+            self.epoll.as_raw_fd(),
+            operation,
+            descriptor.as_fd().as_raw_fd(),
+            (events.cast_unsigned(), token),
+        );
+        checked("watch a descriptor", raw.value).map(|_| ())
+    }
+
+    /// Waits until something happens, at most for `limit`; returns how many descriptors are ready. A
+    /// signal is as good as time running out.
+    pub(crate) fn wait(&mut self, limit: Span) -> usize {
+        usize::try_from(self.wait_raw(limit)).unwrap_or(0)
+    }
+
+    fn wait_raw(&mut self, limit: Span) -> i64 {
         let timeout = libc::timespec {
-            tv_sec: i64::try_from(nanos / 1_000_000_000).unwrap_or(i64::MAX),
-            tv_nsec: i64::try_from(nanos % 1_000_000_000).unwrap_or(0),
+            tv_sec: i64::try_from(limit.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(limit.as_nanos() % 1_000_000_000).unwrap_or(0),
         };
-        // SAFETY: the events and the time live over the call; there is room for as many events as is
-        // said, and no set of signals.
-        let result = unsafe {
+        let most = i32::try_from(self.ready.len()).unwrap_or(i32::MAX);
+        // The call by its number: C libraries have had a function for it only since glibc 2.35.
+        // SAFETY: the array is as long as is said, the time lives over the call, and there is no set
+        // of signals.
+        unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
                 self.epoll.as_raw_fd(),
-                self.events.as_mut_ptr(),
-                MOST_EVENTS,
+                self.ready.as_mut_ptr(),
+                most,
                 &raw const timeout,
                 std::ptr::null::<libc::sigset_t>(),
                 0_usize,
             )
-        };
-        self.ready = usize::try_from(result).unwrap_or(0);
+        }
     }
 
-    /// The number of ready descriptor `place`, in the order of the last wait; `None` behind the
-    /// last one.
-    pub(crate) fn ready(&self, place: usize) -> Option<u32> {
-        let event = self.events.get(..self.ready)?.get(place)?;
-        u32::try_from(event.u64).ok()
+    /// What happened with the descriptor that is ready in this place.
+    pub(crate) fn readiness(&self, place: usize) -> Ready {
+        let event = self.ready[place];
+        Ready { token: event.u64, events: event.events }
     }
 }

@@ -1,8 +1,7 @@
 //! What a program behind a path needs of the system: namespaces of its own, a terminal that reaches
 //! it, an end that is noticed, and descriptors that travel between processes.
 
-use super::checked;
-use super::socket::{Buffer, Message, Transfer, send_message};
+use super::{checked, owned};
 use crate::TestbedError;
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -55,7 +54,11 @@ fn mount(
         let source = pointer(source.as_deref());
         libc::mount(source, target_text.as_ptr(), pointer(kind), flags, std::ptr::null())
     };
-    checked(&format!("mount {}", target.display()), i64::from(result)).map(|_| ())
+    let attempt = match &source {
+        Some(source) => format!("mount {} on {}", source.to_string_lossy(), target.display()),
+        None => format!("change the mount {}", target.display()),
+    };
+    checked(&attempt, i64::from(result)).map(|_| ())
 }
 
 /// The signals that a terminal sends to everyone in its foreground.
@@ -124,10 +127,7 @@ pub(crate) fn await_child() -> Result<Ended, TestbedError> {
 pub(crate) fn watch_process(process: u32) -> Result<OwnedFd, TestbedError> {
     // SAFETY: takes no pointers.
     let descriptor = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
-    let descriptor = checked(&format!("watch process {process}"), descriptor)?;
-    let descriptor = RawFd::try_from(descriptor).unwrap_or(-1);
-    // SAFETY: the call has just opened it, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+    owned(&format!("watch process {process}"), RawFd::try_from(descriptor).unwrap_or(-1))
 }
 
 /// What [`wait_for_end`] has waited for.
@@ -170,9 +170,7 @@ pub(crate) fn inherited_socket(descriptor: RawFd) -> Result<UnixStream, TestbedE
 pub(crate) fn inheritable(descriptor: &impl AsRawFd) -> Result<OwnedFd, TestbedError> {
     // SAFETY: takes no pointers.
     let copy = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_DUPFD, 3) };
-    checked("hand a descriptor to a child", i64::from(copy))?;
-    // SAFETY: the call has just opened it, and nobody else knows it.
-    Ok(unsafe { OwnedFd::from_raw_fd(copy) })
+    owned("hand a descriptor to a child", copy)
 }
 
 /// Sends one byte with a descriptor.
@@ -180,14 +178,7 @@ pub(crate) fn send_descriptor(
     socket: &UnixStream,
     descriptor: &OwnedFd,
 ) -> Result<(), TestbedError> {
-    let number = descriptor.as_raw_fd().to_ne_bytes().to_vec();
-    let mut message = Message {
-        transfer: Transfer { buffers: vec![Buffer::Bytes(vec![0])] },
-        control: vec![(libc::SOL_SOCKET, libc::SCM_RIGHTS, number)],
-        ..Message::default()
-    };
-    let raw = send_message(socket.as_raw_fd(), &mut message, libc::MSG_NOSIGNAL);
-    checked("hand over the TUN device", raw.value).map(|_| ())
+    super::send_with_descriptor(socket, &[0], descriptor)
 }
 
 /// What the kernel calls a TUN device.
