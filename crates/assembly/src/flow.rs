@@ -6,7 +6,7 @@ use fairwind_scenario::IpVersion;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::Addresses;
 use fairwind_workload::Application;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// First port of the sending side; flows count up from it.
 pub const FIRST_SENDER_PORT: u16 = 49_152;
@@ -63,6 +63,24 @@ impl FlowPlan {
     pub fn connection(&self) -> ConnectionFlows {
         let answering = self.answer.as_ref().map(|answer| answer.flow);
         ConnectionFlows { opening: self.flow, answering }
+    }
+
+    /// Address and port of the host that opens the connection.
+    pub fn sender_end(&self) -> SocketAddr {
+        let address = match self.addresses {
+            Addresses::V4 { source, .. } => source.into(),
+            Addresses::V6 { source, .. } => source.into(),
+        };
+        SocketAddr::new(address, self.sender_port)
+    }
+
+    /// Address and port of the host that is called.
+    pub fn receiver_end(&self) -> SocketAddr {
+        let address = match self.addresses {
+            Addresses::V4 { destination, .. } => destination.into(),
+            Addresses::V6 { destination, .. } => destination.into(),
+        };
+        SocketAddr::new(address, self.receiver_port)
     }
 }
 

@@ -10,8 +10,7 @@ use fairwind_assembly::FlowPlan;
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
-use fairwind_wire::bytes::Addresses;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 
 /// How often hosts look for time-outs and recoveries of connections with bytes outstanding.
 const LOSS_INTERVAL: Span = Span::from_millis(50);
@@ -75,11 +74,9 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
 
 fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, settings: &Settings) {
     let group = &settings.groups[flow.group];
-    let (source, destination) = ends_of(flow.addresses);
-    let sender = SocketAddr::new(source, flow.sender_port);
-    let receiver = SocketAddr::new(destination, flow.receiver_port);
+    let (sender, receiver) = (flow.sender_end(), flow.receiver_end());
     if flow.sender_node == node {
-        add_address(plan, source);
+        add_address(plan, sender.ip());
         plan.outgoing.push(OutgoingPlan {
             flow: number,
             local: sender,
@@ -92,7 +89,7 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
         });
     }
     if flow.receiver_node == node {
-        add_address(plan, destination);
+        add_address(plan, receiver.ip());
         plan.incoming.push(IncomingPlan {
             flow: number,
             local: receiver,
@@ -109,12 +106,5 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
 fn add_address(plan: &mut HostPlan, address: IpAddr) {
     if !plan.addresses.contains(&address) {
         plan.addresses.push(address);
-    }
-}
-
-fn ends_of(addresses: Addresses) -> (IpAddr, IpAddr) {
-    match addresses {
-        Addresses::V4 { source, destination } => (source.into(), destination.into()),
-        Addresses::V6 { source, destination } => (source.into(), destination.into()),
     }
 }

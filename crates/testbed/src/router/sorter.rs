@@ -58,9 +58,8 @@ impl PlannedFlows {
                 sorter.groups.resize(plan.group + 1, (number, 0));
             }
             sorter.groups[plan.group].1 += 1;
-            let (source, destination) = ends_of(plan.addresses);
-            sorter.hosts.insert(source, plan.sender_node);
-            sorter.hosts.insert(destination, plan.receiver_node);
+            sorter.hosts.insert(plan.sender_end().ip(), plan.sender_node);
+            sorter.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
             sorter.flows.push(Ends {
                 addresses: plan.addresses,
                 sender_port: plan.sender_port,
@@ -144,13 +143,6 @@ impl Sorter for PlannedFlows {
             .ok()
             .and_then(|parsed| self.measured(from, &parsed))
             .unwrap_or_else(|| self.unmeasured(packet))
-    }
-}
-
-fn ends_of(addresses: Addresses) -> (IpAddr, IpAddr) {
-    match addresses {
-        Addresses::V4 { source, destination } => (source.into(), destination.into()),
-        Addresses::V6 { source, destination } => (source.into(), destination.into()),
     }
 }
 
