@@ -5,8 +5,12 @@
 //! are the shell's, packets are bytes on a TUN device, and time is the machine's. Each run has a
 //! network namespace of its own, which ends with it.
 //!
-//! It needs root (`CAP_NET_ADMIN` and `/dev/net/tun`); where that is missing, every function says so
-//! with a [`TestbedError`]. All unsafe code is in the module `sys`.
+//! [`KernelRun`] runs an experiment: its hosts are processes with namespaces and real sockets, and the
+//! network between them is ours, in real time.
+//!
+//! Scripts need root (`CAP_NET_ADMIN` and `/dev/net/tun`); experiments also run in user namespaces,
+//! where these and the device are open to everybody. What is missing is told with an error that says
+//! how to get it, and by [`capabilities`]. All unsafe code is in the module `sys`.
 //!
 //! | module | concern |
 //! |---|---|

@@ -26,10 +26,7 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
     let split = arguments.iter().position(|word| word == "--").ok_or("no -- PROGRAM given")?;
     let (options, program) = (&arguments[..split], &arguments[split + 1..]);
     let file = options.first().ok_or("no SCENARIO given")?;
-    let seed = match options.get(1..) {
-        Some([option, seed]) if option == "--seed" => seed.parse()?,
-        _ => 1,
-    };
+    let seed = seed(&options[1..])?;
     let document = Document::parse(file, &std::fs::read_to_string(file)?)?;
     let cells = document.grid()?;
     let experiment = document.experiment(cells.first().ok_or("the grid is empty")?)?;
@@ -51,6 +48,36 @@ fn run(arguments: &[String]) -> Result<i32, Box<dyn std::error::Error>> {
     Ok(outcome.code)
 }
 
+fn seed(options: &[String]) -> Result<u64, Box<dyn std::error::Error>> {
+    match options {
+        [] => Ok(1),
+        [option, seed] if option == "--seed" => {
+            seed.parse().map_err(|error| format!("--seed {seed}: {error}").into())
+        }
+        [option] if option == "--seed" => Err("--seed needs a number".into()),
+        [other, ..] => Err(format!("{other} is not an option of this program").into()),
+    }
+}
+
 fn exit_code(code: i32) -> ExitCode {
     ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seed;
+
+    #[test]
+    fn an_option_that_is_not_understood_is_named_and_not_passed_over() {
+        let of = |words: &str| {
+            let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+            seed(&words).map_err(|error| error.to_string())
+        };
+        assert_eq!(of(""), Ok(1));
+        assert_eq!(of("--seed 7"), Ok(7));
+        for wrong in ["--sed 7", "--seed", "--seed seven", "--seed=7", "another.toml"] {
+            let error = of(wrong).expect_err(wrong);
+            assert!(error.contains(wrong.split(' ').next().expect("a word")), "{error}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! Clock, timers, processors.
 
 use super::{Capability, State, read};
+use crate::experiment::LATENESS_BOUND;
 use crate::sys;
 use fairwind_units::Span;
 
@@ -8,8 +9,6 @@ use fairwind_units::Span;
 const WAITS: usize = 300;
 /// How long each time.
 const WAIT: Span = Span::from_millis(1);
-/// Lateness that a run may have unless a packet takes long on its bottleneck.
-const BOUND: Span = Span::from_micros(200);
 
 pub(super) fn gather() -> Vec<Capability> {
     vec![clock(), tick(), lateness(), processors()]
@@ -52,7 +51,7 @@ fn lateness() -> Capability {
     let at = |share: usize| late.get(late.len() * share / 100).copied().unwrap_or(Span::MAX);
     let micros = |span: Span| span.as_nanos().div_ceil(1_000);
     let found = format!("median {} us, 99th percentile {} us", micros(at(50)), micros(at(99)));
-    if at(99) <= BOUND {
+    if at(99) <= LATENESS_BOUND {
         return Capability::ok(what, found);
     }
     let remedy = "packets will be late: let nothing else run, or use a machine with a faster clock \

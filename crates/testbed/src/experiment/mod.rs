@@ -27,8 +27,8 @@ mod running;
 mod watch;
 
 pub use error::RunError;
-pub(crate) use run::lateness_bound;
 pub use run::{KernelRun, Outcome};
+pub(crate) use run::{LATENESS_BOUND, lateness_bound};
 
 fn no_thread(error: &std::io::Error) -> RunError {
     RunError::Thread { what: "starting a thread", reason: error.to_string() }

@@ -20,11 +20,12 @@ use fairwind_units::{ByteCount, Span};
 use std::os::fd::OwnedFd;
 
 /// What the 99th percentile of the lateness may be, unless a packet takes long on the bottleneck.
-const LATENESS_BOUND: Span = Span::from_micros(200);
+pub(crate) const LATENESS_BOUND: Span = Span::from_micros(200);
 /// Part of a full packet's time on the bottleneck that lateness may be.
 const LATENESS_PART: u64 = 10;
 /// How long the hosts may take to set themselves up, all together.
 const SET_UP_LIMIT: Span = Span::from_secs(60);
+
 /// What a run on the kernel gives.
 #[derive(Debug)]
 pub struct Outcome {
@@ -66,7 +67,8 @@ impl KernelRun {
         command: HostCommand,
     ) -> Result<Self, RunError> {
         watch::check(experiment)?;
-        let settings = settings::of(experiment, &Kernel::running())?;
+        let kernel = Kernel::running();
+        let settings = settings::of(experiment, &kernel)?;
         let assembly = Assembly::new(experiment, seed, has_timestamps)?;
         let hosts = plans::hosts(experiment, &settings, &assembly.flows);
         let mut run = Self {
@@ -81,7 +83,7 @@ impl KernelRun {
             every_ack: experiment.measure.endpoint_every_ack,
             duration: experiment.duration,
         };
-        run.begin_captures(experiment, files)?;
+        run.begin_captures(experiment, files, kernel.release)?;
         Ok(run)
     }
 
@@ -89,11 +91,12 @@ impl KernelRun {
         &mut self,
         experiment: &Experiment,
         files: CaptureFiles,
+        release: String,
     ) -> Result<(), RunError> {
         let Some(capture) = &experiment.capture else { return Ok(()) };
         let section = Section {
             application: Some("fairwind testbed".to_owned()),
-            operating_system: Some(Kernel::running().release),
+            operating_system: Some(release),
             comment: Some(experiment.name.clone()),
             ..Section::default()
         };

@@ -100,6 +100,10 @@ impl KernelPath {
         &self,
         addresses: &[(NodeId, Vec<IpAddr>)],
     ) -> Result<(), KernelRouterError> {
+        let ways = |(node, addresses): &(NodeId, Vec<IpAddr>)| {
+            (self.wiring.ways_to(node.index()), addresses.clone())
+        };
+        let ways: Vec<_> = addresses.iter().map(ways).collect();
         for (place, middle) in self.middles.iter().enumerate() {
             let Some(middle) = middle else { continue };
             let mut text = String::new();
@@ -109,8 +113,8 @@ impl KernelPath {
                 text += &commands::bring_up(end, self.mtu);
                 devices.push(end.device.as_str());
             }
-            for (node, addresses) in addresses {
-                if let Some(way) = self.wiring.ways_to(node.index())[place] {
+            for (ways, addresses) in &ways {
+                if let Some(way) = ways[place] {
                     text += &commands::routes(&way.device, addresses);
                 }
             }
