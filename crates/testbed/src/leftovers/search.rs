@@ -5,9 +5,11 @@ use crate::{TestbedError, sys};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Where runs leave names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +127,23 @@ fn remove_table(name: &Path) -> std::io::Result<()> {
     if done.success() { Ok(()) } else { Err(std::io::Error::other("nft refuses")) }
 }
 
+/// Ends everybody in a control group, and removes it when they are gone, which takes them a moment.
+fn remove_group(path: &Path) -> std::io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const GLANCE: Duration = Duration::from_millis(10);
+    let _ = fs::write(path.join("cgroup.kill"), "1");
+    let mut waited = Duration::ZERO;
+    loop {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && waited < PATIENCE => {
+                std::thread::park_timeout(GLANCE);
+                waited += GLANCE;
+            }
+            done => return done,
+        }
+    }
+}
+
 /// The processes that live in namespaces of `found`.
 fn inhabitants(found: &[Leftover]) -> Vec<Leftover> {
     let namespaces: Vec<(u64, &str)> = found
@@ -164,15 +183,12 @@ pub fn remove(leftover: &Leftover) -> Result<(), TestbedError> {
             sys::unmount(path);
             fs::remove_file(path)
         }
-        LeftoverKind::ControlGroup => {
-            let _ = fs::write(path.join("cgroup.kill"), "1");
-            fs::remove_dir(path)
-        }
+        LeftoverKind::ControlGroup => remove_group(path),
         LeftoverKind::Folder => fs::remove_dir_all(path),
         LeftoverKind::Table => remove_table(path),
     };
     match done {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(TestbedError::System {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(TestbedError::System {
             attempt: format!("remove the {leftover}"),
             reason: error.to_string(),
             errno: error.raw_os_error().unwrap_or(0),
