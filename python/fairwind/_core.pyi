@@ -15,6 +15,7 @@ __all__ = [
     "check_on_kernel",
     "columns",
     "follow_script",
+    "kernel_obstacle",
     "kernel_problem",
     "kernel_settings",
     "leftovers",
@@ -67,6 +68,7 @@ def follow_script(
     definitions: list[tuple[str, str]] = ...,
     options: list[tuple[str, str | None]] = ...,
 ) -> dict[str, Any]: ...
+def kernel_obstacle() -> str | None: ...
 def kernel_problem() -> str | None: ...
 def run_shell(
     experiment_json: str,

@@ -176,6 +176,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     #[cfg(target_os = "linux")]
     add_testbed(module)?;
     module.add_function(wrap_pyfunction!(machine::capabilities, module)?)?;
+    module.add_function(wrap_pyfunction!(machine::kernel_obstacle, module)?)?;
     module.add_function(wrap_pyfunction!(machine::leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
     module.add_class::<Progress>()?;

@@ -14,6 +14,10 @@ mod linux {
         json!(capabilities::gather())
     }
 
+    pub(super) fn obstacle() -> Option<String> {
+        capabilities::obstacle()
+    }
+
     pub(super) fn leftovers(removes: bool) -> Value {
         let told = |leftover| {
             let problem = if removes { remove(&leftover).err() } else { None };
@@ -38,6 +42,10 @@ mod linux {
         Value::Array(Vec::new())
     }
 
+    pub(super) fn obstacle() -> Option<String> {
+        Some("experiments on the kernel need Linux".to_owned())
+    }
+
     pub(super) fn leftovers(_: bool) -> Value {
         Value::Array(Vec::new())
     }
@@ -55,6 +63,12 @@ fn text(py: Python<'_>, gather: impl FnOnce() -> Value + Send) -> String {
 #[pyfunction]
 pub(crate) fn capabilities(py: Python<'_>) -> String {
     text(py, linux::capabilities)
+}
+
+/// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
+#[pyfunction]
+pub(crate) fn kernel_obstacle(py: Python<'_>) -> Option<String> {
+    py.detach(linux::obstacle)
 }
 
 /// What runs have left that live no more, removed if that is asked for: `what`, `problem`.

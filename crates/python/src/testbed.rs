@@ -5,8 +5,7 @@ use crate::tables::Table;
 use crate::{Failure, errors, guarded};
 use fairwind_scenario::Experiment;
 use fairwind_testbed::host::{self, HostCommand};
-use fairwind_testbed::settings::{self, Kernel};
-use fairwind_testbed::{KernelRun, RunError};
+use fairwind_testbed::{KernelRun, RunError, Verdict};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyValueError};
 use pyo3::prelude::*;
@@ -59,12 +58,9 @@ pub(crate) fn run_on_kernel<'py>(
 /// What the running kernel makes of an experiment, as JSON text: `refusals`, each with `group`, `key`,
 /// `value`, `mechanism` and `alternative`, and `remarks`, each with `key` and `text`.
 #[pyfunction]
-pub(crate) fn check_on_kernel(experiment_json: &str) -> PyResult<String> {
+pub(crate) fn check_on_kernel(py: Python<'_>, experiment_json: &str) -> PyResult<String> {
     let experiment = experiment(experiment_json)?;
-    let (refusals, remarks) = match settings::of(&experiment, &Kernel::running()) {
-        Ok(settings) => (Vec::new(), settings.remarks),
-        Err(refused) => (refused.refusals, Vec::new()),
-    };
+    let Verdict { refusals, remarks } = py.detach(|| fairwind_testbed::check(&experiment));
     let refusals: Vec<_> = refusals
         .iter()
         .map(|refusal| {

@@ -48,5 +48,5 @@ pub mod shell;
 mod sys;
 
 pub use error::TestbedError;
-pub use experiment::{KernelRun, Outcome, RunError};
+pub use experiment::{KernelRun, Outcome, RunError, Verdict, check};
 pub use kernel::{KernelOptions, availability, record_script, run_script};

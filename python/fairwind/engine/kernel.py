@@ -6,6 +6,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import polars as pl
@@ -54,7 +55,7 @@ class Kernel:
 
     def obstacle(self) -> str | None:
         """Tell what this machine lacks for any run at all."""
-        return _core.kernel_problem()
+        return _core.kernel_obstacle()
 
     def refusals(self, experiment_json: str) -> list[Refusal]:
         """Tell what the running kernel cannot be told."""
@@ -83,6 +84,7 @@ class Kernel:
         return {name: pl.DataFrame(table) for name, table in tables.items()}
 
 
+@lru_cache(maxsize=4096)
 def _checked(experiment_json: str) -> dict[str, list[dict[str, str]]]:
     found: dict[str, list[dict[str, str]]] = json.loads(_core.check_on_kernel(experiment_json))
     return found

@@ -64,6 +64,11 @@ pub fn gather() -> Vec<Capability> {
     [rights::gather(), clocks::gather(), queues::gather(), programs::gather()].concat()
 }
 
+/// Why no experiment at all can run on this kernel, and what to do about it; `None` where they can.
+pub fn obstacle() -> Option<String> {
+    rights::obstacle()
+}
+
 /// What a file says, without white space around it; empty where it cannot be read.
 fn read(path: &str) -> String {
     std::fs::read_to_string(path).unwrap_or_default().trim().to_owned()

@@ -43,6 +43,23 @@ fn namespaces() -> Capability {
     }
 }
 
+/// What keeps hosts from being made, as root or in user namespaces.
+pub(super) fn obstacle() -> Option<String> {
+    if namespaces().state == State::Needed {
+        let rows = [user_namespaces(), tun()];
+        let lacking = rows.iter().filter(|row| row.state != State::Ok);
+        let told = lacking.map(|row| format!("{}: {} ({})", row.what, row.found, row.remedy));
+        let told = told.collect::<Vec<_>>().join("; ");
+        return Some(format!("experiments on the kernel need root here; {told}"));
+    }
+    let mut program = Command::new("ip");
+    program.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if program.status().is_ok() {
+        return None;
+    }
+    Some("experiments on the kernel need the program `ip`: install iproute2".to_owned())
+}
+
 fn user_namespaces() -> Capability {
     let what = "user namespaces";
     if has_user_namespaces() {

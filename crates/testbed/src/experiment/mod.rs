@@ -10,6 +10,7 @@
 //!
 //! | module | concern |
 //! |---|---|
+//! | `check` | what this machine makes of an experiment, told before anything runs |
 //! | `plans` | what each host is told |
 //! | `run` | everything from the first check until hosts and threads are there |
 //! | `running` | from "go" to the tables |
@@ -19,6 +20,7 @@
 //! | `error` | what can go wrong |
 
 mod carriage;
+mod check;
 mod error;
 mod plans;
 mod punctuality;
@@ -26,6 +28,7 @@ mod run;
 mod running;
 mod watch;
 
+pub use check::{Verdict, check};
 pub use error::RunError;
 pub use run::{KernelRun, Outcome};
 pub(crate) use run::{LATENESS_BOUND, lateness_bound};

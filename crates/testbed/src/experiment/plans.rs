@@ -13,7 +13,7 @@ use fairwind_units::Span;
 use std::net::IpAddr;
 
 /// How often hosts look for time-outs and recoveries of connections with bytes outstanding.
-const LOSS_INTERVAL: Span = Span::from_millis(50);
+pub(super) const LOSS_INTERVAL: Span = Span::from_millis(50);
 
 /// A host, and where it is in the network.
 pub(super) struct PlannedHost {

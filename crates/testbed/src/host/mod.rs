@@ -34,4 +34,5 @@ pub use protocol::{
     HostPlan, HostStatistics, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
     SocketOption, SocketSettings, Sysctl, ToHost,
 };
+pub(crate) use serve::files_for;
 pub use serve::serve;

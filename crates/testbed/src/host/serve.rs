@@ -14,7 +14,12 @@ use std::sync::Arc;
 /// What is read at once.
 const CHUNK: usize = 1 << 16;
 /// Descriptors that a host needs beyond those of its connections.
-const FURTHER_FILES: usize = 64;
+const FURTHER_FILES: u64 = 64;
+
+/// Files that a host with so many connections has open.
+pub(crate) fn files_for(connections: u64) -> u64 {
+    connections.saturating_add(FURTHER_FILES)
+}
 
 /// What the parent says, message by message.
 #[derive(Debug)]
@@ -113,8 +118,8 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
 
 /// Makes everything that the host consists of, and hands the device over.
 fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
-    let files = plan.outgoing.len() + plan.incoming.len() + FURTHER_FILES;
-    let wanted = u64::try_from(files).unwrap_or(u64::MAX);
+    let connections = plan.outgoing.len() + plan.incoming.len();
+    let wanted = files_for(u64::try_from(connections).unwrap_or(u64::MAX));
     let most = sys::raise_file_limit(wanted);
     if most < wanted {
         return Err(format!(

@@ -35,3 +35,24 @@ pub enum KernelRouterError {
     #[error("path.router = \"kernel\": {0}")]
     Testbed(#[from] TestbedError),
 }
+
+impl KernelRouterError {
+    /// Why the kernel cannot, and what comes nearest.
+    pub(crate) fn reason(&self) -> (String, String) {
+        const OURS: &str = "leave out path.router, and our own router carries the packets";
+        match self {
+            Self::Missing { part, purpose, module, option, instead } => (
+                format!("this kernel has no {part}, which {purpose}"),
+                format!(
+                    "get it with `modprobe {module}` or a kernel that is built with \
+                     {option}{instead}; or {OURS}"
+                ),
+            ),
+            Self::Unseen(error) => (
+                format!("queues are watched by eBPF programs, and there are none: {error}"),
+                OURS.to_owned(),
+            ),
+            Self::Testbed(error) => (error.to_string(), OURS.to_owned()),
+        }
+    }
+}

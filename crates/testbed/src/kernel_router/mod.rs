@@ -19,6 +19,7 @@
 //! | `parts` | whether the kernel has what is needed |
 //! | `middle` | namespaces of ours |
 //! | `path` | all of it at work |
+//! | `remarks` | what differs from our own links, in the numbers of an experiment |
 //! | `driver` | what packets do, told to the record |
 
 mod commands;
@@ -27,8 +28,10 @@ mod error;
 mod middle;
 mod parts;
 mod path;
+mod remarks;
 mod wiring;
 
 pub(crate) use driver::{Watcher, WatcherParts};
 pub use error::KernelRouterError;
 pub(crate) use path::{KernelPath, KernelPlan};
+pub(crate) use remarks::remarks;

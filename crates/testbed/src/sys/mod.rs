@@ -21,8 +21,8 @@ pub(crate) use ethernet::{enter_network, interface_index, switch_offloads_off};
 pub(crate) use facts::{clock_resolution, known_tcp_options, tick};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{
-    die_with_parent, leave_network, leave_user_and_network, raise_file_limit, user_and_group,
-    wake_in_time,
+    die_with_parent, leave_network, leave_user_and_network, most_files, raise_file_limit,
+    user_and_group, wake_in_time,
 };
 pub(crate) use readiness::{Poll, Ready};
 pub(crate) use session::{

@@ -41,6 +41,19 @@ pub(crate) fn wake_in_time() {
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0_u64, 0_u64, 0_u64) };
 }
 
+/// How many files a process may open that this one starts, once it has asked for them.
+pub(crate) fn most_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` lives over the call.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    let of_the_machine = std::fs::read_to_string("/proc/sys/fs/nr_open");
+    let of_the_machine = of_the_machine.ok().and_then(|number| number.trim().parse().ok());
+    match of_the_machine {
+        Some(most) if super::is_root() => limit.rlim_max.max(most),
+        _ => limit.rlim_max,
+    }
+}
+
 /// Lets this process open `wanted` files, and returns how many it may.
 pub(crate) fn raise_file_limit(wanted: u64) -> u64 {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -1,0 +1,99 @@
+//! What this machine makes of an experiment, told before anything runs: everything that stands
+//! against it at once, and what will differ a little.
+
+use super::plans::LOSS_INTERVAL;
+use crate::ebpf::{self, EbpfError};
+use crate::host::files_for;
+use crate::kernel_router::{self, KernelPlan};
+use crate::settings::{self, Kernel, Refusal, Remark};
+use crate::sys;
+use fairwind_scenario::{Experiment, RouterKind};
+use std::sync::OnceLock;
+
+/// What an experiment would meet on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// What cannot be had; empty where the experiment can run.
+    pub refusals: Vec<Refusal>,
+    /// What differs a little from what the scenario says.
+    pub remarks: Vec<Remark>,
+}
+
+/// Whether eBPF programs can be used; found out once, since a plan has many experiments.
+fn programs() -> &'static Result<(), EbpfError> {
+    static TRIED: OnceLock<Result<(), EbpfError>> = OnceLock::new();
+    TRIED.get_or_init(ebpf::availability)
+}
+
+/// Finds out what `experiment` would meet on this machine, without running any of it.
+pub fn check(experiment: &Experiment) -> Verdict {
+    let kernel = Kernel::running();
+    let (mut refusals, mut remarks) = match settings::of(experiment, &kernel) {
+        Ok(settings) => (Vec::new(), settings.remarks),
+        Err(refused) => (refused.refusals, Vec::new()),
+    };
+    let refuse = |key: &str, value: String, mechanism: String, alternative: String| Refusal {
+        group: String::new(),
+        key: key.to_owned(),
+        value,
+        mechanism,
+        kernel: kernel.release.clone(),
+        alternative,
+    };
+    if let Err(error) = programs() {
+        if experiment.measure.endpoint_every_ack {
+            let (key, mechanism) = ("endpoint_every_ack", "only eBPF programs can tell that");
+            refusals.push(refuse(
+                &format!("measure.{key}"),
+                "true".to_owned(),
+                format!("{mechanism}: {error}"),
+                "measure.endpoint_interval".to_owned(),
+            ));
+        }
+        remarks.push(Remark {
+            key: "measure".to_owned(),
+            text: format!(
+                "time-outs and fast retransmits are counted but their instants are only known to \
+                 {LOSS_INTERVAL}, since eBPF programs cannot tell of them: {error}"
+            ),
+        });
+    }
+    if experiment.network.router == RouterKind::Kernel {
+        match KernelPlan::new(experiment) {
+            Ok(_) => remarks.extend(kernel_router::remarks(experiment)),
+            Err(error) => {
+                let (mechanism, alternative) = error.reason();
+                let value = "\"kernel\"".to_owned();
+                refusals.push(refuse("path.router", value, mechanism, alternative));
+            }
+        }
+    }
+    let most = sys::most_files();
+    for (host, connections) in connections(experiment) {
+        let wanted = files_for(connections);
+        if wanted > most {
+            refusals.push(refuse(
+                "flows.*.count",
+                connections.to_string(),
+                format!(
+                    "the process of host {host} needs {wanted} open files for its connections and \
+                     may have {most}"
+                ),
+                "fewer connections; or raise the hard limit (ulimit -Hn), or run as root"
+                    .to_owned(),
+            ));
+        }
+    }
+    Verdict { refusals, remarks }
+}
+
+/// Hosts with the number of connections that end there.
+fn connections(experiment: &Experiment) -> impl Iterator<Item = (&str, u64)> {
+    let at = |host: &str| {
+        let groups = experiment.flows.iter();
+        let ends = groups.flat_map(|group| [(&group.from, group.count), (&group.to, group.count)]);
+        ends.filter(|(end, _)| *end == host).map(|(_, count)| u64::from(count)).sum()
+    };
+    let nodes = experiment.network.nodes.iter();
+    nodes.map(move |node| (node.name.as_str(), at(&node.name)))
+}
