@@ -34,7 +34,8 @@ impl Application {
         match self {
             Self::Thin(thin) => thin.begin(now),
             Self::Client(client) => client.begin(now),
-            Self::Greedy(_) | Self::Server(_) => {}
+            Self::Greedy(greedy) => greedy.begin(),
+            Self::Server(_) => {}
         }
     }
 

@@ -14,12 +14,19 @@ const LOW_WATER_BYTES: u64 = 32 << 10;
 pub struct Greedy {
     /// Bytes left to write; `None` for endless.
     remaining: Option<u64>,
+    /// Fewer unsent bytes than these ask for more; none before the connection is open.
+    low_water_bytes: u64,
 }
 
 impl Greedy {
     /// An application with `volume` bytes to send, or endlessly many.
     pub fn new(volume: Option<u64>) -> Self {
-        Self { remaining: volume }
+        Self { remaining: volume, low_water_bytes: 0 }
+    }
+
+    /// The connection is open: writing begins.
+    pub(crate) fn begin(&mut self) {
+        self.low_water_bytes = LOW_WATER_BYTES;
     }
 
     /// Whether everything is written.
@@ -30,7 +37,7 @@ impl Greedy {
     /// Bytes to write now, given what is unsent.
     #[inline]
     pub(crate) fn poll_write(&mut self, unsent: u64) -> Option<u64> {
-        if unsent >= LOW_WATER_BYTES {
+        if unsent >= self.low_water_bytes {
             return None;
         }
         match &mut self.remaining {

@@ -44,9 +44,12 @@ fn the_same_seed_gives_the_same_rhythm() {
 #[test]
 fn a_greedy_application_refills_below_its_low_water_and_stops_at_its_volume() {
     let mut endless = Application::Greedy(Greedy::new(None));
+    assert_eq!(endless.poll_write(Instant::ZERO, 0), None, "the connection is not open yet");
+    endless.begin(Instant::ZERO);
     assert_eq!(endless.poll_write(Instant::ZERO, 40_000), None);
     assert_eq!(endless.poll_write(Instant::ZERO, 30_000), Some(65_536));
     let mut bounded = Application::Greedy(Greedy::new(Some(100_000)));
+    bounded.begin(Instant::ZERO);
     assert_eq!(bounded.poll_write(Instant::ZERO, 0), Some(65_536));
     assert!(!bounded.is_finished());
     assert_eq!(bounded.poll_write(Instant::ZERO, 0), Some(34_464));
