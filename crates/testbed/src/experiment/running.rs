@@ -17,6 +17,9 @@ use std::os::fd::AsFd as _;
 const HEAD_START: Span = Span::from_millis(50);
 /// How long the hosts may take to tell the rest, all together.
 const END_LIMIT: Span = Span::from_secs(20);
+/// How long a host may say nothing: at work it tells every 10 ms how far it is. What others tell
+/// waits for it in memory.
+const SILENCE: Span = Span::from_secs(10);
 /// The longest time without a look at the clock and the control.
 const GLANCE: Span = Span::from_millis(20);
 
@@ -71,6 +74,7 @@ impl Running<'_> {
                 return Err(RunError::Cancelled);
             }
             self.hosts.hear(end.saturating_since(now).min(GLANCE))?;
+            self.hosts.check_silence()?;
             if let Some(watch) = &mut self.watch {
                 watch.hear()?;
             }
@@ -90,6 +94,8 @@ struct HostAtWork {
     process: HostProcess,
     journal: Journal,
     statistics: Option<HostStatistics>,
+    /// When it last said something.
+    heard: Instant,
 }
 
 /// All hosts at work.
@@ -110,7 +116,10 @@ impl Hosts {
         }
         let hosts = processes.into_iter().zip(journals);
         let hosts = hosts
-            .map(|(process, journal)| HostAtWork { process, journal, statistics: None })
+            .map(|(process, journal)| {
+                let heard = sys::monotonic();
+                HostAtWork { process, journal, statistics: None, heard }
+            })
             .collect();
         Ok(Self { hosts, poll })
     }
@@ -129,6 +138,22 @@ impl Hosts {
             }
         }
         Ok(())
+    }
+
+    /// Whether a host has been silent for too long.
+    fn check_silence(&self) -> Result<(), TestbedError> {
+        let now = sys::monotonic();
+        let silent = |host: &&HostAtWork| now.saturating_since(host.heard) >= SILENCE;
+        self.hosts.iter().find(silent).map_or(Ok(()), |host| {
+            Err(TestbedError::Host {
+                host: host.process.name().to_owned(),
+                reason: format!(
+                    "it has told nothing for {SILENCE}: its process {} is stopped, or the machine is \
+                     too busy",
+                    host.process.process_id()
+                ),
+            })
+        })
     }
 
     /// Ends all hosts, once they have told the rest.
@@ -160,6 +185,7 @@ impl HostAtWork {
         while self.statistics.is_none()
             && let Some(message) = self.process.receive()?
         {
+            self.heard = sys::monotonic();
             match message {
                 FromHost::Events(batch) => {
                     for event in &batch.events {

@@ -64,6 +64,27 @@ fn a_host_that_is_killed_ends_the_run_and_is_named() {
 }
 
 #[test]
+fn a_host_that_stands_still_ends_the_run_and_is_named() {
+    if !is_available("a_host_that_stands_still_ends_the_run_and_is_named") {
+        return;
+    }
+    let experiment = path("120 s", &GREEDY.replace("greedy\"\n", "still\"\n"));
+    let mark = "fairwind-test-still";
+    let control = Arc::new(Control::default());
+    let running = control.clone();
+    let run =
+        std::thread::spawn(move || run_with(&experiment, mark, CaptureFiles::default(), &running));
+    wait_for("the run begins", || control.fraction() > 0.0);
+    let victim = processes(mark)[0].to_string();
+    let stopped = std::process::Command::new("kill").args(["-STOP", &victim]).status().unwrap();
+    assert!(stopped.success());
+    let error = run.join().unwrap().expect_err("a host says nothing").to_string();
+    assert!(error.contains(&format!("its process {victim} is stopped")), "{error}");
+    assert!(control.fraction() < 1.0, "it did not wait for the end of the experiment");
+    assert_eq!(processes(mark), [0; 0]);
+}
+
+#[test]
 fn what_the_kernel_cannot_do_is_refused_before_anything_runs() {
     let text = format!("{GREEDY}\ntcp = {{ profile = \"linux-3.16\" }}");
     let experiment = path("60 s", &text);
