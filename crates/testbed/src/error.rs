@@ -7,7 +7,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum TestbedError {
     /// A system call did not do what it was asked to.
-    #[error("{attempt}: {reason}{}", hint(*.errno))]
+    #[error("{attempt}: {reason}{}", hint(.attempt, *.errno))]
     System {
         /// What was tried.
         attempt: String,
@@ -64,10 +64,28 @@ pub enum TestbedError {
     },
 }
 
-fn hint(errno: i32) -> &'static str {
+fn hint(attempt: &str, errno: i32) -> &'static str {
     match errno {
         libc::EPERM | libc::EACCES => " (namespaces and TUN devices need root)",
-        libc::ENOENT | libc::ENODEV => " (is /dev/net/tun there?)",
+        libc::ENOENT | libc::ENODEV if attempt.contains("/dev/net/tun") => {
+            " (is /dev/net/tun there?)"
+        }
         _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TestbedError;
+
+    #[test]
+    fn only_what_is_about_the_device_asks_whether_the_device_is_there() {
+        let error = |attempt: &str| {
+            let reason = "No such file or directory".to_owned();
+            TestbedError::System { attempt: attempt.to_owned(), reason, errno: libc::ENOENT }
+                .to_string()
+        };
+        assert!(error("open /dev/net/tun").ends_with("(is /dev/net/tun there?)"));
+        assert!(!error("mount /proc/self/ns/net on /run/netns/one").contains("tun"));
     }
 }

@@ -26,7 +26,7 @@ pub enum RunError {
     /// The kernel cannot carry the packets.
     #[error(transparent)]
     KernelRouter(#[from] KernelRouterError),
-    /// The kernel's tracepoints tell nothing any more.
+    /// The kernel's tracepoints do not tell, or not any more.
     #[error(transparent)]
     Unseen(#[from] EbpfError),
     /// Only the kernel's tracepoints could tell what a key asks for.

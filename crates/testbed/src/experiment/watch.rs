@@ -62,7 +62,7 @@ impl KernelWatch {
             connections.extend(plan.incoming.iter().filter_map(answering));
         }
         let facts = EndpointFacts { acknowledgments: every_ack, ..FACTS };
-        let watch = EndpointWatch::new(&connections, facts).map_err(|error| failed(&error))?;
+        let watch = EndpointWatch::new(&connections, facts)?;
         Ok(Self { watch, journal })
     }
 
@@ -72,22 +72,17 @@ impl KernelWatch {
 
     /// Writes down what has happened.
     pub(super) fn hear(&mut self) -> Result<(), RunError> {
-        let told =
-            self.watch.read(Duration::ZERO, &mut self.journal).map_err(|error| failed(&error))?;
+        let told = self.watch.read(Duration::ZERO, &mut self.journal)?;
         self.journal.tell(told);
         Ok(())
     }
 
     /// Writes down the rest; how many events were missed because they came too fast.
     pub(super) fn end(mut self) -> Result<u64, RunError> {
-        self.watch.finish(&mut self.journal).map_err(|error| failed(&error))?;
+        self.watch.finish(&mut self.journal)?;
         self.journal.finish();
         Ok(self.watch.missed())
     }
-}
-
-fn failed(error: &ebpf::EbpfError) -> RunError {
-    RunError::Thread { what: "watching the kernel's endpoints", reason: error.to_string() }
 }
 
 /// The number by which the kernel knows a host's network namespace.
