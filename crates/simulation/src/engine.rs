@@ -66,6 +66,9 @@ pub struct Simulation {
     end: Instant,
     sample_every: Option<Span>,
     samples_at_acks: bool,
+    /// Whether packets need no second look: no connection has data both ways, nothing is captured or
+    /// sampled at acknowledgments. One question in the place of three, at every packet.
+    is_plain: bool,
     next_sample: Instant,
     data_segments_delivered: u64,
     packets_delivered: u64,
@@ -104,7 +107,6 @@ impl Simulation {
             network: parts.network,
             queues: parts.queues,
             flows: parts.flows,
-            answered: parts.answered,
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -113,6 +115,10 @@ impl Simulation {
             end: Instant::ZERO + experiment.duration,
             sample_every,
             samples_at_acks: experiment.measure.endpoint_every_ack,
+            is_plain: parts.answered.is_empty()
+                && experiment.capture.is_none()
+                && !experiment.measure.endpoint_every_ack,
+            answered: parts.answered,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
             data_segments_delivered: 0,
             packets_delivered: 0,
@@ -184,13 +190,11 @@ impl Simulation {
             wire_bytes: packet.wire_bytes,
         };
         self.collector.observe(at, received);
-        let (number, way) = self.way_of(packet.flow, packet.direction);
-        if self.recorder.wants(number) {
-            self.record(at, number, way, false, &packet.segment);
-        }
-        if self.samples_at_acks {
-            self.sample_what_is_found(number, way, at);
-        }
+        let (number, way) = if self.is_plain {
+            (packet.flow, packet.direction)
+        } else {
+            self.look_at_arrival(at, packet)
+        };
         match way {
             Direction::Forward => {
                 self.data_segments_delivered += u64::from(packet.segment.payload_bytes > 0);
@@ -198,7 +202,7 @@ impl Simulation {
             }
             Direction::Reverse => {
                 self.flows[number as usize].sender.on_segment(at, &packet.segment);
-                if packet.segment.payload_bytes > 0 {
+                if !self.is_plain && packet.segment.payload_bytes > 0 {
                     self.data_segments_delivered += 1;
                     self.read_answers(number, at);
                 }
@@ -267,7 +271,7 @@ impl Simulation {
 
     #[inline]
     fn flush_receiver(&mut self, number: u32, now: Instant) {
-        if self.flows[number as usize].dialogue.is_some() {
+        if !self.is_plain {
             self.write_answers(number, now);
         }
         while let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) {
@@ -287,17 +291,15 @@ impl Simulation {
             Direction::Forward => (flow.sender_node, flow.receiver_node),
             Direction::Reverse => (flow.receiver_node, flow.sender_node),
         };
-        let (id, direction) = match &flow.dialogue {
-            None => (FlowId(number), way),
-            Some(dialogue) => dialogue.attribute(way, segment),
+        let (id, direction) = if self.is_plain {
+            (FlowId(number), way)
+        } else {
+            self.look_at_departure(now, number, way, segment)
         };
         let packet = SimulatedPacket::new(*segment, id.0, direction, to, self.ip_header_bytes);
         let sent =
             Observation::Sent { flow: id, direction, segment, wire_bytes: packet.wire_bytes };
         self.collector.observe(now, sent);
-        if self.recorder.wants(number) {
-            self.record(now, number, way, true, segment);
-        }
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.inject(now, from, packet, tap);
     }
@@ -345,6 +347,38 @@ impl Simulation {
             }
             Event::TimedOut | Event::Reset if !flow.receiver_established => flow.listen_again(),
             _ => {}
+        }
+    }
+
+    /// Captures and samples what has arrived, where that is wanted, and gives its connection and
+    /// which way it goes there.
+    #[cold]
+    fn look_at_arrival(&mut self, at: Instant, packet: &SimulatedPacket) -> (u32, Direction) {
+        let (number, way) = self.way_of(packet.flow, packet.direction);
+        if self.recorder.wants(number) {
+            self.record(at, number, way, false, &packet.segment);
+        }
+        if self.samples_at_acks {
+            self.sample_what_is_found(number, way, at);
+        }
+        (number, way)
+    }
+
+    /// Captures what leaves, where that is wanted, and gives its flow and its direction there.
+    #[cold]
+    fn look_at_departure(
+        &mut self,
+        now: Instant,
+        number: u32,
+        way: Direction,
+        segment: &Segment,
+    ) -> (FlowId, Direction) {
+        if self.recorder.wants(number) {
+            self.record(now, number, way, true, segment);
+        }
+        match &self.flows[number as usize].dialogue {
+            None => (FlowId(number), way),
+            Some(dialogue) => dialogue.attribute(way, segment),
         }
     }
 
