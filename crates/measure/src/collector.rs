@@ -188,6 +188,9 @@ impl Collector {
             }
             Observation::Established { flow } => {
                 self.milestones(flow).established.get_or_insert(at);
+                if let Some(opposite) = self.flow(flow).opposite() {
+                    self.milestones(opposite).established.get_or_insert(at);
+                }
             }
             Observation::Finished { flow } => {
                 self.milestones(flow).finished.get_or_insert(at);

@@ -72,7 +72,7 @@ const FLOW: &[Line] = &[
     ("group", "text", "The group that the flow belongs to."),
     ("start_s", "s", "When the application opened the flow, since the experiment began."),
     ("established", "yes/no", "Whether the connection was established, during the warm-up or after it."),
-    ("setup_time_s", "s", "From the flow's start to the establishment of the connection at the data sender."),
+    ("setup_time_s", "s", "From the flow's start to the establishment of the connection at the side that opened it."),
     ("finished", "yes/no", "Whether the flow did all that it was meant to do."),
     ("finished_s", "s", "When the flow finished, since the experiment began."),
     ("completion_time_s", "s", "From the flow's start to its finish."),

@@ -209,9 +209,10 @@ pub enum Observation<'a> {
         /// The flow.
         flow: FlowId,
     },
-    /// The connection was established at the data sender.
+    /// The connection was established at the side that opened it: both of its flows where data goes
+    /// both ways.
     Established {
-        /// The flow.
+        /// The flow of the side that opened the connection.
         flow: FlowId,
     },
     /// The flow has done all that it was meant to do.

@@ -151,3 +151,15 @@ fn a_lost_packet_is_lost_to_the_flow_and_group_that_it_was_of() {
     assert_eq!(count(&tables, "queue_drops", "packets", 0), 0);
     assert_eq!(count(&tables, "queue_drops", "packets", 1), 2);
 }
+
+#[test]
+fn a_connection_is_established_for_both_of_its_flows() {
+    let mut run = Run::new(&dialogue());
+    run.at(100, Observation::Established { flow: FlowId(0) });
+    one_exchange(&mut run);
+    let tables = run.finish(1_000);
+    for flow in 0..2 {
+        assert_number(&tables, "flows", "setup_time_s", flow, 0.1);
+        assert_eq!(count(&tables, "groups", "flows_established", flow), 1);
+    }
+}

@@ -54,7 +54,6 @@ impl Simulation {
         let Some(dialogue) = &mut flow.dialogue else { return };
         let answers = dialogue.flow;
         let observation = match event {
-            Event::Established => Observation::Established { flow: answers },
             Event::RetransmissionTimeout => Observation::Timeout { flow: answers },
             Event::FastRetransmit => Observation::FastRetransmit { flow: answers },
             Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow: answers },
