@@ -16,12 +16,12 @@ from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
+from fairwind.cli.settings import settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
 from fairwind.engine import Engine, core_version, engine_named, scenario_schema, table_columns
-from fairwind.errors import FairwindError
 from fairwind.machine import remove_leftovers
 from fairwind.report import Report, warnings, write_report
 from fairwind.results import (
@@ -269,14 +269,7 @@ app.command(context_settings=SHELL_CONTEXT)(shell)
 
 
 def _with_settings(scenario: Scenario, settings: list[str] | None, seed: int | None) -> Scenario:
-    pairs = {}
-    for setting in settings or []:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise FairwindError(
-                f"--set {setting}: KEY=VALUE was expected", '--set path.rtt="20 ms"'
-            )
-        pairs[key.strip()] = value.strip()
+    pairs = settings_of(settings or ())
     if seed is not None:
         pairs["seed"] = str(seed)
     return scenario.with_settings(pairs)

@@ -11,6 +11,7 @@ import polars as pl
 import typer
 
 from fairwind.cli.errors import complain
+from fairwind.cli.settings import settings_of
 from fairwind.errors import FairwindError
 from fairwind.scenario import Scenario, load
 from fairwind.shell import (
@@ -126,7 +127,7 @@ def _scenario(
 ) -> Scenario:
     if file is None:
         text = path_scenario(path, capture=capture)
-        return _changed(Scenario("the path", text), settings)
+        return Scenario("the path", text).with_settings(settings_of(settings))
     if capture:
         raise FairwindError(
             "a scenario says itself what is captured", "write [capture] into it, or --set it"
@@ -136,19 +137,7 @@ def _scenario(
             "a scenario describes its path itself",
             "leave --scenario out, or change the scenario's with --set",
         )
-    return _changed(load(file), settings)
-
-
-def _changed(scenario: Scenario, settings: list[str]) -> Scenario:
-    pairs = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise FairwindError(
-                f"--set {setting}: KEY=VALUE was expected", '--set path.rtt="20 ms"'
-            )
-        pairs[key.strip()] = value.strip()
-    return scenario.with_settings(pairs)
+    return load(file).with_settings(settings_of(settings))
 
 
 def _tell(place: Place) -> None:
