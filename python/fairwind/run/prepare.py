@@ -48,7 +48,7 @@ def prepare(out: Path, manifest: Manifest, *, force: bool) -> None:
                 f"{out} holds a run of {_what_differs(earlier, manifest)}",
                 "name another folder with --out, or discard that run with --force",
             )
-        _discard(out)
+        discard(out)
     manifest.write(out)
     (out / CELLS).mkdir(exist_ok=True)
 
@@ -66,7 +66,7 @@ def _what_differs(earlier: Manifest, manifest: Manifest) -> str:
     return "another scenario or other settings"
 
 
-def _discard(out: Path) -> None:
+def discard(out: Path) -> None:
     """Remove what Fairwind wrote into a folder, and nothing else."""
     (out / MANIFEST).rename(out / f"{TEMPORARY}{MANIFEST}")
     for folder in (CELLS, "figures"):

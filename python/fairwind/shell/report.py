@@ -15,7 +15,7 @@ from fairwind.folder.lock import locked
 from fairwind.folder.manifest import MANIFEST, Manifest
 from fairwind.folder.store import CELLS, new_cell, write_tables
 from fairwind.run.merge import merge_tables, with_leading_columns
-from fairwind.run.prepare import make_folder
+from fairwind.run.prepare import discard, make_folder
 from fairwind.scenario.plan import Plan
 
 
@@ -39,7 +39,8 @@ class Keep:
 def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
     """Make a run's folder of one cell and write into it what the block leaves.
 
-    What a program does is never the same again, so no earlier run is taken up or replaced.
+    What a program does is never the same again, so no earlier run is taken up or replaced; and if
+    the block fails, nothing of it is left.
 
     Raises
     ------
@@ -60,10 +61,14 @@ def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
             study=None,
         )
         manifest.write(out)
-        (out / CELLS).mkdir()
         cell = plan.cells[0]
-        with new_cell(out, cell.index, 0) as folder:
-            keep = Keep(folder)
-            yield keep
-            write_tables(folder, with_leading_columns(keep.tables, plan, cell, 0))
+        try:
+            (out / CELLS).mkdir()
+            with new_cell(out, cell.index, 0) as folder:
+                keep = Keep(folder)
+                yield keep
+                write_tables(folder, with_leading_columns(keep.tables, plan, cell, 0))
+        except BaseException:  # whoever tries again shall find the folder free
+            discard(out)
+            raise
         merge_tables(out, plan)
