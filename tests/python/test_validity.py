@@ -12,7 +12,7 @@ from fairwind.engine import engine_named
 from fairwind.errors import FairwindError
 from fairwind.scenario import Plan, load
 from fairwind.validity import TOLERANCES, Tolerance, Verdict, agreement, measure, page
-from fairwind.validity.measure import discard, punctual_jobs
+from fairwind.validity.measure import discard, punctual_jobs, read_measured
 from made_up import ScriptedEngine, plan
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +104,8 @@ def test_what_is_discarded_is_measured_again(tmp_path):
     pair = engines()
     measured(tmp_path, pair)
     discard(tmp_path)
+    with pytest.raises(FairwindError, match="was not measured"):
+        read_measured(tmp_path)
     measured(tmp_path, pair)
     assert [engine.executions for engine in pair] == [6, 6]
 

@@ -94,6 +94,7 @@ def discard(folder: Path) -> None:
     """Forget what was measured of a scenario, so that it is measured again."""
     for part in (SIMULATED, REAL):
         shutil.rmtree(folder / part, ignore_errors=True)
+    (folder / MADE_BY).unlink(missing_ok=True)
 
 
 def read_measured(folder: Path) -> Measured:
