@@ -28,9 +28,10 @@ pub(super) fn problem(reason: impl Into<String>) -> TestbedError {
     TestbedError::Shell { reason: reason.into() }
 }
 
-/// Where a parameter of the network is found, as `net.ipv4.ip_forward`.
-fn file_of(parameter: &str) -> String {
-    format!("/proc/sys/{}", parameter.replace('.', "/"))
+/// Where a parameter of the network is found, as `net/ipv4/ip_forward`: the names of devices may have
+/// dots in them, so dots divide nothing.
+pub(super) fn file_of(parameter: &str) -> String {
+    format!("/proc/sys/{parameter}")
 }
 
 /// The value of a parameter of this namespace; none where the kernel does not have it.

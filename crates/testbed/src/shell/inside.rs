@@ -69,13 +69,13 @@ fn connect(plan: &Inside) -> Result<(), TestbedError> {
 /// setting.
 fn quiet() {
     for (name, value) in [
-        ("net.ipv4.ip_forward", "1"),
-        ("net.ipv6.conf.all.forwarding", "1"),
-        ("net.ipv4.conf.all.rp_filter", "0"),
-        ("net.ipv4.conf.default.rp_filter", "0"),
-        ("net.ipv4.ping_group_range", "0 2147483647"),
-        (&format!("net.ipv6.conf.{WAY_OUT}.addr_gen_mode"), "1"),
-        (&format!("net.ipv6.conf.{WAY_OUT}.router_solicitations"), "0"),
+        ("net/ipv4/ip_forward", "1"),
+        ("net/ipv6/conf/all/forwarding", "1"),
+        ("net/ipv4/conf/all/rp_filter", "0"),
+        ("net/ipv4/conf/default/rp_filter", "0"),
+        ("net/ipv4/ping_group_range", "0 2147483647"),
+        (&format!("net/ipv6/conf/{WAY_OUT}/addr_gen_mode"), "1"),
+        (&format!("net/ipv6/conf/{WAY_OUT}/router_solicitations"), "0"),
     ] {
         set_parameter(name, value);
     }

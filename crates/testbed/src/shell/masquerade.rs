@@ -5,7 +5,7 @@
 //! no more, and whose guardian was killed as well, is removed by the next shell.
 
 use super::addresses::Block;
-use super::commands::{output, parameter, run, set_parameter};
+use super::commands::{file_of, output, parameter, run, set_parameter};
 use crate::leftovers::{Guardian, RunName};
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -29,14 +29,14 @@ pub(super) fn begin(
 ) -> Result<(), String> {
     remove_ownerless();
     // A device's own switch is enough, and touches no other device's traffic.
-    let forwarding = format!("net.ipv4.conf.{leads_out}.forwarding");
+    let forwarding = forwarding_of(leads_out);
     let is_off = parameter(&forwarding).is_some_and(|value| value == "0");
     let takes_back = is_off || tables().iter().any(|table| table.ends_with(TAKES_BACK));
     let table = run.of(if takes_back { TAKES_BACK } else { TABLE });
     // What is undone last is told first.
     if takes_back {
         let others = format!("nft list tables ip | grep -q -e '-{TABLE}'");
-        let switch = format!("sysctl -q -w {}=0", forwarding.replace('.', "/"));
+        let switch = format!("echo 0 > '{}'", file_of(&forwarding));
         guardian.undo(&format!("{others} || {switch}")).map_err(|error| error.to_string())?;
     }
     guardian.undo(&format!("nft delete table ip {table}")).map_err(|error| error.to_string())?;
@@ -49,13 +49,18 @@ pub(super) fn begin(
         }}\n"
     );
     feed_nft(&rules)?;
-    for name in [&format!("net.ipv4.conf.{device}.forwarding"), &forwarding] {
+    for name in [&forwarding_of(device), &forwarding] {
         if !set_parameter(name, "1") {
             let _ = super::commands::run(&format!("nft delete table ip {table}"));
             return Err(format!("{name} cannot be set"));
         }
     }
     Ok(())
+}
+
+/// The parameter that lets what comes in at `device` leave by another.
+fn forwarding_of(device: &str) -> String {
+    format!("net/ipv4/conf/{device}/forwarding")
 }
 
 fn feed_nft(rules: &str) -> Result<(), String> {
@@ -91,5 +96,16 @@ fn remove_ownerless() {
         if table.parse::<RunName>().is_ok_and(|run| !run.is_alive()) {
             let _ = run(&format!("nft delete table ip {table}"));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_may_have_dots_in_its_name() {
+        let file = file_of(&forwarding_of("eth0.100"));
+        assert_eq!(file, "/proc/sys/net/ipv4/conf/eth0.100/forwarding");
     }
 }

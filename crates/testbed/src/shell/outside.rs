@@ -34,7 +34,7 @@ impl Outside {
             ))
         })?;
         for (parameter, value) in [("addr_gen_mode", "1"), ("router_solicitations", "0")] {
-            super::commands::set_parameter(&format!("net.ipv6.conf.{name}.{parameter}"), value);
+            super::commands::set_parameter(&format!("net/ipv6/conf/{name}/{parameter}"), value);
         }
         run(&format!("ip link set {name} mtu {mtu} txqueuelen {} up", super::DEVICE_QUEUE))?;
         let mut ends = vec![connect(Family::V4, around, &name)?];
