@@ -4,8 +4,8 @@
 //! belong to them as [`ConnectionFlows`] has it. Everything that is not TCP, or whose beginning nobody
 //! saw, belongs to one of two further flows, so that it is counted where it queues.
 //!
-//! What a connection tells of itself is taken from what its hosts send: it is *established* when the
-//! side that opened it acknowledges the other's SYN, a flow is *finished* when the receiver of its
+//! What a connection tells of itself is taken from what its hosts send: it is *established*, and both its
+//! flows are, when the side that opened it acknowledges the other's SYN, a flow is *finished* when the receiver of its
 //! data acknowledges its FIN, and *failed* when a RST comes before. What its receiver acknowledges
 //! counts as *read*: nobody sees when the application does that, nor when it writes, so there is no
 //! delivery latency.
@@ -145,7 +145,9 @@ impl Connections {
                 start: Instant::ZERO,
                 answers: None,
             };
-            self.add_flow(Instant::ZERO, NewFlow { description, first }, journal);
+            let flow = self.add_flow(Instant::ZERO, NewFlow { description, first }, journal);
+            // Nothing has to be set up here, so nobody is to miss an establishment.
+            journal.on_fact(Instant::ZERO, Observation::Established { flow });
         }
     }
 

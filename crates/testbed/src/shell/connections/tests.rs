@@ -119,7 +119,7 @@ fn a_connection_is_two_flows_from_its_first_packet_on() {
     assert_eq!(flows(&tables, "name")[2..], names);
     assert_eq!(flows(&tables, "payload_bytes_sent")[2..], ["6", "12"]);
     assert_eq!(flows(&tables, "payload_bytes_read")[2..], ["6", "12"], "across the wrap, too");
-    assert_eq!(flows(&tables, "setup_time_s")[2], "0.02");
+    assert_eq!(flows(&tables, "setup_time_s")[2..], ["0.02", "0.02"]);
 }
 
 #[test]
@@ -167,5 +167,6 @@ fn what_is_no_connection_is_counted_apart_by_its_way() {
     assert_eq!(stray.flow, FlowId(1));
     let tables = scene.finish();
     assert_eq!(flows(&tables, "group"), ["other", "other"]);
+    assert_eq!(flows(&tables, "setup_time_s"), ["0", "0"], "no connection is missed");
     assert_eq!(flows(&tables, "packets_sent"), ["1", "2"]);
 }
