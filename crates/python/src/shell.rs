@@ -9,9 +9,8 @@ mod linux {
     use super::{KernelUnavailable, Told};
     use crate::errors::{SimulationError, from_storage};
     use crate::tables::Table;
-    use crate::{capture_files, errors};
+    use crate::{Failure, capture_files, errors, guarded};
     use fairwind_scenario::Experiment;
-    use fairwind_testbed::RunError;
     use fairwind_testbed::host::HostCommand;
     use fairwind_testbed::shell::{self, Opened, Outcome, ShellPlan, User};
     use pyo3::prelude::*;
@@ -56,13 +55,14 @@ mod linux {
             arguments: words.map(Into::into).collect(),
         };
         let tell = |all: &Opened| Python::attach(|py| tell(py, &opened, all));
-        let outcome = py.detach(|| shell::run(&plan, &command, files, tell));
-        told(py, &outcome.map_err(|error| failed(&error, asked.folder))?)
+        let run = || Ok(shell::run(&plan, &command, files, tell)?);
+        let outcome = py.detach(|| guarded(plan.seed, run));
+        told(py, &outcome.map_err(|failure| failed(&failure, asked.folder))?)
     }
 
     fn tell(py: Python<'_>, opened: &Py<PyAny>, all: &Opened) {
         let told = (texts(&all.outside), texts(&all.inside), all.remarks.clone());
-        // The program runs already; a caller that cannot be told is not a reason to end it.
+        // A caller that cannot be told is not a reason to do without the program.
         if let Err(error) = opened.call1(py, told) {
             error.write_unraisable(py, None);
         }
@@ -80,10 +80,14 @@ mod linux {
         Ok((outcome.code, outcome.not_started.clone(), tables))
     }
 
-    fn failed(error: &RunError, folder: Option<&str>) -> PyErr {
-        match error.storage() {
+    fn failed(failure: &Failure, folder: Option<&str>) -> PyErr {
+        let storage = match failure {
+            Failure::Kernel(error) => error.storage(),
+            _ => None,
+        };
+        match storage {
             Some(storage) => from_storage(storage, folder.unwrap_or_default()),
-            None => KernelUnavailable::new_err(error.to_string()),
+            None => KernelUnavailable::new_err(failure.to_string()),
         }
     }
 }
