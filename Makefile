@@ -30,7 +30,7 @@ PYTHON_SOURCES := python tests tools
 	fuzz bench bench-testbed docs docs-check docs-rust deny clean
 
 help: ## explain the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) ## look for compilers, make .venv, install the locked Python packages into it
 	@tools/prerequisites.sh tests
