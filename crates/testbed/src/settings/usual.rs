@@ -6,8 +6,10 @@ use super::Kernel;
 use std::collections::BTreeMap;
 
 /// Up to what a socket's buffer may grow in each direction. Half of it counts as window, which is as much as
-/// the simulator's endpoints offer: enough for 250 Mbit/s over 324 ms. Buffers begin as small as the
-/// kernel's usually do, since how they grow decides how often a receiver acknowledges.
+/// the simulator's endpoints offer: enough for 250 Mbit/s over 324 ms. Receive buffers begin as small as the
+/// kernel's usually do, since how they grow decides how often a receiver acknowledges. Send buffers begin
+/// ample: one that begins small holds two windows, which a flow that repairs losses exceeds while its peer holds
+/// what came after them, so that it falls silent until the holes are filled.
 pub(crate) const AMPLE_MEMORY_BYTES: u64 = 128 << 20;
 
 /// What a connection of an experiment starts from.
@@ -75,7 +77,7 @@ pub(crate) fn sysctls(kernel: &Kernel) -> BTreeMap<&'static str, String> {
     let mut all: BTreeMap<_, _> =
         USUAL.iter().map(|&(name, value)| (name, value.to_owned())).collect();
     all.insert("net.ipv4.tcp_rmem", format!("4096 131072 {AMPLE_MEMORY_BYTES}"));
-    all.insert("net.ipv4.tcp_wmem", format!("4096 16384 {AMPLE_MEMORY_BYTES}"));
+    all.insert("net.ipv4.tcp_wmem", format!("4096 {AMPLE_MEMORY_BYTES} {AMPLE_MEMORY_BYTES}"));
     all.retain(|name, _| kernel.has_sysctl(name));
     all
 }
