@@ -108,8 +108,9 @@ bench: ## time the simulator: make bench SCENARIOS="A B"
 			benches/scenarios/$$name.toml; \
 	done
 
-bench-testbed: ## find the highest packet rate that the real-time router carries in time (root)
-	cargo build --release --locked -p fairwind-testbed --bins --example highest_rate
+bench-testbed: ## measure delays, rates and the highest packet rate of the real-time router (root, minutes)
+	cargo build --release --locked -p fairwind-testbed --bins --example accuracy --example highest_rate
+	$${CARGO_TARGET_DIR:-target}/release/examples/accuracy
 	$${CARGO_TARGET_DIR:-target}/release/examples/highest_rate
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
