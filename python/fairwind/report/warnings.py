@@ -92,19 +92,9 @@ def _replicates_without_difference(results: Results) -> list[str]:
 
 def _never_established(results: Results) -> list[str]:
     flows = results.flows
-    if not {"established", "payload_bytes_read"} <= set(flows.columns):
+    if "established" not in flows.columns:
         return []
-    # Of a connection with data both ways, only the flow of who opened it says so. Behind a shell's
-    # path there are further flows that are no connections: what no scenario describes.
-    described = {
-        flows_of["name"]
-        for cell in results.manifest.plan.cells
-        for flows_of in cell.experiment["flows"]
-    }
-    flows = flows.filter(pl.col("group").is_in(list(described)))
-    never = flows.filter(
-        ~pl.col("established").cast(pl.Boolean), pl.col("payload_bytes_read") == 0
-    ).height
+    never = flows.filter(~pl.col("established").cast(pl.Boolean)).height
     if not never:
         return []
     return [
