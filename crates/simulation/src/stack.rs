@@ -15,6 +15,7 @@ pub(crate) fn config(
 ) -> Result<Config, SimulationError> {
     let profile = profile(settings.profile());
     let mut config = profile.config();
+    config.timers = profile.timers();
     set_mechanisms(&mut config, settings);
     set_constants(&mut config, settings);
     set_sizes(&mut config, group, settings)?;

@@ -310,7 +310,7 @@ impl Connection {
         debug_assert!(self.queue.unsent == self.written.sum(), "buffers not sent: {self:?}");
         debug_assert!(self.scoreboard.is_consistent(&self.queue), "scoreboard: {self:?}");
         debug_assert!(
-            self.queue.is_empty() || self.timers.retransmission != Instant::MAX,
+            self.queue.is_empty() || self.timers.retransmission.is_set(),
             "outstanding data without a timer: {self:?}"
         );
         debug_assert!(self.window.segments >= 1, "no window: {self:?}");

@@ -91,7 +91,7 @@ pub use config::{
     EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, LossDetection,
     LossRecovery, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig, Patience,
     ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule, SendBufferRule, Sending,
-    SillyWindow, StampRule, TailLossProbe, WindowReduction,
+    SillyWindow, StampRule, TailLossProbe, TimerRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -78,8 +78,8 @@ impl Connection {
     #[cold]
     fn set_pacing_timer(&mut self, now: Instant) -> bool {
         let waits = self.pacer.through_at > now;
-        if waits && self.timers.pacing == Instant::MAX {
-            self.timers.pacing = self.pacer.through_at;
+        if waits && !self.timers.pacing.is_set() {
+            self.timers.pacing.set_exactly(self.pacer.through_at);
         }
         waits
     }

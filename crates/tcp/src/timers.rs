@@ -1,36 +1,162 @@
 //! The deadlines of one connection.
+//!
+//! Source: Linux 6.18 `calc_wheel_index`, `calc_index` and `__mod_timer` (`kernel/time/timer.c`).
 
+use crate::config::TimerRule;
 use crate::recovery::Pending;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 
-/// One deadline each; [`Instant::MAX`] where a timer is not set.
+/// One deadline.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timer {
+    /// [`Instant::MAX`] while it is not set.
+    due: Instant,
+    /// When it was set; `due` where it means the very instant.
+    set_at: Instant,
+}
+
+impl Timer {
+    const OFF: Self = Self { due: Instant::MAX, set_at: Instant::MAX };
+
+    /// When it is due; [`Instant::MAX`] while it is not set.
+    #[inline]
+    pub(crate) fn due(&self) -> Instant {
+        self.due
+    }
+
+    #[inline]
+    pub(crate) fn is_set(&self) -> bool {
+        self.due != Instant::MAX
+    }
+
+    /// Sets it anew, `wait` from `now`.
+    #[inline]
+    pub(crate) fn set(&mut self, now: Instant, wait: Span) {
+        *self = Self { due: now + wait, set_at: now };
+    }
+
+    /// Sets it for the very instant, as the kernel's timers of high resolution are.
+    #[inline]
+    pub(crate) fn set_exactly(&mut self, due: Instant) {
+        *self = Self { due, set_at: due };
+    }
+
+    /// Sets it if it is not due before.
+    #[inline]
+    pub(crate) fn hasten(&mut self, now: Instant, wait: Span) {
+        if now + wait < self.due {
+            self.set(now, wait);
+        }
+    }
+
+    /// The same for the very instant.
+    #[inline]
+    pub(crate) fn hasten_exactly(&mut self, due: Instant) {
+        if due < self.due {
+            self.set_exactly(due);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn stop(&mut self) {
+        *self = Self::OFF;
+    }
+
+    /// Unsets it if it runs out, and says whether it does. One that is due may still have to wait for
+    /// its turn.
+    #[inline]
+    pub(crate) fn expire(&mut self, clock: Clock, now: Instant) -> bool {
+        self.due <= now && self.run_out(clock, now)
+    }
+
+    fn run_out(&mut self, clock: Clock, now: Instant) -> bool {
+        if let TimerRule::Wheel { tick } = clock.rule
+            && self.set_at != self.due
+        {
+            let turn = clock.turn_after(tick_of(self.set_at, self.due, tick));
+            if turn > now {
+                self.set_exactly(turn);
+                return false;
+            }
+        }
+        self.stop();
+        true
+    }
+}
+
+/// What runs a connection's timers out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clock {
+    pub(crate) rule: TimerRule,
+    /// What tells the connection from others of its host.
+    pub(crate) connection: u32,
+}
+
+/// Timers of one bucket run out one after the other, within this.
+const TURNS: Span = Span::from_micros(1);
+
+impl Clock {
+    /// When the connection has its turn among those whose timers run out at `tick`: at random, as the
+    /// order in which a kernel with several processors comes to them is. A fixed order would let the same
+    /// ones find the last room of a queue each time.
+    fn turn_after(self, tick: Instant) -> Instant {
+        let mixed = (u64::from(self.connection) ^ tick.as_nanos()).wrapping_mul(MIXER);
+        tick + Span::from_nanos((mixed >> 32) % TURNS.as_nanos())
+    }
+}
+
+/// An odd number without a pattern: the fraction of the golden ratio in 64 bits.
+const MIXER: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Buckets of one level of the wheel, less the one at hand (`LVL_SIZE - 1`).
+const LEVEL_REACH: u64 = 63;
+/// Each level's buckets are eight times as wide as the one's before (`LVL_CLK_SHIFT`).
+const LEVEL_SHIFT: u32 = 3;
+/// Levels of a wheel (`LVL_DEPTH` for clocks of more than 100 Hz).
+const LEVELS: u32 = 9;
+
+/// The tick at which a timer runs out that was set at `set_at` and is due at `due`: the end of its
+/// bucket, which is the wider the longer the wait.
+fn tick_of(set_at: Instant, due: Instant, tick: Span) -> Instant {
+    let tick = tick.as_nanos().max(1);
+    let ticks = (due.saturating_since(set_at)).as_nanos().div_ceil(tick);
+    let mut shift = 0;
+    while ticks >= LEVEL_REACH << shift && shift < LEVEL_SHIFT * (LEVELS - 1) {
+        shift += LEVEL_SHIFT;
+    }
+    let expires = set_at.as_nanos() / tick + ticks;
+    let bucket_end = ((expires >> shift) + 1) << shift;
+    Instant::from_nanos(bucket_end.saturating_mul(tick))
+}
+
+/// One deadline each.
 #[derive(Debug, Clone)]
 pub(crate) struct Timers {
     /// Retransmission of data, SYN or FIN (RFC 6298 §5), or what `pending` says.
-    pub(crate) retransmission: Instant,
+    pub(crate) retransmission: Timer,
     pub(crate) pending: Pending,
     /// Zero-window probe, or the sender's silly-window override (RFC 9293 §3.8.6).
-    pub(crate) persist: Instant,
+    pub(crate) persist: Timer,
     /// The next bundle may go.
-    pub(crate) pacing: Instant,
+    pub(crate) pacing: Timer,
     /// Delayed acknowledgment.
-    pub(crate) delayed_ack: Instant,
+    pub(crate) delayed_ack: Timer,
     /// Looking whether the peer was silent.
-    pub(crate) keep_alive: Instant,
+    pub(crate) keep_alive: Timer,
     /// End of TIME-WAIT.
-    pub(crate) time_wait: Instant,
+    pub(crate) time_wait: Timer,
 }
 
 impl Timers {
     pub(crate) fn new() -> Self {
         Self {
-            retransmission: Instant::MAX,
+            retransmission: Timer::OFF,
             pending: Pending::Retransmission,
-            persist: Instant::MAX,
-            pacing: Instant::MAX,
-            delayed_ack: Instant::MAX,
-            keep_alive: Instant::MAX,
-            time_wait: Instant::MAX,
+            persist: Timer::OFF,
+            pacing: Timer::OFF,
+            delayed_ack: Timer::OFF,
+            keep_alive: Timer::OFF,
+            time_wait: Timer::OFF,
         }
     }
 
@@ -38,24 +164,94 @@ impl Timers {
     #[inline]
     pub(crate) fn earliest(&self) -> Instant {
         self.retransmission
-            .min(self.persist)
-            .min(self.delayed_ack)
-            .min(self.time_wait)
-            .min(self.keep_alive)
-            .min(self.pacing)
-    }
-
-    /// Unsets a timer that is due and says whether it was.
-    #[inline]
-    pub(crate) fn expire(timer: &mut Instant, now: Instant) -> bool {
-        let due = *timer <= now;
-        if due {
-            *timer = Instant::MAX;
-        }
-        due
+            .due
+            .min(self.persist.due)
+            .min(self.delayed_ack.due)
+            .min(self.time_wait.due)
+            .min(self.keep_alive.due)
+            .min(self.pacing.due)
     }
 
     pub(crate) fn stop_all(&mut self) {
         *self = Self::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXACT: Clock = Clock { rule: TimerRule::Exact, connection: 1 };
+    const WHEEL: Clock =
+        Clock { rule: TimerRule::Wheel { tick: Span::from_millis(4) }, connection: 1 };
+
+    /// When a timer that is set at `set_at_us` for `wait_ms` runs out, in milliseconds.
+    fn runs_out_at(clock: Clock, set_at_us: u64, wait_ms: u64) -> u64 {
+        let mut timer = Timer::OFF;
+        timer.set(Instant::from_nanos(set_at_us * 1_000), Span::from_millis(wait_ms));
+        let due = timer.due();
+        if !timer.expire(clock, due) {
+            let tick = timer.due();
+            assert!(!timer.expire(clock, Instant::from_nanos(tick.as_nanos() - 1)));
+            assert!(timer.expire(clock, tick));
+            return tick.as_nanos() / 1_000_000;
+        }
+        due.as_nanos() / 1_000_000
+    }
+
+    #[test]
+    fn an_exact_timer_runs_out_when_it_is_due() {
+        assert_eq!(runs_out_at(EXACT, 1_000, 200), 201);
+        assert_eq!(runs_out_at(EXACT, 1_000, 3_000), 3_001);
+    }
+
+    /// 200 ms are 50 ticks, of the first level: the next tick after them, counted from the last one.
+    #[test]
+    fn a_short_wait_ends_with_the_next_tick() {
+        assert_eq!(runs_out_at(WHEEL, 1_000, 200), 204);
+        assert_eq!(runs_out_at(WHEEL, 5_000, 200), 208);
+        assert_eq!(runs_out_at(WHEEL, 7_999, 198), 208);
+    }
+
+    /// 252 ms are 63 ticks, of the second level with buckets of 32 ms; 2016 ms of the third with 256 ms.
+    #[test]
+    fn longer_waits_end_together_with_others() {
+        assert_eq!(runs_out_at(WHEEL, 1_000, 248), 252);
+        assert_eq!(runs_out_at(WHEEL, 1_000, 252), 256);
+        assert_eq!(runs_out_at(WHEEL, 5_000, 252), 288);
+        for set_at_ms in [25, 40, 55] {
+            assert_eq!(runs_out_at(WHEEL, set_at_ms * 1_000, 1_000), 1_056);
+        }
+        for set_at_ms in [75, 150, 250] {
+            assert_eq!(runs_out_at(WHEEL, set_at_ms * 1_000, 3_000), 3_328);
+        }
+        assert_eq!(runs_out_at(WHEEL, 0, 20_000), 20_480);
+    }
+
+    #[test]
+    fn connections_take_turns_at_a_tick_in_another_order_each_time() {
+        let order = |tick_ms| {
+            let mut turns: Vec<_> = (0..20)
+                .map(|connection| {
+                    let clock = Clock { connection, ..WHEEL };
+                    (clock.turn_after(Instant::from_millis(tick_ms)), connection)
+                })
+                .collect();
+            turns.sort_unstable();
+            turns
+        };
+        let last = Instant::from_millis(1_056) + TURNS;
+        assert!(order(1_056).iter().all(|&(turn, _)| turn < last));
+        let who = |tick_ms| order(tick_ms).iter().map(|&(_, who)| who).collect::<Vec<_>>();
+        assert_ne!(who(1_056), who(1_088));
+        assert_eq!(who(1_056), who(1_056));
+    }
+
+    #[test]
+    fn a_timer_for_the_very_instant_knows_no_ticks() {
+        let mut timer = Timer::OFF;
+        timer.set_exactly(Instant::from_nanos(1_234_567));
+        assert!(timer.expire(WHEEL, Instant::from_nanos(1_234_567)));
+        assert!(!timer.is_set());
     }
 }

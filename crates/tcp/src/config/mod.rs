@@ -103,6 +103,24 @@ pub enum RttRule {
     Slop(Span),
 }
 
+/// When a timer runs out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimerRule {
+    /// At the instant for which it was set.
+    Exact,
+    /// With the ticks of a clock, gathered in buckets (Linux 4.8, the wheel of `kernel/time/timer.c`):
+    /// waits of less than 63 ticks end with the next tick, longer ones with the next whole eight ticks,
+    /// those from 504 ticks on with the next whole 64, and so on. What many connections wait for so
+    /// happens at the same instant. Pacing and merged acknowledgments have timers of their own, which are exact.
+    ///
+    /// Ticks are counted from [`Instant::ZERO`](fairwind_units::Instant::ZERO) on, on every host.
+    Wheel {
+        /// Time between ticks (`1 / CONFIG_HZ`).
+        tick: Span,
+    },
+}
+
 /// What a loss reduces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -180,6 +198,8 @@ pub struct Config {
     pub initial_ssthresh: Option<u32>,
     /// How the retransmission time-out is computed.
     pub rtt_rule: RttRule,
+    /// When timers run out.
+    pub timers: TimerRule,
     /// Time-out before the first round-trip sample (RFC 6298 §2.1).
     pub initial_rto: Span,
     /// Least time-out.

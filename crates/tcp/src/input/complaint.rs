@@ -113,9 +113,10 @@ impl Connection {
         if self.backoff.timeout <= least {
             return;
         }
-        let due = oldest.transmitted_at;
+        let sent_at = oldest.transmitted_at;
         self.backoff.timeout = (self.backoff.timeout / 2).max(least);
-        self.timers.retransmission = (due + self.backoff.timeout).max(now);
+        let left = (sent_at + self.backoff.timeout).saturating_since(now);
+        self.timers.retransmission.set(now, left);
     }
 
     /// The path carries less than was believed.
@@ -155,7 +156,7 @@ impl Connection {
         }
         self.recovery.due = Transmission::Lost;
         self.recovery.trial = false;
-        self.timers.retransmission = self.timers.retransmission.min(now + self.backoff.timeout);
+        self.timers.retransmission.hasten(now, self.backoff.timeout);
     }
 
     /// Cuts what is outstanding into segments of the present size, and takes what was too large for

@@ -73,6 +73,6 @@ impl Connection {
     pub(super) fn enter_time_wait(&mut self, now: Instant) {
         self.state = State::TimeWait;
         self.timers.stop_all();
-        self.timers.time_wait = now + self.config.time_wait;
+        self.timers.time_wait.set(now, self.config.time_wait);
     }
 }

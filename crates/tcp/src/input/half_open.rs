@@ -53,7 +53,7 @@ impl Connection {
             return;
         }
         self.ahead.set_syn(true);
-        self.timers.retransmission = now + self.backoff.timeout;
+        self.timers.retransmission.set(now, self.backoff.timeout);
     }
 
     fn is_in_first_window(&self, segment: &Segment) -> bool {

@@ -88,7 +88,7 @@ impl Connection {
     #[cold]
     fn repeat_syn_soon(&mut self, now: Instant) {
         if self.config.receiving.repeats_syn_after_reset && self.backoff.expired == 0 {
-            self.timers.retransmission = now + AFTER_RESET;
+            self.timers.retransmission.set(now, AFTER_RESET);
         }
     }
 
@@ -134,8 +134,11 @@ impl Connection {
         }
         self.send.oldest_unacked = self.send.initial + 1;
         self.sample_handshake(segment, now);
-        self.timers.retransmission =
-            if self.queue.is_empty() { Instant::MAX } else { now + self.backoff.timeout };
+        if self.queue.is_empty() {
+            self.timers.retransmission.stop();
+        } else {
+            self.timers.retransmission.set(now, self.backoff.timeout);
+        }
         if self.fast_open.opened_early {
             self.undo_early_loss(segment, now);
         } else {

@@ -40,7 +40,7 @@ impl Connection {
         match self.config.receiving.finish_timeout {
             Some(wait) => {
                 self.timers.stop_all();
-                self.timers.time_wait = now + wait;
+                self.timers.time_wait.set(now, wait);
             }
             None => self.abort_with_reset(),
         }

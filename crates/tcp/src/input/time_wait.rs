@@ -25,12 +25,12 @@ impl Connection {
                 return;
             }
             if !rst {
-                self.timers.time_wait = now + self.config.time_wait;
+                self.timers.time_wait.set(now, self.config.time_wait);
             }
             self.note_timestamp(segment, now);
         } else if !rst {
             if old || segment.flags.contains(Flags::ACK) {
-                self.timers.time_wait = now + self.config.time_wait;
+                self.timers.time_wait.set(now, self.config.time_wait);
             }
             self.answer_in_time_wait(segment, now);
         }

@@ -62,7 +62,7 @@ impl Connection {
     fn note_acknowledged(&mut self) {
         self.receive.last_acknowledged = self.receive.next;
         self.acknowledger.on_acknowledged();
-        self.timers.delayed_ack = Instant::MAX;
+        self.timers.delayed_ack.stop();
     }
 
     #[inline]
@@ -107,8 +107,8 @@ impl Connection {
             self.account.on_segment(0);
         }
         self.send.next = self.send.next.later(self.send.initial + 1);
-        if self.timers.retransmission == Instant::MAX {
-            self.timers.retransmission = now + self.backoff.timeout;
+        if !self.timers.retransmission.is_set() {
+            self.timers.retransmission.set(now, self.backoff.timeout);
         }
         let answers = self.state == State::SynReceived;
         let window = self.choose_syn_window();

@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::event::Event;
 use crate::recovery::Pending;
 use crate::state::State;
-use crate::timers::Timers;
+use crate::timers::Clock;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
 
@@ -15,21 +15,28 @@ impl Connection {
     /// Does what is due at `now`. Drain [`poll_segment`](Self::poll_segment) and
     /// [`poll_event`](Self::poll_event) afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
-        if Timers::expire(&mut self.timers.delayed_ack, now) {
+        let clock = self.clock();
+        if self.timers.delayed_ack.expire(clock, now) {
             self.acknowledger.on_deadline(&self.config, self.backoff.timeout);
         }
-        if Timers::expire(&mut self.timers.retransmission, now) {
+        if self.timers.retransmission.expire(clock, now) {
             self.on_retransmission_deadline(now);
         }
         self.expire_patience(now);
-        if Timers::expire(&mut self.timers.pacing, now) {
+        if self.timers.pacing.expire(clock, now) {
             self.on_pacing_deadline();
         }
-        if Timers::expire(&mut self.timers.time_wait, now) {
+        if self.timers.time_wait.expire(clock, now) {
             self.become_closed();
             self.events.push_back(Event::Closed);
         }
         self.check_invariants();
+    }
+
+    /// The clock of the host's timers.
+    #[inline]
+    pub(super) fn clock(&self) -> Clock {
+        Clock { rule: self.config.timers, connection: self.send.initial.get() }
     }
 
     fn on_retransmission_deadline(&mut self, now: Instant) {
@@ -83,7 +90,8 @@ impl Connection {
         // end of that time (Linux `syn_ack_recalc`).
         let deferred = self.config.receiving.deferred_timeouts;
         self.ahead.set_syn(!self.is_acknowledged_only || self.backoff.expired >= deferred);
-        self.timers.retransmission = now + self.patient_timeout(now);
+        let wait = self.patient_timeout(now);
+        self.timers.retransmission.set(now, wait);
     }
 
     /// RFC 6298 §5.4 to §5.6; a thin stream may be spared the back-off.
@@ -106,7 +114,8 @@ impl Connection {
         } else {
             self.double_timeout();
         }
-        self.timers.retransmission = now + self.patient_timeout(now);
+        let wait = self.patient_timeout(now);
+        self.timers.retransmission.set(now, wait);
     }
 
     fn double_timeout(&mut self) {

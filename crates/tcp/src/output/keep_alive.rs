@@ -12,7 +12,7 @@ impl Connection {
     /// Begins to watch for silence, where that is wished for.
     pub(crate) fn arm_keep_alive(&mut self, now: Instant) {
         if self.config.patience.keep_alive.enabled {
-            self.timers.keep_alive = now + self.config.patience.keep_alive.idle;
+            self.timers.keep_alive.set(now, self.config.patience.keep_alive.idle);
         }
     }
 
@@ -21,11 +21,12 @@ impl Connection {
     pub(crate) fn change_keep_alive(&mut self, before: KeepAlive, now: Instant) {
         let keep_alive = self.config.patience.keep_alive;
         if !keep_alive.enabled {
-            self.timers.keep_alive = Instant::MAX;
+            self.timers.keep_alive.stop();
         } else if !before.enabled {
-            self.timers.keep_alive = now + keep_alive.idle;
+            self.timers.keep_alive.set(now, keep_alive.idle);
         } else if before.idle != keep_alive.idle {
-            self.timers.keep_alive = now + keep_alive.idle.saturating_sub(self.silence(now));
+            let left = keep_alive.idle.saturating_sub(self.silence(now));
+            self.timers.keep_alive.set(now, left);
         }
     }
 
@@ -46,21 +47,21 @@ impl Connection {
         }
         let busy = !self.queue.is_empty() || self.queue.unsent > 0 || self.queue.fin_waiting;
         let silence = self.silence(now);
-        self.timers.keep_alive = now
-            + if busy {
-                keep_alive.idle
-            } else if silence < keep_alive.idle {
-                keep_alive.idle.saturating_sub(silence)
-            } else if self.is_peer_gone(&keep_alive, silence) {
-                self.ahead.reset_own(self.acceptable_sequence());
-                self.become_closed();
-                self.events.push_back(Event::TimedOut);
-                return;
-            } else {
-                self.backoff.unanswered_probes += 1;
-                self.probe_due = true;
-                keep_alive.interval
-            };
+        let wait = if busy {
+            keep_alive.idle
+        } else if silence < keep_alive.idle {
+            keep_alive.idle.saturating_sub(silence)
+        } else if self.is_peer_gone(&keep_alive, silence) {
+            self.ahead.reset_own(self.acceptable_sequence());
+            self.become_closed();
+            self.events.push_back(Event::TimedOut);
+            return;
+        } else {
+            self.backoff.unanswered_probes += 1;
+            self.probe_due = true;
+            keep_alive.interval
+        };
+        self.timers.keep_alive.set(now, wait);
     }
 
     fn is_peer_gone(&self, keep_alive: &KeepAlive, silence: Span) -> bool {

@@ -363,7 +363,7 @@ impl Connection {
         } else {
             self.end_occupation(Occupation::PeerLimited, now);
         }
-        if self.queue.is_empty() && self.has_unsent() && self.timers.persist == Instant::MAX {
+        if self.queue.is_empty() && self.has_unsent() && !self.timers.persist.is_set() {
             self.arm_persist(now);
         }
         if self.send.wants_room {

@@ -6,7 +6,6 @@
 
 use crate::config::ProbeRule;
 use crate::connection::Connection;
-use crate::timers::Timers;
 use fairwind_units::{Instant, Span};
 
 /// Least interval (Linux `tcp_probe0_base`).
@@ -25,7 +24,7 @@ impl Connection {
         };
         let doubled = base * (1 << self.backoff.probes.min(MOST_DOUBLINGS));
         let wait = self.within_user_timeout(doubled.min(self.config.maximum_rto), now);
-        self.timers.persist = now + wait + self.pacing_delay(now);
+        self.timers.persist.set(now, wait + self.pacing_delay(now));
     }
 
     /// No longer than what is left of the user's patience.
@@ -46,14 +45,14 @@ impl Connection {
         if self.fits_first_buffer() {
             self.backoff.probes = 0;
             self.backoff.probing_since = None;
-            self.timers.persist = Instant::MAX;
+            self.timers.persist.stop();
         } else if self.config.patience.probe_rule == ProbeRule::Linux
-            || self.timers.persist == Instant::MAX
+            || !self.timers.persist.is_set()
         {
             self.arm_persist(now);
         } else if self.usable_window() > 0 {
             // Open, if only a little: that is used after a time-out, not after a backed-off probe.
-            self.timers.persist = self.timers.persist.min(now + self.backoff.timeout);
+            self.timers.persist.hasten(now, self.backoff.timeout);
         }
     }
 
@@ -120,10 +119,11 @@ impl Connection {
     /// Does what is due of the timers for silence.
     #[inline]
     pub(super) fn expire_patience(&mut self, now: Instant) {
-        if Timers::expire(&mut self.timers.persist, now) {
+        let clock = self.clock();
+        if self.timers.persist.expire(clock, now) {
             self.on_persist_deadline(now);
         }
-        if Timers::expire(&mut self.timers.keep_alive, now) {
+        if self.timers.keep_alive.expire(clock, now) {
             self.on_keep_alive_deadline(now);
         }
     }

@@ -145,7 +145,8 @@ impl Connection {
         let is_oldest = index == self.queue.first_index();
         if is_oldest && self.timers.pending != Pending::Reordering {
             self.timers.pending = Pending::Retransmission;
-            self.timers.retransmission = now + self.patient_timeout(now) + self.pacing_delay(now);
+            let wait = self.patient_timeout(now) + self.pacing_delay(now);
+            self.timers.retransmission.set(now, wait);
         }
         self.retransmit(index, Purpose::Repair, now)
     }

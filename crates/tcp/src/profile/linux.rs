@@ -4,6 +4,7 @@ use super::standards::rfc;
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
     IdleRestart, LossRecovery, Nagle, Patience, Receiving, ReductionBase, RttRule, Sending,
+    TimerRule,
 };
 use fairwind_units::Span;
 
@@ -74,6 +75,12 @@ const RECEIVE_MEMORY_BYTES: u32 = 131_072;
 const OLD_RECEIVE_MEMORY_BYTES: u32 = 87_380;
 /// What it grows to in a system as it comes (third number of `tcp_rmem`), in bytes of memory.
 const GREATEST_RECEIVE_MEMORY_BYTES: u32 = 32 << 20;
+
+/// Time between ticks of the clock of timers (`CONFIG_HZ` = 250, which most distributions choose).
+const TICK: Span = Span::from_millis(4);
+
+/// Timers since Linux 4.8.
+pub(super) const WHEEL: TimerRule = TimerRule::Wheel { tick: TICK };
 
 /// Linux 6.18 with the limits of a system as it comes.
 pub(super) fn with_system_buffers(mut config: Config) -> Config {

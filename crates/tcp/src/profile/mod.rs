@@ -6,6 +6,7 @@
 //! | the same in bytes | 4380 | no limit | no limit | no limit | 1460 | 14600 | RFC 5681 §3.1, RFC 6928 §2; two segments at least |
 //! | time-out before a sample | 1 s | 3 s | 1 s | 1 s | 3 s | 1 s | RFC 6298 §2.1; Linux 3.1; `TCPTV_RTOBASE` |
 //! | least / greatest time-out | 1 s / 120 s | 200 ms / 120 s | 200 ms / 120 s | 200 ms / 120 s | 30 ms / 64 s | 30 ms / 64 s | RFC 6298 §2; `tcp.h`; `tcp_timer.h` |
+//! | timers of hosts ([`Profile::timers`]) run out | exactly | exactly | exactly | with ticks of 4 ms, waits from 252 ms on in buckets | exactly | exactly | `calc_wheel_index`; Linux 4.8 |
 //! | time-out rule | RFC 6298 | Linux | Linux | Linux | and 200 ms slop | and 200 ms slop | `tcp_rtt_estimator`; `tcp_rexmit_slop` |
 //! | SYN retries, linear first | 7, 0 | 5, 0 | 6, 0 | 6, 4 | 4, 4 | 6, 4 | RFC 9293 §3.8.3 (3 minutes); `tcp_syn_linear_timeouts` since 6.5; `tcp_syn_backoff` within 75 s |
 //! | ACK below the largest window | challenged | taken | challenged | challenged | taken | taken | RFC 5961 §5.2; `tcp_ack` since Linux 3.8 |
@@ -54,8 +55,7 @@
 //!
 //! **What is missing so far**
 //!
-//! - `linux-6.18`: the kernel's timers are
-//!   late by up to an eighth (its timer wheel), here they are exact; segments that have arrived are joined to
+//! - `linux-6.18`: scripts and conversations with the kernel have exact timers; segments that have arrived are joined to
 //!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
 //!   fast retransmit to switch on any more; here the switch works in every profile, for comparison.
 //! - `linux-3.16` and `linux-2.6`: receive buffers of those years in detail; they count memory and grow as those
@@ -78,7 +78,7 @@ mod freebsd;
 mod linux;
 mod standards;
 
-use crate::config::{Config, CongestionAlgorithm, Nagle};
+use crate::config::{Config, CongestionAlgorithm, Nagle, TimerRule};
 
 /// A named behaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -164,6 +164,15 @@ impl Profile {
         match self {
             Self::Linux6_18 => linux::with_system_buffers(self.config()),
             _ => self.config(),
+        }
+    }
+
+    /// When timers run out on a host of this profile. The [`config`](Self::config) has exact ones, for
+    /// conversations whose ticks stand somewhere else.
+    pub fn timers(self) -> TimerRule {
+        match self {
+            Self::Linux6_18 => linux::WHEEL,
+            _ => TimerRule::Exact,
         }
     }
 

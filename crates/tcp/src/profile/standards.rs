@@ -3,7 +3,7 @@
 use crate::config::{
     AckCounting, AckDelay, Config, CongestionAlgorithm, EcnConfig, FastOpenConfig, Growth,
     IdleRestart, LossRecovery, Nagle, PathConfig, Patience, Receiving, ReductionBase, RttRule,
-    Sending,
+    Sending, TimerRule,
 };
 use fairwind_units::Span;
 
@@ -36,6 +36,7 @@ pub(super) fn rfc() -> Config {
         initial_window_in_bytes: true,
         initial_ssthresh: None,
         rtt_rule: RttRule::Rfc6298,
+        timers: TimerRule::Exact,
         initial_rto: Span::from_secs(1),
         minimum_rto: Span::from_secs(1),
         maximum_rto: Span::from_secs(120),

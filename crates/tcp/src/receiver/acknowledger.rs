@@ -327,13 +327,17 @@ impl Connection {
 
     /// One that waits already and would go out soon goes out now.
     fn delay_acknowledgment(&mut self, delay: Span, now: Instant) {
-        let due = self.timers.delayed_ack;
+        let due = self.timers.delayed_ack.due();
         let adaptive = matches!(self.config.ack_delay, AckDelay::Adaptive { .. });
         if adaptive && self.acknowledger.merged == 0 && due <= now + delay / 4 {
             self.acknowledger.now = true;
             return;
         }
-        self.timers.delayed_ack = due.min(now + delay);
+        if self.acknowledger.merged > 0 {
+            self.timers.delayed_ack.hasten_exactly(now + delay);
+        } else {
+            self.timers.delayed_ack.hasten(now, delay);
+        }
     }
 
     /// Segments of half the window that Linux acknowledges at once after disorder.

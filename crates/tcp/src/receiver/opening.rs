@@ -82,7 +82,7 @@ impl Connection {
             return;
         }
         self.acknowledge_quickly();
-        self.timers.delayed_ack = now + OPENING_DELAY;
+        self.timers.delayed_ack.set(now, OPENING_DELAY);
     }
 
     /// Takes over what an application or an administrator has changed in an open connection.

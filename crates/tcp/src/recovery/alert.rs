@@ -177,7 +177,7 @@ impl Connection {
             return false;
         }
         let wait = (self.rtt.smoothed().unwrap_or_default() / 2).max(LEAST_RENEGING_WAIT);
-        self.set_timer(Pending::Retransmission, news.now + wait);
+        self.set_timer(Pending::Retransmission, news.now, wait);
         news.findings.remove(Findings::TIMER_DUE);
         true
     }

@@ -62,7 +62,7 @@ impl Connection {
         if std::mem::take(&mut self.recovery.rack.advanced)
             && let Some(wait) = self.detect_by_time(news.now)
         {
-            self.set_timer(Pending::Reordering, news.now + wait + LEAST_WAIT);
+            self.set_timer(Pending::Reordering, news.now, wait + LEAST_WAIT);
             news.findings.remove(Findings::TIMER_DUE);
         }
         news.findings.add_if(retransmitted > self.queue.retransmitted(), Findings::REPAIR_LOST);
@@ -141,10 +141,10 @@ impl Connection {
         }
         // Linux `tcp_pause_early_retransmit`.
         let pause = (self.rtt.smoothed().unwrap_or_default() / 4).max(LEAST_WAIT);
-        if self.timers.retransmission <= now + pause {
+        if self.timers.retransmission.due() <= now + pause {
             return true;
         }
-        self.set_timer(Pending::EarlyRetransmit, now + pause);
+        self.set_timer(Pending::EarlyRetransmit, now, pause);
         false
     }
 

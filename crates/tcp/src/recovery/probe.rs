@@ -46,9 +46,9 @@ const LEAST_PROBE_WAIT: Span = Span::from_millis(10);
 const DELAYED_ACK_ALLOWANCE: Span = Span::from_millis(200);
 
 impl Connection {
-    pub(super) fn set_timer(&mut self, pending: Pending, at: Instant) {
+    pub(super) fn set_timer(&mut self, pending: Pending, now: Instant, wait: Span) {
         self.timers.pending = pending;
-        self.timers.retransmission = at;
+        self.timers.retransmission.set(now, wait);
     }
 
     /// Sets the timer after an acknowledgment of data.
@@ -65,17 +65,16 @@ impl Connection {
     #[inline]
     pub(crate) fn rearm_timeout(&mut self, now: Instant) {
         let Some(oldest) = self.queue.front() else {
-            self.timers.retransmission = Instant::MAX;
+            self.timers.retransmission.stop();
             self.timers.pending = Pending::Retransmission;
             return;
         };
         let timeout = self.backoff.timeout;
-        let at = match self.timers.pending {
-            Pending::Retransmission => now + timeout,
-            _ => (oldest.transmitted_at + timeout).max(now + Span::from_micros(1)),
+        let wait = match self.timers.pending {
+            Pending::Retransmission => timeout,
+            _ => (oldest.transmitted_at + timeout).saturating_since(now).max(Span::from_micros(1)),
         };
-        let at = at + self.pacing_delay(now);
-        self.set_timer(Pending::Retransmission, at);
+        self.set_timer(Pending::Retransmission, now, wait + self.pacing_delay(now));
     }
 
     /// New data has been sent, `first` if nothing was outstanding.
@@ -83,7 +82,7 @@ impl Connection {
     pub(crate) fn on_new_data_sent(&mut self, first: bool, now: Instant) {
         // Before the handshake is over, the timer is the SYN-ACK's.
         let opening = self.state == State::SynReceived;
-        if first && !opening || self.timers.retransmission == Instant::MAX {
+        if first && !opening || !self.timers.retransmission.is_set() {
             self.rearm_timeout(now);
         }
         if self.recovery.is_reducing() {
@@ -127,7 +126,7 @@ impl Connection {
             (_, Some(smoothed)) => smoothed * 2 + LEAST_WAIT,
         };
         let wait = if timeout_left.is_zero() { wait } else { wait.min(timeout_left) };
-        self.set_timer(Pending::Probe, now + wait + self.pacing_delay(now));
+        self.set_timer(Pending::Probe, now, wait + self.pacing_delay(now));
         true
     }
 

@@ -1,8 +1,12 @@
 //! Round trips and time-outs of whole connections.
 
 use crate::pair::{End, Fate, Pair};
-use fairwind_tcp::{AckDelay, Config, LossRecovery, Profile, TailLossProbe};
+use fairwind_tcp::{
+    AckDelay, Config, Connection, LossRecovery, Ports, Profile, TailLossProbe, TimerRule,
+};
 use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
+use std::sync::Arc;
 
 /// RFC 6298 by hand over a connection: SYN 100 ms, then data 100 ms each.
 /// SRTT stays 100 ms; RTTVAR 50 -> 37.5 -> 28.125; RTO = 100 + 4 RTTVAR.
@@ -56,4 +60,36 @@ fn timestamps_sample_retransmissions_too() {
     pair.write(End::Client, 100);
     pair.run_until(Instant::from_secs(3));
     assert!(pair.client.retransmission_timeout() < Span::from_millis(400));
+}
+
+/// When a SYN that leaves at `start` and is not answered is repeated, in whole milliseconds.
+fn repetitions_of_syn(timers: TimerRule, start: Instant) -> Vec<u64> {
+    let config = Arc::new(Config { timers, ..Profile::Linux6_18.config() });
+    let ports = Ports { local: 50_000, remote: 60_000 };
+    let first = SequenceNumber::new(u32::try_from(start.as_nanos() / 1000).unwrap());
+    let mut connection = Connection::connect(config, ports, first);
+    assert!(connection.poll_segment(start).is_some());
+    let mut repeated = Vec::new();
+    while repeated.len() < 7 {
+        let now = connection.next_deadline();
+        connection.on_deadline(now);
+        if connection.poll_segment(now).is_some() {
+            repeated.push(now.as_nanos() / 1_000_000);
+        }
+    }
+    repeated
+}
+
+/// Ticks of 4 ms: waits of 1 and 2 s end with whole 32 ms, one of 4 s with whole 256 ms.
+#[test]
+fn time_outs_of_connections_that_began_apart_fall_on_the_same_ticks() {
+    let exact = repetitions_of_syn(TimerRule::Exact, Instant::from_millis(5));
+    assert_eq!(exact, [1005, 2005, 3005, 4005, 5005, 7005, 11005]);
+    let wheel = Profile::Linux6_18.timers();
+    let one = repetitions_of_syn(wheel, Instant::from_millis(5));
+    assert_eq!(one, [1024, 2048, 3072, 4096, 5120, 7136, 11264]);
+    for start in [1, 12, 19] {
+        assert_eq!(repetitions_of_syn(wheel, Instant::from_millis(start)), one, "from {start} ms");
+    }
+    assert_eq!(Profile::Linux3_16.timers(), TimerRule::Exact);
 }
