@@ -144,6 +144,19 @@ def test_lateness_is_that_of_the_worst_run_of_each_cell(tmp_path):
     ]
 
 
+def test_a_path_without_a_router_of_ours_has_no_lateness_to_tell(tmp_path):
+    engine = kernel(late_us=80, has_own_router=False)
+    results = run_plan(plan((1, 4)), engine, RunSettings(out=tmp_path))
+    words = lateness_in_words(results)
+    assert words is not None
+    assert words.startswith("Late writes of applications"), words
+    assert not [line for line in warnings(results) if "Late" in line]
+    headers, rows = readable_overview(results)[-1]
+    assert headers == ["flows_count", "late writes p99 / us"]
+    assert rows == [[1, "120"], [4, "120"]]
+    assert words in write_report(results).page.read_text(encoding="utf-8")
+
+
 def test_virtual_time_is_never_late(tmp_path):
     results = run_plan(plan(), ScriptedEngine(), RunSettings(out=tmp_path))
     assert lateness_in_words(open_results(results.folder)) is None

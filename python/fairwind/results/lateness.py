@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from fairwind.results.readable import significant
@@ -65,18 +67,19 @@ def lateness_by_cell(results: Results) -> pl.DataFrame:
 
 
 def readable_lateness(results: Results) -> tuple[list[str], list[list[object]]]:
-    """Give headers and rows of the punctuality of every cell, those beyond the bound marked."""
+    """Give headers and rows of the punctuality of every cell, those beyond the bound marked.
+
+    Where no router of ours delivered anything, as on a path of the kernel's own parts, hosts alone
+    can be late, and columns of the router are left out.
+    """
     axes = [axis.column for axis in results.manifest.plan.axes]
-    headers = [*axes, "lateness p50 / us", "p99 / us", "max / us", "bound / us", "beyond it"]
-    headers.append("late writes p99 / us")
+    has_router = not _routed(results).is_empty()
+    of_router = ["lateness p50 / us", "p99 / us", "max / us", "bound / us", "beyond it"]
+    headers = [*axes, *(of_router if has_router else []), "late writes p99 / us"]
     rows: list[list[object]] = [
         [
             *(row[axis] for axis in axes),
-            *(
-                _microseconds(row[name])
-                for name in ("lateness_p50_s", "lateness_p99_s", "lateness_max_s", "bound_s")
-            ),
-            f"LATE: {row['late_runs']} of {row['runs']} runs" if row["late_runs"] else "no run",
+            *(_router_in_words(row) if has_router else []),
             _microseconds(row["late_write_p99_s"]),
         ]
         for row in lateness_by_cell(results).iter_rows(named=True)
@@ -84,13 +87,26 @@ def readable_lateness(results: Results) -> tuple[list[str], list[list[object]]]:
     return headers, rows
 
 
+def _router_in_words(row: dict[str, Any]) -> list[object]:
+    if row["lateness_p99_s"] is None:
+        return [None] * 5
+    times = ("lateness_p50_s", "lateness_p99_s", "lateness_max_s", "bound_s")
+    late = f"LATE: {row['late_runs']} of {row['runs']} runs" if row["late_runs"] else "no run"
+    return [*(_microseconds(row[name]) for name in times), late]
+
+
 def lateness_in_words(results: Results) -> str | None:
-    """Tell in a sentence how punctual a run was; None if it took place in virtual time."""
+    """Tell how punctual a run was; None if it took place in virtual time, or nothing was timed."""
     if not has_lateness(results):
         return None
-    rows = results.table(TABLE)
-    if not rows.height:
-        return None
+    told = (_router_lateness_in_words(results), _late_writes_in_words(results))
+    return " ".join(sentence for sentence in told if sentence) or None
+
+
+def _router_lateness_in_words(results: Results) -> str:
+    rows = _routed(results)
+    if rows.is_empty():
+        return ""
     worst = rows.sort("lateness_p99_s", descending=True).row(0, named=True)
     usual = rows.select(pl.col("lateness_p99_s").median()).item()
     late = int(rows["exceeds_bound"].sum())
@@ -98,8 +114,13 @@ def lateness_in_words(results: Results) -> str | None:
         f"Lateness of the router, 99th percentile: {usual * MICROSECONDS:.0f} us in the "
         f"median run, {worst['lateness_p99_s'] * MICROSECONDS:.0f} us in the worst, where the "
         f"bound is {worst['bound_s'] * MICROSECONDS:.0f} us; beyond its bound: {late} of "
-        f"{rows.height} {'run' if rows.height == 1 else 'runs'}.{_late_writes_in_words(results)}"
+        f"{rows.height} {'run' if rows.height == 1 else 'runs'}."
     )
+
+
+def _routed(results: Results) -> pl.DataFrame:
+    """Give the rows of runs in which our own router delivered packets, early or late."""
+    return results.table(TABLE).filter(pl.col("lateness_p99_s").is_not_null())
 
 
 def _late_writes_in_words(results: Results) -> str:
@@ -108,7 +129,7 @@ def _late_writes_in_words(results: Results) -> str:
     worst = results.table(HOSTS)["late_write_p99_s"].drop_nulls().max()
     if not isinstance(worst, float):
         return ""
-    return f" Late writes of applications, 99th percentile: {_microseconds(worst)} us at the worst."
+    return f"Late writes of applications, 99th percentile: {_microseconds(worst)} us at the worst."
 
 
 def _has_rows(results: Results, table: str) -> bool:
