@@ -80,6 +80,21 @@ def test_everything_that_is_refused_is_told_at_once_before_anything_runs(tmp_pat
     assert not (tmp_path / "run").exists()
 
 
+def test_what_groups_are_refused_in_the_same_words_is_told_once(tmp_path):
+    def refused(_: dict) -> list[Refusal]:
+        return [
+            Refusal(name, f"flows.{name}.tcp.profile", "rfc", "another system", "leave it out")
+            for name in ("thin", "greedy")
+        ]
+
+    with pytest.raises(FairwindError) as caught:
+        run_plan(plan((1,)), kernel(refused=refused), RunSettings(out=tmp_path / "run"))
+    assert str(caught.value).splitlines()[1] == (
+        "  flows.thin.tcp.profile, flows.greedy.tcp.profile = rfc: another system; "
+        "nearest: leave it out"
+    )
+
+
 def test_a_machine_that_lacks_something_is_told_once_and_nothing_runs(tmp_path):
     engine = kernel(problem="/dev/net/tun cannot be opened")
     with pytest.raises(FairwindError, match=r"(?s)/dev/net/tun.*--on sim"):

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
-from fairwind.plots import save
+from fairwind.plots import estimates_by_setting, save
 from fairwind.plots.latency import STEPS, cumulative, thinned
 from fairwind.report import warnings, write_report
 from fairwind.report.figures import MOST_PANELS, chosen_labels, default_figures
@@ -253,3 +253,15 @@ def test_a_chart_can_be_a_page_of_its_own(study_run, tmp_path):
 def test_an_unknown_kind_of_picture_is_refused(study_run, tmp_path):
     with pytest.raises(FairwindError, match=r"\.gif"):
         save(default_figures(study_run)[0].chart, tmp_path / "goodput.gif")
+
+
+def test_the_labels_of_groups_do_not_touch_in_a_figure_of_one_cell():
+    names = ["from-program", "to-program", "other"]
+    values = {"group": names, "mean": [1.0, 2.0, 3.0], "low": [1.0, 2.0, 3.0]}
+    frame = pl.DataFrame(values).with_columns(high=pl.col("low"))
+    chart = estimates_by_setting(
+        frame, setting="group", order=names, measure_title="goodput", setting_title="group"
+    ).to_dict()
+    longest = max(map(len, names))
+    assert chart["width"] / len(names) > 6 * longest, "six points a character"
+    assert "xOffset" not in str(chart), "a point stands over its own label"

@@ -21,7 +21,7 @@ from fairwind.packetdrill import kernel_problem
 from fairwind.scenario import Scenario
 from fairwind.shell import PathOptions, ShellSettings, path_scenario, run_shell
 from outside import BYTES, ECHO
-from process import fairwind
+from process import SCENARIO, fairwind
 
 PROBLEM = kernel_problem()
 needs_the_kernel = pytest.mark.skipif(PROBLEM is not None, reason=f"no shell here: {PROBLEM}")
@@ -106,6 +106,34 @@ def test_wrong_options_say_what_is_wrong(tmp_path):
     assert "--report" in error
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--rtt", "100", "--rate", "5mbit"), '--rtt 100: "100" has no unit'),
+        (("--rtt=-5ms", "--rate", "5mbit"), '--rtt -5ms: "-5ms" is negative'),
+        (("--mtu", "9000"), '--mtu 9000: "9000" has no unit'),
+        (("--rtt", "20ms", "--loss", "0.01"), '--loss 0.01: "0.01" has no unit'),
+        (("--reverse-loss", "2"), '--reverse-loss 2: "2" has no unit'),
+        (("--rate", "5mbit", "--set", "path.rate=1mbit"), "--set path.rate: without a scenario"),
+    ],
+)
+def test_a_wrong_option_is_named_once_and_nothing_that_nobody_wrote(tmp_path, options, told):
+    code, _, error = fairwind("shell", *options, "--", "true", cwd=tmp_path)
+    assert code == 2
+    assert error.startswith(f"error: {told}")
+    assert error.count("has no unit") + error.count("is negative") <= 1
+    assert "topology" not in error
+
+
+@needs_the_kernel
+def test_a_shell_refuses_the_kernels_own_router(tmp_path):
+    (tmp_path / "here.toml").write_text(SCENARIO, encoding="utf-8")
+    options = ("--scenario", "here.toml", "--set", "path.router=kernel")
+    code, _, error = fairwind("shell", *options, "--", "true", cwd=tmp_path)
+    assert code == 2
+    assert "leave path.router out" in error
+
+
 def test_a_path_that_cannot_be_set_up_leaves_the_folder_free(tmp_path, monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise _core.KernelUnavailable("use sudo")
@@ -176,6 +204,8 @@ def test_the_report_of_a_program_is_the_folder_of_a_run(tmp_path):
     queues = pl.read_parquet(out / "queues.parquet")
     assert queues["queue"].to_list() == ["from-program", "to-program"]
     assert json.loads((out / "manifest.json").read_text())["engine"] == "kernel"
+    fairness = pl.read_parquet(out / "fairness.parquet")
+    assert fairness["name"].to_list() == ["from-program", "to-program"], "among connections only"
     code, _, error = fairwind("report", out, cwd=tmp_path)
     assert code == 0, error
     assert (out / "report.html").exists()

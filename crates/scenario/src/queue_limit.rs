@@ -85,7 +85,8 @@ impl FromStr for QueueLimit {
         let trimmed = text.trim();
         let lower = trimmed.to_ascii_lowercase();
         if let Some(share) = lower.strip_suffix("bdp") {
-            return share.trim().parse().map(Self::BandwidthDelay).map_err(QueueLimitError::Share);
+            let share = Ratio::of_multiple(share.trim());
+            return share.map(Self::BandwidthDelay).map_err(QueueLimitError::Share);
         }
         if let Some(count) = lower.strip_suffix("packets").or_else(|| lower.strip_suffix("packet"))
         {

@@ -80,6 +80,11 @@ impl Rules<'_> {
         ScenarioError { key: key.to_owned(), line: node.line, value, rule, hint }
     }
 
+    /// Whether the author wrote `key`; else its value is what is usual.
+    fn is_written(&self, key: &str) -> bool {
+        self.node.locate(key).1
+    }
+
     /// Whether anything inside `key` is wrong, as far as is known by now.
     fn has_errors_within(&self, key: &str) -> bool {
         let found = self.findings.errors.iter().map(|error| &error.key);

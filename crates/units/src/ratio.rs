@@ -1,5 +1,6 @@
 //! Shares and probabilities in parts per billion.
 
+use crate::UnitError;
 use crate::text::{Grammar, Unit, quantity_text};
 
 const RATIO: Grammar = Grammar {
@@ -11,9 +12,13 @@ const RATIO: Grammar = Grammar {
         Unit { spellings: &["ppm"], whole: false, factor: 1_000 },
         Unit { spellings: &["ppb"], whole: false, factor: 1 },
     ],
-    bare: Some(1_000_000_000),
+    // "1" could be all of it or one in a hundred.
+    bare: None,
     largest_printed: 0,
 };
+
+/// How many times something is: the same, but a number says all.
+const MULTIPLE: Grammar = Grammar { bare: Some(1_000_000_000), ..RATIO };
 
 /// A share in parts per billion: a loss probability, a fraction of a queue. May exceed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -29,6 +34,14 @@ impl Ratio {
     #[inline]
     pub const fn from_parts_per_billion(parts: u64) -> Self {
         Self(parts)
+    }
+
+    /// Reads how many times something is, where a number needs no unit: `2`, `0.5`, `50 %`.
+    ///
+    /// # Errors
+    /// Where `text` is no such number.
+    pub fn of_multiple(text: &str) -> Result<Self, UnitError> {
+        MULTIPLE.parse(text).map(Self)
     }
 
     /// Parts per billion.
@@ -56,4 +69,4 @@ impl Ratio {
     }
 }
 
-quantity_text!(Ratio, RATIO, r"^\s*[0-9_.]+\s*(%|percent|ppm|ppb)?\s*$");
+quantity_text!(Ratio, RATIO, r"^\s*[0-9_.]+\s*(%|percent|ppm|ppb)\s*$");

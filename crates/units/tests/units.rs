@@ -11,13 +11,15 @@ fn texts_with_units_are_exact() {
     assert_eq!("1.5 Mbit/s".parse(), Ok(BitRate::from_bits_per_second(1_500_000)));
     assert_eq!("64 KiB".parse(), Ok(ByteCount::new(65_536)));
     assert_eq!("0.1 %".parse(), Ok(Ratio::from_parts_per_billion(1_000_000)));
-    assert_eq!("0.25".parse(), Ok(Ratio::from_parts_per_billion(250_000_000)));
+    assert_eq!(Ratio::of_multiple("0.25"), Ok(Ratio::from_parts_per_billion(250_000_000)));
 }
 
 #[test]
 fn a_bare_number_is_refused_with_a_hint() {
     let error = "20".parse::<Span>().unwrap_err();
     assert_eq!(error.to_string(), "\"20\" has no unit; a time needs one, for example \"20 ms\"");
+    let error = "1".parse::<Ratio>().unwrap_err();
+    assert_eq!(error.to_string(), "\"1\" has no unit; a share needs one, for example \"2 %\"");
 }
 
 #[test]

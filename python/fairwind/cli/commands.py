@@ -37,6 +37,7 @@ from fairwind.run import (
     RunState,
     admit,
     duration_in_words,
+    one_of,
     plan_seconds,
     remarks,
     run_plan,
@@ -135,15 +136,16 @@ def check(
     if engine.is_real_time:
         for remark in remarks(plan, engine):
             _tell(f"remark: {remark}")
-        duration = duration_in_words(plan_seconds(plan))
-        _tell(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
     match output:
         case OutputFormat.JSON:
             print_json(plan.document)
         case OutputFormat.CSV:
             print_frame(_cells(plan), output)
         case OutputFormat.TABLE:
-            sys.stdout.write(_described(plan))
+            sys.stdout.write(_described(plan, one_of(engine)))
+    if engine.is_real_time:
+        duration = duration_in_words(plan_seconds(plan))
+        _tell(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
 
 
 @app.command()
@@ -296,7 +298,7 @@ def _execute(scenario: Scenario, engine: Engine, settings: RunSettings) -> Resul
         results = run_plan(plan, engine, settings, remember)
     resumed = states[-1].resumed if states else 0
     again = f", {resumed} of them from before" if resumed else ""
-    done = _counted(plan.runs - len(results.failures), "simulation")
+    done = _counted(plan.runs - len(results.failures), one_of(engine))
     _tell(f"{done}{again}; tables: {results.folder}")
     if captures := results.captures:
         _tell(f"captures: {_counted(len(captures), 'file')}, the first: {captures[0]}")
@@ -361,14 +363,14 @@ def _cells(plan: Plan) -> pl.DataFrame:
     )
 
 
-def _described(plan: Plan) -> str:
+def _described(plan: Plan, each: str) -> str:
     axes = aligned(
         ["axis", "column", "settings"],
         [(axis.name, axis.column, ", ".join(axis.labels)) for axis in plan.axes],
     )
     parts = [
         f"{plan.name}: {_counted(len(plan.cells), 'cell')} x {_counted(len(plan.seeds), 'seed')} = "
-        f"{_counted(plan.runs, 'simulation')}",
+        f"{_counted(plan.runs, each)}",
         axes if plan.axes else "",
         "first cell, resolved:",
         json.dumps(plan.cells[0].experiment, indent=2),

@@ -12,8 +12,9 @@ import typer
 
 from fairwind.cli.errors import complain
 from fairwind.cli.settings import settings_of
+from fairwind.engine import ScenarioError
 from fairwind.errors import FairwindError
-from fairwind.scenario import Scenario, load
+from fairwind.scenario import Plan, Scenario, load
 from fairwind.shell import (
     Ended,
     PathOptions,
@@ -21,11 +22,15 @@ from fairwind.shell import (
     ShellSettings,
     caller,
     path_scenario,
+    problems,
     run_shell,
 )
 
 CONTEXT = {"allow_interspersed_args": False}
 """What stands behind the program's name is the program's."""
+
+NETWORK = ("path", "topology")
+"""The tables of a scenario that describe its network."""
 
 Program = Annotated[
     list[str] | None,
@@ -112,7 +117,9 @@ def shell(
     chosen = chosen.with_settings({"seed": str(seed)})
     words = tuple(program or [os.environ.get("SHELL", "/bin/sh")])
     wanted = ShellSettings(words, caller(os.environ), report)
-    ended = run_shell(chosen.check(), wanted, None if quiet else _tell)
+    ended = run_shell(
+        _checked(chosen, None if scenario else path), wanted, None if quiet else _tell
+    )
     if ended.not_started is not None:
         complain(ended.not_started)
     if not quiet:
@@ -126,8 +133,13 @@ def _scenario(
     file: Path | None, path: PathOptions, settings: list[str], *, capture: bool
 ) -> Scenario:
     if file is None:
-        text = path_scenario(path, capture=capture)
-        return Scenario("the path", text).with_settings(settings_of(settings))
+        wanted = settings_of(settings)
+        if of_path := [key for key in wanted if key.split(".")[0] in NETWORK]:
+            raise FairwindError(
+                f"--set {of_path[0]}: without a scenario, options say what the path is like",
+                "say it by --rate, --rtt, --queue, --loss or --mtu, or name a file by --scenario",
+            )
+        return Scenario("the path", path_scenario(path, capture=capture)).with_settings(wanted)
     if capture:
         raise FairwindError(
             "a scenario says itself what is captured", "write [capture] into it, or --set it"
@@ -138,6 +150,16 @@ def _scenario(
             "leave --scenario out, or change the scenario's with --set",
         )
     return load(file).with_settings(settings_of(settings))
+
+
+def _checked(scenario: Scenario, path: PathOptions | None) -> Plan:
+    """Check a scenario; what was written from options is complained about by their names."""
+    try:
+        return scenario.check()
+    except ScenarioError as error:
+        if path is None:
+            raise
+        raise FairwindError("\n".join(problems(error, path))) from error
 
 
 def _tell(place: Place) -> None:

@@ -9,6 +9,9 @@ import polars as pl
 
 from fairwind.plots.theme import group_colours, inline, themed
 
+CHARACTER = 7
+"""About the width of a label's character, in points."""
+
 
 def estimates_by_setting(
     frame: pl.DataFrame,
@@ -40,8 +43,9 @@ def estimates_by_setting(
         color=alt.Color(
             "group:N", scale=group_colours(frame["group"]), legend=alt.Legend(title=None)
         ),
-        xOffset=alt.XOffset("group:N"),
     )
+    if setting != "group":  # groups would be moved away from their own labels
+        base = base.encode(xOffset=alt.XOffset("group:N"))
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=alt.Y("mean:Q", title=measure_title, scale=alt.Scale(zero=True)),
         tooltip=[
@@ -51,9 +55,7 @@ def estimates_by_setting(
         ],
     )
     intervals = base.mark_rule(strokeWidth=2).encode(y="low:Q", y2="high:Q")
-    chart = alt.layer(intervals, points).properties(
-        width=max(180, min(560, 44 * len(order))), height=240
-    )
+    chart = alt.layer(intervals, points).properties(width=_width(order), height=240)
     if panels is not None:
         values = frame[panels].unique(maintain_order=True).to_list()
         chart = chart.facet(
@@ -61,3 +63,10 @@ def estimates_by_setting(
             columns=2 if len(order) > 4 else 4,
         )
     return themed(chart)
+
+
+def _width(order: list[Any]) -> int:
+    """Give a panel's width at which no label touches the next one, in points."""
+    longest = max((len(str(value)) for value in order), default=0)
+    step = max(44, CHARACTER * (longest + 2))
+    return max(180, min(560, 44 * len(order)), step * len(set(order)))

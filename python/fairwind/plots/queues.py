@@ -23,11 +23,15 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
     """
     frame = drops.group_by([setting, "group"], maintain_order=True).agg(pl.col("packets").mean())
     order = drops[setting].unique(maintain_order=True).to_list()
+    # Lying above its labels, the title is never longer than the bars are high, and covers none.
+    axis = alt.Axis(
+        labelLimit=320, titleAngle=0, titleAlign="right", titleAnchor="end", titleX=-8, titleY=-6
+    )
     chart = (
         alt.Chart(inline(frame))
         .mark_bar()
         .encode(
-            y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=320)),
+            y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=axis),
             x=alt.X("packets:Q", title="packets dropped per run", stack="zero"),
             color=alt.Color(
                 "group:N", scale=group_colours(drops["group"]), legend=alt.Legend(title=None)

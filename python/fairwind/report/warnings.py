@@ -31,7 +31,7 @@ def _failures(results: Results) -> list[str]:
     failures = results.failures
     lines = [f"Failed and therefore missing: {failure}." for failure in failures[:MOST_FAILURES]]
     if len(failures) > MOST_FAILURES:
-        lines.append(f"{len(failures) - MOST_FAILURES} further simulations failed.")
+        lines.append(f"{len(failures) - MOST_FAILURES} further runs failed.")
     return lines
 
 

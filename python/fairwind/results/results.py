@@ -145,7 +145,7 @@ class Results:
             raise FairwindError(
                 f"{path} is damaged and cannot be read ({error})",
                 "remove it, and run the same scenario again with the same --out: "
-                "finished simulations are not repeated",
+                "what is finished is not repeated",
             ) from error
 
     @property
@@ -177,7 +177,7 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
             for replicate in range(len(plan.seeds))
         )
         raise FairwindError(
-            f"the run in {path} is not complete: {finished} of {plan.runs} simulations are "
+            f"the run in {path} is not complete: {finished} of {plan.runs} runs are "
             "finished, and its tables are not merged",
             f"start it again and it goes on there: {results.manifest.command}",
         )

@@ -10,13 +10,14 @@ folder, `execute` the threads, `merge` the final tables, `progress` what is show
 
 from fairwind.run.admission import admit, remarks
 from fairwind.run.estimate import duration_in_words, plan_seconds
-from fairwind.run.execute import RunSettings, RunState, run_plan
+from fairwind.run.execute import RunSettings, RunState, one_of, run_plan
 
 __all__ = [
     "RunSettings",
     "RunState",
     "admit",
     "duration_in_words",
+    "one_of",
     "plan_seconds",
     "remarks",
     "run_plan",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from fairwind.engine import Engine, Refusal
 from fairwind.errors import FairwindError
@@ -24,7 +25,7 @@ def admit(plan: Plan, engine: Engine) -> None:
         raise FairwindError(obstacle, "or run in virtual time with --on sim")
     refused = refusals(plan, engine)
     if refused:
-        lines = [f"  {refusal}{_where(cells, plan)}" for refusal, cells in refused.items()]
+        lines = [f"  {told}{_where(cells, plan)}" for told, cells in _once(refused)]
         raise FairwindError(
             "\n".join([f"{_told(engine)} cannot do all that this scenario asks for:", *lines]),
             "change these keys, or run in virtual time with --on sim",
@@ -44,6 +45,21 @@ def remarks(plan: Plan, engine: Engine) -> list[str]:
     """Give what an engine does a little differently from what the plan says, each once."""
     every = (line for cell in plan.cells for line in engine.remarks(cell.experiment_json))
     return list(dict.fromkeys(every))
+
+
+def _once(refused: Mapping[Refusal, Sequence[Cell]]) -> Iterator[tuple[str, Sequence[Cell]]]:
+    """Write refusals, in one line what several groups are refused in the same words."""
+    alike: dict[tuple[str, tuple[int, ...]], list[Refusal]] = {}
+    for refusal, cells in refused.items():
+        words = str(replace(refusal, group="", key=_key_in_group(refusal)))
+        alike.setdefault((words, tuple(cell.index for cell in cells)), []).append(refusal)
+    for those in alike.values():
+        keys = ", ".join(refusal.key for refusal in those)
+        yield str(replace(those[0], key=keys)), refused[those[0]]
+
+
+def _key_in_group(refusal: Refusal) -> str:
+    return refusal.key.removeprefix(f"flows.{refusal.group}.")
 
 
 def _told(engine: Engine) -> str:

@@ -178,13 +178,18 @@ def _finish(execution: _Execution) -> None:
     failures = sorted(execution.failures, key=lambda f: (f.cell, f.replicate))
     write_failures(execution.out, failures)
     if len(failures) == execution.plan.runs:
-        raise FairwindError(f"every simulation failed; the first: {failures[0]}")
+        raise FairwindError(f"every {one_of(execution.engine)} failed; the first: {failures[0]}")
     merge_tables(execution.out, execution.plan)
 
 
 def usual_jobs(engine: Engine) -> int:
     """Give how many run at once where nobody says: all processors, but one in real time."""
     return 1 if engine.is_real_time else os.cpu_count() or 1
+
+
+def one_of(engine: Engine) -> str:
+    """Name what an engine does once for each cell and seed."""
+    return "run" if engine.is_real_time else "simulation"
 
 
 def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
@@ -255,8 +260,9 @@ def _stop(execution: _Execution, pool: ThreadPoolExecutor) -> None:
 
 def _interrupted(execution: _Execution) -> RunInterrupted:
     kept = execution.resumed + execution.stored
+    each = one_of(execution.engine)
     return RunInterrupted(
-        f"interrupted: {kept} of {execution.plan.runs} simulations are finished and kept "
+        f"interrupted: {kept} of {execution.plan.runs} {each}s are finished and kept "
         f"in {execution.out}",
         "the same command goes on where this one stopped",
     )

@@ -81,4 +81,5 @@ class _Lines:
 
 def _counts(state: RunState) -> str:
     failed = f", {state.failed} failed" if state.failed else ""
-    return f"{state.finished} of {state.total} simulations{failed}"
+    each = "simulations" if state.expected_s is None else "runs"
+    return f"{state.finished} of {state.total} {each}{failed}"

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from decimal import Decimal
 
+from fairwind.engine import ScenarioError
 from fairwind.errors import FairwindError
 
 LONGEST = "10000 h"
@@ -17,6 +18,7 @@ GENEROUS = "1000 packets"
 
 TIME = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Zµ]+)\s*")
 SHARE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*bdp\s*", re.IGNORECASE)
+KEY_OF_LINK = re.compile(r"topology\.links\[([01])\]\.(delay|rate|queue|loss)")
 QUEUE = re.compile(r"\s*([a-z_]+)\s+(.+)")
 
 
@@ -93,6 +95,35 @@ def path_scenario(options: PathOptions, *, capture: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
+def problems(error: ScenarioError, options: PathOptions) -> list[str]:
+    """Say what is wrong with a path's scenario by the options that it was written from.
+
+    Who gave options has never seen the scenario. What both directions have in common is told once.
+    """
+    told = []
+    for found in error.errors:
+        option = _option(found["key"], options)
+        value = found["value"] if option is None else getattr(options, option)
+        name = found["key"] if option is None else f"--{option.replace('_', '-')}"
+        line = f"{name} {value}: {found['rule']}"
+        told.append(line if found["hint"] is None else f"{line}\n  hint: {found['hint']}")
+    return list(dict.fromkeys(told))
+
+
+def _option(key: str, options: PathOptions) -> str | None:
+    """Find the option that a key of the scenario was written from."""
+    if key == "topology.mtu":
+        return "mtu"
+    match = KEY_OF_LINK.match(key)
+    if match is None:
+        return None
+    way, name = match.groups()
+    if name == "delay":
+        return "rtt"
+    reverse = f"reverse_{name}"
+    return reverse if way == "1" and getattr(options, reverse) is not None else name
+
+
 def _halves(rtt: str | None) -> tuple[str | None, str | None]:
     """Divide a round-trip time; what is no time is left for the checker to complain about."""
     if rtt is None:
@@ -121,11 +152,13 @@ def _limit(limit: str, rtt: str | None) -> str:
     share = SHARE.fullmatch(limit)
     if share is None:
         return limit
-    time = TIME.fullmatch(rtt or "")
-    if time is None:
+    if rtt is None:
         raise FairwindError(
             f"the queue of {limit.strip()} needs a round-trip time", "give --rtt, or packets"
         )
+    time = TIME.fullmatch(rtt)
+    if time is None:
+        return GENEROUS  # the checker complains about the time, and that is enough
     part = Decimal(share[1]) / (100 if share[2] else 1)
     return f"{(Decimal(time[1]) * part).normalize():f} {time[2]}"
 

@@ -18,6 +18,9 @@ from fairwind.run.merge import merge_tables, with_leading_columns
 from fairwind.run.prepare import discard, make_folder
 from fairwind.scenario.plan import Plan
 
+OTHER = "other"
+"""The group of what is no connection."""
+
 
 @dataclass
 class Keep:
@@ -67,8 +70,20 @@ def new_report(out: Path, plan: Plan) -> Iterator[Keep]:
             with new_cell(out, cell.index, 0) as folder:
                 keep = Keep(folder)
                 yield keep
-                write_tables(folder, with_leading_columns(keep.tables, plan, cell, 0))
+                tables = _among_connections(keep.tables)
+                write_tables(folder, with_leading_columns(tables, plan, cell, 0))
         except BaseException:  # whoever tries again shall find the folder free
             discard(out)
             raise
         merge_tables(out, plan)
+
+
+def _among_connections(tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+    """Leave the fairness among the connections of one direction.
+
+    What is no connection has no goodput, and the two directions of a path do not compete.
+    """
+    if "fairness" not in tables:
+        return tables
+    among = pl.col("scope").eq("group") & pl.col("name").ne(OTHER)
+    return tables | {"fairness": tables["fairness"].filter(among)}

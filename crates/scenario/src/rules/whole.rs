@@ -75,7 +75,7 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
             rules.broken(&key, "an interval is longer than no time");
         } else if measure.intervals[..index].contains(interval) {
             rules.broken(&key, "this interval is there twice");
-        } else if *interval > measured {
+        } else if *interval > measured && rules.is_written(&key) {
             let rule = format!("longer than the time that is measured, {measured}: no window");
             rules.warn(&[&key, "duration", "measure.warmup"], rule);
         }

@@ -334,9 +334,23 @@ fn what_is_measured_and_captured_is_possible() {
 
 #[test]
 fn a_window_longer_than_the_run_is_only_a_warning() {
-    let plan = plan(&with("300 s", "20 s"));
+    let short = with("300 s", "20 s");
+    let plan = plan(&short.replace("[path]", "[measure]\nintervals = [\"30 s\"]\n[path]"));
     assert_eq!(plan.warnings.len(), 1);
     assert!(plan.warnings[0].contains("longer than the time that is measured, 20 s"));
+}
+
+#[test]
+fn nobody_is_warned_of_a_window_that_nobody_asked_for() {
+    assert_eq!(plan(&with("300 s", "20 s")).warnings, [""; 0]);
+}
+
+#[test]
+fn a_share_without_unit_is_refused_since_one_could_be_all_or_a_hundredth() {
+    for share in ["1", "0.01"] {
+        let rule = format!("path.loss = \"{share}\": \"{share}\" has no unit; a share needs one");
+        breaks("rtt =", &format!("loss = \"{share}\"\nrtt ="), &rule);
+    }
 }
 
 #[test]
@@ -365,7 +379,7 @@ fn a_topology_is_possible() {
         "from = \"r\"\nto = \"b\"\nboth_ways = false",
         "no links lead from b to a",
     );
-    breaks_topology("to = \"r\"\n", "to = \"r\"\nloss = \"2\"\n", "no more than 100 %");
+    breaks_topology("to = \"r\"\n", "to = \"r\"\nloss = \"200 %\"\n", "no more than 100 %");
     breaks_topology("rate = \"1 Mbit/s\"\n", "", "nothing waits before a link without a rate");
     breaks_topology("\"9 packets\"", "\"1 bdp\"", "no round-trip time of its own");
     breaks_topology(

@@ -53,6 +53,8 @@ pub(crate) struct End<'a> {
     pub(crate) side: Side,
     pub(crate) workload: &'a Workload,
     pub(crate) settings: &'a TcpSettings,
+    /// Whether the group's sender has the same profile, so that one word about it is enough.
+    pub(crate) profile_is_the_senders: bool,
     /// Largest IP packet of the path in bytes.
     pub(crate) mtu: u64,
     /// Sysctls of its host that differ from what is usual.
@@ -80,6 +82,8 @@ impl<'a> End<'a> {
                 Side::Sender => &flows.tcp,
                 Side::Receiver => &flows.receiver_tcp,
             },
+            profile_is_the_senders: side == Side::Receiver
+                && flows.tcp.profile() == flows.receiver_tcp.profile(),
             mtu,
             sysctls: BTreeMap::new(),
             route: BTreeMap::new(),

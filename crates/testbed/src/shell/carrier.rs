@@ -11,6 +11,7 @@ use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters};
 use fairwind_capture::Section;
 use fairwind_measure::{Lateness, Settings, Tables};
 use fairwind_network::NodeId;
+use fairwind_scenario::RouterKind;
 use fairwind_units::Instant;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -36,6 +37,12 @@ impl Path {
     /// # Errors
     /// Where the description is inconsistent or a capture cannot be begun.
     pub(super) fn new(plan: &ShellPlan, files: CaptureFiles) -> Result<Self, RunError> {
+        if plan.experiment.network.router != RouterKind::User {
+            return Err(problem(
+                "the path of a shell is ours, never the kernel's own queues: leave path.router out",
+            )
+            .into());
+        }
         let assembly = Assembly::new(&plan.experiment, plan.seed, |_| true)?;
         let mut path = Self { assembly, captures: CaptureWriters::default(), snap: 0 };
         if let Some(capture) = &plan.experiment.capture {

@@ -124,6 +124,9 @@ fn switch(end: &mut End<'_>, key: &str, sysctl: &'static str, on: Option<bool>) 
 }
 
 fn profile(end: &mut End<'_>) {
+    if end.profile_is_the_senders {
+        return;
+    }
     let alternative = match end.settings.profile() {
         Profile::Linux6_18 => {
             if end.kernel.version != (6, 18) {

@@ -73,6 +73,16 @@ fn everything_that_cannot_be_had_is_told_at_once() {
 }
 
 #[test]
+fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
+    let text = settings(&linux_6_18(), "tcp = { profile = \"linux-3.16\" }").unwrap_err();
+    assert!(text.contains("flows.greedy.tcp.profile"), "{text}");
+    assert!(!text.contains("receiver_tcp"), "{text}");
+    let tables = "receiver_tcp = { profile = \"linux-3.16\" }";
+    let text = settings(&linux_6_18(), tables).unwrap_err();
+    assert!(text.contains("flows.greedy.receiver_tcp.profile"), "{text}");
+}
+
+#[test]
 fn what_an_older_kernel_still_has_is_asked_for() {
     let mut kernel = linux_6_18();
     kernel.version = (6, 12);
