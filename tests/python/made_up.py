@@ -135,15 +135,19 @@ def lateness(late_s: float, bound_s: float = 200e-6) -> pl.DataFrame:
             "lateness_p50_s": [late_s / 2],
             "lateness_p99_s": [late_s],
             "lateness_max_s": [late_s * 2],
+            "packets_taken": [5000],
+            "events_missed": [0],
         }
     )
 
 
-def nobody_late() -> pl.DataFrame:
+def nobody_late(missed: int) -> pl.DataFrame:
     """Make up a run on a path of the kernel's own parts: no router of ours can be late."""
     times = ("lateness_p50_s", "lateness_p99_s", "lateness_max_s")
     return lateness(0.0).with_columns(
-        pl.lit(0).alias("deliveries"), *(pl.lit(None, pl.Float64).alias(name) for name in times)
+        pl.lit(0).alias("deliveries"),
+        pl.lit(missed).alias("events_missed"),
+        *(pl.lit(None, pl.Float64).alias(name) for name in times),
     )
 
 
@@ -185,6 +189,7 @@ class ScriptedEngine:
     is_real_time: bool = False
     late_us: float | None = None
     has_own_router: bool = True
+    events_missed: int = 0
     delayed_s: float = 0.0
     problem: str | None = None
     refused: Callable[[dict[str, Any]], list[Refusal]] = lambda _experiment: []
@@ -240,5 +245,5 @@ class ScriptedEngine:
             made_up["lateness"] = lateness(self.late_us / 1e6)
             made_up["hosts"] = hosts(self.late_us / 1e6)
         if not self.has_own_router:
-            made_up["lateness"] = nobody_late()
+            made_up["lateness"] = nobody_late(self.events_missed)
         return made_up

@@ -172,6 +172,17 @@ def test_a_path_without_a_router_of_ours_has_no_lateness_to_tell(tmp_path):
     assert words in write_report(results).page.read_text(encoding="utf-8")
 
 
+def test_what_the_kernel_did_not_tell_is_told_by_a_warning(tmp_path):
+    engine = kernel(has_own_router=False, events_missed=12)
+    results = run_plan(plan(), engine, RunSettings(out=tmp_path / "holes"))
+    told = [line for line in warnings(results) if line.startswith("Missed: in")]
+    assert len(told) == 1
+    assert "12 events or more" in told[0], told
+    assert "of 5000 packets seen" in told[0]
+    whole = run_plan(plan(), kernel(has_own_router=False), RunSettings(out=tmp_path / "whole"))
+    assert not [line for line in warnings(whole) if "Missed" in line]
+
+
 def test_virtual_time_is_never_late(tmp_path):
     results = run_plan(plan(), ScriptedEngine(), RunSettings(out=tmp_path))
     assert lateness_in_words(open_results(results.folder)) is None

@@ -265,7 +265,7 @@ const LATENESS: &[Line] = &[
     ("packets_unmeasured", "packets", "Packets carried although they belong to no flow that is measured, such as ICMP."),
     ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
     ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
-    ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that were lost because they came faster than they were read, so that some counts are too low; 0 where the kernel is not watched by tracepoints."),
+    ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that no program told of, at least, so that some counts are too low: they came faster than they were read, or, behind the kernel's own router, the hosts' devices counted more packets than were told of; 0 where the kernel is not watched by tracepoints."),
 ];
 
 #[rustfmt::skip]

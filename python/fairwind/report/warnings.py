@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Results, late_hosts, late_runs
+from fairwind.results import Results, has_lateness, late_hosts, late_runs
 
 FEW_REPLICATES = 3
 MOST_FAILURES = 5
@@ -20,6 +20,7 @@ def warnings(results: Results) -> list[str]:
         *_failures(results),
         *_late(results),
         *_late_hosts(results),
+        *_missed(results),
         *results.manifest.plan.warnings,
         *_replicates(results),
         *_replicates_without_difference(results),
@@ -49,6 +50,23 @@ def _late(results: Results) -> list[str]:
         f"Late: in {late.height} of {results.lateness.height} runs the router was behind by more "
         f"than its bound in one of a hundred deliveries ({named}{more}). What these runs tell of "
         "delay is not trustworthy; repeat them with --jobs 1 on a machine that does nothing else."
+    ]
+
+
+def _missed(results: Results) -> list[str]:
+    if not has_lateness(results) or "events_missed" not in results.lateness.columns:
+        return []
+    missed = results.lateness.filter(pl.col("events_missed") > 0)
+    if missed.is_empty():
+        return []
+    worst = missed.sort("events_missed", descending=True).row(0, named=True)
+    return [
+        f"Missed: in {missed.height} of {results.lateness.height} runs the kernel did not tell of "
+        f"all that happened; the most are {worst['events_missed']} events or more, in cell "
+        f"{worst['cell']}, seed {worst['seed']}, of {worst['packets_taken']} packets seen. Packets "
+        "sent and received, counts of queues, time-outs and recoveries are too low by as much, "
+        "sums that should agree do not, and captures have holes; what applications wrote and read "
+        "is whole."
     ]
 
 

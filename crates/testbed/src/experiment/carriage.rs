@@ -94,13 +94,10 @@ impl LaidCarriage {
                     flows: parts.sorter,
                     journal: parts.journal,
                     lateness: Lateness::new(parts.lateness_bound),
+                    path,
                 };
-                let watcher = Watcher::new(parts, switch);
-                spawn("fairwind-watch", move || {
-                    // The network stands as long as it is watched.
-                    let _path = path;
-                    watcher.run()
-                })
+                let watcher = Watcher::new(parts, switch)?;
+                spawn("fairwind-watch", move || watcher.run())
             }
         }
     }

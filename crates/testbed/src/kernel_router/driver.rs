@@ -1,9 +1,11 @@
 //! What the kernel's packets do, told to the record as our own router tells it.
 
-use super::path::Spot;
-use crate::ebpf::{EbpfError, PacketDeed, PacketEvent, PacketWatch};
+use super::path::{KernelPath, Spot};
+use super::tally::Tally;
+use crate::ebpf::{PacketDeed, PacketEvent, PacketWatch};
 use crate::record::{Journal, Measured, Sight};
 use crate::router::{PlannedFlows, RouterError, RouterSwitch};
+use crate::sys;
 use fairwind_assembly::{Queues, Sink as _};
 use fairwind_measure::{DropReason, Lateness, Observation, QueueId};
 use fairwind_network::LinkId;
@@ -28,6 +30,8 @@ pub(crate) struct WatcherParts {
     pub(crate) journal: Journal,
     /// Counts of packets; there is nothing to be late for.
     pub(crate) lateness: Lateness,
+    /// The network, which stands as long as it is watched.
+    pub(crate) path: KernelPath,
 }
 
 /// Tells what the kernel's packets do.
@@ -35,6 +39,7 @@ pub(crate) struct Watcher {
     watch: PacketWatch,
     teller: Teller,
     switch: RouterSwitch,
+    path: KernelPath,
 }
 
 /// All but the watch itself.
@@ -47,14 +52,19 @@ struct Teller {
     lateness: Lateness,
     /// When a packet was put into a queue, by place and packet.
     waiting: HashMap<(usize, u64), Instant>,
+    /// Packets at the hosts, by instants of the machine's clock.
+    tally: Tally,
 }
 
 impl Watcher {
-    pub(crate) fn new(parts: WatcherParts, switch: RouterSwitch) -> Self {
-        let WatcherParts { watch, spots, queues, overhead_bytes, flows, journal, lateness } = parts;
+    pub(crate) fn new(parts: WatcherParts, switch: RouterSwitch) -> Result<Self, RouterError> {
+        let WatcherParts { watch, spots, queues, overhead_bytes, flows, journal, lateness, path } =
+            parts;
         let waiting = HashMap::new();
-        let teller = Teller { spots, queues, overhead_bytes, flows, journal, lateness, waiting };
-        Self { watch, teller, switch }
+        let tally = Tally::begin(&path)?;
+        let teller =
+            Teller { spots, queues, overhead_bytes, flows, journal, lateness, waiting, tally };
+        Ok(Self { watch, teller, switch, path })
     }
 
     /// Tells until the switch is turned off; how many packets there were.
@@ -63,24 +73,30 @@ impl Watcher {
         self.teller.journal.finish();
         result?;
         let mut lateness = self.teller.lateness;
-        lateness.events_missed += self.watch.missed();
+        // A full ring is one of the reasons why packets are missing in the tally.
+        lateness.events_missed += self.watch.missed().max(self.teller.tally.missing());
         Ok(lateness)
     }
 
-    fn tell_all(&mut self) -> Result<(), EbpfError> {
-        let Self { watch, teller, switch } = self;
+    fn tell_all(&mut self) -> Result<(), RouterError> {
+        let Self { watch, teller, switch, path } = self;
         while !switch.is_stopped() {
-            let until =
-                watch.read(GLANCE, |at, event| teller.on_event(switch.time_of(at), &event))?;
+            let until = watch.read(GLANCE, |at, event| teller.on_event(switch, at, &event))?;
             teller.journal.tell(switch.time_of(until));
         }
-        watch.finish(|at, event| teller.on_event(switch.time_of(at), &event))
+        teller.tally.end(path, sys::monotonic)?;
+        watch.finish(|at, event| teller.on_event(switch, at, &event))?;
+        Ok(())
     }
 }
 
 impl Teller {
-    fn on_event(&mut self, at: Instant, event: &PacketEvent) {
+    fn on_event(&mut self, switch: &RouterSwitch, clock: Instant, event: &PacketEvent) {
         let Some(spot) = self.spots.get(event.place).copied() else { return };
+        if matches!(spot, Spot::Host(_)) {
+            self.tally.on_packet(clock);
+        }
+        let at = switch.time_of(clock);
         let packet = parse(event.head()).ok();
         let measured = packet.as_ref().and_then(|packet| self.flows.identify(packet));
         let wire_bytes = packet.as_ref().map_or(0, |packet| packet.packet_bytes);

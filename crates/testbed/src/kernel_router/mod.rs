@@ -21,6 +21,7 @@
 //! | `path` | all of it at work |
 //! | `remarks` | what differs from our own links, in the numbers of an experiment |
 //! | `driver` | what packets do, told to the record |
+//! | `tally` | how many packets were not told of |
 
 mod commands;
 mod driver;
@@ -29,6 +30,7 @@ mod middle;
 mod parts;
 mod path;
 mod remarks;
+mod tally;
 mod wiring;
 
 pub(crate) use driver::{Watcher, WatcherParts};

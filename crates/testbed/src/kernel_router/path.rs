@@ -4,6 +4,7 @@ use super::KernelRouterError;
 use super::commands;
 use super::middle::{Namespace, run as shell};
 use super::parts;
+use super::tally;
 use super::wiring::{Cable, CableEnd, Discipline, Place, Wiring};
 use crate::ebpf::{PacketPlace, PacketWatch, Watched};
 use crate::host::HostCable;
@@ -153,6 +154,28 @@ impl KernelPath {
         }
         Ok((PacketWatch::new(&places)?, spots))
     }
+
+    /// How many packets have passed the hosts' cables, there and back, as their devices count.
+    pub(super) fn passed(&self) -> Result<u64, TestbedError> {
+        let mut packets = 0;
+        for cable in &self.wiring.cables {
+            for (side, end) in cable.ends.iter().enumerate() {
+                let far = &self.wiring.places[cable.ends[1 - side].place];
+                if let (Some(middle), Place::Host { .. }) = (self.middle_of(end), far) {
+                    packets += middle.inside(|| packets_of(&end.device))?;
+                }
+            }
+        }
+        Ok(packets)
+    }
+}
+
+fn packets_of(device: &str) -> Result<u64, TestbedError> {
+    const COUNTERS: &str = "/proc/thread-self/net/dev";
+    let failed = |reason| TestbedError::Command { command: format!("read {COUNTERS}"), reason };
+    let text = std::fs::read_to_string(COUNTERS).map_err(|error| failed(error.to_string()))?;
+    let gone = || failed(format!("{device} is not there; the process of its host may have ended"));
+    tally::packets_of(&text, device).ok_or_else(gone)
 }
 
 fn index_of(device: &str) -> Result<u32, TestbedError> {
