@@ -93,7 +93,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_when_there_is_room(
     subprocess.run(["mount", "-o", "remount,size=60m", str(disk)], check=True)
     code, _, error = fairwind(*command, cwd=tmp_path)
     assert code == 0, error
-    assert f"8 simulations, {len(finished)} of them from before" in error
+    assert f"8 runs, {len(finished)} of them from before" in error
     after = cells(disk / "run")
     assert len(after) == 8
     assert {name: after[name] for name in finished} == finished
