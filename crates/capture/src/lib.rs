@@ -33,9 +33,13 @@
 //! packets), `error`.
 
 mod error;
+mod frame;
+mod packet;
 mod section;
 mod writer;
 
 pub use error::CaptureError;
+pub use frame::{Frame, LinkType};
+pub use packet::{Decoded, Packet};
 pub use section::{Interface, InterfaceId, Section};
 pub use writer::CaptureWriter;

@@ -1,0 +1,9 @@
+//! What captures tell of TCP: connections followed at one tap, or joined between two.
+//!
+//! A capture is read packet by packet, in one pass. Each packet finds its connection, and its stream
+//! (one direction's data of that connection). What was *seen* there becomes an observation for
+//! [`fairwind_measure`], whose tables have one definition for simulations, runs on the kernel and
+//! captures alike. What can only be *inferred* from packets (why something was sent again, how large
+//! the window was, who waited for whom) is this room's own, in tables of its own.
+//!
+//! It runs no experiment, keeps no packet, and remembers open connections only.
