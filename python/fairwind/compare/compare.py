@@ -75,6 +75,27 @@ def are_paired(a: Results, b: Results) -> bool:
     return not (a.manifest.is_real_time or b.manifest.is_real_time)
 
 
+def unknown_measures(a: Results, b: Results) -> list[str]:
+    """Give the main measures that one of two runs has and the other does not know.
+
+    What nobody watched has no value: a capture at the sender alone tells of no arrivals.
+    """
+    found = []
+    for subject in SUBJECTS:
+        of_a, of_b = rows_of(a, subject), rows_of(b, subject)
+        if of_a.width and of_b.width:
+            known = [
+                {name for name in subject.measures if is_known(of, name)} for of in (of_a, of_b)
+            ]
+            found += [name for name in subject.measures if name in known[0] ^ known[1]]
+    return found
+
+
+def is_known(frame: pl.DataFrame, name: str) -> bool:
+    """Tell whether a table has a column with any value in it."""
+    return name in frame.columns and frame[name].null_count() < frame.height
+
+
 def _rows(
     subject: Subject,
     axes: list[str],
@@ -88,7 +109,7 @@ def _rows(
     names = [
         name
         for name in measures or subject.measures
-        if all(name in frame.columns for frame in frames)
+        if all(is_known(frame, name) for frame in frames)
     ]
     parts_b = dict(_parts(frames[1], keys))
     for key, part in _parts(frames[0], keys):
@@ -129,6 +150,15 @@ def _refuse_unknown(
                 f"both runs need a numeric column {name!r} in a table of groups, queues or "
                 "fairness",
                 f"there are {', '.join(known)}",
+            )
+        if not any(
+            is_known(of_a, name) and is_known(of_b, name)
+            for _, of_a, of_b in tables
+            if name in of_a.columns and name in of_b.columns
+        ):
+            raise FairwindError(
+                f"one of the runs knows nothing of {name!r}: nobody watched where it is seen",
+                "a capture at the sender tells of no arrivals; analyse both sides' captures",
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fairwind.compare.compare import are_paired
+from fairwind.compare.compare import are_paired, unknown_measures
 from fairwind.folder.manifest import Manifest
 from fairwind.results import Results
 
@@ -16,18 +16,33 @@ ABSENT = "not set"
 
 def head(a: Results, b: Results) -> list[str]:
     """Say in lines what is compared, how, and which keys of the scenario differ."""
-    of_a, of_b = a.manifest, b.manifest
-    changed = changed_settings(of_a, of_b)
+    return [
+        f"A: {a.folder}: {_made_by(a.manifest)}",
+        f"B: {b.folder}: {_made_by(b.manifest)}",
+        _method(a, b),
+        *_settings(a.manifest, b.manifest),
+        *_left_out(a, b),
+    ]
+
+
+def _settings(a: Manifest, b: Manifest) -> list[str]:
+    if a.is_foreign or b.is_foreign:
+        return ["what was set differently is not known: a capture does not tell its settings"]
+    changed = changed_settings(a, b)
     told = [f"  {key}: {first} -> {second}" for key, (first, second) in changed.items()]
     if len(told) > MOST_SETTINGS:
         told[MOST_SETTINGS:] = [f"  and {len(told) - MOST_SETTINGS} more"]
-    return [
-        f"A: {a.folder}: {_made_by(of_a)}",
-        f"B: {b.folder}: {_made_by(of_b)}",
-        _method(a, b),
-        "settings that differ, A -> B:" if told else "the scenarios are the same in all settings",
-        *told,
-    ]
+    if not told:
+        return ["the scenarios are the same in all settings"]
+    return ["settings that differ, A -> B:", *told]
+
+
+def _left_out(a: Results, b: Results) -> list[str]:
+    """Say which main measures one of them cannot know, as a capture of one side alone."""
+    names = unknown_measures(a, b)
+    if not names:
+        return []
+    return [f"left out, since one of them does not know it: {', '.join(names)}"]
 
 
 def changed_settings(a: Manifest, b: Manifest) -> dict[str, tuple[str, str]]:
@@ -74,12 +89,12 @@ def _flat(value: object, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _made_by(manifest: Manifest) -> str:
-    seeds = len(manifest.plan.seeds)
     kernel = manifest.versions.get("kernel")
     engine = f"{manifest.engine} {kernel}" if kernel else manifest.engine
+    runs = manifest.plan.replicates
     return (
         f"{manifest.plan.name}, {engine}, fairwind {manifest.versions.get('fairwind', '?')}, "
-        f"{seeds} {'run' if seeds == 1 else 'runs'} per cell"
+        f"{runs} {'run' if runs == 1 else 'runs'} per cell"
     )
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fairwind.errors import FairwindError
+from fairwind.folder.captured import Captured
 from fairwind.folder.store import write_file
 from fairwind.scenario.plan import Plan
 
@@ -21,6 +22,9 @@ FORMAT_VERSION = 1
 
 REAL_TIME_ENGINE = "kernel"
 """The name of the engine whose runs take place in real time."""
+
+CAPTURE_ENGINE = "capture"
+"""What stands in the place of an engine where captures were analysed."""
 
 MANIFEST = "manifest.json"
 FAILURES = "failures.json"
@@ -47,6 +51,9 @@ class Manifest:
         The machine and what the engine tells of it; it has no influence on simulated results.
     fingerprint : str
         Digest of plan, engine and versions: equal means the same results.
+    captured : Captured, optional
+        What was read, if the tables were not measured while it happened, but found in captures.
+        The plan is that of the run that made them, or of one cell without seeds.
     """
 
     plan: Plan
@@ -57,6 +64,7 @@ class Manifest:
     command: str
     platform: dict[str, str]
     fingerprint: str
+    captured: Captured | None = None
 
     @classmethod
     def of_run(
@@ -68,6 +76,7 @@ class Manifest:
         columns: list[dict[str, str]],
         facts: dict[str, str],
         study: str | None,
+        captured: Captured | None = None,
     ) -> Manifest:
         """Describe a run that is about to be made by this process."""
         return cls(
@@ -84,13 +93,24 @@ class Manifest:
                 "processors": str(os.cpu_count() or 1),
                 **facts,
             },
-            fingerprint=fingerprint(plan, engine, versions),
+            fingerprint=fingerprint(plan, engine, versions, captured),
+            captured=captured,
         )
 
     @property
     def is_real_time(self) -> bool:
-        """Whether it ran in real time, so that a seed does not decide all that happened."""
-        return self.engine == REAL_TIME_ENGINE
+        """Whether it took place in real time, so that a seed does not decide all that happened.
+
+        Captures are what the run was that made them; others' networks are always real.
+        """
+        if self.captured is None:
+            return self.engine == REAL_TIME_ENGINE
+        return self.captured.made_by in (REAL_TIME_ENGINE, None)
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether captures were analysed that no run of ours made: no scenario tells of them."""
+        return self.captured is not None and self.captured.made_by is None
 
     def write(self, out: Path) -> None:
         """Store the manifest in a run's folder."""
@@ -107,6 +127,8 @@ class Manifest:
             "plan": self.plan.document,
             "columns": self.columns,
         }
+        if self.captured is not None:
+            document["captured"] = self.captured.document
         write_file(out / MANIFEST, (json.dumps(document, indent=2) + "\n").encode())
 
 
@@ -127,9 +149,14 @@ class Failure:
         return f"cell {self.cell}{place}, seed {self.seed}: {self.message}"
 
 
-def fingerprint(plan: Plan, engine: str, versions: dict[str, str]) -> str:
+def fingerprint(
+    plan: Plan, engine: str, versions: dict[str, str], captured: Captured | None = None
+) -> str:
     """Digest everything that decides the results of a run."""
-    content = {"format": FORMAT_VERSION, "engine": engine, "versions": versions}
+    content: dict[str, Any] = {"format": FORMAT_VERSION, "engine": engine, "versions": versions}
+    if captured is not None:
+        read = captured.document
+        content["captured"] = {"inputs": read["inputs"], "settings": read["settings"]}
     canonical = json.dumps(content | {"plan": plan.document}, sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
 
@@ -149,7 +176,7 @@ def read_manifest(out: Path) -> Manifest:
     except FileNotFoundError as error:
         raise FairwindError(
             f"{out} is not the folder of a run: it has no {MANIFEST}",
-            "give the folder that `fairwind run --out` wrote",
+            "give the folder that `fairwind run --out` or `fairwind analyse --out` wrote",
         ) from error
     except (ValueError, KeyError, TypeError) as error:
         raise _corrupt(path) from error
@@ -171,9 +198,14 @@ def read_manifest(out: Path) -> Manifest:
             command=document["command"],
             platform=document["platform"],
             fingerprint=document["fingerprint"],
+            captured=_captured(document.get("captured")),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise _corrupt(path) from error
+
+
+def _captured(document: dict[str, Any] | None) -> Captured | None:
+    return None if document is None else Captured.from_document(document)
 
 
 def write_failures(out: Path, failures: list[Failure]) -> None:

@@ -27,7 +27,7 @@ MOST_COLUMNS = 4
 
 def default_figures(results: Results) -> list[Figure]:
     """Draw what can be drawn of a run: goodput, latency, rates over time, drops."""
-    figures = [_goodput(results)]
+    figures = _goodput(results)
     for kind, name in (("ack", "ACK latency"), ("delivery", "Delivery latency")):
         figures.extend(_latency(results, kind, name))
     figures.extend(_over_time(results))
@@ -35,9 +35,12 @@ def default_figures(results: Results) -> list[Figure]:
     return figures
 
 
-def _goodput(results: Results) -> Figure:
+def _goodput(results: Results) -> list[Figure]:
+    measure = "goodput_bits_per_second"
+    if results.groups[measure].null_count() == results.groups.height:
+        return []  # a capture at the sender alone does not know what was read
     axes = results.manifest.plan.axes
-    estimates = summarise(results, ["goodput_bits_per_second"]).frame.with_columns(
+    estimates = summarise(results, [measure]).frame.with_columns(
         pl.col("mean", "low", "high") / 1000
     )
     if axes:
@@ -49,7 +52,7 @@ def _goodput(results: Results) -> Figure:
         panels = "panel"
         rest = [pl.format(f"{axis.column} {{}}", axis.column) for axis in axes[1:]]
         estimates = estimates.with_columns(pl.concat_str(rest, separator=", ").alias(panels))
-    return Figure(
+    figure = Figure(
         name="goodput",
         title="Goodput of each group",
         caption=(
@@ -66,6 +69,7 @@ def _goodput(results: Results) -> Figure:
             panels=panels,
         ),
     )
+    return [figure]
 
 
 def _latency(results: Results, kind: str, name: str) -> list[Figure]:
@@ -96,8 +100,8 @@ def _over_time(results: Results) -> list[Figure]:
     if not results.has_table("intervals"):
         return []
     windows = group_windows(results)
-    if not windows.height:
-        return []
+    if windows["throughput_bits_per_second"].null_count() == windows.height:
+        return []  # no windows, or a capture at the sender alone
     shown, note = _choice(results, windows)
     seconds = shown["interval_s"][0]
     return [

@@ -34,7 +34,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
         specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
         main=readable_overview(results),
         lateness=lateness_in_words(results),
-        previews={name: results.table(name) for name in results.table_names},
+        previews={name: results.first_rows(name, PREVIEW_ROWS) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,
         definitions=_definitions(results),
         warnings=warnings(results),

@@ -22,6 +22,7 @@ def warnings(results: Results) -> list[str]:
         *_late_hosts(results),
         *_missed(results),
         *results.manifest.plan.warnings,
+        *_captured(results),
         *_replicates(results),
         *_replicates_without_difference(results),
         *_never_established(results),
@@ -83,8 +84,21 @@ def _late_hosts(results: Results) -> list[str]:
     ]
 
 
+def _captured(results: Results) -> list[str]:
+    """Tell what was odd about captures, and what they cannot tell."""
+    captured = results.manifest.captured
+    if captured is None:
+        return []
+    stopped = (
+        [] if captured.is_complete else ["Interrupted: the rest of the captures was not read."]
+    )
+    return [*stopped, *captured.caveats, *captured.notes]
+
+
 def _replicates(results: Results) -> list[str]:
-    replicates = len(results.manifest.plan.seeds)
+    replicates = results.manifest.plan.replicates
+    if results.manifest.is_foreign:
+        return []
     if replicates == 1:
         return [
             "One run per cell: nothing can be said about the spread, so there are no intervals."

@@ -26,7 +26,8 @@ TABLES = (
     "lateness",
     "hosts",
 )
-"""The tables that a run can have; `fairwind columns` tells what their columns mean."""
+"""The tables that every run can have, in the order they are shown; captures have more. `fairwind
+columns` tells what their columns mean."""
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,27 @@ class Results:
                 "what is finished is not repeated",
             ) from error
 
+    def first_rows(self, name: str, rows: int) -> tuple[pl.DataFrame, int]:
+        """Give the first rows of a table, and how many it has, without reading it whole.
+
+        Raises
+        ------
+        FairwindError
+            If it is missing or damaged.
+        """
+        try:
+            scan = pl.scan_parquet(self._file(name))
+            return scan.head(rows).collect(), scan.select(pl.len()).collect().item()
+        except (pl.exceptions.PolarsError, OSError):
+            frame = self.table(name)  # which tells what is wrong with it
+            return frame.head(rows), frame.height
+
     @property
     def table_names(self) -> list[str]:
         """Tables that the run has."""
-        return [name for name in TABLES if self.has_table(name)]
+        usual = [name for name in TABLES if self.has_table(name)]
+        there = sorted(file.stem for file in self.folder.glob("[a-z]*.parquet"))
+        return usual + [name for name in there if name not in usual]
 
     def _file(self, name: str) -> Path:
         return self.folder / f"{name}.parquet"
@@ -174,7 +192,7 @@ def open_results(folder: str | os.PathLike[str]) -> Results:
         finished = sum(
             cell_folder(path, cell.index, replicate).is_dir()
             for cell in plan.cells
-            for replicate in range(len(plan.seeds))
+            for replicate in range(plan.replicates)
         )
         raise FairwindError(
             f"the run in {path} is not complete: {finished} of {plan.runs} runs are "

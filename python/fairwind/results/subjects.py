@@ -28,8 +28,12 @@ class Subject:
     measures: tuple[str, ...]
 
     def measures_in(self, frame: pl.DataFrame) -> list[str]:
-        """Give the main measures that a table has."""
-        return [name for name in self.measures if name in frame.columns]
+        """Give the main measures of which a table knows anything."""
+        return [
+            name
+            for name in self.measures
+            if name in frame.columns and frame[name].null_count() < frame.height
+        ]
 
 
 GROUPS = Subject(

@@ -18,7 +18,7 @@ def with_leading_columns(
     leading = [
         pl.lit(cell.index, dtype=pl.UInt32).alias(LEADING_COLUMNS[0]),
         pl.lit(replicate, dtype=pl.UInt32).alias(LEADING_COLUMNS[1]),
-        pl.lit(plan.seeds[replicate], dtype=pl.UInt64).alias(LEADING_COLUMNS[2]),
+        pl.lit(plan.seed_of(replicate), dtype=pl.UInt64).alias(LEADING_COLUMNS[2]),
         *(
             pl.lit(
                 axis.value(cell.settings[axis.name]),
@@ -46,7 +46,7 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
     folders = [
         folder
         for cell in plan.cells
-        for replicate in range(len(plan.seeds))
+        for replicate in range(plan.replicates)
         if (folder := cell_folder(out, cell.index, replicate)).is_dir()
     ]
     names = sorted({file.stem for folder in folders for file in folder.glob("*.parquet")})

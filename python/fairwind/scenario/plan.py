@@ -78,7 +78,8 @@ class Plan:
     name, description : str
         What the scenario calls itself.
     seeds : tuple of int
-        One per replicate; every cell uses the same, so cells can be compared in pairs.
+        One per replicate; every cell uses the same, so cells can be compared in pairs. None where
+        nothing was drawn at random by us: a capture happened once, as it did.
     axes : tuple of Axis
     cells : tuple of Cell
     warnings : tuple of str
@@ -123,14 +124,36 @@ class Plan:
             document=document,
         )
 
+    @classmethod
+    def of_one_cell(cls, name: str, description: str, experiment: dict[str, Any]) -> Plan:
+        """Make the plan of what happened once and was not drawn from a seed."""
+        document = {
+            "name": name,
+            "description": description,
+            "seeds": [],
+            "axes": [],
+            "cells": [{"index": 0, "settings": {}, "experiment": experiment}],
+            "warnings": [],
+        }
+        return cls.from_document(document, ())
+
     def axis(self, name: str) -> Axis:
         """Give the axis of this name."""
         return next(axis for axis in self.axes if axis.name == name)
 
     @property
+    def replicates(self) -> int:
+        """How often each cell takes place: once for each seed, and once without seeds."""
+        return len(self.seeds) or 1
+
+    def seed_of(self, replicate: int) -> int | None:
+        """Give the seed of a replicate, if there are any."""
+        return self.seeds[replicate] if self.seeds else None
+
+    @property
     def runs(self) -> int:
         """How many simulations the plan asks for: cells times replicates."""
-        return len(self.cells) * len(self.seeds)
+        return len(self.cells) * self.replicates
 
 
 def axis_columns(names: list[str], table_columns: Iterable[str]) -> list[str]:

@@ -1,0 +1,125 @@
+"""Folders of captures that were analysed, beside folders of runs: compared, shown, reported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from fairwind.compare import compare, head
+from fairwind.errors import FairwindError
+from fairwind.folder.captured import Captured, CaptureInput
+from fairwind.folder.manifest import CAPTURE_ENGINE, Manifest, read_manifest
+from fairwind.report import warnings, write_report
+from fairwind.results import Results, overview
+from fairwind.run import RunSettings, run_plan
+from fairwind.run.merge import with_leading_columns
+from fairwind.scenario import Plan
+from made_up import ScriptedEngine, plan, tables
+
+
+def captured_folder(out: Path, *, made_by: str | None = None, run: Plan | None = None) -> Results:
+    """Write what the analysis of a capture at the sender would: it knows of no arrivals."""
+    source = run or Plan.of_one_cell("sender.pcap", "", {"inputs": ["sender.pcap"]})
+    captured = Captured(
+        inputs=(CaptureInput("sender.pcap", "sender", 24, "00"),),
+        settings={"percentiles": [50, 99]},
+        made_by=made_by,
+        notes=("a record ends in the middle of a packet (byte 4711)",),
+        caveats=("packets larger than the MSS: offload was on",),
+    )
+    out.mkdir()
+    manifest = Manifest.of_run(
+        source,
+        CAPTURE_ENGINE,
+        {"fairwind": "0"},
+        columns=[],
+        facts={},
+        study=None,
+        captured=captured,
+    )
+    manifest.write(out)
+    for cell in source.cells:
+        measured = tables(plan((1,)).cells[0].experiment, seed=101)
+        known = {
+            "flows": measured["flows"],
+            "groups": measured["groups"].with_columns(
+                pl.lit(None, pl.Float64).alias("goodput_bits_per_second"),
+                pl.lit(None, pl.Float64).alias("delivery_latency_p99_s"),
+            ),
+            "connections": pl.DataFrame({"connection": [1], "group": ["thin"]}),
+        }
+        for name, frame in with_leading_columns(known, source, cell, 0).items():
+            frame.write_parquet(out / f"{name}.parquet")
+    return Results(out)
+
+
+@pytest.fixture
+def alone(tmp_path) -> Results:
+    """Give the folder of a foreign capture."""
+    return captured_folder(tmp_path / "capture")
+
+
+def test_a_manifest_tells_again_what_was_read(alone):
+    written = read_manifest(alone.folder).captured
+    assert written is not None
+    assert written.inputs == (CaptureInput("sender.pcap", "sender", 24, "00"),)
+    assert written.notes == ("a record ends in the middle of a packet (byte 4711)",)
+
+
+def test_a_capture_has_one_replicate_and_no_seed(alone):
+    assert alone.manifest.plan.replicates == 1
+    assert alone.manifest.plan.seeds == ()
+    assert alone.groups["seed"].to_list() == [None, None]
+
+
+def test_tables_of_captures_alone_are_listed_behind_the_usual_ones(alone):
+    assert alone.table_names == ["flows", "groups", "connections"]
+
+
+def test_what_nobody_watched_is_not_in_the_overview(alone):
+    (estimates,) = overview(alone).values()
+    measures = estimates.frame["measure"].unique().to_list()
+    assert "throughput_bits_per_second" in measures
+    assert "goodput_bits_per_second" not in measures
+
+
+def test_warnings_tell_what_was_wrong_and_nothing_of_replicates(alone):
+    assert warnings(alone) == [
+        "packets larger than the MSS: offload was on",
+        "a record ends in the middle of a packet (byte 4711)",
+    ]
+
+
+def test_a_capture_is_compared_with_a_run_without_what_it_does_not_know(alone, tmp_path):
+    grid = plan((1,))
+    one = Plan.from_document(grid.document | {"axes": []}, ())
+    run = run_plan(one, ScriptedEngine(), RunSettings(1, tmp_path / "run"))
+    differences = compare(run, alone)
+    assert "throughput_bits_per_second" in differences["measure"].to_list()
+    assert "goodput_bits_per_second" not in differences["measure"].to_list()
+    told = "\n".join(head(run, alone))
+    assert "left out, since one of them does not know it: goodput_bits_per_second" in told
+    assert "a capture does not tell its settings" in told
+
+
+def test_a_measure_that_one_does_not_know_is_refused_by_name(alone):
+    with pytest.raises(FairwindError, match="knows nothing of 'goodput_bits_per_second'"):
+        compare(alone, alone, ["goodput_bits_per_second"])
+
+
+def test_captures_of_a_simulated_run_are_paired_with_it_by_seed(tmp_path):
+    grid = plan((1,), replicates=1)
+    run = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path / "run"))
+    seen = captured_folder(tmp_path / "seen", made_by="simulation", run=grid)
+    differences = compare(run, seen, ["throughput_bits_per_second"])
+    assert differences["pairs"].to_list() == [1, 1]
+    assert differences["difference"].to_list() == [0, 0]
+
+
+def test_the_page_of_a_capture_names_its_files_and_no_seeds(alone):
+    text = write_report(alone).page.read_text(encoding="utf-8")
+    assert "sender: sender.pcap (24 B)" in text
+    assert '<dt id="seeds">' not in text
+    assert "offload was on" in text
