@@ -7,3 +7,5 @@
 //! the window was, who waited for whom) is this room's own, in tables of its own.
 //!
 //! It runs no experiment, keeps no packet, and remembers open connections only.
+
+pub mod trace;

@@ -1,0 +1,238 @@
+//! The points of one flow: one direction's data of one connection, and what answers it.
+
+use super::point::{Kind, Point, Series};
+use super::rates::Rates;
+use super::thinning::Thinned;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+use std::collections::BTreeMap;
+
+/// The most that a window is shifted (RFC 7323 §2.3).
+const GREATEST_SHIFT: u8 = 14;
+
+/// How many points are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Points of each kind of each series. Beyond, neighbours become one.
+    pub points: usize,
+    /// Windows of the throughput.
+    pub windows: usize,
+}
+
+impl Default for Limits {
+    /// Five times what a wide screen shows, so that there is something to zoom into.
+    fn default() -> Self {
+        Self { points: 10_000, windows: 500 }
+    }
+}
+
+/// Collects the points of one flow.
+///
+/// It is told what passed and what that was; it draws no conclusions of its own.
+#[derive(Debug, Clone)]
+pub struct FlowTrace {
+    name: String,
+    limits: Limits,
+    series: BTreeMap<(Series, Kind), Thinned>,
+    rates: BTreeMap<Kind, Rates>,
+    /// Sequence number of the stream's byte 0.
+    origin: Option<SequenceNumber>,
+    /// Behind the last byte that was sent.
+    sent: u64,
+    /// The cumulative acknowledgment; `None` before the first.
+    acknowledged: Option<u64>,
+    window_edge: Option<u64>,
+    /// Shift of the receiver's window as its SYN has it; `None` where that was not seen, so that
+    /// nothing can be said of the window's size.
+    shift: Option<u8>,
+    /// Whether the sender's SYN was seen and refuses scaling.
+    refuses_scaling: bool,
+    is_window_closed: bool,
+}
+
+impl FlowTrace {
+    /// A trace without points of the flow `name`.
+    pub const fn new(name: String, limits: Limits) -> Self {
+        Self {
+            name,
+            limits,
+            series: BTreeMap::new(),
+            rates: BTreeMap::new(),
+            origin: None,
+            sent: 0,
+            acknowledged: None,
+            window_edge: None,
+            shift: None,
+            refuses_scaling: false,
+            is_window_closed: false,
+        }
+    }
+
+    /// The flow's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A segment of the flow's sender passed the tap that shows what was sent.
+    pub fn on_sent(&mut self, at: Instant, segment: &Segment, kind: Kind) {
+        let (low, high) = self.place(segment);
+        self.mark(at, segment, low, high);
+        if segment.flags.contains(Flags::SYN) {
+            self.refuses_scaling = segment.options.window_scale.is_none();
+        }
+        if segment.payload_bytes == 0 {
+            return;
+        }
+        self.push(Series::Data, kind, Point::range(at, low, high));
+        self.push(Series::SegmentSize, kind, Point::value(at, segment.payload_bytes.into()));
+        self.add(Kind::PayloadSent, at, segment.payload_bytes.into());
+        let unique = high.saturating_sub(self.sent.max(low));
+        if unique > 0 {
+            self.add(Kind::NewPayloadSent, at, unique);
+            self.sent = high;
+        }
+        self.push_flight(at);
+    }
+
+    /// A segment of the flow's sender passed the tap near its receiver; `at` on the clock of the other.
+    pub fn on_arrival(&mut self, at: Instant, segment: &Segment, kind: Kind) {
+        if segment.payload_bytes > 0 {
+            let (low, high) = self.place(segment);
+            self.push(Series::Arrival, kind, Point::range(at, low, high));
+            self.add(Kind::PayloadReceived, at, segment.payload_bytes.into());
+        }
+    }
+
+    /// The bytes from `low` up to `high`, sent at `at`, did not arrive.
+    pub fn on_lost(&mut self, at: Instant, low: u64, high: u64) {
+        self.push(Series::Lost, Kind::Only, Point::range(at, low, high));
+    }
+
+    /// A segment of the flow's receiver passed; `duplicates` says whether it is an acknowledgment that
+    /// repeats the one before it.
+    pub fn on_answer(&mut self, at: Instant, segment: &Segment, answer: Answer) {
+        if segment.flags.contains(Flags::SYN) {
+            self.shift = Some(segment.options.window_scale.unwrap_or(0).min(GREATEST_SHIFT));
+        }
+        if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
+            return;
+        }
+        // An answer may be the first that is seen of the flow: then its stream begins there.
+        let origin = *self.origin.get_or_insert(segment.acknowledgment);
+        let offset = offset(origin, segment.acknowledgment, self.sent);
+        if self.acknowledged.is_none_or(|before| offset > before) {
+            self.acknowledged = Some(offset);
+            self.push(Series::Acknowledged, Kind::Only, Point::value(at, offset));
+            self.push_flight(at);
+        } else if answer == Answer::Duplicate {
+            self.push(Series::DuplicateAck, Kind::Only, Point::value(at, offset));
+        }
+        self.window(at, segment, offset);
+        self.selective(at, segment, origin, offset);
+    }
+
+    /// A sample of the round-trip time.
+    pub fn on_round_trip(&mut self, at: Instant, time: Span) {
+        self.push(Series::RoundTripTime, Kind::Only, Point::value(at, time.as_nanos()));
+    }
+
+    /// All points: by series, kind and time.
+    pub fn points(&self) -> Vec<(Series, Kind, Point)> {
+        let drawn = self.series.iter().flat_map(|(&(series, kind), thinned)| {
+            thinned.points().into_iter().map(move |point| (series, kind, point))
+        });
+        let rates = self.rates.iter().flat_map(|(&kind, rates)| {
+            let point = move |(at, rate)| (Series::Throughput, kind, Point::value(at, rate));
+            rates.bits_per_second().map(point)
+        });
+        drawn.chain(rates).collect()
+    }
+
+    /// First byte of the payload and the one behind its last, as places in the stream.
+    fn place(&mut self, segment: &Segment) -> (u64, u64) {
+        let first = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
+        let origin = *self.origin.get_or_insert(first);
+        let low = offset(origin, first, self.sent);
+        (low, low.saturating_add(segment.payload_bytes.into()))
+    }
+
+    fn mark(&mut self, at: Instant, segment: &Segment, low: u64, high: u64) {
+        for (flag, kind, place) in [
+            (Flags::SYN, Kind::Syn, low),
+            (Flags::FIN, Kind::Fin, high),
+            (Flags::RST, Kind::Reset, high),
+        ] {
+            if segment.flags.contains(flag) {
+                self.push(Series::Mark, kind, Point::value(at, place));
+            }
+        }
+    }
+
+    fn window(&mut self, at: Instant, segment: &Segment, offset: u64) {
+        // The window of a SYN is not scaled, and both sides have to want it (RFC 7323 §2.2).
+        let is_scaled = !segment.flags.contains(Flags::SYN) && !self.refuses_scaling;
+        if let Some(shift) = self.shift {
+            let shift = if is_scaled { shift } else { 0 };
+            let edge = offset.saturating_add(u64::from(segment.window) << shift);
+            if self.window_edge != Some(edge) {
+                self.window_edge = Some(edge);
+                self.push(Series::WindowEdge, Kind::Only, Point::value(at, edge));
+            }
+        }
+        let is_closed = segment.window == 0;
+        if is_closed && !self.is_window_closed {
+            self.push(Series::Mark, Kind::ZeroWindow, Point::value(at, offset));
+        }
+        self.is_window_closed = is_closed;
+    }
+
+    fn selective(&mut self, at: Instant, segment: &Segment, origin: SequenceNumber, ack: u64) {
+        let blocks = segment.options.sack.as_slice();
+        let Some(block) = blocks.first() else { return };
+        let (low, high) = (offset(origin, block.left, ack), offset(origin, block.right, ack));
+        if low >= high {
+            return;
+        }
+        // RFC 2883 §4: a first block of what is acknowledged already, or inside the second one.
+        let is_inside = blocks.get(1).is_some_and(|second| {
+            offset(origin, second.left, ack) <= low && high <= offset(origin, second.right, ack)
+        });
+        let kind = if high <= ack || is_inside { Kind::DuplicateSack } else { Kind::Sack };
+        self.push(Series::Sack, kind, Point::range(at, low, high));
+    }
+
+    fn push_flight(&mut self, at: Instant) {
+        let flight = self.sent.saturating_sub(self.acknowledged.unwrap_or(0));
+        self.push(Series::Flight, Kind::Only, Point::value(at, flight));
+    }
+
+    fn push(&mut self, series: Series, kind: Kind, point: Point) {
+        let limit = self.limits.points;
+        self.series.entry((series, kind)).or_insert_with(|| Thinned::new(limit)).push(point);
+    }
+
+    fn add(&mut self, kind: Kind, at: Instant, bytes: u64) {
+        let limit = self.limits.windows;
+        self.rates.entry(kind).or_insert_with(|| Rates::new(limit)).add(at, bytes);
+    }
+}
+
+/// What a segment of a flow's receiver says of the flow's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// It repeats the acknowledgment before it, as a receiver does that got something out of order
+    /// (RFC 5681 §2).
+    Duplicate,
+    /// Anything else.
+    Other,
+}
+
+/// The place of `sequence` in the stream that is nearest to `near`; 0 for what lies before the stream.
+fn offset(origin: SequenceNumber, sequence: SequenceNumber, near: u64) -> u64 {
+    let low_bits = u32::try_from(near & u64::from(u32::MAX)).unwrap_or(0);
+    let distance = sequence.distance_from(origin + low_bits).cast_signed();
+    near.checked_add_signed(distance.into()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests;

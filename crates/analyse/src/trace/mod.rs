@@ -1,0 +1,19 @@
+//! Points for pictures of single flows: time and sequence, round-trip time, bytes in flight,
+//! throughput.
+//!
+//! A [`FlowTrace`] is told what passed of one flow, and of what kind each segment was, and keeps the
+//! points that draw it, as few as a picture needs: where there are more, neighbours become one that
+//! spans their extremes, and kinds that are rare stay whole. [`traces_table`] gives them as a plain
+//! table, [`write_time_sequence`] as a file for xplot.
+
+mod flow;
+mod point;
+mod rates;
+mod table;
+mod thinning;
+mod xplot;
+
+pub use flow::{Answer, FlowTrace, Limits};
+pub use point::{Kind, Point, Series};
+pub use table::{TRACES, traces_table};
+pub use xplot::write_time_sequence;
