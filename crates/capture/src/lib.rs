@@ -30,16 +30,18 @@
 //! ```
 //!
 //! Modules: `section` (what a file says of itself and of its interfaces), `writer` (the stream of
-//! packets), `error`.
+//! packets), `error`; `frame` and `packet` (what is read), `decode` (a frame as a TCP packet).
 
+mod decode;
 mod error;
 mod frame;
 mod packet;
 mod section;
 mod writer;
 
+pub use decode::decode;
 pub use error::CaptureError;
 pub use frame::{Frame, LinkType};
-pub use packet::{Decoded, Packet};
+pub use packet::{Oddities, Packet, Skipped};
 pub use section::{Interface, InterfaceId, Section};
 pub use writer::CaptureWriter;

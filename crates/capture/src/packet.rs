@@ -1,11 +1,12 @@
 //! One TCP packet, as far as a frame tells.
 
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
 use fairwind_wire::bytes::Addresses;
+use fairwind_wire::{Flags, Options, Segment, SequenceNumber, TrafficClass};
+use std::net::Ipv4Addr;
 
 /// One TCP packet found in a frame.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// When it was captured, since 1970.
     pub at: Instant,
@@ -20,28 +21,110 @@ pub struct Packet {
     pub identification: Option<u16>,
     /// Time to live, or hop limit.
     pub hop_limit: u8,
+    /// What is odd about it, though it could be read.
+    pub oddities: Oddities,
+    /// Where in the frame the IP header begins, in bytes.
+    pub ip_at: u16,
+    /// Where in the frame the TCP header begins, in bytes.
+    pub tcp_at: u16,
     /// Its TCP header; the payload's length is what the IP header says, not what was captured.
     pub segment: Segment,
 }
 
-/// What is in a frame.
-#[derive(Debug, Clone, Copy)]
-pub enum Decoded {
-    /// A TCP packet, its whole header included.
-    Tcp(Packet),
+impl Packet {
+    /// A place for [`decode`](crate::decode) to write to.
+    pub const EMPTY: Self = Self {
+        at: Instant::ZERO,
+        number: 0,
+        wire_bytes: 0,
+        addresses: Addresses::V4 {
+            source: Ipv4Addr::UNSPECIFIED,
+            destination: Ipv4Addr::UNSPECIFIED,
+        },
+        identification: None,
+        hop_limit: 0,
+        oddities: Oddities::NONE,
+        ip_at: 0,
+        tcp_at: 0,
+        segment: Segment {
+            source_port: 0,
+            destination_port: 0,
+            sequence: SequenceNumber::new(0),
+            acknowledgment: SequenceNumber::new(0),
+            flags: Flags::NONE,
+            window: 0,
+            urgent: 0,
+            traffic_class: TrafficClass::new(0),
+            payload_bytes: 0,
+            options: Options::NONE,
+        },
+    };
+}
+
+/// What is odd about a packet that could be read all the same: a set of the constants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Oddities(u8);
+
+impl Oddities {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// The IP header says a length of zero, as before a network card has cut a packet to size
+    /// (segmentation offload); the frame's length was taken.
+    pub const LENGTH_OF_FRAME: Self = Self(1);
+    /// The IP header says more bytes than the frame had; the frame's length was taken.
+    pub const LENGTH_BEYOND_FRAME: Self = Self(2);
+    /// It is the first fragment of a datagram, and its payload is that of this fragment only.
+    pub const FIRST_FRAGMENT: Self = Self(4);
+    /// The kept bytes end within the TCP options; those that are whole were read.
+    pub const OPTIONS_CUT: Self = Self(8);
+    /// A TCP option does not have the length of its kind; all were ignored.
+    pub const OPTIONS_MALFORMED: Self = Self(16);
+
+    /// Each oddity with its name in plain words.
+    pub const ALL: [(Self, &'static str); 5] = [
+        (Self::LENGTH_OF_FRAME, "IP length of zero, the frame's was taken (segmentation offload)"),
+        (Self::LENGTH_BEYOND_FRAME, "IP length beyond the frame, the frame's was taken"),
+        (Self::FIRST_FRAGMENT, "first fragment, taken without the others"),
+        (Self::OPTIONS_CUT, "TCP options cut by the snap length"),
+        (Self::OPTIONS_MALFORMED, "TCP options of impossible length, ignored"),
+    ];
+
+    /// Whether nothing is odd.
+    #[inline]
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether every one of `others` is in the set.
+    #[inline]
+    pub const fn contains(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// The set with these as well.
+    #[inline]
+    #[must_use]
+    pub const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+}
+
+/// Why a frame gives no TCP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Skipped {
     /// IP, but another protocol (its number).
     OtherProtocol(u8),
-    /// A fragment of an IP datagram: the first one, with the TCP header, is [`Decoded::Tcp`] where that
-    /// can be read; others are this, with the bytes of the datagram's payload that it has.
+    /// A fragment of a datagram with TCP, without a TCP header that can be read, and the bytes of the
+    /// datagram's payload that it has. Fragments are not put together.
     Fragment {
         /// Payload bytes of the datagram in this fragment.
         bytes: u32,
     },
     /// Neither IPv4 nor IPv6 (ARP and the like).
     NotIp,
-    /// A link type that is not read.
+    /// A link type that is not read (its number in the registry).
     UnknownLink(u32),
-    /// The kept bytes end before the end of the TCP header.
+    /// The kept bytes end before the end of the TCP header without options.
     CutShort,
     /// A length or version that cannot be; what, in words.
     Malformed(&'static str),

@@ -3,5 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail it by panicking")]
 
 mod conversation;
+mod decoding;
 mod file;
 mod foreign_reader;
+mod frames;

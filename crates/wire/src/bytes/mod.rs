@@ -36,6 +36,6 @@ mod reader;
 pub use emit::{EmitError, emit, emit_prefix, emit_with_options};
 pub use icmp::{IcmpMessage, emit_icmp};
 pub use ip::{Addresses, IpHeader};
-pub use options::{append_options, read_options};
+pub use options::{append_options, read_options, read_options_into};
 pub use parse::{Checksum, ParseError, Parsed, parse};
 pub use payload::{Payload, pattern_mismatch};
