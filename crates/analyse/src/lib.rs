@@ -7,5 +7,15 @@
 //! the window was, who waited for whom) is this room's own, in tables of its own.
 //!
 //! It runs no experiment, keeps no packet, and remembers open connections only.
+//!
+//! Modules: `connection` (open connections: whose a packet is, how they begin and end), `analysis` (from
+//! sources of packets to tables).
 
+mod analysis;
+mod connection;
 pub mod trace;
+
+pub use analysis::{
+    Analysis, AnalysisError, Clock, Facts, Limit, Next, Outcome, PacketSource, Progress, Settings,
+};
+pub use connection::{Beginning, Ending, Place, SetUp, Side, Vantage};

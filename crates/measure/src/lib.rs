@@ -70,4 +70,4 @@ pub use lateness::{Lateness, RoutedPackets};
 pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
 pub use punctuality::{HostPunctuality, hosts_table};
 pub use settings::{FlowDescription, Settings, SettingsError};
-pub use table::{Column, Table, Tables, Values};
+pub use table::{Column, Table, TableBuilder, Tables, Values};

@@ -145,19 +145,20 @@ impl IntoIterator for Tables {
 }
 
 /// Rows on their way to become columns.
-pub(crate) struct TableBuilder<'a, Row> {
+pub struct TableBuilder<'a, Row> {
     table: Table,
     rows: &'a [Row],
 }
 
 impl<'a, Row> TableBuilder<'a, Row> {
-    pub(crate) const fn new(name: &'static str, rows: &'a [Row]) -> Self {
+    /// The table `name` with a row for each of `rows`, and no columns yet.
+    pub const fn new(name: &'static str, rows: &'a [Row]) -> Self {
         Self { table: Table { name, columns: Vec::new() }, rows }
     }
 
     /// Adds the column `name`, whose value in each row is `value`.
     #[must_use]
-    pub(crate) fn with<Value>(mut self, name: &str, value: impl Fn(&Row) -> Value) -> Self
+    pub fn with<Value>(mut self, name: &str, value: impl Fn(&Row) -> Value) -> Self
     where
         Values: From<Vec<Value>>,
     {
@@ -166,7 +167,8 @@ impl<'a, Row> TableBuilder<'a, Row> {
         self
     }
 
-    pub(crate) fn build(self) -> Table {
+    /// The table.
+    pub fn build(self) -> Table {
         self.table
     }
 }

@@ -1,0 +1,334 @@
+//! One packet after the other: whose it is, and what it means for the measures.
+//!
+//! A packet finds its connection; what it means for the connection's life is looked at where it can mean
+//! anything (SYN, FIN, RST, or a connection that is not simply open); then the measures are told. Until it is
+//! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
+
+use super::outcome::Facts;
+use crate::connection::{
+    Beginning, Connection, Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side,
+    Turn, Vantage, Wiring, connections_table, flow_name, place_of, setup_tables,
+};
+use fairwind_capture::Packet;
+use fairwind_measure::{
+    Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Tables,
+};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+
+/// Flags that may change a connection's life.
+const TURNING: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
+/// So many packets of a connection are held back until it is clear which side the tap is near.
+const MOST_HELD: usize = 16;
+
+/// What the follower goes by.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) patience: Patience,
+    pub(crate) vantage: Vantage,
+    /// There are two taps.
+    pub(crate) is_joined: bool,
+    /// One of the two below is set.
+    pub(crate) limits_connections: bool,
+    pub(crate) connection_from: Span,
+    pub(crate) connection_until: Option<Span>,
+}
+
+impl Rules {
+    /// Whether a packet at `at` of a connection that began at `began` counts.
+    fn counts(&self, began: Instant, at: Instant) -> bool {
+        let age = at.saturating_since(began);
+        age >= self.connection_from && self.connection_until.is_none_or(|until| age < until)
+    }
+}
+
+/// Follows packets.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    rules: Rules,
+    connections: Connections,
+    collector: Collector,
+    records: Vec<Record>,
+    groups: Vec<String>,
+    setups: Vec<SetUps>,
+    /// The latest instant so far.
+    now: Instant,
+    /// Resets and the like that belong to no connection.
+    strays: u64,
+}
+
+impl Follower {
+    pub(crate) fn new(rules: Rules, collector: Collector, groups: Vec<String>) -> Self {
+        Self {
+            rules,
+            connections: Connections::new(rules.patience),
+            collector,
+            records: Vec::new(),
+            setups: vec![SetUps::default(); groups.len()],
+            groups,
+            now: Instant::ZERO,
+            strays: 0,
+        }
+    }
+
+    /// Takes a packet that was seen at `tap`.
+    #[inline]
+    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, packet: &Packet) {
+        self.now = self.now.max(at);
+        if self.now >= self.connections.next_due() {
+            self.forget_expired();
+        }
+        let (ends, low_sent) = Ends::of(packet);
+        let Some(slot) = self.connections.find(&ends) else {
+            return self.on_stranger(tap, at, packet);
+        };
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let side = connection.side(low_sent);
+        if connection.life.phase != Phase::Open
+            || packet.segment.flags.intersects(TURNING)
+            || connection.wiring.is_none()
+        {
+            return self.on_turning(slot, tap, at, side, packet);
+        }
+        connection.count(tap, at, side, packet);
+        self.measure(slot, tap, at, side, packet);
+    }
+
+    /// A packet of a connection that is not known.
+    #[cold]
+    fn on_stranger(&mut self, tap: usize, at: Instant, packet: &Packet) {
+        // A reset ends what there was; it begins nothing.
+        if packet.segment.flags.contains(Flags::RST) {
+            self.strays += 1;
+            return;
+        }
+        let slot = self.connections.begin(tap, at, packet, 0);
+        let (_, low_sent) = Ends::of(packet);
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let side = connection.side(low_sent);
+        self.on_turning(slot, tap, at, side, packet);
+    }
+
+    /// A packet that may change the connection's life, or that comes before it is known how it is measured.
+    fn on_turning(&mut self, slot: u32, tap: usize, at: Instant, side: Side, packet: &Packet) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let silence = at.saturating_since(connection.last);
+        if connection.life.is_reused_by(side, &packet.segment, silence) {
+            self.retire(slot);
+            return self.on_stranger(tap, at, packet);
+        }
+        connection.count(tap, at, side, packet);
+        let mut turn = Turn::Nothing;
+        if connection.first_tap == tap {
+            let before = connection.life.phase;
+            turn = connection.life.on_segment(at, side, &packet.segment);
+            if connection.life.phase != before {
+                self.connections.schedule(slot);
+            }
+        }
+        self.take(slot, Held { tap, at, side, turn, packet: *packet });
+    }
+
+    /// Measures a packet, or holds it back while it is not known how.
+    fn take(&mut self, slot: u32, held: Held) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        if connection.wiring.is_none() {
+            let Some(place) = place_by(&self.rules, connection, &held) else {
+                connection.held.push(held);
+                return;
+            };
+            self.wire(slot, place);
+        }
+        self.release(slot, &held);
+    }
+
+    /// Decides how a connection is measured, and measures what was held back.
+    pub(super) fn wire(&mut self, slot: u32, place: Place) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let near = place.side();
+        let opening = add_flow(&mut self.collector, connection, Side::Opener, None);
+        connection.wiring = Some(Wiring {
+            flows: ConnectionFlows { opening, answering: None },
+            place,
+            near: [near, near.other()],
+        });
+        for held in std::mem::take(&mut connection.held) {
+            self.release(slot, &held);
+        }
+    }
+
+    /// Tells the measures of a packet and of what it means.
+    fn release(&mut self, slot: u32, held: &Held) {
+        self.measure(slot, held.tap, held.at, held.side, &held.packet);
+        self.tell(slot, held.at, held.turn);
+    }
+
+    /// Tells the measures of a packet.
+    #[inline]
+    fn measure(&mut self, slot: u32, tap: usize, at: Instant, side: Side, packet: &Packet) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(wiring) = &mut connection.wiring else { return };
+        if self.rules.limits_connections && !self.rules.counts(connection.began, at) {
+            return;
+        }
+        let segment = &packet.segment;
+        if side == Side::Answerer && segment.payload_bytes > 0 && wiring.flows.answering.is_none() {
+            return self.on_first_answer(slot, tap, at, packet);
+        }
+        let direction = match side {
+            Side::Opener => Direction::Forward,
+            Side::Answerer => Direction::Reverse,
+        };
+        let (flow, direction) = wiring.flows.attribute(direction, segment);
+        let wire_bytes = packet.wire_bytes;
+        if wiring.leaves(tap, side) {
+            self.collector.observe(at, Observation::Sent { flow, direction, segment, wire_bytes });
+        } else {
+            let received = Observation::Received { flow, direction, segment, wire_bytes };
+            self.collector.observe(at, received);
+        }
+    }
+
+    /// The first data that goes the other way makes a flow of its own.
+    #[cold]
+    fn on_first_answer(&mut self, slot: u32, tap: usize, at: Instant, packet: &Packet) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(mut wiring) = connection.wiring else { return };
+        let opening = Some(wiring.flows.opening);
+        let flow = add_flow(&mut self.collector, connection, Side::Answerer, opening);
+        wiring.flows.answering = Some(flow);
+        connection.wiring = Some(wiring);
+        self.measure(slot, tap, at, Side::Answerer, packet);
+    }
+
+    /// Tells the measures of a turn in a connection's life.
+    fn tell(&mut self, slot: u32, at: Instant, turn: Turn) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(wiring) = connection.wiring else { return };
+        let ConnectionFlows { opening, answering } = wiring.flows;
+        let mut observe = |at, observation| self.collector.observe(at, observation);
+        match turn {
+            Turn::Nothing => {}
+            Turn::Retry => observe(at, Observation::SynRetry { flow: opening }),
+            Turn::Established => {
+                // Near the opener it is established when the answer comes, elsewhere at the latest when
+                // the acknowledgment passes.
+                let answered = connection.life.offer(Side::Answerer).map(|offer| offer.first_at);
+                let is_near = wiring.leaves(connection.first_tap, Side::Opener);
+                let at = answered.filter(|_| is_near).unwrap_or(at);
+                observe(at, Observation::Established { flow: opening });
+            }
+            Turn::Aborted => {
+                for flow in std::iter::once(opening).chain(answering) {
+                    observe(at, Observation::Failed { flow });
+                }
+            }
+            Turn::Finished(side) => {
+                let flow = if side == Side::Opener { Some(opening) } else { answering };
+                if let Some(flow) = flow {
+                    observe(at, Observation::Finished { flow });
+                }
+            }
+        }
+    }
+
+    /// Forgets what has been silent for too long.
+    #[cold]
+    fn forget_expired(&mut self) {
+        while let Some(slot) = self.connections.expired(self.now) {
+            self.retire(slot);
+        }
+    }
+
+    /// Ends a connection: its row is written, and what was kept of it is let go.
+    pub(super) fn retire(&mut self, slot: u32) {
+        // What was never decided is counted as near the opener.
+        self.wire_if_undecided(slot);
+        let Some(connection) = self.connections.remove(slot) else { return };
+        let record = connection.record();
+        if let Some(setups) =
+            usize::try_from(record.group).ok().and_then(|group| self.setups.get_mut(group))
+        {
+            setups.count(&record);
+        }
+        self.records.push(record);
+    }
+
+    /// Rows that wait to be taken.
+    pub(crate) fn rows(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The rows of what is over.
+    pub(crate) fn take_rows(&mut self, origin: Instant) -> Tables {
+        let records = std::mem::take(&mut self.records);
+        Tables { tables: vec![connections_table(&records, origin, &self.groups)] }
+    }
+
+    /// Ends everything at `end`.
+    pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> Tables {
+        let open: Vec<u32> = self.connections.open().into_iter().map(|(slot, _)| slot).collect();
+        for slot in open {
+            self.retire(slot);
+        }
+        let mut rows = self.take_rows(origin).tables;
+        let mut tables = self.collector.finish(end);
+        tables.tables.append(&mut rows);
+        tables.tables.extend(setup_tables(&self.groups, &self.setups));
+        tables
+    }
+
+    /// What it knows of the captures as a whole.
+    pub(crate) fn tell_facts(&self, facts: &mut Facts) {
+        facts.strays = self.strays;
+        facts.connections = self.connections.began();
+        facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
+    }
+
+    fn wire_if_undecided(&mut self, slot: u32) {
+        if self.connections.get_mut(slot).is_some_and(|connection| connection.wiring.is_none()) {
+            self.wire(slot, Place::Unknown(Side::Opener));
+        }
+    }
+}
+
+/// Where the taps of a connection are, as soon as its packets tell.
+fn place_by(rules: &Rules, connection: &Connection, held: &Held) -> Option<Place> {
+    let phase = connection.life.phase;
+    if rules.is_joined {
+        // Whoever sent its first packet is near the tap that saw it first.
+        let first = connection.held.first().unwrap_or(held);
+        let near = if first.tap == 0 { first.side } else { first.side.other() };
+        return Some(Place::Near(near));
+    }
+    let data_sender = (held.packet.segment.payload_bytes > 0).then_some(held.side);
+    let is_exhausted = connection.held.len() >= MOST_HELD || phase == Phase::Closed;
+    let otherwise = || is_exhausted.then_some(Place::Unknown(Side::Opener));
+    match rules.vantage {
+        Vantage::Opener => Some(Place::Given(Side::Opener)),
+        Vantage::Answerer => Some(Place::Given(Side::Answerer)),
+        Vantage::Sender => data_sender.map(Place::Given).or_else(otherwise),
+        Vantage::Receiver => data_sender.map(|side| Place::Given(side.other())).or_else(otherwise),
+        Vantage::Auto => {
+            let from_times = place_of(&connection.life);
+            let from_data = data_sender.map(Place::Unknown).filter(|_| phase != Phase::Opening);
+            // A bare acknowledgment goes to the side whose data it acknowledges.
+            let from_midway = (connection.life.beginning == Beginning::Midway)
+                .then(|| Place::Unknown(data_sender.unwrap_or(held.side.other())));
+            from_times.or(from_data).or(from_midway).or_else(otherwise)
+        }
+    }
+}
+
+/// Adds the flow of the data that `side` sends.
+fn add_flow(
+    collector: &mut Collector,
+    connection: &Connection,
+    side: Side,
+    answers: Option<FlowId>,
+) -> FlowId {
+    let name = flow_name(connection.end(side), connection.end(side.other()));
+    let description =
+        FlowDescription { group: connection.group, name, start: connection.began, answers };
+    collector.add_flow(description).expect("the group is there, and a flow is answered once")
+}

@@ -1,0 +1,38 @@
+//! The whole way from packets to tables: sources are read, merged and followed.
+//!
+//! Modules: `settings`, `source` (where packets come from), `clock` (time that goes on whatever timestamps
+//! do), `follower` (one packet after the other), `run` (the loop), `outcome` (what comes of it).
+
+mod clock;
+mod follower;
+mod outcome;
+mod run;
+mod settings;
+mod source;
+
+pub use outcome::{Facts, Outcome};
+pub use run::Analysis;
+pub use settings::{Clock, Limit, Settings};
+pub use source::{Next, PacketSource};
+
+use fairwind_measure::SettingsError;
+
+/// How far an analysis has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// There is more to do.
+    Working,
+    /// Everything that there is has been read; more may come.
+    Waiting,
+    /// Everything has been read.
+    Done,
+}
+
+/// Why settings cannot be analysed by.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AnalysisError {
+    /// What the measures do not take.
+    #[error(transparent)]
+    Measures(#[from] SettingsError),
+}

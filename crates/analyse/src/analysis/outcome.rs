@@ -1,0 +1,47 @@
+//! What comes of an analysis.
+
+use fairwind_capture::Packet;
+use fairwind_measure::Tables;
+use fairwind_units::Instant;
+
+/// Everything that an analysis has found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The tables, without the rows that were taken before.
+    pub tables: Tables,
+    /// What else is known.
+    pub facts: Facts,
+}
+
+/// What is known of the captures as a whole.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct Facts {
+    /// What times in tables count from: the first TCP packet.
+    pub origin: Instant,
+    /// The latest TCP packet.
+    pub last: Instant,
+    /// TCP packets of each tap.
+    pub packets: [u64; 2],
+    /// Their bytes on the link.
+    pub wire_bytes: [u64; 2],
+    /// TCP packets before or after the time that was asked for.
+    pub outside: u64,
+    /// Packets of no connection, which begin none: resets.
+    pub strays: u64,
+    /// Timestamps that were a day ahead of the one before, or more than a second behind.
+    pub clock_steps: u64,
+    /// Connections that there were.
+    pub connections: u64,
+    /// The most connections that were open at once.
+    pub most_open: u64,
+}
+
+impl Facts {
+    #[inline]
+    pub(super) fn count(&mut self, tap: usize, at: Instant, packet: &Packet) {
+        self.last = self.last.max(at);
+        self.packets[tap & 1] += 1;
+        self.wire_bytes[tap & 1] += u64::from(packet.wire_bytes);
+    }
+}

@@ -1,0 +1,242 @@
+//! The loop: the earlier packet of each source, until there is none.
+
+use super::clock::Continuous;
+use super::follower::{Follower, Rules};
+use super::outcome::{Facts, Outcome};
+use super::settings::{Limit, Settings};
+use super::source::{Next, PacketSource};
+use super::{AnalysisError, Progress};
+use crate::connection::Patience;
+use fairwind_capture::Packet;
+use fairwind_measure::{Collector, Tables};
+use fairwind_units::{Instant, Span};
+
+/// The analysis of what one tap saw, or two.
+///
+/// Sources are read as far as [`advance`](Self::advance) is told; rows of connections that are over can be
+/// taken away while it goes on, so that memory is bounded by those that are open.
+#[derive(Debug)]
+pub struct Analysis<S> {
+    inputs: Vec<Input<S>>,
+    settings: Settings,
+    /// From the first packet on that counts.
+    follower: Option<Follower>,
+    facts: Facts,
+    from: Instant,
+    until: Instant,
+}
+
+/// A source, and the packet of it that comes next.
+#[derive(Debug)]
+struct Input<S> {
+    source: S,
+    clock: Continuous,
+    /// The packet that has been read and not yet taken.
+    ahead: Packet,
+    at: Instant,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Its next packet is to be read.
+    Empty,
+    /// The next packet is there.
+    Ahead,
+    Ended,
+}
+
+impl<S: PacketSource> Input<S> {
+    fn new(source: S) -> Self {
+        Self {
+            source,
+            clock: Continuous::new(),
+            ahead: Packet::EMPTY,
+            at: Instant::ZERO,
+            state: State::Empty,
+        }
+    }
+
+    /// Reads the next packet if it is not there; `false` where it must be waited for.
+    #[inline]
+    fn look_ahead(&mut self) -> bool {
+        if self.state != State::Empty {
+            return true;
+        }
+        match self.source.next(&mut self.ahead) {
+            Next::Packet => {
+                self.at = self.clock.at(self.ahead.at);
+                self.state = State::Ahead;
+                true
+            }
+            Next::Wait => false,
+            Next::End => {
+                self.state = State::Ended;
+                true
+            }
+        }
+    }
+}
+
+impl<S: PacketSource> Analysis<S> {
+    /// An analysis of what one tap saw.
+    ///
+    /// # Errors
+    /// Where the settings are not such that anything can be measured.
+    pub fn of_one(source: S, settings: Settings) -> Result<Self, AnalysisError> {
+        Self::new(vec![Input::new(source)], settings)
+    }
+
+    /// An analysis of what two taps saw of the same packets.
+    ///
+    /// # Errors
+    /// Where the settings are not such that anything can be measured.
+    pub fn of_two(first: S, second: S, settings: Settings) -> Result<Self, AnalysisError> {
+        Self::new(vec![Input::new(first), Input::new(second)], settings)
+    }
+
+    fn new(inputs: Vec<Input<S>>, settings: Settings) -> Result<Self, AnalysisError> {
+        measures(&settings, Instant::ZERO, Instant::ZERO, Instant::MAX).check()?;
+        Ok(Self {
+            inputs,
+            settings,
+            follower: None,
+            facts: Facts::default(),
+            from: Instant::ZERO,
+            until: Instant::MAX,
+        })
+    }
+
+    /// Reads up to `packets` packets.
+    pub fn advance(&mut self, packets: u64) -> Progress {
+        for _ in 0..packets {
+            if !self.inputs.iter_mut().all(Input::look_ahead) {
+                return Progress::Waiting;
+            }
+            let Some(tap) = self.earliest() else { return Progress::Done };
+            self.take(tap);
+        }
+        Progress::Working
+    }
+
+    /// The input whose next packet is the earlier one; the first one where both are as early.
+    #[inline]
+    fn earliest(&self) -> Option<usize> {
+        let ahead = |tap: usize| {
+            let input = self.inputs.get(tap)?;
+            (input.state == State::Ahead).then_some(input.at)
+        };
+        match (ahead(0), ahead(1)) {
+            (None, None) => None,
+            (Some(_), None) => Some(0),
+            (None, Some(_)) => Some(1),
+            (Some(first), Some(second)) => Some(usize::from(second < first)),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, tap: usize) {
+        let input = &mut self.inputs[tap];
+        input.state = State::Empty;
+        let at = input.at;
+        self.facts.count(tap, at, &input.ahead);
+        if self.follower.is_none() {
+            self.begin(at);
+        }
+        if at < self.from || at >= self.until {
+            self.facts.outside += 1;
+            return;
+        }
+        if let Some(follower) = &mut self.follower {
+            follower.on_packet(tap, at, &self.inputs[tap].ahead);
+        }
+    }
+
+    /// With the first packet it is known when measuring begins.
+    #[cold]
+    fn begin(&mut self, first: Instant) {
+        let origin = first;
+        let instant = |limit| match limit {
+            Limit::At(at) => at,
+            Limit::Since(span) => origin + span,
+        };
+        self.from = self.settings.from.map_or(origin, instant);
+        self.until = self.settings.until.map_or(Instant::MAX, instant);
+        let measures = measures(&self.settings, origin, self.from, self.until);
+        if measures.check().is_err() {
+            // The part that is asked for is over before it begins: nothing counts.
+            self.until = self.from;
+        }
+        let until = self.until.max(self.from + Span::from_nanos(1));
+        let measures = self::measures(&self.settings, origin, self.from, until);
+        self.facts.origin = origin;
+        let collector = Collector::new(&measures);
+        self.follower = Some(Follower::new(self.rules(), collector, measures.groups));
+    }
+
+    fn rules(&self) -> Rules {
+        let settings = &self.settings;
+        Rules {
+            patience: Patience {
+                linger: settings.linger,
+                half_open: settings.half_open_timeout,
+                idle: settings.idle_timeout,
+            },
+            vantage: settings.vantage,
+            is_joined: self.inputs.len() > 1,
+            limits_connections: settings.connection_from > Span::ZERO
+                || settings.connection_until.is_some(),
+            connection_from: settings.connection_from,
+            connection_until: settings.connection_until,
+        }
+    }
+
+    /// What is known so far.
+    pub fn facts(&self) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.clock_steps = self.inputs.iter().map(|input| input.clock.steps).sum();
+        if let Some(follower) = &self.follower {
+            follower.tell_facts(&mut facts);
+        }
+        facts
+    }
+
+    /// The rows of connections that are over and have not been taken, if there are at least `least`.
+    pub fn take_rows(&mut self, least: usize) -> Option<Tables> {
+        let follower = self.follower.as_mut().filter(|follower| follower.rows() >= least.max(1))?;
+        Some(follower.take_rows(self.facts.origin))
+    }
+
+    /// Everything that has not been taken.
+    pub fn finish(mut self) -> Outcome {
+        if self.follower.is_none() {
+            self.begin(Instant::ZERO);
+        }
+        let facts = self.facts();
+        let end = self.settings.until.map_or(facts.last, |_| self.until);
+        let tables = match self.follower {
+            Some(follower) => follower.finish(facts.origin, end),
+            None => Tables { tables: Vec::new() },
+        };
+        Outcome { tables, facts }
+    }
+}
+
+/// What the measures are asked for.
+fn measures(
+    settings: &Settings,
+    origin: Instant,
+    from: Instant,
+    until: Instant,
+) -> fairwind_measure::Settings {
+    fairwind_measure::Settings {
+        groups: vec!["all".to_owned()],
+        origin,
+        warmup: from.saturating_since(origin),
+        end: until,
+        intervals: settings.intervals.clone(),
+        per_flow_intervals: settings.per_flow_intervals,
+        percentiles: settings.percentiles.clone(),
+        ..fairwind_measure::Settings::default()
+    }
+}

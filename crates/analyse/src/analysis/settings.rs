@@ -1,0 +1,77 @@
+//! What is asked of an analysis.
+
+use crate::connection::Vantage;
+use fairwind_units::{Instant, Span};
+
+/// An instant of a capture, as people name it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// Since 1970.
+    At(Instant),
+    /// Since the first packet.
+    Since(Span),
+}
+
+/// How the clocks of two captures go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// The same one where both files say that this project wrote them; otherwise each its own.
+    #[default]
+    Auto,
+    /// The same one: differences of times are taken as they are.
+    Same,
+    /// Each its own: offset and drift are estimated.
+    Free,
+}
+
+/// What an analysis does.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Nothing before this counts.
+    pub from: Option<Limit>,
+    /// Nothing from this on counts.
+    pub until: Option<Limit>,
+    /// Of each connection, nothing counts before it has lasted so long.
+    pub connection_from: Span,
+    /// Of each connection, nothing counts once it has lasted so long.
+    pub connection_until: Option<Span>,
+    /// Which side the tap of a single capture is near.
+    pub vantage: Vantage,
+    /// How the clocks of two captures go.
+    pub clock: Clock,
+    /// A connection that was silent for so long is over, and what follows is another one; `None`:
+    /// silence ends nothing.
+    pub idle_timeout: Option<Span>,
+    /// So long may a set-up or a half-closed connection be silent before it is given up.
+    pub half_open_timeout: Span,
+    /// So long is a connection remembered after its end, for stragglers.
+    pub linger: Span,
+    /// Window lengths of the table `intervals`.
+    pub intervals: Vec<Span>,
+    /// Whether windows are kept for each flow, and not for each group only.
+    pub per_flow_intervals: bool,
+    /// Percentiles of latencies, above 0 and up to 100.
+    pub percentiles: Vec<f64>,
+}
+
+impl Default for Settings {
+    /// The whole capture, without windows; connections that are silent are kept.
+    ///
+    /// 130 s for half-open ones: Linux gives up an unanswered SYN after 127 s (six repetitions).
+    fn default() -> Self {
+        Self {
+            from: None,
+            until: None,
+            connection_from: Span::ZERO,
+            connection_until: None,
+            vantage: Vantage::Auto,
+            clock: Clock::Auto,
+            idle_timeout: None,
+            half_open_timeout: Span::from_secs(130),
+            linger: Span::from_secs(2),
+            intervals: Vec::new(),
+            per_flow_intervals: false,
+            percentiles: fairwind_measure::Settings::default().percentiles,
+        }
+    }
+}

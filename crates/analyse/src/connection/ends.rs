@@ -1,0 +1,160 @@
+//! The two ends of a connection: what packets of both directions have in common.
+
+use fairwind_capture::Packet;
+use fairwind_wire::bytes::Addresses;
+use foldhash::fast::FixedState;
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+/// Both ends, the lower one first, so that packets of both directions have the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ends {
+    /// Address and port of each in one number.
+    V4([u64; 2]),
+    /// Address and port of each.
+    V6([(u128, u16); 2]),
+}
+
+impl Ends {
+    /// The ends of `packet`, and whether the lower one sent it.
+    #[inline]
+    pub(crate) fn of(packet: &Packet) -> (Self, bool) {
+        let ports = (packet.segment.source_port, packet.segment.destination_port);
+        match packet.addresses {
+            Addresses::V4 { source, destination } => {
+                let (source, destination) = (v4(source, ports.0), v4(destination, ports.1));
+                let low_sent = source <= destination;
+                let ends = if low_sent { [source, destination] } else { [destination, source] };
+                (Self::V4(ends), low_sent)
+            }
+            Addresses::V6 { source, destination } => {
+                let (source, destination) =
+                    ((source.to_bits(), ports.0), (destination.to_bits(), ports.1));
+                let low_sent = source <= destination;
+                let ends = if low_sent { [source, destination] } else { [destination, source] };
+                (Self::V6(ends), low_sent)
+            }
+        }
+    }
+
+    /// The lower end, or the other one.
+    pub(crate) fn end(&self, is_low: bool) -> SocketAddr {
+        let place = usize::from(!is_low);
+        match self {
+            Self::V4(ends) => {
+                let [_, _, a, b, c, d, high, low] = ends[place].to_be_bytes();
+                let address = Ipv4Addr::new(a, b, c, d);
+                SocketAddr::new(IpAddr::V4(address), u16::from_be_bytes([high, low]))
+            }
+            Self::V6(ends) => {
+                let (address, port) = ends[place];
+                SocketAddr::new(IpAddr::V6(Ipv6Addr::from_bits(address)), port)
+            }
+        }
+    }
+}
+
+#[inline]
+fn v4(address: Ipv4Addr, port: u16) -> u64 {
+    u64::from(address.to_bits()) << 16 | u64::from(port)
+}
+
+/// Which slot the connection between two ends has.
+///
+/// The hash has a fixed seed, so that a run is like any other; nothing goes through the map in its
+/// order. Packets of one connection often come in runs, so the last answer is kept.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    last: ([u64; 2], u32),
+    v4: HashMap<[u64; 2], u32, FixedState>,
+    v6: HashMap<[(u128, u16); 2], u32, FixedState>,
+}
+
+/// No packet has these ends: the lower one is above the other.
+const NO_ENDS: [u64; 2] = [u64::MAX, 0];
+
+impl Directory {
+    pub(crate) fn new() -> Self {
+        Self { last: (NO_ENDS, 0), v4: HashMap::default(), v6: HashMap::default() }
+    }
+
+    /// The slot of the connection between `ends`.
+    #[inline]
+    pub(crate) fn find(&mut self, ends: &Ends) -> Option<u32> {
+        match ends {
+            Ends::V4(ends) => {
+                if self.last.0 == *ends {
+                    return Some(self.last.1);
+                }
+                let slot = *self.v4.get(ends)?;
+                self.last = (*ends, slot);
+                Some(slot)
+            }
+            Ends::V6(ends) => self.v6.get(ends).copied(),
+        }
+    }
+
+    pub(crate) fn insert(&mut self, ends: &Ends, slot: u32) {
+        match ends {
+            Ends::V4(ends) => self.v4.insert(*ends, slot),
+            Ends::V6(ends) => self.v6.insert(*ends, slot),
+        };
+    }
+
+    pub(crate) fn remove(&mut self, ends: &Ends) {
+        self.last.0 = NO_ENDS;
+        match ends {
+            Ends::V4(ends) => self.v4.remove(ends),
+            Ends::V6(ends) => self.v6.remove(ends),
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_wire::Segment;
+
+    fn packet(addresses: Addresses, source_port: u16, destination_port: u16) -> Packet {
+        let segment = Segment { source_port, destination_port, ..Segment::default() };
+        Packet { addresses, segment, ..Packet::EMPTY }
+    }
+
+    #[test]
+    fn both_directions_have_the_same_ends_and_tell_who_sent() {
+        let v4 = Addresses::V4 { source: [10, 0, 0, 1].into(), destination: [10, 0, 0, 2].into() };
+        let v6 = Addresses::V6 {
+            source: "2001:db8::1".parse().unwrap(),
+            destination: "2001:db8::2".parse().unwrap(),
+        };
+        for addresses in [v4, v6] {
+            let (there, low_sent) = Ends::of(&packet(addresses, 50_000, 80));
+            let (back, low_sent_back) = Ends::of(&packet(addresses.reversed(), 80, 50_000));
+            assert_eq!(there, back);
+            assert!(low_sent && !low_sent_back);
+            assert_eq!((there.end(true).port(), there.end(false).port()), (50_000, 80));
+        }
+        let (ends, _) = Ends::of(&packet(v4, 50_000, 80));
+        assert_eq!(ends.end(true).to_string(), "10.0.0.1:50000");
+    }
+
+    #[test]
+    fn a_connection_of_a_host_with_itself_is_told_by_its_ports() {
+        let loopback =
+            Addresses::V4 { source: [127, 0, 0, 1].into(), destination: [127, 0, 0, 1].into() };
+        let (there, low_sent) = Ends::of(&packet(loopback, 80, 50_000));
+        let (back, low_sent_back) = Ends::of(&packet(loopback, 50_000, 80));
+        assert_eq!(there, back);
+        assert!(low_sent && !low_sent_back);
+    }
+
+    #[test]
+    fn a_slot_is_found_until_it_is_removed() {
+        let mut directory = Directory::new();
+        let (first, second) = (Ends::V4([1, 2]), Ends::V4([1, 3]));
+        directory.insert(&first, 7);
+        assert_eq!((directory.find(&first), directory.find(&second)), (Some(7), None));
+        directory.remove(&first);
+        assert_eq!(directory.find(&first), None);
+    }
+}

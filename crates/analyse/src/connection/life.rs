@@ -1,0 +1,364 @@
+//! How a connection was set up and how it ended, as far as its packets at one tap tell.
+//!
+//! Source: RFC 9293 §3.3.2 and §3.5 for the states, §3.5.2 for resets. A capture sees packets, not
+//! endpoints: what is told here is what an observer may conclude.
+
+use super::side::Side;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
+
+/// What the first packet of a connection was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Beginning {
+    /// A SYN.
+    Syn,
+    /// A SYN that answers one which is not in the capture.
+    SynAck,
+    /// Anything else: the capture began later than the connection.
+    Midway,
+}
+
+impl Beginning {
+    /// As it stands in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Syn => "syn",
+            Self::SynAck => "syn-ack",
+            Self::Midway => "midway",
+        }
+    }
+
+    pub(super) fn of(segment: &Segment) -> Self {
+        match (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK)) {
+            (true, false) => Self::Syn,
+            (true, true) => Self::SynAck,
+            _ => Self::Midway,
+        }
+    }
+}
+
+/// How the set-up of a connection went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SetUp {
+    /// Each side knows of the other: the three ways were seen, or what can only follow them.
+    Completed,
+    /// Nobody answered the SYN.
+    Unanswered,
+    /// The SYN was answered, and the answer never acknowledged.
+    HalfOpen,
+    /// The SYN was answered with a reset.
+    Refused,
+    /// The capture began later.
+    Unseen,
+}
+
+impl SetUp {
+    /// Each of them.
+    pub const ALL: [Self; 5] =
+        [Self::Completed, Self::Unanswered, Self::HalfOpen, Self::Refused, Self::Unseen];
+
+    /// As it stands in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Unanswered => "unanswered",
+            Self::HalfOpen => "half-open",
+            Self::Refused => "refused",
+            Self::Unseen => "unseen",
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// It was open when the capture ended, or when it had been silent for so long that it was given up.
+    Open,
+    /// One side sent a FIN that is its last word; the other side has not ended.
+    HalfClosed,
+    /// Both sides sent a FIN.
+    Closed,
+    /// One side reset it.
+    Reset,
+    /// It never came to be.
+    NotEstablished,
+}
+
+impl Ending {
+    /// As it stands in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::HalfClosed => "half-closed",
+            Self::Closed => "closed",
+            Self::Reset => "reset",
+            Self::NotEstablished => "not-established",
+        }
+    }
+}
+
+/// Where a connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Phase {
+    /// Its set-up is under way.
+    Opening,
+    /// Data may flow both ways.
+    Open,
+    /// A FIN was seen.
+    Closing,
+    /// Over: what still comes are stragglers.
+    Closed,
+}
+
+/// What a segment meant for the life of its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Nothing,
+    /// The opener sent its SYN again.
+    Retry,
+    Established,
+    /// A reset, before or after the establishment.
+    Aborted,
+    /// The FIN of this side is acknowledged.
+    Finished(Side),
+}
+
+/// What a side said in its SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) flags: Flags,
+    pub(crate) options: Options,
+    pub(crate) first_at: Instant,
+    pub(crate) last_at: Instant,
+    /// How often it was sent.
+    pub(crate) times: u32,
+}
+
+/// The end of one side's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fin {
+    end: SequenceNumber,
+    is_acknowledged: bool,
+}
+
+/// The life of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    pub(crate) phase: Phase,
+    pub(crate) beginning: Beginning,
+    offers: [Option<Offer>; 2],
+    fins: [Option<Fin>; 2],
+    first_fin: Option<Side>,
+    reset_by: Option<Side>,
+    is_refused: bool,
+    /// When the acknowledgment of the answer was seen.
+    established_at: Option<Instant>,
+    is_simultaneous: bool,
+}
+
+/// So long must a connection have been silent before a new SYN on its ports, without a FIN or a reset
+/// in between, is taken for a new connection: the classic maximum segment lifetime in use, 60 s (Linux
+/// `TCP_TIMEWAIT_LEN`).
+const LONG_IDLE: Span = Span::from_secs(60);
+
+impl Life {
+    pub(crate) fn new(first: &Segment) -> Self {
+        let beginning = Beginning::of(first);
+        let phase = match beginning {
+            Beginning::Midway => Phase::Open,
+            Beginning::Syn | Beginning::SynAck => Phase::Opening,
+        };
+        Self {
+            phase,
+            beginning,
+            offers: [None; 2],
+            fins: [None; 2],
+            first_fin: None,
+            reset_by: None,
+            is_refused: false,
+            established_at: None,
+            is_simultaneous: false,
+        }
+    }
+
+    /// What `side` said in its SYN.
+    pub(crate) const fn offer(&self, side: Side) -> Option<&Offer> {
+        self.offers[side.index()].as_ref()
+    }
+
+    pub(crate) const fn established_at(&self) -> Option<Instant> {
+        self.established_at
+    }
+
+    pub(crate) const fn is_simultaneous(&self) -> bool {
+        self.is_simultaneous
+    }
+
+    /// Who ended it: the side of the first FIN, or of the reset.
+    pub(crate) fn ended_by(&self) -> Option<Side> {
+        self.reset_by.or(self.first_fin)
+    }
+
+    pub(crate) fn set_up(&self) -> SetUp {
+        match self.beginning {
+            Beginning::Midway => SetUp::Unseen,
+            _ if self.is_refused => SetUp::Refused,
+            _ if self.established_at.is_some() => SetUp::Completed,
+            _ if self.offer(Side::Answerer).is_some() => SetUp::HalfOpen,
+            _ => SetUp::Unanswered,
+        }
+    }
+
+    pub(crate) fn ending(&self) -> Ending {
+        if self.is_refused || matches!(self.set_up(), SetUp::Unanswered | SetUp::HalfOpen) {
+            return Ending::NotEstablished;
+        }
+        match (self.reset_by, self.fins) {
+            (Some(_), _) => Ending::Reset,
+            (None, [Some(_), Some(_)]) => Ending::Closed,
+            (None, [None, None]) => Ending::Open,
+            _ => Ending::HalfClosed,
+        }
+    }
+
+    /// Whether a SYN of `side` begins another connection on the same ports; `silence` is how long
+    /// nothing was seen of this one.
+    pub(crate) fn is_reused_by(&self, side: Side, segment: &Segment, silence: Span) -> bool {
+        let flags = segment.flags;
+        if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST) {
+            return false;
+        }
+        let offer = self.offer(side);
+        if offer.is_some_and(|offer| offer.sequence == segment.sequence) {
+            return false;
+        }
+        match self.phase {
+            Phase::Closed => true,
+            // The other side's SYN crosses the first one, or the same side tries anew.
+            Phase::Opening => offer.is_some(),
+            Phase::Closing if self.fins[side.index()].is_some() => true,
+            Phase::Open | Phase::Closing => {
+                self.beginning == Beginning::Midway || silence >= LONG_IDLE
+            }
+        }
+    }
+
+    /// Takes a segment that `side` sent.
+    pub(crate) fn on_segment(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+        if segment.flags.contains(Flags::RST) {
+            return self.on_reset(side);
+        }
+        if segment.flags.contains(Flags::SYN) {
+            return self.on_syn(at, side, segment);
+        }
+        match self.phase {
+            Phase::Opening => self.on_third_way(at, side, segment),
+            Phase::Open | Phase::Closing => self.on_closing(side, segment),
+            Phase::Closed => Turn::Nothing,
+        }
+    }
+
+    fn on_reset(&mut self, side: Side) -> Turn {
+        if self.phase == Phase::Closed {
+            return Turn::Nothing;
+        }
+        self.is_refused = self.phase == Phase::Opening
+            && side == Side::Answerer
+            && self.offer(Side::Answerer).is_none();
+        self.reset_by = Some(side);
+        self.phase = Phase::Closed;
+        Turn::Aborted
+    }
+
+    fn on_syn(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+        let has_ack = segment.flags.contains(Flags::ACK);
+        let Some(offer) = &mut self.offers[side.index()] else {
+            self.offers[side.index()] = Some(Offer {
+                sequence: segment.sequence,
+                flags: segment.flags,
+                options: segment.options,
+                first_at: at,
+                last_at: at,
+                times: 1,
+            });
+            self.is_simultaneous |= side == Side::Answerer && !has_ack;
+            return Turn::Nothing;
+        };
+        if offer.sequence != segment.sequence {
+            return Turn::Nothing;
+        }
+        if self.is_simultaneous && has_ack && !offer.flags.contains(Flags::ACK) {
+            // It is the answer to the SYN that crossed (RFC 9293 §3.5, figure 8).
+            offer.flags |= Flags::ACK;
+            return self.on_crossed_answer(at, side);
+        }
+        offer.last_at = at;
+        offer.times = offer.times.saturating_add(1);
+        if self.is_refused {
+            // Some systems ask again in spite of the refusal.
+            (self.is_refused, self.reset_by, self.phase) = (false, None, Phase::Opening);
+        }
+        if side == Side::Opener { Turn::Retry } else { Turn::Nothing }
+    }
+
+    fn on_crossed_answer(&mut self, at: Instant, side: Side) -> Turn {
+        if self.phase != Phase::Opening || side == Side::Opener {
+            return Turn::Nothing;
+        }
+        self.establish(at)
+    }
+
+    fn establish(&mut self, at: Instant) -> Turn {
+        self.established_at = Some(at);
+        self.phase = Phase::Open;
+        Turn::Established
+    }
+
+    /// What comes behind the SYNs: the acknowledgment of the answer, or, where the capture has not
+    /// everything, what can only follow it.
+    fn on_third_way(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+        if !segment.flags.contains(Flags::ACK) {
+            return Turn::Nothing;
+        }
+        let acknowledges = |offer: Option<&Offer>| {
+            offer.is_none_or(|offer| segment.acknowledgment.is_after(offer.sequence))
+        };
+        let is_established = match side {
+            Side::Opener => acknowledges(self.offer(Side::Answerer)),
+            // Only what was agreed upon lets the answerer speak without SYN, or its answer is on the way.
+            Side::Answerer => {
+                self.offer(Side::Answerer).is_none() && acknowledges(self.offer(Side::Opener))
+            }
+        };
+        if !is_established {
+            return Turn::Nothing;
+        }
+        let turn = self.establish(at);
+        self.on_closing(side, segment);
+        turn
+    }
+
+    fn on_closing(&mut self, side: Side, segment: &Segment) -> Turn {
+        if segment.flags.contains(Flags::FIN) && self.fins[side.index()].is_none() {
+            self.fins[side.index()] = Some(Fin { end: segment.end(), is_acknowledged: false });
+            self.first_fin.get_or_insert(side);
+            self.phase = Phase::Closing;
+        }
+        let opposite = side.other();
+        match &mut self.fins[opposite.index()] {
+            Some(fin)
+                if !fin.is_acknowledged
+                    && segment.flags.contains(Flags::ACK)
+                    && segment.acknowledgment.is_at_or_after(fin.end) =>
+            {
+                fin.is_acknowledged = true;
+            }
+            _ => return Turn::Nothing,
+        }
+        if self.fins.iter().all(|fin| fin.is_some_and(|fin| fin.is_acknowledged)) {
+            self.phase = Phase::Closed;
+        }
+        Turn::Finished(opposite)
+    }
+}

@@ -1,0 +1,32 @@
+//! Open connections: whose a packet is, how connections begin and end, and when they are forgotten.
+//!
+//! Source: RFC 9293 for the life of a connection; what a new SYN on known ports means, who opened a
+//! connection whose beginning nobody saw, and how long silence may last are rules of our own, each told
+//! where it stands. Memory: the connections that are open, and those that ended less than the linger ago.
+//!
+//! Modules: `ends` (addresses and ports, and the slot that they have), `slots` (places used again), `side`
+//! (what each side sent), `life` (set-up and end), `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
+//! packet at a tap is to them), `record` (the row
+//! of a connection that is over), `setups` (summaries of set-ups), `table` (all open connections).
+
+mod ends;
+mod life;
+mod record;
+mod setups;
+mod side;
+mod slots;
+mod table;
+mod vantage;
+mod wiring;
+
+pub use life::{Beginning, Ending, SetUp};
+pub use side::Side;
+pub use vantage::{Place, Vantage};
+
+pub(crate) use ends::Ends;
+pub(crate) use life::{Phase, Turn};
+pub(crate) use record::{Record, connections_table, flow_name};
+pub(crate) use setups::{SetUps, setup_tables};
+pub(crate) use table::{Connection, Connections, Held, Patience};
+pub(crate) use vantage::place_of;
+pub(crate) use wiring::Wiring;

@@ -1,0 +1,146 @@
+//! How set-ups went, per group: the table `setups`, and how often SYNs were repeated, `setup_retries`.
+//!
+//! Source: the questions of the group's `count3way`: how many connections came to be, after how many
+//! SYNs, and how long it took.
+
+use super::life::SetUp;
+use super::record::Record;
+use super::side::Side;
+use fairwind_measure::{Table, TableBuilder};
+use fairwind_units::Span;
+
+/// Repetitions above this are counted with it.
+const MOST_RETRIES: usize = 15;
+
+/// The set-ups of one group.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SetUps {
+    by_outcome: [u64; SetUp::ALL.len()],
+    aborted: u64,
+    simultaneous: u64,
+    syn_retries: u64,
+    syn_ack_retries: u64,
+    /// Attempts, and those of them that were completed, by the number of SYNs beyond the first.
+    by_retries: [(u64, u64); MOST_RETRIES + 1],
+    answer: Times,
+    acknowledgment: Times,
+    whole: Times,
+}
+
+/// Extremes and sum of some spans.
+#[derive(Debug, Clone, Copy, Default)]
+struct Times {
+    count: u64,
+    sum: Span,
+    least: Option<Span>,
+    most: Option<Span>,
+}
+
+impl Times {
+    fn record(&mut self, span: Option<Span>) {
+        let Some(span) = span else { return };
+        self.count += 1;
+        self.sum += span;
+        self.least = Some(self.least.map_or(span, |least| least.min(span)));
+        self.most = Some(self.most.map_or(span, |most| most.max(span)));
+    }
+
+    fn mean_s(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum.as_secs_f64() / real(self.count))
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a count of connections needs no more than 53 bits")]
+const fn real(count: u64) -> f64 {
+    count as f64
+}
+
+impl SetUps {
+    /// Counts the set-up of one connection.
+    pub(crate) fn count(&mut self, record: &Record) {
+        self.by_outcome[place(record.set_up)] += 1;
+        if record.set_up == SetUp::Unseen {
+            return;
+        }
+        self.aborted += u64::from(record.set_up == SetUp::HalfOpen && record.ended_by.is_some());
+        self.simultaneous += u64::from(record.is_simultaneous);
+        let [syn, syn_ack] = record.retries;
+        self.syn_retries += u64::from(syn);
+        self.syn_ack_retries += u64::from(syn_ack);
+        let retries = usize::try_from(record.retries[Side::Opener.index()]).unwrap_or(MOST_RETRIES);
+        let by_retries = &mut self.by_retries[retries.min(MOST_RETRIES)];
+        by_retries.0 += 1;
+        by_retries.1 += u64::from(record.set_up == SetUp::Completed);
+        self.answer.record(record.times.answer);
+        self.acknowledgment.record(record.times.acknowledgment);
+        self.whole.record(record.times.whole);
+    }
+
+    fn outcome(&self, set_up: SetUp) -> u64 {
+        self.by_outcome[place(set_up)]
+    }
+
+    fn attempts(&self) -> u64 {
+        self.by_outcome.iter().sum::<u64>() - self.outcome(SetUp::Unseen)
+    }
+}
+
+fn place(set_up: SetUp) -> usize {
+    SetUp::ALL.iter().position(|each| *each == set_up).unwrap_or_default()
+}
+
+/// The name of some times, and where they are.
+type Kind = (&'static str, fn(&SetUps) -> &Times);
+
+/// The tables `setups` and `setup_retries`: rows for each group.
+pub(crate) fn setup_tables(groups: &[String], setups: &[SetUps]) -> [Table; 2] {
+    let rows: Vec<(&String, &SetUps)> = groups.iter().zip(setups).collect();
+    let mut table = TableBuilder::new("setups", &rows)
+        .with("group", |row| row.0.clone())
+        .with("attempts", |row| row.1.attempts())
+        .with("completed", |row| row.1.outcome(SetUp::Completed))
+        .with("unanswered", |row| row.1.outcome(SetUp::Unanswered))
+        .with("refused", |row| row.1.outcome(SetUp::Refused))
+        .with("half_open", |row| row.1.outcome(SetUp::HalfOpen))
+        .with("aborted", |row| row.1.aborted)
+        .with("unseen", |row| row.1.outcome(SetUp::Unseen))
+        .with("simultaneous_opens", |row| row.1.simultaneous)
+        .with("syn_retries", |row| row.1.syn_retries)
+        .with("syn_ack_retries", |row| row.1.syn_ack_retries);
+    let kinds: [Kind; 3] = [
+        ("answer_time", |setups| &setups.answer),
+        ("acknowledgment_time", |setups| &setups.acknowledgment),
+        ("setup_time", |setups| &setups.whole),
+    ];
+    for (name, times) in kinds {
+        table = table
+            .with(&format!("{name}_min_s"), |row| times(row.1).least.map(Span::as_secs_f64))
+            .with(&format!("{name}_mean_s"), |row| times(row.1).mean_s())
+            .with(&format!("{name}_max_s"), |row| times(row.1).most.map(Span::as_secs_f64));
+    }
+    [table.build(), retries_table(&rows)]
+}
+
+struct RetriesRow<'a> {
+    group: &'a String,
+    retries: u64,
+    attempts: u64,
+    completed: u64,
+}
+
+fn retries_table(groups: &[(&String, &SetUps)]) -> Table {
+    let mut rows = Vec::new();
+    for &(group, setups) in groups {
+        for (retries, &(attempts, completed)) in (0..).zip(&setups.by_retries) {
+            if attempts > 0 {
+                rows.push(RetriesRow { group, retries, attempts, completed });
+            }
+        }
+    }
+    TableBuilder::new("setup_retries", &rows)
+        .with("group", |row| row.group.clone())
+        .with("syn_retries", |row| row.retries)
+        .with("attempts", |row| row.attempts)
+        .with("completed", |row| row.completed)
+        .build()
+}

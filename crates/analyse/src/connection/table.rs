@@ -1,0 +1,283 @@
+//! All open connections.
+
+use super::ends::{Directory, Ends};
+use super::life::{Life, Phase, Turn};
+use super::record::{Record, SetUpTimes};
+use super::side::{Sent, Side};
+use super::slots::Slots;
+use super::vantage::Place;
+use super::wiring::Wiring;
+use fairwind_capture::Packet;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+
+/// Entries of connections that are over may stay in the list of what is due, as many as this and a few for
+/// each open connection; then they are thrown out.
+const MOST_STALE: usize = 1000;
+
+/// How long a connection may be silent before it is forgotten.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// After its end, for stragglers.
+    pub(crate) linger: Span,
+    /// While it is being set up, and while one side has ended.
+    pub(crate) half_open: Span,
+    /// While it is open; `None`: for ever.
+    pub(crate) idle: Option<Span>,
+}
+
+/// One open connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    /// How its packets are measured, once the place of the tap is known.
+    pub(crate) wiring: Option<Wiring>,
+    opener_is_low: bool,
+    pub(crate) last: Instant,
+    pub(crate) longest_silence: Span,
+    /// What each side sent, as counted at each tap.
+    sent: [[Sent; 2]; 2],
+    pub(crate) life: Life,
+    pub(crate) ends: Ends,
+    pub(crate) number: u64,
+    pub(crate) began: Instant,
+    pub(crate) is_guessed: bool,
+    /// Its group as a connection: what the tables `connections` and `setups` say.
+    pub(crate) group: u32,
+    /// The tap that saw it first; there its life is followed.
+    pub(crate) first_tap: usize,
+    /// Its packets so far, while it is not known how they are measured.
+    pub(crate) held: Vec<Held>,
+}
+
+/// A packet that is held back.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) tap: usize,
+    pub(crate) at: Instant,
+    pub(crate) side: Side,
+    pub(crate) turn: Turn,
+    pub(crate) packet: Packet,
+}
+
+impl Connection {
+    /// The side that sent a packet.
+    #[inline]
+    pub(crate) const fn side(&self, low_sent: bool) -> Side {
+        if low_sent == self.opener_is_low { Side::Opener } else { Side::Answerer }
+    }
+
+    /// Address and port of `side`.
+    pub(crate) fn end(&self, side: Side) -> SocketAddr {
+        self.ends.end((side == Side::Opener) == self.opener_is_low)
+    }
+
+    /// Takes notice of a packet that `side` sent.
+    #[inline]
+    pub(crate) fn count(&mut self, tap: usize, at: Instant, side: Side, packet: &Packet) {
+        let silence = at.saturating_since(self.last);
+        if silence > self.longest_silence {
+            self.longest_silence = silence;
+        }
+        self.last = self.last.max(at);
+        self.sent[tap & 1][side.index()].count(packet);
+    }
+
+    /// What is to be told of it when it is over, or so far.
+    pub(crate) fn record(&self) -> Record {
+        let retries = |side| self.life.offer(side).map_or(0, |offer| offer.times.saturating_sub(1));
+        Record {
+            number: self.number,
+            opener: self.end(Side::Opener),
+            answerer: self.end(Side::Answerer),
+            group: self.group,
+            is_guessed: self.is_guessed,
+            began: self.began,
+            last: self.last,
+            longest_silence: self.longest_silence,
+            place: self.wiring.map_or(Place::Unknown(Side::Opener), |wiring| wiring.place),
+            taps: self.taps(),
+            times: SetUpTimes::of(&self.life),
+            beginning: self.life.beginning,
+            set_up: self.life.set_up(),
+            ending: self.life.ending(),
+            ended_by: self.life.ended_by(),
+            is_simultaneous: self.life.is_simultaneous(),
+            sent: self.sent_by_sides(),
+            offers: [Side::Opener, Side::Answerer].map(|side| self.life.offer(side).copied()),
+            retries: [Side::Opener, Side::Answerer].map(retries),
+        }
+    }
+
+    /// Which taps have seen it.
+    fn taps(&self) -> &'static str {
+        let [first, second] = self.sent.map(|sides| sides.iter().any(|sent| sent.packets > 0));
+        match (first, second) {
+            (true, true) => "both",
+            (false, true) => "second",
+            _ => "first",
+        }
+    }
+
+    /// What each side sent: as it left, where some tap saw that, else as it passed or arrived.
+    fn sent_by_sides(&self) -> [Sent; 2] {
+        [Side::Opener, Side::Answerer].map(|side| {
+            let leaves = |tap: &usize| self.wiring.is_some_and(|wiring| wiring.leaves(*tap, side));
+            let has_seen = |tap: &usize| self.sent[*tap].iter().any(|sent| sent.packets > 0);
+            let tap = [0, 1].into_iter().filter(has_seen).max_by_key(leaves).unwrap_or(0);
+            self.sent[tap][side.index()]
+        })
+    }
+
+    /// When it is to be forgotten if nothing more comes; `None`: not at all.
+    fn due(&self, patience: &Patience) -> Option<Instant> {
+        let patience = match self.life.phase {
+            Phase::Closed => Some(patience.linger),
+            Phase::Opening | Phase::Closing => Some(patience.half_open),
+            Phase::Open => patience.idle,
+        }?;
+        Some(self.last + patience)
+    }
+}
+
+/// Open connections by their ends.
+#[derive(Debug)]
+pub(crate) struct Connections {
+    directory: Directory,
+    slots: Slots<Connection>,
+    /// When to look whether a connection is to be forgotten: instant, its number, its slot. A connection
+    /// has an entry for each phase that it has come to at most.
+    due: BinaryHeap<Reverse<(Instant, u64, u32)>>,
+    next_due: Instant,
+    patience: Patience,
+    began: u64,
+}
+
+impl Connections {
+    pub(crate) fn new(patience: Patience) -> Self {
+        Self {
+            directory: Directory::new(),
+            slots: Slots::new(),
+            due: BinaryHeap::new(),
+            next_due: Instant::MAX,
+            patience,
+            began: 0,
+        }
+    }
+
+    /// The slot of the connection between `ends`.
+    #[inline]
+    pub(crate) fn find(&mut self, ends: &Ends) -> Option<u32> {
+        self.directory.find(ends)
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.slots.get_mut(slot)
+    }
+
+    /// Begins a connection with its first packet; gives its slot.
+    ///
+    /// Who opened it: the sender of a SYN, the receiver of a SYN-ACK; otherwise it is guessed that the
+    /// lower port answers (a service's port is mostly the lower one), and the sender opened it where both
+    /// are the same.
+    pub(crate) fn begin(&mut self, tap: usize, at: Instant, packet: &Packet, group: u32) -> u32 {
+        let (ends, low_sent) = Ends::of(packet);
+        let segment = &packet.segment;
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let sender_opened = if is_syn {
+            !segment.flags.contains(Flags::ACK)
+        } else {
+            segment.source_port >= segment.destination_port
+        };
+        let connection = Connection {
+            wiring: None,
+            opener_is_low: sender_opened == low_sent,
+            last: at,
+            longest_silence: Span::ZERO,
+            sent: [[Sent::default(); 2]; 2],
+            life: Life::new(segment),
+            ends,
+            number: self.began,
+            began: at,
+            is_guessed: !is_syn,
+            group,
+            first_tap: tap,
+            held: Vec::new(),
+        };
+        self.began += 1;
+        let slot = self.slots.insert(connection);
+        self.directory.insert(&ends, slot);
+        self.schedule(slot);
+        slot
+    }
+
+    /// Sees to it that the connection is looked at when it may be forgotten; to be called when its phase
+    /// has changed.
+    pub(crate) fn schedule(&mut self, slot: u32) {
+        let Some(connection) = self.slots.get(slot) else { return };
+        if let Some(due) = connection.due(&self.patience) {
+            self.due.push(Reverse((due, connection.number, slot)));
+            self.next_due = self.next_due.min(due);
+        }
+    }
+
+    /// When [`Connections::expired`] has something to look at.
+    #[inline]
+    pub(crate) const fn next_due(&self) -> Instant {
+        self.next_due
+    }
+
+    /// A connection that is to be forgotten by `now`; to be asked until there is none.
+    pub(crate) fn expired(&mut self, now: Instant) -> Option<u32> {
+        while let Some(&Reverse((due, number, slot))) = self.due.peek() {
+            if due > now {
+                self.next_due = due;
+                return None;
+            }
+            self.due.pop();
+            let Some(connection) = self.slots.get(slot).filter(|open| open.number == number) else {
+                continue;
+            };
+            match connection.due(&self.patience) {
+                Some(due) if due <= now => return Some(slot),
+                Some(due) => self.due.push(Reverse((due, number, slot))),
+                None => {}
+            }
+        }
+        self.next_due = Instant::MAX;
+        None
+    }
+
+    /// Forgets a connection.
+    pub(crate) fn remove(&mut self, slot: u32) -> Option<Connection> {
+        let connection = self.slots.remove(slot)?;
+        self.directory.remove(&connection.ends);
+        if self.due.len() > MOST_STALE + 4 * self.slots.len() {
+            let slots = &self.slots;
+            let is_of = |number: u64| move |open: &Connection| open.number == number;
+            self.due
+                .retain(|Reverse((_, number, slot))| slots.get(*slot).is_some_and(is_of(*number)));
+        }
+        Some(connection)
+    }
+
+    /// All that are open, in the order in which they began.
+    pub(crate) fn open(&self) -> Vec<(u32, &Connection)> {
+        let mut open: Vec<_> = self.slots.iter().collect();
+        open.sort_by_key(|(_, connection)| connection.number);
+        open
+    }
+
+    /// The most connections that were open at once.
+    pub(crate) fn most(&self) -> usize {
+        self.slots.capacity()
+    }
+
+    /// Connections that there have been.
+    pub(crate) const fn began(&self) -> u64 {
+        self.began
+    }
+}

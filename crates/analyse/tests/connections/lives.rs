@@ -1,0 +1,239 @@
+//! How connections are set up and end.
+
+use crate::dialogue::{Dialogue, cell, cells, table};
+use fairwind_analyse::{Limit, Outcome, Settings};
+use fairwind_units::Span;
+use fairwind_wire::Flags;
+
+const LIFE: [&str; 4] = ["beginning", "set_up", "ending", "ended_by"];
+
+fn life(dialogue: &Dialogue) -> [String; 4] {
+    cells(table(&dialogue.analysed(), "connections"), 0, LIFE)
+}
+
+fn setups(outcome: &Outcome) -> [String; 6] {
+    let columns = ["attempts", "completed", "unanswered", "refused", "half_open", "unseen"];
+    cells(table(outcome, "setups"), 0, columns)
+}
+
+#[test]
+fn three_ways_and_two_fins_are_a_whole_life() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .set_up(0)
+        .client(30_000, Flags::ACK, (1, 1, 100))
+        .server(50_000, Flags::ACK, (1, 101, 0))
+        .client(60_000, Flags::ACK | Flags::FIN, (101, 1, 0))
+        .server(80_000, Flags::ACK | Flags::FIN, (1, 102, 0))
+        .client(80_010, Flags::ACK, (102, 2, 0));
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(cells(connections, 0, LIFE), ["syn", "completed", "closed", "opener"]);
+    assert_eq!(
+        cells(connections, 0, ["name", "opener", "answerer", "opener_guessed"]),
+        ["10.0.0.1:50000>10.0.0.2:80", "10.0.0.1:50000", "10.0.0.2:80", "false"]
+    );
+    let times = ["answer_time_s", "acknowledgment_time_s", "setup_time_s", "duration_s"];
+    assert_eq!(cells(connections, 0, times), ["0.02", "0.00001", "0.02001", "0.08001"]);
+    let sent =
+        ["opener_packets", "opener_data_packets", "opener_payload_bytes", "opener_wire_bytes"];
+    assert_eq!(cells(connections, 0, sent), ["5", "1", "100", "300"]);
+    let answered = ["answerer_packets", "answerer_bare_acknowledgments", "answerer_flags"];
+    assert_eq!(cells(connections, 0, answered), ["3", "1", "SF."]);
+    assert_eq!(cell(connections, 0, "vantage"), "near-opener");
+    assert_eq!(setups(&outcome), ["1", "1", "0", "0", "0", "0"]);
+    let flows = table(&outcome, "flows");
+    let columns = ["name", "established", "setup_time_s", "finished_s", "data_segments_sent"];
+    assert_eq!(
+        cells(flows, 0, columns),
+        ["10.0.0.1:50000>10.0.0.2:80", "true", "0.02", "0.08", "1"]
+    );
+}
+
+#[test]
+fn a_syn_that_nobody_answers_is_counted_with_its_repetitions() {
+    let mut dialogue = Dialogue::new();
+    dialogue.syn(0).syn(1_000_000).syn(3_000_000);
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(cells(connections, 0, LIFE), ["syn", "unanswered", "not-established", ""]);
+    assert_eq!(cell(connections, 0, "syn_retries"), "2");
+    assert_eq!(setups(&outcome), ["1", "0", "1", "0", "0", "0"]);
+    assert_eq!(cell(table(&outcome, "flows"), 0, "syn_retries"), "2");
+    let retries = table(&outcome, "setup_retries");
+    assert_eq!(cells(retries, 0, ["syn_retries", "attempts", "completed"]), ["2", "1", "0"]);
+}
+
+#[test]
+fn a_reset_of_a_syn_is_a_refusal() {
+    let mut dialogue = Dialogue::new();
+    dialogue.syn(0).server(20_000, Flags::RST | Flags::ACK, (0, 1, 0));
+    assert_eq!(life(&dialogue), ["syn", "refused", "not-established", "answerer"]);
+    let outcome = dialogue.analysed();
+    assert_eq!(setups(&outcome), ["1", "0", "0", "1", "0", "0"]);
+    assert_eq!(cells(table(&outcome, "flows"), 0, ["failed", "failed_s"]), ["true", "0.02"]);
+}
+
+#[test]
+fn an_answer_that_nobody_acknowledges_leaves_it_half_open() {
+    let mut dialogue = Dialogue::new();
+    dialogue.syn(0).syn_ack(20_000).syn_ack(1_020_000);
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(cells(connections, 0, LIFE), ["syn", "half-open", "not-established", ""]);
+    assert_eq!(cells(connections, 0, ["syn_retries", "syn_ack_retries"]), ["0", "1"]);
+    assert_eq!(setups(&outcome), ["1", "0", "0", "0", "1", "0"]);
+    dialogue.client(1_040_000, Flags::RST, (1, 0, 0));
+    let outcome = dialogue.analysed();
+    assert_eq!(setups(&outcome), ["1", "0", "0", "0", "1", "0"]);
+    assert_eq!(cell(table(&outcome, "setups"), 0, "aborted"), "1");
+}
+
+#[test]
+fn a_reset_ends_an_established_connection() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).server(50_000, Flags::RST, (1, 0, 0));
+    assert_eq!(life(&dialogue), ["syn", "completed", "reset", "answerer"]);
+}
+
+#[test]
+fn syns_that_cross_are_a_simultaneous_open() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .syn(0)
+        .server(10_000, Flags::SYN, (0, 0, 0))
+        .client(10_010, Flags::SYN | Flags::ACK, (0, 1, 0))
+        .server(20_000, Flags::SYN | Flags::ACK, (0, 1, 0))
+        .client(30_000, Flags::ACK, (1, 1, 100));
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(cells(connections, 0, LIFE), ["syn", "completed", "open", ""]);
+    assert_eq!(cell(connections, 0, "simultaneous_open"), "true");
+    assert_eq!(cells(connections, 0, ["syn_retries", "syn_ack_retries"]), ["0", "0"]);
+}
+
+#[test]
+fn a_fin_of_one_side_leaves_it_half_closed() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).server(30_000, Flags::FIN | Flags::ACK, (1, 1, 0)).client(
+        30_010,
+        Flags::ACK,
+        (1, 2, 0),
+    );
+    assert_eq!(life(&dialogue), ["syn", "completed", "half-closed", "answerer"]);
+}
+
+#[test]
+fn a_capture_that_begins_later_guesses_that_the_lower_port_answers() {
+    let mut dialogue = Dialogue::new();
+    dialogue.server(0, Flags::ACK, (5000, 700, 1000)).client(20, Flags::ACK, (700, 6000, 0));
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(cells(connections, 0, LIFE), ["midway", "unseen", "open", ""]);
+    let columns = ["opener", "opener_guessed", "answerer_payload_bytes"];
+    assert_eq!(cells(connections, 0, columns), ["10.0.0.1:50000", "true", "1000"]);
+    assert_eq!(setups(&outcome), ["0", "0", "0", "0", "0", "1"]);
+}
+
+#[test]
+fn a_capture_of_the_openers_packets_alone_still_tells_that_it_was_established() {
+    let mut dialogue = Dialogue::new();
+    dialogue.syn(0).ack(20_000).client(21_000, Flags::ACK, (1, 1, 500)).client(
+        90_000,
+        Flags::ACK | Flags::FIN,
+        (501, 1, 0),
+    );
+    assert_eq!(life(&dialogue), ["syn", "completed", "half-closed", "opener"]);
+    let outcome = dialogue.analysed();
+    let columns = ["answer_time_s", "setup_time_s", "answerer_packets"];
+    assert_eq!(cells(table(&outcome, "connections"), 0, columns), ["", "", "0"]);
+}
+
+#[test]
+fn a_syn_answer_without_its_question_tells_who_opened() {
+    let mut dialogue = Dialogue::new();
+    dialogue.client_port = 79;
+    dialogue.syn_ack(0).ack(10);
+    assert_eq!(life(&dialogue), ["syn-ack", "completed", "open", ""]);
+    let outcome = dialogue.analysed();
+    let columns = ["opener", "opener_guessed"];
+    assert_eq!(cells(table(&outcome, "connections"), 0, columns), ["10.0.0.1:79", "false"]);
+}
+
+#[test]
+fn another_syn_on_ports_that_were_used_begins_another_connection() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .set_up(0)
+        .client(50_000, Flags::RST, (1, 0, 0))
+        .client(60_000, Flags::SYN, (70_000, 0, 0))
+        .server(80_000, Flags::SYN | Flags::ACK, (70_000, 70_001, 0))
+        .client(80_010, Flags::ACK, (70_001, 70_001, 0));
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(connections.rows(), 2);
+    assert_eq!(cells(connections, 0, LIFE), ["syn", "completed", "reset", "opener"]);
+    assert_eq!(cells(connections, 1, LIFE), ["syn", "completed", "open", ""]);
+    assert_eq!(setups(&outcome)[..2], ["2", "2"]);
+}
+
+#[test]
+fn a_foreign_syn_amid_a_busy_connection_begins_nothing_and_after_a_minute_it_does() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).client(1_000_000, Flags::SYN, (70_000, 0, 0));
+    assert_eq!(table(&dialogue.analysed(), "connections").rows(), 1);
+    dialogue.client(61_000_001, Flags::SYN, (80_000, 0, 0));
+    assert_eq!(table(&dialogue.analysed(), "connections").rows(), 2);
+}
+
+#[test]
+fn stragglers_behind_the_end_belong_to_it_for_the_linger_only() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).client(50_000, Flags::RST, (1, 0, 0));
+    dialogue.server(1_000_000, Flags::ACK, (1, 1, 10)).server(5_000_000, Flags::RST, (1, 0, 0));
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!((connections.rows(), outcome.facts.strays), (1, 1));
+    assert_eq!(cell(connections, 0, "answerer_payload_bytes"), "10");
+}
+
+#[test]
+fn silence_ends_a_connection_only_where_that_is_asked_for() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).client(600_000_000, Flags::ACK, (1, 1, 10));
+    let outcome = dialogue.analysed();
+    let connections = table(&outcome, "connections");
+    assert_eq!(connections.rows(), 1);
+    assert_eq!(cell(connections, 0, "longest_silence_s"), "599.97999");
+    let settings = Settings { idle_timeout: Some(Span::from_secs(300)), ..Settings::default() };
+    let outcome = dialogue.analysed_by(settings);
+    assert_eq!(cell(table(&outcome, "connections"), 1, "beginning"), "midway");
+}
+
+#[test]
+fn what_lies_outside_the_time_that_is_asked_for_is_not_looked_at() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(1_000_000);
+    for second in 0..10 {
+        let number = u32::try_from(second).unwrap() * 100 + 1;
+        dialogue.client(2_000_000 + second * 1_000_000, Flags::ACK, (number, 1, 100));
+    }
+    let settings = Settings {
+        from: Some(Limit::Since(Span::from_secs(3))),
+        until: Some(Limit::Since(Span::from_secs(7))),
+        ..Settings::default()
+    };
+    let outcome = dialogue.analysed_by(settings);
+    assert_eq!(outcome.facts.outside, 9);
+    let flows = table(&outcome, "flows");
+    let columns = ["data_segments_sent", "measured_s", "start_s"];
+    assert_eq!(cells(flows, 0, columns), ["4", "4", "3"]);
+    let settings = Settings {
+        connection_from: Span::from_secs(2),
+        connection_until: Some(Span::from_secs(4)),
+        ..Settings::default()
+    };
+    let outcome = dialogue.analysed_by(settings);
+    assert_eq!(cell(table(&outcome, "flows"), 0, "data_segments_sent"), "2");
+    assert_eq!(cell(table(&outcome, "connections"), 0, "opener_data_packets"), "10");
+}
