@@ -22,6 +22,21 @@ pub enum LinkType {
     Other(u32),
 }
 
+impl LinkType {
+    /// The link type of a number in the registry, as capture files have it.
+    pub const fn from_number(number: u32) -> Self {
+        match number {
+            0 => Self::Null,
+            1 => Self::Ethernet,
+            12 | 14 | 101 | 228 | 229 => Self::Raw,
+            108 => Self::Loop,
+            113 => Self::LinuxCooked,
+            276 => Self::LinuxCooked2,
+            other => Self::Other(other),
+        }
+    }
+}
+
 /// One frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {

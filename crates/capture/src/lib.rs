@@ -1,12 +1,12 @@
-//! Packets as pcapng files that other tools read.
+//! Packets as pcapng files that other tools read, and frames out of the captures of others.
 //!
-//! Packets, seen at named points and exact instants, go in; a pcapng file (sections 4.1 to 4.3 of
+//! *Writing.* Packets, seen at named points and exact instants, go in; a pcapng file (sections 4.1 to 4.3 of
 //! the IETF draft "PCAP Now Generic") comes out, streaming, into any [`std::io::Write`]. One
 //! interface stands for one point of observation, time has nanoseconds, and packets begin with
 //! their IP header (link type RAW). The same packets give the same bytes on every machine.
 //!
-//! It opens no file and reads no clock, keeps no packet, and puts nothing in order: packets stand
-//! in the file as they were handed in. Instants are written as time since 1970, so those of a
+//! The writer opens no file and reads no clock, keeps no packet, and puts nothing in order: packets
+//! stand in the file as they were handed in. Instants are written as time since 1970, so those of a
 //! virtual run begin there.
 //!
 //! ```
@@ -29,19 +29,31 @@
 //! # Ok::<(), fairwind_capture::CaptureError>(())
 //! ```
 //!
+//! *Reading.* Files, folders of rotated files and streams of pcap or pcapng, plain or compressed with
+//! gzip or zstd, go into a [`CaptureReader`]; [`Frame`]s come out, one after the other. What is wrong in
+//! a file is told as [`Notes`], and reading goes on behind it.
+//!
 //! Modules: `section` (what a file says of itself and of its interfaces), `writer` (the stream of
-//! packets), `error`; `frame` and `packet` (what is read), `decode` (a frame as a TCP packet).
+//! packets), `error`; `read` (containers, damage, compression), `note`; `frame` and `packet` (what is
+//! read), `decode` (a frame as a TCP packet).
 
 mod decode;
 mod error;
 mod frame;
+mod note;
 mod packet;
+mod read;
 mod section;
 mod writer;
 
 pub use decode::decode;
 pub use error::CaptureError;
 pub use frame::{Frame, LinkType};
+pub use note::{Note, NoteKind, Notes, Place};
 pub use packet::{Oddities, Packet, Skipped};
+pub use read::{
+    CaptureReader, Ending, Input, InterfaceDescription, Next, Progress, ReadError,
+    SectionDescription, kinds,
+};
 pub use section::{Interface, InterfaceId, Section};
 pub use writer::CaptureWriter;

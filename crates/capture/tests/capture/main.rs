@@ -7,3 +7,4 @@ mod decoding;
 mod file;
 mod foreign_reader;
 mod frames;
+mod reading;

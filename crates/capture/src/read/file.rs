@@ -1,0 +1,118 @@
+//! One open file, whichever format it has.
+
+use super::compression::unpacked;
+use super::error::ReadError;
+use super::guess::{SAMPLE_BYTES, guess};
+use super::journal::{Journal, Step};
+use super::kinds;
+use super::pcap::{FILE_HEADER_BYTES, PcapReader};
+use super::pcapng::{PcapNgReader, SectionDescription};
+use super::window::{Fill, Window};
+
+/// One file that is being read.
+pub(crate) struct CaptureFile {
+    pub(crate) window: Window,
+    format: Format,
+}
+
+/// The format of a file.
+enum Format {
+    /// Too little has been written to tell.
+    Unknown,
+    Pcap(PcapReader),
+    PcapNg(PcapNgReader),
+}
+
+impl CaptureFile {
+    /// Looks at the beginning of a file, and through its compression.
+    pub(crate) fn new(window: Window, journal: &mut Journal) -> Result<Self, ReadError> {
+        let window = unpacked(window)
+            .map_err(|source| ReadError::Read { file: journal.file.to_string(), source })?;
+        let mut file = Self { window, format: Format::Unknown };
+        file.format = file.detect(journal)?;
+        Ok(file)
+    }
+
+    /// The next frame.
+    #[inline]
+    pub(crate) fn step(&mut self, journal: &mut Journal) -> Step {
+        let step = match &mut self.format {
+            Format::Pcap(reader) => reader.step(&mut self.window, journal),
+            Format::PcapNg(reader) => reader.step(&mut self.window, journal),
+            Format::Unknown => self.detect_late(journal),
+        };
+        if matches!(step, Step::End) {
+            self.note_failure(journal);
+        }
+        step
+    }
+
+    /// No more is going to be written to the file.
+    pub(crate) fn ends(&mut self) {
+        self.window.ends();
+    }
+
+    /// What the file says of its sections so far; a pcap file is one with one interface.
+    pub(crate) fn sections(&self) -> &[SectionDescription] {
+        match &self.format {
+            Format::PcapNg(reader) => reader.sections(),
+            Format::Pcap(reader) => std::slice::from_ref(reader.description()),
+            Format::Unknown => &[],
+        }
+    }
+
+    fn detect(&mut self, journal: &mut Journal) -> Result<Format, ReadError> {
+        let fill = self.window.fill(FILE_HEADER_BYTES);
+        let rest = self.window.rest();
+        if rest.first_chunk().is_some_and(PcapNgReader::begins) {
+            let mut reader = PcapNgReader::new();
+            reader.read_front(&mut self.window, journal);
+            return Ok(Format::PcapNg(reader));
+        }
+        if let Some(reader) = rest.first_chunk().and_then(PcapReader::from_header) {
+            self.window.consume(FILE_HEADER_BYTES);
+            return Ok(Format::Pcap(reader));
+        }
+        if fill == Fill::Waiting {
+            return Ok(Format::Unknown);
+        }
+        Err(self.refusal(journal))
+    }
+
+    /// Why nothing can be read.
+    fn refusal(&mut self, journal: &Journal) -> ReadError {
+        self.window.fill(SAMPLE_BYTES);
+        let file = journal.file.to_string();
+        if let Some(source) = self.window.take_failure() {
+            return ReadError::Read { file, source };
+        }
+        if self.window.rest().is_empty() {
+            return ReadError::Empty { file };
+        }
+        let guess = guess(self.window.rest());
+        ReadError::NotACapture { file, seems: guess.seems.into(), advice: guess.advice.into() }
+    }
+
+    /// Tries again to tell the format of a file that was too short before.
+    #[cold]
+    fn detect_late(&mut self, journal: &mut Journal) -> Step {
+        match self.detect(journal) {
+            Ok(Format::Unknown) => Step::Wait,
+            Ok(format) => {
+                self.format = format;
+                self.step(journal)
+            }
+            Err(error) => {
+                journal.note(kinds::NOT_READ, 0, || error.to_string());
+                Step::End
+            }
+        }
+    }
+
+    #[cold]
+    fn note_failure(&mut self, journal: &mut Journal) {
+        if let Some(error) = self.window.take_failure() {
+            journal.note(kinds::READING_FAILED, self.window.offset(), || error.to_string());
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! What can be read, and files in the order of their packets.
+
+use super::error::ReadError;
+use super::file::CaptureFile;
+use super::journal::{Journal, Step};
+use super::kinds;
+use super::window::{AtEnd, Metered, Source, Window};
+use fairwind_units::Instant;
+use std::collections::{BTreeSet, VecDeque};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// Something that packets are read from.
+pub enum Input {
+    /// A file, or a folder with the files that one capture was rotated through.
+    Path(PathBuf),
+    /// Standard input.
+    Standard,
+    /// Any other source of bytes.
+    Source {
+        /// What messages call it.
+        name: String,
+        /// Its bytes.
+        bytes: Box<dyn Read + Send>,
+    },
+}
+
+impl Input {
+    /// The input that a command line names: `-` is standard input.
+    pub fn named(name: &str) -> Self {
+        if name == "-" { Self::Standard } else { Self::Path(name.into()) }
+    }
+}
+
+impl std::fmt::Debug for Input {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Path(path) => f.debug_tuple("Path").field(path).finish(),
+            Self::Standard => f.write_str("Standard"),
+            Self::Source { name, .. } => f.debug_tuple("Source").field(name).finish(),
+        }
+    }
+}
+
+/// What happens at the end of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// It is the end.
+    #[default]
+    Final,
+    /// More may be written to it, or to a new file in the same folder. Compressed files and pipes end
+    /// nevertheless.
+    Followed,
+}
+
+/// A file that is still to be read.
+enum Waiting {
+    File(PathBuf),
+    Stream(Arc<str>, Source),
+}
+
+/// The files of an input, those that are still to be read first.
+pub(crate) struct Queue {
+    waiting: VecDeque<Waiting>,
+    /// Folders in which new files may appear, and the files of them that are known.
+    folders: Vec<PathBuf>,
+    known: BTreeSet<PathBuf>,
+    ending: Ending,
+    /// Bytes that were read of files as they are stored, and how many they have if that is known.
+    pub(crate) read: Arc<AtomicU64>,
+    pub(crate) total: Option<u64>,
+}
+
+impl Queue {
+    /// Files in the order of their first packets, then of their names; streams behind them.
+    pub(crate) fn new(
+        inputs: Vec<Input>,
+        ending: Ending,
+        journal: &mut Journal,
+    ) -> Result<Self, ReadError> {
+        if inputs.is_empty() {
+            return Err(ReadError::NoInput);
+        }
+        let mut queue = Self {
+            waiting: VecDeque::new(),
+            folders: Vec::new(),
+            known: BTreeSet::new(),
+            ending,
+            read: Arc::default(),
+            total: Some(0),
+        };
+        let mut files = Vec::new();
+        let mut streams = Vec::new();
+        for input in inputs {
+            match input {
+                Input::Path(path) if path.is_dir() => {
+                    queue.add_folder(path, &mut files, journal)?;
+                }
+                Input::Path(path) => files.push(path),
+                Input::Standard => {
+                    streams
+                        .push(Waiting::Stream("standard input".into(), Box::new(std::io::stdin())));
+                }
+                Input::Source { name, bytes } => {
+                    streams.push(Waiting::Stream(name.into(), bytes));
+                }
+            }
+        }
+        if !streams.is_empty() {
+            queue.total = None;
+        }
+        queue.add_files(files, journal, OnFailure::Refuse)?;
+        queue.waiting.extend(streams);
+        Ok(queue)
+    }
+
+    /// Whether new files may come.
+    pub(crate) fn is_watching(&self) -> bool {
+        self.ending == Ending::Followed && !self.folders.is_empty()
+    }
+
+    /// Whether there is another file; looks for new ones in the folders.
+    pub(crate) fn has_next(&mut self, journal: &mut Journal) -> bool {
+        if self.waiting.is_empty() && self.is_watching() {
+            let new: Vec<PathBuf> =
+                self.folders.iter().flat_map(|folder| files_in(folder)).collect();
+            let new = new.into_iter().filter(|path| !self.known.contains(path)).collect();
+            // Nothing is refused here, so there is no error.
+            let _added = self.add_files(new, journal, OnFailure::Note);
+        }
+        !self.waiting.is_empty()
+    }
+
+    /// Opens the next file, if there is one.
+    pub(crate) fn open_next(
+        &mut self,
+        journal: &mut Journal,
+    ) -> Option<Result<CaptureFile, ReadError>> {
+        let next = self.waiting.pop_front()?;
+        Some(match next {
+            Waiting::File(path) => {
+                journal.begin(name_of(&path));
+                open(&path, self.ending, Some(self.read.clone()))
+                    .and_then(|window| CaptureFile::new(window, journal))
+            }
+            Waiting::Stream(name, source) => {
+                journal.begin(name);
+                let source = Box::new(Metered::new(source, self.read.clone()));
+                CaptureFile::new(Window::new(source, AtEnd::Ends), journal)
+            }
+        })
+    }
+
+    /// Adds the captures in a folder.
+    fn add_folder(
+        &mut self,
+        folder: PathBuf,
+        files: &mut Vec<PathBuf>,
+        journal: &mut Journal,
+    ) -> Result<(), ReadError> {
+        if let Err(source) = std::fs::read_dir(&folder) {
+            return Err(ReadError::Open { file: folder.display().to_string(), source });
+        }
+        let all = files_in(&folder);
+        let count = all.len();
+        let captures: Vec<_> =
+            all.into_iter().filter(|path| self.is_capture(path, journal)).collect();
+        if captures.is_empty() && self.ending == Ending::Final {
+            let folder = folder.display().to_string();
+            return Err(ReadError::NothingInFolder { folder, files: count });
+        }
+        files.extend(captures);
+        self.folders.push(folder);
+        Ok(())
+    }
+
+    /// Whether a file in a folder can be read; if not, that is noted.
+    fn is_capture(&mut self, path: &Path, journal: &mut Journal) -> bool {
+        match first_instant(path, self.ending) {
+            Ok(_) => true,
+            // What is still empty may be a capture soon.
+            Err(ReadError::Empty { .. }) if self.ending == Ending::Followed => false,
+            Err(error) => {
+                self.known.insert(path.to_owned());
+                journal.begin(name_of(path));
+                journal.note(kinds::NOT_READ, 0, || error.to_string());
+                false
+            }
+        }
+    }
+
+    fn add_files(
+        &mut self,
+        files: Vec<PathBuf>,
+        journal: &mut Journal,
+        on_failure: OnFailure,
+    ) -> Result<(), ReadError> {
+        let mut ordered = Vec::new();
+        // A single file is judged when it is opened.
+        let is_single = files.len() == 1 && on_failure == OnFailure::Refuse;
+        for path in files {
+            let first = match on_failure {
+                _ if is_single => None,
+                OnFailure::Refuse => first_instant(&path, self.ending)?,
+                OnFailure::Note if !self.is_capture(&path, journal) => continue,
+                OnFailure::Note => first_instant(&path, self.ending).unwrap_or_default(),
+            };
+            ordered.push((first, path));
+        }
+        ordered.sort();
+        for (_, path) in ordered {
+            let bytes = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
+            let bytes = bytes.map(|metadata| metadata.len());
+            self.total = self.total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
+            self.known.insert(path.clone());
+            self.waiting.push_back(Waiting::File(path));
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of a file that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum OnFailure {
+    /// Nothing is read at all.
+    Refuse,
+    /// It is left out, with a note.
+    Note,
+}
+
+/// The files in a folder, not those in folders of it, in the order of their names.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
+    files.sort();
+    files
+}
+
+/// When the first packet of a file was captured; `None` where it has none yet.
+fn first_instant(path: &Path, ending: Ending) -> Result<Option<Instant>, ReadError> {
+    let mut journal = Journal::new(name_of(path));
+    let mut file = CaptureFile::new(open(path, ending, None)?, &mut journal)?;
+    Ok(match file.step(&mut journal) {
+        Step::Frame(found) => Some(found.at),
+        Step::Wait | Step::End => None,
+    })
+}
+
+fn open(path: &Path, ending: Ending, read: Option<Arc<AtomicU64>>) -> Result<Window, ReadError> {
+    let failed = |source| ReadError::Open { file: path.display().to_string(), source };
+    let file = File::open(path).map_err(failed)?;
+    let is_regular = file.metadata().map_err(failed)?.is_file();
+    let at_end = match ending {
+        Ending::Followed if is_regular => AtEnd::Grows,
+        Ending::Final | Ending::Followed => AtEnd::Ends,
+    };
+    let source: Source = match read {
+        Some(read) => Box::new(Metered::new(Box::new(file), read)),
+        None => Box::new(file),
+    };
+    Ok(Window::new(source, at_end))
+}
+
+fn name_of(path: &Path) -> Arc<str> {
+    path.display().to_string().into()
+}

@@ -1,0 +1,95 @@
+//! Where a reader is in its file, and what it has to say about that.
+
+use super::kinds;
+use super::window::Window;
+use crate::{NoteKind, Notes, Place};
+use fairwind_units::Instant;
+use std::sync::Arc;
+
+/// A frame that was found: where its bytes are in the window, and what its record says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) at: Instant,
+    pub(crate) link: crate::LinkType,
+    pub(crate) interface: u32,
+    pub(crate) original_bytes: u32,
+    /// Where in the window's buffer its bytes are.
+    pub(crate) start: usize,
+    pub(crate) length: usize,
+    /// Where in the file its record begins.
+    pub(crate) offset: u64,
+}
+
+/// What one step of a reader gave.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    Frame(Found),
+    /// The file has not grown far enough.
+    Wait,
+    End,
+}
+
+/// What is told of one file.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    pub(crate) notes: Notes,
+    pub(crate) file: Arc<str>,
+    /// Frames handed out of this file.
+    pub(crate) frames: u64,
+    /// Where reading lost its way, until it goes on.
+    lost_at: Option<u64>,
+}
+
+impl Journal {
+    pub(crate) fn new(file: Arc<str>) -> Self {
+        Self { notes: Notes::NONE, file, frames: 0, lost_at: None }
+    }
+
+    /// Another file begins.
+    pub(crate) fn begin(&mut self, file: Arc<str>) {
+        self.file = file;
+        self.frames = 0;
+        self.lost_at = None;
+    }
+
+    /// Something odd about what begins at `offset`.
+    pub(crate) fn note(&mut self, kind: NoteKind, offset: u64, detail: impl FnOnce() -> String) {
+        self.note_many(kind, 1, offset, detail);
+    }
+
+    pub(crate) fn note_many(
+        &mut self,
+        kind: NoteKind,
+        count: u64,
+        offset: u64,
+        detail: impl FnOnce() -> String,
+    ) {
+        let place = || Place { file: self.file.clone(), offset, packet: self.frames + 1 };
+        self.notes.record_many(kind, count, || (place(), detail()));
+    }
+
+    /// What stands at the window's beginning cannot be; told once until reading goes on.
+    pub(crate) fn lost(&mut self, window: &Window, why: impl FnOnce() -> String) {
+        if self.lost_at.is_none() {
+            self.lost_at = Some(window.offset());
+            self.note(kinds::DAMAGED, window.offset(), why);
+        }
+    }
+
+    /// Reading goes on at the window's beginning, or has come to the end.
+    pub(crate) fn found_again(&mut self, window: &Window) {
+        if let Some(from) = self.lost_at.take() {
+            let passed_over = window.offset().saturating_sub(from);
+            self.note_many(kinds::BYTES_PASSED_OVER, passed_over, from, String::new);
+        }
+    }
+
+    /// The file ends in mid-record; goes over what there is of it.
+    pub(crate) fn cut_off(&mut self, window: &mut Window, wanted: usize) {
+        let there = window.rest().len();
+        self.note(kinds::CUT_OFF, window.offset(), || {
+            format!("{there} of at least {wanted} bytes are there")
+        });
+        window.consume(there);
+    }
+}

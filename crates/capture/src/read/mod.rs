@@ -1,0 +1,32 @@
+//! Frames out of capture files: pcap and pcapng, plain or compressed, whole or damaged.
+//!
+//! [`CaptureReader`] goes once over one or more files of one point of observation, in the order of their
+//! packets, and lends out each frame from its own buffer. Whatever is wrong in a file is noted with its
+//! place, and reading goes on behind it; only where nothing can be read there is an error.
+//!
+//! The containers are read by own code. `pcap-parser` knows no records of Kuznetzov's variant, refuses a
+//! block whose trailing length is damaged without saying where the next one is, and believes lengths that
+//! cannot be; `pcap-file`, which writes our captures, tells no byte offsets. Both leave the search for
+//! the next record to their caller, so that what remains of their use are six fixed headers.
+//!
+//! Cost: some loads and compares for each frame; nothing is allocated or copied but by the large reads.
+
+mod clock;
+mod compression;
+mod error;
+mod file;
+mod guess;
+mod input;
+mod journal;
+pub mod kinds;
+mod order;
+mod pcap;
+mod pcapng;
+mod reader;
+mod resync;
+mod window;
+
+pub use error::ReadError;
+pub use input::{Ending, Input};
+pub use pcapng::{InterfaceDescription, SectionDescription};
+pub use reader::{CaptureReader, Next, Progress};

@@ -1,0 +1,340 @@
+//! pcap files: a header, then records, each with a header of its own.
+//!
+//! Source: the IETF draft "PCAP Capture File Format" (draft-ietf-opsawg-pcap); the variant with longer
+//! record headers is that of Alexey Kuznetzov's patches, of which Linux systems about 1999 left files.
+//!
+//! A record whose lengths agree with each other and with the snap length is believed at once. Any other is
+//! believed where a record that can be follows it, since only the chain tells damage from an odd writer.
+
+use super::journal::{Found, Journal, Step};
+use super::kinds;
+use super::order::ByteOrder;
+use super::pcapng::{InterfaceDescription, SectionDescription};
+use super::resync::{Search, search};
+use super::window::{Fill, Window, narrowed};
+use crate::{LinkType, Section};
+use fairwind_units::Instant;
+use std::num::NonZeroU32;
+
+/// Bytes of the file's header.
+pub(crate) const FILE_HEADER_BYTES: usize = 24;
+
+/// Bytes of a record at most, as other readers and writers have it (libpcap's largest snap length).
+const LARGEST_RECORD_BYTES: u32 = 1 << 18;
+
+/// Bytes that a packet can have had on a link, at most; offload makes packets of half a mebibyte.
+const LARGEST_PACKET_BYTES: u32 = 1 << 24;
+
+/// Records in a row that must be possible for a place to be taken as the beginning of one.
+const CHAIN_RECORDS: usize = 3;
+
+/// Seconds between records of one chain at most.
+const CHAIN_SECONDS: u32 = 86_400;
+
+/// Records of one pcap file.
+#[derive(Debug)]
+pub(crate) struct PcapReader {
+    order: ByteOrder,
+    /// Parts of a second that timestamps count, and how many nanoseconds one has.
+    parts: u32,
+    nanos_per_part: u32,
+    record_header_bytes: usize,
+    /// Captured and original length may stand in the other order (files older than version 2.4).
+    has_old_lengths: bool,
+    snap_length: u32,
+    /// When the last record was made that was handed out.
+    last_seconds: Option<u32>,
+    link: LinkType,
+    description: SectionDescription,
+}
+
+/// The header of a record.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    seconds: u32,
+    parts: u32,
+    captured: u32,
+    original: u32,
+}
+
+impl PcapReader {
+    /// Reads a file's header; `None` where it is not that of a pcap file.
+    pub(crate) fn from_header(header: &[u8; FILE_HEADER_BYTES]) -> Option<Self> {
+        let magic: [u8; 4] = [header[0], header[1], header[2], header[3]];
+        let (order, parts, record_header_bytes) = match u32::from_be_bytes(magic) {
+            0xa1b2_c3d4 => (ByteOrder::Big, 1_000_000, 16),
+            0xd4c3_b2a1 => (ByteOrder::Little, 1_000_000, 16),
+            0xa1b2_3c4d => (ByteOrder::Big, 1_000_000_000, 16),
+            0x4d3c_b2a1 => (ByteOrder::Little, 1_000_000_000, 16),
+            0xa1b2_cd34 => (ByteOrder::Big, 1_000_000, 24),
+            0x34cd_b2a1 => (ByteOrder::Little, 1_000_000, 24),
+            _ => return None,
+        };
+        Some(Self::of_kind(header, order, parts, record_header_bytes))
+    }
+
+    fn of_kind(
+        header: &[u8; FILE_HEADER_BYTES],
+        order: ByteOrder,
+        parts: u32,
+        record_header_bytes: usize,
+    ) -> Self {
+        let major = order.u16([header[4], header[5]]);
+        let minor = order.u16([header[6], header[7]]);
+        let snap_length = order.u32([header[16], header[17], header[18], header[19]]);
+        let link = order.u32([header[20], header[21], header[22], header[23]]);
+        let says_check_sequence = link & 0x0400_0000 != 0;
+        let check_sequence_words = u8::try_from(link >> 28).unwrap_or_default();
+        let link = LinkType::from_number(link & 0xffff);
+        let interface = InterfaceDescription {
+            name: None,
+            description: None,
+            comment: None,
+            link,
+            snap_length: NonZeroU32::new(snap_length),
+            check_sequence_bytes: says_check_sequence.then_some(check_sequence_words * 2),
+        };
+        Self {
+            order,
+            parts,
+            nanos_per_part: 1_000_000_000 / parts,
+            record_header_bytes,
+            has_old_lengths: major == 2 && minor < 4,
+            snap_length: if snap_length == 0 { LARGEST_RECORD_BYTES } else { snap_length },
+            last_seconds: None,
+            link,
+            description: SectionDescription {
+                section: Section::default(),
+                interfaces: vec![interface],
+            },
+        }
+    }
+
+    /// The file's header as a section with one interface.
+    pub(crate) fn description(&self) -> &SectionDescription {
+        &self.description
+    }
+
+    /// The next record.
+    #[inline]
+    pub(crate) fn step(&mut self, window: &mut Window, journal: &mut Journal) -> Step {
+        loop {
+            let rest = window.rest();
+            if let Some(record) = self.record(rest)
+                && self.is_usual(&record)
+                && rest.len() >= self.size(&record)
+            {
+                return Step::Frame(self.hand_out(&record, window));
+            }
+            if let Some(step) = self.unusual(window, journal) {
+                return step;
+            }
+        }
+    }
+
+    /// The header of the record that begins `bytes`.
+    #[inline]
+    fn record(&self, bytes: &[u8]) -> Option<Record> {
+        let header: &[u8; 16] = bytes.first_chunk()?;
+        let number = |at: usize| {
+            self.order.u32([header[at], header[at + 1], header[at + 2], header[at + 3]])
+        };
+        let mut record = Record {
+            seconds: number(0),
+            parts: number(4),
+            captured: number(8),
+            original: number(12),
+        };
+        if self.has_old_lengths && record.captured > record.original {
+            (record.captured, record.original) = (record.original, record.captured);
+        }
+        Some(record)
+    }
+
+    /// Whether every field is as nearly all writers have it.
+    #[inline]
+    fn is_usual(&self, record: &Record) -> bool {
+        record.captured == record.original.min(self.snap_length)
+            && record.captured.wrapping_sub(1) < LARGEST_RECORD_BYTES
+            && record.original < LARGEST_PACKET_BYTES
+            && record.parts < self.parts
+    }
+
+    /// Whether there can be such a record at all.
+    fn is_possible(&self, record: &Record) -> bool {
+        let kept = 1..=LARGEST_RECORD_BYTES;
+        kept.contains(&record.captured)
+            && record.original < LARGEST_PACKET_BYTES
+            && record.captured <= record.original
+            && record.parts < self.parts
+    }
+
+    /// Bytes of the record with its header.
+    #[inline]
+    fn size(&self, record: &Record) -> usize {
+        narrowed(record.captured).saturating_add(self.record_header_bytes)
+    }
+
+    #[inline]
+    fn hand_out(&mut self, record: &Record, window: &mut Window) -> Found {
+        self.last_seconds = Some(record.seconds);
+        let offset = window.offset();
+        let start = window.consume(self.size(record)) + self.record_header_bytes;
+        let nanos = u64::from(record.seconds) * 1_000_000_000
+            + u64::from(record.parts) * u64::from(self.nanos_per_part);
+        Found {
+            at: Instant::from_nanos(nanos),
+            link: self.link,
+            interface: 0,
+            original_bytes: record.original,
+            start,
+            length: narrowed(record.captured),
+            offset,
+        }
+    }
+
+    /// What stands at the window's beginning is incomplete, odd or damaged. `None` where it is complete
+    /// now.
+    #[cold]
+    #[inline(never)]
+    fn unusual(&mut self, window: &mut Window, journal: &mut Journal) -> Option<Step> {
+        match window.fill(self.record_header_bytes) {
+            Fill::Ready => {}
+            Fill::Waiting => return Some(Step::Wait),
+            Fill::Ended => {
+                if !window.rest().is_empty() {
+                    journal.cut_off(window, self.record_header_bytes);
+                }
+                return Some(Step::End);
+            }
+        }
+        let record = self.record(window.rest())?;
+        if self.is_usual(&record) {
+            return match window.fill(self.size(&record)) {
+                Fill::Ready => None,
+                Fill::Waiting => Some(Step::Wait),
+                Fill::Ended => {
+                    journal.cut_off(window, self.size(&record));
+                    Some(Step::End)
+                }
+            };
+        }
+        match self.is_continued(&record, window) {
+            Continued::Yes => Some(self.believe(record, window, journal)),
+            Continued::Unknown => Some(Step::Wait),
+            Continued::No => self.go_on_behind_damage(&record, window, journal),
+        }
+    }
+
+    /// Whether an unusual record is followed by one that can be, or ends the file.
+    fn is_continued(&self, record: &Record, window: &mut Window) -> Continued {
+        if !(1..=LARGEST_RECORD_BYTES).contains(&record.captured) {
+            return Continued::No;
+        }
+        let size = self.size(record);
+        match window.fill(size) {
+            Fill::Ready => {}
+            Fill::Waiting => return Continued::Unknown,
+            Fill::Ended => return Continued::No,
+        }
+        window.fill(size + self.record_header_bytes);
+        let next = &window.rest()[size..];
+        let follows = match self.record(next) {
+            Some(next) => self.is_possible(&next) && is_near(next.seconds, record.seconds),
+            // A piece of a header cannot be judged, but says that something was to follow.
+            None => self.is_possible(record) || next.is_empty(),
+        };
+        if follows { Continued::Yes } else { Continued::No }
+    }
+
+    /// Hands out an unusual record, with notes on what is odd about it.
+    fn believe(&mut self, mut record: Record, window: &mut Window, journal: &mut Journal) -> Step {
+        let offset = window.offset();
+        let Record { captured, original, parts, .. } = record;
+        if captured > self.snap_length {
+            journal.note(kinds::BEYOND_SNAP_LENGTH, offset, || {
+                format!("{captured} bytes, and the snap length is {}", self.snap_length)
+            });
+        }
+        if captured > original {
+            journal.note(kinds::LONGER_THAN_PACKET, offset, || {
+                format!("{captured} bytes of a packet of {original}")
+            });
+        }
+        if original >= LARGEST_PACKET_BYTES {
+            journal.note(kinds::LENGTH_ON_LINK, offset, || format!("{original} bytes"));
+        }
+        if parts >= self.parts {
+            journal.note(kinds::FRACTION_OF_SECOND, offset, || {
+                format!("{parts} parts, and a second has {}", self.parts)
+            });
+        }
+        if captured > original || original >= LARGEST_PACKET_BYTES {
+            record.original = captured;
+        }
+        Step::Frame(self.hand_out(&record, window))
+    }
+
+    fn go_on_behind_damage(
+        &self,
+        record: &Record,
+        window: &mut Window,
+        journal: &mut Journal,
+    ) -> Option<Step> {
+        journal.lost(window, || describe(record));
+        match search(window, |bytes| self.begins_chain(bytes)) {
+            Search::Found => {
+                journal.found_again(window);
+                None
+            }
+            Search::Ended => {
+                journal.found_again(window);
+                Some(Step::End)
+            }
+            Search::Waiting => Some(Step::Wait),
+        }
+    }
+
+    /// Whether some records in a row, near each other in time, begin here, or fewer with which the file
+    /// ends.
+    fn begins_chain(&self, bytes: &[u8]) -> bool {
+        let mut at = 0;
+        let mut before: Option<u32> = None;
+        for records in 0..CHAIN_RECORDS {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let Some(record) = self.record(rest) else {
+                let ends_here = records > 0 && at == bytes.len();
+                // The last record is whole, or it is the piece that is missing.
+                let is_known =
+                    before.zip(self.last_seconds).is_some_and(|(it, last)| is_near(it, last));
+                return ends_here || records > 1 || (is_known && at < bytes.len());
+            };
+            let is_near_the_last = before.is_none_or(|before| is_near(record.seconds, before));
+            if !self.is_possible(&record) || !is_near_the_last {
+                return false;
+            }
+            before = Some(record.seconds);
+            at += self.size(&record);
+        }
+        true
+    }
+}
+
+/// Whether a record is followed by what can follow it.
+enum Continued {
+    Yes,
+    No,
+    /// The file has not grown that far.
+    Unknown,
+}
+
+fn is_near(seconds: u32, other: u32) -> bool {
+    seconds.abs_diff(other) <= CHAIN_SECONDS
+}
+
+fn describe(record: &Record) -> String {
+    let Record { seconds, parts, captured, original } = record;
+    format!(
+        "a record header says {captured} kept of {original} bytes at {seconds} s and {parts} parts"
+    )
+}

@@ -1,0 +1,206 @@
+//! The part of a file that is in memory: one buffer, filled by large reads.
+
+use std::io::{Cursor, ErrorKind, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes asked for at once. They fit the second-level cache, so what is read is still there when it
+/// is looked at.
+const READ_BYTES: usize = 1 << 18;
+
+/// Bytes that the window holds at most: room to look ahead for several records of the largest size.
+pub(crate) const CAPACITY_BYTES: usize = 1 << 20;
+
+/// A source of bytes.
+pub(crate) type Source = Box<dyn Read + Send>;
+
+/// What a window's end means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AtEnd {
+    /// There is no more.
+    Ends,
+    /// More may be appended to the file later.
+    Grows,
+}
+
+/// Whether what was wanted is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fill {
+    /// It is.
+    Ready,
+    /// The file ends before.
+    Ended,
+    /// The file has not grown that far yet.
+    Waiting,
+}
+
+/// A window that moves over a file from its beginning to its end.
+pub(crate) struct Window {
+    source: Source,
+    buffer: Vec<u8>,
+    /// Where in the buffer the unread bytes begin and end.
+    start: usize,
+    end: usize,
+    /// Bytes of the file before those in the buffer.
+    before: u64,
+    at_end: AtEnd,
+    /// What was wrong when the source failed, until somebody asks.
+    failure: Option<std::io::Error>,
+    has_failed: bool,
+}
+
+impl Window {
+    pub(crate) fn new(source: Source, at_end: AtEnd) -> Self {
+        Self {
+            source,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            before: 0,
+            at_end,
+            failure: None,
+            has_failed: false,
+        }
+    }
+
+    /// The file does not grow any more.
+    pub(crate) fn ends(&mut self) {
+        self.at_end = AtEnd::Ends;
+    }
+
+    /// The unread bytes that are in memory.
+    #[inline]
+    pub(crate) fn rest(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Bytes of the file before [`Window::rest`].
+    #[inline]
+    pub(crate) fn offset(&self) -> u64 {
+        self.before + widened(self.start)
+    }
+
+    /// Goes on by `bytes`, at most to the end of what is in memory, and tells where in the buffer they
+    /// were.
+    #[inline]
+    pub(crate) fn consume(&mut self, bytes: usize) -> usize {
+        let at = self.start;
+        self.start = self.end.min(at.saturating_add(bytes));
+        at
+    }
+
+    /// Bytes of the buffer, for as long as the window is not filled again.
+    #[inline]
+    pub(crate) fn bytes(&self, at: usize, length: usize) -> &[u8] {
+        self.buffer.get(at..at + length).unwrap_or_default()
+    }
+
+    /// Brings at least `wanted` unread bytes into memory, where the file has as many; more than
+    /// [`CAPACITY_BYTES`] are never there.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn fill(&mut self, wanted: usize) -> Fill {
+        let wanted = wanted.min(CAPACITY_BYTES);
+        while self.end - self.start < wanted {
+            self.make_room(wanted);
+            match self.read_once() {
+                Some(0) if self.at_end == AtEnd::Grows && !self.has_failed => return Fill::Waiting,
+                Some(0) => return Fill::Ended,
+                Some(bytes) => self.end += bytes,
+                None => {}
+            }
+        }
+        Fill::Ready
+    }
+
+    /// Goes over `bytes` of the file, in memory or not, and tells how many there were.
+    pub(crate) fn skip(&mut self, bytes: u64) -> u64 {
+        let mut left = bytes;
+        while left > 0 {
+            let here = self.rest().len();
+            if here == 0 && self.fill(1) != Fill::Ready {
+                break;
+            }
+            let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.rest().len());
+            self.consume(step);
+            left -= widened(step);
+        }
+        bytes - left
+    }
+
+    /// What was wrong with the source, told once.
+    pub(crate) fn take_failure(&mut self) -> Option<std::io::Error> {
+        self.failure.take()
+    }
+
+    /// The whole rest of the file, read or unread, as a source again.
+    pub(crate) fn into_source(self) -> Source {
+        let read = self.rest().to_vec();
+        Box::new(Cursor::new(read).chain(self.source))
+    }
+
+    /// Moves the unread bytes to the beginning, where they are few or `wanted` would not fit, so that
+    /// the same memory is used again and again.
+    fn make_room(&mut self, wanted: usize) {
+        let are_few = self.end - self.start < READ_BYTES / 8;
+        if are_few || self.start + wanted.max(READ_BYTES) > self.buffer.len() {
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.before += widened(self.start);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        let needed = wanted.max(self.end + READ_BYTES).next_multiple_of(READ_BYTES);
+        if self.buffer.len() < needed {
+            self.buffer.resize(needed.min(CAPACITY_BYTES + READ_BYTES), 0);
+        }
+    }
+
+    /// Bytes that one read gave; `None` where it was interrupted.
+    fn read_once(&mut self) -> Option<usize> {
+        if self.has_failed {
+            return Some(0);
+        }
+        let until = self.buffer.len().min(self.end + READ_BYTES);
+        match self.source.read(&mut self.buffer[self.end..until]) {
+            Ok(bytes) => Some(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => None,
+            Err(error) => {
+                self.failure = Some(error);
+                self.has_failed = true;
+                Some(0)
+            }
+        }
+    }
+}
+
+/// A source that counts what was read of it.
+pub(crate) struct Metered {
+    source: Source,
+    read: Arc<AtomicU64>,
+}
+
+impl Metered {
+    pub(crate) fn new(source: Source, read: Arc<AtomicU64>) -> Self {
+        Self { source, read }
+    }
+}
+
+impl Read for Metered {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.source.read(buffer)?;
+        self.read.fetch_add(widened(bytes), Ordering::Relaxed);
+        Ok(bytes)
+    }
+}
+
+/// A size of memory as a size in a file.
+#[inline]
+pub(crate) fn widened(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// A size in a file as one of memory; what does not fit is more than there can be.
+#[inline]
+pub(crate) fn narrowed(bytes: u32) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
