@@ -66,6 +66,8 @@ pub enum Kind {
     FastRetransmit,
     /// Data repeated because the retransmission timer ran out.
     Timeout,
+    /// Data repeated in the wake of a time-out, without waiting for another one (RFC 5681 §3.1).
+    AfterTimeout,
     /// The last data repeated to learn whether it was lost (RFC 8985 §7).
     TailLossProbe,
     /// Data repeated, and nothing tells why.
@@ -107,6 +109,7 @@ impl Kind {
             Self::Bundle => "bundle",
             Self::FastRetransmit => "fast_retransmit",
             Self::Timeout => "timeout",
+            Self::AfterTimeout => "after_timeout",
             Self::TailLossProbe => "tail_loss_probe",
             Self::Retransmission => "retransmission",
             Self::OutOfOrder => "out_of_order",
@@ -129,7 +132,11 @@ impl Kind {
     pub const fn is_retransmission(self) -> bool {
         matches!(
             self,
-            Self::FastRetransmit | Self::Timeout | Self::TailLossProbe | Self::Retransmission
+            Self::FastRetransmit
+                | Self::Timeout
+                | Self::AfterTimeout
+                | Self::TailLossProbe
+                | Self::Retransmission
         )
     }
 }

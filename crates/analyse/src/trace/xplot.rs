@@ -72,7 +72,7 @@ fn sign(series: Series, kind: Kind, point: &Point, out: &mut impl Write) -> io::
 /// The sign above a segment that is not ordinary.
 const fn letter(kind: Kind) -> Option<&'static str> {
     Some(match kind {
-        Kind::FastRetransmit | Kind::Timeout | Kind::TailLossProbe | Kind::Retransmission => "R",
+        _ if kind.is_retransmission() => "R",
         Kind::OutOfOrder => "O",
         Kind::NetworkDuplicate => "HD",
         Kind::KeepAlive => "K",

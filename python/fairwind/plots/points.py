@@ -1,0 +1,115 @@
+"""Points of traces as little data: thinned to what can be seen, written compactly."""
+
+from __future__ import annotations
+
+import math
+
+import altair as alt
+import polars as pl
+
+KEYS = ("name", "series", "kind")
+
+FEWEST = 50
+"""Points of a kind below which nothing is brought together, however little room there is."""
+
+TIME_DECIMALS = 7
+
+
+def thinned(traces: pl.DataFrame, most: int) -> pl.DataFrame:
+    """Bring neighbouring points together until no more than about ``most`` are left.
+
+    Points of one kind of one flow's series that fall into one column of time become one, from the
+    least value to the greatest, with the number of points that it stands for. Kinds of which there
+    are few are left as they are: what is rare is what one looks for.
+
+    Parameters
+    ----------
+    traces : DataFrame
+        Rows of the table ``traces``.
+    most : int
+        Points that there is room for.
+
+    Returns
+    -------
+    DataFrame
+        The same columns, in the order of time within each kind.
+    """
+    if traces.height <= most:
+        return traces.sort("time_s", maintain_order=True)
+    sizes = traces.group_by(*KEYS).len()["len"].to_list()
+    limit = max(FEWEST, _fair_limit(sizes, most))
+    is_small = pl.len().over(*KEYS) <= limit
+    span = (pl.col("time_s").max() - pl.col("time_s").min()).over(*KEYS)
+    column = (
+        ((pl.col("time_s") - pl.col("time_s").min().over(*KEYS)) / span * (limit - 1))
+        .fill_nan(0)
+        .floor()
+        .cast(pl.Int64)
+    )
+    # Points that stay as they are get a column of their own.
+    own = -1 - pl.int_range(pl.len()).cast(pl.Int64)
+    return (
+        traces.with_columns(pl.when(is_small).then(own).otherwise(column).alias("column"))
+        .group_by(*KEYS, "column", maintain_order=True)
+        .agg(
+            pl.col("time_s", "low").min(),
+            pl.col("high").max(),
+            pl.col("points").sum(),
+        )
+        .sort("time_s", maintain_order=True)
+        .select(traces.columns)
+    )
+
+
+def _fair_limit(sizes: list[int], most: int) -> int:
+    """Give the limit per kind at which all fit; small kinds leave their room to large ones."""
+    left, room = sorted(sizes), most
+    while left and left[0] * len(left) <= room:
+        room -= left.pop(0)
+    return max(1, room // len(left)) if left else most
+
+
+def brought_together(traces: pl.DataFrame) -> str:
+    """Say how many points a drawing shows of how many there were; nothing if it shows all."""
+    total = int(traces["points"].sum())
+    if total <= traces.height:
+        return ""
+    return (
+        f" {traces.height:,} marks stand for {total:,} points: where more lie closer together than "
+        "can be drawn, one mark spans from the least to the greatest."
+    )
+
+
+def csv_data(frame: pl.DataFrame) -> alt.InlineData:
+    """Embed a frame into a chart as comma-separated values, half as large as records."""
+    rounded = frame.with_columns(pl.col(pl.Float64).round_sig_figs(9))
+    if "time_s" in frame.columns:
+        rounded = rounded.with_columns(frame["time_s"].round(TIME_DECIMALS))
+    kinds = {
+        name: "string" if dtype == pl.String else "number" for name, dtype in frame.schema.items()
+    }
+    return alt.InlineData(
+        values=rounded.write_csv(), format=alt.CsvDataFormat(type="csv", parse=kinds)
+    )
+
+
+def unit_of_bytes(most: float) -> tuple[str, float]:
+    """Choose the unit for numbers up to ``most`` bytes, and what to divide by."""
+    return _unit(most, ("B", "kB", "MB", "GB"))
+
+
+def unit_of_rate(most: float) -> tuple[str, float]:
+    """Choose the unit for rates up to ``most`` bit/s, and what to divide by."""
+    return _unit(most, ("bit/s", "kbit/s", "Mbit/s", "Gbit/s"))
+
+
+def greatest(rows: pl.DataFrame) -> float:
+    """Give the greatest value of points; 0 of none."""
+    return max(rows["high"].to_list(), default=0.0)
+
+
+def _unit(most: float, names: tuple[str, ...]) -> tuple[str, float]:
+    # Numbers from 2 to 2000 are read most easily.
+    steps = 0 if most < 2 else int(math.log10(most / 2) // 3)
+    steps = min(steps, len(names) - 1)
+    return names[steps], 1000.0**steps

@@ -1,0 +1,188 @@
+"""What passed of one flow, packet by packet: time and sequence, and what lies beneath."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import altair as alt
+import polars as pl
+
+from fairwind.plots.points import csv_data, greatest, unit_of_bytes
+from fairwind.plots.theme import themed
+
+WIDTH = 820
+"""Width of the drawing area, in points."""
+
+CROSS = "M-1,-1L1,1M1,-1L-1,1"
+DOWN_TICK = "M0,0L0,1.6"
+
+
+@dataclass(frozen=True)
+class Sign:
+    """How points of one kind are drawn, and what the legend calls them.
+
+    Attributes
+    ----------
+    series, kind : str
+        As in the table ``traces``.
+    label : str
+    colour : str
+    shape : str, optional
+        A symbol drawn as well, so that a single segment is seen among thousands.
+    """
+
+    series: str
+    kind: str
+    label: str
+    colour: str
+    shape: str | None = None
+
+
+SIGNS = (
+    Sign("window_edge", "", "offered window", "#e69f00"),
+    Sign("acknowledged", "", "acknowledged", "#009e73"),
+    Sign("arrival", "", "arrival", "#56b4e9"),
+    Sign("data", "new", "new data", "#4d4d4d"),
+    Sign("data", "bundle", "new data behind a bundled copy", "#0072b2"),
+    Sign("sack", "sack", "SACK block", "#cc79a7"),
+    Sign("sack", "duplicate_sack", "duplicate SACK block", "#aa3377", "circle"),
+    Sign("duplicate_ack", "", "duplicate ACK", "#00694c", DOWN_TICK),
+    Sign("data", "fast_retransmit", "fast retransmission", "#d55e00", "triangle-up"),
+    Sign("data", "timeout", "retransmission after time-out", "#7a0019", "square"),
+    Sign("data", "after_timeout", "retransmission in its wake", "#aa4466", "square"),
+    Sign("data", "tail_loss_probe", "tail loss probe", "#0072b2", "diamond"),
+    Sign("data", "retransmission", "retransmission", "#d55e00", "triangle-down"),
+    Sign("data", "out_of_order", "out of order", "#882255", "circle"),
+    Sign("data", "network_duplicate", "copy made by the network", "#999999", "circle"),
+    Sign("data", "keep_alive", "keep-alive", "#999933", "triangle-right"),
+    Sign("data", "window_probe", "window probe", "#999933", "triangle-left"),
+    Sign("lost", "", "lost", "#000000", CROSS),
+    Sign("mark", "zero_window", "zero window", "#e69f00", "stroke"),
+)
+"""In the order in which they are drawn: what is rare lies above what is frequent."""
+
+LINES = ("acknowledged", "window_edge")
+"""Series that are steps from point to point."""
+
+LABELS: dict[str, tuple[str, int, int, Literal["left", "right"]]] = {
+    "syn": ("SYN", 4, -4, "left"),
+    "fin": ("FIN", -5, -4, "right"),
+    "reset": ("RST", -5, -15, "right"),
+}
+"""What is written where a connection begins and ends: text, shifts in points, side."""
+
+
+def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:
+    """Draw the time-sequence graph of one flow: turn the wheel or drag to look closer.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Columns ``series``, ``kind``, ``time_s``, ``low``, ``high`` and ``points`` of one flow, as
+        in the table ``traces``.
+    """
+    layers = sequence_layers(points)
+    if not layers:
+        return nothing("no packet of this flow was captured")
+    chart = alt.layer(*layers).properties(width=WIDTH, height=440)
+    return themed(chart.add_params(alt.selection_interval(bind="scales")))
+
+
+def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
+    """Give the layers of a time-sequence graph, the lowest first."""
+    drawn = points.filter(pl.col("series").is_in([sign.series for sign in SIGNS]))
+    unit, divisor = unit_of_bytes(greatest(drawn))
+    shown = points.with_columns(pl.col("low", "high") / divisor)
+    present = [(sign, rows) for sign in SIGNS if (rows := _rows(shown, sign)).height]
+    colour = _colours([sign for sign, _ in present])
+    y = alt.Y("high:Q", title=f"place in the stream / {unit}", scale=alt.Scale(zero=False))
+    layers: list[alt.Chart] = []
+    for sign, rows in present:
+        base = alt.Chart(csv_data(rows)).encode(
+            x=time_axis(), y=y, color=colour, tooltip=_tooltip(unit)
+        )
+        layers.extend(_marks(base, sign))
+    return [*layers, *_labels(shown, y)]
+
+
+def _rows(points: pl.DataFrame, sign: Sign) -> pl.DataFrame:
+    """Select the points that a sign stands for: without a kind, all of its series."""
+    wanted = pl.col("series") == sign.series
+    if sign.kind:
+        wanted &= pl.col("kind") == sign.kind
+    return points.filter(wanted).select(
+        "time_s", "low", "high", "points", pl.lit(sign.label).alias("what")
+    )
+
+
+def _marks(base: alt.Chart, sign: Sign) -> Iterable[alt.Chart]:
+    if sign.series in LINES:
+        yield base.mark_line(interpolate="step-after", strokeWidth=1.4, clip=True)
+        return
+    if sign.series not in {"duplicate_ack", "mark"}:
+        # A square cap keeps a segment visible that is less than a pixel high.
+        width = 1.3 if sign.shape is None else 1.8
+        yield base.mark_rule(strokeWidth=width, strokeCap="square", clip=True).encode(y2="low:Q")
+    if sign.shape is not None:
+        is_line = sign.shape in {CROSS, DOWN_TICK, "stroke"}
+        yield base.mark_point(
+            shape=sign.shape,
+            size=60 if sign.shape == CROSS else 42,
+            filled=not is_line,
+            strokeWidth=1.6 if is_line else 0.6,
+            opacity=1,
+            clip=True,
+        )
+
+
+def _labels(points: pl.DataFrame, y: alt.Y) -> Iterable[alt.Chart]:
+    for kind, (text, dx, dy, align) in LABELS.items():
+        first = points.filter((pl.col("series") == "mark") & (pl.col("kind") == kind)).head(1)
+        if first.height:
+            yield (
+                alt.Chart(csv_data(first.select("time_s", "high")))
+                .mark_text(
+                    text=text, dx=dx, dy=dy, align=align, fontSize=11, fontWeight="bold", clip=True
+                )
+                .encode(x=time_axis(), y=y)
+            )
+
+
+def _colours(signs: Sequence[Sign]) -> alt.Color:
+    return alt.Color(
+        "what:N",
+        scale=alt.Scale(
+            domain=[sign.label for sign in signs], range=[sign.colour for sign in signs]
+        ),
+        legend=alt.Legend(
+            title=None,
+            orient="top",
+            columns=4,
+            labelLimit=260,
+            symbolType="stroke",
+            symbolStrokeWidth=4,
+        ),
+    )
+
+
+def time_axis(title: str = "time since the capture began / s") -> alt.X:
+    """Give the axis of time, which begins where the points do."""
+    return alt.X("time_s:Q", title=title, scale=alt.Scale(zero=False, nice=False, padding=12))
+
+
+def _tooltip(unit: str) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("what:N", title="what"),
+        alt.Tooltip("time_s:Q", title="time / s", format=".6f"),
+        alt.Tooltip("low:Q", title=f"from / {unit}", format=",.6~f"),
+        alt.Tooltip("high:Q", title=f"to / {unit}", format=",.6~f"),
+        alt.Tooltip("points:Q", title="stands for"),
+    ]
+
+
+def nothing(why: str) -> alt.TopLevelMixin:
+    """Draw a frame that says why there is nothing in it."""
+    chart = alt.Chart(alt.InlineData(values=[{"why": why}])).mark_text(fontSize=13, color="#555")
+    return themed(chart.encode(text="why:N").properties(width=WIDTH, height=80))
