@@ -6,16 +6,21 @@ apart, greedy flows red and thin flows blue unless told otherwise. Data is embed
 
 from fairwind.plots.estimates import estimates_by_setting
 from fairwind.plots.figure import Figure
+from fairwind.plots.flows import flow_panels
 from fairwind.plots.latency import latency_distribution
+from fairwind.plots.points import brought_together, thinned
 from fairwind.plots.queues import drops_by_group
 from fairwind.plots.save import save, save_all
 from fairwind.plots.series import rate_over_time
 from fairwind.plots.theme import group_colours, inline, themed
+from fairwind.plots.traces import time_sequence
 
 __all__ = [
     "Figure",
+    "brought_together",
     "drops_by_group",
     "estimates_by_setting",
+    "flow_panels",
     "group_colours",
     "inline",
     "latency_distribution",
@@ -23,4 +28,6 @@ __all__ = [
     "save",
     "save_all",
     "themed",
+    "thinned",
+    "time_sequence",
 ]

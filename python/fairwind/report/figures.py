@@ -14,6 +14,7 @@ from fairwind.plots import (
     latency_distribution,
     rate_over_time,
 )
+from fairwind.report.traces import trace_figures
 from fairwind.results import Results, summarise
 from fairwind.results.tidy import drops, group_windows, latency_buckets, with_cell_label
 
@@ -26,12 +27,13 @@ MOST_COLUMNS = 4
 
 
 def default_figures(results: Results) -> list[Figure]:
-    """Draw what can be drawn of a run: goodput, latency, rates over time, drops."""
+    """Draw what can be drawn of a run: goodput, latency, rates over time, drops, flows."""
     figures = _goodput(results)
     for kind, name in (("ack", "ACK latency"), ("delivery", "Delivery latency")):
         figures.extend(_latency(results, kind, name))
     figures.extend(_over_time(results))
     figures.extend(_drops(results))
+    figures.extend(trace_figures(results))
     return figures
 
 

@@ -1,0 +1,212 @@
+"""Traces of flows: thinned without losing what is rare or extreme, drawn, zoomed into, harmless."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+
+import polars as pl
+import pytest
+import vl_convert
+
+from fairwind.plots import flow_panels, save, thinned, time_sequence
+from fairwind.plots.points import brought_together, csv_data, unit_of_bytes, unit_of_rate
+from fairwind.plots.save import VEGA_LITE
+from fairwind.plots.traces import SIGNS
+from fairwind.report import write_report
+from fairwind.report.traces import MOST_FLOWS, trace_figures
+from fairwind.results import Results
+from fairwind.run import RunSettings, run_plan
+from made_up import ScriptedEngine, plan
+from made_up_traces import SEGMENT, empty_trace, flow_trace
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+PAGE_BYTES = 5_000_000
+EXTREMES = [pl.col("low").min(), pl.col("high").max(), pl.col("points").sum()]
+
+
+def traced(out, traces: list[pl.DataFrame]) -> Results:
+    """Give a run's folder with traces in it."""
+    results = run_plan(plan((1,), replicates=1), ScriptedEngine(), RunSettings(1, out))
+    keys = [pl.lit(0).alias("cell"), pl.lit(0).alias("replicate"), pl.lit(1).alias("seed")]
+    pl.concat(traces).select(*keys, pl.all()).write_parquet(out / "traces.parquet")
+    return results
+
+
+@pytest.mark.parametrize("most", [100, 1000, 10_000])
+def test_thinning_keeps_the_extremes_and_the_count_of_every_kind(most):
+    before = flow_trace(rounds=300)
+    after = thinned(before, most)
+    assert after.height < before.height
+    keys = ["name", "series", "kind"]
+    expected = before.group_by(keys).agg(EXTREMES).sort(keys)
+    assert after.group_by(keys).agg(EXTREMES).sort(keys).equals(expected)
+
+
+def test_thinning_leaves_every_point_of_rare_kinds_as_it_is():
+    before = flow_trace(rounds=300)
+    after = thinned(before, 5000)
+    for series, kind in [("data", "timeout"), ("data", "fast_retransmit"), ("lost", "")]:
+        chosen = (pl.col("series") == series) & (pl.col("kind") == kind)
+        assert before.filter(chosen).height > 10
+        assert after.filter(chosen).equals(before.filter(chosen))
+
+
+def test_thinned_points_are_about_as_many_as_there_is_room_for():
+    for most in (2000, 10_000, 30_000):
+        assert most / 3 < thinned(flow_trace(rounds=900), most).height <= most
+
+
+def test_points_at_random_places_are_never_thinned_away():
+    seed = random.randrange(2**32)
+    generator = random.Random(seed)
+    kinds = [("data", "new"), ("rtt", ""), ("sack", "sack")]
+    rows = []
+    for _ in range(3000):
+        at, low = generator.choice([0.0, generator.random(), 1e5]), generator.random()
+        rows.append(("a>b", *generator.choice(kinds), at, low, low + generator.random(), 1))
+    before = pl.DataFrame(rows, schema=empty_trace().schema, orient="row")
+    after = thinned(before, 200)
+    assert after.select(EXTREMES).equals(before.select(EXTREMES)), f"seed {seed}"
+    assert after["time_s"].is_sorted(), f"seed {seed}"
+
+
+def test_what_was_brought_together_is_said():
+    before = flow_trace(rounds=300)
+    assert brought_together(before) == ""
+    after = thinned(before, 1000)
+    assert f"{after.height:,} marks stand for {before.height:,} points" in brought_together(after)
+
+
+@pytest.mark.parametrize(
+    ("most", "unit"), [(0, "B"), (1999, "B"), (2000, "kB"), (3e6, "MB"), (5e15, "GB")]
+)
+def test_bytes_are_told_in_a_unit_that_is_read_easily(most, unit):
+    assert unit_of_bytes(most)[0] == unit
+    assert unit_of_rate(most)[0] == unit.removesuffix("B") + "bit/s"
+
+
+@pytest.mark.parametrize("draw", [time_sequence, flow_panels])
+@pytest.mark.parametrize(
+    "trace",
+    [
+        empty_trace(),
+        flow_trace(rounds=1).head(1),
+        flow_trace(rounds=1).filter(pl.col("series") == "rtt"),
+        flow_trace(rounds=1).filter(pl.col("series") == "acknowledged").head(1),
+        flow_trace(rounds=2, is_joined=False),
+        thinned(flow_trace(rounds=900), 10_000),
+    ],
+    ids=["empty", "a SYN alone", "round trips alone", "one ACK", "tiny", "large"],
+)
+def test_traces_of_any_size_are_drawn(draw, trace, tmp_path):
+    save(draw(trace), tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_every_kind_of_point_has_a_sign_of_its_own(tmp_path):
+    trace = pl.concat(
+        flow_trace(rounds=1)
+        .head(1)
+        .with_columns(
+            pl.lit(sign.series).alias("series"),
+            pl.lit(sign.kind).alias("kind"),
+            pl.lit(float(place)).alias("time_s"),
+            pl.lit(place * SEGMENT + 100.0).alias("high"),
+        )
+        for place, sign in enumerate(SIGNS)
+    )
+    save(time_sequence(trace), tmp_path / "signs.svg")
+    drawn = (tmp_path / "signs.svg").read_text(encoding="utf-8")
+    for sign in SIGNS:
+        assert f">{sign.label}<" in drawn
+        assert sign.colour in drawn
+
+
+def test_embedded_points_are_what_they_were():
+    frame = pl.DataFrame({"time_s": [0.1234567891, 2e5], "what": ['a "b", c', "</script>"]})
+    data = csv_data(frame).to_dict()
+    assert data["values"].splitlines()[1] == '0.1234568,"a ""b"", c"'
+    assert data["format"]["parse"] == {"time_s": "number", "what": "string"}
+
+
+def test_a_page_shows_the_traced_flows_and_stays_small(tmp_path):
+    long = [flow_trace(rounds=900, name=f"10.0.0.{n}:1>10.0.1.1:2") for n in range(3)]
+    page = write_report(traced(tmp_path / "run", long)).page
+    text = page.read_text(encoding="utf-8")
+    assert "Flow 10.0.0.2:1&gt;10.0.1.1:2" in text
+    assert "marks stand for" in text
+    assert page.stat().st_size < PAGE_BYTES
+    assert (page.parent / "figures" / "flow-3.svg").exists()
+
+
+def test_of_many_traced_flows_some_are_drawn_and_the_rest_is_counted(tmp_path):
+    many = [flow_trace(rounds=1, name=f"{n}>b") for n in range(MOST_FLOWS + 2)]
+    figures = trace_figures(traced(tmp_path / "run", many))
+    assert len(figures) == MOST_FLOWS
+    assert figures[-1].caption.endswith(
+        "2 further flows were traced; their points are in traces.parquet."
+    )
+
+
+def test_names_of_flows_cannot_break_the_page(tmp_path):
+    hostile = '</script><img src=x onerror=alert(1)>"'
+    page = write_report(traced(tmp_path / "run", [flow_trace(rounds=1, name=hostile)])).page
+    assert "<img src=x" not in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium found; install the package chromium")
+def test_the_wheel_zooms_into_all_panels_alike(tmp_path):
+    before, after = (_axis_labels(text) for text in _labels_around_a_turn_of_the_wheel(tmp_path))
+    assert len(before) == len(after) == 8
+    times_before, times_after = before[::2], after[::2]
+    assert len(set(map(tuple, times_before))) == len(set(map(tuple, times_after))) == 1
+    width = times_before[0][1] - times_before[0][0]
+    assert 0 < times_after[0][1] - times_after[0][0] < width / 1.5
+
+
+def _axis_labels(text: str) -> list[tuple[float, float]]:
+    """Give the least and the greatest label of each axis."""
+    axes = [[float(label.replace(",", "")) for label in axis.split()] for axis in text.split("|")]
+    return [(min(axis), max(axis)) for axis in axes]
+
+
+def _labels_around_a_turn_of_the_wheel(folder) -> tuple[str, str]:
+    """Open a drawing in a browser, turn the wheel over its first panel, and read the axes."""
+    drawing = json.dumps(flow_panels(flow_trace()).to_dict()).replace("<", "\\u003c")
+    bundle = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", VEGA_LITE)
+    page = folder / "zoom.html"
+    page.write_text(
+        f"""<!DOCTYPE html><meta charset="utf-8"><div id="place"></div>
+<script>{bundle.replace("</script", "<" + chr(92) + "/script")}</script><script>
+const labels = () => [...document.querySelectorAll(".role-axis-label")].map(
+  (axis) => [...axis.querySelectorAll("text")].map((text) => text.textContent).join(" ")).join("|");
+const tell = (name, text) => document.body.append(Object.assign(
+  document.createElement("pre"), {{ id: name, textContent: text }}));
+vegaEmbed("#place", {drawing}, {{ renderer: "svg" }}).then(async (drawn) => {{
+  tell("before", labels());
+  const panel = document.querySelector(".concat_0_group path.background");
+  const box = panel.getBoundingClientRect();
+  for (let turn = 0; turn < 6; turn += 1) {{
+    panel.dispatchEvent(new WheelEvent("wheel", {{ bubbles: true, cancelable: true, deltaY: -120,
+      clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 }}));
+    await drawn.view.runAsync();
+  }}
+  tell("after", labels());
+}});
+</script>""",
+        encoding="utf-8",
+    )
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--dump-dom"]
+    dom = subprocess.run(
+        [str(BROWSER), *options, "--virtual-time-budget=10000", f"--user-data-dir={folder}",
+         page.as_uri()],
+        check=True, capture_output=True, text=True, timeout=120,
+    ).stdout  # fmt: skip
+    found = [re.search(f'<pre id="{name}">([^<]*)</pre>', dom) for name in ("before", "after")]
+    assert found[0] is not None
+    assert found[1] is not None
+    return found[0][1], found[1][1]
