@@ -13,7 +13,13 @@ import pytest
 import vl_convert
 
 from fairwind.plots import flow_panels, save, thinned, time_sequence
-from fairwind.plots.points import brought_together, csv_data, unit_of_bytes, unit_of_rate
+from fairwind.plots.points import (
+    brought_together,
+    closer_look,
+    csv_data,
+    unit_of_bytes,
+    unit_of_rate,
+)
 from fairwind.plots.save import VEGA_LITE
 from fairwind.plots.traces import SIGNS
 from fairwind.report import write_report
@@ -210,3 +216,17 @@ vegaEmbed("#place", {drawing}, {{ renderer: "svg" }}).then(async (drawn) => {{
     assert found[0] is not None
     assert found[1] is not None
     return found[0][1], found[1][1]
+
+
+def test_a_closer_look_is_taken_where_most_is_repaired_and_only_at_long_flows():
+    assert closer_look(flow_trace(rounds=20)) is None
+    calm = flow_trace(rounds=900).filter(~pl.col("kind").is_in(["timeout", "fast_retransmit"]))
+    begin, end = closer_look(calm)
+    middle = calm.filter(pl.col("series") == "data")["time_s"].max() / 2
+    assert begin < middle < end
+    burst = [("a>b", "data", "timeout", 60 + n / 1000, 0.0, 1.0, 1) for n in range(9)]
+    repaired = pl.concat([calm, pl.DataFrame(burst, schema=calm.schema, orient="row")])
+    begin, end = closer_look(repaired)
+    assert begin < 60.001 < end
+    inside = repaired.filter(pl.col("time_s").is_between(begin, end) & (pl.col("series") == "data"))
+    assert 100 < inside.height < 1000

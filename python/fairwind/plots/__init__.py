@@ -8,7 +8,7 @@ from fairwind.plots.estimates import estimates_by_setting
 from fairwind.plots.figure import Figure
 from fairwind.plots.flows import flow_panels
 from fairwind.plots.latency import latency_distribution
-from fairwind.plots.points import brought_together, thinned
+from fairwind.plots.points import brought_together, closer_look, thinned
 from fairwind.plots.queues import drops_by_group
 from fairwind.plots.save import save, save_all
 from fairwind.plots.series import rate_over_time
@@ -18,6 +18,7 @@ from fairwind.plots.traces import time_sequence
 __all__ = [
     "Figure",
     "brought_together",
+    "closer_look",
     "drops_by_group",
     "estimates_by_setting",
     "flow_panels",

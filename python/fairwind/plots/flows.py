@@ -23,7 +23,7 @@ RATES = {
 """Kinds of throughput: what the legend calls them, and their colours."""
 
 
-def flow_panels(points: pl.DataFrame) -> alt.TopLevelMixin:
+def flow_panels(points: pl.DataFrame, closer: pl.DataFrame | None = None) -> alt.TopLevelMixin:
     """Draw a flow's time-sequence graph, and its throughput, round-trip times and flight below.
 
     In the page, the wheel and dragging zoom and move; all panels keep the same time.
@@ -33,6 +33,8 @@ def flow_panels(points: pl.DataFrame) -> alt.TopLevelMixin:
     points : DataFrame
         Columns ``series``, ``kind``, ``time_s``, ``low``, ``high`` and ``points`` of one flow, as
         in the table ``traces``.
+    closer : DataFrame, optional
+        The points of a shorter time, drawn in a panel of their own beneath.
     """
     panels = [panel for panel in _panels(points) if panel is not None]
     if not panels:
@@ -42,8 +44,19 @@ def flow_panels(points: pl.DataFrame) -> alt.TopLevelMixin:
         for layer in panel.layer:
             layer.encoding.x.title = None
     stacked = alt.vconcat(*panels, spacing=8).resolve_scale(x="shared", color="independent")
-    stacked.params = [_zoom("time", "x", views), _zoom("value", "y", views[:1])]
+    zooms = [_zoom("time", ["x"], views), _zoom("value", ["y"], views[:1])]
+    if closer is not None and closer.height:
+        below = _closer(closer)
+        zooms.append(_zoom("closer", ["x", "y"], [_name_view(below, "closer_look")]))
+        stacked = alt.vconcat(stacked, below, spacing=24).resolve_scale(color="independent")
+    stacked.params = zooms
     return themed(stacked)
+
+
+def _closer(points: pl.DataFrame) -> alt.LayerChart:
+    """Draw the time-sequence graph of a part of a flow's life."""
+    panel = _panel(*sequence_layers(points), height=SEQUENCE_HEIGHT)
+    return panel.properties(title="A closer look")
 
 
 def _name_view(panel: alt.LayerChart, name: str) -> str:
@@ -52,8 +65,10 @@ def _name_view(panel: alt.LayerChart, name: str) -> str:
     return name
 
 
-def _zoom(name: str, axis: Literal["x", "y"], views: list[str]) -> alt.TopLevelSelectionParameter:
-    select = alt.IntervalSelectionConfig(type="interval", encodings=[axis])
+def _zoom(
+    name: str, axes: list[Literal["x", "y"]], views: list[str]
+) -> alt.TopLevelSelectionParameter:
+    select = alt.IntervalSelectionConfig(type="interval", encodings=axes)
     return alt.TopLevelSelectionParameter(name=name, select=select, bind="scales", views=views)
 
 

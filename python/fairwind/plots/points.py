@@ -14,6 +14,9 @@ FEWEST = 50
 
 TIME_DECIMALS = 7
 
+FEWEST_FOR_A_CLOSER_LOOK = 2000
+SEGMENTS_IN_A_CLOSER_LOOK = 400
+
 
 def thinned(traces: pl.DataFrame, most: int) -> pl.DataFrame:
     """Bring neighbouring points together until no more than about ``most`` are left.
@@ -78,6 +81,37 @@ def brought_together(traces: pl.DataFrame) -> str:
         f" {traces.height:,} marks stand for {total:,} points: where more lie closer together than "
         "can be drawn, one mark spans from the least to the greatest."
     )
+
+
+def closer_look(points: pl.DataFrame) -> tuple[float, float] | None:
+    """Choose a piece of a long flow's life in which single segments can be told apart.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Rows of the table ``traces`` of one flow.
+
+    Returns
+    -------
+    tuple of float, optional
+        From when to when, in seconds: where most is repaired for a first time. None where the
+        whole flow is so short that it needs no closer look.
+    """
+    data = points.filter(pl.col("series") == "data").sort("time_s")
+    if data.height < FEWEST_FOR_A_CLOSER_LOOK:
+        return None
+    first, last = float(data["time_s"][0]), float(data["time_s"][-1])
+    length = (last - first) * SEGMENTS_IN_A_CLOSER_LOOK / data.height
+    repairs = data.filter(~pl.col("kind").is_in(["new", "bundle"]))
+    around = repairs if repairs.height else data.slice(data.height // 2, 1)
+    pieces = (
+        around.with_columns(((pl.col("time_s") - first) / length).floor().alias("piece"))
+        .group_by("piece", maintain_order=True)
+        .agg(pl.len().alias("repairs"), pl.col("time_s").first())
+    )
+    begin = float(pieces.filter(pl.col("repairs") == pl.col("repairs").max())["time_s"][0])
+    begin = min(max(begin - length / 4, first), last - length)
+    return begin, begin + length
 
 
 def csv_data(frame: pl.DataFrame) -> alt.InlineData:

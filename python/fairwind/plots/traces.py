@@ -15,6 +15,12 @@ from fairwind.plots.theme import themed
 WIDTH = 820
 """Width of the drawing area, in points."""
 
+LARGEST_SIGN, SMALLEST_SIGN = 50.0, 10.0
+"""Area of a sign, in square points."""
+
+ROOM_FOR_SIGNS = 3000.0
+"""Area of all signs of one kind, as far as they may be made smaller, in square points."""
+
 CROSS = "M-1,-1L1,1M1,-1L-1,1"
 DOWN_TICK = "M0,0L0,1.6"
 
@@ -103,7 +109,7 @@ def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
         base = alt.Chart(csv_data(rows)).encode(
             x=time_axis(), y=y, color=colour, tooltip=_tooltip(unit)
         )
-        layers.extend(_marks(base, sign))
+        layers.extend(_marks(base, sign, _size(rows.height)))
     return [*layers, *_labels(shown, y)]
 
 
@@ -117,7 +123,12 @@ def _rows(points: pl.DataFrame, sign: Sign) -> pl.DataFrame:
     )
 
 
-def _marks(base: alt.Chart, sign: Sign) -> Iterable[alt.Chart]:
+def _size(signs: int) -> float:
+    """Give the area of a sign, smaller where there are many of its kind."""
+    return max(SMALLEST_SIGN, min(LARGEST_SIGN, ROOM_FOR_SIGNS / max(signs, 1)))
+
+
+def _marks(base: alt.Chart, sign: Sign, size: float) -> Iterable[alt.Chart]:
     if sign.series in LINES:
         yield base.mark_line(interpolate="step-after", strokeWidth=1.4, clip=True)
         return
@@ -129,9 +140,9 @@ def _marks(base: alt.Chart, sign: Sign) -> Iterable[alt.Chart]:
         is_line = sign.shape in {CROSS, DOWN_TICK, "stroke"}
         yield base.mark_point(
             shape=sign.shape,
-            size=60 if sign.shape == CROSS else 42,
+            size=size,
             filled=not is_line,
-            strokeWidth=1.6 if is_line else 0.6,
+            strokeWidth=(1.6 if size > LARGEST_SIGN / 2 else 1.1) if is_line else 0.6,
             opacity=1,
             clip=True,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.plots import Figure, brought_together, flow_panels, thinned
+from fairwind.plots import Figure, brought_together, closer_look, flow_panels, thinned
 from fairwind.results import Results
 
 MOST_FLOWS = 12
@@ -37,9 +37,13 @@ def trace_figures(results: Results) -> list[Figure]:
     omitted = sizes.height - shown.height
     figures = []
     for number, flow in enumerate(shown.iter_rows(named=True), start=1):
-        points = traces.filter(*(pl.col(key) == flow[key] for key in KEYS))
-        drawn = thinned(points.select(COLUMNS), MOST_POINTS // shown.height)
+        points = traces.filter(*(pl.col(key) == flow[key] for key in KEYS)).select(COLUMNS)
+        drawn = thinned(points, MOST_POINTS // shown.height)
         note = brought_together(drawn)
+        closer = None
+        if (piece := closer_look(points)) is not None:
+            closer = points.filter(pl.col("time_s").is_between(*piece))
+            note += " At the bottom, a piece of it is drawn larger."
         if number == shown.height and omitted:
             note += f" {omitted} further flows were traced; their points are in traces.parquet."
         figures.append(
@@ -47,7 +51,7 @@ def trace_figures(results: Results) -> list[Figure]:
                 name=f"flow-{number}",
                 title=f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}",
                 caption=CAPTION + note,
-                chart=flow_panels(drawn),
+                chart=flow_panels(drawn, closer),
             )
         )
     return figures
