@@ -16,6 +16,7 @@ mod connection;
 pub mod trace;
 
 pub use analysis::{
-    Analysis, AnalysisError, Clock, Facts, Limit, Next, Outcome, PacketSource, Progress, Settings,
+    Analysis, AnalysisError, Captured, Clock, Facts, Frames, Limit, Next, Outcome, PacketSource,
+    Progress, Settings,
 };
-pub use connection::{Beginning, Ending, Place, SetUp, Side, Vantage};
+pub use connection::{Side, Vantage};

@@ -1,8 +1,9 @@
 //! The whole way from packets to tables: sources are read, merged and followed.
 //!
-//! Modules: `settings`, `source` (where packets come from), `clock` (time that goes on whatever timestamps
+//! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
 //! do), `follower` (one packet after the other), `run` (the loop), `outcome` (what comes of it).
 
+mod captured;
 mod clock;
 mod follower;
 mod outcome;
@@ -10,10 +11,11 @@ mod run;
 mod settings;
 mod source;
 
+pub use captured::Captured;
 pub use outcome::{Facts, Outcome};
 pub use run::Analysis;
 pub use settings::{Clock, Limit, Settings};
-pub use source::{Next, PacketSource};
+pub use source::{Frames, Next, PacketSource};
 
 use fairwind_measure::SettingsError;
 

@@ -1,6 +1,7 @@
 //! What comes of an analysis.
 
-use fairwind_capture::Packet;
+use super::source::Frames;
+use fairwind_capture::{Notes, Packet};
 use fairwind_measure::Tables;
 use fairwind_units::Instant;
 
@@ -9,6 +10,8 @@ use fairwind_units::Instant;
 pub struct Outcome {
     /// The tables, without the rows that were taken before.
     pub tables: Tables,
+    /// What was odd about each input.
+    pub notes: Vec<Notes>,
     /// What else is known.
     pub facts: Facts,
 }
@@ -21,6 +24,8 @@ pub struct Facts {
     pub origin: Instant,
     /// The latest TCP packet.
     pub last: Instant,
+    /// Frames of each tap; none where packets do not come out of frames.
+    pub frames: [Frames; 2],
     /// TCP packets of each tap.
     pub packets: [u64; 2],
     /// Their bytes on the link.

@@ -6,8 +6,8 @@ use super::outcome::{Facts, Outcome};
 use super::settings::{Limit, Settings};
 use super::source::{Next, PacketSource};
 use super::{AnalysisError, Progress};
-use crate::connection::Patience;
-use fairwind_capture::Packet;
+use crate::connection::{Patience, Side, Vantage};
+use fairwind_capture::{NoteKind, Notes, Packet};
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
 
@@ -35,7 +35,16 @@ struct Input<S> {
     ahead: Packet,
     at: Instant,
     state: State,
+    own_notes: Notes,
 }
+
+/// The clock was set, or a record is damaged.
+const CLOCK_STEP: NoteKind = NoteKind::new(
+    "clock_steps",
+    "a timestamp is a day ahead of the one before or more than a second behind, so no time was counted there",
+    "timestamp",
+    "timestamps",
+);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -46,6 +55,9 @@ enum State {
     Ended,
 }
 
+/// The clock of a run of ours is behind this (a year), and a clock that counts from 1970 is not.
+const LATEST_OWN: Instant = Instant::from_secs(365 * 86_400);
+
 impl<S: PacketSource> Input<S> {
     fn new(source: S) -> Self {
         Self {
@@ -54,6 +66,20 @@ impl<S: PacketSource> Input<S> {
             ahead: Packet::EMPTY,
             at: Instant::ZERO,
             state: State::Empty,
+            own_notes: Notes::NONE,
+        }
+    }
+
+    fn notes(&self) -> Notes {
+        let mut notes = self.source.notes();
+        notes.merge(&self.own_notes);
+        notes
+    }
+
+    #[cold]
+    fn note_step(&mut self) {
+        if let Some(place) = self.source.place() {
+            self.own_notes.record(CLOCK_STEP, || place);
         }
     }
 
@@ -65,7 +91,11 @@ impl<S: PacketSource> Input<S> {
         }
         match self.source.next(&mut self.ahead) {
             Next::Packet => {
+                let steps = self.clock.steps;
                 self.at = self.clock.at(self.ahead.at);
+                if self.clock.steps != steps {
+                    self.note_step();
+                }
                 self.state = State::Ahead;
                 true
             }
@@ -155,7 +185,9 @@ impl<S: PacketSource> Analysis<S> {
     /// With the first packet it is known when measuring begins.
     #[cold]
     fn begin(&mut self, first: Instant) {
-        let origin = first;
+        // The clock of a run of ours counts from its beginning.
+        let is_own = self.inputs.iter().all(|input| input.source.is_own());
+        let origin = if is_own && first < LATEST_OWN { Instant::ZERO } else { first };
         let instant = |limit| match limit {
             Limit::At(at) => at,
             Limit::Since(span) => origin + span,
@@ -182,7 +214,11 @@ impl<S: PacketSource> Analysis<S> {
                 half_open: settings.half_open_timeout,
                 idle: settings.idle_timeout,
             },
-            vantage: settings.vantage,
+            vantage: match (settings.vantage, self.inputs[0].source.near()) {
+                (Vantage::Auto, Some(Side::Opener)) => Vantage::Opener,
+                (Vantage::Auto, Some(Side::Answerer)) => Vantage::Answerer,
+                (vantage, _) => vantage,
+            },
             is_joined: self.inputs.len() > 1,
             limits_connections: settings.connection_from > Span::ZERO
                 || settings.connection_until.is_some(),
@@ -194,6 +230,9 @@ impl<S: PacketSource> Analysis<S> {
     /// What is known so far.
     pub fn facts(&self) -> Facts {
         let mut facts = self.facts.clone();
+        for (frames, input) in facts.frames.iter_mut().zip(&self.inputs) {
+            *frames = input.source.frames();
+        }
         facts.clock_steps = self.inputs.iter().map(|input| input.clock.steps).sum();
         if let Some(follower) = &self.follower {
             follower.tell_facts(&mut facts);
@@ -213,12 +252,13 @@ impl<S: PacketSource> Analysis<S> {
             self.begin(Instant::ZERO);
         }
         let facts = self.facts();
+        let notes = self.inputs.iter().map(Input::notes).collect();
         let end = self.settings.until.map_or(facts.last, |_| self.until);
         let tables = match self.follower {
             Some(follower) => follower.finish(facts.origin, end),
             None => Tables { tables: Vec::new() },
         };
-        Outcome { tables, facts }
+        Outcome { tables, notes, facts }
     }
 }
 

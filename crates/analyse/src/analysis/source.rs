@@ -1,7 +1,7 @@
 //! Where packets come from.
 
-use fairwind_capture::Packet;
-use std::ops::ControlFlow;
+use crate::connection::Side;
+use fairwind_capture::{Notes, Packet, Place};
 
 /// What a source has next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,18 +14,55 @@ pub enum Next {
     End,
 }
 
+/// Frames that a source has read, and those of them that are no TCP packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Frames {
+    /// All of them.
+    pub all: u64,
+    /// IP packets of another protocol.
+    pub other_protocols: u64,
+    /// Frames without an IP packet.
+    pub not_ip: u64,
+    /// Fragments without a TCP header.
+    pub fragments: u64,
+    /// Payload bytes of datagrams in these.
+    pub fragment_bytes: u64,
+    /// Frames of link types that are not read.
+    pub unknown_links: u64,
+    /// Frames whose kept bytes end before the TCP header does.
+    pub cut_short: u64,
+    /// Frames whose headers cannot be what they say.
+    pub malformed: u64,
+}
+
 /// Packets of one tap, in the order in which they were captured.
 pub trait PacketSource {
     /// Puts the next packet into `packet`.
     fn next(&mut self, packet: &mut Packet) -> Next;
-}
 
-/// Packets that somebody makes up: for tests, and for what is captured in memory.
-impl<F: FnMut(&mut Packet) -> ControlFlow<()>> PacketSource for F {
-    fn next(&mut self, packet: &mut Packet) -> Next {
-        match self(packet) {
-            ControlFlow::Continue(()) => Next::Packet,
-            ControlFlow::Break(()) => Next::End,
-        }
+    /// Where the last packet stands.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+
+    /// What was odd so far.
+    fn notes(&self) -> Notes {
+        Notes::NONE
+    }
+
+    /// What was read so far.
+    fn frames(&self) -> Frames {
+        Frames::default()
+    }
+
+    /// Whether a program of this project captured it, so that two sources of one run have one clock, which
+    /// counts from the beginning of the run.
+    fn is_own(&self) -> bool {
+        false
+    }
+
+    /// Which side of every connection the tap is near, where that is said.
+    fn near(&self) -> Option<Side> {
+        None
     }
 }

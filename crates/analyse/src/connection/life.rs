@@ -9,7 +9,7 @@ use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
 
 /// What the first packet of a connection was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Beginning {
+pub(crate) enum Beginning {
     /// A SYN.
     Syn,
     /// A SYN that answers one which is not in the capture.
@@ -20,7 +20,7 @@ pub enum Beginning {
 
 impl Beginning {
     /// As it stands in tables.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Syn => "syn",
             Self::SynAck => "syn-ack",
@@ -39,7 +39,7 @@ impl Beginning {
 
 /// How the set-up of a connection went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum SetUp {
+pub(crate) enum SetUp {
     /// Each side knows of the other: the three ways were seen, or what can only follow them.
     Completed,
     /// Nobody answered the SYN.
@@ -54,11 +54,11 @@ pub enum SetUp {
 
 impl SetUp {
     /// Each of them.
-    pub const ALL: [Self; 5] =
+    pub(crate) const ALL: [Self; 5] =
         [Self::Completed, Self::Unanswered, Self::HalfOpen, Self::Refused, Self::Unseen];
 
     /// As it stands in tables.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Completed => "completed",
             Self::Unanswered => "unanswered",
@@ -71,7 +71,7 @@ impl SetUp {
 
 /// How a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Ending {
+pub(crate) enum Ending {
     /// It was open when the capture ended, or when it had been silent for so long that it was given up.
     Open,
     /// One side sent a FIN that is its last word; the other side has not ended.
@@ -86,7 +86,7 @@ pub enum Ending {
 
 impl Ending {
     /// As it stands in tables.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::HalfClosed => "half-closed",

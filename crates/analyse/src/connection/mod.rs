@@ -19,14 +19,13 @@ mod table;
 mod vantage;
 mod wiring;
 
-pub use life::{Beginning, Ending, SetUp};
 pub use side::Side;
-pub use vantage::{Place, Vantage};
+pub use vantage::Vantage;
 
 pub(crate) use ends::Ends;
-pub(crate) use life::{Phase, Turn};
+pub(crate) use life::{Beginning, Phase, Turn};
 pub(crate) use record::{Record, connections_table, flow_name};
 pub(crate) use setups::{SetUps, setup_tables};
 pub(crate) use table::{Connection, Connections, Held, Patience};
-pub(crate) use vantage::place_of;
+pub(crate) use vantage::{Place, place_of};
 pub(crate) use wiring::Wiring;

@@ -26,7 +26,7 @@ pub enum Vantage {
 
 /// Where a tap was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Place {
+pub(crate) enum Place {
     /// Near this side.
     Near(Side),
     /// On the way, far from both; taken as near to the side that is not so far.
@@ -39,7 +39,7 @@ pub enum Place {
 
 impl Place {
     /// The side whose packets count as sent here, while those of the other side arrive here.
-    pub const fn side(self) -> Side {
+    pub(crate) const fn side(self) -> Side {
         match self {
             Self::Near(side) | Self::Between(side) | Self::Unknown(side) | Self::Given(side) => {
                 side
@@ -48,7 +48,7 @@ impl Place {
     }
 
     /// As it stands in tables.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Near(Side::Opener) => "near-opener",
             Self::Near(Side::Answerer) => "near-answerer",

@@ -1,0 +1,213 @@
+//! Packets out of capture files.
+
+use super::source::{Frames, Next, PacketSource};
+use crate::connection::Side;
+use fairwind_capture::{
+    CaptureReader, Ending, Input, NoteKind, Notes, Oddities, Packet, Place, ReadError, Skipped,
+    decode,
+};
+
+/// The TCP packets of the files of one tap.
+pub struct Captured {
+    reader: CaptureReader,
+    frames: Frames,
+    notes: Notes,
+}
+
+/// The frame ends before the TCP header does.
+const CUT_SHORT: NoteKind = NoteKind::new(
+    "cut_short",
+    "the kept bytes of a packet end before its TCP header does, so it is left out",
+    "packet",
+    "packets",
+);
+/// A header cannot be what it says.
+const MALFORMED: NoteKind = NoteKind::new(
+    "malformed",
+    "a header says what cannot be, so its packet is left out",
+    "packet",
+    "packets",
+);
+/// Parts of datagrams without a TCP header.
+const FRAGMENTS: NoteKind = NoteKind::new(
+    "fragments",
+    "fragments of datagrams are not put together, so the bytes in all but the first are left out",
+    "fragment",
+    "fragments",
+);
+/// What packets are in is not known.
+const UNKNOWN_LINK: NoteKind = NoteKind::new(
+    "unknown_link",
+    "a link type is not read, so its packets are left out",
+    "packet",
+    "packets",
+);
+
+/// What is said of each oddity of a packet that could be read.
+const ODDITIES: [(Oddities, NoteKind); 5] = [
+    (
+        Oddities::LENGTH_OF_FRAME,
+        NoteKind::new(
+            "length_of_frame",
+            "an IP header says no length, as before segmentation by the network card, so the frame's was \
+             taken",
+            "packet",
+            "packets",
+        ),
+    ),
+    (
+        Oddities::LENGTH_BEYOND_FRAME,
+        NoteKind::new(
+            "length_beyond_frame",
+            "an IP header says more than the frame had, so the frame's length was taken",
+            "packet",
+            "packets",
+        ),
+    ),
+    (
+        Oddities::FIRST_FRAGMENT,
+        NoteKind::new(
+            "first_fragments",
+            "the first fragment of a datagram is taken without the others",
+            "packet",
+            "packets",
+        ),
+    ),
+    (
+        Oddities::OPTIONS_CUT,
+        NoteKind::new(
+            "options_cut",
+            "the kept bytes end within the TCP options, so the last ones are not known",
+            "packet",
+            "packets",
+        ),
+    ),
+    (
+        Oddities::OPTIONS_MALFORMED,
+        NoteKind::new(
+            "options_malformed",
+            "a TCP option has a length that cannot be, so the packet's options are ignored",
+            "packet",
+            "packets",
+        ),
+    ),
+];
+
+impl Captured {
+    /// The packets in `inputs`, which are one tap's; at the end of a file it goes on as `ending` says.
+    ///
+    /// # Errors
+    /// Where something cannot be opened, or is no capture.
+    pub fn open(inputs: Vec<Input>, ending: Ending) -> Result<Self, ReadError> {
+        let reader = CaptureReader::open(inputs, ending)?;
+        Ok(Self { reader, frames: Frames::default(), notes: Notes::NONE })
+    }
+
+    /// How far reading has come.
+    pub fn progress(&self) -> fairwind_capture::Progress {
+        self.reader.progress()
+    }
+
+    #[cold]
+    fn skip(&mut self, skipped: Skipped) {
+        let frames = &mut self.frames;
+        let (kind, detail) = match skipped {
+            Skipped::OtherProtocol(_) => {
+                frames.other_protocols += 1;
+                return;
+            }
+            Skipped::NotIp => {
+                frames.not_ip += 1;
+                return;
+            }
+            Skipped::Fragment { bytes } => {
+                frames.fragments += 1;
+                frames.fragment_bytes += u64::from(bytes);
+                (FRAGMENTS, String::new())
+            }
+            Skipped::UnknownLink(number) => {
+                frames.unknown_links += 1;
+                (UNKNOWN_LINK, format!("link type {number}"))
+            }
+            Skipped::CutShort => {
+                frames.cut_short += 1;
+                (CUT_SHORT, String::new())
+            }
+            Skipped::Malformed(what) => {
+                frames.malformed += 1;
+                (MALFORMED, what.to_owned())
+            }
+        };
+        let place = || self.reader.place();
+        self.notes.record_many(kind, 1, || (place(), detail));
+    }
+
+    #[cold]
+    fn note(&mut self, oddities: Oddities) {
+        for (oddity, kind) in ODDITIES {
+            if oddities.contains(oddity) {
+                self.notes.record(kind, || self.reader.place());
+            }
+        }
+    }
+}
+
+impl PacketSource for Captured {
+    #[inline]
+    fn next(&mut self, packet: &mut Packet) -> Next {
+        loop {
+            let frame = match self.reader.next() {
+                fairwind_capture::Next::Frame(frame) => frame,
+                fairwind_capture::Next::Wait => return Next::Wait,
+                fairwind_capture::Next::End => return Next::End,
+            };
+            self.frames.all += 1;
+            if let Err(skipped) = decode(&frame, packet) {
+                self.skip(skipped);
+                continue;
+            }
+            if !packet.oddities.is_empty() {
+                self.note(packet.oddities);
+            }
+            return Next::Packet;
+        }
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(self.reader.place())
+    }
+
+    fn notes(&self) -> Notes {
+        let mut notes = self.reader.notes().clone();
+        notes.merge(&self.notes);
+        notes
+    }
+
+    fn frames(&self) -> Frames {
+        self.frames
+    }
+
+    fn is_own(&self) -> bool {
+        self.reader.is_own()
+    }
+
+    fn near(&self) -> Option<Side> {
+        let sections = || self.reader.sections().flat_map(|section| &section.interfaces);
+        let are_all = |point: &str| {
+            self.is_own() && sections().all(|interface| interface.name.as_deref() == Some(point))
+        };
+        if are_all("sender") {
+            Some(Side::Opener)
+        } else if are_all("receiver") {
+            Some(Side::Answerer)
+        } else {
+            None
+        }
+    }
+}
+
+impl std::fmt::Debug for Captured {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Captured").field("frames", &self.frames).finish_non_exhaustive()
+    }
+}
