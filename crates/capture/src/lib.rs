@@ -35,10 +35,11 @@
 //!
 //! Modules: `section` (what a file says of itself and of its interfaces), `writer` (the stream of
 //! packets), `error`; `read` (containers, damage, compression), `note`; `frame` and `packet` (what is
-//! read), `decode` (a frame as a TCP packet).
+//! read), `decode` (a frame as a TCP packet), `filter` (which packets are asked for).
 
 mod decode;
 mod error;
+mod filter;
 mod frame;
 mod note;
 mod packet;
@@ -48,6 +49,7 @@ mod writer;
 
 pub use decode::decode;
 pub use error::CaptureError;
+pub use filter::{Filter, FilterError, FilterProblem};
 pub use frame::{Frame, LinkType};
 pub use note::{Note, NoteKind, Notes, Place};
 pub use packet::{Oddities, Packet, Skipped};

@@ -69,8 +69,28 @@ fn behind_tags(bytes: &[u8], first: u16, first_at: usize) -> Result<(IpVersion, 
 }
 
 /// Whether a type is that of a VLAN tag: 802.1Q, 802.1ad, and the two of tags within tags before that.
-pub(crate) const fn is_vlan_tag(ethertype: u16) -> bool {
+const fn is_vlan_tag(ethertype: u16) -> bool {
     matches!(ethertype, 0x8100 | 0x88a8 | 0x9100 | 0x9200)
+}
+
+/// The VLANs of the tags behind a link header. A tag has three bits of priority and one more before them.
+pub(super) fn vlan_tags(link: LinkType, bytes: &[u8]) -> impl Iterator<Item = u16> {
+    let first = match link {
+        LinkType::Ethernet => Some((ETHERNET_TYPE_AT, ETHERNET_TYPE_AT + 2)),
+        LinkType::LinuxCooked => Some((COOKED_PROTOCOL_AT, COOKED_PROTOCOL_AT + 2)),
+        LinkType::LinuxCooked2 => Some((0, COOKED_2_BYTES)),
+        _ => None,
+    };
+    // Where the type stands, and where what it is the type of begins.
+    let mut next = first;
+    std::iter::from_fn(move || {
+        let (type_at, tag_at) = next?;
+        if !is_vlan_tag(two_bytes(bytes, type_at).ok()?) {
+            return None;
+        }
+        next = Some((tag_at + 2, tag_at + 4));
+        Some(two_bytes(bytes, tag_at).ok()? & 0x0fff)
+    })
 }
 
 /// Protocol, reserved, interface, hardware type, kind of packet, address: 20 bytes. Tags, which the

@@ -57,6 +57,11 @@ pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
     tcp::read(kept.get(ip.header_bytes..).unwrap_or_default(), ip.tcp_bytes, packet)
 }
 
+/// The VLANs whose tags a frame has, from the outermost.
+pub(crate) fn vlan_tags<'a>(frame: &Frame<'a>) -> impl Iterator<Item = u16> + use<'a> {
+    link::vlan_tags(frame.link, frame.bytes)
+}
+
 /// Bytes of the frame on the link from the IP header on. A frame cannot have had fewer than were kept.
 #[inline]
 fn length_on_link(frame: &Frame<'_>, ip_at: usize) -> u32 {

@@ -5,6 +5,7 @@
 mod conversation;
 mod decoding;
 mod file;
+mod filtering;
 mod foreign_reader;
 mod frames;
 mod reading;
