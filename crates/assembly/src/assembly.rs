@@ -5,7 +5,7 @@ use crate::application::{Headers, answering_application, application};
 use crate::flow::{AnswerPlan, FlowPlan, addresses, receiver_port, sender_port};
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
-use fairwind_measure::{FlowDescription, FlowId, QueueId, Settings};
+use fairwind_measure::{FlowDescription, FlowId, Points, QueueId, Settings};
 use fairwind_network::{LinkSpec, Network, NodeId, Packet, QueueSpec, Topology};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Queue};
 use fairwind_units::Instant;
@@ -94,6 +94,7 @@ impl<P: Packet> Assembly<P> {
                 name: plan.name.clone(),
                 start: plan.start,
                 answers: None,
+                seen_at: Points::EVERYWHERE,
             });
             self.flows.push(plan);
         }
@@ -113,6 +114,7 @@ impl<P: Packet> Assembly<P> {
                 name: format!("{name}-{}", plan.index + 1),
                 start: plan.start,
                 answers: Some(plan.flow),
+                seen_at: Points::EVERYWHERE,
             });
             plan.answer = Some(AnswerPlan { flow: FlowId(flow), application });
         }
@@ -204,6 +206,7 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
         warmup: measure.warmup,
         end: Instant::ZERO + experiment.duration,
         intervals: measure.intervals.clone(),
+        most_silent_windows: None,
         per_flow_intervals: measure.per_flow_intervals,
         percentiles: measure.percentiles.clone(),
         keeps_endpoint_samples: measure.endpoint_interval.is_some() || measure.endpoint_every_ack,

@@ -8,7 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "it measures real time")]
 
 use fairwind_measure::{
-    Collector, Direction, FlowDescription, FlowId, Observation, QueueId, Settings,
+    Collector, Direction, FlowDescription, FlowId, Observation, Points, QueueId, Settings,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -51,6 +51,7 @@ fn settings(flows: u32) -> Settings {
         name: format!("flow-{flow}"),
         start: Instant::ZERO,
         answers: None,
+        seen_at: Points::EVERYWHERE,
     });
     Settings {
         groups: vec!["even".to_owned(), "odd".to_owned()],

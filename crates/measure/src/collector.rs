@@ -5,12 +5,14 @@
 
 use crate::endpoint::EndpointSample;
 use crate::flow::{Flow, Milestones};
+use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, FlowId, Observation};
 use crate::queue::Queue;
+use crate::retired::Retired;
+use crate::row::latency_percentiles;
 use crate::settings::{FlowDescription, Settings, SettingsError};
-use crate::table::Tables;
-use crate::tabulate::{Measurement, tables};
+use crate::summary::Percentiles;
 use fairwind_units::Instant;
 
 /// Takes observations and gives tables.
@@ -18,21 +20,30 @@ use fairwind_units::Instant;
 /// Observations come in the order of their instants. One that comes late is counted in the window
 /// that is open when it comes. Only [`Observation::Dequeued`], of which windows count nothing, may come
 /// late without harm.
+///
+/// Flows may come while measuring ([`add_flow`](Self::add_flow)) and go ([`retire`](Self::retire)): what
+/// is kept is then in proportion to the flows that are open, not to all that there were, if their rows
+/// are taken ([`take_retired`](Self::take_retired)) from time to time.
 #[derive(Debug, Clone)]
 pub struct Collector {
     /// First instant at which something other than counting is due: the end of the warm-up, a
     /// window's border, or the end.
     next_border: Instant,
-    measured_from: Instant,
-    is_warm: bool,
-    flows: Vec<Flow>,
+    pub(crate) measured_from: Instant,
+    pub(crate) is_warm: bool,
+    pub(crate) flows: Vec<Flow>,
     /// Group of each flow, apart from the flows so that a queue's observation touches no flow.
     group_of_flow: Vec<usize>,
-    queues: Vec<Queue>,
-    series: Vec<Series>,
-    scopes: Scopes,
-    endpoint_samples: Vec<EndpointSample>,
-    settings: Settings,
+    /// Number of each flow in tables; `None` where the flow is retired and the place free.
+    pub(crate) numbers: Vec<Option<u64>>,
+    pub(crate) queues: Vec<Queue>,
+    pub(crate) series: Vec<Series>,
+    pub(crate) scopes: Scopes,
+    pub(crate) endpoint_samples: Vec<EndpointSample>,
+    pub(crate) retired: Retired,
+    /// Percentiles of latencies that some table shows.
+    pub(crate) percentiles: Percentiles,
+    pub(crate) settings: Settings,
 }
 
 impl Collector {
@@ -52,15 +63,18 @@ impl Collector {
             measured_from,
             is_warm: false,
             flows: flows(&settings.flows),
-            group_of_flow: settings.flows.iter().map(group_index).collect(),
+            group_of_flow: settings.flows.iter().map(FlowDescription::group_index).collect(),
+            numbers: (0..).map(Some).take(settings.flows.len()).collect(),
             queues: settings.queues.iter().map(|_| Queue::new(groups)).collect(),
             series: settings
                 .intervals
                 .iter()
-                .map(|&length| Series::new(length, measured_from, scopes.count))
+                .map(|&length| Series::new(length, settings, scopes.count))
                 .collect(),
             scopes,
             endpoint_samples: Vec::new(),
+            retired: Retired::new(settings),
+            percentiles: latency_percentiles(settings),
             settings: settings.clone(),
         }
     }
@@ -75,10 +89,12 @@ impl Collector {
         self.queues.iter_mut().for_each(Queue::add_group);
         let scope = self.add_scope();
         self.scopes.of_group.push(scope);
+        self.retired.groups.push(GroupSum::new());
         index
     }
 
-    /// Adds a flow while measuring, and gives its id; observations may name it from now on.
+    /// Adds a flow while measuring, and gives its id; observations may name it from now on. The id may be
+    /// that of a flow that is retired; its number in tables is its own.
     ///
     /// # Errors
     /// Where its group is not there, or the flow that it answers is not, or has an answer.
@@ -86,25 +102,55 @@ impl Collector {
     /// # Panics
     /// At 2^32 flows.
     pub fn add_flow(&mut self, description: FlowDescription) -> Result<FlowId, SettingsError> {
-        let index = self.settings.flows.len();
-        self.settings.check_flow(index, &description)?;
-        let id = FlowId(u32::try_from(index).expect("fewer than 2^32 flows"));
+        self.check_new_flow(&description)?;
+        let number = Some(self.retired.next_number());
+        let id = self.retired.reused_place().unwrap_or_else(|| {
+            FlowId(u32::try_from(self.flows.len()).expect("fewer than 2^32 flows"))
+        });
         if let Some(answered) = description.answers {
-            let answered_flow = self.flow(answered);
-            if answered_flow.opposite().is_some() {
-                let (name, answers) = (description.name, answered.0);
-                return Err(SettingsError::AnsweredTwice { flow: index, name, answers });
-            }
-            answered_flow.set_opposite(id);
+            self.flow(answered).set_opposite(Some(id));
         }
-        self.flows.push(Flow::new(description.answers));
-        self.group_of_flow.push(group_index(&description));
-        self.settings.flows.push(description);
-        if self.settings.per_flow_intervals {
-            let scope = self.add_scope();
-            self.scopes.of_flow.push(scope);
+        let (flow, group) = (Flow::new(description.answers), description.group_index());
+        let place = id.index();
+        if place < self.flows.len() {
+            self.flows[place] = flow;
+            self.group_of_flow[place] = group;
+            self.numbers[place] = number;
+            self.settings.flows[place] = description;
+            if let Some(&scope) = self.scopes.of_flow.get(place) {
+                self.series.iter_mut().for_each(|series| series.reuse_scope(scope));
+            }
+        } else {
+            self.flows.push(flow);
+            self.group_of_flow.push(group);
+            self.numbers.push(number);
+            self.settings.flows.push(description);
+            if self.settings.per_flow_intervals {
+                let scope = self.add_scope();
+                self.scopes.of_flow.push(scope);
+            }
         }
         Ok(id)
+    }
+
+    fn check_new_flow(&self, description: &FlowDescription) -> Result<(), SettingsError> {
+        let number = self.retired.coming_number();
+        self.settings.check_group(number, description)?;
+        let Some(answered) = description.answers else { return Ok(()) };
+        let (name, answers) = (|| description.name.clone(), answered.0);
+        let is_there = self.number_of(answered).is_some();
+        if !is_there || self.settings.flows[answered.index()].answers.is_some() {
+            return Err(SettingsError::NothingToAnswer { flow: number, name: name(), answers });
+        }
+        if self.flows[answered.index()].opposite().is_some() {
+            return Err(SettingsError::AnsweredTwice { flow: number, name: name(), answers });
+        }
+        Ok(())
+    }
+
+    /// The number of a flow in tables; `None` where there is no such flow, or no more.
+    pub fn number_of(&self, flow: FlowId) -> Option<u64> {
+        self.numbers.get(flow.index()).copied().flatten()
     }
 
     fn add_scope(&mut self) -> usize {
@@ -145,11 +191,10 @@ impl Collector {
             Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason } => {
                 let group = self.group_of_flow[flow.index()];
                 self.queues[queue.index()].on_dropped(group, reason, wire_bytes);
-                let flow = &mut self.flows[flow.index()];
-                match direction {
-                    Direction::Forward => flow.on_forward_dropped(payload_bytes, wire_bytes),
-                    Direction::Reverse => flow.on_reverse_dropped(payload_bytes),
-                }
+                self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
+            }
+            Observation::Lost { flow, direction, payload_bytes, wire_bytes } => {
+                self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
             }
             Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
                 let group = self.group_of_flow[flow.index()];
@@ -206,10 +251,10 @@ impl Collector {
                 flight_packets,
                 state,
             } if self.settings.keeps_endpoint_samples => {
-                assert!(flow.index() < self.flows.len(), "the flow is one of the settings' flows");
+                let number = self.number_of(flow);
                 self.endpoint_samples.push(EndpointSample {
                     at,
-                    flow,
+                    flow: number.expect("the flow is one of the settings' flows, or added since"),
                     cwnd_packets,
                     ssthresh_packets,
                     smoothed_rtt,
@@ -222,12 +267,19 @@ impl Collector {
         }
     }
 
-    fn flow(&mut self, flow: FlowId) -> &mut Flow {
+    pub(crate) fn flow(&mut self, flow: FlowId) -> &mut Flow {
         &mut self.flows[flow.index()]
     }
 
     fn milestones(&mut self, flow: FlowId) -> &mut Milestones {
         &mut self.flow(flow).milestones
+    }
+
+    /// Ends what ends by `at`.
+    pub(crate) fn pass(&mut self, at: Instant) {
+        if at >= self.next_border {
+            self.cross(at);
+        }
     }
 
     /// Ends what ends by `at`; whether an observation at `at` still counts.
@@ -245,7 +297,7 @@ impl Collector {
         at < self.settings.end
     }
 
-    fn end_warmup(&mut self) {
+    pub(crate) fn end_warmup(&mut self) {
         self.is_warm = true;
         self.flows.iter_mut().for_each(Flow::end_warmup);
         self.queues.iter_mut().for_each(Queue::end_warmup);
@@ -261,6 +313,9 @@ impl Collector {
     /// Running totals of every scope of the series.
     fn window_totals(&self) -> Vec<WindowCounts> {
         let mut totals = vec![WindowCounts::default(); self.scopes.count];
+        for (retired, scope) in self.retired.groups.iter().zip(&self.scopes.of_group) {
+            totals[*scope] = WindowCounts::of(&retired.totals);
+        }
         for (flow, group) in self.flows.iter().zip(&self.group_of_flow) {
             totals[self.scopes.of_group[*group]].add(&WindowCounts::of(flow.totals()));
         }
@@ -269,25 +324,6 @@ impl Collector {
         }
         totals
     }
-
-    /// The tables of what was measured up to `end`, or up to the settings' end if that is earlier.
-    pub fn finish(mut self, end: Instant) -> Tables {
-        let end = end.min(self.settings.end);
-        self.cross(end);
-        if !self.is_warm {
-            // The run ended within the warm-up: nothing of it counts.
-            self.end_warmup();
-        }
-        tables(&Measurement {
-            settings: &self.settings,
-            flows: &self.flows,
-            queues: &self.queues,
-            series: &self.series,
-            scopes: &self.scopes,
-            endpoint_samples: &self.endpoint_samples,
-            measured: end.saturating_since(self.measured_from),
-        })
-    }
 }
 
 /// The flows that are described, each knowing the one that goes the other way.
@@ -295,12 +331,8 @@ fn flows(descriptions: &[FlowDescription]) -> Vec<Flow> {
     let mut flows: Vec<Flow> = descriptions.iter().map(|flow| Flow::new(flow.answers)).collect();
     for (id, description) in (0..).zip(descriptions) {
         if let Some(answered) = description.answers {
-            flows[answered.index()].set_opposite(FlowId(id));
+            flows[answered.index()].set_opposite(Some(FlowId(id)));
         }
     }
     flows
-}
-
-fn group_index(flow: &FlowDescription) -> usize {
-    usize::try_from(flow.group).expect("the check compared it with a length")
 }

@@ -1,5 +1,6 @@
 //! What each column means: the page about tables is made of this list, and a test keeps it complete.
 
+use crate::table::{Table, Tables};
 use std::sync::LazyLock;
 
 /// The meaning of one column.
@@ -29,29 +30,90 @@ impl ColumnDefinition {
     }
 }
 
-/// Every column that tables can have, in the order of tables and columns.
+/// Column, unit, definition.
+pub type DefinitionLine = (&'static str, &'static str, &'static str);
+
+/// A table and its columns, in parts that tables can share.
+pub type TableDefinition = (&'static str, &'static [&'static [DefinitionLine]]);
+
+/// Every column that the tables of a [`Collector`](crate::Collector) can have, in the order of tables and
+/// columns.
 pub fn columns() -> &'static [ColumnDefinition] {
-    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
-        TABLES
-            .iter()
-            .flat_map(|(table, parts)| {
-                parts.iter().flat_map(|part| *part).map(|line| (*table, line))
-            })
-            .map(|(table, &(column, unit, definition))| ColumnDefinition {
-                table,
-                column,
-                unit,
-                definition,
-            })
-            .collect()
-    });
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| define(TABLES));
     &COLUMNS
 }
 
-/// Column, unit, definition.
-type Line = (&'static str, &'static str, &'static str);
+/// The columns of these tables one by one: how other rooms define their tables.
+pub fn define(tables: &[TableDefinition]) -> Vec<ColumnDefinition> {
+    let lines = tables
+        .iter()
+        .flat_map(|(table, parts)| parts.iter().copied().flatten().map(|line| (*table, *line)));
+    lines
+        .map(|(table, (column, unit, definition))| ColumnDefinition {
+            table,
+            column,
+            unit,
+            definition,
+        })
+        .collect()
+}
 
-const TABLES: &[(&str, &[&[Line]])] = &[
+/// What is wrong with `definitions` of columns, given tables that have all of them, for tests: columns not
+/// defined once or not in the order of the list, defined ones that are not there, definitions that are no
+/// sentences or have another unit than the name says, columns of a table that are not equally long.
+pub fn definition_faults(definitions: &[ColumnDefinition], tables: &Tables) -> Vec<String> {
+    let of_tables = tables.iter().flat_map(|table| table_faults(definitions, table));
+    let of_definitions = definitions.iter().flat_map(|defined| {
+        let is_there = tables.get(defined.table).is_some_and(|table| {
+            table.columns.iter().any(|column| defined.defines(table.name, &column.name))
+        });
+        let unit = UNITS.iter().find(|(end, _)| defined.column.ends_with(end));
+        [
+            (!is_there).then_some("is in no table"),
+            (!defined.definition.ends_with('.')).then_some("has no sentence for a definition"),
+            defined.unit.is_empty().then_some("has no unit"),
+            unit.is_some_and(|(_, unit)| *unit != defined.unit).then_some("has another unit"),
+        ]
+        .into_iter()
+        .flatten()
+        .map(|fault| format!("{}.{} {fault}", defined.table, defined.column))
+    });
+    of_tables.chain(of_definitions).collect()
+}
+
+/// Units that names end in.
+const UNITS: [(&str, &str); 5] = [
+    ("_bits_per_second", "bit/s"),
+    ("_packets", "packets"),
+    ("_bytes", "B"),
+    ("_s", "s"),
+    ("_ratio", "ratio"),
+];
+
+fn table_faults(definitions: &[ColumnDefinition], table: &Table) -> Vec<String> {
+    let (mut faults, mut last) = (Vec::new(), 0);
+    for column in &table.columns {
+        let name = format!("{}.{}", table.name, column.name);
+        let mut defining = definitions
+            .iter()
+            .enumerate()
+            .filter(|(_, defined)| defined.defines(table.name, &column.name))
+            .map(|(place, _)| place);
+        match (defining.next(), defining.next()) {
+            (Some(place), None) if place < last => faults.push(format!("{name} is out of order")),
+            (Some(place), None) => last = place,
+            _ => faults.push(format!("{name} is not defined once")),
+        }
+        if column.values.len() != table.rows() {
+            faults.push(format!("{name} is not as long as its table"));
+        }
+    }
+    faults
+}
+
+type Line = DefinitionLine;
+
+const TABLES: &[TableDefinition] = &[
     ("flows", &[FLOW, RATES, COUNTS, LATENCIES]),
     ("groups", &[GROUP, RATES, COUNTS, LATENCIES]),
     ("intervals", &[INTERVAL]),
@@ -67,7 +129,7 @@ const TABLES: &[(&str, &[&[Line]])] = &[
 
 #[rustfmt::skip]
 const FLOW: &[Line] = &[
-    ("flow", "number", "The flow's number, counted from 0 in the order of the scenario."),
+    ("flow", "number", "The flow's number, counted from 0 in the order of the scenario, or in which flows came."),
     ("name", "text", "The flow's name."),
     ("group", "text", "The group that the flow belongs to."),
     ("start_s", "s", "When the application opened the flow, since the experiment began."),
@@ -95,7 +157,7 @@ const GROUP: &[Line] = &[
 const RATES: &[Line] = &[
     ("measured_s", "s", "Measured time, from the end of the warm-up to the end of the run; the same for every flow, whenever it started."),
     ("throughput_bits_per_second", "bit/s", "Bytes on the wire that reached the receiving host, headers and retransmissions included, per measured time."),
-    ("goodput_bits_per_second", "bit/s", "Payload that the receiving application read in order, each byte once, per measured time."),
+    ("goodput_bits_per_second", "bit/s", "Payload that the receiving application read in order, each byte once, per measured time. In captures what has arrived in order at the receiving host counts as read; where that was not watched, what it acknowledged."),
 ];
 
 #[rustfmt::skip]
@@ -111,8 +173,8 @@ const COUNTS: &[Line] = &[
     ("wire_bytes_received", "B", "Bytes on the wire of the packets received."),
     ("payload_bytes_received", "B", "Payload bytes that reached the receiving host, repeated ones included."),
     ("payload_bytes_duplicate", "B", "Payload bytes received that had been received before."),
-    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once."),
-    ("packets_lost", "packets", "Packets of the data sender that were dropped in the network, as seen where it happened."),
+    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once; in captures, what has arrived in order, or was acknowledged, as for goodput."),
+    ("packets_lost", "packets", "Packets of the data sender that were dropped in the network, as seen where it happened; between two captures, those that left its host and never reached the other one."),
     ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost."),
     ("payload_bytes_lost", "B", "Payload bytes of the packets lost."),
     ("packet_loss_ratio", "ratio", "Packets lost over packets sent."),

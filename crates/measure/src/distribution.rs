@@ -9,17 +9,28 @@
 //! Cost per sample: one counter, one addition, two comparisons. The number of samples is counted when
 //! it is asked for.
 
+use crate::formula;
 use crate::histogram::{Histogram, Slot};
 
 /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
-pub(crate) type Times = Distribution<9>;
+pub type Times = Distribution<9>;
 
 /// Of whole numbers, exact up to 255.
-pub(crate) type Counts = Distribution<0>;
+pub type Counts = Distribution<0>;
 
 /// What is known of a set of samples, in units of 2^`UNIT_BITS`.
+///
+/// ```
+/// use fairwind_measure::Counts;
+///
+/// let mut sizes = Counts::new();
+/// sizes.record(100);
+/// sizes.record_many(200, 3);
+/// assert_eq!((sizes.count(), sizes.mean()), (4, Some(175.0)));
+/// assert_eq!([25.0, 26.0].map(|percentile| sizes.percentile(percentile)), [Some(100), Some(200)]);
+/// ```
 #[derive(Debug, Clone)]
-pub(crate) struct Distribution<const UNIT_BITS: u32> {
+pub struct Distribution<const UNIT_BITS: u32> {
     sum: u128,
     minimum: u64,
     maximum: u64,
@@ -28,26 +39,21 @@ pub(crate) struct Distribution<const UNIT_BITS: u32> {
 
 impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
     /// Of no samples yet.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { sum: 0, minimum: u64::MAX, maximum: 0, histogram: Histogram::new() }
     }
 
-    /// Every sample of `parts`.
-    pub(crate) fn merged(parts: &[&Self]) -> Self {
-        let mut merged = Self::new();
-        for part in parts {
-            merged.sum += part.sum;
-            merged.minimum = merged.minimum.min(part.minimum);
-            merged.maximum = merged.maximum.max(part.maximum);
-        }
-        let histograms: Vec<_> = parts.iter().map(|part| &part.histogram).collect();
-        merged.histogram.add(&histograms);
-        merged
+    /// Adds every sample of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.sum = self.sum.saturating_add(other.sum);
+        self.minimum = self.minimum.min(other.minimum);
+        self.maximum = self.maximum.max(other.maximum);
+        self.histogram.add(&other.histogram);
     }
 
     /// Adds one sample.
     #[inline]
-    pub(crate) fn record(&mut self, value: u64) {
+    pub fn record(&mut self, value: u64) {
         self.sum += u128::from(value);
         // Seldom the case, so that mostly nothing is stored.
         if value < self.minimum {
@@ -59,34 +65,58 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
         self.histogram.record(value);
     }
 
+    /// Adds `weight` samples of `value` at once, or one of that weight: a latency counts for each of
+    /// its bytes, say.
+    pub fn record_many(&mut self, value: u64, weight: u64) {
+        if weight == 0 {
+            return;
+        }
+        self.sum = self.sum.saturating_add(u128::from(value) * u128::from(weight));
+        self.minimum = self.minimum.min(value);
+        self.maximum = self.maximum.max(value);
+        self.histogram.record_many(value, weight);
+    }
+
     /// The slots that are not empty, in ascending order.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
         self.histogram.slots()
     }
 
     /// Number of samples, counted over the slots.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.histogram.count()
     }
 
     /// Whether there are no samples.
-    const fn is_empty(&self) -> bool {
+    pub const fn is_empty(&self) -> bool {
         self.minimum > self.maximum
     }
 
     /// The smallest sample.
-    pub(crate) fn minimum(&self) -> Option<u64> {
+    pub fn minimum(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.minimum)
     }
 
     /// The largest sample.
-    pub(crate) fn maximum(&self) -> Option<u64> {
+    pub fn maximum(&self) -> Option<u64> {
         (!self.is_empty()).then_some(self.maximum)
     }
 
     /// The sum of the samples.
-    pub(crate) const fn sum(&self) -> u128 {
+    pub const fn sum(&self) -> u128 {
         self.sum
+    }
+
+    /// The mean of the samples, exact but for rounding.
+    pub fn mean(&self) -> Option<f64> {
+        formula::mean(self.sum, self.count())
+    }
+
+    /// The sample that `percentile` per cent of the samples do not exceed, above 0 and up to 100: at most
+    /// 1/128 above it, and never outside the extremes. [`Summary`](crate::Summary) takes several at once.
+    pub fn percentile(&self, percentile: f64) -> Option<u64> {
+        let rank = formula::rank(percentile, self.count())?;
+        self.values_of_ranks(&[rank]).first().copied()
     }
 
     /// The sample of each of `ranks`, which ascend from 1 to the number of samples, up to the width of
@@ -97,6 +127,13 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
             *value = (*value).clamp(self.minimum, self.maximum);
         }
         values
+    }
+}
+
+impl<const UNIT_BITS: u32> Default for Distribution<UNIT_BITS> {
+    /// Of no samples.
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -137,7 +174,10 @@ mod tests {
         times.record(5_000_000_000);
         let counts: Vec<u64> = times.slots().map(|slot| slot.count).collect();
         assert_eq!(counts, [few + 1, 1]);
-        let merged = Times::merged(&[&times, &Times::new(), &times]);
+        let mut merged = Times::new();
+        for part in [&times, &Times::new(), &times] {
+            merged.add(part);
+        }
         let counts: Vec<u64> = merged.slots().map(|slot| slot.count).collect();
         assert_eq!(counts, [2 * (few + 1), 2]);
         assert_eq!((merged.minimum(), merged.maximum()), (Some(5_000), Some(5_000_000_000)));
@@ -145,7 +185,9 @@ mod tests {
 
     #[test]
     fn nothing_has_no_extremes() {
-        let nothing = Times::merged(&[&Times::new()]);
+        let mut nothing = Times::new();
+        nothing.add(&Times::new());
+        nothing.record_many(5, 0);
         assert_eq!((nothing.minimum(), nothing.maximum()), (None, None));
         assert_eq!((nothing.sum(), nothing.count()), (0, 0));
     }

@@ -5,7 +5,7 @@
 
 use crate::distribution::Times;
 use crate::latency::StretchLatency;
-use crate::observation::FlowId;
+use crate::observation::{Direction, FlowId};
 use crate::offset::{StreamOrigin, clamped};
 use crate::received::ReceivedBytes;
 use fairwind_units::Instant;
@@ -120,9 +120,9 @@ impl Flow {
         self.opposite
     }
 
-    /// Another flow is found to carry data the other way on the same connection.
-    pub(crate) const fn set_opposite(&mut self, opposite: FlowId) {
-        self.opposite = Some(opposite);
+    /// Another flow is found to carry data the other way on the same connection, or none any more.
+    pub(crate) const fn set_opposite(&mut self, opposite: Option<FlowId>) {
+        self.opposite = opposite;
     }
 
     pub(crate) const fn totals(&self) -> &Totals {
@@ -195,11 +195,19 @@ impl Flow {
         }
     }
 
+    /// A packet of either direction was lost.
     #[inline]
-    pub(crate) fn on_forward_dropped(&mut self, payload_bytes: u32, wire_bytes: u32) {
-        self.totals.packets_lost += 1;
-        self.totals.wire_bytes_lost += u64::from(wire_bytes);
-        self.totals.payload_bytes_lost += u64::from(payload_bytes);
+    pub(crate) fn on_dropped(&mut self, direction: Direction, payload_bytes: u32, wire_bytes: u32) {
+        match direction {
+            Direction::Forward => {
+                self.totals.packets_lost += 1;
+                self.totals.wire_bytes_lost += u64::from(wire_bytes);
+                self.totals.payload_bytes_lost += u64::from(payload_bytes);
+            }
+            Direction::Reverse => {
+                self.totals.ack_packets_lost += u64::from(payload_bytes == 0);
+            }
+        }
     }
 
     #[inline]
@@ -215,11 +223,6 @@ impl Flow {
         {
             self.ack_latency.cover(at, clamped(offset));
         }
-    }
-
-    #[inline]
-    pub(crate) fn on_reverse_dropped(&mut self, payload_bytes: u32) {
-        self.totals.ack_packets_lost += u64::from(payload_bytes == 0);
     }
 
     pub(crate) fn on_answered(&mut self, at: Instant, asked: Instant) {

@@ -8,10 +8,15 @@ pub(crate) fn real(count: u64) -> f64 {
     count as f64
 }
 
+/// A sum of whole numbers as a real number; exact below 2^53.
+#[expect(clippy::cast_precision_loss, reason = "a table's number needs no more than 53 bits")]
+pub(crate) fn real_sum(sum: u128) -> f64 {
+    sum as f64
+}
+
 /// `sum / count`, or `None` of nothing.
-#[expect(clippy::cast_precision_loss, reason = "a mean needs no more than 53 bits")]
 pub(crate) fn mean(sum: u128, count: u64) -> Option<f64> {
-    (count > 0).then(|| sum as f64 / real(count))
+    (count > 0).then(|| real_sum(sum) / real(count))
 }
 
 /// `part / whole`, or `None` where there is no whole.

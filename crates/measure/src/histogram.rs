@@ -24,13 +24,13 @@ const STRETCH: usize = 16;
 
 /// One slot of the histogram that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub struct Slot {
     /// Smallest value that falls into it.
-    pub(crate) lower: u64,
+    pub lower: u64,
     /// Smallest value above it.
-    pub(crate) upper: u64,
-    /// Samples in it.
-    pub(crate) count: u64,
+    pub upper: u64,
+    /// Samples in it, or their weight.
+    pub count: u64,
 }
 
 /// Counters of consecutive slots.
@@ -88,18 +88,27 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
 
     #[cold]
     fn count_with_more_room(&mut self, slot: usize) {
+        if !self.make_room(slot) {
+            self.widen();
+        }
+        let is_counted = self.count_in(slot);
+        debug_assert!(is_counted, "the room was made for it");
+    }
+
+    /// Sees to it that `slot` has a counter; false where it has had one.
+    fn make_room(&mut self, slot: usize) -> bool {
         let covered = self.first..self.first + self.len();
         if covered.contains(&slot) {
-            self.widen();
-        } else if covered.is_empty() {
+            return false;
+        }
+        if covered.is_empty() {
             self.cover(slot.saturating_sub(ROOM_BELOW), slot + ROOM_ABOVE);
         } else if slot < covered.start {
             self.cover(slot.saturating_sub(ROOM_BELOW), covered.end);
         } else {
             self.cover(covered.start, slot + ROOM_ABOVE);
         }
-        let is_counted = self.count_in(slot);
-        debug_assert!(is_counted, "the room was made for it");
+        true
     }
 
     /// Counters for the slots from `first` to before `end`, which include those there are.
@@ -118,21 +127,36 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
         }
     }
 
-    /// Counts everything that `parts` have counted.
-    pub(crate) fn add(&mut self, parts: &[&Self]) {
-        let parts = || parts.iter().copied().chain([&*self]).filter(|part| part.len() > 0);
-        let Some(first) = parts().map(|part| part.first).min() else { return };
-        let end = parts().map(|part| part.first + part.len()).max().unwrap_or(first);
-        let mut sum = vec![0; end - first];
-        for part in parts() {
-            let sum = &mut sum[part.first - first..];
-            match &part.counters {
+    /// Counts `value` as often as `count` says.
+    pub(crate) fn record_many(&mut self, value: u64, count: u64) {
+        let slot = slot_of(value >> UNIT_BITS);
+        self.make_room(slot);
+        self.widen();
+        if let Counters::Wide(counters) = &mut self.counters {
+            let counter = &mut counters[slot - self.first];
+            *counter = counter.saturating_add(count);
+        }
+    }
+
+    /// Counts everything that `other` has counted.
+    pub(crate) fn add(&mut self, other: &Self) {
+        if other.len() == 0 {
+            return;
+        }
+        let end = other.first + other.len();
+        if self.len() == 0 {
+            self.cover(other.first, end);
+        } else if other.first < self.first || end > self.first + self.len() {
+            self.cover(self.first.min(other.first), end.max(self.first + self.len()));
+        }
+        self.widen();
+        if let Counters::Wide(sum) = &mut self.counters {
+            let sum = &mut sum[other.first - self.first..];
+            match &other.counters {
                 Counters::Narrow(counters) => add_counters(sum, counters),
                 Counters::Wide(counters) => add_counters(sum, counters),
             }
         }
-        self.first = first;
-        self.counters = Counters::Wide(sum.into());
     }
 
     /// Number of values counted.
@@ -202,7 +226,7 @@ fn within<Count: Copy + Default>(counters: &[Count], before: usize, length: usiz
 
 fn add_counters<Count: Copy + Into<u64>>(sum: &mut [u64], counters: &[Count]) {
     for (sum, &count) in sum.iter_mut().zip(counters) {
-        *sum += count.into();
+        *sum = sum.saturating_add(count.into());
     }
 }
 
@@ -212,7 +236,7 @@ fn sum_narrow(counters: &[u16]) -> u64 {
 }
 
 fn sum_wide(counters: &[u64]) -> u64 {
-    counters.iter().sum()
+    counters.iter().fold(0, |sum, &count| sum.saturating_add(count))
 }
 
 /// The place of the counter in which each of the ascending `ranks` lies.
@@ -226,10 +250,10 @@ fn places_of_ranks<Count: Copy + Into<u64>>(
     let mut counted: u64 = 0;
     for (stretch, first) in counters.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
         // Most stretches hold none of the ranks, and a plain sum is quick.
-        let behind = counted + sum(stretch);
+        let behind = counted.saturating_add(sum(stretch));
         if ranks.peek().is_some_and(|&rank| rank <= behind) {
             for (place, &count) in (first..).zip(stretch) {
-                counted += count.into();
+                counted = counted.saturating_add(count.into());
                 while ranks.next_if(|&rank| rank <= counted).is_some() {
                     places.push(place);
                 }
@@ -305,8 +329,23 @@ mod tests {
             let histograms: Vec<_> = parts.iter().map(|part| histogram_of::<9>(part)).collect();
             let all = histogram_of::<9>(&parts.concat());
             let mut sum = Histogram::<9>::new();
-            sum.add(&histograms.iter().collect::<Vec<_>>());
+            for histogram in &histograms {
+                sum.add(histogram);
+            }
             prop_assert!(sum.slots().eq(all.slots()));
+        }
+
+        #[test]
+        fn a_value_counted_at_once_is_that_value_counted_often(
+            values in proptest::collection::vec((0_u64..1 << 40, 0_u64..5), 0..40),
+        ) {
+            let mut at_once = Histogram::<9>::new();
+            let mut often = Histogram::<9>::new();
+            for (value, count) in values {
+                at_once.record_many(value, count);
+                (0..count).for_each(|_| often.record(value));
+            }
+            prop_assert!(at_once.slots().eq(often.slots()));
         }
     }
 

@@ -6,11 +6,14 @@
 //! not fill is not reported.
 //!
 //! Scopes (groups and flows) are numbered as they come; one that comes in mid-run was not there in the
-//! windows before, which are shorter by it.
+//! windows before, which are shorter by it. The scope of a flow that is retired serves another one
+//! later: what it counted is set apart, from the window in which the flow came to the one in which it
+//! was retired. Windows in which nothing happened at all take no memory of their own.
 
 use crate::flow::Totals;
-use crate::settings::Settings;
+use crate::settings::{FlowDescription, Settings};
 use fairwind_units::{Instant, Span};
+use std::sync::Arc;
 
 /// What a window counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -53,25 +56,60 @@ impl WindowCounts {
     }
 }
 
+/// A flow that is retired, as its windows know it.
+#[derive(Debug)]
+pub(crate) struct RetiredFlow {
+    /// Its number in tables.
+    pub(crate) number: u64,
+    pub(crate) description: FlowDescription,
+}
+
+/// What a retired flow counted in one window.
+#[derive(Debug, Clone)]
+pub(crate) struct RetiredWindow {
+    pub(crate) flow: Arc<RetiredFlow>,
+    /// The window's number in its series.
+    pub(crate) window: u64,
+    pub(crate) counts: WindowCounts,
+}
+
+/// One scope of a series.
+#[derive(Debug, Clone, Copy, Default)]
+struct ScopeState {
+    /// Its totals at the last border.
+    before: WindowCounts,
+    /// The first window that its present owner was there in.
+    since: u64,
+}
+
 /// The windows of one length, for every scope (group or flow).
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
     length: Span,
+    /// How many windows in which nothing happened are kept at a stretch.
+    most_silent: u64,
     /// End of the window that is being filled.
     border: Instant,
-    /// Totals of each scope at the last border.
-    before: Vec<WindowCounts>,
-    /// The windows so far, for each of them the scopes that there were at its end.
-    windows: Vec<Box<[WindowCounts]>>,
+    /// Number of the window that is being filled.
+    filling: u64,
+    scopes: Vec<ScopeState>,
+    /// The windows that ended and that nobody has yet: for each its number and the counts of the
+    /// scopes that there were at its end, or none where nothing happened.
+    windows: Vec<(u64, Box<[WindowCounts]>)>,
+    /// Windows of flows that were retired, also the one that is being filled.
+    of_retired: Vec<RetiredWindow>,
 }
 
 impl Series {
-    pub(crate) fn new(length: Span, begin: Instant, scopes: usize) -> Self {
+    pub(crate) fn new(length: Span, settings: &Settings, scopes: usize) -> Self {
         Self {
             length,
-            border: begin + length,
-            before: vec![WindowCounts::default(); scopes],
+            most_silent: settings.most_silent_windows.unwrap_or(u64::MAX),
+            border: settings.measured_from() + length,
+            filling: 0,
+            scopes: vec![ScopeState::default(); scopes],
             windows: Vec::new(),
+            of_retired: Vec::new(),
         }
     }
 
@@ -85,29 +123,101 @@ impl Series {
 
     /// A scope is added, of which nothing has been counted yet.
     pub(crate) fn add_scope(&mut self) {
-        self.before.push(WindowCounts::default());
+        self.scopes.push(self.fresh_scope());
+    }
+
+    /// A scope that was retired has a new owner, of whom nothing has been counted yet.
+    pub(crate) fn reuse_scope(&mut self, scope: usize) {
+        self.scopes[scope] = self.fresh_scope();
+    }
+
+    fn fresh_scope(&self) -> ScopeState {
+        ScopeState { before: WindowCounts::default(), since: self.filling }
+    }
+
+    /// Sets the windows of a scope apart whose owner, with these totals, is no more.
+    pub(crate) fn retire_scope(
+        &mut self,
+        scope: usize,
+        totals: &WindowCounts,
+        flow: &Arc<RetiredFlow>,
+    ) {
+        let ScopeState { before, since } = self.scopes[scope];
+        let set_apart = |window, counts| RetiredWindow { flow: Arc::clone(flow), window, counts };
+        let first = self.windows.partition_point(|(number, _)| *number < since);
+        let ended = self.windows[first..].iter();
+        self.of_retired.extend(ended.map(|(number, counts)| {
+            set_apart(*number, counts.get(scope).copied().unwrap_or_default())
+        }));
+        self.of_retired.push(set_apart(self.filling, totals.since(&before)));
+        self.scopes[scope] = ScopeState { before: WindowCounts::default(), since: u64::MAX };
     }
 
     /// Ends every window whose border is not after `until`, given the scopes' totals, to which
     /// nothing was added since the first of these borders.
     pub(crate) fn roll(&mut self, until: Instant, totals: &[WindowCounts]) {
-        if self.border > until {
+        if self.border > until || self.border == Instant::MAX {
             return;
         }
-        let grown = totals.iter().zip(&self.before).map(|(now, before)| now.since(before));
-        self.windows.push(grown.collect());
-        self.before.copy_from_slice(totals);
+        let grown = totals.iter().zip(&self.scopes).map(|(now, scope)| now.since(&scope.before));
+        self.windows.push((self.filling, grown.collect()));
+        for (scope, total) in self.scopes.iter_mut().zip(totals) {
+            scope.before = *total;
+        }
+        self.filling += 1;
         self.border += self.length;
-        while self.border <= until {
-            self.windows.push(vec![WindowCounts::default(); totals.len()].into_boxed_slice());
-            self.border += self.length;
+        if self.border <= until {
+            self.roll_in_silence(until);
         }
     }
 
-    /// The windows in the order of time, each with its number and the counts of the scopes that
-    /// there were.
-    pub(crate) fn windows(&self) -> impl Iterator<Item = (u64, &[WindowCounts])> {
-        (0..).zip(self.windows.iter().map(AsRef::as_ref))
+    /// Ends the windows up to `until`, in which nothing happened.
+    fn roll_in_silence(&mut self, until: Instant) {
+        let silent = until.saturating_since(self.border).as_nanos() / self.length.as_nanos() + 1;
+        if silent <= self.most_silent {
+            let numbers = self.filling..self.filling + silent;
+            self.windows.extend(numbers.map(|number| (number, Box::default())));
+        }
+        self.filling += silent;
+        self.border += self.length.saturating_mul(silent);
+    }
+
+    /// The numbers of the windows that ended, in the order of time.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_>> {
+        self.windows.iter().map(|(number, counts)| Window { series: self, number: *number, counts })
+    }
+
+    /// The windows of retired flows that ended.
+    pub(crate) fn of_retired(&self) -> impl Iterator<Item = &RetiredWindow> {
+        self.of_retired.iter().filter(|retired| retired.window < self.filling)
+    }
+
+    /// How many rows the windows that ended have.
+    pub(crate) fn rows(&self) -> usize {
+        self.windows.len() * self.scopes.len() + self.of_retired.len()
+    }
+
+    /// Forgets the windows that ended.
+    pub(crate) fn forget_ended(&mut self) {
+        self.windows.clear();
+        self.of_retired.retain(|retired| retired.window >= self.filling);
+    }
+}
+
+/// A window that ended.
+#[derive(Clone, Copy)]
+pub(crate) struct Window<'a> {
+    series: &'a Series,
+    pub(crate) number: u64,
+    counts: &'a [WindowCounts],
+}
+
+impl Window<'_> {
+    /// What the owner of `scope` counted in it: nothing where the owner came later.
+    pub(crate) fn counts(&self, scope: usize) -> WindowCounts {
+        let is_there = self.series.scopes[scope].since <= self.number;
+        let counts = self.counts.get(scope).filter(|_| is_there);
+        counts.copied().unwrap_or_default()
     }
 }
 

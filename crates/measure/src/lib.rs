@@ -13,13 +13,19 @@
 //! (windows, endpoint samples) grow with its length.
 //!
 //! ```
-//! use fairwind_measure::{Collector, Direction, FlowDescription, FlowId, Observation, Settings};
+//! use fairwind_measure::{Collector, Direction, FlowDescription, FlowId, Observation, Points, Settings};
 //! use fairwind_units::Instant;
 //! use fairwind_wire::Segment;
 //!
 //! let settings = Settings {
 //!     groups: vec!["greedy".to_owned()],
-//!     flows: vec![FlowDescription { group: 0, name: "greedy-0".to_owned(), start: Instant::ZERO, answers: None }],
+//!     flows: vec![FlowDescription {
+//!         group: 0,
+//!         name: "greedy-0".to_owned(),
+//!         start: Instant::ZERO,
+//!         answers: None,
+//!         seen_at: Points::EVERYWHERE,
+//!     }],
 //!     end: Instant::from_secs(1),
 //!     ..Settings::default()
 //! };
@@ -50,24 +56,39 @@ mod endpoint;
 mod fairness;
 mod flow;
 mod formula;
+mod group;
 mod histogram;
 mod interval;
 mod latency;
 mod lateness;
 mod observation;
 mod offset;
+mod points;
 mod punctuality;
 mod queue;
+mod rates;
 mod received;
+mod retired;
+mod row;
 mod settings;
+mod summary;
 mod table;
 mod tabulate;
 
 pub use collector::Collector;
-pub use columns::{ColumnDefinition, columns};
+pub use columns::{
+    ColumnDefinition, DefinitionLine, TableDefinition, columns, define, definition_faults,
+};
 pub use connection::ConnectionFlows;
+pub use distribution::{Counts, Distribution, Times};
+pub use histogram::Slot;
 pub use lateness::{Lateness, RoutedPackets};
 pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
+pub use offset::StreamOrigin;
+pub use points::Points;
 pub use punctuality::{HostPunctuality, hosts_table};
+pub use rates::{MEASURED_COLUMN, RATE_COLUMNS, RateColumn, fill_rates};
+pub use received::ReceivedBytes;
 pub use settings::{FlowDescription, Settings, SettingsError};
+pub use summary::{Percentiles, Place, Summary, percentile_name};
 pub use table::{Column, Table, TableBuilder, Tables, Values};

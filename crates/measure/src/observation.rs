@@ -130,8 +130,8 @@ pub enum Observation<'a> {
         /// Bytes on the wire.
         wire_bytes: u32,
     },
-    /// A packet was lost in the network. Where nothing knows the place, name the queue that the
-    /// path is watched at.
+    /// A packet was lost in the network, at a queue or behind it. Where nothing knows the place, name the
+    /// queue that the path is watched at.
     Dropped {
         /// Its flow.
         flow: FlowId,
@@ -145,6 +145,17 @@ pub enum Observation<'a> {
         wire_bytes: u32,
         /// Why.
         reason: DropReason,
+    },
+    /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why.
+    Lost {
+        /// Its flow.
+        flow: FlowId,
+        /// Its direction.
+        direction: Direction,
+        /// Payload bytes in it.
+        payload_bytes: u32,
+        /// Bytes on the wire.
+        wire_bytes: u32,
     },
     /// A queue accepted a packet.
     Enqueued {
@@ -175,7 +186,8 @@ pub enum Observation<'a> {
         /// Bytes written since the stream began, this write included.
         end_offset: u64,
     },
-    /// The receiving application read, in order.
+    /// The receiving application read, in order. Where nobody asks the application: what has arrived in
+    /// order at the receiver's host, or, where that is not watched either, what it has acknowledged.
     Read {
         /// The flow.
         flow: FlowId,

@@ -8,13 +8,13 @@ use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 /// Where the stream's offset 0 lies in sequence space, once something has told.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct StreamOrigin(Option<SequenceNumber>);
+pub struct StreamOrigin(Option<SequenceNumber>);
 
 impl StreamOrigin {
     /// Takes the origin from a segment of the data sender: exactly from a SYN, and otherwise (a
     /// capture that begins in mid-stream) so that the stream begins with this segment.
     #[inline]
-    pub(crate) fn learn(&mut self, segment: &Segment) {
+    pub fn learn(&mut self, segment: &Segment) {
         if self.0.is_none() {
             self.0 = Some(first_payload(segment));
         }
@@ -25,14 +25,14 @@ impl StreamOrigin {
     ///
     /// The origin must have been learned.
     #[inline]
-    pub(crate) fn payload_end(self, segment: &Segment, near: u64) -> i64 {
+    pub fn payload_end(self, segment: &Segment, near: u64) -> i64 {
         let origin = self.0.unwrap_or_else(|| first_payload(segment));
         unwrapped(origin, first_payload(segment) + segment.payload_bytes, near)
     }
 
     /// Offset that an acknowledgment number stands for, or `None` before anything was sent.
     #[inline]
-    pub(crate) fn acknowledged(self, acknowledgment: SequenceNumber, near: u64) -> Option<i64> {
+    pub fn acknowledged(self, acknowledgment: SequenceNumber, near: u64) -> Option<i64> {
         self.0.map(|origin| unwrapped(origin, acknowledgment, near))
     }
 }

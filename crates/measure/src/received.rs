@@ -4,7 +4,7 @@
 ///
 /// Cost: a comparison while bytes arrive in order; otherwise a search among the holes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ReceivedBytes {
+pub struct ReceivedBytes {
     /// Everything before this offset has arrived.
     next: u64,
     /// Ranges `(start, end)` behind `next`, ascending, with holes before each.
@@ -14,13 +14,13 @@ pub(crate) struct ReceivedBytes {
 impl ReceivedBytes {
     /// First offset that has not arrived.
     #[inline]
-    pub(crate) const fn next(&self) -> u64 {
+    pub const fn next(&self) -> u64 {
         self.next
     }
 
     /// Adds `start..end`; returns how many of these bytes had not arrived before.
     #[inline]
-    pub(crate) fn insert(&mut self, start: u64, end: u64) -> u64 {
+    pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if self.beyond_holes.is_empty() && start <= self.next {
             let new = end.saturating_sub(self.next);
             self.next += new;

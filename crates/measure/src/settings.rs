@@ -1,6 +1,7 @@
 //! What is measured, from when to when, and how it is cut.
 
 use crate::observation::FlowId;
+use crate::points::Points;
 use fairwind_units::{Instant, Span};
 
 /// One flow, as it is named in tables.
@@ -15,6 +16,15 @@ pub struct FlowDescription {
     /// On a connection with data both ways, the flow that opened it and that this one answers;
     /// `None` for the flow of the side that opened the connection.
     pub answers: Option<FlowId>,
+    /// Where it is watched; what only other points could tell of it is missing in tables.
+    pub seen_at: Points,
+}
+
+impl FlowDescription {
+    /// The place of the flow's group in lists of groups.
+    pub(crate) fn group_index(&self) -> usize {
+        usize::try_from(self.group).expect("the check compared it with a length")
+    }
 }
 
 /// What a [`Collector`](crate::Collector) measures.
@@ -37,6 +47,9 @@ pub struct Settings {
     /// Window lengths of the series in the table `intervals`, each its own series from the end of the
     /// warm-up on.
     pub intervals: Vec<Span>,
+    /// Where nothing at all happens for more windows of a series than this, they are left out of it: a
+    /// clock that leaps must not make more rows than there are packets. `None` keeps all.
+    pub most_silent_windows: Option<u64>,
     /// Whether the series are kept for each flow, and not for each group only.
     pub per_flow_intervals: bool,
     /// Percentiles in the table `latencies`, above 0 and up to 100.
@@ -57,6 +70,7 @@ impl Default for Settings {
             warmup: Span::ZERO,
             end: Instant::MAX,
             intervals: Vec::new(),
+            most_silent_windows: None,
             per_flow_intervals: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
             keeps_endpoint_samples: false,
@@ -178,17 +192,23 @@ impl Settings {
         Ok(())
     }
 
-    /// Whether `flow` may be the flow number `index`, as far as one flow alone tells.
-    pub(crate) fn check_flow(
+    /// Whether there is the group of `flow`, which is the flow number `index`.
+    pub(crate) fn check_group(
         &self,
         index: usize,
         flow: &FlowDescription,
     ) -> Result<(), SettingsError> {
         let groups = self.groups.len();
-        if !usize::try_from(flow.group).is_ok_and(|group| group < groups) {
-            let (name, group) = (flow.name.clone(), flow.group);
-            return Err(SettingsError::UnknownGroup { flow: index, name, group, groups });
+        if usize::try_from(flow.group).is_ok_and(|group| group < groups) {
+            return Ok(());
         }
+        let (name, group) = (flow.name.clone(), flow.group);
+        Err(SettingsError::UnknownGroup { flow: index, name, group, groups })
+    }
+
+    /// Whether `flow` may be the flow number `index`, as far as one flow alone tells.
+    fn check_flow(&self, index: usize, flow: &FlowDescription) -> Result<(), SettingsError> {
+        self.check_group(index, flow)?;
         match flow.answers {
             Some(answered)
                 if answered.index() >= index || self.flows[answered.index()].answers.is_some() =>

@@ -106,10 +106,10 @@ impl Table {
     }
 }
 
-/// The tables of one run, always the same ones in the same order.
+/// The tables of one run, always the same ones in the same order; or rows of some of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tables {
-    /// The tables: `flows`, `groups`, `intervals`, `latencies`, `latency_histogram`, `queues`,
+    /// The tables of a whole run: `flows`, `groups`, `intervals`, `latencies`, `latency_histogram`, `queues`,
     /// `queue_drops`, `fairness`, `endpoint`.
     pub tables: Vec<Table>,
 }
@@ -145,25 +145,57 @@ impl IntoIterator for Tables {
 }
 
 /// Rows on their way to become columns.
+///
+/// ```
+/// use fairwind_measure::TableBuilder;
+///
+/// let rows = [("a", Some(1_u64)), ("b", None)];
+/// let table = TableBuilder::new("letters", &rows)
+///     .with("name", |row| row.0.to_owned())
+///     .with_known("number", |row| row.1)
+///     .build();
+/// assert_eq!(table.column("number").and_then(|values| values.number(1)), None);
+/// ```
+#[derive(Debug)]
 pub struct TableBuilder<'a, Row> {
     table: Table,
     rows: &'a [Row],
 }
 
 impl<'a, Row> TableBuilder<'a, Row> {
-    /// The table `name` with a row for each of `rows`, and no columns yet.
+    /// The table `name`, with a row for each of `rows` and no columns yet.
     pub const fn new(name: &'static str, rows: &'a [Row]) -> Self {
         Self { table: Table { name, columns: Vec::new() }, rows }
     }
 
     /// Adds the column `name`, whose value in each row is `value`.
     #[must_use]
-    pub fn with<Value>(mut self, name: &str, value: impl Fn(&Row) -> Value) -> Self
+    pub fn with<Value>(self, name: &str, value: impl Fn(&Row) -> Value) -> Self
     where
         Values: From<Vec<Value>>,
     {
         let values: Vec<Value> = self.rows.iter().map(value).collect();
-        self.table.columns.push(Column { name: name.to_owned(), values: values.into() });
+        self.with_values(name, values.into())
+    }
+
+    /// Adds the column `name`, whose value is missing in rows of which it is not known. Where it is known
+    /// in all rows, the column is one that misses none.
+    #[must_use]
+    pub fn with_known<Value>(self, name: &str, value: impl Fn(&Row) -> Option<Value>) -> Self
+    where
+        Values: From<Vec<Value>> + From<Vec<Option<Value>>>,
+    {
+        if self.rows.iter().all(|row| value(row).is_some()) {
+            let values: Vec<Value> = self.rows.iter().filter_map(value).collect();
+            return self.with_values(name, values.into());
+        }
+        self.with(name, value)
+    }
+
+    /// Adds a column whose values are there already, one for each row.
+    #[must_use]
+    fn with_values(mut self, name: &str, values: Values) -> Self {
+        self.table.columns.push(Column { name: name.to_owned(), values });
         self
     }
 

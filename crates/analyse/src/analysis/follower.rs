@@ -11,7 +11,7 @@ use crate::connection::{
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{
-    Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Tables,
+    Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points, Tables,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -328,7 +328,12 @@ fn add_flow(
     answers: Option<FlowId>,
 ) -> FlowId {
     let name = flow_name(connection.end(side), connection.end(side.other()));
-    let description =
-        FlowDescription { group: connection.group, name, start: connection.began, answers };
+    let description = FlowDescription {
+        group: connection.group,
+        name,
+        start: connection.began,
+        answers,
+        seen_at: Points::EVERYWHERE,
+    };
     collector.add_flow(description).expect("the group is there, and a flow is answered once")
 }

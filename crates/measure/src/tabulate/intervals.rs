@@ -1,62 +1,99 @@
 //! The table `intervals`: what happened in each window.
 
-use super::{Measurement, Scope};
+use super::{Basis, OpenFlow, Scope};
 use crate::formula::bits_per_second;
-use crate::interval::{Series, WindowCounts};
+use crate::interval::{Scopes, Series, WindowCounts};
+use crate::points::{Points, Watched};
 use crate::table::{Table, TableBuilder};
 use fairwind_units::Span;
 
+/// The windows that nobody has yet, and whose they are.
+pub(crate) struct Windows<'a> {
+    pub(crate) series: &'a [Series],
+    pub(crate) scopes: &'a Scopes,
+    /// Where the flows of each group are watched.
+    pub(crate) groups: Vec<Watched>,
+    pub(crate) open: &'a [OpenFlow<'a>],
+}
+
 struct Row<'a> {
     length: Span,
-    start_s: f64,
+    /// The window's number in its series.
+    number: u64,
     scope: Scope<'a>,
+    watched: Watched,
     counts: WindowCounts,
 }
 
+impl Row<'_> {
+    fn rate(&self, points: Points, bytes: u64) -> Option<f64> {
+        self.known(points, bits_per_second(bytes, self.length).unwrap_or_default())
+    }
+
+    fn known<Value>(&self, points: Points, value: Value) -> Option<Value> {
+        self.watched.knows(points).then_some(value)
+    }
+}
+
 /// Rows by interval length as in the settings, then by window, then groups and flows.
-pub(super) fn intervals_table(measurement: &Measurement<'_>) -> Table {
-    let of_groups = measurement.group_scopes().into_iter().zip(&measurement.scopes.of_group);
-    let of_flows = measurement.flow_scopes().into_iter().zip(&measurement.scopes.of_flow);
-    let scopes: Vec<_> = of_groups.chain(of_flows).collect();
-    let rows: Vec<Row<'_>> = measurement
-        .series
-        .iter()
-        .flat_map(|series| series_rows(measurement, series, &scopes))
-        .collect();
+pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table {
+    let rows: Vec<Row<'_>> =
+        windows.series.iter().flat_map(|series| series_rows(basis, windows, series)).collect();
+    let begin = basis.settings.measured_from();
     TableBuilder::new("intervals", &rows)
         .with("interval_s", |row| row.length.as_secs_f64())
-        .with("start_s", |row| row.start_s)
+        .with("start_s", |row| basis.seconds_at(begin + row.length.saturating_mul(row.number)))
         .with("scope", |row| row.scope.kind.to_owned())
         .with("name", |row| row.scope.name.to_owned())
         .with("group", |row| row.scope.group.to_owned())
         .with("flow", |row| row.scope.flow)
-        .with("throughput_bits_per_second", |row| {
-            bits_per_second(row.counts.wire_bytes_received, row.length).unwrap_or_default()
+        .with_known("throughput_bits_per_second", |row| {
+            row.rate(Points::RECEIVER, row.counts.wire_bytes_received)
         })
-        .with("goodput_bits_per_second", |row| {
-            bits_per_second(row.counts.payload_bytes_read, row.length).unwrap_or_default()
+        .with_known("goodput_bits_per_second", |row| {
+            row.rate(Points::READER, row.counts.payload_bytes_read)
         })
-        .with("packets_sent", |row| row.counts.packets_sent)
-        .with("bytes_retransmitted", |row| row.counts.payload_bytes_retransmitted)
-        .with("packets_lost", |row| row.counts.packets_lost)
+        .with_known("packets_sent", |row| row.known(Points::SENDER, row.counts.packets_sent))
+        .with_known("bytes_retransmitted", |row| {
+            row.known(Points::SENDER, row.counts.payload_bytes_retransmitted)
+        })
+        .with_known("packets_lost", |row| row.known(Points::HOSTS, row.counts.packets_lost))
         .build()
 }
 
 fn series_rows<'a>(
-    measurement: &Measurement<'a>,
-    series: &Series,
-    scopes: &[(Scope<'a>, &usize)],
+    basis: &Basis<'a>,
+    windows: &'a Windows<'a>,
+    series: &'a Series,
 ) -> Vec<Row<'a>> {
-    let (length, begin) = (series.length(), measurement.settings.measured_from());
+    let length = series.length();
+    let row = |number, scope, watched, counts| Row { length, number, scope, watched, counts };
+    let groups: Vec<_> =
+        basis.group_scopes().zip(&windows.scopes.of_group).zip(&windows.groups).collect();
+    let flows: Vec<_> = windows
+        .open
+        .iter()
+        .filter_map(|open| Some((open, *windows.scopes.of_flow.get(open.place)?)))
+        .map(|(open, place)| {
+            let scope = basis.flow_scope(open.number, open.description);
+            (scope, place, Watched::one(open.description.seen_at))
+        })
+        .collect();
     let mut rows = Vec::new();
-    for (number, window) in series.windows() {
-        let start_s = measurement.seconds_at(begin + length * number);
-        let row = |&(scope, place): &(Scope<'a>, &usize)| {
-            // Nothing was counted of what came later.
-            let counts = window.get(*place).copied().unwrap_or_default();
-            Row { length, start_s, scope, counts }
-        };
-        rows.extend(scopes.iter().map(row));
+    for window in series.windows() {
+        for ((scope, place), watched) in &groups {
+            rows.push(row(window.number, *scope, **watched, window.counts(**place)));
+        }
+        for (scope, place, watched) in &flows {
+            rows.push(row(window.number, *scope, *watched, window.counts(*place)));
+        }
     }
+    rows.extend(series.of_retired().map(|retired| {
+        let scope = basis.flow_scope(retired.flow.number, &retired.flow.description);
+        let watched = Watched::one(retired.flow.description.seen_at);
+        row(retired.window, scope, watched, retired.counts)
+    }));
+    // Groups in their order, then flows by their numbers; mostly they lie so.
+    rows.sort_by_key(|row| (row.number, row.scope.flow.map_or(0, |flow| flow + 1)));
     rows
 }

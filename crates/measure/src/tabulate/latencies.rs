@@ -1,11 +1,11 @@
 //! The tables `latencies` (percentiles) and `latency_histogram` (whole distributions of groups).
 
-use super::summary::{Percentiles, Summary};
-use super::totals::{FlowRow, GroupRow, Measured, SHOWN_PERCENTILES};
-use super::{Measurement, Scope};
+use super::{Basis, Scope};
 use crate::formula::seconds;
 use crate::histogram::Slot;
-use crate::settings::Settings;
+use crate::points::Points;
+use crate::row::{FlowRow, GroupRow, Measured};
+use crate::summary::{Summary, percentile_name};
 use crate::table::{Table, TableBuilder};
 
 struct Row<'a> {
@@ -14,23 +14,18 @@ struct Row<'a> {
     latency: &'a Summary,
 }
 
-/// The percentiles of latencies that some table shows.
-pub(super) fn percentiles(settings: &Settings) -> Percentiles {
-    Percentiles::new(settings.percentiles.iter().copied().chain(SHOWN_PERCENTILES))
-}
-
 /// Rows for each group, then for each flow: ACK latency, delivery latency, and the response time of
-/// those that asked for anything.
+/// those that asked for anything; as far as they could be seen.
 pub(super) fn latencies_table(
-    measurement: &Measurement<'_>,
+    basis: &Basis<'_>,
     groups: &[GroupRow<'_>],
-    flows: &[FlowRow<'_>],
-    percentiles: &Percentiles,
+    flows: &[FlowRow],
 ) -> Table {
-    let of_groups = measurement.group_scopes().into_iter().zip(groups);
+    let of_groups = basis.group_scopes().zip(groups);
     let of_groups = of_groups.flat_map(|(scope, group)| all_kinds(scope, group));
-    let of_flows = measurement.flow_scopes().into_iter().zip(flows);
-    let of_flows = of_flows.flat_map(|(scope, flow)| all_kinds(scope, flow));
+    let of_flows = flows
+        .iter()
+        .flat_map(|flow| all_kinds(basis.flow_scope(flow.number, &flow.description), flow));
     let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
     let mut table = TableBuilder::new("latencies", &rows)
         .with("scope", |row| row.scope.kind.to_owned())
@@ -39,31 +34,27 @@ pub(super) fn latencies_table(
         .with("flow", |row| row.scope.flow)
         .with("kind", |row| row.kind.to_owned())
         .with("count", |row| row.latency.count)
-        .with("min_s", |row| row.latency.minimum.map(seconds))
+        .with("min_s", |row| row.latency.minimum_s())
         .with("mean_s", |row| row.latency.mean_s());
-    for &percentile in &measurement.settings.percentiles {
-        let place = percentiles.place(percentile);
-        table = table.with(&percentile_column(percentile), |row| row.latency.percentile_s(place));
+    for &percentile in &basis.settings.percentiles {
+        let place = basis.percentiles.place(percentile);
+        let name = format!("{}_s", percentile_name(percentile));
+        table = table.with(&name, |row| row.latency.percentile_s(place));
     }
     table.with("max_s", |row| row.latency.maximum_s()).build()
 }
 
 fn all_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> impl Iterator<Item = Row<'a>> {
-    let measures = row.measures();
-    let response = Some(&measures.response_time).filter(|times| times.count > 0);
+    let latencies = row.latencies();
+    let response = Some(&latencies.response).filter(|times| times.count > 0);
     let kinds = [
-        ("ack", Some(&measures.ack_latency)),
-        ("delivery", Some(&measures.delivery_latency)),
+        ("ack", Some(&latencies.ack).filter(|_| row.knows(Points::SENDER))),
+        ("delivery", Some(&latencies.delivery).filter(|_| row.knows(Points::APPLICATIONS))),
         ("response", response),
     ];
     kinds
         .into_iter()
         .filter_map(move |(kind, latency)| Some(Row { scope, kind, latency: latency? }))
-}
-
-/// `p50_s`, `p99_9_s`.
-fn percentile_column(percentile: f64) -> String {
-    format!("p{percentile}_s").replace('.', "_")
 }
 
 struct SlotRow<'a> {
@@ -76,8 +67,14 @@ struct SlotRow<'a> {
 pub(super) fn histogram_table(groups: &[GroupRow<'_>]) -> Table {
     let mut rows = Vec::new();
     for group in groups {
-        for (kind, latency) in group.latencies() {
-            let row = |slot| SlotRow { group: group.name(), kind, slot };
+        let sum = group.sum;
+        let kinds = [
+            ("ack", &sum.ack_latency),
+            ("delivery", &sum.delivery_latency),
+            ("response", &sum.response_time),
+        ];
+        for (kind, latency) in kinds {
+            let row = |slot| SlotRow { group: group.name, kind, slot };
             rows.extend(latency.slots().map(row));
         }
     }

@@ -1,8 +1,8 @@
 //! The table `lateness`: how well a network in real time kept time.
 
-use super::summary::{Percentiles, Summary};
 use crate::formula::seconds;
 use crate::lateness::Lateness;
+use crate::summary::{Percentiles, Summary};
 use crate::table::{Table, TableBuilder};
 
 struct Row<'a> {

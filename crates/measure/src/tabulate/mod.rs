@@ -6,61 +6,110 @@ mod intervals;
 mod latencies;
 mod lateness;
 mod queues;
-mod summary;
 mod totals;
 
+pub(crate) use intervals::Windows;
 pub(crate) use lateness::lateness_table;
 
-use crate::endpoint::EndpointSample;
+use crate::endpoint::{EndpointSample, Labels};
 use crate::flow::Flow;
-use crate::interval::{Scopes, Series};
+use crate::group::GroupSum;
 use crate::queue::Queue;
+use crate::row::{FlowRow, GroupRow};
 use crate::settings::{FlowDescription, Settings};
+use crate::summary::Percentiles;
 use crate::table::Tables;
 use fairwind_units::{Instant, Span};
 
+/// What every table rests on.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<'a> {
+    pub(crate) settings: &'a Settings,
+    /// Those that summaries were taken with.
+    pub(crate) percentiles: &'a Percentiles,
+    /// From the end of the warm-up to the end; `None` while that is not known.
+    pub(crate) measured: Option<Span>,
+}
+
+/// A flow that is not retired.
+#[derive(Clone, Copy)]
+pub(crate) struct OpenFlow<'a> {
+    /// Its place in lists of flows.
+    pub(crate) place: usize,
+    /// Its number in tables.
+    pub(crate) number: u64,
+    pub(crate) description: &'a FlowDescription,
+    pub(crate) flow: &'a Flow,
+}
+
 /// Everything that was counted.
 pub(crate) struct Measurement<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) flows: &'a [Flow],
+    pub(crate) basis: Basis<'a>,
+    /// Flows whose rows nobody has yet.
+    pub(crate) flows: &'a [FlowRow],
+    /// Those that are not retired.
+    pub(crate) open: &'a [OpenFlow<'a>],
+    /// Of each group the sum of its flows that are retired.
+    pub(crate) retired: &'a [GroupSum],
+    /// Of each group the sum of all its flows.
+    pub(crate) groups: &'a [GroupSum],
     pub(crate) queues: &'a [Queue],
-    pub(crate) series: &'a [Series],
-    /// Whose the columns of these are.
-    pub(crate) scopes: &'a Scopes,
-    pub(crate) endpoint_samples: &'a [EndpointSample],
-    /// From the end of the warm-up to the end.
-    pub(crate) measured: Span,
+    pub(crate) windows: &'a Windows<'a>,
+    pub(crate) samples: &'a [EndpointSample],
+    pub(crate) labels: &'a Labels,
 }
 
 /// All tables, in their fixed order.
 pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
-    let percentiles = latencies::percentiles(measurement.settings);
-    let flows = totals::flow_rows(measurement, &percentiles);
-    let groups = totals::group_rows(measurement, &percentiles);
+    let basis = &measurement.basis;
+    let (flows, names) = (measurement.flows, &basis.settings.groups);
+    let groups: Vec<GroupRow<'_>> = names
+        .iter()
+        .zip(measurement.groups)
+        .map(|(name, sum)| GroupRow::of(name, sum, basis.percentiles))
+        .collect();
     Tables {
         tables: vec![
-            totals::flows_table(&flows, &percentiles),
-            totals::groups_table(&groups, &percentiles),
-            intervals::intervals_table(measurement),
-            latencies::latencies_table(measurement, &groups, &flows, &percentiles),
+            totals::flows_table(basis, flows),
+            totals::groups_table(basis, &groups),
+            intervals::intervals_table(basis, measurement.windows),
+            latencies::latencies_table(basis, &groups, flows),
             latencies::histogram_table(&groups),
             queues::queues_table(measurement),
             queues::drops_table(measurement),
             fairness::fairness_table(measurement),
-            endpoint::endpoint_table(measurement),
+            endpoint::endpoint_table(basis, measurement.samples, measurement.labels),
         ],
     }
 }
 
-impl<'a> Measurement<'a> {
-    /// The flows' descriptions with what was counted of them, in the order of their ids.
-    fn described_flows(&self) -> impl Iterator<Item = (&'a FlowDescription, &'a Flow)> {
-        self.settings.flows.iter().zip(self.flows)
+/// Rows that will not change any more.
+pub(crate) fn chunk(
+    basis: &Basis<'_>,
+    flows: &[FlowRow],
+    windows: &Windows<'_>,
+    samples: &[EndpointSample],
+    labels: &Labels,
+) -> Tables {
+    Tables {
+        tables: vec![
+            totals::flows_table(basis, flows),
+            intervals::intervals_table(basis, windows),
+            latencies::latencies_table(basis, &[], flows),
+            endpoint::endpoint_table(basis, samples, labels),
+        ],
+    }
+}
+
+impl<'a> Basis<'a> {
+    /// The measured time; none while it is not known.
+    fn measured(&self) -> Span {
+        self.measured.unwrap_or(Span::ZERO)
     }
 
-    /// Name of the group of `flow`.
+    /// Name of the group of the flow so described.
     fn group_name(&self, flow: &FlowDescription) -> &'a str {
-        &self.settings.groups[group_index(flow)]
+        &self.settings.groups[flow.group_index()]
     }
 
     /// Seconds from the origin to `at`.
@@ -69,26 +118,18 @@ impl<'a> Measurement<'a> {
     }
 
     /// Every group as a scope.
-    fn group_scopes(&self) -> Vec<Scope<'a>> {
+    fn group_scopes(&self) -> impl Iterator<Item = Scope<'a>> {
         let scope = |name: &'a String| Scope { kind: "group", flow: None, name, group: name };
-        self.settings.groups.iter().map(scope).collect()
+        self.settings.groups.iter().map(scope)
     }
 
-    /// Every flow as a scope.
-    fn flow_scopes(&self) -> Vec<Scope<'a>> {
-        let scope = |(id, flow): (u64, &'a FlowDescription)| Scope {
-            kind: "flow",
-            flow: Some(id),
-            name: &flow.name,
-            group: self.group_name(flow),
-        };
-        (0..).zip(&self.settings.flows).map(scope).collect()
+    /// A flow as a scope.
+    fn flow_scope<'b>(&self, number: u64, flow: &'b FlowDescription) -> Scope<'b>
+    where
+        'a: 'b,
+    {
+        Scope { kind: "flow", flow: Some(number), name: &flow.name, group: self.group_name(flow) }
     }
-}
-
-/// The place of a flow's group in lists of groups.
-fn group_index(flow: &FlowDescription) -> usize {
-    usize::try_from(flow.group).expect("settings are checked before anything is counted")
 }
 
 /// What a row is about, where a table holds both groups and flows.

@@ -1,10 +1,10 @@
 //! The tables `queues` (one row each) and `queue_drops` (who was dropped there).
 
 use super::Measurement;
-use super::summary::{Percentiles, Summary};
 use crate::formula::{self, ratio, time_weighted};
 use crate::observation::DropReason;
 use crate::queue::{Amount, Queue};
+use crate::summary::{Percentiles, Summary};
 use crate::table::{Table, TableBuilder};
 use fairwind_units::Span;
 
@@ -23,6 +23,7 @@ const SHOWN_PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
 pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
     let percentiles = &Percentiles::new(SHOWN_PERCENTILES);
     let rows: Vec<QueueRow<'_>> = measurement
+        .basis
         .settings
         .queues
         .iter()
@@ -30,7 +31,7 @@ pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
         .map(|(name, queue)| QueueRow {
             name,
             queue,
-            measured: measurement.measured,
+            measured: measurement.basis.measured(),
             backlog_packets: Summary::of(queue.backlog_packets(), percentiles),
             sojourn: Summary::of(queue.sojourn(), percentiles),
         })
@@ -95,9 +96,9 @@ struct DropRow<'a> {
 /// Rows by queue, then by group; a group that met no drop has a row with zero.
 pub(super) fn drops_table(measurement: &Measurement<'_>) -> Table {
     let mut rows = Vec::new();
-    for (name, queue) in measurement.settings.queues.iter().zip(measurement.queues) {
+    for (name, queue) in measurement.basis.settings.queues.iter().zip(measurement.queues) {
         let amounts = queue.dropped_by_group().iter().zip(queue.enqueued_by_group());
-        let groups = measurement.settings.groups.iter().zip(amounts);
+        let groups = measurement.basis.settings.groups.iter().zip(amounts);
         rows.extend(groups.map(|(group, (dropped, enqueued))| DropRow {
             queue: name,
             group,

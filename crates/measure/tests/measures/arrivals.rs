@@ -2,13 +2,19 @@
 
 use crate::run::{Run, count, number, settings};
 use fairwind_measure::{
-    FlowDescription, FlowId, Observation, QueueId, Settings, SettingsError, Tables,
+    FlowDescription, FlowId, Observation, Points, QueueId, Settings, SettingsError, Tables,
 };
 use fairwind_units::{Instant, Span};
 
 fn flow(group: u32, name: &str, millis: u64) -> FlowDescription {
     let start = Instant::from_millis(millis);
-    FlowDescription { group, name: name.to_owned(), start, answers: None }
+    FlowDescription {
+        group,
+        name: name.to_owned(),
+        start,
+        answers: None,
+        seen_at: Points::EVERYWHERE,
+    }
 }
 
 fn windows(flows: &str) -> Settings {

@@ -1,7 +1,10 @@
 //! The list of columns and the tables agree.
 
 use crate::run::{Run, settings};
-use fairwind_measure::{Lateness, Settings, columns, hosts_table};
+use fairwind_measure::{
+    DefinitionLine, Lateness, Settings, TableBuilder, Tables, columns, define, definition_faults,
+    hosts_table,
+};
 use fairwind_units::Span;
 
 fn all_tables() -> fairwind_measure::Tables {
@@ -21,63 +24,34 @@ fn all_tables() -> fairwind_measure::Tables {
 }
 
 #[test]
-fn every_column_is_defined_once_and_in_the_order_of_the_list() {
-    for table in &all_tables() {
-        let mut places = Vec::new();
-        for column in &table.columns {
-            let defining: Vec<usize> = (0..columns().len())
-                .filter(|&place| columns()[place].defines(table.name, &column.name))
-                .collect();
-            assert_eq!(defining.len(), 1, "{}.{} is defined once", table.name, column.name);
-            places.extend(defining);
-        }
-        assert!(places.is_sorted(), "the columns of {} are in the order of the list", table.name);
-    }
+fn every_column_is_defined_once_with_unit_and_sentence_and_in_the_order_of_the_list() {
+    assert_eq!(definition_faults(columns(), &all_tables()), [""; 0]);
 }
 
 #[test]
-fn every_defined_column_is_in_its_table() {
-    let tables = all_tables();
-    for defined in columns() {
-        let table = tables.get(defined.table).expect("the table exists");
-        let is_there = table.columns.iter().any(|column| defined.defines(table.name, &column.name));
-        assert!(is_there, "{}.{} is in the tables", defined.table, defined.column);
-    }
-}
-
-#[test]
-fn every_definition_is_a_sentence_with_a_unit() {
-    for defined in columns() {
-        assert!(!defined.unit.is_empty(), "{}", defined.column);
-        assert!(defined.definition.ends_with('.'), "{}", defined.definition);
-    }
-}
-
-#[test]
-fn units_at_the_end_of_names_are_those_of_the_list() {
-    let units = [
-        ("_bits_per_second", "bit/s"),
-        ("_packets", "packets"),
-        ("_bytes", "B"),
-        ("_s", "s"),
-        ("_ratio", "ratio"),
+fn what_is_wrong_with_definitions_is_found() {
+    const ONE: &[DefinitionLine] = &[("first_s", "B", "No"), ("second", "", "A sentence.")];
+    const TWICE: &[DefinitionLine] =
+        &[("second", "B", "A sentence."), ("nowhere_bytes", "B", "It.")];
+    let rows = [1_u64];
+    let table = TableBuilder::new("table", &rows)
+        .with("second", |row| *row)
+        .with("first_s", |row| *row)
+        .with("third", |row| *row)
+        .build();
+    let tables = Tables { tables: vec![table] };
+    let faults = definition_faults(&define(&[("table", &[ONE])]), &tables);
+    let expected = [
+        "table.first_s is out of order",
+        "table.third is not defined once",
+        "table.first_s has no sentence for a definition",
+        "table.first_s has another unit",
+        "table.second has no unit",
     ];
-    for defined in columns() {
-        if let Some((_, unit)) = units.iter().find(|(end, _)| defined.column.ends_with(end)) {
-            assert_eq!(defined.unit, *unit, "{}.{}", defined.table, defined.column);
-        }
-    }
-}
-
-#[test]
-fn the_columns_of_a_table_are_equally_long() {
-    for table in &all_tables() {
-        assert!(
-            table.columns.iter().all(|column| column.values.len() == table.rows()),
-            "{}",
-            table.name
-        );
-    }
+    assert_eq!(faults, expected);
+    let faults = definition_faults(&define(&[("table", &[ONE, TWICE])]), &tables);
+    assert!(faults.contains(&"table.second is not defined once".to_owned()), "{faults:?}");
+    assert!(faults.contains(&"table.nowhere_bytes is in no table".to_owned()), "{faults:?}");
 }
 
 #[test]

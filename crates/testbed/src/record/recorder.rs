@@ -236,7 +236,7 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwind_measure::FlowId;
+    use fairwind_measure::{FlowId, Points};
 
     #[test]
     fn a_thread_that_is_gone_before_its_time_has_failed() {
@@ -253,6 +253,7 @@ mod tests {
             name: "lost".to_owned(),
             start: Instant::ZERO,
             answers: None,
+            seen_at: Points::EVERYWHERE,
         };
         let flow = NewFlow { description: nowhere, first: FirstEnd::Sender };
         journal.on_flow(Instant::ZERO, FlowId(0), flow, 0);

@@ -14,7 +14,7 @@
 
 use crate::record::{FirstEnd, Journal, Measured, NewFlow};
 use crate::router::{Sorted, Sorter};
-use fairwind_measure::{ConnectionFlows, Direction, FlowDescription, FlowId, Observation};
+use fairwind_measure::{ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points};
 use fairwind_network::NodeId;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
@@ -144,6 +144,7 @@ impl Connections {
                 name: name.to_owned(),
                 start: Instant::ZERO,
                 answers: None,
+                seen_at: Points::EVERYWHERE,
             };
             let flow = self.add_flow(Instant::ZERO, NewFlow { description, first }, journal);
             // Nothing has to be set up here, so nobody is to miss an establishment.
@@ -210,6 +211,7 @@ impl Connections {
                 name: format!("{} > {}", ends[from.index()], ends[from.other().index()]),
                 start: at,
                 answers,
+                seen_at: Points::EVERYWHERE,
             },
             first: from.first(),
         };

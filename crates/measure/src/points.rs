@@ -1,0 +1,116 @@
+//! Where a flow is watched, and so what can be known of it.
+//!
+//! An engine sees a flow everywhere. A capture sees it at its sender's host, at its receiver's or at both,
+//! and no application. What nobody could see is missing in tables; it is not 0.
+
+use std::ops::BitOr;
+
+/// Points of a flow at which somebody watches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Points(u8);
+
+impl Points {
+    /// Nowhere.
+    pub const NOWHERE: Self = Self(0);
+    /// The data sender's host: what leaves it, what reaches it, and what its endpoint does.
+    pub const SENDER: Self = Self(1);
+    /// The receiver's host: what reaches it, and what leaves it. What was lost is known where both
+    /// hosts are watched.
+    pub const RECEIVER: Self = Self(1 << 1);
+    /// The application that writes the data.
+    pub const WRITER: Self = Self(1 << 2);
+    /// The application that reads the data, or whatever stands for it. Delivery latency and response
+    /// time are known where both applications are watched.
+    pub const READER: Self = Self(1 << 3);
+    /// All of them.
+    pub const EVERYWHERE: Self = Self(Self::ALL);
+
+    /// Both hosts.
+    pub(crate) const HOSTS: Self = Self(Self::SENDER.0 | Self::RECEIVER.0);
+    /// Both applications.
+    pub(crate) const APPLICATIONS: Self = Self(Self::WRITER.0 | Self::READER.0);
+
+    const ALL: u8 = 0b1111;
+    /// How many sets of points there are.
+    const SETS: usize = 1 << 4;
+
+    /// Whether all points of `others` are among these.
+    pub const fn contain(self, others: Self) -> bool {
+        self.0 & others.0 == others.0
+    }
+
+    /// Place in lists by sets of points.
+    fn index(self) -> usize {
+        usize::from(self.0 & Self::ALL)
+    }
+}
+
+impl Default for Points {
+    /// Everywhere.
+    fn default() -> Self {
+        Self::EVERYWHERE
+    }
+}
+
+impl BitOr for Points {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// How many flows are watched at which points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Watched([u64; Points::SETS]);
+
+impl Watched {
+    /// One flow.
+    pub(crate) fn one(points: Points) -> Self {
+        let mut watched = Self::default();
+        watched.add(points);
+        watched
+    }
+
+    /// Counts one more flow.
+    pub(crate) fn add(&mut self, points: Points) {
+        self.0[points.index()] += 1;
+    }
+
+    /// How many flows there are.
+    pub(crate) fn flows(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// How many of them are watched at all of these points.
+    pub(crate) fn flows_at(&self, points: Points) -> u64 {
+        let sets = (0..=Points::ALL).map(Points).zip(&self.0);
+        sets.filter(|(set, _)| set.contain(points)).map(|(_, flows)| flows).sum()
+    }
+
+    /// Whether what only these points tell is known: of some flow, or of all where there are none.
+    pub(crate) fn knows(&self, points: Points) -> bool {
+        self.flows_at(points) > 0 || self.flows() == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_are_known_of_flows_that_are_watched_at_both_hosts() {
+        let mut watched = Watched::one(Points::SENDER);
+        watched.add(Points::RECEIVER | Points::READER);
+        assert!(watched.knows(Points::SENDER) && watched.knows(Points::RECEIVER));
+        assert!(!watched.knows(Points::HOSTS) && !watched.knows(Points::APPLICATIONS));
+        watched.add(Points::EVERYWHERE);
+        assert!(watched.knows(Points::HOSTS));
+        assert_eq!((watched.flows(), watched.flows_at(Points::RECEIVER)), (3, 2));
+    }
+
+    #[test]
+    fn of_no_flows_everything_is_known() {
+        assert!(Watched::default().knows(Points::EVERYWHERE));
+    }
+}

@@ -1,0 +1,200 @@
+//! Flows that are over while others go on, and the tables at the end.
+//!
+//! A retired flow is a row that waits to be taken, and its part in the sums of its group; its place
+//! serves the next flow. So what is kept is bounded by the flows that are open, the rows that wait, and
+//! the windows of groups.
+
+use crate::collector::Collector;
+use crate::endpoint::Labels;
+use crate::flow::Flow;
+use crate::group::GroupSum;
+use crate::interval::{RetiredFlow, WindowCounts};
+use crate::observation::FlowId;
+use crate::row::FlowRow;
+use crate::settings::{FlowDescription, Settings};
+use crate::table::Tables;
+use crate::tabulate::{Basis, Measurement, OpenFlow, Windows, chunk, tables};
+use fairwind_units::{Instant, Span};
+use std::sync::Arc;
+
+/// What is kept of retired flows.
+#[derive(Debug, Clone)]
+pub(crate) struct Retired {
+    /// Of each group the sum of its flows that are retired.
+    pub(crate) groups: Vec<GroupSum>,
+    /// Flows whose rows nobody has yet.
+    rows: Vec<FlowRow>,
+    /// Names for the samples that nobody has yet.
+    labels: Labels,
+    /// Places of retired flows that serve no other yet.
+    free: Vec<FlowId>,
+    /// How many flows there were, which is the next one's number.
+    flows: u64,
+}
+
+impl Retired {
+    /// Of no flows yet.
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self {
+            groups: settings.groups.iter().map(|_| GroupSum::new()).collect(),
+            rows: Vec::new(),
+            labels: Labels::new(),
+            free: Vec::new(),
+            flows: u64::try_from(settings.flows.len()).unwrap_or(u64::MAX),
+        }
+    }
+
+    /// The number in tables of one more flow.
+    pub(crate) const fn next_number(&mut self) -> u64 {
+        self.flows += 1;
+        self.flows - 1
+    }
+
+    /// The number that the next flow will have, for messages.
+    pub(crate) fn coming_number(&self) -> usize {
+        usize::try_from(self.flows).unwrap_or(usize::MAX)
+    }
+
+    /// The place of a retired flow, for another one.
+    pub(crate) fn reused_place(&mut self) -> Option<FlowId> {
+        self.free.pop()
+    }
+}
+
+impl Collector {
+    /// The flow is over at `at`, and nothing more will be told of it: its row and its part in the sums of
+    /// its group are taken, its memory is freed, and a later flow may have its id. What goes the other way
+    /// on the same connection is another flow, and goes on.
+    ///
+    /// # Panics
+    /// Where there is no such flow, or no more.
+    pub fn retire(&mut self, flow: FlowId, at: Instant) {
+        self.pass(at);
+        let place = flow.index();
+        let number = self.numbers[place].take().expect("a flow is retired once");
+        let gone = FlowDescription { name: String::new(), ..self.settings.flows[place].clone() };
+        let description = std::mem::replace(&mut self.settings.flows[place], gone);
+        let mut over = std::mem::replace(&mut self.flows[place], Flow::new(None));
+        if let Some(opposite) = over.opposite() {
+            self.flow(opposite).set_opposite(None);
+        }
+        if !self.is_warm {
+            over.end_warmup();
+        }
+        if let Some(&scope) = self.scopes.of_flow.get(place) {
+            let totals = WindowCounts::of(over.totals());
+            let owner = Arc::new(RetiredFlow { number, description: description.clone() });
+            self.series.iter_mut().for_each(|series| series.retire_scope(scope, &totals, &owner));
+        }
+        if self.settings.keeps_endpoint_samples {
+            self.retired.labels.insert(number, description.clone());
+        }
+        self.retired.groups[description.group_index()].add(&description, &over);
+        let row = FlowRow::of(number, description, &over, &self.percentiles);
+        self.retired.rows.push(row);
+        self.retired.free.push(flow);
+    }
+
+    /// How many rows wait to be taken: of retired flows, of windows that ended, of endpoints' samples.
+    pub fn retired_rows(&self) -> usize {
+        let windows: usize = self.series.iter().map(crate::interval::Series::rows).sum();
+        self.retired.rows.len() + windows + self.endpoint_samples.len()
+    }
+
+    /// The rows that will not change any more and that nobody has yet, to be put before those that come
+    /// later: of the tables `flows`, `intervals`, `latencies` and `endpoint`. `None` where there are none.
+    ///
+    /// The measured time is known at the end only: these rows have no rates, see
+    /// [`fill_rates`](crate::fill_rates).
+    pub fn take_retired(&mut self) -> Option<Tables> {
+        if self.retired_rows() == 0 {
+            return None;
+        }
+        let open = self.open_flows();
+        let labels = self.labels(&open);
+        let windows = self.windows(&open);
+        let basis = self.basis(None);
+        let samples = &self.endpoint_samples;
+        let taken = chunk(&basis, &self.retired.rows, &windows, samples, &labels);
+        self.series.iter_mut().for_each(crate::interval::Series::forget_ended);
+        self.endpoint_samples.clear();
+        self.retired.rows.clear();
+        self.retired.labels.clear();
+        Some(taken)
+    }
+
+    /// The tables as if the measurement ended at `now`, or at the settings' end if that is earlier;
+    /// it goes on.
+    pub fn snapshot(&self, now: Instant) -> Tables {
+        let mut ended = self.clone();
+        ended.end_at(now)
+    }
+
+    /// The tables of what was measured up to `end`, or up to the settings' end if that is earlier; but for
+    /// the rows that were [taken](Self::take_retired) before.
+    pub fn finish(mut self, end: Instant) -> Tables {
+        self.end_at(end)
+    }
+
+    fn end_at(&mut self, end: Instant) -> Tables {
+        let end = end.min(self.settings.end);
+        self.pass(end);
+        if !self.is_warm {
+            // The run ended within the warm-up: nothing of it counts.
+            self.end_warmup();
+        }
+        let open = self.open_flows();
+        let mut groups = self.retired.groups.clone();
+        let mut flows = self.retired.rows.clone();
+        for one in &open {
+            let description = one.description.clone();
+            groups[description.group_index()].add(&description, one.flow);
+            flows.push(FlowRow::of(one.number, description, one.flow, &self.percentiles));
+        }
+        flows.sort_by_key(|row| row.number);
+        tables(&Measurement {
+            basis: self.basis(Some(end.saturating_since(self.measured_from))),
+            flows: &flows,
+            open: &open,
+            retired: &self.retired.groups,
+            groups: &groups,
+            queues: &self.queues,
+            windows: &self.windows(&open),
+            samples: &self.endpoint_samples,
+            labels: &self.labels(&open),
+        })
+    }
+
+    const fn basis(&self, measured: Option<Span>) -> Basis<'_> {
+        Basis { settings: &self.settings, percentiles: &self.percentiles, measured }
+    }
+
+    /// The flows that are not retired, by their numbers.
+    fn open_flows(&self) -> Vec<OpenFlow<'_>> {
+        let numbers = self.numbers.iter().enumerate();
+        let open = numbers.filter_map(|(place, number)| {
+            let (description, flow) = (&self.settings.flows[place], &self.flows[place]);
+            Some(OpenFlow { place, number: (*number)?, description, flow })
+        });
+        let mut open: Vec<OpenFlow<'_>> = open.collect();
+        open.sort_by_key(|flow| flow.number);
+        open
+    }
+
+    fn windows<'a>(&'a self, open: &'a [OpenFlow<'a>]) -> Windows<'a> {
+        let mut groups: Vec<_> = self.retired.groups.iter().map(|sum| sum.watched).collect();
+        for flow in open {
+            groups[flow.description.group_index()].add(flow.description.seen_at);
+        }
+        Windows { series: &self.series, scopes: &self.scopes, groups, open }
+    }
+
+    /// Names for the samples; none where there are no samples.
+    fn labels(&self, open: &[OpenFlow<'_>]) -> Labels {
+        let mut labels = self.retired.labels.clone();
+        if !self.endpoint_samples.is_empty() {
+            labels.extend(open.iter().map(|flow| (flow.number, flow.description.clone())));
+        }
+        labels
+    }
+}

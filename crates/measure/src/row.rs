@@ -1,0 +1,138 @@
+//! What tables tell of one flow, or of a group: taken when a flow is over, or at the end.
+
+use crate::distribution::Times;
+use crate::flow::{Flow, Milestones, Totals};
+use crate::group::GroupSum;
+use crate::points::Points;
+use crate::settings::{FlowDescription, Settings};
+use crate::summary::{Percentiles, Summary};
+use fairwind_units::Span;
+
+/// The percentiles of latencies that the columns of `flows` and `groups` show.
+pub(crate) const SHOWN_PERCENTILES: [f64; 2] = [50.0, 99.0];
+
+/// The percentiles of latencies that some table shows.
+pub(crate) fn latency_percentiles(settings: &Settings) -> Percentiles {
+    Percentiles::new(settings.percentiles.iter().copied().chain(SHOWN_PERCENTILES))
+}
+
+/// The latencies of a row.
+#[derive(Debug, Clone)]
+pub(crate) struct Latencies {
+    pub(crate) ack: Summary,
+    pub(crate) delivery: Summary,
+    pub(crate) response: Summary,
+}
+
+impl Latencies {
+    fn of([ack, delivery, response]: [&Times; 3], percentiles: &Percentiles) -> Self {
+        Self {
+            ack: Summary::of(ack, percentiles),
+            delivery: Summary::of(delivery, percentiles),
+            response: Summary::of(response, percentiles),
+        }
+    }
+}
+
+/// A row of the measures that flows and groups share.
+pub(crate) trait Measured {
+    fn totals(&self) -> &Totals;
+
+    /// Totals of flows watched at both hosts.
+    fn totals_at_both_hosts(&self) -> &Totals;
+
+    fn latencies(&self) -> &Latencies;
+
+    /// Whether what these points tell is known.
+    fn knows(&self, points: Points) -> bool;
+}
+
+/// One flow.
+#[derive(Debug, Clone)]
+pub(crate) struct FlowRow {
+    /// Its number in tables.
+    pub(crate) number: u64,
+    pub(crate) description: FlowDescription,
+    pub(crate) milestones: Milestones,
+    totals: Totals,
+    latencies: Latencies,
+}
+
+impl FlowRow {
+    pub(crate) fn of(
+        number: u64,
+        description: FlowDescription,
+        flow: &Flow,
+        percentiles: &Percentiles,
+    ) -> Self {
+        let times =
+            [flow.ack_latency().samples(), flow.delivery_latency().samples(), flow.response_time()];
+        Self {
+            number,
+            description,
+            milestones: flow.milestones,
+            totals: *flow.totals(),
+            latencies: Latencies::of(times, percentiles),
+        }
+    }
+
+    pub(crate) fn setup_time(&self) -> Option<Span> {
+        let established = self.milestones.established;
+        established.map(|at| at.saturating_since(self.description.start))
+    }
+
+    pub(crate) fn completion_time(&self) -> Option<Span> {
+        self.milestones.finished.map(|at| at.saturating_since(self.description.start))
+    }
+}
+
+impl Measured for FlowRow {
+    fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    fn totals_at_both_hosts(&self) -> &Totals {
+        &self.totals
+    }
+
+    fn latencies(&self) -> &Latencies {
+        &self.latencies
+    }
+
+    fn knows(&self, points: Points) -> bool {
+        self.description.seen_at.contain(points)
+    }
+}
+
+/// One group.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupRow<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) sum: &'a GroupSum,
+    latencies: Latencies,
+}
+
+impl<'a> GroupRow<'a> {
+    pub(crate) fn of(name: &'a str, sum: &'a GroupSum, percentiles: &Percentiles) -> Self {
+        let times = [&sum.ack_latency, &sum.delivery_latency, &sum.response_time];
+        Self { name, sum, latencies: Latencies::of(times, percentiles) }
+    }
+}
+
+impl Measured for GroupRow<'_> {
+    fn totals(&self) -> &Totals {
+        &self.sum.totals
+    }
+
+    fn totals_at_both_hosts(&self) -> &Totals {
+        &self.sum.totals_at_both_hosts
+    }
+
+    fn latencies(&self) -> &Latencies {
+        &self.latencies
+    }
+
+    fn knows(&self, points: Points) -> bool {
+        self.sum.watched.knows(points)
+    }
+}
