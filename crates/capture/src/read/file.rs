@@ -7,6 +7,7 @@ use super::journal::{Journal, Step};
 use super::kinds;
 use super::pcap::{FILE_HEADER_BYTES, PcapReader};
 use super::pcapng::{PcapNgReader, SectionDescription};
+use super::salvage::{Beginning, salvage};
 use super::window::{Fill, Window};
 
 /// One file that is being read.
@@ -75,6 +76,16 @@ impl CaptureFile {
         }
         if fill == Fill::Waiting {
             return Ok(Format::Unknown);
+        }
+        if let Some((beginning, what)) = salvage(&mut self.window) {
+            journal.note(kinds::BEGINNING, 0, || what);
+            return Ok(match beginning {
+                Beginning::Pcap(reader) => Format::Pcap(reader),
+                Beginning::PcapNg(mut reader) => {
+                    reader.read_front(&mut self.window, journal);
+                    Format::PcapNg(reader)
+                }
+            });
         }
         Err(self.refusal(journal))
     }

@@ -181,8 +181,6 @@ impl Queue {
     fn is_capture(&mut self, path: &Path, journal: &mut Journal) -> bool {
         match first_instant(path, self.ending) {
             Ok(_) => true,
-            // What is still empty may be a capture soon.
-            Err(ReadError::Empty { .. }) if self.ending == Ending::Followed => false,
             Err(error) => {
                 self.known.insert(path.to_owned());
                 journal.begin(name_of(path));

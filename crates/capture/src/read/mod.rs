@@ -24,6 +24,7 @@ mod pcap;
 mod pcapng;
 mod reader;
 mod resync;
+mod salvage;
 mod window;
 
 pub use error::ReadError;

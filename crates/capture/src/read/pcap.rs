@@ -73,6 +73,18 @@ impl PcapReader {
         Some(Self::of_kind(header, order, parts, record_header_bytes))
     }
 
+    /// Reads a file's header whose magic number is wrong; `None` where the rest is not that of a pcap file
+    /// of this byte order either.
+    pub(crate) fn with_damaged_magic(
+        header: &[u8; FILE_HEADER_BYTES],
+        order: ByteOrder,
+        parts: u32,
+    ) -> Option<Self> {
+        let major = order.u16([header[4], header[5]]);
+        let minor = order.u16([header[6], header[7]]);
+        (major == 2 && minor <= 4).then(|| Self::of_kind(header, order, parts, 16))
+    }
+
     fn of_kind(
         header: &[u8; FILE_HEADER_BYTES],
         order: ByteOrder,
@@ -162,8 +174,7 @@ impl PcapReader {
 
     /// Whether there can be such a record at all.
     fn is_possible(&self, record: &Record) -> bool {
-        let kept = 1..=LARGEST_RECORD_BYTES;
-        kept.contains(&record.captured)
+        has_length(record)
             && record.original < LARGEST_PACKET_BYTES
             && record.captured <= record.original
             && record.parts < self.parts
@@ -228,7 +239,7 @@ impl PcapReader {
 
     /// Whether an unusual record is followed by one that can be, or ends the file.
     fn is_continued(&self, record: &Record, window: &mut Window) -> Continued {
-        if !(1..=LARGEST_RECORD_BYTES).contains(&record.captured) {
+        if !has_length(record) {
             return Continued::No;
         }
         let size = self.size(record);
@@ -240,7 +251,8 @@ impl PcapReader {
         window.fill(size + self.record_header_bytes);
         let next = &window.rest()[size..];
         let follows = match self.record(next) {
-            Some(next) => self.is_possible(&next) && is_near(next.seconds, record.seconds),
+            // What is odd about one record is often odd about all, so less is asked than in a search.
+            Some(next) => has_length(&next) && is_near(next.seconds, record.seconds),
             // A piece of a header cannot be judged, but says that something was to follow.
             None => self.is_possible(record) || next.is_empty(),
         };
@@ -296,21 +308,24 @@ impl PcapReader {
     }
 
     /// Whether some records in a row, near each other in time, begin here, or fewer with which the file
-    /// ends.
-    fn begins_chain(&self, bytes: &[u8]) -> bool {
+    /// ends. Where their lengths do not agree as usual, they must be near the last record, too: else the
+    /// fields behind the seconds could pass for a header, from record to record.
+    pub(crate) fn begins_chain(&self, bytes: &[u8]) -> bool {
         let mut at = 0;
-        let mut before: Option<u32> = None;
+        let mut before = self.last_seconds;
+        let mut is_doubtful = false;
         for records in 0..CHAIN_RECORDS {
             let rest = bytes.get(at..).unwrap_or_default();
             let Some(record) = self.record(rest) else {
-                let ends_here = records > 0 && at == bytes.len();
-                // The last record is whole, or it is the piece that is missing.
-                let is_known =
-                    before.zip(self.last_seconds).is_some_and(|(it, last)| is_near(it, last));
-                return ends_here || records > 1 || (is_known && at < bytes.len());
+                let ends_here = at == bytes.len();
+                // The last record is whole, or the next one is what the file ends within.
+                let is_known = self.last_seconds.is_some() && !is_doubtful && at < bytes.len();
+                return records > 1 || (records > 0 && (ends_here || is_known));
             };
-            let is_near_the_last = before.is_none_or(|before| is_near(record.seconds, before));
-            if !self.is_possible(&record) || !is_near_the_last {
+            let is_near_before = before.is_none_or(|before| is_near(record.seconds, before));
+            is_doubtful |= !(is_near_before && self.is_usual(&record));
+            let may_be_far = records == 0 && self.is_usual(&record);
+            if !self.is_possible(&record) || !(is_near_before || may_be_far) {
                 return false;
             }
             before = Some(record.seconds);
@@ -326,6 +341,11 @@ enum Continued {
     No,
     /// The file has not grown that far.
     Unknown,
+}
+
+/// Whether a record keeps a number of bytes that can be.
+fn has_length(record: &Record) -> bool {
+    (1..=LARGEST_RECORD_BYTES).contains(&record.captured)
 }
 
 fn is_near(seconds: u32, other: u32) -> bool {

@@ -71,7 +71,23 @@ impl PcapNgReader {
     }
 
     pub(crate) fn new() -> Self {
-        Self { section: CurrentSection::new(ByteOrder::Little), last: Instant::ZERO }
+        Self::in_order(ByteOrder::Little)
+    }
+
+    /// A reader of blocks in this byte order, until a section says another one.
+    pub(crate) fn in_order(order: ByteOrder) -> Self {
+        Self { section: CurrentSection::new(order), last: Instant::ZERO }
+    }
+
+    /// Whether a section, or an interface and another block, begins here.
+    pub(crate) fn can_begin_file(&self, bytes: &[u8]) -> bool {
+        let Some(block) = self.head(bytes).filter(|_| self.can_begin(bytes)) else { return false };
+        let behind = || bytes.get(narrowed(block.total)..).unwrap_or_default();
+        match block.kind {
+            SECTION_HEADER => true,
+            blocks::INTERFACE_DESCRIPTION => behind().is_empty() || self.can_begin(behind()),
+            _ => false,
+        }
     }
 
     /// Reads section and interfaces at the window's beginning, as far as they have been written, so that
@@ -234,11 +250,12 @@ impl PcapNgReader {
         }
         window.fill((size + 3) + HEAD_BYTES + FOOT_BYTES);
         let rest = window.rest();
-        let padded = [size, size.next_multiple_of(4)];
-        let end = padded
-            .into_iter()
-            .find(|&end| end == rest.len() || self.can_begin(&rest[end.min(rest.len())..]));
-        let Some(end) = end else { return Next::Damaged(describe(block)) };
+        // A block that begins before the end would be swallowed.
+        let places = HEAD_BYTES + FOOT_BYTES..=size.next_multiple_of(4).min(rest.len());
+        let next = places.into_iter().find(|&at| at == rest.len() || self.can_begin(&rest[at..]));
+        let Some(end) = next.filter(|&end| end >= size) else {
+            return Next::Damaged(describe(block));
+        };
         if block.total.is_multiple_of(4) {
             journal.note(kinds::TRAILING_LENGTH, window.offset(), || {
                 format!("{}, and {} at its end", describe(block), foot.unwrap_or_default())

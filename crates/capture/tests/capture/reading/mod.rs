@@ -1,4 +1,7 @@
 //! Frames out of capture files of every format, whole and damaged.
 
+mod broken;
 mod files;
 mod formats;
+mod inputs;
+mod properties;
