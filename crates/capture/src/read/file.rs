@@ -72,7 +72,7 @@ impl CaptureFile {
         }
         if let Some(reader) = rest.first_chunk().and_then(PcapReader::from_header) {
             self.window.consume(FILE_HEADER_BYTES);
-            return Ok(Format::Pcap(reader));
+            return Ok(Format::Pcap(reader.with_fitting_records(self.window.rest())));
         }
         if fill == Fill::Waiting {
             return Ok(Format::Unknown);

@@ -28,6 +28,9 @@ const LARGEST_PACKET_BYTES: u32 = 1 << 24;
 /// Records in a row that must be possible for a place to be taken as the beginning of one.
 const CHAIN_RECORDS: usize = 3;
 
+/// Lengths of record headers in patched programs.
+const LONGER_HEADERS: [usize; 3] = [20, 24, 28];
+
 /// Seconds between records of one chain at most.
 const CHAIN_SECONDS: u32 = 86_400;
 
@@ -120,6 +123,24 @@ impl PcapReader {
                 interfaces: vec![interface],
             },
         }
+    }
+
+    /// Takes another length of record headers where only with that the records at the beginning are
+    /// possible. Patched programs about 1999 and some routers wrote 4, 8 or 12 bytes more under the usual
+    /// magic numbers.
+    pub(crate) fn with_fitting_records(mut self, beginning: &[u8]) -> Self {
+        if self.begins_chain(beginning) {
+            return self;
+        }
+        let usual = self.record_header_bytes;
+        for bytes in LONGER_HEADERS {
+            self.record_header_bytes = bytes;
+            if self.begins_chain(beginning) {
+                return self;
+            }
+        }
+        self.record_header_bytes = usual;
+        self
     }
 
     /// The file's header as a section with one interface.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Writes both conversations into a file of this name.
-fn capture_file(name: &str, snap_length: Option<NonZeroU32>) -> PathBuf {
+pub(crate) fn capture_file(name: &str, snap_length: Option<NonZeroU32>) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let section = Section {
         hardware: Some("virtual".to_owned()),
@@ -31,7 +31,7 @@ fn capture_file(name: &str, snap_length: Option<NonZeroU32>) -> PathBuf {
 }
 
 /// What `program` prints, or `None` where it is not installed.
-fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
+pub(crate) fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
     let output = match Command::new(program).args(arguments).arg(file).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             eprintln!("skipped: {program} is not installed (Debian: apt-get install tshark)");
@@ -46,7 +46,7 @@ fn output_of(program: &str, arguments: &[&str], file: &Path) -> Option<String> {
 
 /// One line per packet with these fields, separated by one space; empty ones are `-`, and truth
 /// values, which later versions spell out, are numbers.
-fn fields(file: &Path, names: &[&str]) -> Option<Vec<String>> {
+pub(crate) fn fields(file: &Path, names: &[&str]) -> Option<Vec<String>> {
     let mut arguments = vec!["-n", "-T", "fields", "-E", "separator=|", "-E", "occurrence=a"];
     for preference in
         ["tcp.check_checksum:TRUE", "ip.check_checksum:TRUE", "tcp.relative_sequence_numbers:FALSE"]

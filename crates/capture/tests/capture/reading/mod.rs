@@ -2,6 +2,7 @@
 
 mod broken;
 mod files;
+mod foreign;
 mod formats;
 mod inputs;
 mod properties;
