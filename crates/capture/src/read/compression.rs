@@ -4,11 +4,8 @@
 //! reference implementation, since those in Rust take two to three times as long. Both go on behind the end
 //! of a member or frame with the next one, as files that were appended to each other have them.
 
-use super::window::{Fill, Source, Window};
+use super::window::{AtEnd, Source, Window};
 use flate2::read::MultiGzDecoder;
-
-/// How deep compressions may be nested.
-const MOST_LAYERS: u32 = 3;
 
 /// A way of compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,20 +25,19 @@ fn of_beginning(bytes: &[u8]) -> Option<Compression> {
     }
 }
 
-/// A window on the decompressed bytes where those of `window` are compressed, or `window` itself.
+/// A window on the decompressed bytes where those of `window` are compressed, or `window` itself. What was
+/// compressed twice stays so: a few bytes could become more than anybody can read.
 ///
 /// # Errors
 /// Where a decompression cannot begin.
 pub(crate) fn unpacked(mut window: Window) -> std::io::Result<Window> {
-    for _ in 0..MOST_LAYERS {
-        if window.fill(4) != Fill::Ready {
-            break;
+    window.fill(4);
+    match of_beginning(window.rest()) {
+        Some(compression) => {
+            Ok(Window::new(decoder(compression, window.into_source())?, AtEnd::Ends))
         }
-        let Some(compression) = of_beginning(window.rest()) else { break };
-        window =
-            Window::new(decoder(compression, window.into_source())?, super::window::AtEnd::Ends);
+        None => Ok(window),
     }
-    Ok(window)
 }
 
 fn decoder(compression: Compression, source: Source) -> std::io::Result<Source> {

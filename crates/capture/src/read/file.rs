@@ -10,6 +10,10 @@ use super::pcapng::{PcapNgReader, SectionDescription};
 use super::salvage::{Beginning, salvage};
 use super::window::{Fill, Window};
 
+/// Bytes of records that are looked at to tell variants of pcap: two small packets or more. Of a pipe no
+/// more is waited for.
+const FIRST_RECORDS_BYTES: usize = 256;
+
 /// One file that is being read.
 pub(crate) struct CaptureFile {
     pub(crate) window: Window,
@@ -71,6 +75,7 @@ impl CaptureFile {
             return Ok(Format::PcapNg(reader));
         }
         if let Some(reader) = rest.first_chunk().and_then(PcapReader::from_header) {
+            self.window.fill(FILE_HEADER_BYTES + FIRST_RECORDS_BYTES);
             self.window.consume(FILE_HEADER_BYTES);
             return Ok(Format::Pcap(reader.with_fitting_records(self.window.rest())));
         }

@@ -11,7 +11,7 @@ const UNPACK: &str = "unpack it first, or pipe the unpacked bytes in and name `-
 const NAME_ANOTHER: &str = "name a pcap or pcapng file";
 
 /// Beginnings of files that people have beside their captures.
-const BEGINNINGS: [(&[u8], &str, &str); 18] = [
+const BEGINNINGS: [(&[u8], &str, &str); 20] = [
     (b"snoop\0\0\0", "is a capture of Solaris snoop, which is not read here", CONVERT),
     (b"TRSNIFF data", "is a capture of Sniffer, which is not read here", CONVERT),
     (b"RTSS", "is a capture of Microsoft Network Monitor 1, which is not read here", CONVERT),
@@ -25,6 +25,8 @@ const BEGINNINGS: [(&[u8], &str, &str); 18] = [
     (b"\x1f\x9d", "is compressed with compress", UNPACK),
     (b"PK\x03\x04", "is a zip archive", UNPACK),
     (b"7z\xbc\xaf\x27\x1c", "is a 7z archive", UNPACK),
+    (b"\x1f\x8b", "is compressed with gzip a second time", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "is compressed with zstd a second time", UNPACK),
     (b"\x7fELF", "is a program", NAME_ANOTHER),
     (b"PAR1", "is a Parquet table", "use `fairwind report` or a data frame for tables"),
     (b"%PDF", "is a PDF document", NAME_ANOTHER),

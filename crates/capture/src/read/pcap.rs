@@ -135,7 +135,7 @@ impl PcapReader {
         let usual = self.record_header_bytes;
         for bytes in LONGER_HEADERS {
             self.record_header_bytes = bytes;
-            if self.begins_chain(beginning) {
+            if self.has_chain(beginning, Chain::TwoOrMore) {
                 return self;
             }
         }
@@ -332,6 +332,10 @@ impl PcapReader {
     /// ends. Where their lengths do not agree as usual, they must be near the last record, too: else the
     /// fields behind the seconds could pass for a header, from record to record.
     pub(crate) fn begins_chain(&self, bytes: &[u8]) -> bool {
+        self.has_chain(bytes, Chain::AlsoOne)
+    }
+
+    fn has_chain(&self, bytes: &[u8], chain: Chain) -> bool {
         let mut at = 0;
         let mut before = self.last_seconds;
         let mut is_doubtful = false;
@@ -341,7 +345,8 @@ impl PcapReader {
                 let ends_here = at == bytes.len();
                 // The last record is whole, or the next one is what the file ends within.
                 let is_known = self.last_seconds.is_some() && !is_doubtful && at < bytes.len();
-                return records > 1 || (records > 0 && (ends_here || is_known));
+                let is_one = chain == Chain::AlsoOne && records == 1;
+                return records > 1 || (is_one && (ends_here || is_known));
             };
             let is_near_before = before.is_none_or(|before| is_near(record.seconds, before));
             is_doubtful |= !(is_near_before && self.is_usual(&record));
@@ -354,6 +359,13 @@ impl PcapReader {
         }
         true
     }
+}
+
+/// How many records are needed where the file ends with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Chain {
+    AlsoOne,
+    TwoOrMore,
 }
 
 /// Whether a record is followed by what can follow it.

@@ -26,7 +26,7 @@ pub(crate) fn search(window: &mut Window, mut beginning: impl FnMut(&[u8]) -> bo
     let mut from = 1;
     loop {
         let fill = window.fill(CAPACITY_BYTES);
-        let rest = window.rest();
+        let rest = window.reach();
         let until = match fill {
             Fill::Ready => rest.len().saturating_sub(LOOK_AHEAD_BYTES),
             Fill::Ended | Fill::Waiting => rest.len(),

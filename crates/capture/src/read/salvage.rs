@@ -18,7 +18,7 @@ pub(crate) enum Beginning {
 /// such a place the window stays where it is.
 pub(crate) fn salvage(window: &mut Window) -> Option<(Beginning, String)> {
     window.fill(CAPACITY_BYTES);
-    let rest = window.rest();
+    let rest = window.reach();
     if let Some(reader) = damaged_header(rest) {
         window.consume(FILE_HEADER_BYTES);
         let what = "a pcap header with another magic number".to_owned();

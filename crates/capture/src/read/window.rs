@@ -80,6 +80,13 @@ impl Window {
         self.before + widened(self.start)
     }
 
+    /// The unread bytes as far as [`Window::fill`] promises them: how many there are does not depend on the
+    /// sizes in which the source gave them.
+    pub(crate) fn reach(&self) -> &[u8] {
+        let rest = self.rest();
+        &rest[..rest.len().min(CAPACITY_BYTES)]
+    }
+
     /// Goes on by `bytes`, at most to the end of what is in memory, and tells where in the buffer they
     /// were.
     #[inline]

@@ -15,7 +15,7 @@ use super::journal::{Found, Journal, Step};
 use super::kinds;
 use super::order::ByteOrder;
 use super::resync::{Search, search};
-use super::window::{Fill, Window, narrowed};
+use super::window::{CAPACITY_BYTES, Fill, Window, narrowed};
 pub use blocks::InterfaceDescription;
 use blocks::{ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, SECTION_HEADER};
 use fairwind_units::Instant;
@@ -248,8 +248,9 @@ impl PcapNgReader {
         if agrees && block.total.is_multiple_of(4) {
             return Next::Block(block, size);
         }
-        window.fill((size + 3) + HEAD_BYTES + FOOT_BYTES);
-        let rest = window.rest();
+        // The next block is judged by its end.
+        window.fill(CAPACITY_BYTES);
+        let rest = window.reach();
         // A block that begins before the end would be swallowed.
         let places = HEAD_BYTES + FOOT_BYTES..=size.next_multiple_of(4).min(rest.len());
         let next = places.into_iter().find(|&at| at == rest.len() || self.can_begin(&rest[at..]));

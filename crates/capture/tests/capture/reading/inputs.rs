@@ -53,7 +53,12 @@ fn compressed_files_are_read_as_what_they_were() {
     assert_eq!(plain.0.len(), 1_999);
     assert_eq!(read(&gzip(&file)), plain);
     assert_eq!(read(&zstandard(&file)), plain);
-    assert_eq!(read(&gzip(&zstandard(&file))), plain);
+}
+
+#[test]
+fn what_was_compressed_twice_is_refused() {
+    let error = try_read(&zstandard(&gzip(&pcap(1..5)))).unwrap_err().to_string();
+    assert!(error.contains("is compressed with gzip a second time; unpack it"), "{error}");
 }
 
 #[test]
