@@ -16,7 +16,7 @@ mod connection;
 pub mod trace;
 
 pub use analysis::{
-    Analysis, AnalysisError, Captured, Clock, Facts, Frames, Limit, Next, Outcome, PacketSource,
-    Progress, Settings,
+    Analysis, AnalysisError, Captured, Clock, Facts, Frames, GroupRule, Limit, Next, Outcome,
+    PacketSource, Progress, Settings,
 };
 pub use connection::{Side, Vantage};

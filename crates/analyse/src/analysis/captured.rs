@@ -3,13 +3,14 @@
 use super::source::{Frames, Next, PacketSource};
 use crate::connection::Side;
 use fairwind_capture::{
-    CaptureReader, Ending, Input, NoteKind, Notes, Oddities, Packet, Place, ReadError, Skipped,
-    decode,
+    CaptureReader, Ending, Filter, Input, NoteKind, Notes, Oddities, Packet, Place, ReadError,
+    Skipped, decode,
 };
 
 /// The TCP packets of the files of one tap.
 pub struct Captured {
     reader: CaptureReader,
+    filter: Option<Filter>,
     frames: Frames,
     notes: Notes,
 }
@@ -100,7 +101,13 @@ impl Captured {
     /// Where something cannot be opened, or is no capture.
     pub fn open(inputs: Vec<Input>, ending: Ending) -> Result<Self, ReadError> {
         let reader = CaptureReader::open(inputs, ending)?;
-        Ok(Self { reader, frames: Frames::default(), notes: Notes::NONE })
+        Ok(Self { reader, filter: None, frames: Frames::default(), notes: Notes::NONE })
+    }
+
+    /// The same packets, without those that do not match `filter`.
+    #[must_use]
+    pub fn filtered(self, filter: Filter) -> Self {
+        Self { filter: Some(filter), ..self }
     }
 
     /// How far reading has come.
@@ -164,6 +171,10 @@ impl PacketSource for Captured {
             self.frames.all += 1;
             if let Err(skipped) = decode(&frame, packet) {
                 self.skip(skipped);
+                continue;
+            }
+            if self.filter.as_ref().is_some_and(|filter| !filter.matches(packet, &frame)) {
+                self.frames.filtered += 1;
                 continue;
             }
             if !packet.oddities.is_empty() {

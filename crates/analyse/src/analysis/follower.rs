@@ -4,6 +4,7 @@
 //! anything (SYN, FIN, RST, or a connection that is not simply open); then the measures are told. Until it is
 //! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
 
+use super::groups::Groups;
 use super::outcome::Facts;
 use crate::connection::{
     Beginning, Connection, Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side,
@@ -49,7 +50,7 @@ pub(crate) struct Follower {
     connections: Connections,
     collector: Collector,
     records: Vec<Record>,
-    groups: Vec<String>,
+    groups: Groups,
     setups: Vec<SetUps>,
     /// The latest instant so far.
     now: Instant,
@@ -58,13 +59,13 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    pub(crate) fn new(rules: Rules, collector: Collector, groups: Vec<String>) -> Self {
+    pub(crate) fn new(rules: Rules, collector: Collector, groups: Groups) -> Self {
         Self {
             rules,
             connections: Connections::new(rules.patience),
             collector,
             records: Vec::new(),
-            setups: vec![SetUps::default(); groups.len()],
+            setups: vec![SetUps::default(); groups.names.len()],
             groups,
             now: Instant::ZERO,
             strays: 0,
@@ -102,7 +103,7 @@ impl Follower {
             self.strays += 1;
             return;
         }
-        let slot = self.connections.begin(tap, at, packet, 0);
+        let slot = self.connections.begin(tap, at, packet, self.groups.of_connection(packet));
         let (_, low_sent) = Ends::of(packet);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let side = connection.side(low_sent);
@@ -146,13 +147,17 @@ impl Follower {
     pub(super) fn wire(&mut self, slot: u32, place: Place) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let near = place.side();
-        let opening = add_flow(&mut self.collector, connection, Side::Opener, None);
-        connection.wiring = Some(Wiring {
-            flows: ConnectionFlows { opening, answering: None },
+        let mut wiring = Wiring {
+            flows: ConnectionFlows { opening: FlowId(0), answering: None },
             place,
             near: [near, near.other()],
-        });
-        for held in std::mem::take(&mut connection.held) {
+        };
+        let held = std::mem::take(&mut connection.held);
+        wiring.flows.opening = self.add_flow(slot, &wiring, Side::Opener, None);
+        if let Some(connection) = self.connections.get_mut(slot) {
+            connection.wiring = Some(wiring);
+        }
+        for held in held {
             self.release(slot, &held);
         }
     }
@@ -189,15 +194,38 @@ impl Follower {
         }
     }
 
+    /// Adds the flow of the data that `side` sends.
+    fn add_flow(
+        &mut self,
+        slot: u32,
+        wiring: &Wiring,
+        side: Side,
+        answers: Option<FlowId>,
+    ) -> FlowId {
+        let Some(connection) = self.connections.get_mut(slot) else { return FlowId::default() };
+        let description = FlowDescription {
+            group: self.groups.of_flow(connection, side),
+            name: flow_name(connection.end(side), connection.end(side.other())),
+            start: connection.began,
+            answers,
+            seen_at: points(&self.rules, wiring, side),
+        };
+        self.collector
+            .add_flow(description)
+            .expect("the group is there, and a flow is answered once")
+    }
+
     /// The first data that goes the other way makes a flow of its own.
     #[cold]
     fn on_first_answer(&mut self, slot: u32, tap: usize, at: Instant, packet: &Packet) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(mut wiring) = connection.wiring else { return };
         let opening = Some(wiring.flows.opening);
-        let flow = add_flow(&mut self.collector, connection, Side::Answerer, opening);
+        let flow = self.add_flow(slot, &wiring, Side::Answerer, opening);
         wiring.flows.answering = Some(flow);
-        connection.wiring = Some(wiring);
+        if let Some(connection) = self.connections.get_mut(slot) {
+            connection.wiring = Some(wiring);
+        }
         self.measure(slot, tap, at, Side::Answerer, packet);
     }
 
@@ -245,24 +273,29 @@ impl Follower {
         // What was never decided is counted as near the opener.
         self.wire_if_undecided(slot);
         let Some(connection) = self.connections.remove(slot) else { return };
-        let record = connection.record();
-        if let Some(setups) =
-            usize::try_from(record.group).ok().and_then(|group| self.setups.get_mut(group))
+        if let Some(ConnectionFlows { opening, answering }) =
+            connection.wiring.map(|wiring| wiring.flows)
         {
-            setups.count(&record);
+            for flow in std::iter::once(opening).chain(answering) {
+                self.collector.retire(flow, connection.last);
+            }
         }
+        let record = connection.record();
+        count_setup(&mut self.setups, &record);
         self.records.push(record);
     }
 
     /// Rows that wait to be taken.
     pub(crate) fn rows(&self) -> usize {
-        self.records.len()
+        self.records.len() + self.collector.retired_rows()
     }
 
     /// The rows of what is over.
     pub(crate) fn take_rows(&mut self, origin: Instant) -> Tables {
         let records = std::mem::take(&mut self.records);
-        Tables { tables: vec![connections_table(&records, origin, &self.groups)] }
+        let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
+        tables.tables.push(connections_table(&records, origin, &self.groups.names));
+        tables
     }
 
     /// Ends everything at `end`.
@@ -271,10 +304,25 @@ impl Follower {
         for slot in open {
             self.retire(slot);
         }
-        let mut rows = self.take_rows(origin).tables;
         let mut tables = self.collector.finish(end);
-        tables.tables.append(&mut rows);
-        tables.tables.extend(setup_tables(&self.groups, &self.setups));
+        tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
+        tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
+        tables
+    }
+
+    /// The tables as if everything ended now.
+    pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
+        let mut tables = self.collector.snapshot(self.now);
+        let mut setups = self.setups.clone();
+        let open = self.connections.open();
+        let records = self.records.iter().cloned();
+        let records: Vec<Record> =
+            records.chain(open.iter().map(|(_, connection)| connection.record())).collect();
+        for record in &records[self.records.len()..] {
+            count_setup(&mut setups, record);
+        }
+        tables.tables.push(connections_table(&records, origin, &self.groups.names));
+        tables.tables.extend(setup_tables(&self.groups.names, &setups));
         tables
     }
 
@@ -320,20 +368,20 @@ fn place_by(rules: &Rules, connection: &Connection, held: &Held) -> Option<Place
     }
 }
 
-/// Adds the flow of the data that `side` sends.
-fn add_flow(
-    collector: &mut Collector,
-    connection: &Connection,
-    side: Side,
-    answers: Option<FlowId>,
-) -> FlowId {
-    let name = flow_name(connection.end(side), connection.end(side.other()));
-    let description = FlowDescription {
-        group: connection.group,
-        name,
-        start: connection.began,
-        answers,
-        seen_at: Points::EVERYWHERE,
-    };
-    collector.add_flow(description).expect("the group is there, and a flow is answered once")
+/// Where a flow is seen.
+fn points(rules: &Rules, wiring: &Wiring, side: Side) -> Points {
+    if rules.is_joined {
+        Points::SENDER | Points::RECEIVER | Points::READER
+    } else if wiring.leaves(0, side) {
+        Points::SENDER
+    } else {
+        Points::RECEIVER
+    }
+}
+
+fn count_setup(setups: &mut [SetUps], record: &Record) {
+    let group = usize::try_from(record.group).ok();
+    if let Some(setups) = group.and_then(|group| setups.get_mut(group)) {
+        setups.count(record);
+    }
 }

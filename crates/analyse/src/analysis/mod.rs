@@ -1,17 +1,19 @@
 //! The whole way from packets to tables: sources are read, merged and followed.
 //!
 //! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
-//! do), `follower` (one packet after the other), `run` (the loop), `outcome` (what comes of it).
+//! do), `groups`, `follower` (one packet after the other), `run` (the loop), `outcome` (what comes of it).
 
 mod captured;
 mod clock;
 mod follower;
+mod groups;
 mod outcome;
 mod run;
 mod settings;
 mod source;
 
 pub use captured::Captured;
+pub use groups::GroupRule;
 pub use outcome::{Facts, Outcome};
 pub use run::Analysis;
 pub use settings::{Clock, Limit, Settings};
@@ -37,4 +39,15 @@ pub enum AnalysisError {
     /// What the measures do not take.
     #[error(transparent)]
     Measures(#[from] SettingsError),
+    /// A group is to be made of packets, not of flows.
+    #[error(
+        "the group \"{name}\" asks with `{filter}` for what packets of one flow do not have in common; \
+         ask for addresses and ports only"
+    )]
+    GroupOfPackets {
+        /// The group.
+        name: String,
+        /// Its filter.
+        filter: String,
+    },
 }

@@ -2,6 +2,7 @@
 
 use super::clock::Continuous;
 use super::follower::{Follower, Rules};
+use super::groups::Groups;
 use super::outcome::{Facts, Outcome};
 use super::settings::{Limit, Settings};
 use super::source::{Next, PacketSource};
@@ -19,6 +20,7 @@ use fairwind_units::{Instant, Span};
 pub struct Analysis<S> {
     inputs: Vec<Input<S>>,
     settings: Settings,
+    groups: Groups,
     /// From the first packet on that counts.
     follower: Option<Follower>,
     facts: Facts,
@@ -126,10 +128,12 @@ impl<S: PacketSource> Analysis<S> {
     }
 
     fn new(inputs: Vec<Input<S>>, settings: Settings) -> Result<Self, AnalysisError> {
-        measures(&settings, Instant::ZERO, Instant::ZERO, Instant::MAX).check()?;
+        let groups = Groups::new(&settings.groups)?;
+        measures(&settings, &groups, Times::default()).check()?;
         Ok(Self {
             inputs,
             settings,
+            groups,
             follower: None,
             facts: Facts::default(),
             from: Instant::ZERO,
@@ -187,23 +191,25 @@ impl<S: PacketSource> Analysis<S> {
     fn begin(&mut self, first: Instant) {
         // The clock of a run of ours counts from its beginning.
         let is_own = self.inputs.iter().all(|input| input.source.is_own());
-        let origin = if is_own && first < LATEST_OWN { Instant::ZERO } else { first };
+        let usual = if is_own && first < LATEST_OWN { Instant::ZERO } else { first };
+        let origin = self.settings.origin.unwrap_or(usual);
         let instant = |limit| match limit {
             Limit::At(at) => at,
             Limit::Since(span) => origin + span,
         };
-        self.from = self.settings.from.map_or(origin, instant);
-        self.until = self.settings.until.map_or(Instant::MAX, instant);
-        let measures = measures(&self.settings, origin, self.from, self.until);
-        if measures.check().is_err() {
+        let settings = &self.settings;
+        self.from = settings.from.map_or(Instant::ZERO, instant);
+        self.until = settings.until.map_or(Instant::MAX, instant);
+        let counted_from = self.from.max(origin + settings.warmup);
+        if self.until <= counted_from {
             // The part that is asked for is over before it begins: nothing counts.
             self.until = self.from;
         }
-        let until = self.until.max(self.from + Span::from_nanos(1));
-        let measures = self::measures(&self.settings, origin, self.from, until);
+        let until = self.until.max(counted_from + Span::from_nanos(1));
+        let times = Times { origin, from: counted_from, until };
+        let collector = Collector::new(&measures(settings, &self.groups, times));
         self.facts.origin = origin;
-        let collector = Collector::new(&measures);
-        self.follower = Some(Follower::new(self.rules(), collector, measures.groups));
+        self.follower = Some(Follower::new(self.rules(), collector, self.groups.clone()));
     }
 
     fn rules(&self) -> Rules {
@@ -246,6 +252,19 @@ impl<S: PacketSource> Analysis<S> {
         Some(follower.take_rows(self.facts.origin))
     }
 
+    /// The tables as they would be if everything ended now, without the rows that were taken.
+    pub fn snapshot(&self) -> Tables {
+        match &self.follower {
+            Some(follower) => follower.snapshot(self.facts.origin),
+            None => Tables { tables: Vec::new() },
+        }
+    }
+
+    /// The sources, the first tap's first.
+    pub fn sources(&self) -> impl Iterator<Item = &S> {
+        self.inputs.iter().map(|input| &input.source)
+    }
+
     /// Everything that has not been taken.
     pub fn finish(mut self) -> Outcome {
         if self.follower.is_none() {
@@ -262,19 +281,32 @@ impl<S: PacketSource> Analysis<S> {
     }
 }
 
-/// What the measures are asked for.
-fn measures(
-    settings: &Settings,
+/// When measures begin and end.
+#[derive(Debug, Clone, Copy)]
+struct Times {
     origin: Instant,
     from: Instant,
     until: Instant,
-) -> fairwind_measure::Settings {
+}
+
+impl Default for Times {
+    fn default() -> Self {
+        Self { origin: Instant::ZERO, from: Instant::ZERO, until: Instant::MAX }
+    }
+}
+
+/// Silence of more windows than this leaves no rows.
+const MOST_SILENT_WINDOWS: u64 = 100_000;
+
+/// What the measures are asked for.
+fn measures(settings: &Settings, groups: &Groups, times: Times) -> fairwind_measure::Settings {
     fairwind_measure::Settings {
-        groups: vec!["all".to_owned()],
-        origin,
-        warmup: from.saturating_since(origin),
-        end: until,
+        groups: groups.names.clone(),
+        origin: times.origin,
+        warmup: times.from.saturating_since(times.origin),
+        end: times.until,
         intervals: settings.intervals.clone(),
+        most_silent_windows: Some(MOST_SILENT_WINDOWS),
         per_flow_intervals: settings.per_flow_intervals,
         percentiles: settings.percentiles.clone(),
         ..fairwind_measure::Settings::default()

@@ -1,5 +1,6 @@
 //! What is asked of an analysis.
 
+use super::groups::GroupRule;
 use crate::connection::Vantage;
 use fairwind_units::{Instant, Span};
 
@@ -27,9 +28,17 @@ pub enum Clock {
 /// What an analysis does.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Nothing before this counts.
+    /// Which flows are in which group: the first rule that holds counts. What none holds for is in the group
+    /// `other`; everything is in the group `all` where there are no rules.
+    pub groups: Vec<GroupRule>,
+    /// What times in tables count from; `None`: the first packet, or, in captures of our own, the beginning
+    /// of the run.
+    pub origin: Option<Instant>,
+    /// How long after the origin nothing counts yet, though connections are already followed.
+    pub warmup: Span,
+    /// Nothing before this is looked at.
     pub from: Option<Limit>,
-    /// Nothing from this on counts.
+    /// Nothing from this on is looked at; measured time ends here.
     pub until: Option<Limit>,
     /// Of each connection, nothing counts before it has lasted so long.
     pub connection_from: Span,
@@ -60,6 +69,9 @@ impl Default for Settings {
     /// 130 s for half-open ones: Linux gives up an unanswered SYN after 127 s (six repetitions).
     fn default() -> Self {
         Self {
+            groups: Vec::new(),
+            origin: None,
+            warmup: Span::ZERO,
             from: None,
             until: None,
             connection_from: Span::ZERO,

@@ -31,6 +31,8 @@ pub struct Frames {
     pub unknown_links: u64,
     /// Frames whose kept bytes end before the TCP header does.
     pub cut_short: u64,
+    /// TCP packets that were not asked for.
+    pub filtered: u64,
     /// Frames whose headers cannot be what they say.
     pub malformed: u64,
 }

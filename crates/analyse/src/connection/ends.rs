@@ -10,9 +10,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// Address and port of each in one number.
-    V4([u64; 2]),
+    V4(u64, u64),
     /// Address and port of each.
-    V6([(u128, u16); 2]),
+    V6((u128, u16), (u128, u16)),
 }
 
 impl Ends {
@@ -24,30 +24,28 @@ impl Ends {
             Addresses::V4 { source, destination } => {
                 let (source, destination) = (v4(source, ports.0), v4(destination, ports.1));
                 let low_sent = source <= destination;
-                let ends = if low_sent { [source, destination] } else { [destination, source] };
-                (Self::V4(ends), low_sent)
+                (Self::V4(source.min(destination), source.max(destination)), low_sent)
             }
             Addresses::V6 { source, destination } => {
                 let (source, destination) =
                     ((source.to_bits(), ports.0), (destination.to_bits(), ports.1));
                 let low_sent = source <= destination;
-                let ends = if low_sent { [source, destination] } else { [destination, source] };
-                (Self::V6(ends), low_sent)
+                (Self::V6(source.min(destination), source.max(destination)), low_sent)
             }
         }
     }
 
     /// The lower end, or the other one.
     pub(crate) fn end(&self, is_low: bool) -> SocketAddr {
-        let place = usize::from(!is_low);
-        match self {
-            Self::V4(ends) => {
-                let [_, _, a, b, c, d, high, low] = ends[place].to_be_bytes();
+        match *self {
+            Self::V4(lower, higher) => {
+                let end = if is_low { lower } else { higher };
+                let [_, _, a, b, c, d, high, low] = end.to_be_bytes();
                 let address = Ipv4Addr::new(a, b, c, d);
                 SocketAddr::new(IpAddr::V4(address), u16::from_be_bytes([high, low]))
             }
-            Self::V6(ends) => {
-                let (address, port) = ends[place];
+            Self::V6(lower, higher) => {
+                let (address, port) = if is_low { lower } else { higher };
                 SocketAddr::new(IpAddr::V6(Ipv6Addr::from_bits(address)), port)
             }
         }
@@ -65,47 +63,47 @@ fn v4(address: Ipv4Addr, port: u16) -> u64 {
 /// order. Packets of one connection often come in runs, so the last answer is kept.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    last: ([u64; 2], u32),
-    v4: HashMap<[u64; 2], u32, FixedState>,
-    v6: HashMap<[(u128, u16); 2], u32, FixedState>,
+    last: (u64, u64, u32),
+    v4: HashMap<(u64, u64), u32, FixedState>,
+    v6: HashMap<((u128, u16), (u128, u16)), u32, FixedState>,
 }
 
 /// No packet has these ends: the lower one is above the other.
-const NO_ENDS: [u64; 2] = [u64::MAX, 0];
+const NOBODY: (u64, u64, u32) = (u64::MAX, 0, 0);
 
 impl Directory {
     pub(crate) fn new() -> Self {
-        Self { last: (NO_ENDS, 0), v4: HashMap::default(), v6: HashMap::default() }
+        Self { last: NOBODY, v4: HashMap::default(), v6: HashMap::default() }
     }
 
     /// The slot of the connection between `ends`.
     #[inline]
     pub(crate) fn find(&mut self, ends: &Ends) -> Option<u32> {
-        match ends {
-            Ends::V4(ends) => {
-                if self.last.0 == *ends {
-                    return Some(self.last.1);
+        match *ends {
+            Ends::V4(lower, higher) => {
+                if self.last.0 == lower && self.last.1 == higher {
+                    return Some(self.last.2);
                 }
-                let slot = *self.v4.get(ends)?;
-                self.last = (*ends, slot);
+                let slot = *self.v4.get(&(lower, higher))?;
+                self.last = (lower, higher, slot);
                 Some(slot)
             }
-            Ends::V6(ends) => self.v6.get(ends).copied(),
+            Ends::V6(lower, higher) => self.v6.get(&(lower, higher)).copied(),
         }
     }
 
     pub(crate) fn insert(&mut self, ends: &Ends, slot: u32) {
-        match ends {
-            Ends::V4(ends) => self.v4.insert(*ends, slot),
-            Ends::V6(ends) => self.v6.insert(*ends, slot),
+        match *ends {
+            Ends::V4(lower, higher) => self.v4.insert((lower, higher), slot),
+            Ends::V6(lower, higher) => self.v6.insert((lower, higher), slot),
         };
     }
 
     pub(crate) fn remove(&mut self, ends: &Ends) {
-        self.last.0 = NO_ENDS;
-        match ends {
-            Ends::V4(ends) => self.v4.remove(ends),
-            Ends::V6(ends) => self.v6.remove(ends),
+        self.last = NOBODY;
+        match *ends {
+            Ends::V4(lower, higher) => self.v4.remove(&(lower, higher)),
+            Ends::V6(lower, higher) => self.v6.remove(&(lower, higher)),
         };
     }
 }
@@ -151,7 +149,7 @@ mod tests {
     #[test]
     fn a_slot_is_found_until_it_is_removed() {
         let mut directory = Directory::new();
-        let (first, second) = (Ends::V4([1, 2]), Ends::V4([1, 3]));
+        let (first, second) = (Ends::V4(1, 2), Ends::V4(1, 3));
         directory.insert(&first, 7);
         assert_eq!((directory.find(&first), directory.find(&second)), (Some(7), None));
         directory.remove(&first);

@@ -1,8 +1,9 @@
 //! Many connections.
 
-use crate::dialogue::{Dialogue, table};
+use crate::dialogue::{Dialogue, cell, cells, table};
 use fairwind_analyse::{Analysis, Next, Outcome, PacketSource, Progress, Settings};
 use fairwind_capture::Packet;
+use fairwind_measure::Tables;
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 
@@ -49,29 +50,70 @@ impl PacketSource for Short {
     }
 }
 
-fn analysed(connections: u32, most_rows: usize) -> (Outcome, usize) {
+/// What is left at the end, and the rows of connections and flows that there were.
+fn analysed(connections: u32, most_rows: usize) -> (Outcome, [usize; 2]) {
     let mut analysis =
         Analysis::of_one(Short::new(connections), Settings::default()).expect("they hold");
-    let mut rows = 0;
+    let rows_of = |tables: &Tables| {
+        ["connections", "flows"].map(|name| tables.get(name).expect("the table").rows())
+    };
+    let mut rows = [0; 2];
     while analysis.advance(1000) != Progress::Done {
         if let Some(tables) = analysis.take_rows(most_rows) {
-            rows += tables.get("connections").expect("the connections").rows();
+            rows = add(rows, rows_of(&tables));
         }
     }
     let outcome = analysis.finish();
-    let rest = table(&outcome, "connections").rows();
-    (outcome, rows + rest)
+    let rows = add(rows, rows_of(&outcome.tables));
+    (outcome, rows)
+}
+
+fn add(first: [usize; 2], second: [usize; 2]) -> [usize; 2] {
+    [first[0] + second[0], first[1] + second[1]]
 }
 
 #[test]
 fn a_million_connections_need_the_memory_of_those_that_are_open() {
     let connections = 1_000_000;
     let (outcome, rows) = analysed(connections, 1000);
-    assert_eq!(rows, 1_000_000);
+    assert_eq!(rows, [1_000_000; 2]);
     assert_eq!(outcome.facts.connections, u64::from(connections));
     // Two seconds of linger at ten connections a second, and the one that is open.
     assert!(outcome.facts.most_open <= 22, "{} were open", outcome.facts.most_open);
     assert!(table(&outcome, "connections").rows() < 1100);
+    let groups = table(&outcome, "groups");
+    assert_eq!(cells(groups, 0, ["flows", "data_segments_sent"]), ["1000000", "1000000"]);
+}
+
+#[test]
+fn rows_that_are_taken_meanwhile_are_those_that_there_are_at_the_end() {
+    let mut analysis = Analysis::of_one(Short::new(300), Settings::default()).expect("they hold");
+    let mut names = Vec::new();
+    let mut take = |tables: &Tables| {
+        let table = tables.get("connections").expect("the connections");
+        names.extend((0..table.rows()).map(|row| cell(table, row, "connection")));
+    };
+    while analysis.advance(100) != Progress::Done {
+        if let Some(tables) = analysis.take_rows(10) {
+            take(&tables);
+        }
+    }
+    take(&analysis.finish().tables);
+    let numbers: Vec<String> = (0..300).map(|number: u32| number.to_string()).collect();
+    assert_eq!(names, numbers);
+}
+
+#[test]
+fn a_snapshot_shows_what_is_open_and_changes_nothing() {
+    let mut analysis = Analysis::of_one(Short::new(3), Settings::default()).expect("they hold");
+    analysis.advance(4);
+    let now = analysis.snapshot();
+    let connections = now.get("connections").expect("the connections");
+    assert_eq!(cells(connections, 0, ["set_up", "opener_payload_bytes"]), ["completed", "100"]);
+    let flows = now.get("flows").expect("the flows");
+    assert_eq!(cells(flows, 0, ["data_segments_sent"]), ["1"]);
+    while analysis.advance(100) != Progress::Done {}
+    assert_eq!(analysis.finish().tables, analysed(3, 1000).0.tables);
 }
 
 #[test]
