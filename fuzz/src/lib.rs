@@ -20,12 +20,15 @@
 //! | [`endpoint`] | one endpoint, of any profile and state: segments, calls, messages and time |
 //! | [`conversation`] | two endpoints over a path that loses, repeats, delays and marks |
 //! | [`script`] | the reader of packetdrill scripts, and the runner of those that it can read |
+//! | [`capture`] | the reader of capture files |
 
+mod capture;
 mod conversation;
 mod endpoint;
 mod packets;
 mod scripts;
 
+pub use capture::capture;
 pub use conversation::conversation;
 pub use endpoint::endpoint;
 pub use packets::{headers, options};
@@ -35,10 +38,11 @@ pub use scripts::script;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 5] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("headers", headers),
     ("options", options),
     ("endpoint", endpoint),
     ("conversation", conversation),
     ("script", script),
+    ("capture", capture),
 ];

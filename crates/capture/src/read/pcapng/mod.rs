@@ -177,7 +177,11 @@ impl PcapNgReader {
     #[inline(never)]
     fn unusual(&mut self, window: &mut Window, journal: &mut Journal) -> Option<Step> {
         match self.next(window, journal) {
-            Next::Block(block, size) => self.read(block, size, window, journal).map(Step::Frame),
+            // An enhanced packet may only have been incomplete before.
+            Next::Block(block, size) => self
+                .usual(window, journal)
+                .or_else(|| self.read(block, size, window, journal))
+                .map(Step::Frame),
             Next::Over => None,
             Next::Wait => Some(Step::Wait),
             Next::End => Some(Step::End),
