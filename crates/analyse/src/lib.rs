@@ -12,6 +12,7 @@
 //! sources of packets to tables).
 
 mod analysis;
+mod columns;
 mod connection;
 pub mod trace;
 
@@ -19,4 +20,5 @@ pub use analysis::{
     Analysis, AnalysisError, Captured, Clock, Facts, Frames, GroupRule, Limit, Next, Outcome,
     PacketSource, Progress, Settings,
 };
+pub use columns::columns;
 pub use connection::{Side, Vantage};

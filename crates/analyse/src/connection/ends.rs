@@ -6,13 +6,16 @@ use foldhash::fast::FixedState;
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+/// Address and port.
+type V6End = (u128, u16);
+
 /// Both ends, the lower one first, so that packets of both directions have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ends {
     /// Address and port of each in one number.
     V4(u64, u64),
     /// Address and port of each.
-    V6((u128, u16), (u128, u16)),
+    V6(V6End, V6End),
 }
 
 impl Ends {
@@ -65,7 +68,7 @@ fn v4(address: Ipv4Addr, port: u16) -> u64 {
 pub(crate) struct Directory {
     last: (u64, u64, u32),
     v4: HashMap<(u64, u64), u32, FixedState>,
-    v6: HashMap<((u128, u16), (u128, u16)), u32, FixedState>,
+    v6: HashMap<(V6End, V6End), u32, FixedState>,
 }
 
 /// No packet has these ends: the lower one is above the other.

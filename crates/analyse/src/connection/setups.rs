@@ -6,7 +6,7 @@
 use super::life::SetUp;
 use super::record::Record;
 use super::side::Side;
-use fairwind_measure::{Table, TableBuilder};
+use fairwind_measure::{Table, TableBuilder, Times};
 use fairwind_units::Span;
 
 /// Repetitions above this are counted with it.
@@ -27,32 +27,14 @@ pub(crate) struct SetUps {
     whole: Times,
 }
 
-/// Extremes and sum of some spans.
-#[derive(Debug, Clone, Copy, Default)]
-struct Times {
-    count: u64,
-    sum: Span,
-    least: Option<Span>,
-    most: Option<Span>,
-}
-
-impl Times {
-    fn record(&mut self, span: Option<Span>) {
-        let Some(span) = span else { return };
-        self.count += 1;
-        self.sum += span;
-        self.least = Some(self.least.map_or(span, |least| least.min(span)));
-        self.most = Some(self.most.map_or(span, |most| most.max(span)));
-    }
-
-    fn mean_s(&self) -> Option<f64> {
-        (self.count > 0).then(|| self.sum.as_secs_f64() / real(self.count))
+fn record(times: &mut Times, span: Option<Span>) {
+    if let Some(span) = span {
+        times.record(span.as_nanos());
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a count of connections needs no more than 53 bits")]
-const fn real(count: u64) -> f64 {
-    count as f64
+fn seconds(nanos: u64) -> f64 {
+    Span::from_nanos(nanos).as_secs_f64()
 }
 
 impl SetUps {
@@ -71,9 +53,9 @@ impl SetUps {
         let by_retries = &mut self.by_retries[retries.min(MOST_RETRIES)];
         by_retries.0 += 1;
         by_retries.1 += u64::from(record.set_up == SetUp::Completed);
-        self.answer.record(record.times.answer);
-        self.acknowledgment.record(record.times.acknowledgment);
-        self.whole.record(record.times.whole);
+        self::record(&mut self.answer, record.times.answer);
+        self::record(&mut self.acknowledgment, record.times.acknowledgment);
+        self::record(&mut self.whole, record.times.whole);
     }
 
     fn outcome(&self, set_up: SetUp) -> u64 {
@@ -114,9 +96,11 @@ pub(crate) fn setup_tables(groups: &[String], setups: &[SetUps]) -> [Table; 2] {
     ];
     for (name, times) in kinds {
         table = table
-            .with(&format!("{name}_min_s"), |row| times(row.1).least.map(Span::as_secs_f64))
-            .with(&format!("{name}_mean_s"), |row| times(row.1).mean_s())
-            .with(&format!("{name}_max_s"), |row| times(row.1).most.map(Span::as_secs_f64));
+            .with(&format!("{name}_min_s"), |row| times(row.1).minimum().map(seconds))
+            .with(&format!("{name}_mean_s"), |row| times(row.1).mean().map(|mean| mean / 1e9))
+            .with(&format!("{name}_p50_s"), |row| times(row.1).percentile(50.0).map(seconds))
+            .with(&format!("{name}_p99_s"), |row| times(row.1).percentile(99.0).map(seconds))
+            .with(&format!("{name}_max_s"), |row| times(row.1).maximum().map(seconds));
     }
     [table.build(), retries_table(&rows)]
 }

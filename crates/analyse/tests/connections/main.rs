@@ -1,5 +1,6 @@
 //! Connections and their lives, by hand-made packets.
 
+mod columns;
 mod dialogue;
 mod groups;
 mod lives;
