@@ -1,0 +1,321 @@
+//! What comes back from the other side.
+
+use super::kind::AckFacts;
+use super::measures::place_of;
+use super::outstanding::{Marks, Sent};
+use super::stream::{ORIGIN, Stream};
+use super::unusual::MOST_DISTANT;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, SackBlock, Segment};
+
+/// What an acknowledgment that advances takes off.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    /// When the oldest segment that was sent once was sent.
+    oldest_once: Option<Instant>,
+    /// When the newest one was.
+    newest_once: Option<Instant>,
+    /// When the oldest segment was sent last, if it was sent again and this is what arrived.
+    named: Option<Instant>,
+    /// Something was sent again.
+    has_repeated: bool,
+    /// The oldest segment was sent again.
+    has_repeated_oldest: bool,
+    missing_bytes: u64,
+}
+
+impl Stream {
+    /// A segment of the other direction passes the tap at `at`: what it tells.
+    #[inline]
+    pub fn on_acknowledgment(&mut self, at: Instant, segment: &Segment) -> AckFacts {
+        if segment.flags.intersects(Flags::SYN | Flags::RST) {
+            self.on_other_syn(at, segment);
+        }
+        if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
+            return AckFacts::default();
+        }
+        let offset = self.offset_of(segment.acknowledgment);
+        if offset > self.highest {
+            if offset - self.highest > MOST_DISTANT {
+                return AckFacts::default();
+            }
+            self.acknowledge_unseen(offset);
+        }
+        self.pass_time(at, false);
+        let mut facts = AckFacts::default();
+        self.measures.common.acknowledgments += 1;
+        if offset > self.acknowledged {
+            self.advance(at, segment, offset, &mut facts);
+        } else if offset == self.acknowledged {
+            self.look_for_duplicate(at, segment, &mut facts);
+        }
+        if !segment.options.sack.is_empty() {
+            self.on_sack(at, segment, offset, &mut facts);
+        }
+        if !segment.flags.contains(Flags::SYN) && offset >= self.acknowledged {
+            self.window.on_segment(at, segment, offset);
+        }
+        self.occupation = self.occupation_now();
+        facts
+    }
+
+    #[cold]
+    fn on_other_syn(&mut self, at: Instant, segment: &Segment) {
+        if !segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.note_other_syn(segment);
+        let acknowledges = segment.flags.contains(Flags::ACK) && self.has_origin();
+        self.window.on_other_syn(segment, acknowledges.then_some(self.acknowledged));
+        if acknowledges {
+            self.end_handshake(at);
+        }
+    }
+
+    /// The SYN is acknowledged: its round trip is timed, unless it was sent more than once (RFC 6298
+    /// §3).
+    pub(super) fn end_handshake(&mut self, at: Instant) {
+        if self.syns == 1 {
+            let rtt = at.saturating_since(self.syn_at);
+            self.timeout.sample(rtt, self.acknowledged, self.highest);
+            self.measures.common.handshakes += 1;
+            self.measures.common.handshake += rtt;
+        }
+        self.syns = 0;
+    }
+
+    /// Something is acknowledged that the tap has not seen: the capture has lost it.
+    #[cold]
+    fn acknowledge_unseen(&mut self, offset: u64) {
+        if self.is_answered || self.highest > ORIGIN {
+            self.measures.rare().missing_bytes += offset - self.highest;
+        }
+        self.highest = offset;
+    }
+
+    /// More is acknowledged in order than before.
+    #[inline]
+    fn advance(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckFacts) {
+        if self.syns > 0 {
+            self.end_handshake(at);
+        }
+        let echo = segment.options.timestamps.map_or(0, |stamps| stamps.echo);
+        let mut taken = Taken::default();
+        let mut is_first = true;
+        let rare = &mut self.measures.rare;
+        self.outstanding.acknowledge(offset, |start, sent| {
+            if sent.repeats == 0 && sent.marks == Marks::default() {
+                taken.oldest_once.get_or_insert(sent.first_at);
+                taken.newest_once = Some(sent.first_at);
+            } else {
+                taken.add_unusual(start, sent, is_first.then_some(echo));
+                if sent.repeats > 0 {
+                    let rare = rare.get_or_insert_default();
+                    rare.latency_by_order[place_of(sent.repeats.into())]
+                        .record(at.saturating_since(sent.first_at).as_nanos());
+                }
+            }
+            is_first = false;
+        });
+        if taken.has_repeated_oldest {
+            facts.spurious += self.judge_oldest(echo);
+        }
+        if taken.missing_bytes > 0 {
+            self.measures.rare().missing_bytes += taken.missing_bytes;
+        }
+        facts.newly_acknowledged_bytes = offset - self.acknowledged;
+        self.acknowledged = offset;
+        self.sample(at, &taken, facts);
+        self.is_answered = true;
+        self.advanced_at = at;
+        self.news_at = at;
+        self.duplicates = 0;
+        self.has_repeated_ack = false;
+        if self.is_repairing() {
+            self.follow_repair();
+        }
+        if self.habit.is_watching() {
+            self.habit.on_acknowledged(at, segment.payload_bytes == 0);
+        }
+    }
+
+    /// The round trip that an advance tells. Where anything in it was sent again, only the oldest
+    /// segment counts, if its timestamp says which transmission arrived (RFC 6298 §3, RFC 7323 §4).
+    #[inline]
+    fn sample(&mut self, at: Instant, taken: &Taken, facts: &mut AckFacts) {
+        let since = |sent: Instant| at.saturating_since(sent);
+        let (oldest, newest) = if taken.has_repeated {
+            (taken.named, taken.named)
+        } else {
+            (taken.oldest_once, taken.newest_once)
+        };
+        if let Some(sent) = oldest {
+            self.timeout.sample(since(sent), self.acknowledged, self.highest);
+        }
+        if let Some(sent) = newest {
+            let rtt = since(sent);
+            self.measures.rtts.record(rtt.as_nanos());
+            facts.rtt = Some(rtt);
+        }
+    }
+
+    #[inline]
+    fn is_repairing(&self) -> bool {
+        self.episode.is_under_way() || self.expired > 0 || self.probe_until.is_some()
+    }
+
+    #[cold]
+    fn follow_repair(&mut self) {
+        self.expired = 0;
+        self.episode.follow(self.acknowledged, self.may_sack());
+        // The probe counts as under way until more than it is acknowledged, or a duplicate has told that
+        // it was needless (RFC 8985 §7.4.2).
+        if self.probe_until.is_some_and(|until| self.acknowledged > until) {
+            self.probe_until = None;
+        }
+    }
+
+    /// The oldest segment, sent again, is acknowledged: were its repetitions needless?
+    #[cold]
+    fn judge_oldest(&mut self, echo: u32) -> u32 {
+        let (Some(repeats), true) = (&mut self.repeats, echo != 0) else { return 0 };
+        let rare = self.measures.rare.get_or_insert_default();
+        let mut count = 0;
+        for cause in repeats.judge(self.acknowledged, echo) {
+            rare.spurious_by_stamp[cause.index()] += 1;
+            count += 1;
+        }
+        if count > 0 {
+            self.episode.refute();
+        }
+        count
+    }
+
+    /// RFC 5681 §2: something is outstanding, the segment has neither payload nor SYN nor FIN, and
+    /// acknowledgment and window are as before.
+    #[inline]
+    fn look_for_duplicate(&mut self, at: Instant, segment: &Segment, facts: &mut AckFacts) {
+        if segment.payload_bytes > 0 || segment.flags.intersects(Flags::SYN | Flags::FIN) {
+            return;
+        }
+        if self.probe_until == Some(self.acknowledged) {
+            self.probe_until = None;
+        }
+        if self.highest == self.acknowledged {
+            return;
+        }
+        self.has_repeated_ack = true;
+        self.news_at = at;
+        if self.window.is_unchanged(segment) {
+            self.duplicates = self.duplicates.saturating_add(1);
+            facts.duplicates = self.duplicates;
+            let place = place_of(self.duplicates.into());
+            self.measures.rare().duplicate_acks_by_order[place] += 1;
+        }
+    }
+
+    fn on_sack(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckFacts) {
+        let blocks = segment.options.sack.as_slice();
+        let rare = self.measures.rare();
+        rare.sack_segments += 1;
+        rare.sack_blocks += u64::try_from(blocks.len()).unwrap_or(0);
+        self.other_sack = Some(true);
+        self.own_sack = Some(true);
+        let blocks_end = blocks.len();
+        let first_new = usize::from(self.is_report_of_duplicate(blocks, offset));
+        if first_new == 1 {
+            facts.spurious += self.take_report(blocks);
+        }
+        for block in &blocks[first_new.min(blocks_end)..] {
+            facts.newly_sacked_bytes += self.mark_sacked(at, *block, facts);
+        }
+        if facts.newly_sacked_bytes > 0 {
+            self.news_at = at;
+        }
+    }
+
+    /// The first block reports a duplicate if it lies below the acknowledgment, or within the second
+    /// one (RFC 2883 §4).
+    fn is_report_of_duplicate(&mut self, blocks: &[SackBlock], offset: u64) -> bool {
+        let Some(first) = blocks.first() else { return false };
+        let first = (self.offset_of(first.left), self.offset_of(first.right));
+        let is_within_second = blocks.get(1).is_some_and(|second| {
+            self.offset_of(second.left) <= first.0 && first.1 <= self.offset_of(second.right)
+        });
+        first.0 < first.1 && (first.0 < offset || is_within_second)
+    }
+
+    #[cold]
+    fn take_report(&mut self, blocks: &[SackBlock]) -> u32 {
+        let Some(block) = blocks.first() else { return 0 };
+        let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
+        if self.probe_until.is_some_and(|until| until <= self.acknowledged) {
+            self.probe_until = None;
+        }
+        let rare = self.measures.rare.get_or_insert_default();
+        rare.reports_of_duplicates += 1;
+        let Some(cause) = self.repeats.as_mut().and_then(|repeats| repeats.report(start, end))
+        else {
+            return 0;
+        };
+        rare.spurious_by_report[cause.index()] += 1;
+        1
+    }
+
+    /// Marks what a block covers, and gives the bytes that were not marked before.
+    fn mark_sacked(&mut self, at: Instant, block: SackBlock, facts: &mut AckFacts) -> u64 {
+        let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
+        if start >= end || end > self.highest || start < self.acknowledged {
+            return 0;
+        }
+        let mut bytes = 0;
+        let mut newest_once = None;
+        let range = self.outstanding.isolate(start, end);
+        // What is known already is a run at the block's beginning or end; the ring says so at once.
+        for index in range {
+            let begin = self.outstanding.start_of(index);
+            let Some(sent) = self.outstanding.get_mut(index) else { break };
+            if sent.marks.contains(Marks::SACKED) {
+                continue;
+            }
+            if sent.repeats == 0 && sent.marks == Marks::default() {
+                newest_once = Some(sent.first_at);
+            }
+            sent.marks.set(Marks::SACKED);
+            bytes += sent.end - begin;
+        }
+        self.highest_sacked = self.highest_sacked.max(end);
+        if let Some(sent) = newest_once {
+            let rtt = at.saturating_since(sent);
+            self.timeout.sample(rtt, self.acknowledged, self.highest);
+            self.measures.rtts.record(rtt.as_nanos());
+            facts.rtt = Some(rtt);
+        }
+        bytes
+    }
+}
+
+impl Taken {
+    #[cold]
+    fn add_unusual(&mut self, start: u64, sent: &Sent, echo_of_oldest: Option<u32>) {
+        if sent.marks.contains(Marks::MISSING) {
+            self.missing_bytes += sent.end - start;
+        }
+        if sent.repeats == 0 {
+            return;
+        }
+        self.has_repeated = true;
+        if let Some(echo) = echo_of_oldest {
+            self.has_repeated_oldest = true;
+            if echo != 0 && echo == sent.stamp {
+                self.named = Some(sent.last_at);
+            }
+        }
+    }
+}
+
+/// Time from `earlier` to `later`, zero where the clock ran back.
+#[inline]
+pub(super) const fn between(earlier: Instant, later: Instant) -> Span {
+    later.saturating_since(earlier)
+}

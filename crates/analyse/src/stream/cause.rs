@@ -1,0 +1,238 @@
+//! Why something was sent again: the rules, in the order in which they are asked.
+//!
+//! A sender repeats data for one of three reasons, and each leaves another trace at a tap beside it:
+//!
+//! 1. *An acknowledgment told of a loss* (fast retransmit and fast recovery; RFC 5681 §3.2, RFC 6675 §5,
+//!    RFC 8985 §6). The repetition follows that acknowledgment at once, or after the short wait that
+//!    allows for reordering (at most a round trip, RFC 8985 §6.2 step 4; a quarter of it for early
+//!    retransmit in Linux).
+//! 2. *The retransmission timer ran out* (RFC 6298 §5.4). Nothing has come that would restart it for a
+//!    whole time-out, and it is the oldest outstanding segment that goes. What goes after it, as long as
+//!    not all is acknowledged that was outstanding then, belongs to the same repair (RFC 5681 §3.1).
+//! 3. *A tail loss probe* (RFC 8985 §7). Nothing has come for two round trips, there is no evidence of a
+//!    loss, and it is the *last* segment that goes. With several segments outstanding that tells it from
+//!    a time-out. With one, both are the same segment, and often at the same instant, since a probe
+//!    waits no longer than the time-out: then counts what the connection does elsewhere.
+//!
+//! Nothing is drawn from how many duplicates there were: one suffices for thin streams (Linux
+//! `thin_dupack`, `tcp_reordering` = 1), for RACK, and for early retransmit.
+
+use super::episode::Repair;
+use super::habit::ProbeHabit;
+use super::kind::{Cause, TapSide};
+use fairwind_units::Span;
+
+/// A host answers an acknowledgment within this, and sends what belongs together within this.
+pub(super) const AT_ONCE: Span = Span::from_millis(1);
+
+/// Late by so much is a timer of high resolution, and one that counts ticks (two of 4 ms).
+const EXACT_TIMER: Span = Span::from_millis(1);
+const COARSE_TIMER: Span = Span::from_millis(8);
+
+/// Most answers come within this.
+pub(super) const FAST_ANSWER: Span = Span::from_micros(100);
+
+/// What is known when something is sent again.
+#[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate piece of evidence")]
+pub(super) struct Circumstances {
+    /// Where the tap is.
+    pub(super) side: TapSide,
+    /// The repair under way.
+    pub(super) repair: Repair,
+    /// It begins with the oldest outstanding byte.
+    pub(super) is_oldest: bool,
+    /// It ends with the last byte that was sent.
+    pub(super) is_last: bool,
+    /// It is one segment that was sent as such, not several joined.
+    pub(super) is_single: bool,
+    /// Something sent after it is known to have arrived: SACK above it, or duplicates without SACK.
+    pub(super) has_evidence: bool,
+    /// It was sent again in this repair before.
+    pub(super) is_repeated: bool,
+    /// Selective acknowledgments are, or may be, in use.
+    pub(super) may_sack: bool,
+    /// A probe is on its way.
+    pub(super) is_probing: bool,
+    /// Whether the sender probes.
+    pub(super) habit: ProbeHabit,
+    /// Since the last acknowledgment with news.
+    pub(super) since_news: Span,
+    /// Since the last repetition before this one.
+    pub(super) since_repetition: Span,
+    /// Since the timer was last set anew: by an acknowledgment that advances, or by sending the oldest
+    /// segment.
+    pub(super) since_timer: Span,
+    /// Since the oldest segment was last sent.
+    pub(super) since_oldest: Span,
+    /// The time-out, without back-off.
+    pub(super) timeout: Span,
+    /// Least round-trip time.
+    pub(super) least_rtt: Span,
+    /// The repair under way was needless, as its first acknowledgment has shown.
+    pub(super) is_refuted: bool,
+    /// How long a probe waits with one segment outstanding.
+    pub(super) probe_wait: Span,
+}
+
+/// What the rules say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// This cause.
+    Is(Cause),
+    /// A tail loss probe or a time-out: what the connection does elsewhere decides.
+    ProbeOrTimeout,
+}
+
+/// The cause of a repetition.
+pub(super) fn cause(facts: &Circumstances) -> Verdict {
+    if facts.side == TapSide::Receiver {
+        return Verdict::Is(seen_from_afar(facts));
+    }
+    None.or_else(|| reaction(facts))
+        .or_else(|| companion(facts))
+        .or_else(|| probe(facts))
+        .or_else(|| timeout(facts))
+        .or_else(|| late_reaction(facts))
+        .unwrap_or(Verdict::Is(Cause::Unknown))
+}
+
+impl Circumstances {
+    /// Whether a time-out is due just now. It counts from the last acknowledgment that advanced, or,
+    /// where a probe or a wait for late segments came between, from the sending of the oldest segment
+    /// (Linux `tcp_rearm_rto`). A timer never runs out early.
+    fn is_timeout_due_now(&self, late_by_per_mille: u64) -> bool {
+        let timeout = self.timeout.as_nanos();
+        let most = timeout.saturating_add(timeout / 1000 * late_by_per_mille);
+        let is_now = |since: Span| (timeout - timeout / 1000..most).contains(&since.as_nanos());
+        is_now(self.since_timer) || is_now(self.since_oldest)
+    }
+
+    /// Whether the wait for late segments is over just now: a quarter of the round trip after the
+    /// acknowledgment that told of a loss (RFC 8985 §6.2, Linux `tcp_rack_reo_wnd`; early retransmit in
+    /// Linux 3.5 to 4.11), and not later than by so much.
+    fn is_wait_over_now(&self, late_by: Span) -> bool {
+        let wait = (self.least_rtt / 4).as_nanos();
+        let since = self.since_news.as_nanos();
+        since + 500_000 >= wait && since <= wait + wait / 32 + late_by.as_nanos()
+    }
+
+    /// Whether a time-out is over that counts from the last sending of the oldest segment: had a later
+    /// acknowledgment told that it was lost again, it would have gone then.
+    fn is_overdue(&self) -> bool {
+        self.is_repeated && self.since_oldest * 100 >= self.timeout * 99
+    }
+}
+
+/// An acknowledgment with news has just come: what goes now answers it.
+fn reaction(facts: &Circumstances) -> Option<Verdict> {
+    let is_chance = facts.is_oldest
+        && (facts.is_overdue() || facts.since_news > FAST_ANSWER && facts.is_timeout_due_now(30));
+    if facts.since_news > AT_ONCE || is_chance {
+        return None;
+    }
+    match facts.repair {
+        // A repetition that was lost itself is found by what was sent after it, and repaired like a
+        // first loss (Linux leaves the repair after a time-out for it, `FLAG_LOST_RETRANS`).
+        Repair::Timeout if facts.has_evidence && (facts.is_repeated || facts.is_refuted) => {
+            Some(Verdict::Is(Cause::FastRetransmit))
+        }
+        Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
+        Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
+        Repair::None if facts.has_evidence => Some(Verdict::Is(Cause::FastRetransmit)),
+        // What has just advanced has set the timer anew: no time-out is near.
+        Repair::None if facts.since_timer <= FAST_ANSWER => {
+            Some(Verdict::Is(Cause::FastRetransmit))
+        }
+        // An acknowledgment without evidence explains nothing.
+        Repair::None => None,
+    }
+}
+
+/// It goes together with a repetition that went just before.
+fn companion(facts: &Circumstances) -> Option<Verdict> {
+    if facts.since_repetition > AT_ONCE || facts.is_repeated {
+        return None;
+    }
+    match facts.repair {
+        Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
+        Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
+        Repair::None => None,
+    }
+}
+
+/// The last segment, without evidence of any loss, and one probe at a time (RFC 8985 §7.3). Probes need
+/// SACK (§7.1). They are not joined with what was sent before, as small repetitions are (Linux
+/// `tcp_retrans_try_collapse`).
+fn probe(facts: &Circumstances) -> Option<Verdict> {
+    let may_probe = facts.is_last
+        && facts.is_single
+        && facts.may_sack
+        && !facts.has_evidence
+        && !facts.is_probing
+        && facts.repair == Repair::None;
+    if !may_probe {
+        return None;
+    }
+    if !facts.is_oldest {
+        return Some(Verdict::Is(Cause::TailLossProbe));
+    }
+    alone(facts)
+}
+
+/// The only segment outstanding is sent again: a time-out comes not much before its time, a probe not
+/// much behind it. Timers of Linux are up to an eighth late.
+fn alone(facts: &Circumstances) -> Option<Verdict> {
+    let waited = facts.since_timer;
+    if waited * 8 < facts.timeout * 7 {
+        return (waited * 4 >= facts.probe_wait * 3).then_some(Verdict::Is(Cause::TailLossProbe));
+    }
+    if waited * 4 > facts.probe_wait * 5 {
+        return Some(Verdict::Is(Cause::Timeout));
+    }
+    Some(match facts.habit {
+        ProbeHabit::Probes => Verdict::Is(Cause::TailLossProbe),
+        ProbeHabit::Waits => Verdict::Is(Cause::Timeout),
+        _ => Verdict::ProbeOrTimeout,
+    })
+}
+
+/// The oldest segment goes after a silence. Where there is evidence of a loss, the silence must be as
+/// long as a time-out, and not what a wait for late segments takes; where there is none, no other reason
+/// is left.
+fn timeout(facts: &Circumstances) -> Option<Verdict> {
+    let is_explained = facts.has_evidence || facts.repair != Repair::None;
+    let has_passed = facts.since_timer * 1000 >= facts.timeout * 999;
+    let is_due = if facts.has_evidence && facts.is_wait_over_now(EXACT_TIMER) {
+        facts.is_timeout_due_now(2) || facts.is_overdue()
+    } else if facts.has_evidence && facts.is_wait_over_now(COARSE_TIMER) {
+        has_passed || facts.is_timeout_due_now(40) || facts.is_overdue()
+    } else {
+        facts.is_timeout_due_now(130) || facts.since_timer * 10 >= facts.timeout * 9
+    };
+    (facts.is_oldest && (is_due || !is_explained)).then_some(Verdict::Is(Cause::Timeout))
+}
+
+/// Evidence, or a repair under way, and some time since: the sender has waited for late segments
+/// (RFC 8985 §6.2), or paces.
+fn late_reaction(facts: &Circumstances) -> Option<Verdict> {
+    match facts.repair {
+        Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
+        Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
+        Repair::None => facts.has_evidence.then_some(Verdict::Is(Cause::FastRetransmit)),
+    }
+}
+
+/// Near the receiver, reactions come a round trip late, and the sender's timers are unknown: evidence
+/// that has passed explains what it can.
+fn seen_from_afar(facts: &Circumstances) -> Cause {
+    let is_silent = facts.since_news >= facts.timeout;
+    match facts.repair {
+        Repair::Fast if !is_silent => Cause::FastRetransmit,
+        Repair::Timeout if !is_silent => Cause::AfterTimeout,
+        _ if facts.has_evidence && !is_silent => Cause::FastRetransmit,
+        _ if facts.is_oldest => Cause::Timeout,
+        _ if facts.is_last => Cause::TailLossProbe,
+        _ => Cause::Unknown,
+    }
+}

@@ -1,0 +1,248 @@
+//! What is counted of a stream, and of many.
+
+use super::kind::Cause;
+use super::occupation::TimeShares;
+use super::window::WindowCounts;
+use fairwind_measure::{Counts, Times};
+use fairwind_units::Span;
+
+/// Repetitions of the tenth and later orders are counted together.
+pub(crate) const ORDERS: usize = 10;
+
+/// Everything that is known of a stream, or of all streams of a group.
+#[derive(Debug, Clone)]
+pub struct Measures {
+    pub(super) common: Common,
+    pub(super) time: TimeShares,
+    pub(super) window: WindowCounts,
+    pub(super) sizes: Counts,
+    pub(super) spacings: Times,
+    pub(super) rtts: Times,
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// Counters that every packet may change.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Common {
+    pub(super) streams: u64,
+    pub(super) data_segments: u64,
+    pub(super) payload_bytes: u64,
+    pub(super) acknowledgments: u64,
+    /// Sum, over data segments, of the bytes outstanding once it was sent.
+    pub(super) flight_bytes_sum: u64,
+    /// The same in packets.
+    pub(super) flight_packets_sum: u64,
+    pub(super) flight_bytes_max: u64,
+    pub(super) flight_packets_max: u64,
+    /// Data segments sent with fewer than four packets in flight.
+    pub(super) few_in_flight: u64,
+    /// Those of them sent after the initial slow start.
+    pub(super) thin: u64,
+    pub(super) initial_segments: u64,
+    pub(super) initial_bytes: u64,
+    /// Streams of which the initial window was seen.
+    pub(super) initial_windows: u64,
+    /// Streams of which the handshake was timed, and the sum of these times.
+    pub(super) handshakes: u64,
+    pub(super) handshake: Span,
+}
+
+/// Counters that few streams need.
+#[derive(Debug, Clone)]
+pub(super) struct Rare {
+    pub(super) segments_by_cause: [u64; Cause::COUNT],
+    pub(super) bytes_by_cause: [u64; Cause::COUNT],
+    pub(super) segments_by_order: [u64; ORDERS],
+    pub(super) bytes_by_order: [u64; ORDERS],
+    pub(super) fast_recoveries: u64,
+    /// Time-outs by how many ran out in a row.
+    pub(super) timeouts_by_row: [u64; ORDERS],
+    pub(super) spurious_by_report: [u64; Cause::COUNT],
+    pub(super) spurious_by_stamp: [u64; Cause::COUNT],
+    pub(super) controls_repeated: u64,
+    pub(super) bundles: u64,
+    pub(super) bundled_bytes: u64,
+    pub(super) keep_alives: u64,
+    pub(super) window_probes: u64,
+    pub(super) out_of_order: u64,
+    pub(super) duplicates: u64,
+    pub(super) missing_bytes: u64,
+    pub(super) forgotten_ranges: u64,
+    /// Segments that lay too far off to belong to the stream.
+    pub(super) out_of_window: u64,
+    pub(super) duplicate_acks_by_order: [u64; ORDERS],
+    pub(super) sack_blocks: u64,
+    pub(super) sack_segments: u64,
+    pub(super) reports_of_duplicates: u64,
+    /// ACK latency of what was sent again once, twice, ...
+    pub(super) latency_by_order: [Times; ORDERS],
+}
+
+impl Default for Rare {
+    fn default() -> Self {
+        Self {
+            segments_by_cause: Default::default(),
+            bytes_by_cause: Default::default(),
+            segments_by_order: Default::default(),
+            bytes_by_order: Default::default(),
+            fast_recoveries: 0,
+            timeouts_by_row: Default::default(),
+            spurious_by_report: Default::default(),
+            spurious_by_stamp: Default::default(),
+            controls_repeated: 0,
+            bundles: 0,
+            bundled_bytes: 0,
+            keep_alives: 0,
+            window_probes: 0,
+            out_of_order: 0,
+            duplicates: 0,
+            missing_bytes: 0,
+            forgotten_ranges: 0,
+            out_of_window: 0,
+            duplicate_acks_by_order: Default::default(),
+            sack_blocks: 0,
+            sack_segments: 0,
+            reports_of_duplicates: 0,
+            latency_by_order: std::array::from_fn(|_| Times::new()),
+        }
+    }
+}
+
+impl Default for Measures {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Place of the `order`-th repetition, counted from 1, in lists by order.
+pub(super) fn place_of(order: u64) -> usize {
+    usize::try_from(order.saturating_sub(1)).unwrap_or(ORDERS).min(ORDERS - 1)
+}
+
+impl Measures {
+    /// Of no stream.
+    pub fn new() -> Self {
+        Self {
+            common: Common::default(),
+            time: TimeShares::default(),
+            window: WindowCounts::default(),
+            sizes: Counts::new(),
+            spacings: Times::new(),
+            rtts: Times::new(),
+            rare: None,
+        }
+    }
+
+    /// The counters that few need, made when they are needed.
+    #[cold]
+    pub(super) fn rare(&mut self) -> &mut Rare {
+        self.rare.get_or_insert_default()
+    }
+
+    /// Packets sent that carry payload.
+    pub const fn data_segments(&self) -> u64 {
+        self.common.data_segments
+    }
+
+    /// Data segments sent again, for whatever cause; bundles, copies and probes of closed windows are
+    /// none.
+    pub fn retransmissions(&self) -> u64 {
+        self.rare.as_ref().map_or(0, |rare| rare.segments_by_cause.iter().sum())
+    }
+
+    /// Data segments sent again for this cause.
+    pub fn retransmissions_for(&self, cause: Cause) -> u64 {
+        self.rare.as_ref().map_or(0, |rare| rare.segments_by_cause[cause.index()])
+    }
+
+    /// Adds what another stream, or group, has counted.
+    pub fn merge(&mut self, other: &Self) {
+        self.common.merge(&other.common);
+        self.time.merge(&other.time);
+        self.window.merge(&other.window);
+        self.sizes.add(&other.sizes);
+        self.spacings.add(&other.spacings);
+        self.rtts.add(&other.rtts);
+        if let Some(rare) = &other.rare {
+            self.rare().merge(rare);
+        }
+    }
+}
+
+impl Common {
+    fn merge(&mut self, other: &Self) {
+        self.streams += other.streams;
+        self.data_segments += other.data_segments;
+        self.payload_bytes += other.payload_bytes;
+        self.acknowledgments += other.acknowledgments;
+        self.flight_bytes_sum = self.flight_bytes_sum.saturating_add(other.flight_bytes_sum);
+        self.flight_packets_sum = self.flight_packets_sum.saturating_add(other.flight_packets_sum);
+        self.flight_bytes_max = self.flight_bytes_max.max(other.flight_bytes_max);
+        self.flight_packets_max = self.flight_packets_max.max(other.flight_packets_max);
+        self.few_in_flight += other.few_in_flight;
+        self.thin += other.thin;
+        self.initial_segments += other.initial_segments;
+        self.initial_bytes += other.initial_bytes;
+        self.initial_windows += other.initial_windows;
+        self.handshakes += other.handshakes;
+        self.handshake += other.handshake;
+    }
+}
+
+impl WindowCounts {
+    fn merge(&mut self, other: &Self) {
+        self.samples += other.samples;
+        self.sum = self.sum.saturating_add(other.sum);
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        self.closings += other.closings;
+        self.closed += other.closed;
+    }
+}
+
+fn add_each<const N: usize>(sum: &mut [u64; N], more: &[u64; N]) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+impl Rare {
+    fn merge(&mut self, other: &Self) {
+        add_each(&mut self.segments_by_cause, &other.segments_by_cause);
+        add_each(&mut self.bytes_by_cause, &other.bytes_by_cause);
+        add_each(&mut self.segments_by_order, &other.segments_by_order);
+        add_each(&mut self.bytes_by_order, &other.bytes_by_order);
+        self.fast_recoveries += other.fast_recoveries;
+        add_each(&mut self.timeouts_by_row, &other.timeouts_by_row);
+        add_each(&mut self.spurious_by_report, &other.spurious_by_report);
+        add_each(&mut self.spurious_by_stamp, &other.spurious_by_stamp);
+        self.controls_repeated += other.controls_repeated;
+        self.bundles += other.bundles;
+        self.bundled_bytes += other.bundled_bytes;
+        self.keep_alives += other.keep_alives;
+        self.window_probes += other.window_probes;
+        self.out_of_order += other.out_of_order;
+        self.duplicates += other.duplicates;
+        self.missing_bytes += other.missing_bytes;
+        self.forgotten_ranges += other.forgotten_ranges;
+        self.out_of_window += other.out_of_window;
+        add_each(&mut self.duplicate_acks_by_order, &other.duplicate_acks_by_order);
+        self.sack_blocks += other.sack_blocks;
+        self.sack_segments += other.sack_segments;
+        self.reports_of_duplicates += other.reports_of_duplicates;
+        for (sum, more) in self.latency_by_order.iter_mut().zip(&other.latency_by_order) {
+            sum.add(more);
+        }
+    }
+
+    /// A time-out that was undecided is taken for a probe, or the other way round.
+    pub(super) fn recount(&mut self, segments: u64, bytes: u64, from: Cause, to: Cause) {
+        let (from, to) = (from.index(), to.index());
+        let segments = segments.min(self.segments_by_cause[from]);
+        let bytes = bytes.min(self.bytes_by_cause[from]);
+        self.segments_by_cause[from] -= segments;
+        self.segments_by_cause[to] += segments;
+        self.bytes_by_cause[from] -= bytes;
+        self.bytes_by_cause[to] += bytes;
+    }
+}

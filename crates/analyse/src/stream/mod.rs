@@ -1,0 +1,35 @@
+//! One direction's data of one connection, as one tap saw it: what can be inferred and was not said.
+//!
+//! A [`Stream`] is told of the segments that carry the data ([`Stream::on_segment`]) and of the
+//! acknowledgments that come back ([`Stream::on_acknowledgment`]), and says of each data segment at
+//! once what it is ([`SegmentKind`]): new, sent again and for which [`Cause`], a bundle of old and new
+//! bytes, out of order, a copy, a keep-alive, a probe of a closed window. It counts, and keeps
+//! distributions ([`Measures`]), which [`tables()`] makes rows of.
+//!
+//! All rules by which a cause is found stand in one list, in `cause`. They are meant for a tap at, or
+//! near, the host that sends the data; [`TapSide`] says where it is.
+//!
+//! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back),
+//! `outstanding` (what was sent and not acknowledged), `cause` (the rules), `episode` (repairs that
+//! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
+//! needless), `window` (what the other side offers), `occupation` (what the time goes into), `measures`
+//! (what is counted), `tables`, `columns`.
+
+mod acknowledgment;
+mod cause;
+mod episode;
+mod habit;
+mod kind;
+mod measures;
+mod occupation;
+mod outstanding;
+mod repeats;
+#[expect(clippy::module_inception, reason = "the room is called after what it is about")]
+mod stream;
+mod timeout;
+mod unusual;
+mod window;
+
+pub use kind::{AckFacts, Cause, Habits, Retransmission, SegmentKind, TapSide};
+pub use measures::Measures;
+pub use stream::Stream;

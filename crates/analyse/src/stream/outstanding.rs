@@ -1,0 +1,193 @@
+//! What was sent and is not acknowledged in order: a ring of ranges that touch each other.
+//!
+//! Cost: new data is pushed at the end, acknowledged data popped at the front. Only what is sent again,
+//! and selective acknowledgments, look for their place by binary search. A range is cut where a
+//! repetition or a selective acknowledgment begins or ends within it, so that segments which an offload
+//! engine has joined are told apart as far as it matters.
+//!
+//! Memory: 40 bytes for each range, at most [`MOST_RANGES`] of them.
+
+use fairwind_units::Instant;
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// More ranges are not kept; the oldest are forgotten. A hundred megabytes in full-sized segments.
+const MOST_RANGES: usize = 1 << 16;
+
+/// So many are kept while nobody acknowledges, as when only one direction was captured.
+const MOST_UNANSWERED: usize = 1 << 9;
+
+/// A range of the stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    /// Offset behind it; it begins where the one before it ends.
+    pub(super) end: u64,
+    /// When it was first seen.
+    pub(super) first_at: Instant,
+    /// When it was last seen.
+    pub(super) last_at: Instant,
+    /// Timestamp of the last transmission (`TSval`), 0 without.
+    pub(super) stamp: u32,
+    /// IPv4 identification of the last transmission, 0 without.
+    pub(super) identification: u16,
+    /// How often it was sent again.
+    pub(super) repeats: u16,
+    /// Packets of full size that it takes.
+    pub(super) packets: u16,
+    /// Number of the episode of repair in which it was last sent again, 0 for none.
+    pub(super) episode: u16,
+    /// What is known of it.
+    pub(super) marks: Marks,
+}
+
+/// What is known of a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Marks(u8);
+
+impl Marks {
+    /// It was selectively acknowledged.
+    pub(super) const SACKED: Self = Self(1);
+    /// It was never seen: the capture, or the path before the tap, lost it.
+    pub(super) const MISSING: Self = Self(2);
+    /// It was sent in a bundle, too.
+    pub(super) const BUNDLED: Self = Self(4);
+
+    #[inline]
+    pub(super) const fn contains(self, mark: Self) -> bool {
+        self.0 & mark.0 != 0
+    }
+
+    #[inline]
+    pub(super) const fn set(&mut self, mark: Self) {
+        self.0 |= mark.0;
+    }
+
+    #[inline]
+    pub(super) const fn clear(&mut self, mark: Self) {
+        self.0 &= !mark.0;
+    }
+}
+
+/// The ring.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outstanding {
+    /// Where the oldest range begins.
+    front: u64,
+    ring: VecDeque<Sent>,
+    /// Packets of full size that all ranges take.
+    packets: u64,
+}
+
+impl Outstanding {
+    /// Packets outstanding, had none been joined.
+    #[inline]
+    pub(super) const fn packets(&self) -> u64 {
+        self.packets
+    }
+
+    #[inline]
+    pub(super) fn oldest(&self) -> Option<&Sent> {
+        self.ring.front()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: usize) -> Option<&Sent> {
+        self.ring.get(index)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Sent> {
+        self.ring.get_mut(index)
+    }
+
+    /// Where the range `index` begins.
+    #[inline]
+    pub(super) fn start_of(&self, index: usize) -> u64 {
+        index
+            .checked_sub(1)
+            .and_then(|before| self.ring.get(before))
+            .map_or(self.front, |sent| sent.end)
+    }
+
+    /// Nothing is outstanding, and the next range begins at `offset`.
+    pub(super) fn restart(&mut self, offset: u64) {
+        self.ring.clear();
+        self.packets = 0;
+        self.front = offset;
+    }
+
+    /// Adds a range at the end. Where there is no room for it the oldest is forgotten, and the offset
+    /// behind that is given.
+    #[inline]
+    pub(super) fn push(&mut self, sent: Sent, is_answered: bool) -> Option<u64> {
+        self.packets += u64::from(sent.packets);
+        self.ring.push_back(sent);
+        let most = if is_answered { MOST_RANGES } else { MOST_UNANSWERED };
+        if self.ring.len() > most { self.forget_oldest() } else { None }
+    }
+
+    #[cold]
+    fn forget_oldest(&mut self) -> Option<u64> {
+        let oldest = self.ring.pop_front()?;
+        self.packets = self.packets.saturating_sub(u64::from(oldest.packets));
+        self.front = oldest.end;
+        Some(oldest.end)
+    }
+
+    /// Takes off what lies before `offset`, and hands out each range that ends there with its beginning.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, offset: u64, mut taken: impl FnMut(u64, &Sent)) {
+        while let Some(oldest) = self.ring.front() {
+            if oldest.end > offset {
+                break;
+            }
+            taken(self.front, oldest);
+            self.front = oldest.end;
+            self.packets = self.packets.saturating_sub(u64::from(oldest.packets));
+            self.ring.pop_front();
+        }
+        self.front = self.front.max(offset);
+    }
+
+    /// The range in which `offset` lies; the number of ranges where it lies behind all.
+    #[inline]
+    pub(super) fn index_of(&self, offset: u64) -> usize {
+        match self.ring.front() {
+            Some(oldest) if offset < oldest.end => 0,
+            _ => self.ring.partition_point(|sent| sent.end <= offset),
+        }
+    }
+
+    /// The ranges from `start` to before `end`, cut where that lies within one. What lies outside the
+    /// ring is left out.
+    pub(super) fn isolate(&mut self, start: u64, end: u64) -> Range<usize> {
+        let first = self.cut(start.max(self.front));
+        let behind = self.cut(end.max(self.front));
+        first..behind.max(first)
+    }
+
+    /// The first range that begins at `offset` or behind it, after cutting the one in which it lies.
+    fn cut(&mut self, offset: u64) -> usize {
+        let index = self.index_of(offset);
+        let start = self.start_of(index);
+        if start >= offset {
+            return index;
+        }
+        let Some(whole) = self.ring.get_mut(index) else { return index };
+        let before = whole.packets;
+        let mut head = *whole;
+        head.end = offset;
+        head.packets = share(whole.packets, offset - start, whole.end - start);
+        whole.packets = whole.packets.saturating_sub(head.packets).max(1);
+        let parts = u64::from(head.packets) + u64::from(whole.packets);
+        self.packets = (self.packets + parts).saturating_sub(u64::from(before));
+        self.ring.insert(index, head);
+        index + 1
+    }
+}
+
+/// The part of `packets` that `bytes` of `all` take, at least one.
+fn share(packets: u16, bytes: u64, all: u64) -> u16 {
+    let part = u64::from(packets) * bytes / all.max(1);
+    u16::try_from(part).unwrap_or(u16::MAX).max(1)
+}

@@ -1,0 +1,106 @@
+//! Which repetitions were needless, as far as it can be proven.
+//!
+//! Source: RFC 2883 §4, RFC 3708 (the receiver reports what came twice: D-SACK); RFC 3522 (Eifel: the
+//! acknowledgment that first covers a repetition of the oldest segment echoes a timestamp older than the
+//! repetition's). Only the oldest segment is judged by timestamps, since a delayed acknowledgment of
+//! several segments echoes that of the first (RFC 7323 §4.3).
+//! Memory: the last [`KEPT`] repetitions.
+
+use super::kind::Cause;
+use std::collections::VecDeque;
+
+/// A report comes a round trip later; so many repetitions are remembered.
+const KEPT: usize = 256;
+
+/// One repetition.
+#[derive(Debug, Clone, Copy)]
+struct Repetition {
+    start: u64,
+    end: u64,
+    /// Its timestamp, 0 without.
+    stamp: u32,
+    cause: Cause,
+    is_needless: bool,
+}
+
+/// The last repetitions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Repeats {
+    last: VecDeque<Repetition>,
+}
+
+impl Repeats {
+    /// The range from `start` to before `end` was sent again.
+    pub(super) fn add(&mut self, start: u64, end: u64, stamp: u32, cause: Cause) {
+        if self.last.len() == KEPT {
+            self.last.pop_front();
+        }
+        self.last.push_back(Repetition { start, end, stamp, cause, is_needless: false });
+    }
+
+    /// The receiver reports that it got bytes from `start` to before `end` twice: the oldest repetition
+    /// of them that is not known to be needless was. Gives its cause, or `None` where nothing that is
+    /// remembered explains it.
+    pub(super) fn report(&mut self, start: u64, end: u64) -> Option<Cause> {
+        let repetition = self
+            .last
+            .iter_mut()
+            .find(|one| !one.is_needless && one.start < end && one.end > start)?;
+        repetition.is_needless = true;
+        Some(repetition.cause)
+    }
+
+    /// The oldest outstanding byte `oldest`, sent again, is acknowledged with the echo `echo`: the causes
+    /// of those of its repetitions that were sent later than what is echoed.
+    pub(super) fn judge(&mut self, oldest: u64, echo: u32) -> impl Iterator<Item = Cause> {
+        self.last.iter_mut().filter_map(move |one| {
+            let is_meant = !one.is_needless && one.start <= oldest && oldest < one.end;
+            if is_meant && one.stamp != 0 && is_earlier(echo, one.stamp) {
+                one.is_needless = true;
+                return Some(one.cause);
+            }
+            None
+        })
+    }
+}
+
+/// Whether the timestamp `one` is earlier than `other`, modulo 2^32 (RFC 7323 §5.2).
+#[inline]
+pub(super) const fn is_earlier(one: u32, other: u32) -> bool {
+    other.wrapping_sub(one).wrapping_sub(1) < 0x7fff_ffff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_explains_one_repetition_and_no_more() {
+        let mut repeats = Repeats::default();
+        repeats.add(1000, 2000, 5, Cause::Timeout);
+        repeats.add(2000, 3000, 5, Cause::AfterTimeout);
+        assert_eq!(repeats.report(1000, 2000), Some(Cause::Timeout));
+        assert_eq!(repeats.report(1000, 2000), None);
+        assert_eq!(repeats.report(2500, 3000), Some(Cause::AfterTimeout));
+    }
+
+    #[test]
+    fn an_echo_older_than_a_repetition_proves_it_needless_also_when_the_clock_wraps() {
+        let mut repeats = Repeats::default();
+        repeats.add(1000, 2000, 3, Cause::Timeout);
+        assert_eq!(repeats.judge(1000, 3).count(), 0);
+        assert_eq!(repeats.judge(2000, u32::MAX - 5).count(), 0);
+        assert!(repeats.judge(1000, u32::MAX - 5).eq([Cause::Timeout]));
+        assert_eq!(repeats.judge(1000, u32::MAX - 5).count(), 0);
+    }
+
+    #[test]
+    fn only_the_last_ones_are_remembered() {
+        let mut repeats = Repeats::default();
+        for at in 0..10_000 {
+            repeats.add(at * 10, at * 10 + 10, 0, Cause::Unknown);
+        }
+        assert_eq!(repeats.report(0, 10), None);
+        assert_eq!(repeats.report(99_990, 100_000), Some(Cause::Unknown));
+    }
+}

@@ -1,0 +1,355 @@
+//! The segments that carry the data.
+
+use super::cause::AT_ONCE;
+use super::episode::Episode;
+use super::habit::Habit;
+use super::kind::{Cause, Habits, SegmentKind, TapSide};
+use super::measures::Measures;
+use super::occupation::Occupation;
+use super::outstanding::{Marks, Outstanding, Sent};
+use super::repeats::Repeats;
+use super::timeout::TimeoutEstimate;
+use super::window::OfferedWindow;
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, Segment, SequenceNumber};
+
+/// Offset of the first payload byte. Not 0, so that what lies before it is not below 0.
+pub(super) const ORIGIN: u64 = 1 << 32;
+/// Fewer packets in flight than this make a stream thin (Linux `tcp_stream_is_thin`).
+const THIN_BELOW: u64 = 4;
+/// Payload of a full segment where no SYN was seen (RFC 9293 §3.7.1).
+const DEFAULT_SEGMENT: u32 = 536;
+
+/// One direction's data of one connection at one tap.
+///
+/// Fields that every packet needs come first.
+#[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
+pub struct Stream {
+    /// Offset behind the last byte that was sent.
+    pub(super) highest: u64,
+    /// Offset behind the last byte that is acknowledged in order.
+    pub(super) acknowledged: u64,
+    /// Sequence number of [`ORIGIN`].
+    origin: Option<SequenceNumber>,
+    /// What the time since the last packet goes into.
+    pub(super) occupation: Occupation,
+    /// The last new segment was not full.
+    pub(super) was_partial: bool,
+    /// A loss has ended the initial slow start.
+    pub(super) has_lost: bool,
+    /// Data was acknowledged.
+    pub(super) is_answered: bool,
+    pub(super) side: TapSide,
+    /// Payload of a full segment.
+    pub(super) full_segment: u32,
+    /// Of the last packet, either way.
+    pub(super) now: Instant,
+    /// Of the last data segment.
+    last_data_at: Instant,
+    /// When an acknowledgment last advanced.
+    pub(super) advanced_at: Instant,
+    /// When an acknowledgment last brought news.
+    pub(super) news_at: Instant,
+    pub(super) outstanding: Outstanding,
+    pub(super) window: OfferedWindow,
+    pub(super) timeout: TimeoutEstimate,
+    /// Behind the highest byte that was acknowledged out of order.
+    pub(super) highest_sacked: u64,
+    /// Duplicate acknowledgments in a row.
+    pub(super) duplicates: u32,
+    /// An acknowledgment has come again, its window changed or not.
+    pub(super) has_repeated_ack: bool,
+    /// Time-outs since the last progress.
+    pub(super) expired: u32,
+    pub(super) episode: Episode,
+    /// Offset whose acknowledgment answers the last probe.
+    pub(super) probe_until: Option<u64>,
+    pub(super) last_repetition_at: Instant,
+    pub(super) last_repetition_end: u64,
+    /// Behind a segment that lay too far off to belong to the stream.
+    pub(super) far_end: Option<u64>,
+    /// Whether the SYNs of both sides allow SACK.
+    pub(super) own_sack: Option<bool>,
+    pub(super) other_sack: Option<bool>,
+    /// When SYN was sent, and how often.
+    pub(super) syn_at: Instant,
+    pub(super) syns: u16,
+    pub(super) own_mss: Option<u16>,
+    pub(super) other_mss: Option<u16>,
+    pub(super) has_stamps: bool,
+    /// Timestamp of what passed last.
+    pub(super) last_stamp: u32,
+    pub(super) last_identification: u16,
+    pub(super) habit: Habit,
+    pub(super) repeats: Option<Box<Repeats>>,
+    pub(super) measures: Measures,
+}
+
+impl Stream {
+    /// A stream of which nothing is known; its first packet passes at `at`.
+    pub fn new(at: Instant) -> Self {
+        let mut measures = Measures::new();
+        measures.common.streams = 1;
+        Self {
+            highest: ORIGIN,
+            acknowledged: ORIGIN,
+            origin: None,
+            occupation: Occupation::Idle,
+            was_partial: false,
+            has_lost: false,
+            is_answered: false,
+            side: TapSide::Sender,
+            full_segment: DEFAULT_SEGMENT,
+            now: at,
+            last_data_at: at,
+            advanced_at: at,
+            news_at: Instant::ZERO,
+            outstanding: Outstanding::default(),
+            window: OfferedWindow::default(),
+            timeout: TimeoutEstimate::default(),
+            highest_sacked: 0,
+            duplicates: 0,
+            has_repeated_ack: false,
+            expired: 0,
+            episode: Episode::default(),
+            probe_until: None,
+            last_repetition_at: Instant::ZERO,
+            last_repetition_end: 0,
+            far_end: None,
+            own_sack: None,
+            other_sack: None,
+            syn_at: at,
+            syns: 0,
+            own_mss: None,
+            other_mss: None,
+            has_stamps: false,
+            last_stamp: 0,
+            last_identification: 0,
+            habit: Habit::default(),
+            repeats: None,
+            measures,
+        }
+    }
+
+    /// Where the tap is, once that is known.
+    pub const fn set_side(&mut self, side: TapSide) {
+        self.side = side;
+    }
+
+    /// What has been counted so far.
+    pub const fn measures(&self) -> &Measures {
+        &self.measures
+    }
+
+    /// Bytes outstanding.
+    pub const fn flight_bytes(&self) -> u64 {
+        self.highest - self.acknowledged
+    }
+
+    /// Packets outstanding; what an offload engine has joined counts as it left the host's device.
+    pub const fn flight_packets(&self) -> u64 {
+        self.outstanding.packets()
+    }
+
+    /// A segment of the data's direction passes the tap at `at`: what it is. `identification` is that of
+    /// its IPv4 header, where it has one.
+    #[inline]
+    pub fn on_segment(
+        &mut self,
+        at: Instant,
+        segment: &Segment,
+        identification: Option<u16>,
+    ) -> SegmentKind {
+        let seen = Seen { segment, identification: identification.unwrap_or(0) };
+        if segment.payload_bytes == 0 && !segment.flags.contains(Flags::FIN)
+            || segment.flags.intersects(Flags::SYN | Flags::RST)
+        {
+            return self.on_bare(at, seen);
+        }
+        let start = self.offset_of(segment.sequence);
+        let end = start
+            + u64::from(segment.payload_bytes)
+            + u64::from(segment.flags.contains(Flags::FIN));
+        let is_new = start == self.highest && !self.window.is_closed();
+        let kind = if is_new {
+            self.pass_time(at, true);
+            if self.habit.is_watching() {
+                self.habit.on_new_data(at);
+            }
+            self.push_new(at, seen, end);
+            SegmentKind::New
+        } else {
+            self.on_unusual(at, seen, start, end)
+        };
+        if segment.payload_bytes > 0 {
+            self.count_segment(at, segment);
+        }
+        self.last_data_at = at;
+        self.occupation = self.occupation_now();
+        kind
+    }
+
+    /// Nothing more comes: settles what was left open, by what the stream itself has shown, else by what
+    /// most others of the same kind have. Gives the number of time-outs that had been taken for probes,
+    /// and have not been told of.
+    pub fn finish(&mut self, at: Instant, habits: &mut Habits) -> u64 {
+        self.pass_time(at, false);
+        self.window.finish(self.now);
+        self.measures.window = self.window.counts;
+        if !self.is_answered {
+            self.measures.common.initial_windows = 0;
+        }
+        let (segments, bytes) = self.habit.settle(habits);
+        if segments > 0 {
+            let rare = self.measures.rare();
+            rare.recount(segments, bytes, Cause::TailLossProbe, Cause::Timeout);
+            rare.timeouts_by_row[0] += segments;
+        }
+        segments
+    }
+
+    /// The offset of a sequence number, near to what was sent last. The first one that is asked for is
+    /// taken for the beginning, unless a SYN has told.
+    #[inline]
+    pub(super) fn offset_of(&mut self, sequence: SequenceNumber) -> u64 {
+        let origin = *self.origin.get_or_insert(sequence);
+        let low_bits = low_bits(self.highest - ORIGIN);
+        let distance = sequence.distance_from(origin + low_bits).cast_signed();
+        self.highest.saturating_add_signed(distance.into())
+    }
+
+    /// The stream begins with this number.
+    pub(super) const fn set_origin(&mut self, first: SequenceNumber) {
+        self.origin = Some(first);
+        self.highest = ORIGIN;
+        self.acknowledged = ORIGIN;
+    }
+
+    /// Whether anything is known of the sequence numbers.
+    #[inline]
+    pub(super) const fn has_origin(&self) -> bool {
+        self.origin.is_some()
+    }
+
+    /// The time since the last packet is over.
+    #[inline]
+    pub(super) fn pass_time(&mut self, at: Instant, brings_new_data: bool) {
+        let span = at.saturating_since(self.now);
+        // New data that follows no acknowledgment was waited for: the application had given none.
+        let was_waited_for = brings_new_data
+            && self.occupation == Occupation::Congestion
+            && at.saturating_since(self.news_at) > AT_ONCE
+            && span > AT_ONCE
+            && !self.episode.is_under_way();
+        let occupation = if was_waited_for { Occupation::Application } else { self.occupation };
+        self.measures.time.add(occupation, span);
+        if self.has_lost && self.outstanding.packets() < THIN_BELOW {
+            self.measures.time.thin += span;
+        }
+        self.now = self.now.max(at);
+    }
+
+    /// What keeps the sender from sending from now on.
+    #[inline]
+    pub(super) fn occupation_now(&self) -> Occupation {
+        if self.highest == self.acknowledged {
+            if self.window.is_closed() { Occupation::ReceiverWindow } else { Occupation::Idle }
+        } else if self.window.lacks_room(self.highest, self.full_segment.into()) {
+            Occupation::ReceiverWindow
+        } else if self.was_partial && !self.episode.is_under_way() {
+            Occupation::Application
+        } else {
+            Occupation::Congestion
+        }
+    }
+
+    /// Counts a segment with payload, sent for whatever reason.
+    #[inline]
+    pub(super) fn count_segment(&mut self, at: Instant, segment: &Segment) {
+        let flight = self.highest - self.acknowledged;
+        let packets = self.outstanding.packets();
+        let common = &mut self.measures.common;
+        if common.data_segments > 0 {
+            self.measures.spacings.record(at.saturating_since(self.last_data_at).as_nanos());
+        }
+        common.data_segments += 1;
+        common.payload_bytes += u64::from(segment.payload_bytes);
+        common.flight_bytes_sum += flight;
+        common.flight_packets_sum += packets;
+        common.flight_bytes_max = common.flight_bytes_max.max(flight);
+        common.flight_packets_max = common.flight_packets_max.max(packets);
+        if packets < THIN_BELOW {
+            common.few_in_flight += 1;
+            common.thin += u64::from(self.has_lost);
+        }
+        self.measures.sizes.record(segment.payload_bytes.into());
+    }
+
+    /// A segment at the end of what was sent.
+    #[inline]
+    pub(super) fn push_new(&mut self, at: Instant, seen: Seen<'_>, end: u64) {
+        let payload = seen.segment.payload_bytes;
+        let packets = if payload <= self.full_segment {
+            1
+        } else {
+            u16::try_from(payload.div_ceil(self.full_segment)).unwrap_or(u16::MAX)
+        };
+        let sent = Sent {
+            end,
+            first_at: at,
+            last_at: at,
+            stamp: seen.stamp(),
+            identification: seen.identification,
+            repeats: 0,
+            packets,
+            episode: 0,
+            marks: Marks::default(),
+        };
+        self.was_partial = payload < self.full_segment;
+        self.note_passing(&sent);
+        if !self.is_answered {
+            let common = &mut self.measures.common;
+            common.initial_windows = 1;
+            common.initial_segments += u64::from(packets);
+            common.initial_bytes += u64::from(payload);
+        }
+        self.highest = end;
+        self.push(sent);
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, sent: Sent) {
+        if let Some(forgotten) = self.outstanding.push(sent, self.is_answered) {
+            self.acknowledged = self.acknowledged.max(forgotten);
+            self.measures.rare().forgotten_ranges += 1;
+        }
+    }
+
+    #[inline]
+    fn note_passing(&mut self, sent: &Sent) {
+        self.last_stamp = sent.stamp;
+        self.last_identification = sent.identification;
+    }
+}
+
+#[inline]
+fn low_bits(offset: u64) -> u32 {
+    u32::try_from(offset & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+/// A segment of the data's direction, as it passes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen<'a> {
+    pub(super) segment: &'a Segment,
+    /// That of its IPv4 header, 0 without.
+    pub(super) identification: u16,
+}
+
+impl Seen<'_> {
+    /// Its timestamp, 0 without.
+    #[inline]
+    pub(super) fn stamp(self) -> u32 {
+        self.segment.options.timestamps.map_or(0, |stamps| stamps.value)
+    }
+}

@@ -1,0 +1,305 @@
+//! Two endpoints on a path that loses and reorders, and a tap beside the one that sends the data.
+//!
+//! The tap hands each packet to a [`Stream`], and the endpoint says why it has sent it: what it knows of
+//! losses when it sends, and whether it says that it probes.
+
+use fairwind_analyse::stream::{Cause, Habits, Retransmission, SegmentKind, Stream};
+use fairwind_tcp::{Config, Connection, Event, Ports, RecoveryState};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Segment, SequenceNumber};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+/// What the application does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Application {
+    /// It always has more.
+    Greedy,
+    /// So many bytes, every so often, give or take half of it.
+    Thin { bytes: u64, interval: Span },
+}
+
+/// Path and endpoints.
+#[derive(Clone)]
+pub(crate) struct Setting {
+    pub(crate) sender: Config,
+    pub(crate) receiver: Config,
+    pub(crate) application: Application,
+    pub(crate) one_way: Span,
+    pub(crate) bits_per_second: u64,
+    pub(crate) queue_packets: usize,
+    /// Of thousand packets, so many of the data and of the acknowledgments are lost.
+    pub(crate) lost_per_thousand: (u64, u64),
+    /// Of thousand data packets, so many are late by up to this.
+    pub(crate) late: (u64, Span),
+    pub(crate) duration: Span,
+}
+
+/// A data segment that was sent again: why, and what the stream took it for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Repetition {
+    pub(crate) truth: Cause,
+    pub(crate) verdict: SegmentKind,
+}
+
+impl Repetition {
+    /// What was provisionally taken for a probe was a time-out.
+    fn settle(&mut self) {
+        if let SegmentKind::Retransmission(Retransmission { cause, is_provisional: true, .. }) =
+            &mut self.verdict
+        {
+            *cause = Cause::Timeout;
+        }
+    }
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    pub(crate) repetitions: Vec<Repetition>,
+    /// Other segments, with payload, that the stream took for something else than new data.
+    pub(crate) mistaken: Vec<(Instant, SegmentKind)>,
+    pub(crate) data_segments: u64,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_retransmits: u64,
+    /// What the stream told of, those that it told of at its end included.
+    pub(crate) timeouts_told: u64,
+    pub(crate) fast_retransmits_told: u64,
+    pub(crate) stream: Stream,
+}
+
+/// Numbers without pattern (xorshift), for what happens by chance.
+struct Chance(u64);
+
+impl Chance {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32
+    }
+
+    fn happens(&mut self, per_thousand: u64) -> bool {
+        self.next() % 1000 < per_thousand
+    }
+}
+
+type Arrival = Reverse<(Instant, u64, bool, Parcel)>;
+
+/// A segment on its way; the order of segments means nothing.
+#[derive(Debug, Clone, Copy)]
+struct Parcel(Segment);
+
+impl PartialEq for Parcel {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+impl Eq for Parcel {}
+impl PartialOrd for Parcel {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Parcel {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+struct Conversation<'a> {
+    setting: &'a Setting,
+    sender: Connection,
+    receiver: Connection,
+    chance: Chance,
+    arrivals: BinaryHeap<Arrival>,
+    sent: u64,
+    /// When the link has sent all that it was given.
+    link_free_at: Instant,
+    next_write: Instant,
+    highest: Option<SequenceNumber>,
+    outcome: Outcome,
+}
+
+/// Lets them talk, with the given seed.
+pub(crate) fn hold(setting: &Setting, seed: u64, habits: &mut Habits) -> Outcome {
+    let ports = Ports { local: 22_000, remote: 5_000 };
+    let listening = Ports { local: 5_000, remote: 22_000 };
+    let (iss, irs) = (SequenceNumber::new(u32::MAX - 100_000), SequenceNumber::new(77));
+    let mut conversation = Conversation {
+        setting,
+        sender: Connection::connect(Arc::new(setting.sender.clone()), ports, iss),
+        receiver: Connection::listen(Arc::new(setting.receiver.clone()), listening, irs),
+        chance: Chance(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1),
+        arrivals: BinaryHeap::new(),
+        sent: 0,
+        link_free_at: Instant::ZERO,
+        next_write: Instant::from_millis(1),
+        highest: None,
+        outcome: Outcome {
+            repetitions: Vec::new(),
+            mistaken: Vec::new(),
+            data_segments: 0,
+            timeouts: 0,
+            fast_retransmits: 0,
+            timeouts_told: 0,
+            fast_retransmits_told: 0,
+            stream: Stream::new(Instant::ZERO),
+        },
+    };
+    conversation.run(habits);
+    conversation.outcome
+}
+
+impl Conversation<'_> {
+    fn run(&mut self, habits: &mut Habits) {
+        let end = Instant::ZERO + self.setting.duration;
+        let mut now = Instant::ZERO;
+        while now < end {
+            self.sender_turn(now);
+            self.receiver_turn(now);
+            let arrival = self.arrivals.peek().map_or(Instant::MAX, |Reverse(first)| first.0);
+            let deadlines = self.sender.next_deadline().min(self.receiver.next_deadline());
+            now = arrival.min(deadlines).min(self.next_write).max(now);
+            self.act(now);
+        }
+        let settled = self.outcome.stream.finish(now, habits);
+        self.outcome.timeouts_told += settled;
+        if settled > 0 {
+            self.outcome.repetitions.iter_mut().for_each(Repetition::settle);
+        }
+    }
+
+    fn act(&mut self, now: Instant) {
+        while let Some(Reverse((at, _, to_receiver, Parcel(segment)))) =
+            self.arrivals.peek().copied()
+        {
+            if at > now {
+                break;
+            }
+            self.arrivals.pop();
+            if to_receiver {
+                self.receiver.on_segment(now, &segment);
+                let readable = self.receiver.readable_bytes();
+                self.receiver.read(now, readable);
+                self.receiver_turn(now);
+            } else {
+                self.outcome.stream.on_acknowledgment(now, &segment);
+                self.sender.on_segment(now, &segment);
+                self.sender_turn(now);
+            }
+        }
+        if self.sender.next_deadline() <= now {
+            self.sender.on_deadline(now);
+        }
+        if self.receiver.next_deadline() <= now {
+            self.receiver.on_deadline(now);
+        }
+    }
+
+    fn write(&mut self, now: Instant) {
+        match self.setting.application {
+            Application::Greedy => {
+                let unsent = self.sender.unsent_bytes();
+                if unsent < 200_000 {
+                    self.sender.write(400_000 - unsent);
+                }
+                self.next_write = Instant::MAX;
+            }
+            Application::Thin { bytes, interval } => {
+                while self.next_write <= now {
+                    self.sender.write(bytes);
+                    let wait = interval.as_nanos() / 2 + self.chance.next() % interval.as_nanos();
+                    self.next_write += Span::from_nanos(wait);
+                }
+            }
+        }
+    }
+
+    fn sender_turn(&mut self, now: Instant) {
+        self.write(now);
+        self.drain_events();
+        while let Some(segment) = self.sender.poll_segment(now) {
+            let verdict = self.outcome.stream.on_segment(now, &segment, None);
+            self.judge(now, &segment, verdict);
+            self.send(now, segment, true);
+        }
+        self.drain_events();
+    }
+
+    /// Events that the endpoint has for us; whether it says that it has probed.
+    fn drain_events(&mut self) -> bool {
+        let mut has_probed = false;
+        while let Some(event) = self.sender.poll_event() {
+            match event {
+                Event::RetransmissionTimeout => self.outcome.timeouts += 1,
+                Event::FastRetransmit => self.outcome.fast_retransmits += 1,
+                Event::TailLossProbe => has_probed = true,
+                _ => {}
+            }
+        }
+        has_probed
+    }
+
+    fn judge(&mut self, at: Instant, segment: &Segment, verdict: SegmentKind) {
+        let has_probed = self.drain_events();
+        if segment.payload_bytes == 0 {
+            return;
+        }
+        if let SegmentKind::Retransmission(repetition) = verdict {
+            self.outcome.timeouts_told += u64::from(repetition.cause == Cause::Timeout);
+            self.outcome.fast_retransmits_told +=
+                u64::from(repetition.cause == Cause::FastRetransmit && repetition.begins);
+        }
+        self.outcome.data_segments += 1;
+        let is_old = self.highest.is_some_and(|highest| segment.sequence.is_before(highest));
+        if !is_old {
+            self.highest = Some(segment.end());
+            if verdict != SegmentKind::New {
+                self.outcome.mistaken.push((at, verdict));
+            }
+            return;
+        }
+        let truth = if has_probed {
+            Cause::TailLossProbe
+        } else {
+            match self.sender.recovery_state() {
+                RecoveryState::Loss => Cause::AfterTimeout,
+                RecoveryState::Recovery => Cause::FastRetransmit,
+                _ => Cause::Unknown,
+            }
+        };
+        self.outcome.repetitions.push(Repetition { truth, verdict });
+    }
+
+    fn receiver_turn(&mut self, now: Instant) {
+        while self.receiver.poll_event().is_some() {}
+        while let Some(segment) = self.receiver.poll_segment(now) {
+            self.send(now, segment, false);
+        }
+    }
+
+    fn send(&mut self, now: Instant, segment: Segment, to_receiver: bool) {
+        self.sent += 1;
+        let (forward, back) = self.setting.lost_per_thousand;
+        let lost = self.chance.happens(if to_receiver { forward } else { back });
+        let mut at = now + self.setting.one_way;
+        if to_receiver {
+            let bits = u64::from(segment.header_bytes() + 20 + segment.payload_bytes) * 8;
+            let takes = Span::from_nanos(bits * 1_000_000_000 / self.setting.bits_per_second);
+            let waits = self.link_free_at.saturating_since(now);
+            if waits.as_nanos() / takes.as_nanos().max(1) > self.setting.queue_packets as u64 {
+                return;
+            }
+            self.link_free_at = now + waits + takes;
+            at = at + waits + takes;
+            let (late, by) = self.setting.late;
+            if self.chance.happens(late) {
+                at += Span::from_nanos(self.chance.next() % by.as_nanos());
+            }
+        }
+        if !lost {
+            self.arrivals.push(Reverse((at, self.sent, to_receiver, Parcel(segment))));
+        }
+    }
+}
