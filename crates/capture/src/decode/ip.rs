@@ -6,6 +6,7 @@ use fairwind_wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TrafficClass};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 const TCP: u8 = 6;
+const AUTHENTICATION: u8 = 51;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
 
@@ -30,7 +31,7 @@ pub(super) fn read_v4(kept: &[u8], on_link: u32, packet: &mut Packet) -> Result<
     if header_bytes < IPV4_HEADER_BYTES {
         return Err(Skipped::Malformed("an IPv4 header shorter than its fixed fields"));
     }
-    if protocol != TCP {
+    if protocol != TCP && protocol != AUTHENTICATION {
         return Err(Skipped::OtherProtocol(protocol));
     }
     let said = u32::from(u16::from_be_bytes([l1, l2]));
@@ -51,7 +52,12 @@ pub(super) fn read_v4(kept: &[u8], on_link: u32, packet: &mut Packet) -> Result<
     packet.identification = Some(u16::from_be_bytes([i1, i2]));
     packet.hop_limit = hop_limit;
     packet.segment.traffic_class = TrafficClass::new(service);
-    Ok(Extent { header_bytes: size(header_bytes), tcp_bytes })
+    let extent = Extent { header_bytes: size(header_bytes), tcp_bytes };
+    if protocol == TCP {
+        Ok(extent)
+    } else {
+        skip_extension_headers(kept, protocol, extent, &mut packet.oddities)
+    }
 }
 
 /// Reads an IPv6 header at the start of `kept`, and the extension headers that follow it.
@@ -94,7 +100,8 @@ fn addresses_v6(header: &[u8; 40]) -> (Ipv6Addr, Ipv6Addr) {
     (at(0), at(16))
 }
 
-/// Moves the end of the headers to the TCP header (RFC 8200 §4, RFC 4302 §2.2).
+/// Moves the end of the headers to the TCP header (RFC 8200 §4, RFC 4302 §2.2). IPv4 has one of them only,
+/// for authentication; what can follow that is not told apart.
 #[cold]
 fn skip_extension_headers(
     kept: &[u8],
@@ -103,7 +110,6 @@ fn skip_extension_headers(
     oddities: &mut Oddities,
 ) -> Result<Extent, Skipped> {
     const FRAGMENT: u8 = 44;
-    const AUTHENTICATION: u8 = 51;
     let mut this = next_header;
     while this != TCP {
         if !is_extension(this) {
@@ -120,7 +126,7 @@ fn skip_extension_headers(
         extent.tcp_bytes = extent
             .tcp_bytes
             .checked_sub(bytes)
-            .ok_or(Skipped::Malformed("an IPv6 length that ends within the headers"))?;
+            .ok_or(Skipped::Malformed("an IP length that ends within the headers"))?;
         if this == FRAGMENT {
             let place = u16::from_be_bytes([high, low]);
             *oddities = oddities.with(fragment(place, next, extent.tcp_bytes)?);

@@ -286,6 +286,23 @@ fn extension_headers_are_skipped() {
 }
 
 #[test]
+fn an_authentication_header_of_ipv4_is_skipped() {
+    let header = [6, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 2, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 9];
+    let bytes = changed(|bytes| {
+        bytes[9] = 51;
+        bytes[2..4].copy_from_slice(&(20 + 24 + 32 + 300_u16).to_be_bytes());
+        bytes.splice(20..20, header);
+    });
+    let packet = raw(&bytes).unwrap();
+    assert_eq!((packet.segment, packet.tcp_at), (segment(), 44));
+    let fragment = changed(|bytes| {
+        bytes[9] = 51;
+        bytes[7] = 1;
+    });
+    assert_eq!(raw(&fragment), Err(Skipped::Fragment { bytes: 332 }));
+}
+
+#[test]
 fn what_is_no_tcp_is_told_by_its_protocol() {
     assert_eq!(raw(&changed(|bytes| bytes[9] = 17)), Err(Skipped::OtherProtocol(17)));
     assert_eq!(raw(&changed_v6(|bytes| bytes[6] = 58)), Err(Skipped::OtherProtocol(58)));
@@ -329,7 +346,7 @@ fn lengths_and_versions_that_cannot_be_are_named() {
                 bytes[4..6].copy_from_slice(&[0, 7]);
                 bytes
             },
-            "an IPv6 length that ends within the headers",
+            "an IP length that ends within the headers",
         ),
     ];
     for (bytes, what) in cases {

@@ -153,6 +153,7 @@ fn what_has_no_keyword_takes_those_of_the_test_before() {
         ("port 80 or (443 and 90)", "port 80 or (port 443 and port 90)"),
         ("port 80 or (443)", "port 80 or port 443"),
         ("port 80 or 5 > 3", "port 80 or 5 > 3"),
+        ("port 80||443||8080&&5&4>3", "port 80 or port 443 or port 8080 and (5 & 4) > 3"),
         ("port 80 or len > 3 or 90", "port 80 or len > 3 or port 90"),
         ("net 10/8 or (5 / 2) > 3", "net 10.0.0.0/8 or (5 / 2) > 3"),
     ] {
@@ -189,7 +190,7 @@ fn lengths_and_bytes_of_the_packet_compare() {
             "-1 = 0xffffffff",
             "(3) > 2",
             "not (3) > 4",
-            "1 << 32 = 0",
+            "1 << len = 0",
             "7 % 4 = 3",
             "6 ^ 3 = 5",
             "1 | 2 & 2 = 2",
@@ -297,6 +298,7 @@ fn what_is_no_filter_says_where_and_what_could_stand_there() {
         ("tcp[13 = 2", 8, "`=`, where `:` and a size, or `]` is expected"),
         ("tcp[0:3] = 2", 7, "`3`, where 1, 2 or 4 bytes is expected"),
         ("len / 0 = 1", 7, "a division by zero"),
+        ("len >> 32 = 1", 8, "a shift of 32 is more than 31"),
         (
             "host example.org",
             6,

@@ -4,6 +4,7 @@ use fairwind_capture::{Frame, LinkType, Packet, Skipped, decode};
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, IpHeader, Payload, emit};
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber, Timestamps, TrafficClass};
+use std::path::{Path, PathBuf};
 
 /// An 802.1Q tag for VLAN 5 with priority 3, without the type that follows.
 pub(crate) const TAG: [u8; 4] = [0x81, 0x00, 0x60, 0x05];
@@ -99,4 +100,32 @@ pub(crate) fn carriers() -> Vec<Carrier> {
         carrier("loopback of a big machine", Null, [&[&[0, 0, 0, 2]], &[&[0, 0, 0, 24]]]),
         carrier("loopback of OpenBSD", Loop, [&[&[0, 0, 0, 2]], &[&[0, 0, 0, 24]]]),
     ]
+}
+
+/// Writes frames, and how many bytes of each are kept, into a pcap file of this name. The time of each
+/// is its number, from 0, in microseconds.
+pub(crate) fn pcap_file(name: &str, link: LinkType, frames: &[(Vec<u8>, usize)]) -> PathBuf {
+    let number: u32 = match link {
+        LinkType::Null => 0,
+        LinkType::Ethernet => 1,
+        LinkType::Raw => 101,
+        LinkType::Loop => 108,
+        LinkType::LinuxCooked => 113,
+        LinkType::LinuxCooked2 => 276,
+        LinkType::Other(number) => number,
+    };
+    let mut file = Vec::new();
+    for field in [0xa1b2_c3d4, 0x0004_0002, 0, 0, 262_144, number] {
+        file.extend_from_slice(&field.to_le_bytes());
+    }
+    for (at, (bytes, kept)) in (0_u32..).zip(frames) {
+        let lengths = [*kept, bytes.len()].map(|length| u32::try_from(length).unwrap());
+        for field in [0, at, lengths[0], lengths[1]] {
+            file.extend_from_slice(&field.to_le_bytes());
+        }
+        file.extend_from_slice(&bytes[..*kept]);
+    }
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, file).unwrap();
+    path
 }

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "the helpers of a test fail it by panicking")]
 
+mod agreement;
 mod conversation;
 mod decoding;
 mod file;
@@ -9,3 +10,4 @@ mod filtering;
 mod foreign_reader;
 mod frames;
 mod reading;
+mod tcpdump;

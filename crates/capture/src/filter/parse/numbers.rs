@@ -4,7 +4,7 @@ use super::{MOST_OPERATORS, Parser};
 use crate::filter::arithmetic::{Comparison, Number, Operator};
 use crate::filter::error::{FilterError, FilterProblem};
 use crate::filter::expression::Protocol;
-use crate::filter::scanner::shortened;
+use crate::filter::scanner::{Scanner, shortened};
 use crate::filter::words;
 
 impl Parser<'_> {
@@ -21,7 +21,7 @@ impl Parser<'_> {
         least: u8,
     ) -> Result<Number, FilterError> {
         let mut left = first;
-        while let Some((symbol, operator, strength)) = self.operator()
+        while let Some((symbol, operator, strength)) = operator_at(&self.scanner)
             && strength > least
         {
             self.count_operator()?;
@@ -29,22 +29,12 @@ impl Parser<'_> {
             let behind = self.scanner;
             let operand = self.operand()?;
             let right = self.operators_behind(operand, strength)?;
-            let divides = matches!(operator, Operator::DividedBy | Operator::Remainder);
-            if divides && right == Number::Constant(0) {
-                return Err(behind.error(FilterProblem::DivisionByZero));
+            if let Number::Constant(right) = right {
+                check_operand(operator, right, &behind)?;
             }
             left = Number::Pair(Box::new((left, operator, right)));
         }
         Ok(left)
-    }
-
-    /// The operator that stands next, which stays.
-    fn operator(&self) -> Option<(&'static str, Operator, u8)> {
-        let rest = self.scanner.rest();
-        if rest.starts_with("&&") || rest.starts_with("||") {
-            return None;
-        }
-        Operator::ALL.into_iter().find(|(symbol, _, _)| rest.starts_with(symbol))
     }
 
     fn count_operator(&mut self) -> Result<(), FilterError> {
@@ -132,14 +122,14 @@ impl Parser<'_> {
         is_signed || self.named_number().is_some() || self.is_at_figures()
     }
 
-    /// Whether figures stand next, and no address or range.
+    /// Whether figures stand next that an operator or a comparison makes a number, be it behind parentheses.
     fn is_at_figures(&self) -> bool {
         let digits = self.scanner.letters_and_digits();
         let mut behind = self.scanner;
         behind.take(digits.len());
-        let goes_on = Comparison::ALL.iter().any(|(symbol, _)| behind.rest().starts_with(symbol))
-            || Operator::ALL.iter().any(|(symbol, _, _)| behind.rest().starts_with(symbol))
-            || behind.rest().starts_with(')');
+        while behind.take_symbol(")") {}
+        let goes_on = operator_at(&behind).is_some()
+            || Comparison::ALL.iter().any(|(symbol, _)| behind.rest().starts_with(symbol));
         goes_on && figures(digits).is_some()
     }
 
@@ -159,6 +149,29 @@ impl Parser<'_> {
         })?;
         self.scanner.take(digits.len());
         Ok(fitting)
+    }
+}
+
+/// The operator that stands next, which stays, and how strongly it binds.
+fn operator_at(scanner: &Scanner<'_>) -> Option<(&'static str, Operator, u8)> {
+    let rest = scanner.rest();
+    if rest.starts_with("&&") || rest.starts_with("||") {
+        return None;
+    }
+    Operator::ALL.into_iter().find(|(symbol, _, _)| rest.starts_with(symbol))
+}
+
+/// Refuses constants that an operator makes no sense with.
+fn check_operand(operator: Operator, right: u32, at: &Scanner<'_>) -> Result<(), FilterError> {
+    match operator {
+        Operator::DividedBy | Operator::Remainder if right == 0 => {
+            Err(at.error(FilterProblem::DivisionByZero))
+        }
+        Operator::ShiftLeft | Operator::ShiftRight if right > 31 => {
+            let (what, number) = ("a shift", right.to_string());
+            Err(at.error(FilterProblem::TooGreat { what, number, most: 31 }))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -162,7 +162,7 @@ impl Parser<'_> {
                 let behind = self.scanner.rest().get(run.len()..).unwrap_or_default();
                 // `10/8` is a network, `10 / 8` a division.
                 let is_network = last.kind == Kind::Net && behind.starts_with('/');
-                is_network || !self.is_at_number() || behind.trim_start().starts_with(')')
+                is_network || !self.is_at_number()
             }
             Kind::Host | Kind::Net => {
                 run.parse::<IpAddr>().is_ok() || partial_v4(run).is_some() || run.contains(':')
