@@ -21,16 +21,20 @@
 //! | [`conversation`] | two endpoints over a path that loses, repeats, delays and marks |
 //! | [`script`] | the reader of packetdrill scripts, and the runner of those that it can read |
 //! | [`capture`] | the reader of capture files |
+//! | [`frame`] | the reader of frames of any link |
+//! | [`filter`] | the reader of filters, and a filter about a frame |
 
 mod capture;
 mod conversation;
 mod endpoint;
+mod frames;
 mod packets;
 mod scripts;
 
 pub use capture::capture;
 pub use conversation::conversation;
 pub use endpoint::endpoint;
+pub use frames::{filter, frame};
 pub use packets::{headers, options};
 pub use scripts::script;
 
@@ -38,11 +42,13 @@ pub use scripts::script;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("headers", headers),
     ("options", options),
     ("endpoint", endpoint),
     ("conversation", conversation),
     ("script", script),
     ("capture", capture),
+    ("frame", frame),
+    ("filter", filter),
 ];
