@@ -1,12 +1,13 @@
 //! What the columns of this room's tables mean.
 
-use crate::connection;
+use crate::{connection, trace};
 use fairwind_measure::{ColumnDefinition, define};
 use std::sync::LazyLock;
 
 /// Every column of the tables that captures have beside those of [`fairwind_measure::columns`], in the order
 /// of tables and columns.
 pub fn columns() -> &'static [ColumnDefinition] {
-    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| define(&connection::TABLES));
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> =
+        LazyLock::new(|| [define(&connection::TABLES), define(&[trace::COLUMNS])].concat());
     &COLUMNS
 }

@@ -10,6 +10,8 @@ use crate::connection::{
     Beginning, Connection, Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side,
     Turn, Vantage, Wiring, connections_table, flow_name, place_of, setup_tables,
 };
+use crate::stream::TapSide;
+use crate::trace::{FlowTrace, TraceId, TraceSettings, Tracer, traces_table};
 use fairwind_capture::Packet;
 use fairwind_measure::{
     Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points, Tables,
@@ -52,6 +54,8 @@ pub(crate) struct Follower {
     records: Vec<Record>,
     groups: Groups,
     setups: Vec<SetUps>,
+    /// Where connections are to be drawn.
+    tracer: Option<Tracer>,
     /// The latest instant so far.
     now: Instant,
     /// Resets and the like that belong to no connection.
@@ -59,7 +63,12 @@ pub(crate) struct Follower {
 }
 
 impl Follower {
-    pub(crate) fn new(rules: Rules, collector: Collector, groups: Groups) -> Self {
+    pub(crate) fn new(
+        rules: Rules,
+        collector: Collector,
+        groups: Groups,
+        traces: Option<TraceSettings>,
+    ) -> Self {
         Self {
             rules,
             connections: Connections::new(rules.patience),
@@ -67,6 +76,7 @@ impl Follower {
             records: Vec::new(),
             setups: vec![SetUps::default(); groups.names.len()],
             groups,
+            tracer: traces.map(Tracer::new),
             now: Instant::ZERO,
             strays: 0,
         }
@@ -145,13 +155,15 @@ impl Follower {
 
     /// Decides how a connection is measured, and measures what was held back.
     pub(super) fn wire(&mut self, slot: u32, place: Place) {
-        let Some(connection) = self.connections.get_mut(slot) else { return };
         let near = place.side();
         let mut wiring = Wiring {
             flows: ConnectionFlows { opening: FlowId(0), answering: None },
             place,
             near: [near, near.other()],
+            trace: None,
         };
+        wiring.trace = self.begin_trace(slot, &wiring);
+        let Some(connection) = self.connections.get_mut(slot) else { return };
         let held = std::mem::take(&mut connection.held);
         wiring.flows.opening = self.add_flow(slot, &wiring, Side::Opener, None);
         if let Some(connection) = self.connections.get_mut(slot) {
@@ -179,6 +191,11 @@ impl Follower {
         let segment = &packet.segment;
         if side == Side::Answerer && segment.payload_bytes > 0 && wiring.flows.answering.is_none() {
             return self.on_first_answer(slot, tap, at, packet);
+        }
+        if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
+            let shows = |sender| !self.rules.is_joined || wiring.leaves(tap, sender);
+            let shows = [Side::Opener, Side::Answerer].map(shows);
+            tracer.on_packet(trace, at, side, shows, packet);
         }
         let direction = match side {
             Side::Opener => Direction::Forward,
@@ -213,6 +230,23 @@ impl Follower {
         self.collector
             .add_flow(description)
             .expect("the group is there, and a flow is answered once")
+    }
+
+    /// Begins to trace a connection, if it is to be drawn.
+    fn begin_trace(&mut self, slot: u32, wiring: &Wiring) -> Option<TraceId> {
+        let tracer = self.tracer.as_mut()?;
+        let connection = self.connections.get_mut(slot)?;
+        let sides = [Side::Opener, Side::Answerer];
+        let is_joined = self.rules.is_joined;
+        tracer.begin(
+            connection.began,
+            sides.map(|side| flow_name(connection.end(side), connection.end(side.other()))),
+            sides.map(|side| self.groups.of_flow(connection, side)),
+            sides.map(|side| {
+                let is_near = is_joined || wiring.leaves(0, side);
+                if is_near { TapSide::Sender } else { TapSide::Receiver }
+            }),
+        )
     }
 
     /// The first data that goes the other way makes a flow of its own.
@@ -299,7 +333,7 @@ impl Follower {
     }
 
     /// Ends everything at `end`.
-    pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> Tables {
+    pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> (Tables, Vec<FlowTrace>) {
         let open: Vec<u32> = self.connections.open().into_iter().map(|(slot, _)| slot).collect();
         for slot in open {
             self.retire(slot);
@@ -307,7 +341,11 @@ impl Follower {
         let mut tables = self.collector.finish(end);
         tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
         tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
-        tables
+        let traces = self.tracer.map(|tracer| tracer.finish(end));
+        if let Some(traces) = &traces {
+            tables.tables.push(traces_table(traces, origin));
+        }
+        (tables, traces.unwrap_or_default())
     }
 
     /// The tables as if everything ended now.
@@ -329,6 +367,7 @@ impl Follower {
     /// What it knows of the captures as a whole.
     pub(crate) fn tell_facts(&self, facts: &mut Facts) {
         facts.strays = self.strays;
+        facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
         facts.connections = self.connections.began();
         facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
     }

@@ -1,6 +1,7 @@
 //! What comes of an analysis.
 
 use super::source::Frames;
+use crate::trace::FlowTrace;
 use fairwind_capture::{Notes, Packet};
 use fairwind_measure::Tables;
 use fairwind_units::Instant;
@@ -10,6 +11,8 @@ use fairwind_units::Instant;
 pub struct Outcome {
     /// The tables, without the rows that were taken before.
     pub tables: Tables,
+    /// The points of connections that are drawn, which the table `traces` has as well.
+    pub traces: Vec<FlowTrace>,
     /// What was odd about each input.
     pub notes: Vec<Notes>,
     /// What else is known.
@@ -36,6 +39,8 @@ pub struct Facts {
     pub strays: u64,
     /// Timestamps that were a day ahead of the one before, or more than a second behind.
     pub clock_steps: u64,
+    /// Connections that were to be traced, and were not because they were too many.
+    pub untraced: u64,
     /// Connections that there were.
     pub connections: u64,
     /// The most connections that were open at once.

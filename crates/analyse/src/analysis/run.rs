@@ -209,7 +209,12 @@ impl<S: PacketSource> Analysis<S> {
         let times = Times { origin, from: counted_from, until };
         let collector = Collector::new(&measures(settings, &self.groups, times));
         self.facts.origin = origin;
-        self.follower = Some(Follower::new(self.rules(), collector, self.groups.clone()));
+        self.follower = Some(Follower::new(
+            self.rules(),
+            collector,
+            self.groups.clone(),
+            self.settings.traces.clone(),
+        ));
     }
 
     fn rules(&self) -> Rules {
@@ -273,11 +278,11 @@ impl<S: PacketSource> Analysis<S> {
         let facts = self.facts();
         let notes = self.inputs.iter().map(Input::notes).collect();
         let end = self.settings.until.map_or(facts.last, |_| self.until);
-        let tables = match self.follower {
+        let (tables, traces) = match self.follower {
             Some(follower) => follower.finish(facts.origin, end),
-            None => Tables { tables: Vec::new() },
+            None => (Tables { tables: Vec::new() }, Vec::new()),
         };
-        Outcome { tables, notes, facts }
+        Outcome { tables, traces, notes, facts }
     }
 }
 

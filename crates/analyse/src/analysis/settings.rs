@@ -2,6 +2,7 @@
 
 use super::groups::GroupRule;
 use crate::connection::Vantage;
+use crate::trace::TraceSettings;
 use fairwind_units::{Instant, Span};
 
 /// An instant of a capture, as people name it.
@@ -61,6 +62,8 @@ pub struct Settings {
     pub per_flow_intervals: bool,
     /// Percentiles of latencies, above 0 and up to 100.
     pub percentiles: Vec<f64>,
+    /// Which connections are traced for pictures, in the table `traces`; `None`: none.
+    pub traces: Option<TraceSettings>,
 }
 
 impl Default for Settings {
@@ -84,6 +87,7 @@ impl Default for Settings {
             intervals: Vec::new(),
             per_flow_intervals: false,
             percentiles: fairwind_measure::Settings::default().percentiles,
+            traces: None,
         }
     }
 }

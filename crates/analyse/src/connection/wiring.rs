@@ -2,6 +2,7 @@
 
 use super::side::Side;
 use super::vantage::Place;
+use crate::trace::TraceId;
 use fairwind_measure::ConnectionFlows;
 
 /// The flows of a connection, and where the taps are.
@@ -13,6 +14,8 @@ pub(crate) struct Wiring {
     pub(crate) place: Place,
     /// The side that each tap is near: what it sends leaves there, what the other sends arrives.
     pub(crate) near: [Side; 2],
+    /// The traces of its flows, if it is drawn.
+    pub(crate) trace: Option<TraceId>,
 }
 
 impl Wiring {

@@ -3,8 +3,9 @@
 use super::point::{Kind, Point, Series};
 use super::rates::Rates;
 use super::thinning::Thinned;
+use fairwind_measure::StreamOrigin;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment, SequenceNumber};
+use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};
 use std::collections::BTreeMap;
 
 /// The most that a window is shifted (RFC 7323 §2.3).
@@ -35,8 +36,7 @@ pub struct FlowTrace {
     limits: Limits,
     series: BTreeMap<(Series, Kind), Thinned>,
     rates: BTreeMap<Kind, Rates>,
-    /// Sequence number of the stream's byte 0.
-    origin: Option<SequenceNumber>,
+    origin: StreamOrigin,
     /// Behind the last byte that was sent.
     sent: u64,
     /// The cumulative acknowledgment; `None` before the first.
@@ -52,13 +52,13 @@ pub struct FlowTrace {
 
 impl FlowTrace {
     /// A trace without points of the flow `name`.
-    pub const fn new(name: String, limits: Limits) -> Self {
+    pub fn new(name: String, limits: Limits) -> Self {
         Self {
             name,
             limits,
             series: BTreeMap::new(),
             rates: BTreeMap::new(),
-            origin: None,
+            origin: StreamOrigin::default(),
             sent: 0,
             acknowledged: None,
             window_edge: None,
@@ -71,6 +71,11 @@ impl FlowTrace {
     /// The flow's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether any data passed.
+    pub fn has_data(&self) -> bool {
+        !self.rates.is_empty()
     }
 
     /// A segment of the flow's sender passed the tap that shows what was sent.
@@ -117,9 +122,8 @@ impl FlowTrace {
         if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
             return;
         }
-        // An answer may be the first that is seen of the flow: then its stream begins there.
-        let origin = *self.origin.get_or_insert(segment.acknowledgment);
-        let offset = offset(origin, segment.acknowledgment, self.sent);
+        // Before anything of the flow was seen, nobody knows where its stream begins.
+        let Some(offset) = self.acknowledged_place(segment.acknowledgment) else { return };
         if self.acknowledged.is_none_or(|before| offset > before) {
             self.acknowledged = Some(offset);
             self.push(Series::Acknowledged, Kind::Only, Point::value(at, offset));
@@ -128,12 +132,22 @@ impl FlowTrace {
             self.push(Series::DuplicateAck, Kind::Only, Point::value(at, offset));
         }
         self.window(at, segment, offset);
-        self.selective(at, segment, origin, offset);
+        self.selective(at, segment, offset);
     }
 
     /// A sample of the round-trip time.
     pub fn on_round_trip(&mut self, at: Instant, time: Span) {
         self.push(Series::RoundTripTime, Kind::Only, Point::value(at, time.as_nanos()));
+    }
+
+    /// Draws what was [`Kind::Undecided`] as `kind`.
+    pub fn decide(&mut self, kind: Kind) {
+        for series in [Series::Data, Series::SegmentSize] {
+            let undecided = self.series.remove(&(series, Kind::Undecided));
+            for point in undecided.iter().flat_map(Thinned::points) {
+                self.push(series, kind, point);
+            }
+        }
     }
 
     /// All points: by series, kind and time.
@@ -150,10 +164,13 @@ impl FlowTrace {
 
     /// First byte of the payload and the one behind its last, as places in the stream.
     fn place(&mut self, segment: &Segment) -> (u64, u64) {
-        let first = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
-        let origin = *self.origin.get_or_insert(first);
-        let low = offset(origin, first, self.sent);
-        (low, low.saturating_add(segment.payload_bytes.into()))
+        self.origin.learn(segment);
+        let high = clamped(self.origin.payload_end(segment, self.sent));
+        (high.saturating_sub(segment.payload_bytes.into()), high)
+    }
+
+    fn acknowledged_place(&self, number: SequenceNumber) -> Option<u64> {
+        self.origin.acknowledged(number, self.sent).map(clamped)
     }
 
     fn mark(&mut self, at: Instant, segment: &Segment, low: u64, high: u64) {
@@ -186,18 +203,16 @@ impl FlowTrace {
         self.is_window_closed = is_closed;
     }
 
-    fn selective(&mut self, at: Instant, segment: &Segment, origin: SequenceNumber, ack: u64) {
-        let blocks = segment.options.sack.as_slice();
-        let Some(block) = blocks.first() else { return };
-        let (low, high) = (offset(origin, block.left, ack), offset(origin, block.right, ack));
-        if low >= high {
-            return;
-        }
+    fn selective(&mut self, at: Instant, segment: &Segment, acknowledged: u64) {
+        let range = |block: &SackBlock| {
+            Some((self.acknowledged_place(block.left)?, self.acknowledged_place(block.right)?))
+        };
+        let mut ranges = segment.options.sack.as_slice().iter().filter_map(range);
+        let Some((low, high)) = ranges.next().filter(|(low, high)| low < high) else { return };
         // RFC 2883 §4: a first block of what is acknowledged already, or inside the second one.
-        let is_inside = blocks.get(1).is_some_and(|second| {
-            offset(origin, second.left, ack) <= low && high <= offset(origin, second.right, ack)
-        });
-        let kind = if high <= ack || is_inside { Kind::DuplicateSack } else { Kind::Sack };
+        let is_inside = ranges.next().is_some_and(|(from, to)| from <= low && high <= to);
+        let is_copy = high <= acknowledged || is_inside;
+        let kind = if is_copy { Kind::DuplicateSack } else { Kind::Sack };
         self.push(Series::Sack, kind, Point::range(at, low, high));
     }
 
@@ -227,11 +242,9 @@ pub enum Answer {
     Other,
 }
 
-/// The place of `sequence` in the stream that is nearest to `near`; 0 for what lies before the stream.
-fn offset(origin: SequenceNumber, sequence: SequenceNumber, near: u64) -> u64 {
-    let low_bits = u32::try_from(near & u64::from(u32::MAX)).unwrap_or(0);
-    let distance = sequence.distance_from(origin + low_bits).cast_signed();
-    near.checked_add_signed(distance.into()).unwrap_or(0)
+/// A place in the stream: what lies before it counts as its beginning.
+fn clamped(offset: i64) -> u64 {
+    offset.max(0).cast_unsigned()
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 //!
 //! A [`FlowTrace`] is told what passed of one flow, and of what kind each segment was, and keeps the
 //! points that draw it, as few as a picture needs: where there are more, neighbours become one that
-//! spans their extremes, and kinds that are rare stay whole. A [`Tracer`] keeps the traces of the flows
-//! that were chosen, and gives them as the table `traces`; [`write_time_sequence`] makes a file for xplot
+//! spans their extremes, and kinds that are rare stay whole. A `Tracer` keeps the traces of the
+//! connections that were chosen, and gives them as the table `traces`; [`write_time_sequence`] makes a file for xplot
 //! of one.
 
 mod flow;
@@ -17,6 +17,8 @@ mod xplot;
 
 pub use flow::{Answer, FlowTrace, Limits};
 pub use point::{Kind, Point, Series};
-pub use table::{TRACES, traces_table};
-pub use tracer::{Selection, TraceId, TraceSettings, Tracer};
+pub(crate) use table::COLUMNS;
+pub use table::traces_table;
+pub use tracer::{Selection, TraceSettings};
+pub(crate) use tracer::{TraceId, Tracer};
 pub use xplot::write_time_sequence;

@@ -70,6 +70,8 @@ pub enum Kind {
     AfterTimeout,
     /// The last data repeated to learn whether it was lost (RFC 8985 §7).
     TailLossProbe,
+    /// A probe or a time-out of a single segment, as long as nothing has shown which.
+    Undecided,
     /// Data repeated, and nothing tells why.
     Retransmission,
     /// Data that left in its turn and passed the tap late.
@@ -110,7 +112,7 @@ impl Kind {
             Self::FastRetransmit => "fast_retransmit",
             Self::Timeout => "timeout",
             Self::AfterTimeout => "after_timeout",
-            Self::TailLossProbe => "tail_loss_probe",
+            Self::TailLossProbe | Self::Undecided => "tail_loss_probe",
             Self::Retransmission => "retransmission",
             Self::OutOfOrder => "out_of_order",
             Self::NetworkDuplicate => "network_duplicate",
@@ -136,6 +138,7 @@ impl Kind {
                 | Self::Timeout
                 | Self::AfterTimeout
                 | Self::TailLossProbe
+                | Self::Undecided
                 | Self::Retransmission
         )
     }

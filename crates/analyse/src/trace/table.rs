@@ -2,11 +2,25 @@
 
 use super::flow::FlowTrace;
 use super::point::{Kind, Point, Series};
-use fairwind_measure::{Column, Table, Values};
+use fairwind_measure::{Table, TableBuilder, TableDefinition};
 use fairwind_units::{Instant, Span};
 
 /// The name of the table.
-pub const TRACES: &str = "traces";
+const TRACES: &str = "traces";
+
+/// What its columns mean.
+pub(crate) const COLUMNS: TableDefinition = (TRACES, &[POINTS]);
+
+#[rustfmt::skip]
+const POINTS: &[(&str, &str, &str)] = &[
+    ("name", "text", "The flow, as in the other tables; of several with the same addresses and ports the later ones have a number behind it."),
+    ("series", "text", "What the point belongs to: data, arrival, lost, acknowledged, window_edge, sack, duplicate_ack, mark, rtt, flight, throughput, segment_size."),
+    ("kind", "text", "Which kind of the series: of data and segment_size why it was sent, of sack whether it tells of copies, of a mark which, of throughput whose."),
+    ("time_s", "s", "When, since the first packet; of points that were brought together the first one, of throughput the beginning of its window."),
+    ("low", "number", "The least value: bytes of the stream, whose first is 0, bytes of flight and segment_size, seconds of rtt, bit/s of throughput."),
+    ("high", "number", "The greatest value: of data the place behind its last byte."),
+    ("points", "points", "How many points this row stands for: where there are too many to be drawn, neighbours in time are brought together."),
+];
 
 /// Name of the flow, and one of its points.
 type Row<'a> = (&'a str, Series, Kind, Point);
@@ -20,20 +34,15 @@ pub fn traces_table(traces: &[FlowTrace], origin: Instant) -> Table {
             trace.points().into_iter().map(move |(series, kind, point)| (name, series, kind, point))
         })
         .collect();
-    let text = |of: &dyn Fn(&Row<'_>) -> String| Values::Text(rows.iter().map(of).collect());
-    let number = |of: &dyn Fn(&Row<'_>) -> f64| Values::F64(rows.iter().map(of).collect());
-    let columns = [
-        ("name", text(&|row| row.0.to_owned())),
-        ("series", text(&|row| row.1.name().to_owned())),
-        ("kind", text(&|row| row.2.name().to_owned())),
-        ("time_s", number(&|row| row.3.at.saturating_since(origin).as_secs_f64())),
-        ("low", number(&|row| in_unit(row.1, row.3.low))),
-        ("high", number(&|row| in_unit(row.1, row.3.high))),
-        ("points", Values::U64(rows.iter().map(|row| row.3.count).collect())),
-    ];
-    let columns =
-        columns.into_iter().map(|(name, values)| Column { name: name.to_owned(), values });
-    Table { name: TRACES, columns: columns.collect() }
+    TableBuilder::new(TRACES, &rows)
+        .with("name", |row| row.0.to_owned())
+        .with("series", |row| row.1.name().to_owned())
+        .with("kind", |row| row.2.name().to_owned())
+        .with("time_s", |row| row.3.at.saturating_since(origin).as_secs_f64())
+        .with("low", |row| in_unit(row.1, row.3.low))
+        .with("high", |row| in_unit(row.1, row.3.high))
+        .with("points", |row| row.3.count)
+        .build()
 }
 
 /// A point's value in the unit of the table: seconds for times, as it is for bytes and rates.

@@ -1,15 +1,21 @@
-//! The traces of all chosen flows.
+//! The traces of all chosen connections, fed packet by packet.
+//!
+//! A chosen connection has a trace for each direction of data, and for each a [`Stream`] that tells what
+//! its segments are. It is the same judgment as that of the tables; it is made once more here, so that
+//! connections that nobody draws do not pay for it.
 
-use super::flow::{FlowTrace, Limits};
-use super::table::traces_table;
-use fairwind_measure::Table;
+use super::flow::{Answer, FlowTrace, Limits};
+use super::point::Kind;
+use crate::connection::Side;
+use crate::stream::{Cause, Habits, SegmentKind, Stream, TapSide};
+use fairwind_capture::Packet;
 use fairwind_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which flows are traced.
+/// Which connections are traced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
-    /// Those with these names, as tables have them.
+    /// Those of which a flow has one of these names, as tables have them.
     Named(BTreeSet<String>),
     /// Those of the group with this number.
     Group(u32),
@@ -18,102 +24,264 @@ pub enum Selection {
 /// What is traced, and how much of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceSettings {
-    /// Which flows.
+    /// Which connections.
     pub selection: Selection,
-    /// The most flows; those that begin first are taken.
-    pub most_flows: usize,
+    /// The most connections; those that begin first are taken.
+    pub most_connections: usize,
     /// Points of each flow.
     pub limits: Limits,
 }
 
-/// One of the traces that a [`Tracer`] keeps.
+/// One of the connections that a [`Tracer`] traces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct TraceId(usize);
+pub(crate) struct TraceId(u32);
 
-/// Keeps the traces of chosen flows; memory is bounded by their number and their limits.
-#[derive(Debug, Clone)]
-pub struct Tracer {
+/// Keeps the traces of chosen connections; memory is bounded by their number and their limits.
+#[derive(Debug)]
+pub(crate) struct Tracer {
     settings: TraceSettings,
-    traces: Vec<FlowTrace>,
-    /// How many flows of each name there were.
+    /// The data of the opener, and that of the answerer.
+    connections: Vec<[Traced; 2]>,
+    /// How many connections of each name there were.
     named: BTreeMap<String, u32>,
     omitted: u64,
 }
 
+/// One flow.
+#[derive(Debug)]
+struct Traced {
+    trace: FlowTrace,
+    stream: Stream,
+}
+
 impl Tracer {
     /// Without traces yet.
-    pub const fn new(settings: TraceSettings) -> Self {
-        Self { settings, traces: Vec::new(), named: BTreeMap::new(), omitted: 0 }
+    pub(crate) const fn new(settings: TraceSettings) -> Self {
+        Self { settings, connections: Vec::new(), named: BTreeMap::new(), omitted: 0 }
     }
 
-    /// A flow begins, called `name`, in the group number `group`: its trace, if it is a chosen one. A
-    /// name that there was before, because ports are used again, gets a number.
-    pub fn begin(&mut self, name: &str, group: u32) -> Option<TraceId> {
+    /// A connection begins: its trace, if it is a chosen one. `names` are those of its flows, the opener's
+    /// first, `groups` theirs, and `sides` say where the tap is at which each of them is looked at. A name that there was
+    /// before, because ports are used again, gets a number.
+    pub(crate) fn begin(
+        &mut self,
+        at: Instant,
+        names: [String; 2],
+        groups: [u32; 2],
+        sides: [TapSide; 2],
+    ) -> Option<TraceId> {
         let is_chosen = match &self.settings.selection {
-            Selection::Named(names) => names.contains(name),
-            Selection::Group(chosen) => *chosen == group,
+            Selection::Named(chosen) => names.iter().any(|name| chosen.contains(name)),
+            Selection::Group(chosen) => groups.contains(chosen),
         };
         if !is_chosen {
             return None;
         }
-        if self.traces.len() >= self.settings.most_flows {
+        if self.connections.len() >= self.settings.most_connections {
             self.omitted = self.omitted.saturating_add(1);
             return None;
         }
-        let times = self.named.entry(name.to_owned()).or_default();
+        let trace = TraceId(u32::try_from(self.connections.len()).ok()?);
+        let [opening, answering] = names;
+        let times = self.named.entry(opening.clone()).or_default();
         *times += 1;
-        let name = if *times == 1 { name.to_owned() } else { format!("{name} ({times})") };
-        self.traces.push(FlowTrace::new(name, self.settings.limits));
-        Some(TraceId(self.traces.len() - 1))
+        let times = *times;
+        let limits = self.settings.limits;
+        let traced = |name: String, side| {
+            let name = if times == 1 { name } else { format!("{name} ({times})") };
+            let mut stream = Stream::new(at);
+            stream.set_side(side);
+            Traced { trace: FlowTrace::new(name, limits), stream }
+        };
+        let [of_opening, of_answering] = sides;
+        self.connections.push([traced(opening, of_opening), traced(answering, of_answering)]);
+        Some(trace)
     }
 
-    /// The trace with this number.
-    pub fn get_mut(&mut self, trace: TraceId) -> Option<&mut FlowTrace> {
-        self.traces.get_mut(trace.0)
+    /// A packet of a traced connection, sent by `side`, passed a tap at `at`. `shows` says of the opener's
+    /// data and of the answerer's whether this tap is the one at which it is looked at; with two taps it
+    /// arrives at the other one.
+    pub(crate) fn on_packet(
+        &mut self,
+        trace: TraceId,
+        at: Instant,
+        side: Side,
+        shows: [bool; 2],
+        packet: &Packet,
+    ) {
+        let Some(flows) = self.connection(trace) else { return };
+        for (sender, flow) in [Side::Opener, Side::Answerer].into_iter().zip(flows) {
+            match (sender == side, shows[sender.index()]) {
+                (true, true) => flow.on_data(at, packet),
+                (false, true) => flow.on_answer(at, packet),
+                (true, false) => flow.trace.on_arrival(at, &packet.segment, Kind::Only),
+                (false, false) => {}
+            }
+        }
     }
 
-    /// All traces, in the order in which their flows began.
-    pub fn traces(&self) -> &[FlowTrace] {
-        &self.traces
+    fn connection(&mut self, trace: TraceId) -> Option<&mut [Traced; 2]> {
+        self.connections.get_mut(usize::try_from(trace.0).ok()?)
     }
 
-    /// Chosen flows that were not traced because there were too many.
-    pub const fn omitted(&self) -> u64 {
+    /// Chosen connections that were not traced because there were too many.
+    pub(crate) const fn omitted(&self) -> u64 {
         self.omitted
     }
 
-    /// All points, as the table `traces`, whose times count from `origin`.
-    pub fn table(&self, origin: Instant) -> Table {
-        traces_table(&self.traces, origin)
+    /// Nothing more comes after `at`: decides what was left open. The traces of all flows that had data,
+    /// in the order in which their connections began.
+    pub(crate) fn finish(self, at: Instant) -> Vec<FlowTrace> {
+        let mut habits = Habits::default();
+        let flows = self.connections.into_iter().flatten();
+        let traces = flows.map(|flow| flow.finish(at, &mut habits));
+        traces.filter(FlowTrace::has_data).collect()
+    }
+}
+
+impl Traced {
+    fn finish(mut self, at: Instant, habits: &mut Habits) -> FlowTrace {
+        let timeouts = self.stream.finish(at, habits);
+        self.trace.decide(if timeouts > 0 { Kind::Timeout } else { Kind::TailLossProbe });
+        self.trace
+    }
+
+    fn on_data(&mut self, at: Instant, packet: &Packet) {
+        let kind = self.stream.on_segment(at, &packet.segment, packet.identification);
+        self.trace.on_sent(at, &packet.segment, kind_of(kind));
+    }
+
+    fn on_answer(&mut self, at: Instant, packet: &Packet) {
+        let facts = self.stream.on_acknowledgment(at, &packet.segment);
+        let answer = if facts.duplicates > 0 { Answer::Duplicate } else { Answer::Other };
+        self.trace.on_answer(at, &packet.segment, answer);
+        if let Some(time) = facts.rtt {
+            self.trace.on_round_trip(at, time);
+        }
+    }
+}
+
+/// How a segment is drawn.
+const fn kind_of(kind: SegmentKind) -> Kind {
+    match kind {
+        SegmentKind::Bare | SegmentKind::New => Kind::New,
+        SegmentKind::Bundle { .. } => Kind::Bundle,
+        SegmentKind::OutOfOrder => Kind::OutOfOrder,
+        SegmentKind::Duplicate => Kind::NetworkDuplicate,
+        SegmentKind::KeepAlive => Kind::KeepAlive,
+        SegmentKind::WindowProbe => Kind::WindowProbe,
+        SegmentKind::Retransmission(again) => match again.cause {
+            Cause::FastRetransmit => Kind::FastRetransmit,
+            Cause::Timeout => Kind::Timeout,
+            Cause::AfterTimeout => Kind::AfterTimeout,
+            Cause::TailLossProbe if again.is_provisional => Kind::Undecided,
+            Cause::TailLossProbe => Kind::TailLossProbe,
+            Cause::Unknown => Kind::Retransmission,
+        },
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::point::{Point, Series};
+    use super::super::table::traces_table;
     use super::*;
+    use fairwind_units::Span;
+    use fairwind_wire::{Flags, Segment, SequenceNumber};
 
     fn tracer(selection: Selection) -> Tracer {
-        Tracer::new(TraceSettings { selection, most_flows: 3, limits: Limits::default() })
+        let limits = Limits::default();
+        Tracer::new(TraceSettings { selection, most_connections: 3, limits })
+    }
+
+    fn begin(tracer: &mut Tracer, opening: &str, group: u32) -> Option<TraceId> {
+        let names = [opening.to_owned(), format!("back of {opening}")];
+        tracer.begin(Instant::ZERO, names, [group; 2], [TapSide::Sender, TapSide::Receiver])
+    }
+
+    fn packet(sequence: u32, payload_bytes: u32, acknowledgment: u32) -> Packet {
+        let segment = Segment {
+            sequence: SequenceNumber::new(sequence),
+            acknowledgment: SequenceNumber::new(acknowledgment),
+            flags: Flags::ACK,
+            window: 1000,
+            payload_bytes,
+            ..Segment::default()
+        };
+        Packet { segment, ..Packet::EMPTY }
+    }
+
+    fn names(traces: &[FlowTrace]) -> Vec<&str> {
+        traces.iter().map(FlowTrace::name).collect()
     }
 
     #[test]
-    fn flows_are_chosen_by_name_and_a_name_used_again_gets_a_number() {
+    fn connections_are_chosen_by_name_and_a_name_used_again_gets_a_number() {
         let mut tracer = tracer(Selection::Named(["a>b".to_owned()].into()));
-        let first = tracer.begin("a>b", 0).expect("chosen");
-        assert_eq!(tracer.begin("b>a", 0), None);
-        let again = tracer.begin("a>b", 0).expect("chosen again");
-        assert_ne!(first, again);
-        let names: Vec<_> = tracer.traces().iter().map(FlowTrace::name).collect();
-        assert_eq!(names, ["a>b", "a>b (2)"]);
+        assert_eq!(begin(&mut tracer, "b>a", 0), None);
+        for _ in 0..2 {
+            let trace = begin(&mut tracer, "a>b", 0).expect("chosen");
+            let data = packet(0, 100, 0);
+            tracer.on_packet(trace, Instant::ZERO, Side::Opener, [true; 2], &data);
+        }
+        assert_eq!(names(&tracer.finish(Instant::ZERO)), ["a>b", "a>b (2)"]);
     }
 
     #[test]
-    fn of_a_large_group_the_first_flows_are_traced_and_the_others_counted() {
+    fn of_a_large_group_the_first_connections_are_traced_and_the_others_counted() {
         let mut tracer = tracer(Selection::Group(1));
         for flow in 0..10 {
-            let trace = tracer.begin(&format!("{flow}>b"), flow % 2);
+            let trace = begin(&mut tracer, &format!("{flow}>b"), flow % 2);
             assert_eq!(trace.is_some(), flow % 2 == 1 && flow < 6);
         }
-        assert_eq!((tracer.traces().len(), tracer.omitted()), (3, 2));
+        assert_eq!(tracer.omitted(), 2);
+    }
+
+    #[test]
+    fn both_directions_of_data_have_their_traces_with_kinds_and_round_trips() {
+        let mut tracer = tracer(Selection::Group(0));
+        let trace = begin(&mut tracer, "a>b", 0).expect("chosen");
+        let ms = |millis| Instant::ZERO + Span::from_millis(millis);
+        let rows = [
+            (0, Side::Opener, packet(0, 100, 0)),
+            (50, Side::Answerer, packet(0, 300, 100)),
+            (60, Side::Opener, packet(100, 100, 300)),
+            (2060, Side::Opener, packet(100, 100, 300)),
+        ];
+        for (at, side, packet) in rows {
+            tracer.on_packet(trace, ms(at), side, [true; 2], &packet);
+        }
+        let flows = tracer.finish(ms(3000));
+        assert_eq!(names(&flows), ["a>b", "back of a>b"]);
+        let table = traces_table(&flows, Instant::ZERO);
+        let row = |row: usize| {
+            let text = |name| table.column(name).and_then(|values| values.text(row)).unwrap_or("");
+            let high = table.column("high").and_then(|values| values.number(row));
+            (text("name").to_owned(), text("series").to_owned(), text("kind").to_owned(), high)
+        };
+        let rows: Vec<_> = (0..table.rows()).map(row).collect();
+        let has = |name: &str, series: &str, kind: &str, high: f64| {
+            rows.contains(&(name.to_owned(), series.to_owned(), kind.to_owned(), Some(high)))
+        };
+        assert!(has("a>b", "data", "new", 100.0), "{rows:?}");
+        assert!(has("a>b", "data", "timeout", 200.0), "{rows:?}");
+        assert!(has("a>b", "rtt", "", 0.05), "{rows:?}");
+        assert!(has("back of a>b", "acknowledged", "", 300.0), "{rows:?}");
+    }
+
+    #[test]
+    fn with_two_taps_data_arrives_where_it_is_not_looked_at() {
+        let mut tracer = tracer(Selection::Group(0));
+        let trace = begin(&mut tracer, "a>b", 0).expect("chosen");
+        let (near_opener, near_answerer) = ([true, false], [false, true]);
+        let data = packet(0, 100, 0);
+        tracer.on_packet(trace, Instant::ZERO, Side::Opener, near_opener, &data);
+        tracer.on_packet(trace, Instant::from_millis(9), Side::Opener, near_answerer, &data);
+        let [flow] = &tracer.finish(Instant::from_secs(1))[..] else { panic!("one flow has data") };
+        let points = flow.points();
+        let of = |series| -> Vec<Point> {
+            points.iter().filter(|point| point.0 == series).map(|point| point.2).collect()
+        };
+        assert_eq!(of(Series::Arrival), [Point::range(Instant::from_millis(9), 0, 100)]);
     }
 }

@@ -6,3 +6,4 @@ mod groups;
 mod lives;
 mod many;
 mod places;
+mod traces;
