@@ -6,11 +6,15 @@
 //! application's write to the in-order read of its last byte. What is sent again does not begin again.
 //!
 //! Cost: one entry pushed and popped per sample, and the sample's place in the histogram. Memory: the
-//! stretches under way.
+//! stretches under way, up to a bound.
 
 use crate::distribution::Times;
 use fairwind_units::Instant;
 use std::collections::VecDeque;
+
+/// How many stretches may be under way: of full segments a window of more than a gigabyte. Where more are,
+/// as in a capture that has lost all acknowledgments, the oldest ones are forgotten.
+const MOST_UNDER_WAY: usize = 1 << 20;
 
 /// The latency of consecutive stretches of one stream.
 ///
@@ -34,6 +38,9 @@ impl StretchLatency {
     #[inline]
     pub(crate) fn begin(&mut self, at: Instant, end_offset: u64) {
         self.oldest_end = self.oldest_end.min(end_offset);
+        if self.under_way.len() >= MOST_UNDER_WAY {
+            self.forget_oldest();
+        }
         self.under_way.push_back((end_offset, at));
     }
 
@@ -43,6 +50,12 @@ impl StretchLatency {
         if self.oldest_end <= offset {
             self.complete(at, offset);
         }
+    }
+
+    #[cold]
+    fn forget_oldest(&mut self) {
+        self.under_way.pop_front();
+        self.oldest_end = self.under_way.front().map_or(u64::MAX, |oldest| oldest.0);
     }
 
     fn complete(&mut self, at: Instant, offset: u64) {
@@ -64,5 +77,25 @@ impl StretchLatency {
 
     pub(crate) const fn samples(&self) -> &Times {
         &self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_that_nothing_ever_covers_are_forgotten_at_some_time() {
+        let most = u64::try_from(MOST_UNDER_WAY).unwrap();
+        let mut latency = StretchLatency::new();
+        for end_offset in 1..=most + 2 {
+            latency.begin(Instant::from_nanos(end_offset), end_offset);
+        }
+        assert_eq!(latency.under_way.len(), MOST_UNDER_WAY);
+        // The first two stretches are not known any more, the third one is.
+        latency.cover(Instant::from_nanos(2_000_003), 2);
+        assert_eq!(latency.samples().count(), 0);
+        latency.cover(Instant::from_nanos(2_000_003), 3);
+        assert_eq!(latency.samples().maximum(), Some(2_000_000));
     }
 }

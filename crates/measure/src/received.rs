@@ -1,5 +1,9 @@
 //! Which bytes of the stream have arrived, and how many of them more than once.
 
+/// How many separate ranges are kept. Where there are more, as in a capture that missed packets for good,
+/// the first hole counts as filled: nothing is known of it any more.
+const MOST_RANGES: usize = 1 << 14;
+
 /// The bytes that have arrived: everything before `next`, and separate ranges behind it.
 ///
 /// Cost: a comparison while bytes arrive in order; otherwise a search among the holes.
@@ -44,8 +48,16 @@ impl ReceivedBytes {
             touched.last().map_or(end, |range| range.1.max(end)),
         );
         self.beyond_holes.splice(first..behind, [melted]);
+        if self.beyond_holes.len() > MOST_RANGES {
+            self.give_up_first_hole();
+        }
         self.advance();
         end - start - known
+    }
+
+    #[cold]
+    fn give_up_first_hole(&mut self) {
+        self.next = self.beyond_holes.first().map_or(self.next, |range| range.0);
     }
 
     /// Closes the first hole where it has been filled.
@@ -81,5 +93,19 @@ mod tests {
                 prop_assert_eq!(received.next(), next as u64);
             }
         }
+    }
+
+    #[test]
+    fn holes_that_are_never_filled_are_given_up_at_some_time() {
+        let mut received = ReceivedBytes::default();
+        let ranges = u64::try_from(MOST_RANGES).unwrap();
+        for range in 1..=ranges {
+            assert_eq!(received.insert(range * 10, range * 10 + 5), 5);
+        }
+        assert_eq!(received.next(), 0);
+        assert_eq!(received.insert((ranges + 1) * 10, (ranges + 1) * 10 + 5), 5);
+        assert_eq!((received.next(), received.beyond_holes.len()), (15, MOST_RANGES));
+        // What comes for a hole that was given up is taken for a repetition.
+        assert_eq!(received.insert(0, 10), 0);
     }
 }
