@@ -39,13 +39,20 @@
 //! assert_eq!(flows.column("data_segments_sent").and_then(|values| values.number(0)), Some(1.0));
 //! ```
 //!
+//! Flows may come and go while it measures: see [`Collector::retire`]. Where a flow is not watched
+//! everywhere ([`Points`]), what nobody could see is missing in tables. Other rooms, which infer what
+//! is not observed, make tables of the same kind of the same parts: [`TableBuilder`], [`Distribution`],
+//! [`Summary`], [`define`].
+//!
 //! Modules: `observation` (the facts), `connection` (which flow a packet belongs
-//! to), `settings` (what is measured, and its checks), `collector`
+//! to), `points` (where a flow is watched), `settings` (what is measured, and its checks), `collector`
 //! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `distribution` (samples: extremes, sum and
-//! histogram), `histogram`, `interval` (series of windows), `queue`,
-//! `lateness` (of a network in real time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
+//! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows),
+//! `queue`, `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
+//! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
+//! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
 //! file per table), `columns` (what each column means).
 
 mod collector;
