@@ -44,14 +44,18 @@ impl WindowCounts {
         self.payload_bytes_read += other.payload_bytes_read;
     }
 
+    /// Saturating: what somebody tells of a flow after its end must not turn totals round.
     const fn since(&self, before: &Self) -> Self {
         Self {
-            packets_sent: self.packets_sent - before.packets_sent,
-            payload_bytes_retransmitted: self.payload_bytes_retransmitted
-                - before.payload_bytes_retransmitted,
-            packets_lost: self.packets_lost - before.packets_lost,
-            wire_bytes_received: self.wire_bytes_received - before.wire_bytes_received,
-            payload_bytes_read: self.payload_bytes_read - before.payload_bytes_read,
+            packets_sent: self.packets_sent.saturating_sub(before.packets_sent),
+            payload_bytes_retransmitted: self
+                .payload_bytes_retransmitted
+                .saturating_sub(before.payload_bytes_retransmitted),
+            packets_lost: self.packets_lost.saturating_sub(before.packets_lost),
+            wire_bytes_received: self
+                .wire_bytes_received
+                .saturating_sub(before.wire_bytes_received),
+            payload_bytes_read: self.payload_bytes_read.saturating_sub(before.payload_bytes_read),
         }
     }
 }

@@ -421,3 +421,20 @@ fn windows_are_left_out_where_nothing_happens_for_too_long() {
     assert_eq!(starts[..6], millis);
     assert_eq!(starts.len(), 7);
 }
+
+#[test]
+fn what_is_told_of_a_flow_after_its_end_harms_no_other() {
+    let mut run = Run::new(&Settings {
+        intervals: vec![Span::from_millis(100)],
+        per_flow_intervals: true,
+        ..settings("a")
+    });
+    run.send(10, 0, 0, 100);
+    run.collector.retire(FlowId(0), at(20));
+    run.send(30, 0, 100, 100).send(110, 0, 200, 100);
+    let next = run.collector.add_flow(described(0, "next", 120)).unwrap();
+    run.send(130, next.0, 0, 100);
+    let tables = run.finish(200);
+    assert_eq!(count(&tables, "groups", "packets_sent", 0), 2);
+    assert_eq!([0, 1].map(|row| count(&tables, "flows", "packets_sent", row)), [1, 1]);
+}
