@@ -16,7 +16,7 @@ NAME ?= application-limited-streams
 SCENARIOS ?= A B C D
 # How often each target of fuzz/ is tried, and which.
 EXECUTIONS ?= 1000000
-TARGETS ?= headers options endpoint conversation script capture frame filter
+TARGETS ?= headers options endpoint conversation script capture frame filter analysis
 
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built

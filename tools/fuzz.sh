@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 runs=${EXECUTIONS:-${RUNS:-1000000}}
-targets=${TARGETS:-headers options endpoint conversation script capture frame filter}
+targets=${TARGETS:-headers options endpoint conversation script capture frame filter analysis}
 folder=${CARGO_TARGET_DIR:-target}/fuzz
 
 # Coverage for libFuzzer: edges, tables of places, and compared values. No sanitizer is needed, since there is no

@@ -23,7 +23,9 @@
 //! | [`capture`] | the reader of capture files |
 //! | [`frame`] | the reader of frames of any link |
 //! | [`filter`] | the reader of filters, and a filter about a frame |
+//! | [`analysis`] | the analyser: files, or packets of a few connections, through the whole loop |
 
+mod analysis;
 mod capture;
 mod conversation;
 mod endpoint;
@@ -31,6 +33,7 @@ mod frames;
 mod packets;
 mod scripts;
 
+pub use analysis::analysis;
 pub use capture::capture;
 pub use conversation::conversation;
 pub use endpoint::endpoint;
@@ -42,7 +45,7 @@ pub use scripts::script;
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("headers", headers),
     ("options", options),
     ("endpoint", endpoint),
@@ -51,4 +54,5 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("capture", capture),
     ("frame", frame),
     ("filter", filter),
+    ("analysis", analysis),
 ];
