@@ -6,11 +6,12 @@
 
 use super::groups::Groups;
 use super::outcome::Facts;
+use super::streams::Streams;
 use crate::connection::{
     Beginning, Connection, Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side,
     Turn, Vantage, Wiring, connections_table, flow_name, place_of, setup_tables,
 };
-use crate::stream::TapSide;
+use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{FlowTrace, TraceId, TraceSettings, Tracer, traces_table};
 use fairwind_capture::Packet;
 use fairwind_measure::{
@@ -51,6 +52,7 @@ pub(crate) struct Follower {
     rules: Rules,
     connections: Connections,
     collector: Collector,
+    streams: Streams,
     records: Vec<Record>,
     groups: Groups,
     setups: Vec<SetUps>,
@@ -73,6 +75,7 @@ impl Follower {
             rules,
             connections: Connections::new(rules.patience),
             collector,
+            streams: Streams::new(groups.names.len()),
             records: Vec::new(),
             setups: vec![SetUps::default(); groups.names.len()],
             groups,
@@ -102,7 +105,7 @@ impl Follower {
             return self.on_turning(slot, tap, at, side, packet);
         }
         connection.count(tap, at, side, packet);
-        self.measure(slot, tap, at, side, packet);
+        self.measure(slot, tap, at, (side, Turn::Nothing), packet);
     }
 
     /// A packet of a connection that is not known.
@@ -176,13 +179,20 @@ impl Follower {
 
     /// Tells the measures of a packet and of what it means.
     fn release(&mut self, slot: u32, held: &Held) {
-        self.measure(slot, held.tap, held.at, held.side, &held.packet);
+        self.measure(slot, held.tap, held.at, (held.side, held.turn), &held.packet);
         self.tell(slot, held.at, held.turn);
     }
 
     /// Tells the measures of a packet.
     #[inline]
-    fn measure(&mut self, slot: u32, tap: usize, at: Instant, side: Side, packet: &Packet) {
+    fn measure(
+        &mut self,
+        slot: u32,
+        tap: usize,
+        at: Instant,
+        (side, turn): (Side, Turn),
+        packet: &Packet,
+    ) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(wiring) = &mut connection.wiring else { return };
         if self.rules.limits_connections && !self.rules.counts(connection.began, at) {
@@ -197,18 +207,55 @@ impl Follower {
             let shows = [Side::Opener, Side::Answerer].map(shows);
             tracer.on_packet(trace, at, side, shows, packet);
         }
-        let direction = match side {
-            Side::Opener => Direction::Forward,
-            Side::Answerer => Direction::Reverse,
+        let wiring = *wiring;
+        let (direction, own, opposite) = match side {
+            Side::Opener => {
+                (Direction::Forward, Some(wiring.flows.opening), wiring.flows.answering)
+            }
+            Side::Answerer => {
+                (Direction::Reverse, wiring.flows.answering, Some(wiring.flows.opening))
+            }
         };
         let (flow, direction) = wiring.flows.attribute(direction, segment);
         let wire_bytes = packet.wire_bytes;
-        if wiring.leaves(tap, side) {
+        let leaves = wiring.leaves(tap, side);
+        if leaves {
             self.collector.observe(at, Observation::Sent { flow, direction, segment, wire_bytes });
         } else {
             let received = Observation::Received { flow, direction, segment, wire_bytes };
             self.collector.observe(at, received);
         }
+        // Of two taps, the one near a sender tells of its stream.
+        let is_joined = self.rules.is_joined;
+        if let Some(flow) = own.filter(|_| leaves || !is_joined) {
+            self.infer(flow, at, packet);
+        }
+        if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
+            let facts = self.streams.on_acknowledgment(flow, at, segment);
+            if facts.newly_acknowledged_bytes > 0 && !is_joined {
+                self.read(flow, at, facts.newly_acknowledged_bytes, turn);
+            }
+        }
+    }
+
+    /// What a packet of a flow's data means beyond that it was seen.
+    #[inline]
+    fn infer(&mut self, flow: FlowId, at: Instant, packet: &Packet) {
+        let kind = self.streams.on_segment(flow, at, packet);
+        if !matches!(kind, SegmentKind::New | SegmentKind::Bare)
+            && let Some(observation) = kind.observation(flow)
+        {
+            self.collector.observe(at, observation);
+        }
+    }
+
+    /// What is acknowledged stands for what was read: nobody asks the other side's application.
+    #[inline]
+    fn read(&mut self, flow: FlowId, at: Instant, bytes: u64, turn: Turn) {
+        // A FIN is acknowledged as if it were a byte.
+        let fin = u64::from(matches!(turn, Turn::Finished(_)));
+        let end_offset = self.streams.acknowledge(flow, bytes.saturating_sub(fin));
+        self.collector.observe(at, Observation::Read { flow, end_offset });
     }
 
     /// Adds the flow of the data that `side` sends.
@@ -227,9 +274,11 @@ impl Follower {
             answers,
             seen_at: points(&self.rules, wiring, side),
         };
-        self.collector
-            .add_flow(description)
-            .expect("the group is there, and a flow is answered once")
+        let (at, tap_side) = (connection.began, tap_side(&self.rules, wiring, side));
+        let added = self.collector.add_flow(description);
+        let flow = added.expect("the group is there, and a flow is answered once");
+        self.streams.begin(flow, at, tap_side);
+        flow
     }
 
     /// Begins to trace a connection, if it is to be drawn.
@@ -237,15 +286,11 @@ impl Follower {
         let tracer = self.tracer.as_mut()?;
         let connection = self.connections.get_mut(slot)?;
         let sides = [Side::Opener, Side::Answerer];
-        let is_joined = self.rules.is_joined;
         tracer.begin(
             connection.began,
             sides.map(|side| flow_name(connection.end(side), connection.end(side.other()))),
             sides.map(|side| self.groups.of_flow(connection, side)),
-            sides.map(|side| {
-                let is_near = is_joined || wiring.leaves(0, side);
-                if is_near { TapSide::Sender } else { TapSide::Receiver }
-            }),
+            sides.map(|side| tap_side(&self.rules, wiring, side)),
         )
     }
 
@@ -257,10 +302,17 @@ impl Follower {
         let opening = Some(wiring.flows.opening);
         let flow = self.add_flow(slot, &wiring, Side::Answerer, opening);
         wiring.flows.answering = Some(flow);
-        if let Some(connection) = self.connections.get_mut(slot) {
-            connection.wiring = Some(wiring);
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        connection.wiring = Some(wiring);
+        // What both sides said in their SYNs had passed before there was anything to be told of it.
+        for (side, (at, syn)) in connection.life.syns() {
+            if side == Side::Answerer {
+                self.streams.on_syn(flow, at, &syn);
+            } else {
+                self.streams.on_acknowledgment(flow, at, &syn);
+            }
         }
-        self.measure(slot, tap, at, Side::Answerer, packet);
+        self.measure(slot, tap, at, (Side::Answerer, Turn::Nothing), packet);
     }
 
     /// Tells the measures of a turn in a connection's life.
@@ -310,8 +362,9 @@ impl Follower {
         if let Some(ConnectionFlows { opening, answering }) =
             connection.wiring.map(|wiring| wiring.flows)
         {
-            for flow in std::iter::once(opening).chain(answering) {
-                self.collector.retire(flow, connection.last);
+            self.retire_flow(&connection, opening, Side::Opener);
+            if let Some(flow) = answering {
+                self.retire_flow(&connection, flow, Side::Answerer);
             }
         }
         let record = connection.record();
@@ -319,14 +372,26 @@ impl Follower {
         self.records.push(record);
     }
 
+    fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
+        let at = connection.last;
+        let number = self.collector.number_of(flow).unwrap_or_default();
+        let name = flow_name(connection.end(side), connection.end(side.other()));
+        let group = self.groups.of_flow(connection, side);
+        for _ in 0..self.streams.retire(flow, at, (number, name, group)) {
+            self.collector.observe(at, Observation::Timeout { flow });
+        }
+        self.collector.retire(flow, at);
+    }
+
     /// Rows that wait to be taken.
     pub(crate) fn rows(&self) -> usize {
-        self.records.len() + self.collector.retired_rows()
+        self.records.len() + self.streams.rows() + self.collector.retired_rows()
     }
 
     /// The rows of what is over.
     pub(crate) fn take_rows(&mut self, origin: Instant) -> Tables {
         let records = std::mem::take(&mut self.records);
+        drop(self.streams.take_rows());
         let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
         tables.tables.push(connections_table(&records, origin, &self.groups.names));
         tables
@@ -412,10 +477,15 @@ fn points(rules: &Rules, wiring: &Wiring, side: Side) -> Points {
     if rules.is_joined {
         Points::SENDER | Points::RECEIVER | Points::READER
     } else if wiring.leaves(0, side) {
-        Points::SENDER
+        Points::SENDER | Points::READER
     } else {
-        Points::RECEIVER
+        Points::RECEIVER | Points::READER
     }
+}
+
+/// Where the tap is that tells of the stream of `side`.
+fn tap_side(rules: &Rules, wiring: &Wiring, side: Side) -> TapSide {
+    if rules.is_joined || wiring.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
 }
 
 fn count_setup(setups: &mut [SetUps], record: &Record) {

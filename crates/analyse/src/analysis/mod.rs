@@ -1,7 +1,7 @@
 //! The whole way from packets to tables: sources are read, merged and followed.
 //!
 //! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
-//! do), `groups`, `follower` (one packet after the other), `run` (the loop), `outcome` (what comes of it).
+//! do), `groups`, `follower` (one packet after the other), `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
 
 mod captured;
 mod clock;
@@ -11,6 +11,7 @@ mod outcome;
 mod run;
 mod settings;
 mod source;
+mod streams;
 
 pub use captured::Captured;
 pub use groups::GroupRule;

@@ -127,6 +127,8 @@ pub(crate) enum Turn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Offer {
     pub(crate) sequence: SequenceNumber,
+    pub(crate) acknowledgment: SequenceNumber,
+    pub(crate) window: u16,
     pub(crate) flags: Flags,
     pub(crate) options: Options,
     pub(crate) first_at: Instant,
@@ -185,6 +187,23 @@ impl Life {
     /// What `side` said in its SYN.
     pub(crate) const fn offer(&self, side: Side) -> Option<&Offer> {
         self.offers[side.index()].as_ref()
+    }
+
+    /// The SYNs of both sides, the first of each, as far as streams look at them.
+    pub(crate) fn syns(&self) -> Vec<(Side, (Instant, Segment))> {
+        let of = |side: Side| {
+            let offer = self.offer(side)?;
+            let segment = Segment {
+                sequence: offer.sequence,
+                acknowledgment: offer.acknowledgment,
+                flags: offer.flags,
+                window: offer.window,
+                options: offer.options,
+                ..Segment::default()
+            };
+            Some((side, (offer.first_at, segment)))
+        };
+        [Side::Opener, Side::Answerer].into_iter().filter_map(of).collect()
     }
 
     pub(crate) const fn established_at(&self) -> Option<Instant> {
@@ -276,6 +295,8 @@ impl Life {
         let Some(offer) = &mut self.offers[side.index()] else {
             self.offers[side.index()] = Some(Offer {
                 sequence: segment.sequence,
+                acknowledgment: segment.acknowledgment,
+                window: segment.window,
                 flags: segment.flags,
                 options: segment.options,
                 first_at: at,
