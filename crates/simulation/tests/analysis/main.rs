@@ -3,3 +3,4 @@
 mod causes;
 mod conversation;
 mod matrix;
+mod pictures;
