@@ -38,7 +38,7 @@ pub(super) struct Common {
     pub(super) few_in_flight: u64,
     /// Those of them sent after the initial slow start.
     pub(super) thin: u64,
-    pub(super) initial_segments: u64,
+    pub(super) initial_packets: u64,
     pub(super) initial_bytes: u64,
     /// Streams of which the initial window was seen.
     pub(super) initial_windows: u64,
@@ -181,7 +181,7 @@ impl Common {
         self.flight_packets_max = self.flight_packets_max.max(other.flight_packets_max);
         self.few_in_flight += other.few_in_flight;
         self.thin += other.thin;
-        self.initial_segments += other.initial_segments;
+        self.initial_packets += other.initial_packets;
         self.initial_bytes += other.initial_bytes;
         self.initial_windows += other.initial_windows;
         self.handshakes += other.handshakes;

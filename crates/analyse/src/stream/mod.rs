@@ -4,7 +4,7 @@
 //! acknowledgments that come back ([`Stream::on_acknowledgment`]), and says of each data segment at
 //! once what it is ([`SegmentKind`]): new, sent again and for which [`Cause`], a bundle of old and new
 //! bytes, out of order, a copy, a keep-alive, a probe of a closed window. It counts, and keeps
-//! distributions ([`Measures`]), which [`tables()`] makes rows of.
+//! distributions ([`Measures`]), which [`StreamRows`] makes tables of.
 //!
 //! All rules by which a cause is found stand in one list, in `cause`. They are meant for a tap at, or
 //! near, the host that sends the data; [`TapSide`] says where it is.
@@ -17,6 +17,7 @@
 
 mod acknowledgment;
 mod cause;
+mod columns;
 mod episode;
 mod habit;
 mod kind;
@@ -26,10 +27,13 @@ mod outstanding;
 mod repeats;
 #[expect(clippy::module_inception, reason = "the room is called after what it is about")]
 mod stream;
+mod tables;
 mod timeout;
 mod unusual;
 mod window;
 
+pub use columns::columns;
 pub use kind::{AckFacts, Cause, Habits, Retransmission, SegmentKind, TapSide};
 pub use measures::Measures;
 pub use stream::Stream;
+pub use tables::{StreamRows, Subject};

@@ -48,6 +48,11 @@ impl TimeShares {
         *share += span;
     }
 
+    /// All of it.
+    pub(super) fn observed(&self) -> Span {
+        self.idle + self.application + self.receiver_window + self.congestion
+    }
+
     pub(super) fn merge(&mut self, other: &Self) {
         self.idle += other.idle;
         self.application += other.application;

@@ -15,7 +15,7 @@ use std::ops::Range;
 const MOST_RANGES: usize = 1 << 16;
 
 /// So many are kept while nobody acknowledges, as when only one direction was captured.
-const MOST_UNANSWERED: usize = 1 << 9;
+const MOST_UNANSWERED: usize = 1 << 10;
 
 /// A range of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

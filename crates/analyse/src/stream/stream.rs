@@ -311,7 +311,7 @@ impl Stream {
         if !self.is_answered {
             let common = &mut self.measures.common;
             common.initial_windows = 1;
-            common.initial_segments += u64::from(packets);
+            common.initial_packets += u64::from(packets);
             common.initial_bytes += u64::from(payload);
         }
         self.highest = end;

@@ -1,0 +1,389 @@
+//! What was counted, as rows.
+//!
+//! Rows are made of a stream as soon as it is over, so that nothing else of it has to be kept.
+
+use super::kind::Cause;
+use super::measures::{Measures, ORDERS, Rare};
+use super::occupation::TimeShares;
+use fairwind_measure::{Counts, Percentiles, Summary, Table, TableBuilder, Times, percentile_name};
+use fairwind_units::Span;
+
+/// Whose row it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// A flow's number in tables; `None` for a group.
+    pub flow: Option<u64>,
+    /// Name of the flow or group.
+    pub name: String,
+    /// The group, or the group of the flow.
+    pub group: String,
+}
+
+/// A row, or some, on their way to become columns.
+#[derive(Debug, Clone)]
+struct Row<Values> {
+    subject: Subject,
+    values: Values,
+}
+
+/// Rows of the tables about streams, which grow until they are taken.
+#[derive(Debug, Clone)]
+pub struct StreamRows {
+    percentiles: Vec<f64>,
+    summaries: Percentiles,
+    transport: Vec<Row<Transport>>,
+    retransmissions: Vec<Row<Repeated>>,
+    times: Vec<Row<(String, Summary)>>,
+    sizes: Vec<Row<Summary>>,
+}
+
+/// A row of the table `transport`.
+#[derive(Debug, Clone)]
+struct Transport {
+    measures: Measures,
+    rtt: Summary,
+}
+
+/// A row of the table `retransmissions`.
+#[derive(Debug, Clone)]
+struct Repeated {
+    kind: &'static str,
+    value: String,
+    count: u64,
+    bytes: Option<u64>,
+    spurious_by_report: Option<u64>,
+    spurious_by_timestamp: Option<u64>,
+}
+
+/// What `transport` shows of round trips.
+const SHOWN: [f64; 2] = [50.0, 99.0];
+
+impl StreamRows {
+    /// No rows; distributions will be shown with these percentiles.
+    pub fn new(percentiles: &[f64]) -> Self {
+        let summaries = Percentiles::new(percentiles.iter().copied().chain(SHOWN));
+        Self {
+            percentiles: percentiles.to_vec(),
+            summaries,
+            transport: Vec::new(),
+            retransmissions: Vec::new(),
+            times: Vec::new(),
+            sizes: Vec::new(),
+        }
+    }
+
+    /// Flows and groups whose rows wait.
+    pub fn waiting(&self) -> usize {
+        self.transport.len()
+    }
+
+    /// Adds the rows of a stream that is finished, or of a group.
+    pub fn push(&mut self, subject: &Subject, measures: &Measures) {
+        let rtt = Summary::of(&measures.rtts, &self.summaries);
+        self.push_times(subject, "rtt".to_owned(), rtt.clone());
+        self.push_times(subject, "inter_transmission".to_owned(), self.of(&measures.spacings));
+        if let Some(rare) = &measures.rare {
+            for (place, latency) in rare.latency_by_order.iter().enumerate() {
+                let kind = format!("ack_after_{}", order_name(place));
+                self.push_times(subject, kind, self.of(latency));
+            }
+            self.push_repeated(subject, rare);
+        }
+        let sizes = Summary::of(&measures.sizes, &self.summaries);
+        if sizes.count > 0 {
+            self.sizes.push(Row { subject: subject.clone(), values: sizes });
+        }
+        let transport = Transport { measures: measures.without_distributions(), rtt };
+        self.transport.push(Row { subject: subject.clone(), values: transport });
+    }
+
+    fn of(&self, times: &Times) -> Summary {
+        Summary::of(times, &self.summaries)
+    }
+
+    fn push_times(&mut self, subject: &Subject, kind: String, summary: Summary) {
+        if summary.count > 0 {
+            self.times.push(Row { subject: subject.clone(), values: (kind, summary) });
+        }
+    }
+
+    fn push_repeated(&mut self, subject: &Subject, rare: &Rare) {
+        let plain = |kind, value, count, bytes| Repeated {
+            kind,
+            value,
+            count,
+            bytes,
+            spurious_by_report: None,
+            spurious_by_timestamp: None,
+        };
+        let causes = Cause::ALL.map(|cause| {
+            let index = cause.index();
+            Repeated {
+                spurious_by_report: Some(rare.spurious_by_report[index]),
+                spurious_by_timestamp: Some(rare.spurious_by_stamp[index]),
+                ..plain(
+                    "cause",
+                    cause.name().to_owned(),
+                    rare.segments_by_cause[index],
+                    Some(rare.bytes_by_cause[index]),
+                )
+            }
+        });
+        let orders = (0..ORDERS).map(|place| {
+            let (segments, bytes) = (rare.segments_by_order[place], rare.bytes_by_order[place]);
+            plain("order", order_name(place), segments, Some(bytes))
+        });
+        let rows = |kind, counts: &[u64; ORDERS]| {
+            let counts = *counts;
+            (0..ORDERS).map(move |place| plain(kind, order_name(place), counts[place], None))
+        };
+        let timeouts = rows("timeout_in_row", &rare.timeouts_by_row);
+        let acks = rows("duplicate_ack", &rare.duplicate_acks_by_order);
+        let all = causes.into_iter().chain(orders).chain(timeouts).chain(acks);
+        for values in all.filter(|row| row.count > 0) {
+            self.retransmissions.push(Row { subject: subject.clone(), values });
+        }
+    }
+
+    /// The tables `transport`, `retransmissions`, `stream_times` and `stream_sizes` of all rows that
+    /// wait; from now on none do.
+    pub fn take(&mut self) -> Vec<Table> {
+        let transport = transport_table(&self.transport, &self.summaries);
+        let retransmissions = retransmissions_table(&self.retransmissions);
+        let times = self.times_table();
+        let sizes = self.sizes_table();
+        self.transport.clear();
+        self.retransmissions.clear();
+        self.times.clear();
+        self.sizes.clear();
+        vec![transport, retransmissions, times, sizes]
+    }
+
+    fn times_table(&self) -> Table {
+        let mut table = subjects("stream_times", &self.times)
+            .with("kind", |row| row.values.0.clone())
+            .with("count", |row| row.values.1.count)
+            .with("min_s", |row| row.values.1.minimum_s())
+            .with("mean_s", |row| row.values.1.mean_s());
+        for &percentile in &self.percentiles {
+            let place = self.summaries.place(percentile);
+            let name = format!("{}_s", percentile_name(percentile));
+            table = table.with(&name, |row| row.values.1.percentile_s(place));
+        }
+        table.with("max_s", |row| row.values.1.maximum_s()).build()
+    }
+
+    fn sizes_table(&self) -> Table {
+        let mut table = subjects("stream_sizes", &self.sizes)
+            .with("count", |row| row.values.count)
+            .with("min_bytes", |row| row.values.minimum)
+            .with("mean_bytes", |row| row.values.mean);
+        for &percentile in &self.percentiles {
+            let place = self.summaries.place(percentile);
+            let name = format!("{}_bytes", percentile_name(percentile));
+            table = table.with(&name, |row| row.values.percentile(place));
+        }
+        table.with("max_bytes", |row| row.values.maximum).build()
+    }
+}
+
+/// `1` for the first, up to `10+` for all from the tenth on.
+fn order_name(place: usize) -> String {
+    if place + 1 < ORDERS { (place + 1).to_string() } else { format!("{ORDERS}+") }
+}
+
+/// The columns that say whose row it is.
+fn subjects<'a, Values>(
+    name: &'static str,
+    rows: &'a [Row<Values>],
+) -> TableBuilder<'a, Row<Values>> {
+    let scope = |row: &Row<Values>| if row.subject.flow.is_some() { "flow" } else { "group" };
+    TableBuilder::new(name, rows)
+        .with("scope", |row| scope(row).to_owned())
+        .with("name", |row| row.subject.name.clone())
+        .with("group", |row| row.subject.group.clone())
+        .with("flow", |row| row.subject.flow)
+}
+
+fn retransmissions_table(rows: &[Row<Repeated>]) -> Table {
+    subjects("retransmissions", rows)
+        .with("kind", |row| row.values.kind.to_owned())
+        .with("value", |row| row.values.value.clone())
+        .with("count", |row| row.values.count)
+        .with("bytes", |row| row.values.bytes)
+        .with("spurious_by_report", |row| row.values.spurious_by_report)
+        .with("spurious_by_timestamp", |row| row.values.spurious_by_timestamp)
+        .build()
+}
+
+type TransportTable<'a> = TableBuilder<'a, Row<Transport>>;
+
+fn transport_table(rows: &[Row<Transport>], percentiles: &Percentiles) -> Table {
+    let table = subjects("transport", rows)
+        .with("streams", |row| row.measures().common.streams)
+        .with("observed_s", |row| row.time().observed().as_secs_f64())
+        .with("data_segments", |row| row.measures().common.data_segments)
+        .with("payload_bytes", |row| row.measures().common.payload_bytes);
+    let table = with_oddities(with_repairs(table));
+    let table = with_flight(with_answers(table));
+    with_time(with_rtt(table, percentiles)).build()
+}
+
+fn with_repairs(table: TransportTable<'_>) -> TransportTable<'_> {
+    let mut table = table
+        .with("retransmitted_segments", |row| row.measures().retransmissions())
+        .with("retransmitted_bytes", |row| row.rare(|rare| rare.bytes_by_cause.iter().sum()))
+        .with("estimated_loss_ratio", |row| {
+            ratio(row.measures().retransmissions(), row.measures().common.data_segments)
+        });
+    for cause in Cause::ALL {
+        let name = format!("{}_segments", cause.name());
+        table = table.with(&name, |row| row.measures().retransmissions_for(cause));
+    }
+    table
+        .with("fast_recoveries", |row| row.rare(|rare| rare.fast_recoveries))
+        .with("timeouts", |row| row.rare(|rare| rare.timeouts_by_row.iter().sum()))
+        .with("spurious_by_report", |row| row.rare(|rare| rare.spurious_by_report.iter().sum()))
+        .with("spurious_by_timestamp", |row| row.rare(|rare| rare.spurious_by_stamp.iter().sum()))
+        .with("fin_retransmissions", |row| row.rare(|rare| rare.controls_repeated))
+}
+
+fn with_oddities(table: TransportTable<'_>) -> TransportTable<'_> {
+    table
+        .with("bundles", |row| row.rare(|rare| rare.bundles))
+        .with("bundled_bytes", |row| row.rare(|rare| rare.bundled_bytes))
+        .with("keep_alives", |row| row.rare(|rare| rare.keep_alives))
+        .with("window_probes", |row| row.rare(|rare| rare.window_probes))
+        .with("out_of_order_segments", |row| row.rare(|rare| rare.out_of_order))
+        .with("duplicate_segments", |row| row.rare(|rare| rare.duplicates))
+        .with("missing_bytes", |row| row.rare(|rare| rare.missing_bytes))
+        .with("segments_out_of_window", |row| row.rare(|rare| rare.out_of_window))
+        .with("forgotten_ranges", |row| row.rare(|rare| rare.forgotten_ranges))
+}
+
+fn with_answers(table: TransportTable<'_>) -> TransportTable<'_> {
+    table
+        .with("acknowledgments", |row| row.measures().common.acknowledgments)
+        .with("duplicate_acks", |row| row.rare(|rare| rare.duplicate_acks_by_order.iter().sum()))
+        .with("sack_segments", |row| row.rare(|rare| rare.sack_segments))
+        .with("sack_blocks", |row| row.rare(|rare| rare.sack_blocks))
+        .with("reports_of_duplicates", |row| row.rare(|rare| rare.reports_of_duplicates))
+        .with("zero_windows", |row| row.measures().window.closings)
+        .with("zero_window_s", |row| row.measures().window.closed.as_secs_f64())
+        .with("window_min_bytes", |row| {
+            let window = row.measures().window;
+            (window.samples > 0).then_some(window.least)
+        })
+        .with("window_mean_bytes", |row| {
+            let window = row.measures().window;
+            ratio(window.sum, window.samples)
+        })
+        .with("window_max_bytes", |row| {
+            let window = row.measures().window;
+            (window.samples > 0).then_some(window.most)
+        })
+}
+
+fn with_flight(table: TransportTable<'_>) -> TransportTable<'_> {
+    table
+        .with("flight_mean_bytes", |row| {
+            let common = row.measures().common;
+            ratio(common.flight_bytes_sum, common.data_segments)
+        })
+        .with("flight_max_bytes", |row| row.measures().common.flight_bytes_max)
+        .with("flight_mean_packets", |row| {
+            let common = row.measures().common;
+            ratio(common.flight_packets_sum, common.data_segments)
+        })
+        .with("flight_max_packets", |row| row.measures().common.flight_packets_max)
+        .with("initial_window_mean_packets", |row| {
+            let common = row.measures().common;
+            ratio(common.initial_packets, common.initial_windows)
+        })
+        .with("initial_window_mean_bytes", |row| {
+            let common = row.measures().common;
+            ratio(common.initial_bytes, common.initial_windows)
+        })
+        .with("few_in_flight_ratio", |row| {
+            let common = row.measures().common;
+            ratio(common.few_in_flight, common.data_segments)
+        })
+        .with("thin_ratio", |row| {
+            let common = row.measures().common;
+            ratio(common.thin, common.data_segments)
+        })
+}
+
+fn with_rtt<'a>(table: TransportTable<'a>, percentiles: &Percentiles) -> TransportTable<'a> {
+    let mut table = table
+        .with("handshake_rtt_mean_s", |row| {
+            let common = row.measures().common;
+            share(common.handshake, Span::from_secs(common.handshakes))
+        })
+        .with("rtt_samples", |row| row.values.rtt.count)
+        .with("rtt_min_s", |row| row.values.rtt.minimum_s())
+        .with("rtt_mean_s", |row| row.values.rtt.mean_s());
+    for percentile in SHOWN {
+        let place = percentiles.place(percentile);
+        let name = format!("rtt_{}_s", percentile_name(percentile));
+        table = table.with(&name, |row| row.values.rtt.percentile_s(place));
+    }
+    table.with("rtt_max_s", |row| row.values.rtt.maximum_s())
+}
+
+fn with_time(table: TransportTable<'_>) -> TransportTable<'_> {
+    let of_time = |row: &Row<Transport>, part: fn(&TimeShares) -> Span| {
+        share(part(row.time()), row.time().observed())
+    };
+    table
+        .with("idle_ratio", move |row| of_time(row, |time| time.idle))
+        .with("application_limited_ratio", move |row| of_time(row, |time| time.application))
+        .with("receiver_limited_ratio", move |row| of_time(row, |time| time.receiver_window))
+        .with("congestion_limited_ratio", move |row| of_time(row, |time| time.congestion))
+        .with("thin_time_ratio", move |row| of_time(row, |time| time.thin))
+}
+
+impl Row<Transport> {
+    const fn measures(&self) -> &Measures {
+        &self.values.measures
+    }
+
+    const fn time(&self) -> &TimeShares {
+        &self.values.measures.time
+    }
+
+    /// A counter that few streams need.
+    fn rare(&self, count: impl Fn(&Rare) -> u64) -> u64 {
+        self.measures().rare.as_ref().map_or(0, |rare| count(rare))
+    }
+}
+
+impl Measures {
+    /// The counters alone, for a row.
+    fn without_distributions(&self) -> Self {
+        let mut rare = self.rare.clone();
+        if let Some(rare) = &mut rare {
+            rare.latency_by_order = std::array::from_fn(|_| Times::new());
+        }
+        Self {
+            common: self.common,
+            time: self.time,
+            window: self.window,
+            sizes: Counts::new(),
+            spacings: Times::new(),
+            rtts: Times::new(),
+            rare,
+        }
+    }
+}
+
+/// `part` over `whole`; `None` where there is no whole.
+#[expect(clippy::cast_precision_loss, reason = "a ratio needs no more than 53 bits")]
+fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// `part` over `whole`; `None` where there is no whole.
+fn share(part: Span, whole: Span) -> Option<f64> {
+    (!whole.is_zero()).then(|| part.as_secs_f64() / whole.as_secs_f64())
+}

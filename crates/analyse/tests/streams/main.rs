@@ -1,0 +1,8 @@
+//! Streams at a tap, from hand-made packets.
+
+mod answers;
+mod causes;
+mod oddities;
+mod rows;
+mod tap;
+mod time;

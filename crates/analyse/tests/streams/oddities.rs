@@ -1,0 +1,96 @@
+//! Segments that are neither new nor sent again.
+
+use crate::tap::{Tap, repeated};
+use fairwind_analyse::stream::{Cause, SegmentKind};
+use fairwind_wire::Segment;
+
+#[test]
+fn old_bytes_before_new_ones_are_a_bundle() {
+    let mut tap = Tap::new();
+    let (now, from) = tap.warmed();
+    tap.data(now, from, 120);
+    let bundle = tap.data(now + 50, from, 240);
+    assert_eq!(bundle, SegmentKind::Bundle { redundant_bytes: 120 });
+    let bundle = tap.data(now + 100, from + 120, 240);
+    assert_eq!(bundle, SegmentKind::Bundle { redundant_bytes: 120 });
+    assert_eq!(tap.stream.flight_bytes(), 360);
+    assert_eq!(tap.finish(now + 200).1.retransmissions(), 0);
+}
+
+#[test]
+fn one_byte_below_what_is_expected_keeps_alive_with_or_without_payload() {
+    let mut tap = Tap::new();
+    let (now, from) = tap.warmed();
+    assert_eq!(tap.data(now + 60_000, from - 1, 0), SegmentKind::KeepAlive);
+    assert_eq!(tap.data(now + 61_000, from - 1, 1), SegmentKind::KeepAlive);
+    assert_eq!(tap.data(now + 62_000, from, 0), SegmentKind::Bare);
+}
+
+#[test]
+fn a_closed_window_is_probed_from_below_or_beyond() {
+    let mut tap = Tap::new();
+    let (now, from) = tap.warmed();
+    tap.answer(now, from, &[], 0, 0);
+    assert_eq!(tap.data(now + 300, from - 1, 0), SegmentKind::WindowProbe);
+    assert_eq!(tap.data(now + 900, from, 1), SegmentKind::WindowProbe);
+    assert_eq!(tap.data(now + 2100, from, 1), SegmentKind::WindowProbe);
+}
+
+#[test]
+fn the_same_identification_and_timestamp_are_a_copy() {
+    let mut tap = Tap::new();
+    tap.stamps = true;
+    let (now, from) = tap.warmed();
+    let segment = tap.segment(now, from, 1000);
+    assert_eq!(tap.copy(now, &segment, Some(77)), SegmentKind::New);
+    assert_eq!(tap.copy(now, &segment, Some(77)), SegmentKind::Duplicate);
+    tap.ack(now + 100, from + 1000);
+    assert_eq!(tap.copy(now + 100, &segment, Some(77)), SegmentKind::Duplicate);
+}
+
+/// A gap is filled by something that was sent before what followed it, or after.
+#[test]
+fn what_was_overtaken_is_told_from_what_was_sent_again() {
+    let fill = |millis: u64, stamp: u64, identification: Option<u16>, stamps: bool| {
+        let mut tap = Tap::new();
+        tap.stamps = stamps;
+        let (now, from) = tap.warmed();
+        let follower = tap.segment(now + 10, from + 1000, 1000);
+        assert_eq!(tap.copy(now + 10, &follower, Some(65_535)), SegmentKind::New);
+        let late = tap.segment(now + stamp, from, 1000);
+        tap.copy(now + millis, &late, identification)
+    };
+    assert_eq!(fill(90, 5, Some(1), true), SegmentKind::OutOfOrder, "an older timestamp");
+    assert_eq!(fill(90, 90, Some(65_534), false), SegmentKind::OutOfOrder, "an older number");
+    assert_eq!(fill(30, 30, None, false), SegmentKind::OutOfOrder, "sooner than anybody can ask");
+    let again = |kind: SegmentKind| matches!(kind, SegmentKind::Retransmission(_));
+    assert!(again(fill(90, 90, Some(65_534), true)), "a newer timestamp");
+    assert!(again(fill(30, 30, Some(2), false)), "a newer number, behind the largest");
+    assert!(again(fill(330, 330, None, false)), "a time-out later");
+}
+
+#[test]
+fn what_lies_far_off_is_let_pass_until_a_second_one_continues_it() {
+    let mut tap = Tap::new();
+    let (now, from) = tap.warmed();
+    let far = 1_500_000_000;
+    assert_eq!(tap.data(now, far, 1000), SegmentKind::OutOfOrder);
+    assert_eq!(tap.data(now, from, 1000), SegmentKind::New);
+    assert_eq!(tap.data(now, far, 1000), SegmentKind::OutOfOrder);
+    assert_eq!(tap.data(now, far + 1000, 1000), SegmentKind::New);
+    assert_eq!(tap.stream.flight_bytes(), 1000);
+}
+
+#[test]
+fn a_fin_of_its_own_is_repeated_without_being_data() {
+    let mut tap = Tap::without_sack();
+    let (now, from) = tap.warmed();
+    let fin = Segment {
+        flags: fairwind_wire::Flags::FIN | fairwind_wire::Flags::ACK,
+        ..tap.segment(now, from, 0)
+    };
+    assert_eq!(tap.copy(now, &fin, None), SegmentKind::New);
+    assert_eq!(repeated(tap.copy(now + 300, &fin, None)).0, Cause::Timeout);
+    let (_, measures) = tap.finish(now + 400);
+    assert_eq!((measures.data_segments(), measures.retransmissions()), (10, 0));
+}
