@@ -32,7 +32,7 @@ const SCENARIO: &str = r#"
 
 fn experiment() -> Experiment {
     let document = Document::parse("test.toml", SCENARIO).unwrap_or_else(|it| panic!("{it}"));
-    let point = &document.grid().unwrap()[0];
+    let point = &document.grid().expect("a grid")[0];
     document.experiment(point).unwrap_or_else(|it| panic!("{it}"))
 }
 
@@ -43,18 +43,19 @@ fn run_and_analyse(name: &str, is_joined: bool) -> (Tables, Outcome) {
         PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("drawn-{name}-{point}.pcapng"))
     };
     let create =
-        |point| Some(Box::new(File::create(path(point)).unwrap()) as Box<dyn Write + Send>);
+        |point| Some(Box::new(File::create(path(point)).expect("a file")) as Box<dyn Write + Send>);
     let files = CaptureFiles { sender: create("sender"), receiver: create("receiver") };
-    let simulation = Simulation::with_captures(&experiment(), 7, files).unwrap();
-    let tables = simulation.run(&Control::default()).unwrap().tables;
-    let open = |point| Captured::open(vec![Input::Path(path(point))], Ending::Final).unwrap();
+    let simulation = Simulation::with_captures(&experiment(), 7, files).expect("it holds");
+    let tables = simulation.run(&Control::default()).expect("it runs").tables;
+    let open =
+        |point| Captured::open(vec![Input::Path(path(point))], Ending::Final).expect("a capture");
     let limits = Limits { points: 1 << 20, windows: 500 };
     let traces = TraceSettings { selection: Selection::Group(0), most_connections: 100, limits };
     let settings = Settings { traces: Some(traces), ..Settings::default() };
     let mut analysis = if is_joined {
-        Analysis::of_two(open("sender"), open("receiver"), settings).unwrap()
+        Analysis::of_two(open("sender"), open("receiver"), settings).expect("they hold")
     } else {
-        Analysis::of_one(open("sender"), settings).unwrap()
+        Analysis::of_one(open("sender"), settings).expect("they hold")
     };
     while analysis.advance(10_000) != Progress::Done {}
     (tables, analysis.finish())
@@ -74,7 +75,7 @@ fn traces(outcome: &Outcome) -> Vec<(usize, &FlowTrace)> {
 fn number(flows: &Table, row: usize, column: &str) -> u64 {
     let value = flows.column(column).and_then(|values| values.number(row));
     let value = value.unwrap_or_else(|| panic!("no {column} in row {row}"));
-    format!("{value:.0}").parse().unwrap()
+    format!("{value:.0}").parse().expect("a whole number")
 }
 
 /// Points of a series, and the bytes that they span.
