@@ -55,7 +55,7 @@ def flow_panels(points: pl.DataFrame, closer: pl.DataFrame | None = None) -> alt
 
 def _closer(points: pl.DataFrame) -> alt.LayerChart:
     """Draw the time-sequence graph of a part of a flow's life."""
-    panel = _panel(*sequence_layers(points), height=SEQUENCE_HEIGHT)
+    panel = _panel(*sequence_layers(points, leave_window=True), height=SEQUENCE_HEIGHT)
     return panel.properties(title="A closer look")
 
 

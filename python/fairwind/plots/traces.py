@@ -96,14 +96,24 @@ def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:
     return themed(chart.add_params(alt.selection_interval(bind="scales")))
 
 
-def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
-    """Give the layers of a time-sequence graph, the lowest first."""
+def sequence_layers(points: pl.DataFrame, *, leave_window: bool = False) -> list[alt.Chart]:
+    """Give the layers of a time-sequence graph, the lowest first.
+
+    Parameters
+    ----------
+    points : DataFrame
+        As for `time_sequence`.
+    leave_window : bool
+        Let the offered window leave the drawing where it is far above the data.
+    """
     drawn = points.filter(pl.col("series").is_in([sign.series for sign in SIGNS]))
     unit, divisor = unit_of_bytes(greatest(drawn))
     shown = points.with_columns(pl.col("low", "high") / divisor)
     present = [(sign, rows) for sign in SIGNS if (rows := _rows(shown, sign)).height]
     colour = _colours([sign for sign, _ in present])
-    y = alt.Y("high:Q", title=f"place in the stream / {unit}", scale=alt.Scale(zero=False))
+    domain = _domain_of_data(shown) if leave_window else None
+    scale = alt.Scale(zero=False) if domain is None else alt.Scale(domain=domain, nice=False)
+    y = alt.Y("high:Q", title=f"place in the stream / {unit}", scale=scale)
     layers: list[alt.Chart] = []
     for sign, rows in present:
         base = alt.Chart(csv_data(rows)).encode(
@@ -111,6 +121,16 @@ def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
         )
         layers.extend(_marks(base, sign, _size(rows.height)))
     return [*layers, *_labels(shown, y)]
+
+
+def _domain_of_data(points: pl.DataFrame) -> list[float] | None:
+    """Give the range of what was sent and acknowledged, with some room."""
+    data = points.filter(pl.col("series").is_in(["data", "acknowledged", "sack", "lost"]))
+    if not data.height:
+        return None
+    low, high = min(data["low"].to_list()), max(data["high"].to_list())
+    room = 0.1 * (high - low) or 1.0
+    return [low - room, high + room]
 
 
 def _rows(points: pl.DataFrame, sign: Sign) -> pl.DataFrame:

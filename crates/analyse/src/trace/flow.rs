@@ -23,7 +23,7 @@ pub struct Limits {
 impl Default for Limits {
     /// Five times what a wide screen shows, so that there is something to zoom into.
     fn default() -> Self {
-        Self { points: 10_000, windows: 500 }
+        Self { points: 10_000, windows: 200 }
     }
 }
 
