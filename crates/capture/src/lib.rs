@@ -54,7 +54,7 @@ pub use frame::{Frame, LinkType};
 pub use note::{Note, NoteKind, Notes, Place};
 pub use packet::{Oddities, Packet, Skipped};
 pub use read::{
-    CaptureReader, Ending, Input, InterfaceDescription, Next, Progress, ReadError,
+    Advance, CaptureReader, Ending, Input, InterfaceDescription, Next, Progress, ReadError,
     SectionDescription, kinds,
 };
 pub use section::{Interface, InterfaceId, Section};

@@ -3,8 +3,8 @@
 use super::source::{Frames, Next, PacketSource};
 use crate::connection::Side;
 use fairwind_capture::{
-    CaptureReader, Ending, Filter, Input, NoteKind, Notes, Oddities, Packet, Place, ReadError,
-    Skipped, decode,
+    Advance, CaptureReader, Ending, Filter, Input, NoteKind, Notes, Oddities, Packet, Place,
+    ReadError, Skipped, decode,
 };
 
 /// The TCP packets of the files of one tap.
@@ -163,11 +163,12 @@ impl PacketSource for Captured {
     #[inline]
     fn next(&mut self, packet: &mut Packet) -> Next {
         loop {
-            let frame = match self.reader.next() {
-                fairwind_capture::Next::Frame(frame) => frame,
-                fairwind_capture::Next::Wait => return Next::Wait,
-                fairwind_capture::Next::End => return Next::End,
-            };
+            match self.reader.advance() {
+                Advance::Frame => {}
+                Advance::Wait => return Next::Wait,
+                Advance::End => return Next::End,
+            }
+            let frame = self.reader.frame();
             self.frames.all += 1;
             if let Err(skipped) = decode(&frame, packet) {
                 self.skip(skipped);

@@ -243,7 +243,7 @@ fn first_instant(path: &Path, ending: Ending) -> Result<Option<Instant>, ReadErr
     let mut journal = Journal::new(name_of(path));
     let mut file = CaptureFile::new(open(path, ending, None)?, &mut journal)?;
     Ok(match file.step(&mut journal) {
-        Step::Frame(found) => Some(found.at),
+        Step::Frame => Some(journal.found.at),
         Step::Wait | Step::End => None,
     })
 }

@@ -20,10 +20,24 @@ pub(crate) struct Found {
     pub(crate) offset: u64,
 }
 
+impl Found {
+    /// Nothing was found yet.
+    const NONE: Self = Self {
+        at: Instant::ZERO,
+        link: crate::LinkType::Raw,
+        interface: 0,
+        original_bytes: 0,
+        start: 0,
+        length: 0,
+        offset: 0,
+    };
+}
+
 /// What one step of a reader gave.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Step {
-    Frame(Found),
+    /// A frame, which stands in the journal: so large a value would be copied several times on its way.
+    Frame,
     /// The file has not grown far enough.
     Wait,
     End,
@@ -36,13 +50,15 @@ pub(crate) struct Journal {
     pub(crate) file: Arc<str>,
     /// Frames handed out of this file.
     pub(crate) frames: u64,
+    /// The last frame that was found.
+    pub(crate) found: Found,
     /// Where reading lost its way, until it goes on.
     lost_at: Option<u64>,
 }
 
 impl Journal {
     pub(crate) fn new(file: Arc<str>) -> Self {
-        Self { notes: Notes::NONE, file, frames: 0, lost_at: None }
+        Self { notes: Notes::NONE, file, frames: 0, found: Found::NONE, lost_at: None }
     }
 
     /// Another file begins.

@@ -30,4 +30,4 @@ mod window;
 pub use error::ReadError;
 pub use input::{Ending, Input};
 pub use pcapng::{InterfaceDescription, SectionDescription};
-pub use reader::{CaptureReader, Next, Progress};
+pub use reader::{Advance, CaptureReader, Next, Progress};

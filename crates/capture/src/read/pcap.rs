@@ -157,7 +157,8 @@ impl PcapReader {
                 && self.is_usual(&record)
                 && rest.len() >= self.size(&record)
             {
-                return Step::Frame(self.hand_out(&record, window));
+                journal.found = self.hand_out(&record, window);
+                return Step::Frame;
             }
             if let Some(step) = self.unusual(window, journal) {
                 return step;
@@ -305,7 +306,8 @@ impl PcapReader {
         if captured > original || original >= LARGEST_PACKET_BYTES {
             record.original = captured;
         }
-        Step::Frame(self.hand_out(&record, window))
+        journal.found = self.hand_out(&record, window);
+        Step::Frame
     }
 
     fn go_on_behind_damage(

@@ -3,7 +3,7 @@
 use super::error::ReadError;
 use super::file::CaptureFile;
 use super::input::{Ending, Input, Queue};
-use super::journal::{Found, Journal, Step};
+use super::journal::{Journal, Step};
 use super::kinds;
 use super::pcapng::SectionDescription;
 use crate::{Frame, Notes, Place};
@@ -23,6 +23,17 @@ pub enum Next<'a> {
     /// A frame.
     Frame(Frame<'a>),
     /// Nothing yet: the file that is followed has not grown. The caller asks again after a while.
+    Wait,
+    /// Nothing more.
+    End,
+}
+
+/// What [`CaptureReader::advance`] has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Advance {
+    /// A frame.
+    Frame,
+    /// Nothing yet, as [`Next::Wait`].
     Wait,
     /// Nothing more.
     End,
@@ -96,38 +107,59 @@ impl CaptureReader {
     #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend out its own bytes")]
     #[inline]
     pub fn next(&mut self) -> Next<'_> {
-        let found = loop {
+        match self.advance() {
+            Advance::Frame => Next::Frame(self.frame()),
+            Advance::Wait => Next::Wait,
+            Advance::End => Next::End,
+        }
+    }
+
+    /// Goes to the next frame, which [`frame`](Self::frame) then gives: as [`next`](Self::next), for those
+    /// in a hurry, since a frame that is part of an answer is copied on its way.
+    #[inline]
+    pub fn advance(&mut self) -> Advance {
+        loop {
             let step = match &mut self.current {
                 Some(file) => file.step(&mut self.journal),
                 None => Step::End,
             };
             match step {
-                Step::Frame(found) => break found,
+                Step::Frame => {
+                    self.pass();
+                    return Advance::Frame;
+                }
                 Step::Wait => {
                     if !self.ends_followed_file() {
-                        return Next::Wait;
+                        return Advance::Wait;
                     }
                 }
                 Step::End => match self.go_to_next_file() {
                     Turn::Page => {}
-                    Turn::Wait => return Next::Wait,
-                    Turn::End => return Next::End,
+                    Turn::Wait => return Advance::Wait,
+                    Turn::End => return Advance::End,
                 },
             }
-        };
-        Next::Frame(self.lend(found))
+        }
     }
 
+    /// Counts the frame that was found.
     #[inline]
-    fn lend(&mut self, found: Found) -> Frame<'_> {
-        let since = found.at.as_nanos().wrapping_sub(self.last.as_nanos());
+    fn pass(&mut self) {
+        let (at, offset) = (self.journal.found.at, self.journal.found.offset);
+        let since = at.as_nanos().wrapping_sub(self.last.as_nanos());
         if since > LONG_SILENCE.as_nanos() {
-            self.note_time(&found);
+            self.note_time();
         }
-        self.last = found.at;
-        self.last_offset = found.offset;
+        self.last = at;
+        self.last_offset = offset;
         self.frames += 1;
         self.journal.frames += 1;
+    }
+
+    /// The frame that [`advance`](Self::advance) has reached; an empty one where it has reached none.
+    #[inline]
+    pub fn frame(&self) -> Frame<'_> {
+        let found = &self.journal.found;
         let bytes = match &self.current {
             Some(file) => file.window.bytes(found.start, found.length),
             None => &[],
@@ -215,17 +247,17 @@ impl CaptureReader {
 
     #[cold]
     #[inline(never)]
-    fn note_time(&mut self, found: &Found) {
+    fn note_time(&mut self) {
         if self.frames == 0 {
             return;
         }
-        let (last, at) = (self.last, found.at);
+        let (last, at, offset) = (self.last, self.journal.found.at, self.journal.found.offset);
         if at < last {
             let by = last.saturating_since(at);
-            self.journal.note(kinds::TIME_RAN_BACK, found.offset, || format!("by {by}"));
+            self.journal.note(kinds::TIME_RAN_BACK, offset, || format!("by {by}"));
         } else {
             let silence = at.saturating_since(last);
-            self.journal.note(kinds::LONG_SILENCE, found.offset, || format!("{silence}"));
+            self.journal.note(kinds::LONG_SILENCE, offset, || format!("{silence}"));
         }
     }
 }

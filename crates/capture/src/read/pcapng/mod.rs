@@ -116,7 +116,8 @@ impl PcapNgReader {
     pub(crate) fn step(&mut self, window: &mut Window, journal: &mut Journal) -> Step {
         loop {
             if let Some(found) = self.usual(window, journal) {
-                return Step::Frame(found);
+                journal.found = found;
+                return Step::Frame;
             }
             if let Some(step) = self.unusual(window, journal) {
                 return step;
@@ -181,7 +182,10 @@ impl PcapNgReader {
             Next::Block(block, size) => self
                 .usual(window, journal)
                 .or_else(|| self.read(block, size, window, journal))
-                .map(Step::Frame),
+                .map(|found| {
+                    journal.found = found;
+                    Step::Frame
+                }),
             Next::Over => None,
             Next::Wait => Some(Step::Wait),
             Next::End => Some(Step::End),
