@@ -1,13 +1,15 @@
 //! What the columns of this room's tables mean.
 
-use crate::{connection, trace};
+use crate::{connection, stream, trace};
 use fairwind_measure::{ColumnDefinition, define};
 use std::sync::LazyLock;
 
 /// Every column of the tables that captures have beside those of [`fairwind_measure::columns`], in the order
 /// of tables and columns.
 pub fn columns() -> &'static [ColumnDefinition] {
-    static COLUMNS: LazyLock<Vec<ColumnDefinition>> =
-        LazyLock::new(|| [define(&connection::TABLES), define(&[trace::COLUMNS])].concat());
+    static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
+        let parts = [stream::columns(), define(&connection::TABLES), define(&[trace::COLUMNS])];
+        parts.concat()
+    });
     &COLUMNS
 }

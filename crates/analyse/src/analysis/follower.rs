@@ -11,7 +11,7 @@ use crate::connection::{
     Beginning, Connection, Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side,
     Turn, Vantage, Wiring, connections_table, flow_name, place_of, setup_tables,
 };
-use crate::stream::{SegmentKind, TapSide};
+use crate::stream::{SegmentKind, Subject, TapSide};
 use crate::trace::{FlowTrace, TraceId, TraceSettings, Tracer, traces_table};
 use fairwind_capture::Packet;
 use fairwind_measure::{
@@ -69,13 +69,14 @@ impl Follower {
         rules: Rules,
         collector: Collector,
         groups: Groups,
+        percentiles: &[f64],
         traces: Option<TraceSettings>,
     ) -> Self {
         Self {
             rules,
             connections: Connections::new(rules.patience),
             collector,
-            streams: Streams::new(groups.names.len()),
+            streams: Streams::new(groups.names.len(), percentiles),
             records: Vec::new(),
             setups: vec![SetUps::default(); groups.names.len()],
             groups,
@@ -374,25 +375,50 @@ impl Follower {
 
     fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
         let at = connection.last;
-        let number = self.collector.number_of(flow).unwrap_or_default();
-        let name = flow_name(connection.end(side), connection.end(side.other()));
-        let group = self.groups.of_flow(connection, side);
-        for _ in 0..self.streams.retire(flow, at, (number, name, group)) {
+        let (group, subject) = self.subject(connection, flow, side);
+        for _ in 0..self.streams.retire(flow, at, group, &subject) {
             self.collector.observe(at, Observation::Timeout { flow });
         }
         self.collector.retire(flow, at);
     }
 
+    /// The place of a flow's group, and what the flow is called in tables.
+    fn subject(&self, connection: &Connection, flow: FlowId, side: Side) -> (usize, Subject) {
+        let group = self.groups.of_flow(connection, side);
+        let group = usize::try_from(group).expect("groups are held in memory");
+        let subject = Subject {
+            flow: self.collector.number_of(flow),
+            name: flow_name(connection.end(side), connection.end(side.other())),
+            group: self.groups.names[group].clone(),
+        };
+        (group, subject)
+    }
+
+    /// The flows of connections that are open.
+    fn open_flows(&self) -> Vec<(FlowId, usize, Subject)> {
+        let mut flows = Vec::new();
+        for (_, connection) in self.connections.open() {
+            let Some(wiring) = connection.wiring else { continue };
+            let opening = Some((wiring.flows.opening, Side::Opener));
+            let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
+            for (flow, side) in opening.into_iter().chain(answering) {
+                let (group, subject) = self.subject(connection, flow, side);
+                flows.push((flow, group, subject));
+            }
+        }
+        flows
+    }
+
     /// Rows that wait to be taken.
     pub(crate) fn rows(&self) -> usize {
-        self.records.len() + self.streams.rows() + self.collector.retired_rows()
+        self.records.len() + self.streams.waiting() + self.collector.retired_rows()
     }
 
     /// The rows of what is over.
     pub(crate) fn take_rows(&mut self, origin: Instant) -> Tables {
         let records = std::mem::take(&mut self.records);
-        drop(self.streams.take_rows());
         let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
+        tables.tables.extend(self.streams.take_tables());
         tables.tables.push(connections_table(&records, origin, &self.groups.names));
         tables
     }
@@ -404,6 +430,7 @@ impl Follower {
             self.retire(slot);
         }
         let mut tables = self.collector.finish(end);
+        tables.tables.extend(self.streams.finish(&self.groups.names));
         tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
         tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
         let traces = self.tracer.map(|tracer| tracer.finish(end));
@@ -416,6 +443,8 @@ impl Follower {
     /// The tables as if everything ended now.
     pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
         let mut tables = self.collector.snapshot(self.now);
+        let streams = self.streams.snapshot(self.now, &self.open_flows(), &self.groups.names);
+        tables.tables.extend(streams);
         let mut setups = self.setups.clone();
         let open = self.connections.open();
         let records = self.records.iter().cloned();

@@ -213,6 +213,7 @@ impl<S: PacketSource> Analysis<S> {
             self.rules(),
             collector,
             self.groups.clone(),
+            &self.settings.percentiles,
             self.settings.traces.clone(),
         ));
     }

@@ -1,21 +1,12 @@
 //! The streams of open flows, and what is kept of those that are over.
 
-use crate::stream::{AckFacts, Habits, Measures, SegmentKind, Stream, TapSide};
+use crate::stream::{
+    AckFacts, Habits, Measures, SegmentKind, Stream, StreamRows, Subject, TapSide,
+};
 use fairwind_capture::Packet;
-use fairwind_measure::FlowId;
+use fairwind_measure::{FlowId, Table};
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
-
-/// What is kept of a stream that is over.
-#[derive(Debug, Clone)]
-#[expect(dead_code, reason = "tables of streams are still to be made of them")]
-pub(crate) struct StreamRow {
-    /// The flow's number in tables.
-    pub(crate) flow: u64,
-    pub(crate) name: String,
-    pub(crate) group: u32,
-    pub(crate) measures: Measures,
-}
 
 /// The stream of a flow.
 #[derive(Debug)]
@@ -31,16 +22,16 @@ pub(crate) struct Streams {
     followed: Vec<Followed>,
     habits: Vec<Habits>,
     groups: Vec<Measures>,
-    rows: Vec<StreamRow>,
+    rows: StreamRows,
 }
 
 impl Streams {
-    pub(crate) fn new(groups: usize) -> Self {
+    pub(crate) fn new(groups: usize, percentiles: &[f64]) -> Self {
         Self {
             followed: Vec::new(),
             habits: vec![Habits::default(); groups],
             groups: vec![Measures::new(); groups],
-            rows: Vec::new(),
+            rows: StreamRows::new(percentiles),
         }
     }
 
@@ -89,30 +80,63 @@ impl Streams {
         followed.acknowledged
     }
 
-    /// A flow of this group is over: gives the number of time-outs that are known only now.
+    /// A flow of the group at this place is over: gives the number of time-outs that are known only now.
     pub(crate) fn retire(
         &mut self,
         flow: FlowId,
         at: Instant,
-        (number, name, group): (u64, String, u32),
+        group: usize,
+        subject: &Subject,
     ) -> u64 {
-        let Ok(place) = usize::try_from(group) else { return 0 };
-        let ended = Followed { stream: Stream::new(at), acknowledged: 0 };
-        let mut stream = std::mem::replace(&mut self.followed[flow.index()], ended).stream;
-        let timeouts = stream.finish(at, &mut self.habits[place]);
-        self.groups[place].merge(stream.measures());
-        let measures = stream.measures().clone();
-        self.rows.push(StreamRow { flow: number, name, group, measures });
+        let followed = Followed { stream: Stream::new(at), acknowledged: 0 };
+        let mut stream = std::mem::replace(&mut self.followed[flow.index()], followed).stream;
+        let timeouts = stream.finish(at, &mut self.habits[group]);
+        self.groups[group].merge(stream.measures());
+        self.rows.push(subject, stream.measures());
         timeouts
     }
 
-    /// The rows of streams that are over, which nobody has yet.
-    pub(crate) fn take_rows(&mut self) -> Vec<StreamRow> {
-        std::mem::take(&mut self.rows)
+    /// The tables of streams that are over, which nobody has yet.
+    pub(crate) fn take_tables(&mut self) -> Vec<Table> {
+        self.rows.take()
     }
 
-    /// Rows that wait to be taken.
-    pub(crate) fn rows(&self) -> usize {
-        self.rows.len()
+    /// The rest of the tables, with the rows of groups at their end.
+    pub(crate) fn finish(mut self, groups: &[String]) -> Vec<Table> {
+        for (name, measures) in groups.iter().zip(&self.groups) {
+            self.rows.push(&of_group(name), measures);
+        }
+        self.rows.take()
     }
+
+    /// The tables as if everything ended at `at`; `open` are the flows that have not ended, with their
+    /// groups.
+    pub(crate) fn snapshot(
+        &self,
+        at: Instant,
+        open: &[(FlowId, usize, Subject)],
+        groups: &[String],
+    ) -> Vec<Table> {
+        let (mut rows, mut sums) = (self.rows.clone(), self.groups.clone());
+        let mut habits = self.habits.clone();
+        for (flow, group, subject) in open {
+            let mut stream = self.followed[flow.index()].stream.clone();
+            stream.finish(at, &mut habits[*group]);
+            sums[*group].merge(stream.measures());
+            rows.push(subject, stream.measures());
+        }
+        for (name, measures) in groups.iter().zip(&sums) {
+            rows.push(&of_group(name), measures);
+        }
+        rows.take()
+    }
+
+    /// Flows whose rows wait to be taken.
+    pub(crate) fn waiting(&self) -> usize {
+        self.rows.waiting()
+    }
+}
+
+fn of_group(name: &str) -> Subject {
+    Subject { flow: None, name: name.to_owned(), group: name.to_owned() }
 }
