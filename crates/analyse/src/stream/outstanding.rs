@@ -69,7 +69,7 @@ impl Marks {
 }
 
 /// The ring.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Outstanding {
     /// Where the oldest range begins.
     front: u64,
@@ -79,6 +79,11 @@ pub(super) struct Outstanding {
 }
 
 impl Outstanding {
+    /// Nothing is outstanding, and the first range will begin at `offset`.
+    pub(super) fn from_offset(offset: u64) -> Self {
+        Self { front: offset, ring: VecDeque::new(), packets: 0 }
+    }
+
     /// Packets outstanding, had none been joined.
     #[inline]
     pub(super) const fn packets(&self) -> u64 {

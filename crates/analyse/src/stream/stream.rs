@@ -105,7 +105,7 @@ impl Stream {
             last_data_at: at,
             advanced_at: at,
             news_at: Instant::ZERO,
-            outstanding: Outstanding::default(),
+            outstanding: Outstanding::from_offset(ORIGIN),
             window: OfferedWindow::default(),
             timeout: TimeoutEstimate::default(),
             highest_sacked: 0,

@@ -9,7 +9,7 @@ use super::outstanding::{Marks, Sent};
 use super::repeats::is_earlier;
 use super::stream::{Seen, Stream};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::ops::Range;
 
 /// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.
@@ -82,9 +82,9 @@ impl Stream {
         start: u64,
         end: u64,
     ) -> SegmentKind {
-        if !self.is_near(start, end) {
+        let Some((start, end)) = self.place(seen.segment.sequence, start, end) else {
             return SegmentKind::OutOfOrder;
-        }
+        };
         self.pass_time(at, start >= self.highest);
         if seen.segment.payload_bytes <= 1 && !seen.segment.flags.contains(Flags::FIN) {
             if start + 1 == self.highest && self.highest == self.acknowledged {
@@ -111,26 +111,26 @@ impl Stream {
     }
 
     /// Whether a segment can belong to the stream. One far off is let pass, until a second one continues
-    /// it: then the stream goes on there.
-    fn is_near(&mut self, start: u64, end: u64) -> bool {
+    /// it: then the stream begins anew with that, and its new place is given.
+    fn place(&mut self, sequence: SequenceNumber, start: u64, end: u64) -> Option<(u64, u64)> {
         let is_near =
             start <= self.highest + MOST_DISTANT && end + MOST_DISTANT >= self.acknowledged;
-        if is_near || self.far_end == Some(start) {
+        if is_near {
             self.far_end = None;
-            if !is_near {
-                self.restart(start);
-            }
-            return true;
+            return Some((start, end));
+        }
+        if self.far_end.take() == Some(start) {
+            self.restart(sequence);
+            return Some((self.highest, self.highest + (end - start)));
         }
         self.far_end = Some(end);
         self.measures.rare().out_of_window += 1;
-        false
+        None
     }
 
-    fn restart(&mut self, offset: u64) {
-        self.outstanding.restart(offset);
-        self.highest = offset;
-        self.acknowledged = offset;
+    fn restart(&mut self, first: SequenceNumber) {
+        self.set_origin(first);
+        self.outstanding.restart(self.highest);
         self.highest_sacked = 0;
         self.episode.give_up();
         self.probe_until = None;

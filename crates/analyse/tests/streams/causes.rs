@@ -160,3 +160,14 @@ fn orders_are_those_of_the_byte_that_was_sent_most_often() {
     tap.ack(now + 1000, from + 1000);
     assert_eq!(repeated(tap.data(now + 1000, from + 1000, 2000)).1, 1);
 }
+
+#[test]
+fn the_very_first_segment_may_be_sent_again() {
+    let mut tap = Tap::new();
+    tap.data(200, 0, 1000);
+    tap.data(200, 1000, 1000);
+    assert_eq!(repeated(tap.data(600, 0, 1000)), (Cause::Timeout, 1, true));
+    assert_eq!((tap.stream.flight_packets(), tap.stream.flight_bytes()), (2, 2000));
+    tap.ack(700, 2000);
+    assert_eq!(tap.stream.flight_packets(), 0);
+}

@@ -1,6 +1,7 @@
 //! Streams at a tap, from hand-made packets.
 
 mod answers;
+mod anything;
 mod causes;
 mod oddities;
 mod rows;
