@@ -4,11 +4,13 @@
 compiled core; this package does what happens per experiment: grids, repetitions, comparison,
 pictures, reports. It never looks at single packets.
 
-Map: `scenario` reads and resolves, `run` executes, `folder` is what lies on the disk, `results`
-reads it back, `statistics` and `compare` judge it, `plots` and `report` show it, `studies` repeat
-published experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
+Map: `scenario` reads and resolves, `run` executes, `analyse` finds the same in captures, `folder`
+is what lies on the disk, `results` reads it back, `statistics` and `compare` judge it, `plots` and
+`report` show it, `studies` repeat published experiments, `packetdrill` runs conformance scripts,
+`cli` is the command line.
 """
 
+from fairwind.analyse.analyse import analyse
 from fairwind.engine import ScenarioError, SimulationError, core_version
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.results import Results
@@ -25,6 +27,7 @@ __all__ = [
     "ScenarioError",
     "SimulationError",
     "__version__",
+    "analyse",
     "load",
     "open",
 ]

@@ -2,11 +2,13 @@
 //!
 //! `python/fairwind/_core.pyi` describes it; the notebook re-exports what users need.
 
+mod analyse;
 mod errors;
 mod machine;
 mod packetdrill;
 mod progress;
 mod shell;
+mod standard_input;
 mod tables;
 #[cfg(target_os = "linux")]
 mod testbed;
@@ -49,6 +51,15 @@ fn columns() -> String {
         })
         .collect();
     serde_json::Value::from(columns).to_string()
+}
+
+/// Columns of rates over the measured time: table, column, and the column of the bytes that it is made of.
+#[pyfunction]
+fn rate_columns() -> Vec<(&'static str, &'static str, &'static str)> {
+    fairwind_measure::RATE_COLUMNS
+        .iter()
+        .map(|column| (column.table, column.rate, column.bytes))
+        .collect()
 }
 
 /// Checks a scenario and resolves it: every cell of its grid, as JSON text.
@@ -167,6 +178,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
+    module.add_function(wrap_pyfunction!(rate_columns, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;
@@ -179,6 +191,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::kernel_obstacle, module)?)?;
     module.add_function(wrap_pyfunction!(machine::leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
+    module.add_class::<analyse::Analysis>()?;
+    module.add("CaptureError", module.py().get_type::<analyse::CaptureError>())?;
     module.add_class::<Progress>()?;
     module.add_class::<Table>()?;
     module.add("ScenarioError", module.py().get_type::<ScenarioError>())?;

@@ -12,6 +12,7 @@ import polars as pl
 import typer
 from rich.console import Console
 
+from fairwind.cli.analyse import analyse
 from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
@@ -266,6 +267,7 @@ def doctor(
         raise typer.Exit(1)
 
 
+app.command()(analyse)
 app.command(context_settings=CONTEXT)(packetdrill)
 app.command(context_settings=SHELL_CONTEXT)(shell)
 

@@ -14,7 +14,7 @@ from fairwind.results.lateness import (
     readable_lateness,
 )
 from fairwind.results.overview import readable_overview
-from fairwind.results.readable import readable
+from fairwind.results.readable import header_of, readable, significant, unit_of
 from fairwind.results.results import TABLES, Results, open_results
 from fairwind.results.subjects import SUBJECTS, Subject, rows_of
 from fairwind.results.summary import Estimates, overview, summarise, tidy_overview
@@ -28,6 +28,7 @@ __all__ = [
     "Subject",
     "Verdict",
     "has_lateness",
+    "header_of",
     "late_hosts",
     "late_runs",
     "lateness_by_cell",
@@ -38,6 +39,8 @@ __all__ = [
     "readable_lateness",
     "readable_overview",
     "rows_of",
+    "significant",
     "summarise",
     "tidy_overview",
+    "unit_of",
 ]

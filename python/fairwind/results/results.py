@@ -149,6 +149,10 @@ class Results:
                 "what is finished is not repeated",
             ) from error
 
+    def scan(self, name: str) -> pl.LazyFrame:
+        """Give one table without reading it, for those that may be larger than memory."""
+        return pl.scan_parquet(self._file(name))
+
     def first_rows(self, name: str, rows: int) -> tuple[pl.DataFrame, int]:
         """Give the first rows of a table, and how many it has, without reading it whole.
 
@@ -158,7 +162,7 @@ class Results:
             If it is missing or damaged.
         """
         try:
-            scan = pl.scan_parquet(self._file(name))
+            scan = self.scan(name)
             return scan.head(rows).collect(), scan.select(pl.len()).collect().item()
         except (pl.exceptions.PolarsError, OSError):
             frame = self.table(name)  # which tells what is wrong with it

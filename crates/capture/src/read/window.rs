@@ -111,10 +111,13 @@ impl Window {
         while self.end - self.start < wanted {
             self.make_room(wanted);
             match self.read_once() {
-                Some(0) if self.at_end == AtEnd::Grows && !self.has_failed => return Fill::Waiting,
-                Some(0) => return Fill::Ended,
-                Some(bytes) => self.end += bytes,
-                None => {}
+                Got::Bytes(0) if self.at_end == AtEnd::Grows && !self.has_failed => {
+                    return Fill::Waiting;
+                }
+                Got::Bytes(0) => return Fill::Ended,
+                Got::Bytes(bytes) => self.end += bytes,
+                Got::Interrupted => {}
+                Got::NothingYet => return Fill::Waiting,
             }
         }
         Fill::Ready
@@ -162,22 +165,33 @@ impl Window {
         }
     }
 
-    /// Bytes that one read gave; `None` where it was interrupted.
-    fn read_once(&mut self) -> Option<usize> {
+    /// Reads once.
+    fn read_once(&mut self) -> Got {
         if self.has_failed {
-            return Some(0);
+            return Got::Bytes(0);
         }
         let until = self.buffer.len().min(self.end + READ_BYTES);
         match self.source.read(&mut self.buffer[self.end..until]) {
-            Ok(bytes) => Some(bytes),
-            Err(error) if error.kind() == ErrorKind::Interrupted => None,
+            Ok(bytes) => Got::Bytes(bytes),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Got::Interrupted,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Got::NothingYet,
             Err(error) => {
                 self.failure = Some(error);
                 self.has_failed = true;
-                Some(0)
+                Got::Bytes(0)
             }
         }
     }
+}
+
+/// What one read gave.
+enum Got {
+    /// So many bytes; none at the end.
+    Bytes(usize),
+    /// Nothing, since a signal came between.
+    Interrupted,
+    /// Nothing, since a stream that does not block has nothing yet.
+    NothingYet,
 }
 
 /// A source that counts what was read of it.

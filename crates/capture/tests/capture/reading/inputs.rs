@@ -133,6 +133,32 @@ fn a_stream_that_comes_byte_by_byte_is_read() {
 }
 
 #[test]
+fn a_stream_that_has_nothing_yet_is_waited_for_by_the_caller() {
+    /// Has nothing every other time that it is asked.
+    struct Halting(Slow, bool);
+    impl Read for Halting {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            self.1 = !self.1;
+            if self.1 { self.0.read(buffer) } else { Err(std::io::ErrorKind::WouldBlock.into()) }
+        }
+    }
+    let halting = Halting(Slow(std::io::Cursor::new(pcap(1..4))), false);
+    let input = Input::Source { name: "pipe".to_owned(), bytes: Box::new(halting) };
+    let mut reader = CaptureReader::open(vec![input], Ending::Final).unwrap();
+    let (mut waits, mut packets) = (0, 0);
+    loop {
+        match reader.next() {
+            Next::Frame(_) => packets += 1,
+            Next::Wait => waits += 1,
+            Next::End => break,
+        }
+    }
+    assert_eq!(packets, 3);
+    assert!(waits > 100, "{waits}: every byte was waited for");
+    assert_eq!(notes(&reader), Vec::<String>::new());
+}
+
+#[test]
 fn a_source_that_fails_is_read_up_to_there() {
     struct Failing(std::io::Cursor<Vec<u8>>);
     impl Read for Failing {

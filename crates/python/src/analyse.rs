@@ -1,0 +1,284 @@
+//! Captures analysed: what Python asks for becomes inputs and settings, what comes of it tables and JSON.
+
+use crate::standard_input::StandardInput;
+use crate::tables::Table;
+use fairwind_analyse::{
+    Analysis as Core, Captured, Clock, Facts, GroupRule, Limit, Outcome, Progress, Settings,
+    Vantage,
+};
+use fairwind_capture::{Ending, Filter, FilterError, Input};
+use fairwind_measure::Tables;
+use fairwind_units::{Instant, Span};
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde::Deserialize;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+create_exception!(
+    fairwind._core,
+    CaptureError,
+    PyException,
+    "A capture cannot be read at all, or a filter cannot be understood."
+);
+
+/// An analysis under way; its calls may come from any thread, one at a time.
+#[pyclass(frozen, module = "fairwind._core")]
+pub(crate) struct Analysis {
+    state: Mutex<Option<Box<Core<Captured>>>>,
+}
+
+/// How captures are analysed, as Python writes it.
+#[derive(Deserialize)]
+struct Asked {
+    packet_filter: Option<String>,
+    groups: Vec<(String, String)>,
+    intervals_ns: Vec<u64>,
+    percentiles: Vec<f64>,
+    per_flow: bool,
+    start: Option<When>,
+    end: Option<When>,
+    connection_from_ns: Option<u64>,
+    connection_to_ns: Option<u64>,
+    idle_timeout_ns: Option<u64>,
+    vantage: String,
+    clock: String,
+    warmup_ns: u64,
+}
+
+/// A place in a capture.
+#[derive(Deserialize, Clone, Copy)]
+struct When {
+    nanoseconds: u64,
+    is_absolute: bool,
+}
+
+impl From<When> for Limit {
+    fn from(when: When) -> Self {
+        if when.is_absolute {
+            Self::At(Instant::from_nanos(when.nanoseconds))
+        } else {
+            Self::Since(Span::from_nanos(when.nanoseconds))
+        }
+    }
+}
+
+impl Asked {
+    fn settings(&self) -> PyResult<Settings> {
+        let spans = |all: &[u64]| all.iter().copied().map(Span::from_nanos).collect();
+        let groups = self
+            .groups
+            .iter()
+            .map(|(name, text)| Ok(GroupRule { name: name.clone(), filter: filter(text)? }));
+        Ok(Settings {
+            groups: groups.collect::<PyResult<_>>()?,
+            warmup: Span::from_nanos(self.warmup_ns),
+            from: self.start.map(Limit::from),
+            until: self.end.map(Limit::from),
+            connection_from: Span::from_nanos(self.connection_from_ns.unwrap_or(0)),
+            connection_until: self.connection_to_ns.map(Span::from_nanos),
+            vantage: vantage(&self.vantage)?,
+            clock: clock(&self.clock)?,
+            idle_timeout: self.idle_timeout_ns.map(Span::from_nanos),
+            intervals: spans(&self.intervals_ns),
+            per_flow_intervals: self.per_flow,
+            percentiles: self.percentiles.clone(),
+            ..Settings::default()
+        })
+    }
+}
+
+fn filter(text: &str) -> PyResult<Filter> {
+    text.parse().map_err(|error: FilterError| CaptureError::new_err(error.to_string()))
+}
+
+fn vantage(name: &str) -> PyResult<Vantage> {
+    Ok(match name {
+        "auto" => Vantage::Auto,
+        "sender" => Vantage::Sender,
+        "receiver" => Vantage::Receiver,
+        "opener" => Vantage::Opener,
+        "answerer" => Vantage::Answerer,
+        _ => return Err(unknown("vantage", name)),
+    })
+}
+
+fn clock(name: &str) -> PyResult<Clock> {
+    Ok(match name {
+        "auto" => Clock::Auto,
+        "same" => Clock::Same,
+        "free" => Clock::Free,
+        _ => return Err(unknown("clock", name)),
+    })
+}
+
+fn unknown(what: &str, name: &str) -> PyErr {
+    CaptureError::new_err(format!("there is no {what} called {name:?}"))
+}
+
+/// Opens what one tap saw; `wanted` chooses packets.
+fn open(
+    py: Python<'_>,
+    names: &[String],
+    ending: Ending,
+    wanted: Option<&Filter>,
+) -> PyResult<Captured> {
+    let mut inputs = Vec::with_capacity(names.len());
+    for name in names {
+        inputs.push(if name == "-" { standard_input(py)? } else { Input::named(name) });
+    }
+    let source = py
+        .detach(|| Captured::open(inputs, ending))
+        .map_err(|error| CaptureError::new_err(error.to_string()))?;
+    Ok(match wanted {
+        Some(filter) => source.filtered(filter.clone()),
+        None => source,
+    })
+}
+
+/// The standard input; until its first bytes come, interruptions are heeded.
+fn standard_input(py: Python<'_>) -> PyResult<Input> {
+    #[expect(
+        clippy::redundant_closure_for_method_calls,
+        reason = "the method has one lifetime only"
+    )]
+    let heeded = || Python::attach(|py| py.check_signals());
+    let bytes = py.detach(|| StandardInput::begin(heeded))?;
+    Ok(Input::Source { name: "standard input".to_owned(), bytes: Box::new(bytes) })
+}
+
+#[pymethods]
+impl Analysis {
+    /// Opens the captures: `sender` near whoever sends, `receiver`, if it names any, at the other side.
+    #[new]
+    #[pyo3(signature = (sender, receiver, settings_json, *, follow=false))]
+    fn new(
+        py: Python<'_>,
+        sender: Vec<String>,
+        receiver: Vec<String>,
+        settings_json: &str,
+        follow: bool,
+    ) -> PyResult<Self> {
+        let asked: Asked = serde_json::from_str(settings_json)
+            .map_err(|error| CaptureError::new_err(format!("not the settings: {error}")))?;
+        let settings = asked.settings()?;
+        let wanted = asked.packet_filter.as_deref().map(filter).transpose()?;
+        let ending = if follow { Ending::Followed } else { Ending::Final };
+        let source = |names: &[String]| open(py, names, ending, wanted.as_ref());
+        let analysis = if receiver.is_empty() {
+            Core::of_one(source(&sender)?, settings)
+        } else {
+            Core::of_two(source(&sender)?, source(&receiver)?, settings)
+        };
+        let analysis = analysis.map_err(|error| CaptureError::new_err(error.to_string()))?;
+        Ok(Self { state: Mutex::new(Some(Box::new(analysis))) })
+    }
+
+    /// Reads up to so many packets: "going", "waiting" if nothing more is there yet, "done" at the end.
+    fn advance(&self, py: Python<'_>, packets: u64) -> PyResult<&'static str> {
+        let progress = self.with(py, |analysis| analysis.advance(packets))?;
+        Ok(match progress {
+            Progress::Working => "going",
+            Progress::Waiting => "waiting",
+            Progress::Done => "done",
+        })
+    }
+
+    /// Bytes read of all inputs, as they are stored.
+    #[getter]
+    fn bytes_read(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |analysis| {
+            analysis.sources().map(|source| source.progress().read_bytes).sum()
+        })
+    }
+
+    /// TCP packets read of all inputs.
+    #[getter]
+    fn packets(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |analysis| analysis.facts().packets.iter().sum())
+    }
+
+    /// The rows of connections that are over, if there are at least `least`.
+    fn take_rows<'py>(&self, py: Python<'py>, least: usize) -> PyResult<Bound<'py, PyDict>> {
+        let taken = self.with(py, |analysis| analysis.take_rows(least))?;
+        frames(py, taken.as_ref())
+    }
+
+    /// The tables as they would be if the captures ended now.
+    fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = self.with(py, |analysis| analysis.snapshot())?;
+        frames(py, Some(&tables))
+    }
+
+    /// Ends the analysis: the rows that were not taken, and as JSON what else there is to tell.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyDict>, String)> {
+        let analysis = self.locked().take().ok_or_else(is_over)?;
+        let outcome = py.detach(|| analysis.finish());
+        Ok((frames(py, Some(&outcome.tables))?, told(&outcome)))
+    }
+}
+
+impl Analysis {
+    /// Does something with the analysis; other Python threads run meanwhile.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut Core<Captured>) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.locked().as_deref_mut().map(act)).ok_or_else(is_over)
+    }
+
+    fn locked(&self) -> MutexGuard<'_, Option<Box<Core<Captured>>>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn is_over() -> PyErr {
+    CaptureError::new_err("the analysis is over")
+}
+
+fn frames<'py>(py: Python<'py>, tables: Option<&Tables>) -> PyResult<Bound<'py, PyDict>> {
+    let frames = PyDict::new(py);
+    for table in tables.iter().flat_map(|tables| &tables.tables) {
+        frames.set_item(table.name, Table::from_measured(table)?)?;
+    }
+    Ok(frames)
+}
+
+/// What an outcome tells beside its tables.
+fn told(outcome: &Outcome) -> String {
+    let facts = &outcome.facts;
+    let notes: Vec<String> = outcome.notes.iter().flatten().map(ToString::to_string).collect();
+    let taps: Vec<_> = (0..outcome.notes.len()).map(|tap| tap_facts(facts, tap)).collect();
+    serde_json::json!({
+        "facts": {
+            "first_s_since_1970": facts.origin.as_secs_f64(),
+            "last_s_since_1970": facts.last.as_secs_f64(),
+            "connections": facts.connections,
+            "most_connections_open": facts.most_open,
+            "packets_outside": facts.outside,
+            "stray_packets": facts.strays,
+            "clock_steps": facts.clock_steps,
+            "taps": taps,
+        },
+        "notes": notes,
+    })
+    .to_string()
+}
+
+fn tap_facts(facts: &Facts, tap: usize) -> serde_json::Value {
+    let frames = facts.frames[tap];
+    serde_json::json!({
+        "tcp_packets": facts.packets[tap],
+        "wire_bytes": facts.wire_bytes[tap],
+        "frames": frames.all,
+        "other_protocols": frames.other_protocols,
+        "not_ip": frames.not_ip,
+        "fragments": frames.fragments,
+        "fragment_bytes": frames.fragment_bytes,
+        "unknown_links": frames.unknown_links,
+        "cut_short": frames.cut_short,
+        "malformed": frames.malformed,
+    })
+}

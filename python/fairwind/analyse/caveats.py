@@ -1,0 +1,88 @@
+"""What a reader of an analysis must know before believing a number, drawn from its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+CONNECTIONS = "connections"
+
+
+def caveats_of(folder: Path) -> tuple[str, ...]:
+    """Give what is to be minded of the tables in a folder, the gravest first."""
+    file = folder / f"{CONNECTIONS}.parquet"
+    if not file.exists():
+        return ()
+    connections = pl.scan_parquet(file)
+    total = connections.select(pl.len()).collect().item()
+    told = (ask(connections, total) for ask in ASKED)
+    return tuple(sentence for sentence in told if sentence is not None)
+
+
+def _offload(connections: pl.LazyFrame, total: int) -> str | None:
+    """Packets larger than the receiver takes were not what was on the wire."""
+    ways = (("opener", "answerer"), ("answerer", "opener"))
+    excess = [
+        pl.when(pl.col(f"{sender}_largest_payload_bytes") > pl.col(f"{other}_mss_bytes")).then(
+            pl.col(f"{sender}_largest_payload_bytes")
+        )
+        for sender, other in ways
+    ]
+    largest = pl.max_horizontal(*excess)
+    found = connections.select(largest.count().alias("many"), largest.max().alias("most")).collect()
+    many, most = found.row(0)
+    if not many:
+        return None
+    return (
+        f"Offload: on {_of(many, total)} packets are larger than the segments that the other side "
+        f"takes, up to {most} B of payload: the network card cuts or joins them (TSO, GSO, GRO). "
+        "Counts of packets are too low where the capture was taken; bytes and ranges are right."
+    )
+
+
+def _one_direction(connections: pl.LazyFrame, total: int) -> str | None:
+    alone = (pl.col("opener_packets") == 0) != (pl.col("answerer_packets") == 0)
+    unanswered = pl.col("set_up").is_in(["unanswered"])
+    many = connections.filter(alone & ~unanswered).select(pl.len()).collect().item()
+    if not many:
+        return None
+    return (
+        f"One direction is missing of {_of(many, total)}: without acknowledgments nothing is known "
+        "of latencies, round trips and why packets were sent again."
+    )
+
+
+def _midway(connections: pl.LazyFrame, total: int) -> str | None:
+    many = connections.filter(pl.col("opener_guessed")).select(pl.len()).collect().item()
+    if not many:
+        return None
+    return (
+        f"The beginning is missing of {_of(many, total)}: who opened them is guessed (the lower "
+        "port answers), and window scale and options are not known."
+    )
+
+
+def _vantage(connections: pl.LazyFrame, total: int) -> str | None:
+    many = (
+        connections.filter(pl.col("vantage").is_in(["between"])).select(pl.len()).collect().item()
+    )
+    if not many:
+        return None
+    return (
+        f"The capture was taken on the way of {_of(many, total)}, far from both ends: times and "
+        "losses are those behind the place of the capture. --vantage says whose side it is near."
+    )
+
+
+ASKED: tuple[Callable[[pl.LazyFrame, int], str | None], ...] = (
+    _offload,
+    _one_direction,
+    _midway,
+    _vantage,
+)
+
+
+def _of(many: int, total: int) -> str:
+    return f"{many} of {total} connections"

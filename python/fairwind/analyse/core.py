@@ -1,0 +1,116 @@
+"""The door to the compiled part, for captures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, cast
+
+import polars as pl
+
+from fairwind import _core
+from fairwind.analyse.settings import AnalysisSettings
+from fairwind.errors import FairwindError
+
+Step = Literal["going", "waiting", "done"]
+
+PACKETS_AT_ONCE = 200_000
+"""Packets between two looks at the keyboard and the clock: some tens of milliseconds."""
+
+
+class CaptureError(FairwindError):
+    """A capture cannot be read at all, or a filter cannot be understood."""
+
+
+class CoreAnalysis:
+    """One analysis that is under way.
+
+    Parameters
+    ----------
+    sender, receiver : sequence of str
+        Files or folders of each side, read one after the other; ``-`` for the standard input.
+    settings : AnalysisSettings
+    follow : bool
+        Wait for more at the end of what is there.
+
+    Raises
+    ------
+    CaptureError
+        If nothing can be read, or a filter is wrong.
+    """
+
+    def __init__(
+        self,
+        sender: Sequence[str],
+        receiver: Sequence[str],
+        settings: AnalysisSettings,
+        *,
+        follow: bool = False,
+    ) -> None:
+        with _translated():
+            self._core = _core.Analysis(
+                list(sender), list(receiver), json.dumps(settings.document), follow=follow
+            )
+
+    def advance(self) -> Step:
+        """Go on for a moment: ``waiting`` if there is nothing more yet, ``done`` at the end."""
+        with _translated():
+            return cast("Step", self._core.advance(PACKETS_AT_ONCE))
+
+    @property
+    def bytes_read(self) -> int:
+        """How much of the files has been read."""
+        return self._core.bytes_read
+
+    @property
+    def packets(self) -> int:
+        """How many packets have been read."""
+        return self._core.packets
+
+    def take_rows(self, least: int) -> dict[str, pl.DataFrame]:
+        """Take the rows that are final, by table, if there are at least so many."""
+        with _translated():
+            return _frames(self._core.take_rows(least))
+
+    def snapshot(self) -> dict[str, pl.DataFrame]:
+        """Give the tables as they would be if the capture ended now."""
+        with _translated():
+            return _frames(self._core.snapshot())
+
+    def finish(self) -> tuple[dict[str, pl.DataFrame], dict[str, Any]]:
+        """End the analysis: the rows not taken yet, and what else there is to tell.
+
+        Returns
+        -------
+        dict of str to DataFrame
+            By table.
+        dict
+            ``facts`` (dict) and ``notes`` (list of sentences).
+        """
+        with _translated():
+            tables, told = self._core.finish()
+        return _frames(tables), json.loads(told)
+
+
+def rate_columns(table: str) -> dict[str, str]:
+    """Give the columns of a table that are rates over the measured time.
+
+    Returns
+    -------
+    dict of str to str
+        The column of the bytes by that of the rate.
+    """
+    return {rate: bytes_ for of, rate, bytes_ in _core.rate_columns() if of == table}
+
+
+def _frames(tables: Mapping[str, _core.Table]) -> dict[str, pl.DataFrame]:
+    return {name: pl.DataFrame(table) for name, table in tables.items()}
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    try:
+        yield
+    except _core.CaptureError as error:
+        raise CaptureError(str(error)) from error

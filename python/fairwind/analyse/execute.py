@@ -1,0 +1,173 @@
+"""The loop: advance, take rows, tell how far it is, and leave a folder behind whatever happens."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from fairwind.analyse.core import CoreAnalysis
+from fairwind.analyse.folder import Keep, new_folder, storage_errors
+from fairwind.analyse.interruption import requested_interruption
+from fairwind.analyse.rows import MOST_ROWS
+from fairwind.analyse.settings import AnalysisSettings
+from fairwind.analyse.source import Source, Taps
+from fairwind.results import Results
+from fairwind.run.merge import with_leading_columns
+
+WAIT_SECONDS = 0.05
+"""How long nothing is done when a capture that is being written has nothing more yet."""
+
+
+@dataclass
+class AnalysisState:
+    """How far an analysis has come.
+
+    Attributes
+    ----------
+    packets : int
+        Packets read so far.
+    bytes_read : int
+        Bytes read so far, of all inputs.
+    bytes_total : int, optional
+        Bytes that there are; None where nobody knows.
+    snapshot : callable
+        Gives the tables as they are now, of the inputs that are being read.
+    """
+
+    packets: int
+    bytes_read: int
+    bytes_total: int | None
+    snapshot: Callable[[], dict[str, pl.DataFrame]]
+
+    @property
+    def fraction(self) -> float | None:
+        """Share of the bytes that have been read, 0 to 1; None where nobody knows how many."""
+        if not self.bytes_total:
+            return None
+        return min(1.0, self.bytes_read / self.bytes_total)
+
+
+Watch = Callable[[AnalysisState], None]
+
+
+@dataclass
+class _Told:
+    """What the core tells beside tables, of all pairs of inputs."""
+
+    facts: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    is_complete: bool = True
+
+    def add(self, taps: Taps, told: dict[str, Any], *, has_others: bool) -> None:
+        """Note what was told of one pair; where there are several, by which one."""
+        of = {"cell": taps.cell.index, "replicate": taps.replicate}
+        where = f"cell {of['cell']}, replicate {of['replicate']}: " if has_others else ""
+        self.facts.append(of | told["facts"])
+        self.notes += [f"{where}{note}" for note in told["notes"]]
+
+
+def analyse_source(
+    source: Source,
+    settings: AnalysisSettings,
+    out: Path,
+    *,
+    force: bool = False,
+    follow: bool = False,
+    watch: Watch | None = None,
+) -> Results:
+    """Analyse captures into a run's folder.
+
+    An interruption (Ctrl-C) ends the reading, not the analysis: what was read is in the folder,
+    whose manifest says that it is not all, unless it was to follow what has no end.
+
+    Parameters
+    ----------
+    source : Source
+    settings : AnalysisSettings
+    out : Path
+        The folder; an earlier analysis of the same captures in it is replaced.
+    force : bool
+        Replace whatever run is in the folder.
+    follow : bool
+        Wait for more at the end of the captures, until interrupted.
+    watch : callable, optional
+        Called several times a second.
+
+    Raises
+    ------
+    CaptureError
+        If nothing can be read, or a filter is wrong.
+    FairwindError
+        If the folder cannot be used, or the disk is full.
+    """
+    told = _Told()
+    with storage_errors(out), new_folder(out, source, settings, force=force) as keep:
+        before = AnalysisState(0, 0, _total_bytes(source), dict)
+        for taps in source.taps:
+            chosen = source.settings_of(taps, settings)
+            analysis = CoreAnalysis(taps.sender, taps.receiver, chosen, follow=follow)
+            pair = _Pair(source, taps, analysis, keep)
+            was_interrupted = pair.read(before, watch or (lambda _: None))
+            told.is_complete = follow or not was_interrupted
+            before.packets += analysis.packets
+            before.bytes_read += analysis.bytes_read
+            told.add(taps, pair.finish(), has_others=len(source.taps) > 1)
+            if was_interrupted:
+                break
+        keep.told(facts=told.facts, notes=told.notes, is_complete=told.is_complete)
+    return Results(out)
+
+
+@dataclass
+class _Pair:
+    """The analysis of one or two inputs."""
+
+    source: Source
+    taps: Taps
+    analysis: CoreAnalysis
+    keep: Keep
+
+    def read(self, before: AnalysisState, watch: Watch) -> bool:
+        """Read to the end; give whether it was interrupted."""
+        with requested_interruption() as interruption:
+            while (step := self.analysis.advance()) != "done":
+                self._add(self.analysis.take_rows(MOST_ROWS))
+                watch(self._state(before))
+                if interruption.is_asked:
+                    return True
+                if step == "waiting":
+                    time.sleep(WAIT_SECONDS)
+        return False
+
+    def finish(self) -> dict[str, Any]:
+        """Keep the rest of the rows; give what else the core tells."""
+        tables, told = self.analysis.finish()
+        groups = tables.get("groups", pl.DataFrame())
+        if groups.height:
+            place = (self.taps.cell.index, self.taps.replicate)
+            self.keep.rows.measured[place] = groups["measured_s"][0]
+        self._add(tables)
+        return told
+
+    def _state(self, before: AnalysisState) -> AnalysisState:
+        return AnalysisState(
+            packets=before.packets + self.analysis.packets,
+            bytes_read=before.bytes_read + self.analysis.bytes_read,
+            bytes_total=before.bytes_total,
+            snapshot=self.analysis.snapshot,
+        )
+
+    def _add(self, tables: dict[str, pl.DataFrame]) -> None:
+        plan, cell, replicate = self.source.plan, self.taps.cell, self.taps.replicate
+        self.keep.rows.add(with_leading_columns(tables, plan, cell, replicate))
+
+
+def _total_bytes(source: Source) -> int | None:
+    sizes = [taps.bytes for taps in source.taps]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None

@@ -1,0 +1,88 @@
+"""Tables that grow while a capture is read: in memory while small, then on the disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from fairwind.analyse.core import rate_columns
+from fairwind.folder.store import parquet_bytes, write_frame
+
+MEASURED = "measured_s"
+
+MOST_ROWS = 65_536
+"""Rows that are kept in memory, of all tables together."""
+
+
+@dataclass
+class Rows:
+    """The rows of all tables so far.
+
+    Attributes
+    ----------
+    folder : Path
+        Where parts go when there are too many rows; it is made when it is needed.
+    measured : dict
+        Measured time in seconds, by cell and replicate: to be told before writing, since rows that
+        were taken early have no rates.
+    """
+
+    folder: Path
+    measured: dict[tuple[int, int], float] = field(default_factory=dict)
+    kept: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    parts: dict[str, list[Path]] = field(default_factory=dict)
+    rows: int = 0
+
+    def add(self, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Append rows to tables; tables without columns are passed over."""
+        for name, frame in tables.items():
+            if frame.width:
+                self.kept.setdefault(name, []).append(frame)
+                self.rows += frame.height
+        if self.rows > MOST_ROWS:
+            self._spill()
+
+    def _spill(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for name, frames in self.kept.items():
+            parts = self.parts.setdefault(name, [])
+            file = self.folder / f"{name}-{len(parts):06}.parquet"
+            file.write_bytes(parquet_bytes(pl.concat(frames, how="vertical_relaxed")))
+            parts.append(file)
+        self.kept.clear()
+        self.rows = 0
+
+    def write(self, out: Path) -> None:
+        """Write one file per table; what was spilled is never in memory as a whole."""
+        if self.parts:
+            self._spill()
+        for name, frames in self.kept.items():
+            frame = pl.concat(frames, how="vertical_relaxed").lazy()
+            write_frame(out / f"{name}.parquet", self._with_rates(name, frame).collect())
+        for name, files in self.parts.items():
+            target = self.folder / f"{name}.parquet"
+            frame = self._with_rates(name, pl.scan_parquet(files))
+            frame.sink_parquet(target, compression="zstd", statistics=True)
+            target.replace(out / f"{name}.parquet")
+            for file in files:
+                file.unlink()
+
+    def _with_rates(self, name: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Fill the rates of rows that were taken before the measured time was known."""
+        columns = frame.collect_schema().names()
+        if not self.measured or MEASURED not in columns:
+            return frame
+        of_runs = (
+            pl.when(pl.col("cell") == cell, pl.col("replicate") == replicate).then(time)
+            for (cell, replicate), time in self.measured.items()
+        )
+        seconds = pl.coalesce(MEASURED, *of_runs)
+        rates = {
+            rate: pl.coalesce(rate, pl.col(of).cast(pl.Float64) * 8.0 / seconds)
+            for rate, of in rate_columns(name).items()
+            if rate in columns
+        }
+        return frame.with_columns(seconds.alias(MEASURED), **rates)

@@ -1,0 +1,209 @@
+"""How captures are analysed, and the words in which a person says it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any, Literal
+
+from fairwind.errors import FairwindError
+
+NANOSECONDS = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "min": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+TIME = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-zµ]+)\s*")
+
+LONGEST_NS = 2**62
+"""Times beyond it, about 146 years, are refused."""
+
+Vantage = Literal["auto", "sender", "receiver", "opener", "answerer"]
+Clock = Literal["auto", "same", "free"]
+
+USUAL_PERCENTILES = (1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
+"""As in scenarios that name none."""
+
+
+@dataclass(frozen=True)
+class When:
+    """A place in a capture.
+
+    Attributes
+    ----------
+    nanoseconds : int
+    is_absolute : bool
+        Whether it counts since 1970; otherwise since the first packet.
+    """
+
+    nanoseconds: int
+    is_absolute: bool = False
+
+
+@dataclass(frozen=True)
+class AnalysisSettings:
+    """How captures are analysed.
+
+    Attributes
+    ----------
+    packet_filter : str, optional
+        A filter in pcap-filter syntax; other packets are not read.
+    groups : tuple of (str, str)
+        Name and filter of each group; a connection belongs to the first that fits it.
+    intervals_ns : tuple of int
+        Lengths of the windows that series are given in, in nanoseconds.
+    percentiles : tuple of float
+        Percentiles of latencies, above 0 and up to 100.
+    per_flow : bool
+        Whether series are kept for each connection, too.
+    start, end : When, optional
+        What counts of the capture.
+    connection_from_ns, connection_to_ns : int, optional
+        What is read of every connection, in nanoseconds since its first packet.
+    idle_timeout_ns : int, optional
+        A connection that is silent for longer has ended; never, if None.
+    vantage : {"auto", "sender", "receiver", "opener", "answerer"}
+        Whose side a single capture was taken at: of who sends the first data or receives it, opens
+        the connection or answers; found out for each connection by its handshake, unless said.
+    nat : tuple of (str, str)
+        Addresses (with port, or without) at the sender's capture and at the receiver's that are the
+        same.
+    clock : {"auto", "same", "free"}
+        Whether both captures were stamped by one clock; ``auto`` knows it of our own only.
+    warmup_ns : int
+        Time at the beginning that does not count, though connections are followed.
+    """
+
+    packet_filter: str | None = None
+    groups: tuple[tuple[str, str], ...] = ()
+    intervals_ns: tuple[int, ...] = (1_000_000_000,)
+    percentiles: tuple[float, ...] = USUAL_PERCENTILES
+    per_flow: bool = False
+    start: When | None = None
+    end: When | None = None
+    connection_from_ns: int | None = None
+    connection_to_ns: int | None = None
+    idle_timeout_ns: int | None = None
+    vantage: Vantage = "auto"
+    nat: tuple[tuple[str, str], ...] = ()
+    clock: Clock = "auto"
+    warmup_ns: int = 0
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Give them as the core takes them, and a manifest keeps them."""
+        return asdict(self)
+
+
+def span_ns(text: str, option: str) -> int:
+    """Read a time such as ``100ms`` in nanoseconds.
+
+    Raises
+    ------
+    FairwindError
+        If it is none; the message names the option.
+    """
+    match = TIME.fullmatch(text)
+    if match is None or match[2] not in NANOSECONDS:
+        raise FairwindError(
+            f"{option} {text}: a time with its unit was expected",
+            f"units are {', '.join(NANOSECONDS)}: {option} 100ms",
+        )
+    nanoseconds = int(Decimal(match[1]) * NANOSECONDS[match[2]])
+    if nanoseconds > LONGEST_NS:
+        raise FairwindError(f"{option} {text}: no capture is that long", "give a shorter time")
+    return nanoseconds
+
+
+def when(text: str, option: str) -> When:
+    """Read a place in a capture: a time since its first packet, or an instant.
+
+    Instants are seconds since 1970 after ``@``, or a date with time (UTC unless it says another
+    zone).
+
+    Raises
+    ------
+    FairwindError
+        If it is neither; the message names the option.
+    """
+    if text.startswith("@") and re.fullmatch(r"@[0-9]+(\.[0-9]+)?", text):
+        return When(int(Decimal(text[1:]) * 1_000_000_000), is_absolute=True)
+    if re.match(r"\d{4}-\d{2}-\d{2}", text):
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError as error:
+            raise _no_instant(text, option) from error
+        whole = at if at.tzinfo else at.replace(tzinfo=UTC)
+        since = whole - datetime(1970, 1, 1, tzinfo=UTC)
+        seconds = since.days * 86_400 + since.seconds
+        return When(seconds * 10**9 + since.microseconds * 1000, is_absolute=True)
+    try:
+        return When(span_ns(text, option))
+    except FairwindError as error:
+        raise _no_instant(text, option) from error
+
+
+def _no_instant(text: str, option: str) -> FairwindError:
+    return FairwindError(
+        f"{option} {text}: neither a time since the first packet nor an instant",
+        f"{option} 90s, {option} 2026-03-01T12:00:00, or {option} @1772366400.5",
+    )
+
+
+def percentiles_of(text: str) -> tuple[float, ...]:
+    """Read percentiles such as ``50,90,99.9``.
+
+    Raises
+    ------
+    FairwindError
+        If one is not above 0 and up to 100.
+    """
+    try:
+        numbers = tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        numbers = ()
+    if not numbers or not all(0 < number <= 100 for number in numbers):
+        raise FairwindError(
+            f"--percentiles {text}: numbers above 0 and up to 100 were expected",
+            "--percentiles 50,90,99.9",
+        )
+    return tuple(sorted(set(numbers)))
+
+
+def group_of(text: str) -> tuple[str, str]:
+    """Read a group such as ``thin=dst port 5000``: name and filter.
+
+    Raises
+    ------
+    FairwindError
+        If a name or a filter is missing.
+    """
+    name, equals, rule = text.partition("=")
+    if not equals or not name.strip() or not rule.strip():
+        raise FairwindError(
+            f"--group {text}: NAME=FILTER was expected", "--group 'thin=dst port 5000'"
+        )
+    return name.strip(), rule.strip()
+
+
+def translation_of(text: str) -> tuple[str, str]:
+    """Read a translated address such as ``10.0.0.1=192.0.2.7``: at the sender, at the receiver.
+
+    Raises
+    ------
+    FairwindError
+        If one of both is missing.
+    """
+    inside, equals, outside = text.partition("=")
+    if not equals or not inside.strip() or not outside.strip():
+        raise FairwindError(
+            f"--nat {text}: ADDRESS[:PORT]=ADDRESS[:PORT] was expected",
+            "the address in the sender's capture first: --nat 10.0.0.1=192.0.2.7",
+        )
+    return inside.strip(), outside.strip()

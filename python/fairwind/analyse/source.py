@@ -1,0 +1,217 @@
+"""What is read: capture files, folders of rotated ones, the standard input, or runs of ours."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fairwind.analyse.settings import AnalysisSettings, When, span_ns
+from fairwind.errors import FairwindError
+from fairwind.folder.captured import CaptureInput
+from fairwind.folder.manifest import MANIFEST, Manifest, read_manifest
+from fairwind.folder.store import CELLS, cell_folder
+from fairwind.scenario.plan import Cell, Plan
+
+STANDARD_INPUT = "-"
+
+HEAD_BYTES = 65_536
+"""So much of a file's beginning is digested: enough to tell files apart, however long they are."""
+
+FIRST_RECEIVER_PORT = 60_000
+"""In runs of ours the first group's receivers listen here, and each group's on the next port."""
+
+SENDER_FILE = "sender.pcapng"
+RECEIVER_FILE = "receiver.pcapng"
+
+
+@dataclass(frozen=True)
+class Taps:
+    """What was captured of one cell and replicate, at one point or two.
+
+    Attributes
+    ----------
+    sender : tuple of str
+        Files or folders that are read one after the other; ``-`` for the standard input.
+    receiver : tuple of str
+        The same at the other side; empty if there is no such capture.
+    cell : Cell
+    replicate : int
+    """
+
+    sender: tuple[str, ...]
+    receiver: tuple[str, ...]
+    cell: Cell
+    replicate: int = 0
+
+    def inputs(self) -> tuple[CaptureInput, ...]:
+        """Describe them for a manifest."""
+        return tuple(
+            _described(name, point, self.cell.index, self.replicate)
+            for point, names in (("sender", self.sender), ("receiver", self.receiver))
+            for name in names
+        )
+
+    @property
+    def bytes(self) -> int | None:
+        """Size of all files; None if one has none, such as the standard input."""
+        sizes = [_size(name) for name in (*self.sender, *self.receiver)]
+        known = [size for size in sizes if size is not None]
+        return sum(known) if len(known) == len(sizes) else None
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is analysed.
+
+    Attributes
+    ----------
+    plan : Plan
+        Of the run that made the captures, or of one cell without seeds.
+    taps : tuple of Taps
+    made_by : str, optional
+        The engine of the run that made the captures, if it was ours.
+    """
+
+    plan: Plan
+    taps: tuple[Taps, ...]
+    made_by: str | None = None
+
+    def settings_of(self, taps: Taps, settings: AnalysisSettings) -> AnalysisSettings:
+        """Complete settings by what the experiment says, where it was a run of ours."""
+        if self.made_by is None:
+            return settings
+        return _as_measured(taps.cell.experiment, settings)
+
+
+def find_source(
+    senders: Sequence[str], receivers: Sequence[str] = (), *, name: str | None = None
+) -> Source:
+    """Find out what is to be read.
+
+    Parameters
+    ----------
+    senders : sequence of str
+        Capture files, folders of rotated ones, or ``-``, all taken at the sender's side. Or one
+        folder of a run of ours, or of one of its cells.
+    receivers : sequence of str
+        The same of the receiver's side.
+    name : str, optional
+        What it is called; by its first file if not given.
+
+    Raises
+    ------
+    FairwindError
+        If something is not there, or cannot be read together.
+    """
+    for path in (*senders, *receivers):
+        if path != STANDARD_INPUT and not Path(path).exists():
+            raise FairwindError(f"there is no capture {path}", "give a file, a folder, or -")
+    if [*senders, *receivers].count(STANDARD_INPUT) > 1:
+        raise FairwindError(
+            "the standard input can be read once only", "give a file for the other side"
+        )
+    of_runs = [path for path in (*senders, *receivers) if _run_of(path) is not None]
+    if of_runs:
+        if len(senders) + len(receivers) > 1:
+            raise FairwindError(
+                f"{of_runs[0]} is the folder of a run, which has the captures of both sides",
+                "give that folder alone, or name capture files in it",
+            )
+        return _source_of_run(of_runs[0])
+    title = name or _title(senders[0])
+    plan = Plan.of_one_cell(title, "", {"sender": list(senders), "receiver": list(receivers)})
+    return Source(plan, (Taps(tuple(senders), tuple(receivers), plan.cells[0]),))
+
+
+def _title(path: str) -> str:
+    return "standard input" if path == STANDARD_INPUT else Path(path).name or path
+
+
+def _run_of(path: str) -> Path | None:
+    """Give the folder of the run that a folder is, or is a cell of."""
+    folder = Path(path)
+    if path == STANDARD_INPUT or not folder.is_dir():
+        return None
+    if (folder / MANIFEST).exists():
+        return folder
+    run = folder.resolve().parent.parent
+    is_cell = folder.resolve().parent.name == CELLS and (run / MANIFEST).exists()
+    return run if is_cell else None
+
+
+def _source_of_run(path: str) -> Source:
+    run = _run_of(path)
+    assert run is not None, "the caller has asked"
+    manifest = read_manifest(run)
+    if manifest.captured is not None:
+        raise FairwindError(
+            f"{path} holds the analysis of captures, not captures", "give what was analysed there"
+        )
+    found = [
+        taps
+        for cell in manifest.plan.cells
+        for replicate in range(manifest.plan.replicates)
+        if (taps := _taps_of_cell(run, manifest, cell, replicate)) is not None
+        if Path(path).resolve()
+        in (run.resolve(), cell_folder(run, cell.index, replicate).resolve())
+    ]
+    if not found:
+        raise FairwindError(
+            f"the run in {path} has no captures",
+            "run its scenario again with a [capture] table, or --set capture={}",
+        )
+    return Source(manifest.plan, tuple(found), manifest.engine)
+
+
+def _taps_of_cell(run: Path, manifest: Manifest, cell: Cell, replicate: int) -> Taps | None:
+    folder = cell_folder(run, cell.index, replicate)
+    files = [folder / SENDER_FILE, folder / RECEIVER_FILE]
+    sender, receiver = ((str(file),) if file.exists() else () for file in files)
+    if not sender and not receiver:
+        return None
+    return Taps(sender, receiver, cell, replicate)
+
+
+def _as_measured(experiment: dict[str, Any], settings: AnalysisSettings) -> AnalysisSettings:
+    """Measure captures of our own runs as the run did: groups, windows, percentiles, warm-up."""
+    measure = experiment.get("measure", {})
+    groups = tuple(
+        (flows["name"], f"port {FIRST_RECEIVER_PORT + number}")
+        for number, flows in enumerate(experiment["flows"])
+    )
+    unsaid = AnalysisSettings()
+    intervals = tuple(span_ns(text, "interval") for text in measure.get("intervals", ()))
+    wanted: dict[str, Any] = {}
+    if settings.groups == unsaid.groups:
+        wanted["groups"] = groups
+    if settings.intervals_ns == unsaid.intervals_ns:
+        wanted["intervals_ns"] = intervals
+    if settings.percentiles == unsaid.percentiles:
+        wanted["percentiles"] = tuple(measure.get("percentiles", unsaid.percentiles))
+    if settings.start is None and settings.end is None:
+        wanted["warmup_ns"] = span_ns(measure.get("warmup", "0 s"), "warmup")
+        wanted["end"] = When(span_ns(experiment["duration"], "duration"))
+    return replace(
+        settings, per_flow=settings.per_flow or measure.get("per_flow_intervals", False), **wanted
+    )
+
+
+def _described(name: str, point: str, cell: int, replicate: int) -> CaptureInput:
+    file = Path(name)
+    if name == STANDARD_INPUT or not file.is_file():
+        return CaptureInput(name, point, _size(name), None, cell, replicate)
+    with file.open("rb") as opened:
+        head = hashlib.sha256(opened.read(HEAD_BYTES)).hexdigest()
+    return CaptureInput(name, point, _size(name), head, cell, replicate)
+
+
+def _size(name: str) -> int | None:
+    file = Path(name)
+    if name == STANDARD_INPUT:
+        return None
+    if file.is_dir():
+        return sum(inner.stat().st_size for inner in file.iterdir() if inner.is_file())
+    return file.stat().st_size if file.is_file() else None

@@ -1,0 +1,207 @@
+"""What a person wants to know first of a capture: a few numbers of each group and connection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from fairwind.results import Results, significant, unit_of
+
+FORMAT_VERSION = 1
+"""Of the JSON document; raised when an older reader would misread it."""
+
+Scope = Literal["group", "connection"]
+Frames = Mapping[str, pl.DataFrame | pl.LazyFrame]
+
+KEYS = ("scope", "name", "group")
+LARGEST = "payload_bytes_sent"
+"""Connections are shown by it, the largest first, unless the person says something else."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Where numbers of groups or connections stand.
+
+    Attributes
+    ----------
+    name : str
+        The table.
+    key : str
+        The column that names the group, or numbers the flow.
+    scope : str, optional
+        Its rows that count: those whose ``scope`` is this.
+    """
+
+    name: str
+    key: str
+    scope: str | None = None
+
+
+TABLES: Mapping[Scope, tuple[Table, ...]] = {
+    "group": (Table("groups", "group"), Table("setups", "group")),
+    "connection": (Table("flows", "flow"),),
+}
+"""The first one has a row for each; the others are joined to it."""
+
+TITLES: Mapping[str, str] = {
+    "packets_sent": "packets",
+    "payload_bytes_sent": "payload / B",
+    "data_segments_retransmitted": "retransmitted",
+    "retransmission_ratio": "retransmitted / %",
+    "fast_retransmits": "fast retransmits",
+    "timeouts": "time-outs",
+    "packets_lost": "lost",
+    "packet_loss_ratio": "packet loss / %",
+    "ack_latency_p50_s": "ACK latency p50 / ms",
+    "ack_latency_p99_s": "ACK latency p99 / ms",
+    "delivery_latency_p50_s": "delivery p50 / ms",
+    "delivery_latency_p99_s": "delivery p99 / ms",
+    "goodput_bits_per_second": "goodput / kbit/s",
+    "throughput_bits_per_second": "throughput / kbit/s",
+    "attempts": "set-ups tried",
+    "completed": "set-ups completed",
+    "unanswered": "set-ups unanswered",
+    "refused": "set-ups refused",
+    "half_open": "set-ups half open",
+    "syn_retries": "SYN retries",
+}
+"""What is shown as far as it is known, in this order, and what it is called."""
+
+
+def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None) -> pl.DataFrame:
+    """Give a few numbers of groups or connections.
+
+    Parameters
+    ----------
+    tables : mapping of str to frame
+    scope : {"group", "connection"}
+    limit : int
+        So many rows at most.
+    sort : str, optional
+        The column by which the largest come first; groups stay in their order without it.
+
+    Returns
+    -------
+    DataFrame
+        ``scope``, ``name``, ``group``, then the measures that are known of any of them.
+    """
+    first, *others = TABLES[scope]
+    if first.name not in tables:
+        return pl.DataFrame()
+    frame = tables[first.name].lazy()
+    by = sort or (LARGEST if scope == "connection" else None)
+    if by is not None and by in frame.collect_schema().names():
+        frame = frame.sort(by, descending=True, nulls_last=True, maintain_order=True)
+    rows = frame.head(limit).collect()
+    for table in others:
+        if table.name in tables:
+            rows = _joined(rows, tables[table.name].lazy(), table)
+    name = pl.col("group" if scope == "group" else "name").alias("name")
+    measures = [
+        measure
+        for measure in TITLES
+        if measure in rows.columns and rows[measure].null_count() < rows.height
+    ]
+    return rows.select(pl.lit(scope).alias("scope"), name, "group", *measures)
+
+
+def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:
+    names = other.collect_schema().names()
+    wanted = [name for name in TITLES if name in names and name not in rows.columns]
+    if table.scope is not None:
+        other = other.filter(pl.col("scope") == table.scope)
+    keys = rows.select(table.key).lazy()
+    found = other.join(keys, on=table.key, how="semi").select(table.key, *wanted).collect()
+    return rows.join(found, on=table.key, how="left", maintain_order="left")
+
+
+def frames_of(results: Results) -> Frames:
+    """Give the tables of a folder, not read yet."""
+    return {name: results.scan(name) for name in results.table_names}
+
+
+def summary_frame(results: Results, limit: int, sort: str | None = None) -> pl.DataFrame:
+    """Give the numbers of all groups and of the largest connections in one frame."""
+    tables = frames_of(results)
+    parts = [
+        summary_of(tables, "group", MOST_GROUPS),
+        summary_of(tables, "connection", limit, sort),
+    ]
+    return pl.concat([part for part in parts if part.width], how="diagonal_relaxed")
+
+
+MOST_GROUPS = 1000
+
+
+def readable_rows(rows: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
+    """Give headers and cells of a summary as people read them."""
+    measures = [name for name in rows.columns if name not in KEYS]
+    headers = [rows["scope"][0] if rows.height else "name", *(TITLES[name] for name in measures)]
+    cells: list[list[object]] = [
+        [row["name"], *(_cell(name, row[name]) for name in measures)]
+        for row in rows.iter_rows(named=True)
+    ]
+    return headers, cells
+
+
+def readable_summary(
+    results: Results, limit: int, sort: str | None = None
+) -> list[tuple[list[str], list[list[object]]]]:
+    """Give two tables: one column for each group, and one row for each large connection."""
+    tables = frames_of(results)
+    groups = summary_of(tables, "group", MOST_GROUPS)
+    connections = summary_of(tables, "connection", limit, sort)
+    shown = [_upright(groups)] if groups.height else []
+    if connections.height:
+        shown.append(readable_rows(connections))
+    return shown
+
+
+def _upright(groups: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
+    headers, rows = readable_rows(groups)
+    measures = headers[1:]
+    cells: list[list[object]] = [
+        [measure, *(row[place + 1] for row in rows)] for place, measure in enumerate(measures)
+    ]
+    return ["", *(str(row[0]) for row in rows)], cells
+
+
+def json_document(
+    results: Results, limit: int, sort: str | None = None, tables: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Give the summary as one document, with whole tables on request.
+
+    Returns
+    -------
+    dict
+        ``format_version``; ``name``; ``inputs``, ``settings``, ``facts``, ``notes``, ``caveats``
+        and ``is_complete`` as in the manifest; ``groups`` and ``connections``, lists of the
+        summary's rows; ``tables``, rows by table.
+    """
+    captured = results.manifest.captured
+    assert captured is not None, "the folder of a capture"
+    frames = frames_of(results)
+    told = asdict(captured)
+    told.pop("made_by")
+    return {
+        "format_version": FORMAT_VERSION,
+        "name": results.manifest.plan.name,
+        **told,
+        "groups": _rows(summary_of(frames, "group", MOST_GROUPS)),
+        "connections": _rows(summary_of(frames, "connection", limit, sort)),
+        "tables": {name: results.table(name).to_dicts() for name in tables},
+    }
+
+
+def _rows(summary: pl.DataFrame) -> list[dict[str, Any]]:
+    return summary.drop("scope", strict=False).to_dicts()
+
+
+def _cell(measure: str, value: object) -> object:
+    if not isinstance(value, float):
+        return value
+    _, scale = unit_of(measure)
+    return significant(value * scale)

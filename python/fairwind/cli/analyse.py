@@ -1,0 +1,336 @@
+"""The command `analyse`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from fairwind.analyse import (
+    AnalysisSettings,
+    analyse_source,
+    find_source,
+)
+from fairwind.analyse.settings import (
+    group_of,
+    percentiles_of,
+    span_ns,
+    translation_of,
+    when,
+)
+from fairwind.analyse.summary import json_document, readable_summary, summary_frame
+from fairwind.cli.live import shown_analysis
+from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
+from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.results import Results
+from fairwind.scenario.plan import LEADING_COLUMNS
+
+ALL_TABLES = "all"
+
+ROWS_SHOWN = 10
+"""Connections in the summary, and rows of a table that is printed for people."""
+
+
+class VantageName(StrEnum):
+    """Whose side a single capture was taken at."""
+
+    AUTO = "auto"
+    SENDER = "sender"
+    RECEIVER = "receiver"
+    OPENER = "opener"
+    ANSWERER = "answerer"
+
+
+class ClockName(StrEnum):
+    """Whether one clock stamped both captures."""
+
+    AUTO = "auto"
+    SAME = "same"
+    FREE = "free"
+
+
+Sender = Annotated[
+    str,
+    typer.Argument(
+        metavar="SENDER",
+        help="A capture taken at the side that sends the data: a file (pcap or pcapng, plain, gzip "
+        "or zstd), a folder of rotated files, - for the standard input; or the folder of a run, "
+        "whose captures are analysed as it was measured.",
+    ),
+]
+Receiver = Annotated[
+    str | None,
+    typer.Argument(metavar="[RECEIVER]", help="A capture of the same time at the other side."),
+]
+Also = Annotated[
+    list[str] | None,
+    typer.Option("--also", metavar="FILE", help="Goes on where SENDER ends; repeatable."),
+]
+AlsoReceiver = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--also-receiver", metavar="FILE", help="Goes on where RECEIVER ends; repeatable."
+    ),
+]
+Filter = Annotated[
+    str | None,
+    typer.Option(
+        "--filter",
+        "-f",
+        metavar="EXPRESSION",
+        help="Read only these packets, in pcap-filter syntax: 'host 10.0.0.1 and port 80'.",
+    ),
+]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--group",
+        "-g",
+        metavar="NAME=EXPRESSION",
+        help="A group of connections, like 'thin=dst port 5000'; the first that fits; repeatable.",
+    ),
+]
+Intervals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--interval",
+        "-t",
+        metavar="TIME",
+        help="Windows of series over time, like 100ms; repeatable; 1s if not given.",
+    ),
+]
+Percentiles = Annotated[
+    str | None,
+    typer.Option(
+        "--percentiles",
+        "-i",
+        metavar="LIST",
+        help="Of latencies and other distributions; 1,25,50,75,90,95,99,99.9 if not given.",
+    ),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="WHEN",
+        help="Nothing earlier counts: a time since the first packet (90s), a date with time, or "
+        "@SECONDS since 1970.",
+    ),
+]
+To = Annotated[str | None, typer.Option("--to", metavar="WHEN", help="Nothing later counts.")]
+ConnectionFrom = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Of each connection nothing counts before it is so old."),
+]
+ConnectionTo = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Of each connection nothing counts once it is so old."),
+]
+PerFlow = Annotated[
+    bool, typer.Option("--per-flow", help="Series over time for every connection, too.")
+]
+IdleTimeout = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="Silence ends a connection after this time; never without."),
+]
+VantageOption = Annotated[
+    VantageName,
+    typer.Option(
+        "--vantage",
+        help="Whose side a single capture was taken at; found out by handshakes if not given.",
+    ),
+]
+Nat = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="A[:PORT]=B[:PORT]",
+        help="A is in the sender's capture what B is in the receiver's; repeatable.",
+    ),
+]
+ClockOption = Annotated[
+    ClockName,
+    typer.Option("--clock", help="Did one clock stamp both captures? auto: our own were, if ours."),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", metavar="DIR", help="Write the tables into a folder, as those of a run are."
+    ),
+]
+Force = Annotated[bool, typer.Option("--force", help="Discard another run in the folder.")]
+TableNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="NAME",
+        help="Print this table and not the summary; repeatable; with --format json also 'all'.",
+    ),
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+Follow = Annotated[
+    bool,
+    typer.Option("--follow", help="Wait for more at the end and show it live, until Ctrl-C."),
+]
+Sort = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Largest first, by this column of what is printed."),
+]
+Limit = Annotated[
+    int | None, typer.Option(min=0, metavar="ROWS", help="Rows shown; 10 connections if not given.")
+]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is printed of an analysis."""
+
+    tables: tuple[str, ...]
+    output: OutputFormat
+    sort: str | None
+    limit: int | None
+
+
+def analyse(
+    sender: Sender,
+    receiver: Receiver = None,
+    *,
+    also: Also = None,
+    also_receiver: AlsoReceiver = None,
+    packet_filter: Filter = None,
+    groups: Groups = None,
+    intervals: Intervals = None,
+    percentiles: Percentiles = None,
+    from_: From = None,
+    to: To = None,
+    connection_from: ConnectionFrom = None,
+    connection_to: ConnectionTo = None,
+    per_flow: PerFlow = False,
+    idle_timeout: IdleTimeout = None,
+    vantage: VantageOption = VantageName.AUTO,
+    nat: Nat = None,
+    clock: ClockOption = ClockName.AUTO,
+    out: Out = None,
+    force: Force = False,
+    table: TableNames = None,
+    output: Format = OutputFormat.TABLE,
+    follow: Follow = False,
+    sort: Sort = None,
+    limit: Limit = None,
+) -> None:
+    """Analyse captures: what they tell of TCP, per connection and per group.
+
+    With a second capture, of the other side, losses and delays are seen and not estimated.
+    What was wrong with a capture is told on standard error; all that can be read is analysed.
+    """
+    usual = AnalysisSettings()
+    settings = AnalysisSettings(
+        packet_filter=packet_filter,
+        groups=tuple(group_of(text) for text in groups or ()),
+        intervals_ns=tuple(span_ns(text, "--interval") for text in intervals or ())
+        or usual.intervals_ns,
+        percentiles=percentiles_of(percentiles) if percentiles else usual.percentiles,
+        per_flow=per_flow,
+        start=when(from_, "--from") if from_ else None,
+        end=when(to, "--to") if to else None,
+        connection_from_ns=_span(connection_from, "--connection-from"),
+        connection_to_ns=_span(connection_to, "--connection-to"),
+        idle_timeout_ns=_span(idle_timeout, "--idle-timeout"),
+        vantage=vantage.value,
+        nat=tuple(translation_of(text) for text in nat or ()),
+        clock=clock.value,
+    )
+    receivers = [*([receiver] if receiver else ()), *(also_receiver or ())]
+    source = find_source([sender, *(also or ())], receivers)
+    with folder_for(out) as folder:
+        with shown_analysis(Console(stderr=True), is_live=follow) as watch:
+            results = analyse_source(
+                source, settings, folder, force=force, follow=follow, watch=watch
+            )
+        _print(results, Shown(tuple(table or ()), output, sort, limit))
+        _tell_end(results, out)
+
+
+@contextmanager
+def folder_for(out: Path | None) -> Iterator[Path]:
+    """Give the folder that was named, or one that is removed again."""
+    if out is not None:
+        yield out
+        return
+    with TemporaryDirectory(prefix="fairwind-") as folder:
+        yield Path(folder)
+
+
+def _span(text: str | None, option: str) -> int | None:
+    return None if text is None else span_ns(text, option)
+
+
+def _print(results: Results, shown: Shown) -> None:
+    connections = ROWS_SHOWN if shown.limit is None else shown.limit
+    if shown.output is OutputFormat.JSON:
+        names = results.table_names if ALL_TABLES in shown.tables else _known(results, shown.tables)
+        print_json(json_document(results, connections, shown.sort, names))
+    elif shown.tables:
+        for name in _known(results, shown.tables):
+            _print_table(results, name, shown)
+    elif shown.output is OutputFormat.CSV:
+        print_frame(summary_frame(results, connections, shown.sort), shown.output)
+    else:
+        tables = readable_summary(results, connections, shown.sort)
+        sys.stdout.write("\n".join(aligned(headers, rows) for headers, rows in tables))
+
+
+def _known(results: Results, names: Sequence[str]) -> list[str]:
+    for name in names:
+        if name not in results.table_names:
+            raise FairwindError(
+                f"there is no table {name!r}", f"there are {', '.join(results.table_names)}"
+            )
+    return list(names)
+
+
+def _print_table(results: Results, name: str, shown: Shown) -> None:
+    """Print a table as it is; for people, without what belongs to runs alone."""
+    frame = results.scan(name)
+    columns = frame.collect_schema().names()
+    if shown.sort is not None:
+        if shown.sort not in columns:
+            raise FairwindError(
+                f"--sort {shown.sort}: the table {name} has no such column",
+                f"it has {', '.join(columns)}",
+            )
+        frame = frame.sort(shown.sort, descending=True, nulls_last=True, maintain_order=True)
+    if shown.limit is not None:
+        frame = frame.head(shown.limit)
+    if not results.manifest.plan.seeds:
+        frame = frame.drop(LEADING_COLUMNS)
+    if shown.output is OutputFormat.CSV:
+        frame.sink_csv(sys.stdout.buffer)
+    else:
+        print_frame(frame.collect(), shown.output)
+
+
+def _tell_end(results: Results, out: Path | None) -> None:
+    """Tell what was odd, where the tables are, and whether all was read."""
+    captured = results.manifest.captured
+    assert captured is not None, "the folder of a capture"
+    for caveat in captured.caveats:
+        _tell(f"mind: {caveat}")
+    for note in captured.notes:
+        _tell(f"note: {note}")
+    if out is not None:
+        _tell(f"tables: {out}")
+    if not captured.is_complete:
+        kept = f" and is kept in {out}" if out is not None else ""
+        raise RunInterrupted(f"interrupted: what was read until then is analysed{kept}")
+
+
+def _tell(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

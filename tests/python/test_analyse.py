@@ -1,0 +1,250 @@
+"""Captures analysed by the command line, against the runs that made them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fairwind as package
+from fairwind.compare import compare
+from process import SCENARIO, fairwind, start
+
+KEYS = ("cell", "replicate")
+ARRIVAL = ("throughput", "goodput", "received", "read", "delivery", "lost", "loss")
+"""Parts of names of columns that a capture at the sender alone does not know."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> Path:
+    """Run a scenario of two cells and two seeds with captures."""
+    folder = tmp_path_factory.mktemp("run")
+    scenario = SCENARIO.replace('duration = "12 s"', 'duration = "6 s"') + "\n[capture]\n"
+    (folder / "two.toml").write_text(scenario)
+    code, _, error = fairwind("run", "two.toml", "--out", "run", cwd=folder)
+    assert code == 0, error
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def seen(run) -> package.Results:
+    """Analyse all its captures into a folder."""
+    code, _, error = fairwind("analyse", run, "--out", run.parent / "seen", cwd=run.parent)
+    assert code == 0, error
+    return package.open(run.parent / "seen")
+
+
+@pytest.fixture(scope="module")
+def sender(run) -> Path:
+    """Give the capture at one cell's sender."""
+    return run / "cells" / "0001-0000" / "sender.pcapng"
+
+
+def groups_of(results: package.Results) -> pl.DataFrame:
+    return results.groups.filter(pl.col("flows") > 0).sort(*KEYS, "group")
+
+
+def test_captures_of_both_sides_tell_what_the_run_measured_itself(run, seen):
+    measured, found = groups_of(package.open(run)), groups_of(seen)
+    assert found.select(*KEYS, "group").equals(measured.select(*KEYS, "group"))
+    for column in (
+        "packets_sent",
+        "wire_bytes_sent",
+        "data_segments_sent",
+        "payload_bytes_sent",
+        "data_segments_retransmitted",
+        "bytes_retransmitted",
+        "packets_received",
+        "wire_bytes_received",
+        "payload_bytes_received",
+        "payload_bytes_duplicate",
+        "throughput_bits_per_second",
+        "ack_latency_p50_s",
+        "ack_latency_p99_s",
+        "ack_latency_max_s",
+    ):
+        assert found[column].to_list() == measured[column].to_list(), column
+
+
+def test_the_folder_of_captures_is_compared_with_the_run_in_pairs(run, seen):
+    differences = compare(package.open(run), seen, ["throughput_bits_per_second"])
+    assert set(differences["pairs"]) == {2}
+    assert differences["difference"].to_list() == [0] * differences.height
+
+
+def test_show_report_and_compare_take_the_folder_of_a_capture(seen, run, tmp_path):
+    code, out, _ = fairwind("show", seen.folder, cwd=tmp_path)
+    assert code == 0
+    assert "greedy" in out
+    code, _, error = fairwind("compare", run, seen.folder, cwd=tmp_path)
+    assert code == 0, error
+    code, _, error = fairwind("report", seen.folder, cwd=tmp_path)
+    assert code == 0, error
+    assert (seen.folder / "report.html").exists()
+
+
+def test_one_cell_of_a_run_is_analysed_alone(run, sender, tmp_path):
+    code, out, error = fairwind("analyse", sender.parent, "--format", "json", cwd=tmp_path)
+    assert code == 0, error
+    document = json.loads(out)
+    assert [entry["point"] for entry in document["inputs"]] == ["sender", "receiver"]
+    assert {fact["cell"] for fact in document["facts"]} == {1}
+    assert {group["name"] for group in document["groups"]} >= {"greedy", "thin"}
+
+
+def test_a_sender_alone_knows_nothing_of_arrivals(sender):
+    found = package.analyse(sender).groups
+    known = [name for name in found.columns if found[name].null_count() < found.height]
+    assert [name for name in known if any(part in name for part in ARRIVAL)] == []
+    assert found["packets_sent"][0] > 0
+
+
+def summary(*arguments: object, cwd: Path, **options: str) -> dict[str, object]:
+    code, out, error = fairwind("analyse", *arguments, "--format", "json", cwd=cwd, **options)
+    assert code == 0, error
+    document = json.loads(out)
+    return {key: document[key] for key in ("groups", "connections")}
+
+
+def test_compressed_and_piped_captures_tell_the_same(sender, tmp_path):
+    expected = summary(sender, cwd=tmp_path)
+    packed = tmp_path / "packed.pcapng.gz"
+    packed.write_bytes(gzip.compress(sender.read_bytes()))
+    assert summary(packed, cwd=tmp_path) == expected
+    with sender.open("rb") as piped:
+        code, out, error = analysed_from(piped, tmp_path)
+    assert code == 0, error
+    document = json.loads(out)
+    assert {key: document[key] for key in expected} == expected
+
+
+def analysed_from(piped, cwd: Path) -> tuple[int, str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "fairwind.cli", "analyse", "-", "--format", "json"],
+        stdin=piped,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=cwd,
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "python")},
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.skipif(shutil.which("editcap") is None, reason="no editcap; install wireshark-common")
+def test_a_folder_of_rotated_files_is_read_as_one(sender, tmp_path):
+    rotated = tmp_path / "rotated"
+    rotated.mkdir()
+    subprocess.run(
+        [str(shutil.which("editcap")), "-c", "300", str(sender), str(rotated / "part.pcapng")],
+        check=True,
+        timeout=120,
+    )
+    assert len(list(rotated.iterdir())) > 1
+    whole, parts = (package.analyse(path).flows for path in (sender, rotated))
+    for column in ("packets_sent", "payload_bytes_sent", "data_segments_retransmitted"):
+        assert parts[column].sum() == whole[column].sum(), column
+
+
+def test_groups_filters_and_limits_choose_what_counts(sender, tmp_path):
+    code, out, error = fairwind(
+        *("analyse", sender, "--group", "small=dst port 60001", "--to", "3s"),
+        *("--filter", "portrange 60000-60001", "--table", "groups", "--format", "json"),
+        cwd=tmp_path,
+    )
+    assert code == 0, error
+    rows = json.loads(out)["tables"]["groups"]
+    assert [row["group"] for row in rows] == ["small", "other"]
+    assert [row["flows"] for row in rows] == [2, 2]
+    assert {row["measured_s"] for row in rows} == {3.0}
+
+
+def test_following_a_file_reads_what_is_appended_until_it_is_interrupted(sender, tmp_path):
+    content = sender.read_bytes()
+    growing = tmp_path / "growing.pcapng"
+    growing.write_bytes(content[: len(content) // 2])
+    process = start(
+        "analyse", growing, "--follow", "--format", "json", "--out", "seen", cwd=tmp_path
+    )
+    try:
+        time.sleep(1.5)
+        with growing.open("ab") as file:
+            file.write(content[len(content) // 2 :])
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, error
+    document = json.loads(out)
+    assert document["is_complete"]
+    assert document["groups"] == summary(sender, cwd=tmp_path)["groups"]
+    assert package.open(tmp_path / "seen").manifest.captured.is_complete
+
+
+def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, tmp_path):
+    cut = tmp_path / "cut.pcapng"
+    cut.write_bytes(sender.read_bytes()[:-20])
+    code, out, error = fairwind("analyse", cut, cwd=tmp_path)
+    assert code == 0
+    assert "packets" in out
+    assert "note: " in error
+    assert "cut.pcapng" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["missing.pcap"], "there is no capture missing.pcap"),
+        (["words.txt"], "is text, not a capture"),
+        (["here.pcapng", "--filter", "dst prt 5"], "did you mean `port`?"),
+        (["here.pcapng", "--group", "thin"], "NAME=FILTER was expected"),
+        (["here.pcapng", "--interval", "5"], "--interval 5: a time with its unit was expected"),
+        (["here.pcapng", "--percentiles", "0,50"], "numbers above 0 and up to 100"),
+        (["here.pcapng", "--from", "noon"], "neither a time since the first packet nor an instant"),
+        (["here.pcapng", "--table", "nothing"], "there is no table 'nothing'"),
+        (["here.pcapng", "--table", "flows", "--sort", "beauty"], "has no such column"),
+        (["-", "-"], "the standard input can be read once only"),
+    ],
+)
+def test_wrong_usage_is_told_in_words_that_help(sender, tmp_path, arguments, told):
+    shutil.copy(sender, tmp_path / "here.pcapng")
+    (tmp_path / "words.txt").write_text("just some words, line by line\n" * 9)
+    code, out, error = fairwind("analyse", *arguments, cwd=tmp_path)
+    assert code == 2
+    assert out == ""
+    assert told in error
+
+
+def test_a_folder_with_another_run_is_not_overwritten(run, sender, tmp_path):
+    code, _, error = fairwind("analyse", sender, "--out", run, cwd=tmp_path)
+    assert code == 2
+    assert "holds a run" in error
+    assert package.open(run).manifest.captured is None
+
+
+def test_the_same_capture_may_be_analysed_again_into_its_folder(sender, tmp_path):
+    for filters in ([], ["--filter", "port 60000"]):
+        code, _, error = fairwind("analyse", sender, "--out", "seen", *filters, cwd=tmp_path)
+        assert code == 0, error
+    assert package.open(tmp_path / "seen").manifest.captured.settings["packet_filter"]
+
+
+def test_tables_are_printed_whole_as_csv(sender, tmp_path):
+    code, out, error = fairwind(
+        "analyse", sender, "--table", "connections", "--format", "csv", cwd=tmp_path
+    )
+    assert code == 0, error
+    rows = pl.read_csv(out.encode())
+    assert rows.height == 4
+    assert rows.columns[0] == "connection"
