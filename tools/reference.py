@@ -30,13 +30,14 @@ def scenario_page() -> str:
 
 def columns_page() -> str:
     """Describe all columns of all tables, table by table."""
-    columns = json.loads(core.columns())
+    columns = [*json.loads(core.columns()), *json.loads(core.analysis_columns())]
     lines = [
         "# Columns",
         "",
         "The tables of a run and what their columns mean. In merged tables they stand behind the",
         "columns `cell`, `replicate`, `seed` and one for each axis of the sweep. The choices made",
-        "for the definitions are told in [what a measure means](../concepts/measures.md).",
+        "for the definitions are told in [what a measure means](../concepts/measures.md); tables",
+        "from `connections` on are of captures only, see [the analyser](../concepts/analyser.md).",
         "",
     ]
     for table, rows in groupby(columns, key=lambda column: column["table"]):

@@ -39,7 +39,17 @@ fn schema() -> String {
 /// All tables' columns with unit and definition, as JSON text.
 #[pyfunction]
 fn columns() -> String {
-    let columns: Vec<_> = fairwind_measure::columns()
+    listed(fairwind_measure::columns())
+}
+
+/// The columns of tables that only captures have, as JSON text.
+#[pyfunction]
+fn analysis_columns() -> String {
+    listed(fairwind_analyse::columns())
+}
+
+fn listed(columns: &[fairwind_measure::ColumnDefinition]) -> String {
+    let columns: Vec<_> = columns
         .iter()
         .map(|column| {
             serde_json::json!({
@@ -178,6 +188,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
+    module.add_function(wrap_pyfunction!(analysis_columns, module)?)?;
     module.add_function(wrap_pyfunction!(rate_columns, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;

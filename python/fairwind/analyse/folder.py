@@ -14,7 +14,7 @@ from fairwind.analyse.caveats import caveats_of
 from fairwind.analyse.rows import Rows
 from fairwind.analyse.settings import AnalysisSettings
 from fairwind.analyse.source import Source
-from fairwind.engine import core_versions, table_columns
+from fairwind.engine import analysis_columns, core_versions, table_columns
 from fairwind.errors import FairwindError
 from fairwind.folder.captured import Captured
 from fairwind.folder.lock import locked
@@ -84,7 +84,7 @@ def _manifest(source: Source, settings: AnalysisSettings) -> Manifest:
         source.plan,
         CAPTURE_ENGINE,
         dict(core_versions()),
-        columns=table_columns(),
+        columns=[*table_columns(), *analysis_columns()],
         facts={},
         study=None,
         captured=Captured(

@@ -22,7 +22,14 @@ from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
-from fairwind.engine import Engine, core_version, engine_named, scenario_schema, table_columns
+from fairwind.engine import (
+    Engine,
+    analysis_columns,
+    core_version,
+    engine_named,
+    scenario_schema,
+    table_columns,
+)
 from fairwind.machine import remove_leftovers
 from fairwind.report import Report, warnings, write_report
 from fairwind.results import (
@@ -158,7 +165,8 @@ def schema() -> None:
 @app.command()
 def columns(*, output: Format = OutputFormat.TABLE) -> None:
     """List every column of every table with its unit and meaning."""
-    print_frame(pl.DataFrame(table_columns(), infer_schema_length=None), output)
+    every = [*table_columns(), *analysis_columns()]
+    print_frame(pl.DataFrame(every, infer_schema_length=None), output)
 
 
 @app.command()

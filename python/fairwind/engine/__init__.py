@@ -12,6 +12,7 @@ from __future__ import annotations
 from fairwind.engine.core import (
     ScenarioError,
     SimulationError,
+    analysis_columns,
     core_version,
     core_versions,
     plan_document,
@@ -32,6 +33,7 @@ __all__ = [
     "ScenarioError",
     "Simulation",
     "SimulationError",
+    "analysis_columns",
     "core_version",
     "core_versions",
     "engine_named",

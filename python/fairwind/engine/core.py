@@ -45,6 +45,12 @@ def table_columns() -> list[dict[str, str]]:
     return columns
 
 
+def analysis_columns() -> list[dict[str, str]]:
+    """Give the columns of tables that only captures have, as `table_columns` does."""
+    columns: list[dict[str, str]] = json.loads(_core.analysis_columns())
+    return columns
+
+
 def plan_document(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Resolve a scenario's text into its plan.
 
