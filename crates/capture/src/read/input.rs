@@ -99,6 +99,14 @@ impl Queue {
                 Input::Path(path) if path.is_dir() => {
                     queue.add_folder(path, &mut files, journal)?;
                 }
+                // What can be read only once, such as a named pipe, is not looked at beforehand.
+                Input::Path(path) if path.exists() && !path.is_file() => {
+                    let file = File::open(&path).map_err(|source| ReadError::Open {
+                        file: path.display().to_string(),
+                        source,
+                    })?;
+                    streams.push(Waiting::Stream(name_of(&path), Box::new(file)));
+                }
                 Input::Path(path) => files.push(path),
                 Input::Standard => {
                     streams

@@ -342,3 +342,19 @@ fn streams_come_behind_files() {
     let mut reader = CaptureReader::open(inputs, Ending::Final).unwrap();
     assert_eq!(seconds(&mut reader), [1, 2, 3, 4]);
 }
+
+#[test]
+fn named_pipes_are_read_once_and_behind_files() {
+    let folder = folder("pipes");
+    let pipe = folder.join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    std::fs::write(folder.join("one"), pcap(3..5)).unwrap();
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || std::fs::write(pipe, pcap(1..3)).unwrap()
+    });
+    let mut reader = open(&[&pipe, &folder.join("one")], Ending::Final);
+    assert_eq!(seconds(&mut reader), [3, 4, 1, 2]);
+    writer.join().unwrap();
+}
