@@ -199,6 +199,8 @@ impl Stream {
         self.measures.window = self.window.counts;
         if !self.is_answered {
             self.measures.common.initial_windows = 0;
+            self.measures.common.initial_packets = 0;
+            self.measures.common.initial_bytes = 0;
         }
         let (segments, bytes) = self.habit.settle(habits);
         if segments > 0 {

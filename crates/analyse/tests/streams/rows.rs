@@ -138,3 +138,13 @@ fn groups_have_the_sums_of_their_streams() {
     group.merge(&other);
     assert_eq!((group.data_segments(), group.retransmissions()), (12, 2));
 }
+
+#[test]
+fn an_initial_window_that_nobody_acknowledged_is_not_known() {
+    let mut tap = Tap::new();
+    tap.data(200, 0, 1000);
+    let tables = tables(tap, 1000);
+    let table = tables.get("transport").unwrap();
+    assert_eq!(number(table, "initial_window_mean_bytes"), None);
+    assert_eq!(number(table, "rtt_min_s"), None);
+}
