@@ -9,12 +9,13 @@
 //! It runs no experiment, keeps no packet, and remembers open connections only.
 //!
 //! Modules: `connection` (open connections: whose a packet is, how they begin and end), `analysis` (from
-//! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`trace`]
-//! (points that draw a flow).
+//! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`passage`] (what
+//! two taps tell of it), [`trace`] (points that draw a flow).
 
 mod analysis;
 mod columns;
 mod connection;
+pub mod passage;
 pub mod stream;
 pub mod trace;
 

@@ -1,0 +1,259 @@
+//! What two clocks are roughly apart, from the first packets that are in both captures.
+//!
+//! Needed before anything can be put in order. A packet that departs at the sender's tap shows the
+//! offset of the receiver's clock plus its delay, one of the other way the offset minus its delay. So
+//! the offset lies between the smallest difference of the first and the largest of the second, and
+//! half-way between them if the path is symmetric (the idea of D. Mills' clock filter, RFC 5905 §8).
+//! Which way is which is told by the differences themselves.
+
+use super::signed_since;
+use fairwind_capture::Packet;
+use fairwind_units::Instant;
+use fairwind_wire::bytes::Addresses;
+use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber, Timestamps};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Packets that are remembered of both captures together.
+const MOST: usize = 1 << 17;
+
+/// Who sends to whom.
+type Ends = (Addresses, u16, u16);
+
+/// What a packet has that no hop changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Likeness {
+    ends: Ends,
+    sequence: u32,
+    acknowledgment: u32,
+    flags: u16,
+    window: u16,
+    payload_bytes: u32,
+    identification: Option<u16>,
+    stamps: Option<(u32, u32)>,
+    first_block: Option<(u32, u32)>,
+}
+
+impl Likeness {
+    fn of(packet: &Packet) -> Self {
+        let segment: &Segment = &packet.segment;
+        let numbers = |one: SequenceNumber, two: SequenceNumber| (one.get(), two.get());
+        let block = |block: &SackBlock| numbers(block.left, block.right);
+        let stamps = |stamps: Timestamps| (stamps.value, stamps.echo);
+        let has_blocks = !segment.flags.contains(Flags::SYN);
+        Self {
+            ends: (packet.addresses, segment.source_port, segment.destination_port),
+            sequence: segment.sequence.get(),
+            acknowledgment: segment.acknowledgment.get(),
+            flags: segment.flags.bits(),
+            window: segment.window,
+            payload_bytes: segment.payload_bytes,
+            identification: packet.identification,
+            stamps: segment.options.timestamps.map(stamps),
+            first_block: segment.options.sack.as_slice().first().filter(|_| has_blocks).map(block),
+        }
+    }
+}
+
+/// Where a packet was seen.
+#[derive(Debug, Clone, Copy)]
+enum Sighting {
+    Sender(Instant),
+    Receiver(Instant),
+    /// In both, or twice in one: it tells nothing more.
+    Spent,
+}
+
+/// The differences of one direction of one connection.
+#[derive(Debug, Clone, Copy)]
+struct Differences {
+    ends: Ends,
+    smallest: i64,
+    largest: i64,
+}
+
+/// What the clocks are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OffsetEstimate {
+    /// Nanoseconds to be taken from the receiver's timestamps to have them by the sender's clock.
+    pub nanos: i64,
+    /// Packets that were found in both captures.
+    pub packets: u64,
+    /// Whether packets of both ways were: otherwise the smallest delay counts as none.
+    pub is_symmetric: bool,
+}
+
+impl OffsetEstimate {
+    /// The sender's time at the receiver's `at`; not before the clock's zero.
+    #[inline]
+    pub const fn on_the_sender_clock(&self, at: Instant) -> Instant {
+        let nanos = if self.nanos >= 0 {
+            at.as_nanos().saturating_sub(self.nanos.unsigned_abs())
+        } else {
+            at.as_nanos().saturating_add(self.nanos.unsigned_abs())
+        };
+        Instant::from_nanos(nanos)
+    }
+}
+
+/// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough.
+#[derive(Debug, Clone, Default)]
+pub struct OffsetFinder {
+    sightings: HashMap<Likeness, Sighting>,
+    directions: Vec<Differences>,
+    places: HashMap<Ends, usize>,
+    found: u64,
+}
+
+impl OffsetFinder {
+    /// A packet of the sender's capture.
+    pub fn at_sender(&mut self, packet: &Packet) {
+        self.see(packet, true);
+    }
+
+    /// A packet of the receiver's capture.
+    pub fn at_receiver(&mut self, packet: &Packet) {
+        self.see(packet, false);
+    }
+
+    /// Packets that were found in both.
+    pub const fn found(&self) -> u64 {
+        self.found
+    }
+
+    /// Whether no more packets are remembered, so that handing in more is of no use.
+    pub fn is_full(&self) -> bool {
+        self.sightings.len() >= MOST
+    }
+
+    fn see(&mut self, packet: &Packet, is_sender: bool) {
+        let is_full = self.is_full();
+        let mine = if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
+        let pair = match self.sightings.entry(Likeness::of(packet)) {
+            Entry::Vacant(entry) => {
+                if !is_full {
+                    entry.insert(mine);
+                }
+                return;
+            }
+            Entry::Occupied(mut entry) => (entry.insert(Sighting::Spent), mine),
+        };
+        let (sent, received) = match pair {
+            (Sighting::Sender(one), Sighting::Receiver(two))
+            | (Sighting::Receiver(two), Sighting::Sender(one)) => (one, two),
+            _ => return,
+        };
+        self.found += 1;
+        let difference = signed_since(received, sent);
+        let ends = (packet.addresses, packet.segment.source_port, packet.segment.destination_port);
+        let place = *self.places.entry(ends).or_insert(self.directions.len());
+        match self.directions.get_mut(place) {
+            Some(known) => {
+                known.smallest = known.smallest.min(difference);
+                known.largest = known.largest.max(difference);
+            }
+            None => self.directions.push(Differences {
+                ends,
+                smallest: difference,
+                largest: difference,
+            }),
+        }
+    }
+
+    /// What the clocks are apart; `None` where no packet is in both captures.
+    pub fn estimate(&self) -> Option<OffsetEstimate> {
+        let (mut above, mut below) = (None::<i64>, None::<i64>);
+        for direction in &self.directions {
+            let (addresses, source, destination) = direction.ends;
+            let opposite = (addresses.reversed(), destination, source);
+            let opposite = self.places.get(&opposite).and_then(|&place| self.directions.get(place));
+            // Delays are added on the way to the receiver's tap and taken off on the way back.
+            let middle = |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
+            if opposite.is_some_and(|opposite| middle(direction) > middle(opposite)) {
+                above = Some(above.map_or(direction.smallest, |known| known.min(direction.smallest)));
+            } else if opposite.is_some() {
+                below = Some(below.map_or(direction.largest, |known| known.max(direction.largest)));
+            }
+        }
+        let (nanos, is_symmetric) = match (above, below) {
+            (Some(above), Some(below)) => (midpoint(above, below), true),
+            _ => (self.directions.iter().map(|known| known.smallest).min()?, false),
+        };
+        Some(OffsetEstimate { nanos, packets: self.found, is_symmetric })
+    }
+}
+
+fn midpoint(one: i64, two: i64) -> i64 {
+    i64::try_from(i128::midpoint(one.into(), two.into())).unwrap_or(one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn packet(at: u64, is_forward: bool, sequence: u32) -> Packet {
+        let there = Addresses::V4 {
+            source: Ipv4Addr::new(10, 0, 0, 1),
+            destination: Ipv4Addr::new(10, 0, 0, 2),
+        };
+        let (source_port, destination_port) = if is_forward { (4000, 80) } else { (80, 4000) };
+        Packet {
+            at: Instant::from_millis(at),
+            addresses: if is_forward { there } else { there.reversed() },
+            segment: Segment {
+                source_port,
+                destination_port,
+                sequence: SequenceNumber::new(sequence),
+                ..Segment::default()
+            },
+            ..Packet::EMPTY
+        }
+    }
+
+    /// Delays of 30 ms there and 30 ms back, and the receiver's clock so much ahead.
+    fn finder(ahead: i64) -> OffsetFinder {
+        let mut finder = OffsetFinder::default();
+        for sequence in 0..10_u32 {
+            let queue = u64::from(sequence % 3 * 5);
+            let at = 10_000 + u64::from(sequence) * 10;
+            finder.at_sender(&packet(at, true, sequence));
+            let there = (at + 30 + queue).saturating_add_signed(ahead);
+            finder.at_receiver(&packet(there, true, sequence));
+            finder.at_receiver(&packet(there, false, sequence));
+            finder.at_sender(&packet(at + 60 + 2 * queue, false, sequence));
+        }
+        finder
+    }
+
+    #[test]
+    fn the_offset_is_half_way_between_the_floors_of_both_directions() {
+        for ahead in [0, 250, -1_600] {
+            let estimate = finder(ahead).estimate().unwrap();
+            assert_eq!(estimate.nanos, ahead * 1_000_000);
+            assert_eq!((estimate.packets, estimate.is_symmetric), (20, true));
+            let there = Instant::from_millis(5_000_u64.saturating_add_signed(ahead));
+            assert_eq!(estimate.on_the_sender_clock(there), Instant::from_millis(5_000));
+        }
+    }
+
+    #[test]
+    fn one_direction_alone_has_a_smallest_delay_of_nothing() {
+        let mut finder = OffsetFinder::default();
+        for (sequence, delay) in [(1, 40), (2, 35), (3, 90)] {
+            finder.at_sender(&packet(1_000, true, sequence));
+            finder.at_receiver(&packet(1_000 + delay, true, sequence));
+        }
+        let estimate = finder.estimate().unwrap();
+        assert_eq!((estimate.nanos, estimate.is_symmetric), (35_000_000, false));
+    }
+
+    #[test]
+    fn packets_that_are_twice_in_one_capture_tell_nothing() {
+        let mut finder = OffsetFinder::default();
+        finder.at_sender(&packet(1_000, true, 7));
+        finder.at_sender(&packet(1_100, true, 7));
+        finder.at_receiver(&packet(1_150, true, 7));
+        assert_eq!(finder.estimate(), None);
+    }
+}

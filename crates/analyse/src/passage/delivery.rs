@@ -1,0 +1,161 @@
+//! Which bytes have arrived, and when they could be handed over in order.
+
+use fairwind_units::Instant;
+use std::collections::VecDeque;
+
+/// A stretch of new bytes at the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Arrived {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) at: Instant,
+    /// When its bytes were sent first, and when the copy was that came; `None` where nobody saw that.
+    pub(super) sent: Option<Sent>,
+}
+
+/// When bytes were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) first: Instant,
+    pub(super) copy: Instant,
+    /// Whether this stretch stands for the copy's way through the network, too.
+    pub(super) shows_network: bool,
+}
+
+/// What the receiver has.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Delivery {
+    /// Before this place everything has arrived; `None` before anything has.
+    frontier: Option<u64>,
+    /// What lies behind a hole, ascending, without overlap.
+    held: VecDeque<Arrived>,
+}
+
+impl Delivery {
+    /// Up to where everything has arrived; 0 before anything has.
+    #[inline]
+    pub(super) fn frontier(&self) -> u64 {
+        self.frontier.unwrap_or(0)
+    }
+
+    /// Whether anything has arrived, or the stream is known to begin.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.frontier.is_some()
+    }
+
+    /// The stream begins at `place`, unless it has begun.
+    #[inline]
+    pub(super) fn begin(&mut self, place: u64) {
+        self.frontier.get_or_insert(place);
+    }
+
+    /// Takes `start..end` where it continues what is there, with no hole anywhere: the usual case.
+    #[inline]
+    pub(super) fn extend(&mut self, start: u64, end: u64) -> bool {
+        let goes_on = self.frontier == Some(start) && self.held.is_empty();
+        if goes_on {
+            self.frontier = Some(end);
+        }
+        goes_on
+    }
+
+    /// The parts of `start..end` that had not arrived.
+    pub(super) fn new_parts(&self, start: u64, end: u64, parts: &mut Vec<(u64, u64)>) {
+        parts.clear();
+        let mut cursor = start.max(self.frontier());
+        let first = self.held.partition_point(|held| held.end <= cursor);
+        for held in self.held.iter().skip(first).take_while(|held| held.start < end) {
+            if held.start > cursor {
+                parts.push((cursor, held.start));
+            }
+            cursor = cursor.max(held.end);
+        }
+        if cursor < end {
+            parts.push((cursor, end));
+        }
+    }
+
+    /// Adds a part that had not arrived.
+    pub(super) fn add(&mut self, part: Arrived) {
+        if self.held.back().is_none_or(|last| last.end <= part.start) {
+            self.held.push_back(part);
+            return;
+        }
+        let place = self.held.partition_point(|held| held.start < part.start);
+        self.held.insert(place, part);
+    }
+
+    /// The next stretch that can be handed over in order.
+    #[inline]
+    pub(super) fn next_in_order(&mut self) -> Option<Arrived> {
+        let frontier = self.frontier?;
+        let next = self.held.pop_front()?;
+        if next.start > frontier {
+            self.held.push_front(next);
+            return None;
+        }
+        self.frontier = Some(frontier.max(next.end));
+        Some(next)
+    }
+
+    /// The receiver has acknowledged everything before `place`; gives how many of these bytes nobody
+    /// saw arrive. What is behind may now be in order.
+    pub(super) fn acknowledged(&mut self, place: u64) -> u64 {
+        let Some(frontier) = self.frontier.filter(|&frontier| place > frontier) else { return 0 };
+        let known = self.held.iter().take_while(|held| held.start < place);
+        let seen: u64 = known.map(|held| held.end.min(place) - held.start).sum();
+        self.frontier = Some(place);
+        (place - frontier).saturating_sub(seen)
+    }
+
+    /// What never could be handed over.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = Arrived> {
+        self.held.drain(..)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn new_parts_are_what_was_not_there_and_order_is_that_of_the_stream(
+            pieces in proptest::collection::vec((0_u64..60, 1_u64..12), 0..60)
+        ) {
+            let mut delivery = Delivery::default();
+            delivery.begin(0);
+            let mut seen = [false; 80];
+            let mut parts = Vec::new();
+            let mut in_order = 0;
+            for (start, length) in pieces {
+                delivery.new_parts(start, start + length, &mut parts);
+                let range = usize::try_from(start).unwrap()..usize::try_from(start + length).unwrap();
+                let new = seen[range.clone()].iter().filter(|byte| !**byte).count();
+                prop_assert_eq!(parts.iter().map(|(start, end)| end - start).sum::<u64>(), new as u64);
+                seen[range].fill(true);
+                for &(start, end) in &parts {
+                    delivery.add(Arrived { start, end, at: Instant::ZERO, sent: None });
+                }
+                while let Some(next) = delivery.next_in_order() {
+                    prop_assert_eq!(next.start, in_order);
+                    in_order = next.end;
+                }
+                let next = seen.iter().position(|byte| !byte).unwrap();
+                prop_assert_eq!(delivery.frontier(), next as u64);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_was_there_even_if_nobody_saw_it() {
+        let mut delivery = Delivery::default();
+        delivery.begin(100);
+        delivery.add(Arrived { start: 150, end: 200, at: Instant::ZERO, sent: None });
+        assert_eq!(delivery.acknowledged(200), 50);
+        assert_eq!(delivery.acknowledged(200), 0);
+        assert!(delivery.next_in_order().is_some());
+        assert_eq!(delivery.frontier(), 200);
+    }
+}

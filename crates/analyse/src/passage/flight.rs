@@ -1,0 +1,408 @@
+//! Which departure an arrival belongs to, told by its range of bytes.
+//!
+//! What has left and not yet come stands in three queues: first transmissions in the order of their
+//! bytes, those of them that later ones have overtaken, and retransmissions. An arrival that is the
+//! oldest first transmission costs a comparison. Anything else is searched: by its end, which no two
+//! first transmissions share, and among the few retransmissions on their way. A range that nobody sent
+//! as a whole is put together of the parts that somebody sent, so that neither segmentation offload
+//! before the first tap nor its receiving counterpart before the second loses a byte.
+//!
+//! Which of several copies has come is told by the time stamp's value, which differs between a
+//! transmission and its repetition (the idea of RFC 3522); else by the identification of the IPv4 header; else by order: a
+//! packet that left before one that has come is more probably lost than late. What is left is decided
+//! by the delay that the others had.
+
+mod judgement;
+
+pub(super) use judgement::Loss;
+
+use super::clock::signed_since;
+use super::transmission::{Copy, Gap, Mark, Piece, Transmission};
+use fairwind_units::Instant;
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+/// First transmissions with overlapping beginnings that are looked at for one byte.
+const OVERLAPPING: usize = 8;
+
+/// Where a transmission waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Queue {
+    Fresh,
+    Overdue,
+    Again,
+}
+
+/// What was found of an arrival.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// One transmission, whole, that was the oldest of the first ones.
+    Whole(Transmission),
+    /// Parts of transmissions, which are in the list that was handed in.
+    Pieces,
+    /// Its departure has yet to be seen.
+    Early,
+    /// No departure that is still waited for.
+    Nothing,
+}
+
+/// What departed with payload and has not arrived.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Flight {
+    /// First transmissions, ascending in their ends.
+    fresh: VecDeque<Transmission>,
+    /// First transmissions that a later one overtook, ascending in their ends.
+    overdue: VecDeque<Transmission>,
+    /// Transmissions of old bytes only, in the order of departure.
+    again: VecDeque<Transmission>,
+    /// No retransmission on its way has bytes from here on.
+    again_end: u64,
+    gaps: Vec<Gap>,
+    /// Behind all bytes that departed.
+    highest: u64,
+    departed: u32,
+    /// Of those that arrived, the one that departed last.
+    last_arrived: u32,
+    /// The last one-way delay in nanoseconds.
+    recent_delay: i64,
+    last_stamp: Option<u32>,
+    /// Something on the way rewrites time stamps.
+    is_restamped: bool,
+    /// Something on the way rewrites identifications.
+    is_renumbered: bool,
+}
+
+/// A packet with payload, as it departs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Departing {
+    pub(super) at: Instant,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) mark: Mark,
+    pub(super) wire_bytes: u32,
+    pub(super) ticket: u64,
+}
+
+impl Flight {
+    /// Behind all bytes that departed; 0 before the first.
+    #[inline]
+    pub(super) const fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Transmissions that are remembered.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.fresh.len() + self.overdue.len() + self.again.len()
+    }
+
+    /// A packet departs; gives how many of its bytes had been sent before, and which copy it is.
+    #[inline]
+    pub(super) fn depart(&mut self, packet: Departing) -> (u32, Copy) {
+        self.departed = self.departed.wrapping_add(1);
+        if packet.mark.stamp.is_some() {
+            self.last_stamp = packet.mark.stamp;
+        }
+        let is_first = packet.end > self.highest;
+        let old = self.highest.saturating_sub(packet.start).min(packet.end - packet.start);
+        let old_bytes = u32::try_from(old).unwrap_or(u32::MAX);
+        let copy = if is_first { Copy::First } else { Copy::Again(self.repeat(packet.start)) };
+        let transmission = Transmission {
+            start: packet.start,
+            end: packet.end,
+            arrived_to: packet.start,
+            at: packet.at,
+            ticket: packet.ticket,
+            order: self.departed,
+            wire_bytes: packet.wire_bytes,
+            gap_bytes: 0,
+            old_bytes,
+            mark: packet.mark,
+            copy,
+            repeats: 0,
+            is_judged: false,
+        };
+        if is_first {
+            self.highest = packet.end;
+            self.fresh.push_back(transmission);
+        } else {
+            self.again_end = self.again_end.max(packet.end);
+            self.again.push_back(transmission);
+        }
+        (old_bytes, copy)
+    }
+
+    /// The bytes from `start` on are sent once more: the so manieth time.
+    fn repeat(&mut self, start: u64) -> u8 {
+        let Some((queue, place)) = self.first_with(start) else { return 1 };
+        let Some(first) = self.queue_mut(queue).get_mut(place) else { return 1 };
+        first.repeats = first.repeats.saturating_add(1);
+        first.repeats
+    }
+
+    /// A packet with these bytes arrives.
+    #[inline]
+    pub(super) fn arrive(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        mark: Mark,
+        pieces: &mut Vec<Piece>,
+    ) -> Found {
+        if let Some(front) = self.fresh.front()
+            && front.start == start
+            && front.end == end
+            && front.is_untouched()
+            && start >= self.again_end
+        {
+            let front = *front;
+            self.fresh.pop_front();
+            self.is_restamped |= front.mark.differs_in_stamp(mark);
+            self.is_renumbered |= front.mark.identification != mark.identification;
+            self.note_arrival(at, &front);
+            return Found::Whole(front);
+        }
+        self.search(at, (start, end), mark, pieces)
+    }
+
+    #[inline]
+    const fn note_arrival(&mut self, at: Instant, transmission: &Transmission) {
+        self.recent_delay = signed_since(at, transmission.at);
+        if transmission.order.wrapping_sub(self.last_arrived).cast_signed() > 0 {
+            self.last_arrived = transmission.order;
+        }
+    }
+
+    fn search(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        mark: Mark,
+        pieces: &mut Vec<Piece>,
+    ) -> Found {
+        pieces.clear();
+        if end > self.highest {
+            return Found::Early;
+        }
+        if let Some((queue, place)) = self.exact(at, (start, end), mark) {
+            pieces.extend(self.take(at, (queue, place), (start, end)));
+            return Found::Pieces;
+        }
+        let mut cursor = start;
+        while cursor < end {
+            let Some((spot, missing_to)) = self.with_missing(at, cursor, (start, end), mark) else {
+                match self.next_beginning(cursor) {
+                    Some(next) if next < end => cursor = next,
+                    _ => break,
+                }
+                continue;
+            };
+            let to = missing_to.min(end);
+            pieces.extend(self.take(at, spot, (cursor, to)));
+            cursor = to;
+        }
+        if !pieces.is_empty() {
+            return Found::Pieces;
+        }
+        let is_newer = |last: u32, stamp: u32| stamp.wrapping_sub(last).cast_signed() > 0;
+        match (self.last_stamp, mark.stamp) {
+            (Some(last), Some(stamp)) if !self.is_restamped && is_newer(last, stamp) => {
+                Found::Early
+            }
+            _ => Found::Nothing,
+        }
+    }
+
+    /// The transmission of exactly these bytes, none of which has arrived.
+    fn exact(&self, at: Instant, range: (u64, u64), mark: Mark) -> Option<(Queue, usize)> {
+        let by_end = |queue: &VecDeque<Transmission>| {
+            queue.partition_point(|transmission| transmission.end < range.1)
+        };
+        let firsts =
+            [(Queue::Fresh, by_end(&self.fresh)), (Queue::Overdue, by_end(&self.overdue))];
+        let agains = (0..self.again.len()).map(|place| (Queue::Again, place));
+        let agains = agains.take(if range.0 < self.again_end { usize::MAX } else { 0 });
+        let mut best = None;
+        for (queue, place) in firsts.into_iter().chain(agains) {
+            let Some(transmission) = self.queue(queue).get(place) else { continue };
+            if (transmission.start, transmission.end) != range
+                || !transmission.is_untouched()
+                || !self.may_be(transmission, range, mark)
+            {
+                continue;
+            }
+            let score = self.score(at, transmission, mark);
+            if best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, (queue, place)));
+            }
+            if score.0 && transmission.mark.stamp.is_some() {
+                break;
+            }
+        }
+        best.map(|(_, spot)| spot)
+    }
+
+    /// A transmission from which the byte at `cursor` is missing, and up to where it is.
+    fn with_missing(
+        &self,
+        at: Instant,
+        cursor: u64,
+        range: (u64, u64),
+        mark: Mark,
+    ) -> Option<((Queue, usize), u64)> {
+        let covering = |queue: Queue| {
+            let first = self.queue(queue).partition_point(|known| known.end <= cursor);
+            (first..first + OVERLAPPING).map(move |place| (queue, place))
+        };
+        let agains = (0..self.again.len()).map(|place| (Queue::Again, place));
+        let agains = agains.take(if cursor < self.again_end { usize::MAX } else { 0 });
+        let spots = covering(Queue::Fresh).chain(covering(Queue::Overdue)).chain(agains);
+        let mut best: Option<((bool, Reverse<u64>), (Queue, usize), u64)> = None;
+        for (queue, place) in spots {
+            let Some(transmission) = self.queue(queue).get(place) else { continue };
+            if !(transmission.start..transmission.end).contains(&cursor)
+                || !self.may_be(transmission, range, mark)
+            {
+                continue;
+            }
+            let Some(missing_to) = self.missing_to(transmission, cursor) else { continue };
+            // Of parts, identifications tell nothing: offload counts them on.
+            let (_, follows, nearness) = self.score(at, transmission, mark);
+            let score = (follows, nearness);
+            if best.is_none_or(|(known, ..)| score > known) {
+                best = Some((score, (queue, place), missing_to));
+            }
+        }
+        best.map(|(_, spot, missing_to)| (spot, missing_to))
+    }
+
+    /// Where the next transmission begins behind `cursor`.
+    fn next_beginning(&self, cursor: u64) -> Option<u64> {
+        let behind = |queue: &VecDeque<Transmission>| {
+            let first = queue.partition_point(|known| known.end <= cursor);
+            let later = queue.iter().skip(first).take(OVERLAPPING);
+            later.map(|known| known.start.max(known.arrived_to)).filter(|&at| at > cursor).min()
+        };
+        let again = self.again.iter().map(|known| known.start).filter(|&start| start > cursor);
+        let gaps = self.gaps.iter().map(|gap| gap.start).filter(|&start| start > cursor);
+        let nearest = [behind(&self.fresh), behind(&self.overdue), again.min(), gaps.min()];
+        nearest.into_iter().flatten().min()
+    }
+
+    /// Whether an arrival of `range` with this mark may be of `transmission`, or of a part of it.
+    fn may_be(&self, transmission: &Transmission, range: (u64, u64), mark: Mark) -> bool {
+        let is_restamped = !self.is_restamped && transmission.mark.differs_in_stamp(mark);
+        // Offload numbers the parts of a packet, so that only one of the same range has its number.
+        let is_renumbered = !self.is_renumbered
+            && range == (transmission.start, transmission.end)
+            && transmission.mark.identification != mark.identification;
+        !transmission.is_judged && !is_restamped && !is_renumbered
+    }
+
+    /// How well an arrival fits: the same identification, not overtaken, a delay as others had.
+    fn score(
+        &self,
+        at: Instant,
+        transmission: &Transmission,
+        mark: Mark,
+    ) -> (bool, bool, Reverse<u64>) {
+        let is_same = transmission.mark.identification == mark.identification;
+        let follows = transmission.order.wrapping_sub(self.last_arrived).cast_signed() > 0;
+        let delay = signed_since(at, transmission.at);
+        (is_same, follows, Reverse(delay.abs_diff(self.recent_delay)))
+    }
+
+    /// Up to where bytes of `transmission` are missing from `cursor` on; `None` where that one is not.
+    fn missing_to(&self, transmission: &Transmission, cursor: u64) -> Option<u64> {
+        if cursor >= transmission.arrived_to {
+            return Some(transmission.end);
+        }
+        if transmission.gap_bytes == 0 {
+            return None;
+        }
+        let is_around = |gap: &&Gap| {
+            gap.order == transmission.order && (gap.start..gap.end).contains(&cursor)
+        };
+        self.gaps.iter().find(is_around).map(|gap| gap.end)
+    }
+
+    /// The bytes of the transmission at this spot have arrived; what is overtaken by it moves.
+    fn take(
+        &mut self,
+        at: Instant,
+        (queue, place): (Queue, usize),
+        (start, end): (u64, u64),
+    ) -> Option<Piece> {
+        let place = if queue == Queue::Fresh {
+            self.overdue.extend(self.fresh.drain(..place));
+            0
+        } else {
+            place
+        };
+        let mut of = *self.queue(queue).get(place)?;
+        let before = of;
+        if start >= of.arrived_to {
+            if start > of.arrived_to {
+                self.gaps.push(Gap { order: of.order, start: of.arrived_to, end: start });
+                of.gap_bytes += u32::try_from(start - of.arrived_to).unwrap_or(u32::MAX);
+            }
+            of.arrived_to = end;
+        } else {
+            self.fill_gap(of.order, start, end);
+            of.gap_bytes -= u32::try_from(end - start).unwrap_or(u32::MAX).min(of.gap_bytes);
+        }
+        let is_whole = of.missing_bytes() == 0;
+        if is_whole {
+            self.queue_mut(queue).remove(place);
+            if queue == Queue::Again && self.again.is_empty() {
+                self.again_end = 0;
+            }
+        } else if let Some(kept) = self.queue_mut(queue).get_mut(place) {
+            *kept = of;
+        }
+        self.note_arrival(at, &of);
+        Some(Piece { start, end, of: before, is_whole })
+    }
+
+    fn fill_gap(&mut self, order: u32, start: u64, end: u64) {
+        let is_around = |gap: &Gap| gap.order == order && gap.start <= start && end <= gap.end;
+        let Some(place) = self.gaps.iter().position(is_around) else { return };
+        let gap = self.gaps.swap_remove(place);
+        let rests = [(gap.start, start), (end, gap.end)];
+        let rests = rests.into_iter().filter(|(start, end)| start < end);
+        self.gaps.extend(rests.map(|(start, end)| Gap { order, start, end }));
+    }
+
+    /// When the byte at `place` was sent first, and up to where that is true; `None` where the
+    /// transmission is forgotten.
+    pub(super) fn first_sent(&self, place: u64) -> Option<(Instant, u64)> {
+        let (queue, index) = self.first_with(place)?;
+        let first = self.queue(queue).get(index)?;
+        Some((first.at, first.end))
+    }
+
+    /// The first transmission of which the byte at `place` is a new one.
+    fn first_with(&self, place: u64) -> Option<(Queue, usize)> {
+        [Queue::Overdue, Queue::Fresh].into_iter().find_map(|queue| {
+            let index = self.queue(queue).partition_point(|known| known.end <= place);
+            let first = self.queue(queue).get(index)?;
+            (first.new_from() <= place).then_some((queue, index))
+        })
+    }
+
+    const fn queue(&self, queue: Queue) -> &VecDeque<Transmission> {
+        match queue {
+            Queue::Fresh => &self.fresh,
+            Queue::Overdue => &self.overdue,
+            Queue::Again => &self.again,
+        }
+    }
+
+    const fn queue_mut(&mut self, queue: Queue) -> &mut VecDeque<Transmission> {
+        match queue {
+            Queue::Fresh => &mut self.fresh,
+            Queue::Overdue => &mut self.overdue,
+            Queue::Again => &mut self.again,
+        }
+    }
+}

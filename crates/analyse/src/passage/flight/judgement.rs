@@ -1,0 +1,146 @@
+//! What has not arrived is judged: lost, or nobody can know.
+
+use super::{Flight, Piece, Transmission};
+use crate::passage::transmission::Mark;
+use fairwind_units::Instant;
+
+/// What one transmission has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) struct Loss {
+    pub(in super::super) at: Instant,
+    pub(in super::super) ticket: u64,
+    /// Nothing of it arrived.
+    pub(in super::super) is_whole: bool,
+    /// Bytes that did not arrive.
+    pub(in super::super) payload_bytes: u64,
+    /// Those of them that had not been sent before.
+    pub(in super::super) new_bytes: u64,
+    /// Into how many packets the network had cut them.
+    pub(in super::super) ranges: u64,
+    /// What each of these had beside its payload.
+    pub(in super::super) header_bytes: u64,
+    /// It is a bundle, whose old bytes were lost with it.
+    pub(in super::super) is_bundle: bool,
+}
+
+impl Flight {
+    /// The oldest departure that is not judged.
+    pub(in super::super) fn oldest(&self) -> Option<Instant> {
+        let overdue = self.overdue.iter().find(|known| !known.is_judged);
+        let oldest = [self.fresh.front(), overdue, self.again.front()];
+        oldest.into_iter().flatten().map(|known| known.at).min()
+    }
+
+    /// Departure of the one in the middle of the longest queue.
+    pub(in super::super) fn middle(&self) -> Option<Instant> {
+        let queues = [&self.fresh, &self.overdue, &self.again];
+        let longest = queues.into_iter().max_by_key(|queue| queue.len())?;
+        longest.get(longest.len() / 2).map(|known| known.at)
+    }
+
+    /// Judges what departed before `before` and has not come: lost. `frontier` is up to where the
+    /// receiver has everything, and `segment_bytes` the most that one packet of the network carries.
+    pub(in super::super) fn settle(
+        &mut self,
+        before: Instant,
+        frontier: u64,
+        segment_bytes: u64,
+        losses: &mut Vec<Loss>,
+    ) {
+        let aged = self.fresh.iter().take_while(|known| known.at < before).count();
+        self.overdue.extend(self.fresh.drain(..aged));
+        let mut overdue = std::mem::take(&mut self.overdue);
+        overdue.retain_mut(|known| {
+            if !known.is_judged && known.at < before {
+                losses.push(self.loss(known, segment_bytes));
+                known.is_judged = true;
+                known.gap_bytes = 0;
+            }
+            !(known.is_judged && known.end <= frontier)
+        });
+        self.overdue = overdue;
+        let aged = self.again.iter().take_while(|known| known.at < before).count();
+        for known in self.again.drain(..aged).collect::<Vec<_>>() {
+            losses.push(self.loss(&known, segment_bytes));
+        }
+        if self.again.is_empty() {
+            self.again_end = 0;
+        }
+    }
+
+    /// Judges everything at the end. What departed before something that arrived, or
+    /// as early as `lost_before`, is lost. Gives the packets, bytes and ranges of which nobody can know.
+    pub(in super::super) fn finish(
+        &mut self,
+        lost_before: Instant,
+        segment_bytes: u64,
+        losses: &mut Vec<Loss>,
+    ) -> (u64, u64, u64) {
+        let mut unjudged = (0, 0, 0);
+        let rest: Vec<Transmission> =
+            self.overdue.drain(..).chain(self.fresh.drain(..)).chain(self.again.drain(..)).collect();
+        for known in rest.iter().filter(|known| !known.is_judged) {
+            let is_overtaken = known.order.wrapping_sub(self.last_arrived).cast_signed() < 0;
+            if is_overtaken || known.at < lost_before {
+                losses.push(self.loss(known, segment_bytes));
+            } else {
+                unjudged.0 += u64::from(known.is_untouched());
+                unjudged.1 += known.missing_bytes();
+                unjudged.2 += self.loss(known, segment_bytes).ranges;
+            }
+        }
+        self.again_end = 0;
+        unjudged
+    }
+
+    /// Bytes that must have arrived, though nobody saw it, are taken from what was on its way.
+    pub(in super::super) fn take_unseen(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        pieces: &mut Vec<Piece>,
+    ) {
+        pieces.clear();
+        let mut cursor = start;
+        while cursor < end {
+            // Of no range, and without a mark, so that every copy may be it.
+            let found = self.with_missing(at, cursor, (0, 0), Mark::default());
+            let to = if let Some((spot, missing_to)) = found {
+                let to = missing_to.min(end);
+                pieces.extend(self.take(at, spot, (cursor, to)));
+                to
+            } else {
+                self.next_beginning(cursor).unwrap_or(end)
+            };
+            cursor = to;
+        }
+    }
+
+    /// What `known` has lost; its gaps are forgotten.
+    fn loss(&mut self, known: &Transmission, segment_bytes: u64) -> Loss {
+        let mut loss = Loss {
+            at: known.at,
+            ticket: known.ticket,
+            is_whole: known.is_untouched(),
+            payload_bytes: known.missing_bytes(),
+            new_bytes: 0,
+            ranges: 0,
+            header_bytes: u64::from(known.wire_bytes).saturating_sub(known.payload_bytes()),
+            is_bundle: known.is_bundle(),
+        };
+        let mut add = |start: u64, end: u64| {
+            loss.ranges += (end - start).div_ceil(segment_bytes.max(1));
+            loss.new_bytes += end.saturating_sub(start.max(known.new_from()));
+        };
+        if known.arrived_to < known.end {
+            add(known.arrived_to, known.end);
+        }
+        if known.gap_bytes > 0 {
+            for gap in self.gaps.iter().filter(|gap| gap.order == known.order) {
+                add(gap.start, gap.end);
+            }
+            self.gaps.retain(|gap| gap.order != known.order);
+        }
+        loss
+    }
+}

@@ -1,0 +1,57 @@
+//! What is kept of a group of connections: sums of those that are closed, and series.
+
+use super::clustering::{LossRow, LossRuns};
+use super::counts::Counts;
+use super::first::FirstArrivals;
+use super::windows::LossSeries;
+use fairwind_units::{Instant, Span};
+use std::collections::VecDeque;
+
+/// One group.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) name: String,
+    pub(super) counts: Counts,
+    pub(super) first: FirstArrivals,
+    pub(super) loss_series: Vec<LossSeries>,
+    /// What departed at the sender's tap, and at the receiver's.
+    pub(super) rows: [LossRow; 2],
+    pub(super) runs: LossRuns,
+    /// How far the rows had come at instants not yet settled.
+    checkpoints: VecDeque<(Instant, [u64; 2])>,
+}
+
+impl Group {
+    pub(super) fn new(name: &str, intervals: &[Span]) -> Self {
+        Self {
+            name: name.to_owned(),
+            counts: Counts::default(),
+            first: FirstArrivals::default(),
+            loss_series: intervals.iter().map(|&length| LossSeries::new(length)).collect(),
+            rows: [LossRow::default(), LossRow::default()],
+            runs: LossRuns::default(),
+            checkpoints: VecDeque::new(),
+        }
+    }
+
+    /// At `now`, everything that departed before `settled` has a fate.
+    pub(super) fn settle(&mut self, now: Instant, settled: Instant) {
+        let departed = [self.rows[0].departed(), self.rows[1].departed()];
+        self.checkpoints.push_back((now, departed));
+        while let Some(&(at, departed)) = self.checkpoints.front()
+            && at < settled
+        {
+            self.checkpoints.pop_front();
+            for (row, known) in self.rows.iter_mut().zip(departed) {
+                row.settle(known, &mut self.runs);
+            }
+        }
+    }
+
+    /// Nothing more comes.
+    pub(super) fn finish(&mut self) {
+        for row in &mut self.rows {
+            row.finish(&mut self.runs);
+        }
+    }
+}

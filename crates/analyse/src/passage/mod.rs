@@ -1,0 +1,48 @@
+//! Both taps: what left one is found again at the other.
+//!
+//! One direction of a connection, seen where it departs and where it arrives, tells what no single
+//! capture can: which packets and bytes were lost, how long each was under way, which copy of a range came
+//! first, and when the bytes were there in order.
+//!
+//! A departure *is lost* when it has not arrived `patience` after it was seen, or at the end of the
+//! captures if something that departed later has arrived, or if it departed well before the end. What
+//! could still come, or departed before the receiver's capture began, is *unjudged*. So, in bytes, what was
+//! sent is what arrived, what was lost and what is unjudged, and nothing else.
+//!
+//! Bytes are matched, not packets (`flight`): a *range* is a stretch of one departure that arrived in one
+//! packet, or that was lost, as many of the latter as the network makes packets of it. Where the
+//! sender's capture shows packets larger than the network's, ranges tell what packets cannot.
+//!
+//! Memory: what is under way, what was lost less than the patience ago, and blocks of delays; groups and
+//! their windows. What is more goes to a temporary file (`samples`).
+//!
+//! Modules: `place` (64-bit places of sequence numbers), `transmission`, `flight` (which departure an arrival is), `bare` (the same for
+//! packets without payload), `delivery` (what is in order), `passage` (one direction), `passages` (all of
+//! them), `group`, `counts`, `first` (which copy came first), `windows` (loss over time), `clustering`
+//! (runs of losses), `clock` (offset and drift), `samples` (delays, written down until the clocks are
+//! known), `scratch`.
+
+mod bare;
+mod clock;
+mod clustering;
+mod counts;
+mod delivery;
+mod first;
+mod flight;
+mod group;
+#[expect(clippy::module_inception, reason = "one of them is what the room is named for")]
+mod passage;
+mod passages;
+mod place;
+mod samples;
+mod scratch;
+mod transmission;
+mod windows;
+
+pub use clock::{ClockModel, Drift, OffsetEstimate, OffsetFinder};
+pub use clustering::LossRuns;
+pub use counts::Counts;
+pub use first::{Came, FirstArrivals};
+pub use passage::{Arrival, Departure};
+pub use passages::{CrossingDescription, CrossingId, Lost, PassageSettings, Passages, Tap};
+pub use windows::LossWindow;

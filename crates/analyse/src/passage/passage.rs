@@ -1,0 +1,474 @@
+//! One direction of one connection between two taps.
+
+use super::bare::{Bare, BareFlight, FoundBare};
+use super::clock::signed_since;
+use super::counts::Counts;
+use super::delivery::{Arrived, Delivery, Sent};
+use super::first::FirstArrivals;
+use super::flight::{Departing, Flight, Found, Loss};
+use super::group::Group;
+use super::place::{BASE, Places};
+use super::samples::{Layers, Sample, SampleLog, Spill};
+use super::scratch::Scratch;
+use super::transmission::{Copy, Mark, Piece};
+use super::windows::Occasion;
+use fairwind_capture::Packet;
+use fairwind_measure::Direction;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, SequenceNumber};
+use std::collections::VecDeque;
+
+mod judgement;
+
+pub(super) use judgement::Watch;
+
+/// Arrivals that wait for their departure, at most.
+const EARLY: usize = 1024;
+/// What a receiver acknowledges has been captured there within this time.
+const CAPTURE_DISORDER: Span = Span::from_millis(100);
+
+/// What a departure was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Departure {
+    /// Behind the last byte, where some of its bytes are sent for the first time: bytes since the stream
+    /// began.
+    pub new_end: Option<u64>,
+    /// Bytes since the stream began that the receiver has in order, where this departure lets that be
+    /// known (its arrival had been seen before, by clocks that are not quite equal).
+    pub in_order_end: Option<u64>,
+}
+
+/// What an arrival was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Arrival {
+    /// Nanoseconds since its departure; `None` where that was not found.
+    pub delay: Option<i64>,
+    /// Which retransmission of its bytes it is: 0 for the first transmission.
+    pub repeat: u8,
+    /// Bytes since the stream began that the receiver now has in order, if more than before.
+    pub in_order_end: Option<u64>,
+}
+
+/// What belongs to more than one passage, as long as a packet is looked at.
+pub(super) struct Shared<'a> {
+    pub(super) group: &'a mut Group,
+    pub(super) floor: &'a mut super::clock::DelayFloor,
+    pub(super) spill: &'a mut Spill,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) origin: Instant,
+    /// Which connection, and which way.
+    pub(super) connection: u64,
+    pub(super) direction: Direction,
+    /// 0 where the direction departs at the sender's tap, else 1.
+    pub(super) tap: usize,
+}
+
+/// One direction.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Passage {
+    places: Places,
+    flight: Flight,
+    bare: BareFlight,
+    delivery: Delivery,
+    pub(super) counts: Counts,
+    pub(super) first: FirstArrivals,
+    pub(super) log: SampleLog,
+    early: VecDeque<(Instant, Packet)>,
+    /// The largest payload that arrived.
+    segment_bytes: u32,
+    /// The largest payload that arrived of a larger packet.
+    part_bytes: u32,
+    /// The longest delay so far, in nanoseconds.
+    slowest: i64,
+    /// Acknowledged by the receiver before anybody saw it arrive, and when.
+    doubtful: Option<(u64, Instant)>,
+}
+
+impl Passage {
+    /// Whether payload was seen.
+    pub(super) const fn has_payload(&self) -> bool {
+        self.counts.data_packets_sent + self.counts.data_packets_received > 0
+    }
+
+    /// Packets that are remembered.
+    pub(super) fn len(&self) -> usize {
+        self.flight.len() + self.bare.len()
+    }
+
+    #[inline]
+    pub(super) fn depart(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        shared: &mut Shared<'_>,
+    ) -> Departure {
+        let segment = &packet.segment;
+        let first_payload = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
+        let start = self.places.place(first_payload);
+        let has_length = segment.sequence_length() > 0;
+        let ticket = if has_length { shared.group.rows[shared.tap].depart() } else { 0 };
+        self.counts.packets_sent += 1;
+        self.counts.wire_bytes_sent += u64::from(packet.wire_bytes);
+        self.counts.ack_packets_sent += u64::from(!has_length);
+        let mut departure = Departure::default();
+        let mut old_bytes = 0;
+        if segment.payload_bytes == 0 {
+            self.bare.depart(at, ticket, packet);
+        } else {
+            let end = start + u64::from(segment.payload_bytes);
+            let before = self.flight.highest();
+            let mark = Mark::of(packet);
+            let wire_bytes = packet.wire_bytes;
+            let (old, copy) =
+                self.flight.depart(Departing { at, start, end, mark, wire_bytes, ticket });
+            if end > before {
+                self.places.advance(first_payload + segment.payload_bytes, end);
+                departure.new_end = Some(end.saturating_sub(BASE));
+            }
+            self.count_data_departure(segment.payload_bytes, old, copy);
+            old_bytes = old;
+        }
+        for series in &mut shared.group.loss_series {
+            let window = series.at(shared.origin, at, Occasion::Departure);
+            window.packets_sent += 1;
+            window.bytes_sent += u64::from(segment.payload_bytes);
+            window.old_bytes_sent += u64::from(old_bytes);
+        }
+        if !self.early.is_empty() {
+            departure.in_order_end = self.arrive_early(shared);
+        }
+        departure
+    }
+
+    #[inline]
+    fn count_data_departure(&mut self, payload_bytes: u32, old_bytes: u32, copy: Copy) {
+        self.counts.data_packets_sent += 1;
+        self.counts.payload_bytes_sent += u64::from(payload_bytes);
+        if old_bytes > 0 {
+            self.counts.redundant_bytes_sent += u64::from(old_bytes);
+            if copy == Copy::First {
+                self.counts.bundles_sent += 1;
+                self.counts.bundled_bytes_sent += u64::from(old_bytes);
+            }
+        }
+    }
+
+    /// Arrivals that waited for the departure that has just been seen.
+    #[cold]
+    fn arrive_early(&mut self, shared: &mut Shared<'_>) -> Option<u64> {
+        let mut in_order_end = None;
+        while let Some((at, packet)) = self.early.pop_front() {
+            let Some(arrival) = self.match_arrival(at, &packet, shared) else {
+                self.early.push_front((at, packet));
+                break;
+            };
+            in_order_end = arrival.in_order_end.or(in_order_end);
+        }
+        in_order_end
+    }
+
+    #[inline]
+    pub(super) fn arrive(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        shared: &mut Shared<'_>,
+    ) -> Arrival {
+        self.counts.packets_received += 1;
+        if packet.segment.payload_bytes > 0 {
+            self.counts.data_packets_received += 1;
+            self.counts.payload_bytes_received += u64::from(packet.segment.payload_bytes);
+        }
+        if self.doubtful.is_some() {
+            self.doubt(at, shared);
+        }
+        if let Some(arrival) = self.match_arrival(at, packet, shared) {
+            return arrival;
+        }
+        if self.early.len() < EARLY {
+            self.early.push_back((at, *packet));
+            return Arrival::default();
+        }
+        self.unmatched(at, packet, shared)
+    }
+
+    /// Finds the departure; `None` where it has yet to be seen.
+    #[inline]
+    fn match_arrival(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        shared: &mut Shared<'_>,
+    ) -> Option<Arrival> {
+        let segment = &packet.segment;
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let start = self.places.place(segment.sequence + u32::from(is_syn));
+        if is_syn {
+            self.delivery.begin(start);
+        }
+        if segment.payload_bytes == 0 {
+            return self.match_bare(at, packet, shared);
+        }
+        let end = start + u64::from(segment.payload_bytes);
+        let before = self.delivery.frontier();
+        let found =
+            self.flight.arrive(at, (start, end), Mark::of(packet), &mut shared.scratch.pieces);
+        let (delay, repeat) = match found {
+            Found::Early => return None,
+            Found::Nothing => return Some(self.unmatched(at, packet, shared)),
+            Found::Whole(of) => {
+                self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
+                self.delivery.begin(start);
+                self.come(at, &Piece { start, end, of, is_whole: true }, shared);
+                (signed_since(at, of.at), 0)
+            }
+            Found::Pieces => {
+                self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
+                self.delivery.begin(start);
+                self.come_in_pieces(at, (start, end), shared)
+            }
+        };
+        let frontier = self.delivery.frontier();
+        let in_order_end = (frontier > before).then(|| frontier.saturating_sub(BASE));
+        Some(Arrival { delay: Some(delay), repeat, in_order_end })
+    }
+
+    fn match_bare(
+        &mut self,
+        at: Instant,
+        packet: &Packet,
+        shared: &mut Shared<'_>,
+    ) -> Option<Arrival> {
+        match self.bare.arrive(packet) {
+            FoundBare::Early => None,
+            FoundBare::Nothing => {
+                self.counts.packets_duplicated += 1;
+                Some(Arrival::default())
+            }
+            FoundBare::Departed(bare) => {
+                let delay = signed_since(at, bare.at);
+                self.slowest = self.slowest.max(delay);
+                shared.floor.observe(bare.at, delay);
+                Some(Arrival { delay: Some(delay), ..Arrival::default() })
+            }
+        }
+    }
+
+    /// An arrival of what departed in other pieces.
+    fn come_in_pieces(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        shared: &mut Shared<'_>,
+    ) -> (i64, u8) {
+        let pieces = std::mem::take(&mut shared.scratch.pieces);
+        let mut matched = 0;
+        for piece in &pieces {
+            matched += piece.end - piece.start;
+            self.come(at, piece, shared);
+        }
+        let rest = (end - start).saturating_sub(matched);
+        if rest > 0 {
+            let new = self.deliver_unsent(at, (start, end), shared);
+            self.counts.payload_bytes_departure_unseen += new;
+            self.counts.payload_bytes_duplicated += rest.saturating_sub(new);
+        }
+        if let [piece] = pieces.as_slice()
+            && piece.end - piece.start < piece.of.payload_bytes()
+        {
+            let part = u32::try_from(piece.end - piece.start).unwrap_or(u32::MAX);
+            self.part_bytes = self.part_bytes.max(part);
+        }
+        let told = pieces.first().map_or((0, 0), |piece| {
+            let repeat = if let Copy::Again(repeat) = piece.of.copy { repeat } else { 0 };
+            (signed_since(at, piece.of.at), repeat)
+        });
+        shared.scratch.pieces = pieces;
+        told
+    }
+
+    /// A piece of a transmission has come.
+    #[inline]
+    fn come(&mut self, at: Instant, piece: &Piece, shared: &mut Shared<'_>) {
+        let Piece { start, end, of, .. } = *piece;
+        let delay = signed_since(at, of.at);
+        self.slowest = self.slowest.max(delay);
+        shared.floor.observe(of.at, delay);
+        self.counts.ranges_received += 1;
+        self.counts.payload_bytes_matched += end - start;
+        for series in &mut shared.group.loss_series {
+            series.at(shared.origin, of.at, Occasion::Fate).ranges_sent += 1;
+        }
+        let is_new = of.copy == Copy::First && start >= of.new_from();
+        if is_new && self.delivery.extend(start, end) {
+            self.first.count(of.copy, true, end - start);
+            let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
+            let layers = Layers::ALL;
+            let sample = Sample { departed: of.at, delay, repair: 0, wait: 0, bytes, layers };
+            self.log.record(&sample, shared.spill);
+            return;
+        }
+        self.come_beside(at, piece, shared);
+    }
+
+    /// A piece that is old, or behind a hole, or fills one.
+    fn come_beside(&mut self, at: Instant, piece: &Piece, shared: &mut Shared<'_>) {
+        let Piece { start, end, of, .. } = *piece;
+        let mut parts = std::mem::take(&mut shared.scratch.parts);
+        self.delivery.new_parts(start, end, &mut parts);
+        let is_one = parts.first() == Some(&(start, end))
+            && (of.copy == Copy::First && start >= of.new_from()
+                || self.flight.first_sent(start).is_some_and(|(_, to)| to >= end));
+        if !is_one {
+            let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
+            let (delay, layers) = (signed_since(at, of.at), Layers::NETWORK);
+            let sample = Sample { departed: of.at, delay, repair: 0, wait: 0, bytes, layers };
+            self.log.record(&sample, shared.spill);
+        }
+        let mut old_hit = 0;
+        for &(from, to) in &parts {
+            let mut cursor = from;
+            while cursor < to {
+                let is_new = of.copy == Copy::First && cursor >= of.new_from();
+                let (first, part_end) = if is_new {
+                    (of.at, to)
+                } else {
+                    let limit = if of.copy == Copy::First { to.min(of.new_from()) } else { to };
+                    let (first, known_to) =
+                        self.flight.first_sent(cursor).unwrap_or((of.at, limit));
+                    (first, known_to.min(limit))
+                };
+                let part_end = part_end.max(cursor + 1);
+                self.first.count(of.copy, is_new, part_end - cursor);
+                old_hit += if is_new { 0 } else { part_end - cursor };
+                let sent = Some(Sent { first, copy: of.at, shows_network: is_one });
+                self.delivery.add(Arrived { start: cursor, end: part_end, at, sent });
+                cursor = part_end;
+            }
+        }
+        shared.scratch.parts = parts;
+        if of.is_bundle() && start < of.new_from() {
+            self.count_bundle(piece, old_hit);
+        }
+        self.hand_over(at, shared);
+    }
+
+    fn count_bundle(&mut self, piece: &Piece, hit: u64) {
+        let old = piece.end.min(piece.of.new_from()) - piece.start;
+        self.counts.bundled_bytes_hit += hit;
+        self.counts.bundled_bytes_missed += old.saturating_sub(hit);
+        if piece.start == piece.of.start {
+            self.counts.bundle_hits += u64::from(hit > 0);
+            self.counts.bundle_misses += u64::from(hit == 0);
+        }
+    }
+
+    /// What is in order now is handed over.
+    fn hand_over(&mut self, at: Instant, shared: &mut Shared<'_>) {
+        while let Some(next) = self.delivery.next_in_order() {
+            let layers = Layers::TRANSPORT.with(Layers::APPLICATION);
+            self.record_arrived(&next, at.saturating_since(next.at), layers, shared.spill);
+        }
+    }
+
+    fn record_arrived(&mut self, part: &Arrived, wait: Span, layers: Layers, spill: &mut Spill) {
+        let Some(sent) = part.sent else { return };
+        let sample = Sample {
+            departed: sent.copy,
+            delay: signed_since(part.at, sent.copy),
+            repair: sent.copy.saturating_since(sent.first).as_nanos(),
+            wait: wait.as_nanos(),
+            bytes: u32::try_from(part.end - part.start).unwrap_or(u32::MAX),
+            layers: if sent.shows_network { layers.with(Layers::NETWORK) } else { layers },
+        };
+        self.log.record(&sample, spill);
+    }
+
+    /// Bytes came of which nobody saw the departure; gives how many of them are new.
+    fn deliver_unsent(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        shared: &mut Shared<'_>,
+    ) -> u64 {
+        let mut parts = std::mem::take(&mut shared.scratch.parts);
+        self.delivery.begin(start);
+        self.delivery.new_parts(start, end, &mut parts);
+        let new = parts.iter().map(|(from, to)| to - from).sum();
+        for &(start, end) in &parts {
+            self.delivery.add(Arrived { start, end, at, sent: None });
+        }
+        shared.scratch.parts = parts;
+        self.hand_over(at, shared);
+        new
+    }
+
+    /// An arrival without departure.
+    fn unmatched(&mut self, at: Instant, packet: &Packet, shared: &mut Shared<'_>) -> Arrival {
+        let segment = &packet.segment;
+        if segment.payload_bytes == 0 {
+            self.counts.packets_departure_unseen += 1;
+            return Arrival::default();
+        }
+        let is_syn = segment.flags.contains(Flags::SYN);
+        let first_payload = segment.sequence + u32::from(is_syn);
+        let start = self.places.place(first_payload);
+        let end = start + u64::from(segment.payload_bytes);
+        let before = self.delivery.frontier();
+        let new = self.deliver_unsent(at, (start, end), shared);
+        self.counts.payload_bytes_departure_unseen += new;
+        self.counts.payload_bytes_duplicated += (end - start).saturating_sub(new);
+        self.counts.packets_departure_unseen += u64::from(new > 0);
+        self.counts.packets_duplicated += u64::from(new == 0);
+        if end > self.flight.highest() && new > 0 {
+            self.places.advance(first_payload + segment.payload_bytes, end);
+        }
+        let frontier = self.delivery.frontier();
+        let in_order_end = (frontier > before).then(|| frontier.saturating_sub(BASE));
+        Arrival { in_order_end, ..Arrival::default() }
+    }
+
+    /// The receiver acknowledges what it has: also what its capture has missed.
+    #[inline]
+    pub(super) fn acknowledged(&mut self, at: Instant, number: SequenceNumber, shared: &mut Shared<'_>) {
+        let Some(place) = self.places.known_place(number) else { return };
+        if place > self.delivery.frontier() && self.doubtful.is_none() {
+            let place = place.min(self.flight.highest());
+            if place > self.delivery.frontier() && self.delivery.has_begun() {
+                self.doubtful = Some((place, at));
+            }
+        } else if self.doubtful.is_some() {
+            self.doubt(at, shared);
+        }
+    }
+
+    /// What was acknowledged before anybody saw it arrive has been seen by now, or is missing from the
+    /// capture.
+    #[cold]
+    fn doubt(&mut self, at: Instant, shared: &mut Shared<'_>) {
+        let Some((place, since)) = self.doubtful else { return };
+        if place <= self.delivery.frontier() {
+            self.doubtful = None;
+            return;
+        }
+        if at.saturating_since(since) < CAPTURE_DISORDER {
+            return;
+        }
+        self.doubtful = None;
+        let frontier = self.delivery.frontier();
+        let mut parts = std::mem::take(&mut shared.scratch.parts);
+        self.delivery.new_parts(frontier, place, &mut parts);
+        for &(start, end) in &parts {
+            self.flight.take_unseen(at, (start, end), &mut shared.scratch.pieces);
+            for piece in &shared.scratch.pieces {
+                self.counts.payload_bytes_unjudged += piece.end - piece.start;
+                self.counts.ranges_unjudged += 1;
+                self.counts.packets_unjudged +=
+                    u64::from(piece.is_whole && piece.of.is_untouched());
+            }
+        }
+        shared.scratch.parts = parts;
+        self.counts.payload_bytes_arrival_unseen += self.delivery.acknowledged(place);
+        self.hand_over(at, shared);
+    }
+}

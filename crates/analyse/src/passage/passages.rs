@@ -1,0 +1,411 @@
+//! All connections that pass between two taps: who is told of a packet, and who is judged when.
+//!
+//! A departure is judged `patience` after it was seen, a little later for the sake of many at once. Time
+//! is what *both* captures have reached, so that a capture that pauses, or one odd timestamp in one of
+//! them, condemns nothing.
+
+use super::clock::{ClockModel, DelayFloor, Drift};
+use super::group::Group;
+use super::passage::{Arrival, Departure, Passage, Shared, Watch};
+use super::samples::Spill;
+use super::scratch::Scratch;
+use fairwind_capture::Packet;
+use fairwind_measure::Direction;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Departures that one direction remembers at most: the oldest are judged early beyond it.
+const REMEMBERED: usize = 1 << 17;
+
+/// How passages are measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PassageSettings {
+    /// Whether both captures were taken with one clock. If so, they are taken to have been watching from
+    /// beginning to end, too.
+    pub clock: ClockModel,
+    /// How long a departure may wait for its arrival before it is lost.
+    pub patience: Span,
+    /// Where windows count from.
+    pub origin: Instant,
+    /// Window lengths of loss and delay over time.
+    pub intervals: Vec<Span>,
+    /// Percentiles of delays, above 0 and up to 100.
+    pub percentiles: Vec<f64>,
+}
+
+impl Default for PassageSettings {
+    /// One clock, ten seconds of patience, no windows, the percentiles of `measure`.
+    fn default() -> Self {
+        Self {
+            clock: ClockModel::Shared,
+            patience: Span::from_secs(10),
+            origin: Instant::ZERO,
+            intervals: Vec::new(),
+            percentiles: fairwind_measure::Settings::default().percentiles,
+        }
+    }
+}
+
+/// At which capture a packet was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tap {
+    /// The one near the sender.
+    Sender,
+    /// The one near the receiver.
+    Receiver,
+}
+
+impl Tap {
+    /// Its place in lists.
+    const fn index(self) -> usize {
+        match self {
+            Self::Sender => 0,
+            Self::Receiver => 1,
+        }
+    }
+}
+
+/// A connection, as long as it is open. Places are used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CrossingId(u32);
+
+/// A connection that two taps see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CrossingDescription {
+    /// Index of its group.
+    pub group: u32,
+    /// What the caller calls it; [`Lost`] names it.
+    pub connection: u64,
+    /// At which tap the packets of the side that opened it depart.
+    pub opener: Tap,
+}
+
+/// A packet that left one tap and did not come to the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost {
+    /// Its connection, as the caller called it.
+    pub connection: u64,
+    /// Forward from the side that opened the connection.
+    pub direction: Direction,
+    /// When it departed.
+    pub at: Instant,
+    /// Payload bytes in it.
+    pub payload_bytes: u32,
+    /// Its bytes on the link.
+    pub wire_bytes: u32,
+    /// Whether it takes a place in sequence space: payload, SYN or FIN.
+    pub has_length: bool,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Crossing {
+    pub(super) description: CrossingDescription,
+    /// What goes from the side that opened it, and what comes back.
+    pub(super) passages: [Passage; 2],
+    /// So that an old entry of the agenda finds nobody.
+    serial: u64,
+    /// Whether it is in the agenda.
+    is_due: bool,
+}
+
+/// All connections between two taps.
+#[derive(Debug)]
+pub struct Passages {
+    settings: PassageSettings,
+    groups: Vec<Group>,
+    crossings: Vec<Option<Crossing>>,
+    free: Vec<u32>,
+    serials: u64,
+    /// Delays of what departed at the sender's tap, and at the receiver's.
+    floors: [DelayFloor; 2],
+    spill: Spill,
+    scratch: Scratch,
+    lost: VecDeque<Lost>,
+    found: Vec<Lost>,
+    /// When somebody has to be judged: instant, place and serial.
+    agenda: BinaryHeap<Reverse<(Instant, u32, u64)>>,
+    next_due: Instant,
+    /// First and last packet at each tap.
+    first_seen: [Option<Instant>; 2],
+    last_seen: [Instant; 2],
+}
+
+impl Passages {
+    /// No connections yet.
+    pub fn new(settings: PassageSettings) -> Self {
+        Self {
+            next_due: Instant::ZERO,
+            settings,
+            groups: Vec::new(),
+            crossings: Vec::new(),
+            free: Vec::new(),
+            serials: 0,
+            floors: [DelayFloor::new(), DelayFloor::new()],
+            spill: Spill::new(),
+            scratch: Scratch::default(),
+            lost: VecDeque::new(),
+            found: Vec::new(),
+            agenda: BinaryHeap::new(),
+            first_seen: [None; 2],
+            last_seen: [Instant::ZERO; 2],
+        }
+    }
+
+    /// Adds a group, and gives its index.
+    ///
+    /// # Panics
+    /// At 2^32 groups.
+    pub fn add_group(&mut self, name: &str) -> u32 {
+        let index = u32::try_from(self.groups.len()).expect("fewer than 2^32 groups");
+        self.groups.push(Group::new(name, &self.settings.intervals));
+        index
+    }
+
+    /// A connection of which packets will be told.
+    ///
+    /// # Panics
+    /// Where its group was not added; at 2^32 open connections.
+    pub fn open(&mut self, description: CrossingDescription) -> CrossingId {
+        assert!(self.group(description.group).is_some(), "the group was added before");
+        self.serials += 1;
+        let crossing = Crossing {
+            description,
+            passages: [Passage::default(), Passage::default()],
+            serial: self.serials,
+            is_due: false,
+        };
+        if let Some(place) = self.free.pop() {
+            self.crossings[index(place)] = Some(crossing);
+            return CrossingId(place);
+        }
+        let place = u32::try_from(self.crossings.len()).expect("fewer than 2^32 connections");
+        self.crossings.push(Some(crossing));
+        CrossingId(place)
+    }
+
+    fn group(&self, group: u32) -> Option<&Group> {
+        self.groups.get(index(group))
+    }
+
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.crossings.len() - self.free.len()
+    }
+
+    /// A packet leaves the side where it was made, at `at` by the sender's clock.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    #[inline]
+    pub fn depart(
+        &mut self,
+        id: CrossingId,
+        direction: Direction,
+        at: Instant,
+        packet: &Packet,
+    ) -> Departure {
+        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
+        let (way, tap) = way_and_tap(direction, crossing.description.opener);
+        self.last_seen[tap] = at;
+        let first = &mut self.first_seen[tap];
+        if first.is_none() {
+            *first = Some(at);
+        }
+        let mut shared = Shared {
+            group: &mut self.groups[index(crossing.description.group)],
+            floor: &mut self.floors[tap],
+            spill: &mut self.spill,
+            scratch: &mut self.scratch,
+            origin: self.settings.origin,
+            connection: crossing.description.connection,
+            direction,
+            tap,
+        };
+        let [opening, answering] = &mut crossing.passages;
+        let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
+        let departure = mine.depart(at, packet, &mut shared);
+        if packet.segment.flags.contains(Flags::ACK) {
+            // What the other direction brought here is acknowledged where it arrived.
+            shared.direction = opposite(direction);
+            shared.tap = 1 - tap;
+            other.acknowledged(at, packet.segment.acknowledgment, &mut shared);
+        }
+        let is_too_much = mine.len() > REMEMBERED;
+        if !crossing.is_due {
+            crossing.is_due = true;
+            let due = at + self.settings.patience + self.settings.patience / 4;
+            self.agenda.push(Reverse((due, id.0, crossing.serial)));
+            self.next_due = self.next_due.min(due);
+        } else if is_too_much {
+            self.settle_crossing(id.0, None);
+        }
+        if at >= self.next_due {
+            self.settle_due();
+        }
+        departure
+    }
+
+    /// A packet reaches the side that it was meant for, at `at` by the sender's clock.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    #[inline]
+    pub fn arrive(
+        &mut self,
+        id: CrossingId,
+        direction: Direction,
+        at: Instant,
+        packet: &Packet,
+    ) -> Arrival {
+        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
+        let (way, tap) = way_and_tap(direction, crossing.description.opener);
+        let seen = 1 - tap;
+        self.last_seen[seen] = at;
+        let first = &mut self.first_seen[seen];
+        if first.is_none() {
+            *first = Some(at);
+        }
+        let mut shared = Shared {
+            group: &mut self.groups[index(crossing.description.group)],
+            floor: &mut self.floors[tap],
+            spill: &mut self.spill,
+            scratch: &mut self.scratch,
+            origin: self.settings.origin,
+            connection: crossing.description.connection,
+            direction,
+            tap,
+        };
+        let arrival = crossing.passages[way].arrive(at, packet, &mut shared);
+        if at >= self.next_due {
+            self.settle_due();
+        }
+        arrival
+    }
+
+    /// The next packet that is found to be lost, if there is one; ask after each packet, or from time
+    /// to time.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<Lost> {
+        self.lost.pop_front()
+    }
+
+    fn slack(&self) -> Span {
+        self.settings.patience / 4
+    }
+
+    /// Judges whoever is due at the time that both captures have reached.
+    #[cold]
+    fn settle_due(&mut self) {
+        let now = self.last_seen[0].min(self.last_seen[1]);
+        while let Some(&Reverse((due, place, serial))) = self.agenda.peek()
+            && due <= now
+        {
+            self.agenda.pop();
+            let crossing = self.crossings[index(place)].as_ref();
+            if crossing.is_some_and(|crossing| crossing.serial == serial) {
+                self.settle_crossing(place, Some(now));
+            }
+        }
+        let settled = now.as_nanos().saturating_sub((self.settings.patience + self.slack()).as_nanos());
+        for group in &mut self.groups {
+            group.settle(now, Instant::from_nanos(settled));
+        }
+        // Groups are settled at times even where nobody is due.
+        let latest = self.last_seen[0].max(self.last_seen[1]) + self.slack();
+        self.next_due = latest;
+    }
+
+    /// Judges what departed in a connection its patience before `now`; without a time, the older half
+    /// of what it remembers.
+    fn settle_crossing(&mut self, place: u32, now: Option<Instant>) {
+        let patience = self.settings.patience;
+        let watches = [self.watch(0), self.watch(1)];
+        let slack = self.slack();
+        let Some(crossing) = self.crossings[index(place)].as_mut() else { return };
+        let mut oldest = None;
+        for way in 0..2 {
+            let direction = if way == 0 { Direction::Forward } else { Direction::Reverse };
+            let (_, tap) = way_and_tap(direction, crossing.description.opener);
+            let passage = &mut crossing.passages[way];
+            let before = now.map_or_else(
+                || passage.middle(),
+                |now| Instant::from_nanos(now.as_nanos().saturating_sub(patience.as_nanos())),
+            );
+            let mut shared = Shared {
+                group: &mut self.groups[index(crossing.description.group)],
+                floor: &mut self.floors[tap],
+                spill: &mut self.spill,
+                scratch: &mut self.scratch,
+                origin: self.settings.origin,
+                connection: crossing.description.connection,
+                direction,
+                tap,
+            };
+            passage.settle(before, watches[1 - tap], &mut shared, &mut self.found);
+            if now.is_some() {
+                oldest = [oldest, passage.oldest()].into_iter().flatten().min();
+            }
+        }
+        self.lost.extend(self.found.drain(..));
+        if now.is_none() {
+            return;
+        }
+        crossing.is_due = oldest.is_some();
+        if let Some(oldest) = oldest {
+            self.agenda.push(Reverse((oldest + patience + slack, place, crossing.serial)));
+        }
+    }
+
+    /// When the tap was watched.
+    fn watch(&self, tap: usize) -> Watch {
+        match self.settings.clock {
+            ClockModel::Shared => {
+                let until = self.last_seen[0].max(self.last_seen[1]);
+                Watch { from: Instant::ZERO, until }
+            }
+            ClockModel::Apart => {
+                let from = self.first_seen[tap].unwrap_or(Instant::MAX);
+                Watch { from, until: self.last_seen[tap] }
+            }
+        }
+    }
+
+    /// How the receiver's clock goes, as far as is known; nothing for one clock.
+    pub fn drift(&self) -> Drift {
+        match self.settings.clock {
+            ClockModel::Shared => Drift::default(),
+            ClockModel::Apart => Drift::of(&self.floors[0], &self.floors[1]),
+        }
+    }
+
+    /// The first error of the temporary file in which delays are kept, if there was one: delays are
+    /// incomplete then.
+    pub const fn spill_error(&self) -> Option<&std::io::Error> {
+        self.spill.failed()
+    }
+}
+
+/// The passage of a direction, and the tap at which it departs.
+#[inline]
+const fn way_and_tap(direction: Direction, opener: Tap) -> (usize, usize) {
+    match direction {
+        Direction::Forward => (0, opener.index()),
+        Direction::Reverse => (1, 1 - opener.index()),
+    }
+}
+
+const fn opposite(direction: Direction) -> Direction {
+    match direction {
+        Direction::Forward => Direction::Reverse,
+        Direction::Reverse => Direction::Forward,
+    }
+}
+
+/// A place in a list.
+#[inline]
+fn index(place: u32) -> usize {
+    usize::try_from(place).expect("it was the length of a list")
+}

@@ -1,0 +1,342 @@
+//! Delays of one passage, kept until the clocks are known: some bytes each, in a file when they are many.
+//!
+//! What a delay is cannot be told before the last packet: the smallest one, from which variation counts,
+//! may be yet to come, and so may what tells of the clocks' drift. So each sample is written down, as
+//! differences to the one before, about ten bytes for a packet; full blocks go to a temporary file, each with
+//! the place of the passage's block before it.
+
+use fairwind_units::Instant;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use tempfile::SpooledTempFile;
+
+/// Bytes of a block in the file.
+const BLOCK: usize = 2048;
+const BLOCK_LENGTH: u64 = 2048;
+/// What stands before the samples of a block: the place of the block before, and bytes in use.
+const HEAD: usize = 10;
+/// The most that one sample takes: a byte and five numbers.
+const LONGEST: usize = 1 + 5 * 10;
+/// Bytes that stay in memory before the file is made.
+const IN_MEMORY: usize = 64 << 20;
+
+/// The way of one stretch of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sample {
+    /// When the copy that arrived had departed.
+    pub(super) departed: Instant,
+    /// Nanoseconds from then to its arrival, by two clocks.
+    pub(super) delay: i64,
+    /// Nanoseconds from the first departure of these bytes to that of the copy.
+    pub(super) repair: u64,
+    /// Nanoseconds from arrival until all bytes before had come.
+    pub(super) wait: u64,
+    pub(super) bytes: u32,
+    pub(super) layers: Layers,
+}
+
+/// What a sample tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Layers(u8);
+
+impl Layers {
+    /// Of one packet's way.
+    pub(super) const NETWORK: Self = Self(1);
+    /// Of bytes' first arrival.
+    pub(super) const TRANSPORT: Self = Self(2);
+    /// Of their delivery in order.
+    pub(super) const APPLICATION: Self = Self(4);
+    /// Of all.
+    pub(super) const ALL: Self = Self(7);
+
+    pub(super) const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+const HAS_REPAIR: u8 = 8;
+const HAS_WAIT: u8 = 16;
+const SAME_BYTES: u8 = 32;
+
+/// The samples of one passage.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SampleLog {
+    bytes: Vec<u8>,
+    last: Last,
+    /// The last block in the file.
+    chain: Option<u64>,
+    /// The smallest delay of all.
+    smallest: Option<i64>,
+}
+
+/// What differences count from.
+#[derive(Debug, Clone, Copy, Default)]
+struct Last {
+    departed: u64,
+    delay: i64,
+    bytes: u32,
+}
+
+impl SampleLog {
+    /// The smallest delay, not corrected.
+    pub(super) const fn smallest(&self) -> Option<i64> {
+        self.smallest
+    }
+
+    /// Writes a sample down; a full block goes to `spill`.
+    #[inline]
+    pub(super) fn record(&mut self, sample: &Sample, spill: &mut Spill) {
+        if self.bytes.len() > BLOCK - HEAD - LONGEST {
+            self.flush(spill);
+        }
+        self.smallest = Some(self.smallest.map_or(sample.delay, |known| known.min(sample.delay)));
+        let departed = sample.departed.as_nanos();
+        let is_same = sample.bytes == self.last.bytes;
+        let tag = sample.layers.0
+            | if sample.repair > 0 { HAS_REPAIR } else { 0 }
+            | if sample.wait > 0 { HAS_WAIT } else { 0 }
+            | if is_same { SAME_BYTES } else { 0 };
+        let out = &mut self.bytes;
+        out.push(tag);
+        push(out, folded(departed.wrapping_sub(self.last.departed).cast_signed()));
+        push(out, folded(sample.delay.wrapping_sub(self.last.delay)));
+        if sample.repair > 0 {
+            push(out, sample.repair);
+        }
+        if sample.wait > 0 {
+            push(out, sample.wait);
+        }
+        if !is_same {
+            push(out, sample.bytes.into());
+        }
+        self.last = Last { departed, delay: sample.delay, bytes: sample.bytes };
+    }
+
+    fn flush(&mut self, spill: &mut Spill) {
+        self.chain = spill.write(self.chain, &self.bytes);
+        self.bytes.clear();
+        self.last = Last::default();
+    }
+
+    /// Puts everything into the file, and gives what finds it again.
+    pub(super) fn stow(mut self, spill: &mut Spill) -> Stowed {
+        if !self.bytes.is_empty() {
+            self.flush(spill);
+        }
+        Stowed { chain: self.chain }
+    }
+
+    /// Shows every sample to `see`, in no particular order.
+    pub(super) fn each(&self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
+        Stowed { chain: self.chain }.each(spill, &mut see);
+        each_of(&self.bytes, &mut see);
+    }
+
+    /// Gives back the room in the file.
+    pub(super) fn discard(self, spill: &mut Spill) {
+        spill.release(self.chain);
+    }
+}
+
+/// Samples that are in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stowed {
+    chain: Option<u64>,
+}
+
+impl Stowed {
+    /// Shows every sample to `see`, in no particular order.
+    pub(super) fn each(self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
+        let mut chain = self.chain;
+        while let Some(place) = chain {
+            let Some((before, block)) = spill.read(place) else { return };
+            each_of(&block, &mut see);
+            chain = before;
+        }
+    }
+}
+
+/// The temporary file.
+#[derive(Debug)]
+pub(super) struct Spill {
+    file: SpooledTempFile,
+    end: u64,
+    /// Places of blocks that nobody needs any more.
+    free: Vec<u64>,
+    failed: Option<io::Error>,
+}
+
+impl Spill {
+    pub(super) fn new() -> Self {
+        Self { file: SpooledTempFile::new(IN_MEMORY), end: 0, free: Vec::new(), failed: None }
+    }
+
+    /// The first error that there was; samples are lost from then on.
+    pub(super) const fn failed(&self) -> Option<&io::Error> {
+        self.failed.as_ref()
+    }
+
+    fn write(&mut self, before: Option<u64>, bytes: &[u8]) -> Option<u64> {
+        let mut block = [0; BLOCK];
+        block[..8].copy_from_slice(&before.unwrap_or(u64::MAX).to_le_bytes());
+        let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        block[8..HEAD].copy_from_slice(&length.to_le_bytes());
+        block[HEAD..HEAD + bytes.len()].copy_from_slice(bytes);
+        let place = self.free.pop().unwrap_or(self.end);
+        let written = self.file.seek(SeekFrom::Start(place));
+        match written.and_then(|_| self.file.write_all(&block)) {
+            Ok(()) => {
+                self.end = self.end.max(place + BLOCK_LENGTH);
+                Some(place)
+            }
+            Err(error) => {
+                self.failed.get_or_insert(error);
+                before
+            }
+        }
+    }
+
+    fn read(&mut self, place: u64) -> Option<(Option<u64>, Vec<u8>)> {
+        let mut block = [0; BLOCK];
+        let found = self.file.seek(SeekFrom::Start(place));
+        if let Err(error) = found.and_then(|_| self.file.read_exact(&mut block)) {
+            self.failed.get_or_insert(error);
+            return None;
+        }
+        let before = u64::from_le_bytes(block[..8].try_into().ok()?);
+        let length = u16::from_le_bytes(block[8..HEAD].try_into().ok()?);
+        let bytes = block[HEAD..].get(..usize::from(length))?.to_vec();
+        Some(((before != u64::MAX).then_some(before), bytes))
+    }
+
+    fn release(&mut self, mut chain: Option<u64>) {
+        while let Some(place) = chain {
+            self.free.push(place);
+            chain = self.read(place).and_then(|(before, _)| before);
+        }
+    }
+}
+
+fn each_of(mut bytes: &[u8], see: &mut impl FnMut(&Sample)) {
+    let mut last = Last::default();
+    while let Some((sample, rest)) = next_of(bytes, &mut last) {
+        see(&sample);
+        bytes = rest;
+    }
+}
+
+fn next_of<'a>(bytes: &'a [u8], last: &mut Last) -> Option<(Sample, &'a [u8])> {
+    let (&tag, mut rest) = bytes.split_first()?;
+    let mut number = || {
+        let (number, behind) = pull(rest)?;
+        rest = behind;
+        Some(number)
+    };
+    let departed = last.departed.wrapping_add(unfolded(number()?).cast_unsigned());
+    let delay = last.delay.wrapping_add(unfolded(number()?));
+    let repair = if tag & HAS_REPAIR == 0 { 0 } else { number()? };
+    let wait = if tag & HAS_WAIT == 0 { 0 } else { number()? };
+    let bytes = if tag & SAME_BYTES == 0 { u32::try_from(number()?).ok()? } else { last.bytes };
+    *last = Last { departed, delay, bytes };
+    let layers = Layers(tag & Layers::ALL.0);
+    let departed = Instant::from_nanos(departed);
+    Some((Sample { departed, delay, repair, wait, bytes, layers }, rest))
+}
+
+/// Numbers near zero, of either sign, as small ones.
+#[inline]
+const fn folded(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)).cast_unsigned()
+}
+
+#[inline]
+const fn unfolded(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -((number & 1).cast_signed())
+}
+
+/// Seven bits in a byte, the lowest first, as long as there are more.
+#[inline]
+fn push(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number.to_le_bytes()[0] | 0x80);
+        number >>= 7;
+    }
+    out.push(number.to_le_bytes()[0]);
+}
+
+#[inline]
+fn pull(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0;
+    for (place, &byte) in bytes.iter().enumerate().take(10) {
+        number |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some((number, &bytes[place + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn sample() -> impl Strategy<Value = Sample> {
+        let small = |bits: u32| (any::<u64>(), 0..bits).prop_map(|(number, shift)| number >> shift);
+        (any::<u64>(), any::<i64>(), small(64), small(64), any::<u32>(), 1_u8..8).prop_map(
+            |(departed, delay, repair, wait, bytes, layers)| Sample {
+                departed: Instant::from_nanos(departed),
+                delay,
+                repair,
+                wait,
+                bytes,
+                layers: Layers(layers),
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_down_is_read_again(
+            samples in proptest::collection::vec(sample(), 0..300)
+        ) {
+            let mut spill = Spill::new();
+            let mut log = SampleLog::default();
+            for sample in &samples {
+                log.record(sample, &mut spill);
+            }
+            let as_text = |samples: &[Sample]| {
+                let mut lines: Vec<String> =
+                    samples.iter().map(|sample| format!("{sample:?}")).collect();
+                lines.sort();
+                lines
+            };
+            let mut read = Vec::new();
+            log.each(&mut spill, |sample| read.push(*sample));
+            prop_assert_eq!(as_text(&read), as_text(&samples));
+            let mut read = Vec::new();
+            log.stow(&mut spill).each(&mut spill, |sample| read.push(*sample));
+            prop_assert_eq!(as_text(&read), as_text(&samples));
+        }
+    }
+
+    #[test]
+    fn room_in_the_file_is_used_again() {
+        let mut spill = Spill::new();
+        for _ in 0..10 {
+            let mut log = SampleLog::default();
+            for packet in 0..2_000 {
+                let departed = Instant::from_millis(packet);
+                let sample = Sample {
+                    departed, delay: 5, repair: 0, wait: 0, bytes: 1448, layers: Layers::ALL,
+                };
+                log.record(&sample, &mut spill);
+            }
+            log.discard(&mut spill);
+        }
+        assert!(spill.end < 16_000, "{} bytes", spill.end);
+    }
+}
