@@ -35,7 +35,8 @@ impl Header {
             acknowledgment: segment.acknowledgment.get(),
             stamps: (stamps.value, stamps.echo),
             flags_and_window: u32::from(segment.flags.bits()) << 16 | u32::from(segment.window),
-            first_block: block.map_or(0, |block| block.left.get() ^ block.right.get().rotate_left(16)),
+            first_block: block
+                .map_or(0, |block| block.left.get() ^ block.right.get().rotate_left(16)),
         }
     }
 }
@@ -125,9 +126,8 @@ impl BareFlight {
         }
         let steps = usize::try_from(self.paid).unwrap_or(usize::MAX);
         let looked_at = self.overdue.len().min(steps);
-        let is_same = |bare: &&Bare| {
-            bare.header == *header && (bare.identification == identification)
-        };
+        let is_same =
+            |bare: &&Bare| bare.header == *header && (bare.identification == identification);
         let place = self.overdue.iter().take(looked_at).position(|bare| is_same(&bare));
         self.pay(looked_at);
         if let Some(bare) = place.and_then(|place| self.overdue.remove(place)) {
@@ -145,7 +145,8 @@ impl BareFlight {
 
     /// Departure of the one in the middle of those that wait.
     pub(super) fn middle(&self) -> Option<Instant> {
-        let longest = if self.overdue.len() > self.waiting.len() { &self.overdue } else { &self.waiting };
+        let longest =
+            if self.overdue.len() > self.waiting.len() { &self.overdue } else { &self.waiting };
         longest.get(longest.len() / 2).map(|bare| bare.at)
     }
 

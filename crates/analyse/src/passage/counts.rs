@@ -32,6 +32,10 @@ counts! {
     packets_duplicated,
     /// Arrivals whose departure is not in the sender's capture.
     packets_departure_unseen,
+    /// Departures that arrived in more than one packet, or part by part.
+    packets_cut,
+    /// Arrivals that hold more than one departure.
+    packets_merged,
     /// Departures with payload.
     data_packets_sent,
     /// Arrivals with payload.

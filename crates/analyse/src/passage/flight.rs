@@ -33,6 +33,9 @@ enum Queue {
     Again,
 }
 
+/// How well a part fits: not overtaken, and a delay as others had.
+type Fitness = (bool, Reverse<u64>);
+
 /// What was found of an arrival.
 #[derive(Debug)]
 pub(super) enum Found {
@@ -218,8 +221,7 @@ impl Flight {
         let by_end = |queue: &VecDeque<Transmission>| {
             queue.partition_point(|transmission| transmission.end < range.1)
         };
-        let firsts =
-            [(Queue::Fresh, by_end(&self.fresh)), (Queue::Overdue, by_end(&self.overdue))];
+        let firsts = [(Queue::Fresh, by_end(&self.fresh)), (Queue::Overdue, by_end(&self.overdue))];
         let agains = (0..self.again.len()).map(|place| (Queue::Again, place));
         let agains = agains.take(if range.0 < self.again_end { usize::MAX } else { 0 });
         let mut best = None;
@@ -257,7 +259,7 @@ impl Flight {
         let agains = (0..self.again.len()).map(|place| (Queue::Again, place));
         let agains = agains.take(if cursor < self.again_end { usize::MAX } else { 0 });
         let spots = covering(Queue::Fresh).chain(covering(Queue::Overdue)).chain(agains);
-        let mut best: Option<((bool, Reverse<u64>), (Queue, usize), u64)> = None;
+        let mut best: Option<(Fitness, (Queue, usize), u64)> = None;
         for (queue, place) in spots {
             let Some(transmission) = self.queue(queue).get(place) else { continue };
             if !(transmission.start..transmission.end).contains(&cursor)
@@ -320,9 +322,8 @@ impl Flight {
         if transmission.gap_bytes == 0 {
             return None;
         }
-        let is_around = |gap: &&Gap| {
-            gap.order == transmission.order && (gap.start..gap.end).contains(&cursor)
-        };
+        let is_around =
+            |gap: &&Gap| gap.order == transmission.order && (gap.start..gap.end).contains(&cursor);
         self.gaps.iter().find(is_around).map(|gap| gap.end)
     }
 

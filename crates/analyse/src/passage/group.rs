@@ -2,6 +2,7 @@
 
 use super::clustering::{LossRow, LossRuns};
 use super::counts::Counts;
+use super::delays::GroupDelays;
 use super::first::FirstArrivals;
 use super::windows::LossSeries;
 use fairwind_units::{Instant, Span};
@@ -17,6 +18,7 @@ pub(super) struct Group {
     /// What departed at the sender's tap, and at the receiver's.
     pub(super) rows: [LossRow; 2],
     pub(super) runs: LossRuns,
+    pub(super) delays: GroupDelays,
     /// How far the rows had come at instants not yet settled.
     checkpoints: VecDeque<(Instant, [u64; 2])>,
 }
@@ -30,6 +32,7 @@ impl Group {
             loss_series: intervals.iter().map(|&length| LossSeries::new(length)).collect(),
             rows: [LossRow::default(), LossRow::default()],
             runs: LossRuns::default(),
+            delays: GroupDelays::new(intervals),
             checkpoints: VecDeque::new(),
         }
     }

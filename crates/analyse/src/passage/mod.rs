@@ -20,12 +20,14 @@
 //! packets without payload), `delivery` (what is in order), `passage` (one direction), `passages` (all of
 //! them), `group`, `counts`, `first` (which copy came first), `windows` (loss over time), `clustering`
 //! (runs of losses), `clock` (offset and drift), `samples` (delays, written down until the clocks are
-//! known), `scratch`.
+//! known), `delays` (what becomes of them), `stash`, `tables`, `columns` (what each column means), `scratch`.
 
 mod bare;
 mod clock;
 mod clustering;
+mod columns;
 mod counts;
+mod delays;
 mod delivery;
 mod first;
 mod flight;
@@ -36,13 +38,18 @@ mod passages;
 mod place;
 mod samples;
 mod scratch;
+mod stash;
+mod tables;
 mod transmission;
 mod windows;
 
 pub use clock::{ClockModel, Drift, OffsetEstimate, OffsetFinder};
 pub use clustering::LossRuns;
+pub use columns::columns;
 pub use counts::Counts;
 pub use first::{Came, FirstArrivals};
 pub use passage::{Arrival, Departure};
-pub use passages::{CrossingDescription, CrossingId, Lost, PassageSettings, Passages, Tap};
+pub use passages::{
+    CrossingDescription, CrossingId, FlowName, Lost, PassageSettings, Passages, Tap,
+};
 pub use windows::LossWindow;

@@ -273,11 +273,13 @@ impl Passage {
             self.counts.payload_bytes_departure_unseen += new;
             self.counts.payload_bytes_duplicated += rest.saturating_sub(new);
         }
+        self.counts.packets_merged += u64::from(pieces.len() > 1);
         if let [piece] = pieces.as_slice()
             && piece.end - piece.start < piece.of.payload_bytes()
         {
             let part = u32::try_from(piece.end - piece.start).unwrap_or(u32::MAX);
             self.part_bytes = self.part_bytes.max(part);
+            self.counts.packets_cut += u64::from(piece.of.is_untouched());
         }
         let told = pieces.first().map_or((0, 0), |piece| {
             let repeat = if let Copy::Again(repeat) = piece.of.copy { repeat } else { 0 };
@@ -430,7 +432,12 @@ impl Passage {
 
     /// The receiver acknowledges what it has: also what its capture has missed.
     #[inline]
-    pub(super) fn acknowledged(&mut self, at: Instant, number: SequenceNumber, shared: &mut Shared<'_>) {
+    pub(super) fn acknowledged(
+        &mut self,
+        at: Instant,
+        number: SequenceNumber,
+        shared: &mut Shared<'_>,
+    ) {
         let Some(place) = self.places.known_place(number) else { return };
         if place > self.delivery.frontier() && self.doubtful.is_none() {
             let place = place.min(self.flight.highest());

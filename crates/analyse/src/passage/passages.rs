@@ -4,11 +4,17 @@
 //! is what *both* captures have reached, so that a capture that pauses, or one odd timestamp in one of
 //! them, condemns nothing.
 
+mod closing;
+
+pub use closing::FlowName;
+
 use super::clock::{ClockModel, DelayFloor, Drift};
 use super::group::Group;
 use super::passage::{Arrival, Departure, Passage, Shared, Watch};
 use super::samples::Spill;
 use super::scratch::Scratch;
+use super::stash::Stash;
+use super::tables::{DelayRow, FlowRow};
 use fairwind_capture::Packet;
 use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
@@ -123,6 +129,13 @@ pub struct Passages {
     floors: [DelayFloor; 2],
     spill: Spill,
     scratch: Scratch,
+    /// Closed passages, whose delays wait for the clocks.
+    stash: Stash,
+    /// Rows that nobody has taken yet.
+    rows: Vec<FlowRow>,
+    delay_rows: Vec<DelayRow>,
+    /// How the clocks went, once everything is known.
+    settled_drift: Option<Drift>,
     lost: VecDeque<Lost>,
     found: Vec<Lost>,
     /// When somebody has to be judged: instant, place and serial.
@@ -146,6 +159,10 @@ impl Passages {
             floors: [DelayFloor::new(), DelayFloor::new()],
             spill: Spill::new(),
             scratch: Scratch::default(),
+            stash: Stash::new(),
+            rows: Vec::new(),
+            delay_rows: Vec::new(),
+            settled_drift: None,
             lost: VecDeque::new(),
             found: Vec::new(),
             agenda: BinaryHeap::new(),
@@ -309,7 +326,8 @@ impl Passages {
                 self.settle_crossing(place, Some(now));
             }
         }
-        let settled = now.as_nanos().saturating_sub((self.settings.patience + self.slack()).as_nanos());
+        let settled =
+            now.as_nanos().saturating_sub((self.settings.patience + self.slack()).as_nanos());
         for group in &mut self.groups {
             group.settle(now, Instant::from_nanos(settled));
         }
@@ -355,7 +373,9 @@ impl Passages {
         }
         crossing.is_due = oldest.is_some();
         if let Some(oldest) = oldest {
-            self.agenda.push(Reverse((oldest + patience + slack, place, crossing.serial)));
+            // Later than now, or without patience this would go on for ever.
+            let due = (oldest + patience + slack).max(now.unwrap_or(oldest) + Span::from_nanos(1));
+            self.agenda.push(Reverse((due, place, crossing.serial)));
         }
     }
 

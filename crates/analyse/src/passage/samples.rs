@@ -68,8 +68,6 @@ pub(super) struct SampleLog {
     last: Last,
     /// The last block in the file.
     chain: Option<u64>,
-    /// The smallest delay of all.
-    smallest: Option<i64>,
 }
 
 /// What differences count from.
@@ -81,18 +79,12 @@ struct Last {
 }
 
 impl SampleLog {
-    /// The smallest delay, not corrected.
-    pub(super) const fn smallest(&self) -> Option<i64> {
-        self.smallest
-    }
-
     /// Writes a sample down; a full block goes to `spill`.
     #[inline]
     pub(super) fn record(&mut self, sample: &Sample, spill: &mut Spill) {
         if self.bytes.len() > BLOCK - HEAD - LONGEST {
             self.flush(spill);
         }
-        self.smallest = Some(self.smallest.map_or(sample.delay, |known| known.min(sample.delay)));
         let departed = sample.departed.as_nanos();
         let is_same = sample.bytes == self.last.bytes;
         let tag = sample.layers.0
@@ -142,12 +134,22 @@ impl SampleLog {
 }
 
 /// Samples that are in the file.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Stowed {
     chain: Option<u64>,
 }
 
 impl Stowed {
+    /// The place of the last block, as a number.
+    pub(super) fn to_bits(self) -> u64 {
+        self.chain.unwrap_or(u64::MAX)
+    }
+
+    /// What [`Stowed::to_bits`] gave.
+    pub(super) fn from_bits(bits: u64) -> Self {
+        Self { chain: (bits != u64::MAX).then_some(bits) }
+    }
+
     /// Shows every sample to `see`, in no particular order.
     pub(super) fn each(self, spill: &mut Spill, mut see: impl FnMut(&Sample)) {
         let mut chain = self.chain;
@@ -172,6 +174,11 @@ pub(super) struct Spill {
 impl Spill {
     pub(super) fn new() -> Self {
         Self { file: SpooledTempFile::new(IN_MEMORY), end: 0, free: Vec::new(), failed: None }
+    }
+
+    /// Something about the file went wrong.
+    pub(super) fn fail(&mut self, error: io::Error) {
+        self.failed.get_or_insert(error);
     }
 
     /// The first error that there was; samples are lost from then on.
@@ -331,7 +338,12 @@ mod tests {
             for packet in 0..2_000 {
                 let departed = Instant::from_millis(packet);
                 let sample = Sample {
-                    departed, delay: 5, repair: 0, wait: 0, bytes: 1448, layers: Layers::ALL,
+                    departed,
+                    delay: 5,
+                    repair: 0,
+                    wait: 0,
+                    bytes: 1448,
+                    layers: Layers::ALL,
                 };
                 log.record(&sample, &mut spill);
             }

@@ -61,7 +61,12 @@ impl LossSeries {
 
     /// The window in which a packet departed at `at`; windows count from `origin`.
     #[inline]
-    pub(super) fn at(&mut self, origin: Instant, at: Instant, occasion: Occasion) -> &mut LossWindow {
+    pub(super) fn at(
+        &mut self,
+        origin: Instant,
+        at: Instant,
+        occasion: Occasion,
+    ) -> &mut LossWindow {
         let recent = match occasion {
             Occasion::Departure => 0,
             Occasion::Fate => 1,

@@ -18,6 +18,9 @@ use fairwind_units::Instant;
 /// Minima that are kept.
 const BINS: usize = 2048;
 
+/// Parts of the time in each of which the floor should show.
+const STRETCHES: usize = 32;
+
 /// Nanoseconds that the first minimum stands for; doubled whenever the bins are full.
 const FIRST_WIDTH: u64 = 1 << 23;
 
@@ -49,11 +52,15 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// What the receiver's clock is ahead at `at`.
+    /// Nanoseconds that the receiver's clock is ahead at `at`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "`as` saturates, and clocks are not centuries apart"
+    )]
     #[inline]
-    pub(in super::super) fn ahead_nanos(&self, at: Instant) -> f64 {
+    pub(in super::super) fn ahead_nanos(&self, at: Instant) -> i64 {
         let rate = if self.is_compensated { self.parts_per_million / 1e6 } else { 0.0 };
-        self.offset_nanos + rate * real(super::signed_since(at, self.origin))
+        (self.offset_nanos + rate * real(super::signed_since(at, self.origin))).round() as i64
     }
 
     /// From the floors of the delays towards the receiver's side and back.
@@ -161,7 +168,9 @@ impl DelayFloor {
     /// Seconds since `origin`, and nanoseconds of delay, of each minimum.
     fn points(&self, origin: Instant) -> Vec<(f64, f64)> {
         let minima = self.bins.iter().flatten();
-        minima.map(|&(at, delay)| (real(super::signed_since(at, origin)) / 1e9, real(delay))).collect()
+        minima
+            .map(|&(at, delay)| (real(super::signed_since(at, origin)) / 1e9, real(delay)))
+            .collect()
     }
 }
 
@@ -192,12 +201,16 @@ fn line_under(points: &[(f64, f64)]) -> Option<Line> {
     let (left, right) = (hull[behind - 1], hull[behind]);
     let span = right.0 - left.0;
     let slope = (right.1 - left.1) / span;
-    let mut above: Vec<f64> =
-        points.iter().map(|&(at, delay)| delay - left.1 - slope * (at - left.0)).collect();
-    above.sort_by(f64::total_cmp);
-    // Half of the minima lie nearer to the line than this, so its ends are hardly further off. A
+    let above = |&(at, delay): &(f64, f64)| delay - left.1 - slope * (at - left.0);
+    let stretch = points.len().div_ceil(STRETCHES);
+    let mut lowest: Vec<f64> = points
+        .chunks(stretch)
+        .filter_map(|stretch| stretch.iter().map(above).reduce(f64::min))
+        .collect();
+    lowest.sort_by(f64::total_cmp);
+    // Half of the stretches come nearer to the line than this, so its ends are hardly further off. A
     // timestamp is not read more exactly than to some tens of nanoseconds.
-    let unevenness = above[above.len() / 2].max(20.0);
+    let unevenness = lowest[lowest.len() / 2].max(20.0);
     Some(Line { slope, tilt: unevenness / span })
 }
 

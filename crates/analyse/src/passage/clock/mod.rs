@@ -3,8 +3,8 @@
 mod drift;
 mod offset;
 
-pub use drift::{ClockModel, Drift};
 pub(super) use drift::DelayFloor;
+pub use drift::{ClockModel, Drift};
 pub use offset::{OffsetEstimate, OffsetFinder};
 
 use fairwind_units::Instant;

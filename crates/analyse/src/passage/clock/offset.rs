@@ -128,7 +128,8 @@ impl OffsetFinder {
 
     fn see(&mut self, packet: &Packet, is_sender: bool) {
         let is_full = self.is_full();
-        let mine = if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
+        let mine =
+            if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
         let pair = match self.sightings.entry(Likeness::of(packet)) {
             Entry::Vacant(entry) => {
                 if !is_full {
@@ -138,10 +139,10 @@ impl OffsetFinder {
             }
             Entry::Occupied(mut entry) => (entry.insert(Sighting::Spent), mine),
         };
-        let (sent, received) = match pair {
-            (Sighting::Sender(one), Sighting::Receiver(two))
-            | (Sighting::Receiver(two), Sighting::Sender(one)) => (one, two),
-            _ => return,
+        let ((Sighting::Sender(sent), Sighting::Receiver(received))
+        | (Sighting::Receiver(received), Sighting::Sender(sent))) = pair
+        else {
+            return;
         };
         self.found += 1;
         let difference = signed_since(received, sent);
@@ -168,9 +169,11 @@ impl OffsetFinder {
             let opposite = (addresses.reversed(), destination, source);
             let opposite = self.places.get(&opposite).and_then(|&place| self.directions.get(place));
             // Delays are added on the way to the receiver's tap and taken off on the way back.
-            let middle = |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
+            let middle =
+                |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
             if opposite.is_some_and(|opposite| middle(direction) > middle(opposite)) {
-                above = Some(above.map_or(direction.smallest, |known| known.min(direction.smallest)));
+                above =
+                    Some(above.map_or(direction.smallest, |known| known.min(direction.smallest)));
             } else if opposite.is_some() {
                 below = Some(below.map_or(direction.largest, |known| known.max(direction.largest)));
             }

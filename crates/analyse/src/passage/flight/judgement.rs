@@ -77,8 +77,12 @@ impl Flight {
         losses: &mut Vec<Loss>,
     ) -> (u64, u64, u64) {
         let mut unjudged = (0, 0, 0);
-        let rest: Vec<Transmission> =
-            self.overdue.drain(..).chain(self.fresh.drain(..)).chain(self.again.drain(..)).collect();
+        let rest: Vec<Transmission> = self
+            .overdue
+            .drain(..)
+            .chain(self.fresh.drain(..))
+            .chain(self.again.drain(..))
+            .collect();
         for known in rest.iter().filter(|known| !known.is_judged) {
             let is_overtaken = known.order.wrapping_sub(self.last_arrived).cast_signed() < 0;
             if is_overtaken || known.at < lost_before {

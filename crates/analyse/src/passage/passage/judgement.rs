@@ -25,8 +25,11 @@ impl Passage {
 
     /// A departure in the middle of those that are remembered.
     pub(in super::super) fn middle(&self) -> Instant {
-        let middle =
-            if self.flight.len() > self.bare.len() { self.flight.middle() } else { self.bare.middle() };
+        let middle = if self.flight.len() > self.bare.len() {
+            self.flight.middle()
+        } else {
+            self.bare.middle()
+        };
         middle.unwrap_or(Instant::ZERO)
     }
 
@@ -36,7 +39,7 @@ impl Passage {
         before: Instant,
         watch: Watch,
         shared: &mut Shared<'_>,
-        lost: &mut Vec<Lost>,
+        told: &mut Vec<Lost>,
     ) {
         while self.early.front().is_some_and(|&(at, _)| at < before) {
             let Some((at, packet)) = self.early.pop_front() else { break };
@@ -46,10 +49,10 @@ impl Passage {
         losses.clear();
         self.flight.settle(before, self.delivery.frontier(), self.cut(), &mut losses);
         let mut bare = std::mem::take(&mut self.bare);
-        bare.settle(before, |bare| self.lose_bare(bare, watch, shared, lost));
+        bare.settle(before, |bare| self.lose_bare(bare, watch, shared, told));
         self.bare = bare;
         for loss in &losses {
-            self.lose(loss, watch, shared, lost);
+            self.lose(loss, watch, shared, told);
         }
         shared.scratch.losses = losses;
     }
@@ -59,7 +62,7 @@ impl Passage {
         &mut self,
         watch: Watch,
         shared: &mut Shared<'_>,
-        lost: &mut Vec<Lost>,
+        told: &mut Vec<Lost>,
     ) {
         while let Some((at, packet)) = self.early.pop_front() {
             self.unmatched(at, &packet, shared);
@@ -76,9 +79,9 @@ impl Passage {
         self.counts.ranges_unjudged += ranges;
         let mut bare = std::mem::take(&mut self.bare);
         self.counts.packets_unjudged +=
-            bare.finish(lost_before, |bare| self.lose_bare(bare, watch, shared, lost));
+            bare.finish(lost_before, |bare| self.lose_bare(bare, watch, shared, told));
         for loss in &losses {
-            self.lose(loss, watch, shared, lost);
+            self.lose(loss, watch, shared, told);
         }
         shared.scratch.losses = losses;
         let held: Vec<_> = self.delivery.drain().collect();
@@ -101,7 +104,7 @@ impl Passage {
         bare: &Bare,
         watch: Watch,
         shared: &mut Shared<'_>,
-        lost: &mut Vec<Lost>,
+        told: &mut Vec<Lost>,
     ) {
         if bare.at < watch.from {
             self.counts.packets_unjudged += 1;
@@ -116,7 +119,7 @@ impl Passage {
         if bare.has_length {
             shared.group.rows[shared.tap].lose(bare.ticket, shared.connection);
         }
-        lost.push(Lost {
+        told.push(Lost {
             connection: shared.connection,
             direction: shared.direction,
             at: bare.at,
@@ -126,13 +129,7 @@ impl Passage {
         });
     }
 
-    fn lose(
-        &mut self,
-        loss: &Loss,
-        watch: Watch,
-        shared: &mut Shared<'_>,
-        lost: &mut Vec<Lost>,
-    ) {
+    fn lose(&mut self, loss: &Loss, watch: Watch, shared: &mut Shared<'_>, told: &mut Vec<Lost>) {
         if loss.at < watch.from {
             self.counts.packets_unjudged += u64::from(loss.is_whole);
             self.counts.payload_bytes_unjudged += loss.payload_bytes;
@@ -161,7 +158,7 @@ impl Passage {
         while left.1 > 0 {
             let share = left.0.div_ceil(left.1);
             left = (left.0 - share, left.1 - 1);
-            lost.push(Lost {
+            told.push(Lost {
                 connection: shared.connection,
                 direction: shared.direction,
                 at: loss.at,

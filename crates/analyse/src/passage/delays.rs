@@ -1,0 +1,198 @@
+//! Delays of connections and groups, made of the samples once the clocks are known.
+//!
+//! Source: one-way delay (RFC 7679) and its variation, here as the delay beyond the smallest one of the
+//! same connection and direction (the one-way form of RFC 5481 §4.2, with the minimum as reference). Three layers:
+//! *network*, from a packet's departure to its arrival, for each that arrived; *transport*, from the first
+//! departure of bytes to their first arrival, so with the time that repairs took; *application*, to the
+//! instant at which everything before them had come, too. All are weighted with bytes, as the group's
+//! analyseTCP does, so that a distribution says how many of the bytes came how late.
+
+use super::clock::Drift;
+use super::samples::{Layers, Sample, SampleLog, Spill, Stowed};
+use fairwind_measure::Times;
+use fairwind_units::{Instant, Span};
+
+/// The layers in the order of tables.
+pub(super) const LAYERS: [(&str, Layers); 3] = [
+    ("network", Layers::NETWORK),
+    ("transport", Layers::TRANSPORT),
+    ("application", Layers::APPLICATION),
+];
+
+/// Windows that a series has at most.
+const MOST: usize = 1 << 20;
+
+/// A distribution for each layer.
+#[derive(Debug, Clone)]
+pub(super) struct Layered {
+    /// Of samples that are the same in all layers: most are.
+    common: Times,
+    /// Of the others.
+    apart: [Times; 3],
+}
+
+impl Layered {
+    pub(super) fn new() -> Self {
+        Self { common: Times::new(), apart: [Times::new(), Times::new(), Times::new()] }
+    }
+
+    /// Counts a sample whose network delay is `delay`.
+    fn record(&mut self, delay: u64, sample: &Sample) {
+        let bytes = u64::from(sample.bytes);
+        if sample.layers == Layers::ALL && sample.repair == 0 && sample.wait == 0 {
+            self.common.record_many(delay, bytes);
+            return;
+        }
+        let transport = delay.saturating_add(sample.repair);
+        let values = [delay, transport, transport.saturating_add(sample.wait)];
+        for ((times, value), (_, layer)) in self.apart.iter_mut().zip(values).zip(LAYERS) {
+            if sample.layers.has(layer) {
+                times.record_many(value, bytes);
+            }
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Self) {
+        self.common.add(&other.common);
+        for (sum, more) in self.apart.iter_mut().zip(&other.apart) {
+            sum.add(more);
+        }
+    }
+
+    /// The distribution of each layer.
+    pub(super) fn layers(&self) -> impl Iterator<Item = (&'static str, Times)> {
+        LAYERS.into_iter().zip(&self.apart).map(|((name, _), apart)| {
+            let mut times = self.common.clone();
+            times.add(apart);
+            (name, times)
+        })
+    }
+}
+
+/// Delay beyond the smallest, over time.
+#[derive(Debug, Clone)]
+pub(super) struct DelaySeries {
+    length: Span,
+    windows: Vec<Option<Box<Times>>>,
+}
+
+impl DelaySeries {
+    const fn new(length: Span) -> Self {
+        Self { length, windows: Vec::new() }
+    }
+
+    fn record(&mut self, origin: Instant, at: Instant, variation: u64) {
+        let number = at.saturating_since(origin).as_nanos() / self.length.as_nanos().max(1);
+        let place = usize::try_from(number).unwrap_or(MOST).min(MOST - 1);
+        if place >= self.windows.len() {
+            self.windows.resize_with(place + 1, || None);
+        }
+        let window = self.windows[place].get_or_insert_with(|| Box::new(Times::new()));
+        window.record(variation);
+    }
+
+    pub(super) const fn length(&self) -> Span {
+        self.length
+    }
+
+    /// The windows with samples, each with its number.
+    pub(super) fn windows(&self) -> impl Iterator<Item = (u64, &Times)> {
+        (0..).zip(&self.windows).filter_map(|(number, window)| Some((number, window.as_deref()?)))
+    }
+}
+
+/// Delays of all connections of a group.
+#[derive(Debug, Clone)]
+pub(super) struct GroupDelays {
+    /// From the smallest of each connection on.
+    pub(super) variation: Layered,
+    /// As the clocks say.
+    pub(super) absolute: Layered,
+    pub(super) series: Vec<DelaySeries>,
+}
+
+impl GroupDelays {
+    pub(super) fn new(intervals: &[Span]) -> Self {
+        Self {
+            variation: Layered::new(),
+            absolute: Layered::new(),
+            series: intervals.iter().map(|&length| DelaySeries::new(length)).collect(),
+        }
+    }
+}
+
+/// Delays of one passage.
+#[derive(Debug, Clone)]
+pub(super) struct PassageDelays {
+    /// The smallest network delay, in nanoseconds.
+    pub(super) smallest: u64,
+    pub(super) variation: Layered,
+}
+
+/// Where the samples of a passage are.
+pub(super) trait Samples {
+    fn each(&self, spill: &mut Spill, see: &mut dyn FnMut(&Sample));
+}
+
+impl Samples for SampleLog {
+    fn each(&self, spill: &mut Spill, see: &mut dyn FnMut(&Sample)) {
+        Self::each(self, spill, see);
+    }
+}
+
+impl Samples for Stowed {
+    fn each(&self, spill: &mut Spill, see: &mut dyn FnMut(&Sample)) {
+        Self::each(*self, spill, see);
+    }
+}
+
+/// What the clocks make of delays in one direction.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Correction {
+    pub(super) drift: Drift,
+    /// Whether packets go to the side whose clock drifts.
+    pub(super) is_towards: bool,
+    pub(super) origin: Instant,
+}
+
+impl Correction {
+    fn of(&self, sample: &Sample) -> i64 {
+        let ahead = self.drift.ahead_nanos(sample.departed);
+        let corrected = if self.is_towards {
+            sample.delay.saturating_sub(ahead)
+        } else {
+            sample.delay.saturating_add(ahead)
+        };
+        // What the estimate leaves below nothing is its error.
+        corrected.max(0)
+    }
+}
+
+/// Makes the delays of a passage, and adds them to its group's. `None` where there are no samples.
+pub(super) fn delays_of(
+    samples: &dyn Samples,
+    correction: &Correction,
+    spill: &mut Spill,
+    group: &mut GroupDelays,
+) -> Option<PassageDelays> {
+    let mut smallest = None::<i64>;
+    samples.each(spill, &mut |sample| {
+        let delay = correction.of(sample);
+        smallest = Some(smallest.map_or(delay, |known| known.min(delay)));
+    });
+    let smallest = smallest?;
+    let mut variation = Layered::new();
+    samples.each(spill, &mut |sample| {
+        let delay = correction.of(sample);
+        let beyond = (delay - smallest).unsigned_abs();
+        variation.record(beyond, sample);
+        group.absolute.record(delay.unsigned_abs(), sample);
+        if sample.layers.has(Layers::NETWORK) {
+            for series in &mut group.series {
+                series.record(correction.origin, sample.departed, beyond);
+            }
+        }
+    });
+    group.variation.add(&variation);
+    Some(PassageDelays { smallest: smallest.unsigned_abs(), variation })
+}

@@ -1,0 +1,199 @@
+//! What is lost, what is not, and what nobody can know.
+
+use crate::world::{HEADER, World, assert_conserved, bare, data, ms, number, stamped};
+use fairwind_analyse::passage::{ClockModel, PassageSettings};
+use fairwind_measure::Direction;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+
+const KNOWN: [&str; 3] = ["packets_sent", "packets_lost", "packets_unjudged"];
+
+#[test]
+fn a_packet_that_never_comes_is_lost_and_its_repetition_is_not() {
+    let mut world = World::new(PassageSettings::default());
+    world.passed(0, &stamped(data(100, 1000), 1));
+    world.sent(1, &stamped(data(1100, 500), 2));
+    world.passed(2, &stamped(data(1600, 1000), 3));
+    world.passed(50, &stamped(data(1100, 500), 50));
+    let (lost, report) = world.end();
+    assert_eq!(lost.len(), 1);
+    let lost = lost[0];
+    assert_eq!((lost.connection, lost.direction, lost.at), (7, Direction::Forward, ms(1)));
+    assert_eq!((lost.payload_bytes, lost.wire_bytes, lost.has_length), (500, 500 + HEADER, true));
+    assert_eq!(report.counts(KNOWN), [4.0, 1.0, 0.0]);
+    let bytes = ["payload_bytes_sent", "payload_bytes_lost", "wire_bytes_lost"];
+    assert_eq!(report.counts(bytes), [3000.0, 500.0, 552.0]);
+    assert_eq!(report.counts(["ranges_received", "ranges_lost"]), [3.0, 1.0]);
+    assert_eq!(report.count("packet_loss_ratio"), 0.25);
+    assert_eq!(report.count("range_loss_ratio"), 0.25);
+    assert_eq!(report.count("payload_byte_loss_ratio"), 500.0 / 3000.0);
+    assert_eq!(report.count("redundant_bytes_sent"), 500.0);
+    assert_conserved(&report);
+}
+
+#[test]
+fn without_time_stamps_the_delay_tells_which_copy_came() {
+    let mut world = World::new(PassageSettings::default());
+    world.passed(0, &data(100, 1000));
+    // The last packet is lost, and repeated by a time-out.
+    world.sent(10, &data(1100, 1000));
+    world.sent(300, &data(1100, 1000));
+    let arrival = world.came(310, &data(1100, 1000));
+    assert_eq!((arrival.delay, arrival.repeat), (Some(10_000_000), 1));
+    let (lost, report) = world.end();
+    assert_eq!(lost.iter().map(|lost| lost.at).collect::<Vec<_>>(), [ms(10)]);
+    assert_conserved(&report);
+}
+
+#[test]
+fn a_packet_that_is_only_late_is_not_lost() {
+    let mut world = World::new(PassageSettings::default());
+    for packet in 0..5_u32 {
+        world.sent(packet.into(), &data(100 + packet * 10, 10));
+    }
+    // In another order than sent.
+    for (at, packet) in [(10, 0), (12, 2), (13, 4), (14, 3), (30, 1)] {
+        world.came(at, &data(100 + packet * 10, 10));
+    }
+    let (lost, report) = world.end();
+    assert!(lost.is_empty());
+    assert_eq!(report.counts(KNOWN), [5.0, 0.0, 0.0]);
+    assert_eq!(report.delay("network", "max_s"), 29.0);
+    assert_conserved(&report);
+}
+
+#[test]
+fn what_may_still_come_when_the_captures_end_is_neither_lost_nor_received() {
+    let mut world = World::new(PassageSettings::default());
+    world.passed(0, &data(100, 1000));
+    world.passed(5, &data(1100, 1000));
+    world.sent(16, &data(2100, 1000));
+    world.sent(18, &data(3100, 400));
+    let (lost, report) = world.end();
+    assert!(lost.is_empty());
+    assert_eq!(report.counts(KNOWN), [4.0, 0.0, 2.0]);
+    let unjudged = ["payload_bytes_unjudged", "ranges_unjudged", "payload_bytes_lost"];
+    assert_eq!(report.counts(unjudged), [1400.0, 2.0, 0.0]);
+    assert_conserved(&report);
+}
+
+#[test]
+fn a_loss_is_told_once_the_patience_is_over() {
+    let mut world =
+        World::new(PassageSettings { patience: Span::from_secs(2), ..PassageSettings::default() });
+    world.sent(0, &data(100, 10));
+    let mut told = Vec::new();
+    for packet in 1..40_u32 {
+        world.passed(u64::from(packet) * 100, &data(100 + packet * 10, 10));
+        told.extend(world.passages.next_lost().map(|_| packet));
+    }
+    // A quarter more each for the sake of many at once.
+    assert!(told.len() == 1 && (25..=31).contains(&told[0]), "{told:?}");
+    let (_, report) = world.end();
+    assert_eq!(report.counts(KNOWN), [40.0, 1.0, 0.0]);
+}
+
+#[test]
+fn packets_without_payload_are_found_again_by_their_headers() {
+    let mut world = World::new(PassageSettings::default());
+    world.passed(0, &bare(Flags::SYN, 99, 0));
+    world.sent_back(10, &bare(Flags::SYN | Flags::ACK, 499, 100));
+    world.came_back(20, &bare(Flags::SYN | Flags::ACK, 499, 100));
+    world.passed(20, &bare(Flags::ACK, 100, 500));
+    for packet in 0..4_u32 {
+        world.passed(30 + u64::from(packet), &data(100 + packet * 10, 10));
+        let acknowledgment = bare(Flags::ACK, 500, 110 + packet * 10);
+        world.sent_back(40 + u64::from(packet), &acknowledgment);
+        if packet != 1 {
+            world.came_back(50 + u64::from(packet), &acknowledgment);
+        }
+    }
+    world.sent(60, &bare(Flags::FIN | Flags::ACK, 140, 500));
+    world.passed(260, &bare(Flags::FIN | Flags::ACK, 140, 500));
+    let (lost, report) = world.end();
+    let lost: Vec<_> = lost.iter().map(|lost| (lost.direction, lost.at, lost.has_length)).collect();
+    assert_eq!(
+        lost,
+        [(Direction::Reverse, ms(41), false)],
+        "two equal FINs cannot be told apart: the second one is what may still come"
+    );
+    assert_eq!(report.counts(["ack_packets_sent", "ack_packets_lost"]), [4.0, 1.0]);
+    assert_eq!(report.count("ack_loss_ratio"), 0.25);
+}
+
+#[test]
+fn what_left_before_the_other_capture_began_is_not_lost() {
+    let settings = PassageSettings { clock: ClockModel::Apart, ..PassageSettings::default() };
+    let mut world = World::new(settings);
+    for packet in 0..5_u32 {
+        world.sent(u64::from(packet) * 1000, &data(100 + packet * 10, 10));
+    }
+    for packet in 5..9_u32 {
+        world.passed(u64::from(packet) * 1000, &data(100 + packet * 10, 10));
+    }
+    world.sent(9_000, &data(190, 10));
+    world.passed(9_001, &data(200, 10));
+    world.passed(9_002, &data(190, 10));
+    let (lost, report) = world.end();
+    assert_eq!(lost.iter().map(|lost| lost.at).collect::<Vec<_>>(), [ms(9_000)]);
+    assert_eq!(report.counts(KNOWN), [12.0, 1.0, 5.0]);
+    assert_conserved(&report);
+}
+
+#[test]
+fn bytes_that_the_receiver_acknowledged_were_not_lost_though_its_capture_misses_them() {
+    let mut world = World::new(PassageSettings::default());
+    world.passed(0, &data(100, 100));
+    world.sent(1, &data(200, 100));
+    world.passed(2, &data(300, 100));
+    world.sent_back(13, &bare(Flags::ACK, 500, 400));
+    world.came_back(23, &bare(Flags::ACK, 500, 400));
+    world.passed(200, &data(400, 100));
+    let (lost, report) = world.end();
+    assert!(lost.is_empty());
+    assert_eq!(report.counts(KNOWN), [4.0, 0.0, 1.0]);
+    assert_eq!(report.count("payload_bytes_arrival_unseen"), 100.0);
+    assert_eq!(report.delay("application", "max_s"), 208.0, "from 2 ms on");
+    assert_conserved(&report);
+}
+
+#[test]
+fn losses_stand_in_the_window_in_which_the_packets_left() {
+    let mut world = World::new(PassageSettings {
+        origin: Instant::from_secs(1),
+        intervals: vec![Span::from_secs(1)],
+        ..PassageSettings::default()
+    });
+    world.passed(1_000, &data(100, 100));
+    world.sent(1_999, &data(200, 100));
+    world.passed(2_100, &data(300, 100));
+    // Old and new bytes in one packet, lost; then the repetition of the first loss.
+    world.sent(2_200, &data(400, 60));
+    world.sent(2_300, &data(400, 100));
+    world.passed(3_500, &data(200, 100));
+    world.passed(3_600, &data(400, 100));
+    let (_, report) = world.end();
+    let table = report.groups.get("losses").unwrap();
+    let row = |columns: [&str; 4], row: usize| columns.map(|column| number(table, column, row));
+    assert_eq!(table.rows(), 3);
+    let packets = ["start_s", "packets_sent", "packets_lost", "ranges_lost"];
+    assert_eq!(row(packets, 0), [0.0, 2.0, 1.0, 1.0]);
+    assert_eq!(row(packets, 1), [1.0, 3.0, 2.0, 2.0]);
+    assert_eq!(row(packets, 2), [2.0, 2.0, 0.0, 0.0]);
+    let bytes = ["payload_bytes_sent", "payload_bytes_lost", "old_bytes_lost", "new_bytes_lost"];
+    assert_eq!(row(bytes, 0), [200.0, 100.0, 0.0, 100.0]);
+    assert_eq!(row(bytes, 1), [260.0, 160.0, 60.0, 100.0]);
+    assert_eq!(row(bytes, 2), [200.0, 0.0, 0.0, 0.0]);
+    let ratios = [
+        "range_loss_ratio",
+        "payload_byte_loss_ratio",
+        "old_share_of_lost_ratio",
+        "payload_byte_loss_of_total_ratio",
+    ];
+    assert_eq!(row(ratios, 1), [2.0 / 3.0, 160.0 / 260.0, 60.0 / 160.0, 160.0 / 660.0]);
+    let rest =
+        ["old_byte_loss_ratio", "new_byte_loss_ratio", "range_loss_of_total_ratio", "ranges_sent"];
+    assert_eq!(row(rest, 1), [60.0 / 260.0, 100.0 / 260.0, 2.0 / 7.0, 3.0]);
+    let sent = ["interval_s", "old_bytes_sent", "new_bytes_sent", "payload_bytes_sent"];
+    assert_eq!(row(sent, 2), [1.0, 200.0, 0.0, 200.0]);
+}

@@ -1,0 +1,14 @@
+//! Two taps: captures made by hand, and what must come of them.
+
+#![expect(unreachable_pub, reason = "one test program, several modules")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::float_cmp, reason = "counts and whole nanoseconds are exact")]
+
+mod clocks;
+mod columns;
+mod copies;
+mod delays;
+mod losses;
+mod offload;
+mod random;
+mod world;
