@@ -289,8 +289,7 @@ impl Follower {
         let sides = [Side::Opener, Side::Answerer];
         tracer.begin(
             connection.began,
-            sides.map(|side| flow_name(connection.end(side), connection.end(side.other()))),
-            sides.map(|side| self.groups.of_flow(connection, side)),
+            sides.map(|side| connection.end(side)),
             sides.map(|side| tap_side(&self.rules, wiring, side)),
         )
     }

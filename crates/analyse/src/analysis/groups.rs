@@ -65,12 +65,7 @@ impl Groups {
     }
 
     fn of_ends(&self, source: SocketAddr, destination: SocketAddr) -> Option<(usize, u32)> {
-        let addresses = match (source.ip(), destination.ip()) {
-            (IpAddr::V4(source), IpAddr::V4(destination)) => Addresses::V4 { source, destination },
-            (IpAddr::V6(source), IpAddr::V6(destination)) => Addresses::V6 { source, destination },
-            _ => return None,
-        };
-        self.first(&addresses, (source.port(), destination.port()))
+        self.first(&addresses_of(source, destination)?, (source.port(), destination.port()))
     }
 
     /// The first rule that holds, and its group.
@@ -78,6 +73,19 @@ impl Groups {
         let holds = |(filter, _): &(Filter, u32)| filter.matches_ends(addresses, ports.0, ports.1);
         let rule = self.rules.iter().position(holds)?;
         Some((rule, self.rules[rule].1))
+    }
+}
+
+/// The addresses of packets from `source` to `destination`, if both are of one family.
+pub(crate) fn addresses_of(source: SocketAddr, destination: SocketAddr) -> Option<Addresses> {
+    match (source.ip(), destination.ip()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            Some(Addresses::V4 { source, destination })
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            Some(Addresses::V6 { source, destination })
+        }
+        _ => None,
     }
 }
 

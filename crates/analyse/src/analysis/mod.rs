@@ -15,6 +15,7 @@ mod streams;
 
 pub use captured::Captured;
 pub use groups::GroupRule;
+pub(crate) use groups::addresses_of;
 pub use outcome::{Facts, Outcome};
 pub use run::Analysis;
 pub use settings::{Clock, Limit, Settings};
@@ -49,6 +50,15 @@ pub enum AnalysisError {
         /// The group.
         name: String,
         /// Its filter.
+        filter: String,
+    },
+    /// Packets are to be drawn, not flows.
+    #[error(
+        "what is drawn is asked for with `{filter}`, which packets of one flow do not have in common; \
+         ask for addresses and ports only"
+    )]
+    DrawnPackets {
+        /// The filter.
         filter: String,
     },
 }

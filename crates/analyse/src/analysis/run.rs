@@ -8,6 +8,7 @@ use super::settings::{Limit, Settings};
 use super::source::{Next, PacketSource};
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
+use crate::trace::TraceSettings;
 use fairwind_capture::{NoteKind, Notes, Packet};
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
@@ -130,6 +131,9 @@ impl<S: PacketSource> Analysis<S> {
     fn new(inputs: Vec<Input<S>>, settings: Settings) -> Result<Self, AnalysisError> {
         let groups = Groups::new(&settings.groups)?;
         measures(&settings, &groups, Times::default()).check()?;
+        if let Some(filter) = settings.traces.as_ref().and_then(TraceSettings::filter_of_packets) {
+            return Err(AnalysisError::DrawnPackets { filter: filter.to_string() });
+        }
         Ok(Self {
             inputs,
             settings,

@@ -6,23 +6,25 @@
 
 use super::flow::{Answer, FlowTrace, Limits};
 use super::point::Kind;
-use crate::connection::Side;
+use crate::analysis::addresses_of;
+use crate::connection::{Side, flow_name};
 use crate::stream::{Cause, Habits, SegmentKind, Stream, TapSide};
-use fairwind_capture::Packet;
+use fairwind_capture::{Filter, Packet};
 use fairwind_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 /// Which connections are traced.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Selection {
     /// Those of which a flow has one of these names, as tables have them.
     Named(BTreeSet<String>),
-    /// Those of the group with this number.
-    Group(u32),
+    /// Those of which one direction of data fulfils this, which asks of addresses and ports only.
+    Matching(Filter),
 }
 
 /// What is traced, and how much of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct TraceSettings {
     /// Which connections.
     pub selection: Selection,
@@ -30,6 +32,16 @@ pub struct TraceSettings {
     pub most_connections: usize,
     /// Points of each flow.
     pub limits: Limits,
+}
+
+impl TraceSettings {
+    /// The filter by which flows are chosen, if it is none of flows.
+    pub(crate) fn filter_of_packets(&self) -> Option<&Filter> {
+        match &self.selection {
+            Selection::Matching(filter) => Some(filter).filter(|it| !it.is_of_connection()),
+            Selection::Named(_) => None,
+        }
+    }
 }
 
 /// One of the connections that a [`Tracer`] traces.
@@ -60,19 +72,24 @@ impl Tracer {
         Self { settings, connections: Vec::new(), named: BTreeMap::new(), omitted: 0 }
     }
 
-    /// A connection begins: its trace, if it is a chosen one. `names` are those of its flows, the opener's
-    /// first, `groups` theirs, and `sides` say where the tap is at which each of them is looked at. A name that there was
+    /// A connection begins: its trace, if it is a chosen one. `ends` are the opener's and the answerer's,
+    /// and `sides` say where the tap is at which each of them is looked at. A name that there was
     /// before, because ports are used again, gets a number.
     pub(crate) fn begin(
         &mut self,
         at: Instant,
-        names: [String; 2],
-        groups: [u32; 2],
+        ends: [SocketAddr; 2],
         sides: [TapSide; 2],
     ) -> Option<TraceId> {
+        let [opener, answerer] = ends;
+        let directions = [(opener, answerer), (answerer, opener)];
+        let names = directions.map(|(from, to)| flow_name(from, to));
         let is_chosen = match &self.settings.selection {
             Selection::Named(chosen) => names.iter().any(|name| chosen.contains(name)),
-            Selection::Group(chosen) => groups.contains(chosen),
+            Selection::Matching(filter) => directions.iter().any(|(from, to)| {
+                addresses_of(*from, *to)
+                    .is_some_and(|both| filter.matches_ends(&both, from.port(), to.port()))
+            }),
         };
         if !is_chosen {
             return None;
@@ -194,9 +211,17 @@ mod tests {
         Tracer::new(TraceSettings { selection, most_connections: 3, limits })
     }
 
-    fn begin(tracer: &mut Tracer, opening: &str, group: u32) -> Option<TraceId> {
-        let names = [opening.to_owned(), format!("back of {opening}")];
-        tracer.begin(Instant::ZERO, names, [group; 2], [TapSide::Sender, TapSide::Receiver])
+    const THERE: &str = "10.0.0.1:5000>10.0.0.2:80";
+    const BACK: &str = "10.0.0.2:80>10.0.0.1:5000";
+
+    fn matching(filter: &str) -> Selection {
+        Selection::Matching(filter.parse().expect("a filter"))
+    }
+
+    /// From a port of 10.0.0.1 to port 80 of 10.0.0.2.
+    fn begin(tracer: &mut Tracer, port: u16) -> Option<TraceId> {
+        let ends = [([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 80).into()];
+        tracer.begin(Instant::ZERO, ends, [TapSide::Sender, TapSide::Receiver])
     }
 
     fn packet(sequence: u32, payload_bytes: u32, acknowledgment: u32) -> Packet {
@@ -217,30 +242,30 @@ mod tests {
 
     #[test]
     fn connections_are_chosen_by_name_and_a_name_used_again_gets_a_number() {
-        let mut tracer = tracer(Selection::Named(["a>b".to_owned()].into()));
-        assert_eq!(begin(&mut tracer, "b>a", 0), None);
+        let mut tracer = tracer(Selection::Named([THERE.to_owned()].into()));
+        assert_eq!(begin(&mut tracer, 5001), None);
         for _ in 0..2 {
-            let trace = begin(&mut tracer, "a>b", 0).expect("chosen");
+            let trace = begin(&mut tracer, 5000).expect("chosen");
             let data = packet(0, 100, 0);
             tracer.on_packet(trace, Instant::ZERO, Side::Opener, [true; 2], &data);
         }
-        assert_eq!(names(&tracer.finish(Instant::ZERO)), ["a>b", "a>b (2)"]);
+        assert_eq!(names(&tracer.finish(Instant::ZERO)), [THERE, &format!("{THERE} (2)")]);
     }
 
     #[test]
-    fn of_a_large_group_the_first_connections_are_traced_and_the_others_counted() {
-        let mut tracer = tracer(Selection::Group(1));
-        for flow in 0..10 {
-            let trace = begin(&mut tracer, &format!("{flow}>b"), flow % 2);
-            assert_eq!(trace.is_some(), flow % 2 == 1 && flow < 6);
+    fn of_many_that_match_the_first_connections_are_traced_and_the_others_counted() {
+        let mut tracer = tracer(matching("dst portrange 5005-5009"));
+        for port in 5000..5010 {
+            let trace = begin(&mut tracer, port);
+            assert_eq!(trace.is_some(), (5005..5008).contains(&port));
         }
         assert_eq!(tracer.omitted(), 2);
     }
 
     #[test]
     fn both_directions_of_data_have_their_traces_with_kinds_and_round_trips() {
-        let mut tracer = tracer(Selection::Group(0));
-        let trace = begin(&mut tracer, "a>b", 0).expect("chosen");
+        let mut tracer = tracer(matching("port 80"));
+        let trace = begin(&mut tracer, 5000).expect("chosen");
         let ms = |millis| Instant::ZERO + Span::from_millis(millis);
         let rows = [
             (0, Side::Opener, packet(0, 100, 0)),
@@ -252,7 +277,7 @@ mod tests {
             tracer.on_packet(trace, ms(at), side, [true; 2], &packet);
         }
         let flows = tracer.finish(ms(3000));
-        assert_eq!(names(&flows), ["a>b", "back of a>b"]);
+        assert_eq!(names(&flows), [THERE, BACK]);
         let table = traces_table(&flows, Instant::ZERO);
         let row = |row: usize| {
             let text = |name| table.column(name).and_then(|values| values.text(row)).unwrap_or("");
@@ -263,16 +288,16 @@ mod tests {
         let has = |name: &str, series: &str, kind: &str, high: f64| {
             rows.contains(&(name.to_owned(), series.to_owned(), kind.to_owned(), Some(high)))
         };
-        assert!(has("a>b", "data", "new", 100.0), "{rows:?}");
-        assert!(has("a>b", "data", "timeout", 200.0), "{rows:?}");
-        assert!(has("a>b", "rtt", "", 0.05), "{rows:?}");
-        assert!(has("back of a>b", "acknowledged", "", 300.0), "{rows:?}");
+        assert!(has(THERE, "data", "new", 100.0), "{rows:?}");
+        assert!(has(THERE, "data", "timeout", 200.0), "{rows:?}");
+        assert!(has(THERE, "rtt", "", 0.05), "{rows:?}");
+        assert!(has(BACK, "acknowledged", "", 300.0), "{rows:?}");
     }
 
     #[test]
     fn with_two_taps_data_arrives_where_it_is_not_looked_at() {
-        let mut tracer = tracer(Selection::Group(0));
-        let trace = begin(&mut tracer, "a>b", 0).expect("chosen");
+        let mut tracer = tracer(matching("port 80"));
+        let trace = begin(&mut tracer, 5000).expect("chosen");
         let (near_opener, near_answerer) = ([true, false], [false, true]);
         let data = packet(0, 100, 0);
         tracer.on_packet(trace, Instant::ZERO, Side::Opener, near_opener, &data);

@@ -1,8 +1,8 @@
 //! What is drawn of connections that are chosen.
 
-use crate::dialogue::{Dialogue, cells, table};
+use crate::dialogue::{Dialogue, Row, cells, table};
 use fairwind_analyse::trace::{Limits, Selection, TraceSettings};
-use fairwind_analyse::{Outcome, Settings};
+use fairwind_analyse::{Analysis, AnalysisError, Outcome, Settings};
 use fairwind_wire::Flags;
 
 fn traced(selection: Selection, most_connections: usize) -> Settings {
@@ -11,7 +11,7 @@ fn traced(selection: Selection, most_connections: usize) -> Settings {
 }
 
 pub(crate) fn everything_traced() -> Settings {
-    traced(Selection::Group(0), usize::MAX)
+    traced(Selection::Matching("tcp".parse().expect("a filter")), usize::MAX)
 }
 
 /// A request of 100 bytes, which is sent again after a second, and its answer of 1000.
@@ -94,7 +94,8 @@ fn too_many_connections_are_counted_and_not_drawn() {
     for number in 0..5 {
         request(&mut dialogue, number * 10_000);
     }
-    let outcome = dialogue.analysed_by(traced(Selection::Group(0), 2));
+    let outcome =
+        dialogue.analysed_by(traced(Selection::Matching("tcp".parse().expect("a filter")), 2));
     assert_eq!(rows(&outcome, "data").len(), 6);
     assert_eq!(outcome.facts.untraced, 3);
 }
@@ -104,4 +105,12 @@ fn nothing_is_drawn_unless_it_is_asked_for() {
     let outcome = Dialogue::new().set_up(0).analysed();
     assert_eq!(outcome.tables.get("traces"), None);
     assert!(outcome.traces.is_empty());
+}
+
+#[test]
+fn a_filter_of_packets_draws_no_flows_and_is_refused() {
+    let filter = "tcp[tcpflags] & tcp-syn != 0".parse().expect("a filter");
+    let settings = traced(Selection::Matching(filter), 12);
+    let refused = Analysis::of_one(Row::of(&Dialogue::new()), settings);
+    assert!(matches!(refused, Err(AnalysisError::DrawnPackets { .. })));
 }

@@ -50,7 +50,11 @@ fn run_and_analyse(name: &str, is_joined: bool) -> (Tables, Outcome) {
     let open =
         |point| Captured::open(vec![Input::Path(path(point))], Ending::Final).expect("a capture");
     let limits = Limits { points: 1 << 20, windows: 500 };
-    let traces = TraceSettings { selection: Selection::Group(0), most_connections: 100, limits };
+    let traces = TraceSettings {
+        selection: Selection::Matching("tcp".parse().expect("a filter")),
+        most_connections: 100,
+        limits,
+    };
     let settings = Settings { traces: Some(traces), ..Settings::default() };
     let mut analysis = if is_joined {
         Analysis::of_two(open("sender"), open("receiver"), settings).expect("they hold")
