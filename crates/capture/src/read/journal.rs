@@ -12,7 +12,9 @@ pub(crate) struct Found {
     pub(crate) at: Instant,
     pub(crate) link: crate::LinkType,
     pub(crate) interface: u32,
-    pub(crate) original_bytes: u32,
+    /// Wide, so that it is not copied in one with its neighbour: read as one what was written as two, both
+    /// would have to wait until they are in the cache.
+    pub(crate) original_bytes: u64,
     /// Where in the window's buffer its bytes are.
     pub(crate) start: usize,
     pub(crate) length: usize,

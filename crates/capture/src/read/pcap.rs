@@ -219,7 +219,7 @@ impl PcapReader {
             at: Instant::from_nanos(nanos),
             link: self.link,
             interface: 0,
-            original_bytes: record.original,
+            original_bytes: record.original.into(),
             start,
             length: narrowed(record.captured),
             offset,

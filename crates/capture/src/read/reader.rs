@@ -168,7 +168,7 @@ impl CaptureReader {
             at: found.at,
             link: found.link,
             interface: found.interface,
-            original_bytes: found.original_bytes,
+            original_bytes: u32::try_from(found.original_bytes).unwrap_or(u32::MAX),
             bytes,
             number: self.frames,
             offset: found.offset,

@@ -165,7 +165,7 @@ impl PcapNgReader {
             at,
             link,
             interface,
-            original_bytes: original.max(captured),
+            original_bytes: original.max(captured).into(),
             start,
             length: narrowed(captured),
             offset,

@@ -228,7 +228,7 @@ fn found(
         at,
         link: point.link,
         interface,
-        original_bytes: if is_possible { original.max(captured) } else { captured },
+        original_bytes: if is_possible { original.max(captured) } else { captured }.into(),
         start,
         length: narrowed(captured),
         offset,
