@@ -1,4 +1,4 @@
-//! What reading one frame costs, by kind of frame, and for a mixture of them.
+//! What reading one frame costs, by kind of frame, and for a mixture of them; and what a filter adds.
 //!
 //!     cargo run --release -p fairwind-capture --example decode_speed [ROUNDS]
 
@@ -6,7 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it prints what it measures")]
 #![expect(clippy::disallowed_methods, reason = "it measures real time")]
 
-use fairwind_capture::{Frame, LinkType, Packet, decode};
+use fairwind_capture::{Filter, Frame, LinkType, Packet, decode};
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, IpHeader, Payload, emit_prefix};
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
@@ -15,6 +15,8 @@ use std::hint::black_box;
 /// Frames in memory, as many as stay in the second-level cache.
 const FRAMES: u32 = 4096;
 const SNAP: u32 = 96;
+/// A filter that looks into the packet.
+const FLAGS: &str = "tcp[tcpflags] & (tcp-syn|tcp-fin) != 0";
 
 fn v4() -> Addresses {
     Addresses::V4 { source: [10, 0, 0, 1].into(), destination: [10, 0, 1, 2].into() }
@@ -68,7 +70,7 @@ fn frame(link: LinkType, addresses: Addresses, options: Options, number: u32) ->
 }
 
 /// Nanoseconds for each frame: the least of some rounds.
-fn measure(link: LinkType, frames: &[(Vec<u8>, u32)], rounds: u32) -> f64 {
+fn measure(link: LinkType, frames: &[(Vec<u8>, u32)], rounds: u32, filter: Option<&Filter>) -> f64 {
     let mut least = f64::MAX;
     let mut packet = Packet::EMPTY;
     for _ in 0..rounds {
@@ -86,6 +88,9 @@ fn measure(link: LinkType, frames: &[(Vec<u8>, u32)], rounds: u32) -> f64 {
             };
             if decode(black_box(&frame), &mut packet).is_ok() {
                 let packet = black_box(&packet);
+                if filter.is_some_and(|filter| !filter.matches(packet, &frame)) {
+                    continue;
+                }
                 payload += u64::from(packet.segment.payload_bytes);
             }
         }
@@ -109,7 +114,7 @@ fn main() {
     for (name, link, addresses, options) in kinds {
         let frames: Vec<_> =
             (0..FRAMES).map(|number| frame(link, addresses, options, number)).collect();
-        println!("{:6.2} ns  {name}", measure(link, &frames, rounds));
+        println!("{:6.2} ns  {name}", measure(link, &frames, rounds, None));
     }
     let options = [stamped(), sacked(), stamped(), Options::NONE, stamped(), of_syn()];
     let mixed: Vec<_> = (0..FRAMES)
@@ -118,8 +123,10 @@ fn main() {
             frame(LinkType::Ethernet, v4(), options[chosen % options.len()], number)
         })
         .collect();
-    println!(
-        "{:6.2} ns  a mixture of these with IPv4",
-        measure(LinkType::Ethernet, &mixed, rounds)
-    );
+    let mixture = |filter: Option<&Filter>| measure(LinkType::Ethernet, &mixed, rounds, filter);
+    println!("{:6.2} ns  a mixture of these with IPv4", mixture(None));
+    for text in ["port 80 or 5000", "net 10.0.0.0/8 and not host 10.0.0.9", FLAGS] {
+        let filter = Filter::parse(text).unwrap();
+        println!("{:6.2} ns  the same with the filter `{filter}`", mixture(Some(&filter)));
+    }
 }
