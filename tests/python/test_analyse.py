@@ -215,6 +215,8 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["here.pcapng", "--from", "noon"], "neither a time since the first packet nor an instant"),
         (["here.pcapng", "--table", "nothing"], "there is no table 'nothing'"),
         (["here.pcapng", "--table", "flows", "--sort", "beauty"], "has no such column"),
+        (["here.pcapng", "--draw", "1"], "pictures are made from a folder"),
+        (["-", "--draw", "1", "--out", "seen"], "by a filter: --draw 'port 80'"),
         (["-", "-"], "the standard input can be read once only"),
     ],
 )
@@ -239,6 +241,16 @@ def test_the_same_capture_may_be_analysed_again_into_its_folder(sender, tmp_path
         code, _, error = fairwind("analyse", sender, "--out", "seen", *filters, cwd=tmp_path)
         assert code == 0, error
     assert package.open(tmp_path / "seen").manifest.captured.settings["packet_filter"]
+
+
+@pytest.mark.parametrize("chosen", ["1", "port 60000 and port 49152"])
+def test_chosen_connections_are_drawn(sender, tmp_path, chosen):
+    code, _, error = fairwind("analyse", sender, "--draw", chosen, "--out", "seen", cwd=tmp_path)
+    assert code == 0, error
+    results = package.open(tmp_path / "seen")
+    drawn = results.table("traces")
+    assert set(drawn["name"].unique()) == {"10.0.0.3:49152>10.0.0.4:60000"}
+    assert drawn.filter(pl.col("series") == "data")["points"].sum() > 0
 
 
 def test_tables_are_printed_whole_as_csv(sender, tmp_path):

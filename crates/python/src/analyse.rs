@@ -2,6 +2,7 @@
 
 use crate::standard_input::StandardInput;
 use crate::tables::Table;
+use fairwind_analyse::trace::{Limits, Selection, TraceSettings};
 use fairwind_analyse::{
     Analysis as Core, Captured, Clock, Facts, GroupRule, Limit, Outcome, Progress, Settings,
     Vantage,
@@ -14,6 +15,7 @@ use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 create_exception!(
@@ -45,6 +47,32 @@ struct Asked {
     vantage: String,
     clock: String,
     warmup_ns: u64,
+    draw: Option<Draw>,
+}
+
+/// Which connections are drawn.
+#[derive(Deserialize)]
+struct Draw {
+    matching: Option<String>,
+    names: BTreeSet<String>,
+}
+
+/// More connections than these are not drawn: nobody looks at so many pictures.
+const MOST_DRAWN: usize = 100;
+
+impl Draw {
+    fn settings(&self) -> PyResult<Option<TraceSettings>> {
+        let selection = match &self.matching {
+            Some(text) => Selection::Matching(filter(text)?),
+            None if self.names.is_empty() => return Ok(None),
+            None => Selection::Named(self.names.clone()),
+        };
+        Ok(Some(TraceSettings {
+            selection,
+            most_connections: MOST_DRAWN,
+            limits: Limits::default(),
+        }))
+    }
 }
 
 /// A place in a capture.
@@ -74,6 +102,7 @@ impl Asked {
         Ok(Settings {
             groups: groups.collect::<PyResult<_>>()?,
             warmup: Span::from_nanos(self.warmup_ns),
+            traces: self.draw.as_ref().map(Draw::settings).transpose()?.flatten(),
             from: self.start.map(Limit::from),
             until: self.end.map(Limit::from),
             connection_from: Span::from_nanos(self.connection_from_ns.unwrap_or(0)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from fairwind.analyse.core import CoreAnalysis
 from fairwind.analyse.folder import Keep, new_folder, storage_errors
 from fairwind.analyse.interruption import requested_interruption
 from fairwind.analyse.rows import MOST_ROWS
-from fairwind.analyse.settings import AnalysisSettings
-from fairwind.analyse.source import Source, Taps
+from fairwind.analyse.settings import AnalysisSettings, Draw
+from fairwind.analyse.source import STANDARD_INPUT, Source, Taps
+from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.run.merge import with_leading_columns
 
@@ -106,6 +107,7 @@ def analyse_source(
         If the folder cannot be used, or the disk is full.
     """
     told = _Told()
+    is_drawn_later = _is_drawn_later(source, settings)
     with storage_errors(out), new_folder(out, source, settings, force=force) as keep:
         before = AnalysisState(0, 0, _total_bytes(source), dict)
         for taps in source.taps:
@@ -119,8 +121,23 @@ def analyse_source(
             told.add(taps, pair.finish(), has_others=len(source.taps) > 1)
             if was_interrupted:
                 break
+            if is_drawn_later:
+                pair.draw_largest(chosen)
         keep.told(facts=told.facts, notes=told.notes, is_complete=told.is_complete)
     return Results(out)
+
+
+def _is_drawn_later(source: Source, settings: AnalysisSettings) -> bool:
+    """Tell whether captures are read a second time, and refuse where that cannot be."""
+    if settings.draw is None or settings.draw.largest == 0:
+        return False
+    if any(STANDARD_INPUT in taps.sender + taps.receiver for taps in source.taps):
+        raise FairwindError(
+            "the largest connections are drawn in a second reading, and the standard input can be "
+            "read once only",
+            "name the connections by a filter: --draw 'port 80'",
+        )
+    return True
 
 
 @dataclass
@@ -153,6 +170,19 @@ class _Pair:
             self.keep.rows.measured[place] = groups["measured_s"][0]
         self._add(tables)
         return told
+
+    def draw_largest(self, settings: AnalysisSettings) -> None:
+        """Read once more, for the points of what turned out to be the largest connections."""
+        assert settings.draw is not None, "the caller has looked"
+        place = (self.taps.cell.index, self.taps.replicate)
+        names = self.keep.rows.largest_names(place, settings.draw.largest)
+        chosen = replace(settings, draw=Draw(names=names))
+        again = CoreAnalysis(self.taps.sender, self.taps.receiver, chosen)
+        with requested_interruption() as interruption:
+            while again.advance() != "done" and not interruption.is_asked:
+                again.take_rows(1)
+        tables, _ = again.finish()
+        self._add({name: tables[name] for name in ("traces",) if name in tables})
 
     def _state(self, before: AnalysisState) -> AnalysisState:
         return AnalysisState(

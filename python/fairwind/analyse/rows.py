@@ -12,6 +12,8 @@ from fairwind.analyse.core import rate_columns
 from fairwind.folder.store import parquet_bytes, write_frame
 
 MEASURED = "measured_s"
+LARGEST = "payload_bytes_sent"
+"""The largest flows are those with most of it."""
 
 MOST_ROWS = 65_536
 """Rows that are kept in memory, of all tables together."""
@@ -54,6 +56,23 @@ class Rows:
             parts.append(file)
         self.kept.clear()
         self.rows = 0
+
+    def largest_names(self, place: tuple[int, int], many: int) -> tuple[str, ...]:
+        """Give the names of the flows with most payload of one cell and replicate."""
+        kept = [frame.lazy() for frame in self.kept.get("flows", [])]
+        scans = [pl.scan_parquet(file) for file in self.parts.get("flows", [])]
+        if not kept and not scans:
+            return ()
+        cell, replicate = place
+        return tuple(
+            pl.concat(
+                [frame.select("cell", "replicate", "name", LARGEST) for frame in scans + kept]
+            )
+            .filter(pl.col("cell") == cell, pl.col("replicate") == replicate)
+            .sort(LARGEST, descending=True, nulls_last=True, maintain_order=True)
+            .head(many)
+            .collect()["name"]
+        )
 
     def write(self, out: Path) -> None:
         """Write one file per table; what was spilled is never in memory as a whole."""

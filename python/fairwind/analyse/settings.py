@@ -47,6 +47,25 @@ class When:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """Which connections are drawn: those of a filter, or of names, or the largest.
+
+    Attributes
+    ----------
+    matching : str, optional
+        A filter of addresses and ports.
+    names : tuple of str
+        Flows by their names, as tables have them.
+    largest : int
+        So many flows with most payload; for them, captures are read a second time.
+    """
+
+    matching: str | None = None
+    names: tuple[str, ...] = ()
+    largest: int = 0
+
+
+@dataclass(frozen=True)
 class AnalysisSettings:
     """How captures are analysed.
 
@@ -78,6 +97,8 @@ class AnalysisSettings:
         Whether both captures were stamped by one clock; ``auto`` knows it of our own only.
     warmup_ns : int
         Time at the beginning that does not count, though connections are followed.
+    draw : Draw, optional
+        The connections whose points are kept for pictures, in the table ``traces``.
     """
 
     packet_filter: str | None = None
@@ -94,6 +115,7 @@ class AnalysisSettings:
     nat: tuple[tuple[str, str], ...] = ()
     clock: Clock = "auto"
     warmup_ns: int = 0
+    draw: Draw | None = None
 
     @property
     def document(self) -> dict[str, Any]:
@@ -174,6 +196,11 @@ def percentiles_of(text: str) -> tuple[float, ...]:
             "--percentiles 50,90,99.9",
         )
     return tuple(sorted(set(numbers)))
+
+
+def draw_of(text: str) -> Draw:
+    """Read what is to be drawn: a number of connections, or a filter."""
+    return Draw(largest=int(text)) if text.strip().isdigit() else Draw(matching=text)
 
 
 def group_of(text: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
-from fairwind.results import Results, significant, unit_of
+from fairwind.results import Results, unit_of
 
 FORMAT_VERSION = 1
 """Of the JSON document; raised when an older reader would misread it."""
@@ -41,34 +41,61 @@ class Table:
 
 
 TABLES: Mapping[Scope, tuple[Table, ...]] = {
-    "group": (Table("groups", "group"), Table("setups", "group")),
-    "connection": (Table("flows", "flow"),),
+    "group": (
+        Table("groups", "group"),
+        Table("transport", "group", "group"),
+        Table("setups", "group"),
+    ),
+    "connection": (Table("flows", "flow"), Table("transport", "flow", "flow")),
 }
 """The first one has a row for each; the others are joined to it."""
 
 TITLES: Mapping[str, str] = {
+    "flows": "flows of data",
     "packets_sent": "packets",
     "payload_bytes_sent": "payload / B",
     "data_segments_retransmitted": "retransmitted",
-    "retransmission_ratio": "retransmitted / %",
-    "fast_retransmits": "fast retransmits",
-    "timeouts": "time-outs",
-    "packets_lost": "lost",
-    "packet_loss_ratio": "packet loss / %",
+    "fast_retransmit_segments": "by fast retransmit",
+    "timeout_segments": "by time-out",
+    "after_timeout_segments": "after a time-out",
+    "tail_loss_probe_segments": "tail loss probes",
+    "spurious_by_report": "needless (D-SACK)",
+    "bundles": "bundles",
+    "packet_loss_ratio": "packets lost / %",
+    "payload_byte_loss_ratio": "payload lost / %",
+    "estimated_loss_ratio": "loss estimated / %",
+    "rtt_min_s": "RTT min / ms",
+    "rtt_mean_s": "RTT mean / ms",
     "ack_latency_p50_s": "ACK latency p50 / ms",
     "ack_latency_p99_s": "ACK latency p99 / ms",
     "delivery_latency_p50_s": "delivery p50 / ms",
     "delivery_latency_p99_s": "delivery p99 / ms",
     "goodput_bits_per_second": "goodput / kbit/s",
     "throughput_bits_per_second": "throughput / kbit/s",
+    "application_limited_ratio": "application limits / %",
+    "receiver_limited_ratio": "receiver limits / %",
+    "congestion_limited_ratio": "congestion limits / %",
     "attempts": "set-ups tried",
-    "completed": "set-ups completed",
-    "unanswered": "set-ups unanswered",
-    "refused": "set-ups refused",
-    "half_open": "set-ups half open",
-    "syn_retries": "SYN retries",
+    "completed": "completed",
+    "unanswered": "unanswered",
+    "refused": "refused",
+    "half_open": "half open",
 }
 """What is shown as far as it is known, in this order, and what it is called."""
+
+BRIEF = (
+    "packets_sent",
+    "payload_bytes_sent",
+    "data_segments_retransmitted",
+    "timeout_segments",
+    "packet_loss_ratio",
+    "estimated_loss_ratio",
+    "rtt_min_s",
+    "ack_latency_p50_s",
+    "ack_latency_p99_s",
+    "goodput_bits_per_second",
+)
+"""What is shown of connections, one a row, where there is little room."""
 
 
 def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None) -> pl.DataFrame:
@@ -95,6 +122,8 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     by = sort or (LARGEST if scope == "connection" else None)
     if by is not None and by in frame.collect_schema().names():
         frame = frame.sort(by, descending=True, nulls_last=True, maintain_order=True)
+    elif scope == "group" and "flows" in frame.collect_schema().names():
+        frame = frame.filter(pl.col("flows") > 0)
     rows = frame.head(limit).collect()
     for table in others:
         if table.name in tables:
@@ -105,6 +134,8 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
         for measure in TITLES
         if measure in rows.columns and rows[measure].null_count() < rows.height
     ]
+    if "packet_loss_ratio" in measures and "estimated_loss_ratio" in measures:
+        measures.remove("estimated_loss_ratio")  # what was seen needs no estimate
     return rows.select(pl.lit(scope).alias("scope"), name, "group", *measures)
 
 
@@ -138,7 +169,10 @@ MOST_GROUPS = 1000
 
 def readable_rows(rows: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
     """Give headers and cells of a summary as people read them."""
-    measures = [name for name in rows.columns if name not in KEYS]
+    is_brief = rows.height > 0 and rows["scope"][0] == "connection"
+    measures = [
+        name for name in rows.columns if name not in KEYS and (name in BRIEF or not is_brief)
+    ]
     headers = [rows["scope"][0] if rows.height else "name", *(TITLES[name] for name in measures)]
     cells: list[list[object]] = [
         [row["name"], *(_cell(name, row[name]) for name in measures)]
@@ -204,4 +238,4 @@ def _cell(measure: str, value: object) -> object:
     if not isinstance(value, float):
         return value
     _, scale = unit_of(measure)
-    return significant(value * scale)
+    return value * scale

@@ -20,6 +20,8 @@ from fairwind.analyse import (
     find_source,
 )
 from fairwind.analyse.settings import (
+    Draw,
+    draw_of,
     group_of,
     percentiles_of,
     span_ns,
@@ -134,6 +136,15 @@ ConnectionTo = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="Of each connection nothing counts once it is so old."),
 ]
+DrawOption = Annotated[
+    str | None,
+    typer.Option(
+        "--draw",
+        metavar="EXPRESSION|NUMBER",
+        help="Keep the points of these connections, or of so many with most payload, for the "
+        "pictures of fairwind report; needs --out.",
+    ),
+]
 PerFlow = Annotated[
     bool, typer.Option("--per-flow", help="Series over time for every connection, too.")
 ]
@@ -222,6 +233,7 @@ def analyse(
     table: TableNames = None,
     output: Format = OutputFormat.TABLE,
     follow: Follow = False,
+    draw: DrawOption = None,
     sort: Sort = None,
     limit: Limit = None,
 ) -> None:
@@ -246,6 +258,7 @@ def analyse(
         vantage=vantage.value,
         nat=tuple(translation_of(text) for text in nat or ()),
         clock=clock.value,
+        draw=_drawn(draw, out),
     )
     receivers = [*([receiver] if receiver else ()), *(also_receiver or ())]
     source = find_source([sender, *(also or ())], receivers)
@@ -266,6 +279,14 @@ def folder_for(out: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="fairwind-") as folder:
         yield Path(folder)
+
+
+def _drawn(text: str | None, out: Path | None) -> Draw | None:
+    if text is None:
+        return None
+    if out is None:
+        raise FairwindError("pictures are made from a folder", "name one with --out")
+    return draw_of(text)
 
 
 def _span(text: str | None, option: str) -> int | None:

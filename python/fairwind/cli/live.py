@@ -16,6 +16,7 @@ from rich.text import Text
 
 from fairwind.analyse import AnalysisState
 from fairwind.analyse.summary import readable_rows, summary_of
+from fairwind.results import significant
 from fairwind.run.progress import LINE_SECONDS
 
 REFRESH_SECONDS = 1.0
@@ -99,8 +100,14 @@ def _table(title: str, rows: pl.DataFrame) -> Table:
     for place, header in enumerate(headers):
         table.add_column(title if place == 0 else header, justify="left" if place == 0 else "right")
     for row in cells:
-        table.add_row(*("-" if value is None else str(value) for value in row))
+        table.add_row(*map(_cell, row))
     return table
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return significant(value) if isinstance(value, float) else str(value)
 
 
 @dataclass
