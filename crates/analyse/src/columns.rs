@@ -1,6 +1,6 @@
 //! What the columns of this room's tables mean.
 
-use crate::{connection, stream, trace};
+use crate::{connection, passage, stream, trace};
 use fairwind_measure::{ColumnDefinition, define};
 use std::sync::LazyLock;
 
@@ -8,7 +8,12 @@ use std::sync::LazyLock;
 /// of tables and columns.
 pub fn columns() -> &'static [ColumnDefinition] {
     static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
-        let parts = [stream::columns(), define(&connection::TABLES), define(&[trace::COLUMNS])];
+        let parts = [
+            stream::columns(),
+            passage::columns().to_vec(),
+            define(&connection::TABLES),
+            define(&[trace::COLUMNS]),
+        ];
         parts.concat()
     });
     &COLUMNS

@@ -21,7 +21,7 @@ pub mod trace;
 
 pub use analysis::{
     Analysis, AnalysisError, Captured, Clock, Facts, Frames, GroupRule, Limit, Next, Outcome,
-    PacketSource, Progress, Settings,
+    PacketSource, Progress, Settings, Translation,
 };
 pub use columns::columns;
 pub use connection::{Side, Vantage};

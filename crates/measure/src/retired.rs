@@ -10,6 +10,7 @@ use crate::flow::Flow;
 use crate::group::GroupSum;
 use crate::interval::{RetiredFlow, WindowCounts};
 use crate::observation::FlowId;
+use crate::points::Points;
 use crate::row::FlowRow;
 use crate::settings::{FlowDescription, Settings};
 use crate::table::Tables;
@@ -62,6 +63,14 @@ impl Retired {
 }
 
 impl Collector {
+    /// It has turned out that the flow is seen at these points only.
+    ///
+    /// # Panics
+    /// Where there is no such flow, or no more.
+    pub fn watch(&mut self, flow: FlowId, seen_at: Points) {
+        self.settings.flows[flow.index()].seen_at = seen_at;
+    }
+
     /// The flow is over at `at`, and nothing more will be told of it: its row and its part in the sums of
     /// its group are taken, its memory is freed, and a later flow may have its id. What goes the other way
     /// on the same connection is another flow, and goes on.

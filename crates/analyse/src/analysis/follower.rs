@@ -5,17 +5,17 @@
 //! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
 
 use super::groups::Groups;
-use super::outcome::Facts;
+use super::joining::Joint;
+use super::placing::place_by;
 use super::streams::Streams;
 use crate::connection::{
-    Beginning, Connection, Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side,
-    Turn, Vantage, Wiring, connections_table, flow_name, place_of, setup_tables,
+    Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side, Turn, Vantage, Wiring,
 };
-use crate::stream::{SegmentKind, Subject, TapSide};
-use crate::trace::{FlowTrace, TraceId, TraceSettings, Tracer, traces_table};
+use crate::stream::{SegmentKind, TapSide};
+use crate::trace::{TraceId, TraceSettings, Tracer};
 use fairwind_capture::Packet;
 use fairwind_measure::{
-    Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points, Tables,
+    Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -23,7 +23,7 @@ use fairwind_wire::Flags;
 /// Flags that may change a connection's life.
 const TURNING: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
 /// So many packets of a connection are held back until it is clear which side the tap is near.
-const MOST_HELD: usize = 16;
+pub(super) const MOST_HELD: usize = 16;
 
 /// What the follower goes by.
 #[derive(Debug, Clone, Copy)]
@@ -50,18 +50,22 @@ impl Rules {
 #[derive(Debug)]
 pub(crate) struct Follower {
     rules: Rules,
-    connections: Connections,
-    collector: Collector,
-    streams: Streams,
-    records: Vec<Record>,
-    groups: Groups,
-    setups: Vec<SetUps>,
+    pub(super) connections: Connections,
+    pub(super) collector: Collector,
+    pub(super) streams: Streams,
+    /// Where there are two taps.
+    pub(super) joint: Option<Joint>,
+    pub(super) records: Vec<Record>,
+    pub(super) groups: Groups,
+    pub(super) setups: Vec<SetUps>,
+    /// Whether all connections have been ended.
+    pub(super) has_ended: bool,
     /// Where connections are to be drawn.
-    tracer: Option<Tracer>,
+    pub(super) tracer: Option<Tracer>,
     /// The latest instant so far.
-    now: Instant,
+    pub(super) now: Instant,
     /// Resets and the like that belong to no connection.
-    strays: u64,
+    pub(super) strays: u64,
 }
 
 impl Follower {
@@ -70,16 +74,19 @@ impl Follower {
         collector: Collector,
         groups: Groups,
         percentiles: &[f64],
+        joint: Option<Joint>,
         traces: Option<TraceSettings>,
     ) -> Self {
         Self {
             rules,
             connections: Connections::new(rules.patience),
             collector,
+            joint,
             streams: Streams::new(groups.names.len(), percentiles),
             records: Vec::new(),
             setups: vec![SetUps::default(); groups.names.len()],
             groups,
+            has_ended: false,
             tracer: traces.map(Tracer::new),
             now: Instant::ZERO,
             strays: 0,
@@ -164,10 +171,14 @@ impl Follower {
             flows: ConnectionFlows { opening: FlowId(0), answering: None },
             place,
             near: [near, near.other()],
+            crossing: None,
             trace: None,
         };
         wiring.trace = self.begin_trace(slot, &wiring);
         let Some(connection) = self.connections.get_mut(slot) else { return };
+        if let Some(joint) = &mut self.joint {
+            wiring.crossing = Some(joint.open(slot, connection.group, &wiring));
+        }
         let held = std::mem::take(&mut connection.held);
         wiring.flows.opening = self.add_flow(slot, &wiring, Side::Opener, None);
         if let Some(connection) = self.connections.get_mut(slot) {
@@ -226,6 +237,9 @@ impl Follower {
             let received = Observation::Received { flow, direction, segment, wire_bytes };
             self.collector.observe(at, received);
         }
+        if let Some(crossing) = wiring.crossing {
+            self.cross(crossing, at, (side, leaves, own), packet);
+        }
         // Of two taps, the one near a sender tells of its stream.
         let is_joined = self.rules.is_joined;
         if let Some(flow) = own.filter(|_| leaves || !is_joined) {
@@ -270,7 +284,7 @@ impl Follower {
         let Some(connection) = self.connections.get_mut(slot) else { return FlowId::default() };
         let description = FlowDescription {
             group: self.groups.of_flow(connection, side),
-            name: flow_name(connection.end(side), connection.end(side.other())),
+            name: connection.flow_name(side),
             start: connection.began,
             answers,
             seen_at: points(&self.rules, wiring, side),
@@ -345,159 +359,6 @@ impl Follower {
             }
         }
     }
-
-    /// Forgets what has been silent for too long.
-    #[cold]
-    fn forget_expired(&mut self) {
-        while let Some(slot) = self.connections.expired(self.now) {
-            self.retire(slot);
-        }
-    }
-
-    /// Ends a connection: its row is written, and what was kept of it is let go.
-    pub(super) fn retire(&mut self, slot: u32) {
-        // What was never decided is counted as near the opener.
-        self.wire_if_undecided(slot);
-        let Some(connection) = self.connections.remove(slot) else { return };
-        if let Some(ConnectionFlows { opening, answering }) =
-            connection.wiring.map(|wiring| wiring.flows)
-        {
-            self.retire_flow(&connection, opening, Side::Opener);
-            if let Some(flow) = answering {
-                self.retire_flow(&connection, flow, Side::Answerer);
-            }
-        }
-        let record = connection.record();
-        count_setup(&mut self.setups, &record);
-        self.records.push(record);
-    }
-
-    fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
-        let at = connection.last;
-        let (group, subject) = self.subject(connection, flow, side);
-        for _ in 0..self.streams.retire(flow, at, group, &subject) {
-            self.collector.observe(at, Observation::Timeout { flow });
-        }
-        self.collector.retire(flow, at);
-    }
-
-    /// The place of a flow's group, and what the flow is called in tables.
-    fn subject(&self, connection: &Connection, flow: FlowId, side: Side) -> (usize, Subject) {
-        let group = self.groups.of_flow(connection, side);
-        let group = usize::try_from(group).expect("groups are held in memory");
-        let subject = Subject {
-            flow: self.collector.number_of(flow),
-            name: flow_name(connection.end(side), connection.end(side.other())),
-            group: self.groups.names[group].clone(),
-        };
-        (group, subject)
-    }
-
-    /// The flows of connections that are open.
-    fn open_flows(&self) -> Vec<(FlowId, usize, Subject)> {
-        let mut flows = Vec::new();
-        for (_, connection) in self.connections.open() {
-            let Some(wiring) = connection.wiring else { continue };
-            let opening = Some((wiring.flows.opening, Side::Opener));
-            let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
-            for (flow, side) in opening.into_iter().chain(answering) {
-                let (group, subject) = self.subject(connection, flow, side);
-                flows.push((flow, group, subject));
-            }
-        }
-        flows
-    }
-
-    /// Rows that wait to be taken.
-    pub(crate) fn rows(&self) -> usize {
-        self.records.len() + self.streams.waiting() + self.collector.retired_rows()
-    }
-
-    /// The rows of what is over.
-    pub(crate) fn take_rows(&mut self, origin: Instant) -> Tables {
-        let records = std::mem::take(&mut self.records);
-        let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
-        tables.tables.extend(self.streams.take_tables());
-        tables.tables.push(connections_table(&records, origin, &self.groups.names));
-        tables
-    }
-
-    /// Ends everything at `end`.
-    pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> (Tables, Vec<FlowTrace>) {
-        let open: Vec<u32> = self.connections.open().into_iter().map(|(slot, _)| slot).collect();
-        for slot in open {
-            self.retire(slot);
-        }
-        let mut tables = self.collector.finish(end);
-        tables.tables.extend(self.streams.finish(&self.groups.names));
-        tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
-        tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
-        let traces = self.tracer.map(|tracer| tracer.finish(end));
-        if let Some(traces) = &traces {
-            tables.tables.push(traces_table(traces, origin));
-        }
-        (tables, traces.unwrap_or_default())
-    }
-
-    /// The tables as if everything ended now.
-    pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
-        let mut tables = self.collector.snapshot(self.now);
-        let streams = self.streams.snapshot(self.now, &self.open_flows(), &self.groups.names);
-        tables.tables.extend(streams);
-        let mut setups = self.setups.clone();
-        let open = self.connections.open();
-        let records = self.records.iter().cloned();
-        let records: Vec<Record> =
-            records.chain(open.iter().map(|(_, connection)| connection.record())).collect();
-        for record in &records[self.records.len()..] {
-            count_setup(&mut setups, record);
-        }
-        tables.tables.push(connections_table(&records, origin, &self.groups.names));
-        tables.tables.extend(setup_tables(&self.groups.names, &setups));
-        tables
-    }
-
-    /// What it knows of the captures as a whole.
-    pub(crate) fn tell_facts(&self, facts: &mut Facts) {
-        facts.strays = self.strays;
-        facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
-        facts.connections = self.connections.began();
-        facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
-    }
-
-    fn wire_if_undecided(&mut self, slot: u32) {
-        if self.connections.get_mut(slot).is_some_and(|connection| connection.wiring.is_none()) {
-            self.wire(slot, Place::Unknown(Side::Opener));
-        }
-    }
-}
-
-/// Where the taps of a connection are, as soon as its packets tell.
-fn place_by(rules: &Rules, connection: &Connection, held: &Held) -> Option<Place> {
-    let phase = connection.life.phase;
-    if rules.is_joined {
-        // Whoever sent its first packet is near the tap that saw it first.
-        let first = connection.held.first().unwrap_or(held);
-        let near = if first.tap == 0 { first.side } else { first.side.other() };
-        return Some(Place::Near(near));
-    }
-    let data_sender = (held.packet.segment.payload_bytes > 0).then_some(held.side);
-    let is_exhausted = connection.held.len() >= MOST_HELD || phase == Phase::Closed;
-    let otherwise = || is_exhausted.then_some(Place::Unknown(Side::Opener));
-    match rules.vantage {
-        Vantage::Opener => Some(Place::Given(Side::Opener)),
-        Vantage::Answerer => Some(Place::Given(Side::Answerer)),
-        Vantage::Sender => data_sender.map(Place::Given).or_else(otherwise),
-        Vantage::Receiver => data_sender.map(|side| Place::Given(side.other())).or_else(otherwise),
-        Vantage::Auto => {
-            let from_times = place_of(&connection.life);
-            let from_data = data_sender.map(Place::Unknown).filter(|_| phase != Phase::Opening);
-            // A bare acknowledgment goes to the side whose data it acknowledges.
-            let from_midway = (connection.life.beginning == Beginning::Midway)
-                .then(|| Place::Unknown(data_sender.unwrap_or(held.side.other())));
-            from_times.or(from_data).or(from_midway).or_else(otherwise)
-        }
-    }
 }
 
 /// Where a flow is seen.
@@ -514,11 +375,4 @@ fn points(rules: &Rules, wiring: &Wiring, side: Side) -> Points {
 /// Where the tap is that tells of the stream of `side`.
 fn tap_side(rules: &Rules, wiring: &Wiring, side: Side) -> TapSide {
     if rules.is_joined || wiring.leaves(0, side) { TapSide::Sender } else { TapSide::Receiver }
-}
-
-fn count_setup(setups: &mut [SetUps], record: &Record) {
-    let group = usize::try_from(record.group).ok();
-    if let Some(setups) = group.and_then(|group| setups.get_mut(group)) {
-        setups.count(record);
-    }
 }

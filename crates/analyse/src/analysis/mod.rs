@@ -1,17 +1,23 @@
 //! The whole way from packets to tables: sources are read, merged and followed.
 //!
 //! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
-//! do), `groups`, `follower` (one packet after the other), `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
+//! do), `groups`, `follower` (one packet after the other), `placing` (where taps are), `joining` (two taps), `translation` (of addresses between them), `ending`
+//! (rows and sums), `merge`, `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
 
 mod captured;
 mod clock;
+mod ending;
 mod follower;
 mod groups;
+mod joining;
+mod merge;
 mod outcome;
+mod placing;
 mod run;
 mod settings;
 mod source;
 mod streams;
+mod translation;
 
 pub use captured::Captured;
 pub use groups::GroupRule;
@@ -20,6 +26,7 @@ pub use outcome::{Facts, Outcome};
 pub use run::Analysis;
 pub use settings::{Clock, Limit, Settings};
 pub use source::{Frames, Next, PacketSource};
+pub use translation::Translation;
 
 use fairwind_measure::SettingsError;
 

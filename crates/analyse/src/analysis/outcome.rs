@@ -39,6 +39,13 @@ pub struct Facts {
     pub strays: u64,
     /// Timestamps that were a day ahead of the one before, or more than a second behind.
     pub clock_steps: u64,
+    /// Connections of two captures that only one of them has; they are analysed by that one.
+    pub one_sided: u64,
+    /// What was taken from the second tap's timestamps to have them by the first one's clock, in
+    /// nanoseconds; `None` where there is one clock, or one tap.
+    pub clock_offset_nanos: Option<i64>,
+    /// Packets that were found in both captures, by which the offset was estimated.
+    pub clock_packets: u64,
     /// Connections that were to be traced, and were not because they were too many.
     pub untraced: u64,
     /// Connections that there were.

@@ -3,15 +3,19 @@
 use super::clock::Continuous;
 use super::follower::{Follower, Rules};
 use super::groups::Groups;
+use super::joining::Joint;
 use super::outcome::{Facts, Outcome};
-use super::settings::{Limit, Settings};
+use super::settings::{Clock, Limit, Settings};
 use super::source::{Next, PacketSource};
+use super::translation::{Translation, translate};
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
+use crate::passage::{ClockModel, OffsetEstimate, OffsetFinder};
 use crate::trace::TraceSettings;
 use fairwind_capture::{NoteKind, Notes, Packet};
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
+use std::collections::VecDeque;
 
 /// The analysis of what one tap saw, or two.
 ///
@@ -25,6 +29,7 @@ pub struct Analysis<S> {
     /// From the first packet on that counts.
     follower: Option<Follower>,
     facts: Facts,
+    has_compared_clocks: bool,
     from: Instant,
     until: Instant,
 }
@@ -39,7 +44,17 @@ struct Input<S> {
     at: Instant,
     state: State,
     own_notes: Notes,
+    /// Packets that were read to compare the clocks.
+    early: VecDeque<Packet>,
+    /// What the input's clock is ahead of the first input's.
+    offset: Option<OffsetEstimate>,
+    /// What the first input's tap would have seen.
+    translations: Vec<Translation>,
 }
+
+/// Packets of each input that are looked at to compare clocks, at most; and as many found in both are enough.
+const MOST_COMPARED: u32 = 50_000;
+const ENOUGH_COMPARED: u64 = 5_000;
 
 /// The clock was set, or a record is damaged.
 const CLOCK_STEP: NoteKind = NoteKind::new(
@@ -70,6 +85,9 @@ impl<S: PacketSource> Input<S> {
             at: Instant::ZERO,
             state: State::Empty,
             own_notes: Notes::NONE,
+            early: VecDeque::new(),
+            offset: None,
+            translations: Vec::new(),
         }
     }
 
@@ -86,16 +104,52 @@ impl<S: PacketSource> Input<S> {
         }
     }
 
+    /// Puts the next packet ahead, one that was read early if there is one.
+    #[inline]
+    fn read(&mut self) -> Next {
+        if !self.early.is_empty() {
+            return self.read_early();
+        }
+        let next = self.source.next(&mut self.ahead);
+        if next == Next::Packet && !self.translations.is_empty() {
+            translate(&mut self.ahead, &self.translations);
+        }
+        next
+    }
+
+    #[cold]
+    fn read_early(&mut self) -> Next {
+        match self.early.pop_front() {
+            Some(packet) => self.ahead = packet,
+            None => return Next::Wait,
+        }
+        Next::Packet
+    }
+
+    /// Reads a packet to look at before anything is taken; `None` where there is none now.
+    fn peek(&mut self) -> Option<&Packet> {
+        let mut packet = Packet::EMPTY;
+        if self.source.next(&mut packet) != Next::Packet {
+            return None;
+        }
+        translate(&mut packet, &self.translations);
+        self.early.push_back(packet);
+        self.early.back()
+    }
+
     /// Reads the next packet if it is not there; `false` where it must be waited for.
     #[inline]
     fn look_ahead(&mut self) -> bool {
         if self.state != State::Empty {
             return true;
         }
-        match self.source.next(&mut self.ahead) {
+        match self.read() {
             Next::Packet => {
                 let steps = self.clock.steps;
                 self.at = self.clock.at(self.ahead.at);
+                if let Some(offset) = &self.offset {
+                    self.at = offset.on_the_sender_clock(self.at);
+                }
                 if self.clock.steps != steps {
                     self.note_step();
                 }
@@ -125,7 +179,9 @@ impl<S: PacketSource> Analysis<S> {
     /// # Errors
     /// Where the settings are not such that anything can be measured.
     pub fn of_two(first: S, second: S, settings: Settings) -> Result<Self, AnalysisError> {
-        Self::new(vec![Input::new(first), Input::new(second)], settings)
+        let mut analysis = Self::new(vec![Input::new(first), Input::new(second)], settings)?;
+        analysis.inputs[1].translations.clone_from(&analysis.settings.translations);
+        Ok(analysis)
     }
 
     fn new(inputs: Vec<Input<S>>, settings: Settings) -> Result<Self, AnalysisError> {
@@ -140,6 +196,7 @@ impl<S: PacketSource> Analysis<S> {
             groups,
             follower: None,
             facts: Facts::default(),
+            has_compared_clocks: false,
             from: Instant::ZERO,
             until: Instant::MAX,
         })
@@ -147,14 +204,53 @@ impl<S: PacketSource> Analysis<S> {
 
     /// Reads up to `packets` packets.
     pub fn advance(&mut self, packets: u64) -> Progress {
+        if !self.has_compared_clocks {
+            self.compare_clocks();
+        }
         for _ in 0..packets {
             if !self.inputs.iter_mut().all(Input::look_ahead) {
                 return Progress::Waiting;
             }
-            let Some(tap) = self.earliest() else { return Progress::Done };
+            let Some(tap) = self.earliest() else {
+                if let Some(follower) = &mut self.follower {
+                    follower.end();
+                }
+                return Progress::Done;
+            };
             self.take(tap);
         }
         Progress::Working
+    }
+
+    /// Whether both inputs have the same clock.
+    fn is_one_clock(&self) -> bool {
+        match self.settings.clock {
+            Clock::Same => true,
+            Clock::Free => false,
+            Clock::Auto => self.inputs.iter().all(|input| input.source.is_own()),
+        }
+    }
+
+    /// Finds out what two clocks are apart, by the first packets of both inputs.
+    #[cold]
+    fn compare_clocks(&mut self) {
+        self.has_compared_clocks = true;
+        let is_one_clock = self.is_one_clock();
+        let [first, second] = &mut self.inputs[..] else { return };
+        if is_one_clock {
+            return;
+        }
+        let mut finder = OffsetFinder::default();
+        for _ in 0..MOST_COMPARED {
+            let has_first = first.peek().map(|packet| finder.at_sender(packet)).is_some();
+            let has_second = second.peek().map(|packet| finder.at_receiver(packet)).is_some();
+            if finder.found() >= ENOUGH_COMPARED || !has_first && !has_second {
+                break;
+            }
+        }
+        second.offset = finder.estimate();
+        self.facts.clock_packets = finder.found();
+        self.facts.clock_offset_nanos = second.offset.map(|offset| offset.nanos);
     }
 
     /// The input whose next packet is the earlier one; the first one where both are as early.
@@ -218,8 +314,17 @@ impl<S: PacketSource> Analysis<S> {
             collector,
             self.groups.clone(),
             &self.settings.percentiles,
+            self.joint(origin),
             self.settings.traces.clone(),
         ));
+    }
+
+    /// What connects two taps.
+    fn joint(&self, origin: Instant) -> Option<Joint> {
+        let clock = if self.is_one_clock() { ClockModel::Shared } else { ClockModel::Apart };
+        let Settings { intervals, percentiles, .. } = &self.settings;
+        let joint = || Joint::new(clock, origin, intervals, percentiles, &self.groups.names);
+        (self.inputs.len() > 1).then(joint)
     }
 
     fn rules(&self) -> Rules {
@@ -259,7 +364,7 @@ impl<S: PacketSource> Analysis<S> {
     /// The rows of connections that are over and have not been taken, if there are at least `least`.
     pub fn take_rows(&mut self, least: usize) -> Option<Tables> {
         let follower = self.follower.as_mut().filter(|follower| follower.rows() >= least.max(1))?;
-        Some(follower.take_rows(self.facts.origin))
+        Some(follower.take_rows(self.facts.origin, least.max(1)))
     }
 
     /// The tables as they would be if everything ended now, without the rows that were taken.

@@ -1,6 +1,7 @@
 //! What is asked of an analysis.
 
 use super::groups::GroupRule;
+use super::translation::Translation;
 use crate::connection::Vantage;
 use crate::trace::TraceSettings;
 use fairwind_units::{Instant, Span};
@@ -49,6 +50,8 @@ pub struct Settings {
     pub vantage: Vantage,
     /// How the clocks of two captures go.
     pub clock: Clock,
+    /// Addresses that something between two taps translates.
+    pub translations: Vec<Translation>,
     /// A connection that was silent for so long is over, and what follows is another one; `None`:
     /// silence ends nothing.
     pub idle_timeout: Option<Span>,
@@ -81,6 +84,7 @@ impl Default for Settings {
             connection_until: None,
             vantage: Vantage::Auto,
             clock: Clock::Auto,
+            translations: Vec::new(),
             idle_timeout: None,
             half_open_timeout: Span::from_secs(130),
             linger: Span::from_secs(2),

@@ -2,7 +2,7 @@
 
 use super::ends::{Directory, Ends};
 use super::life::{Life, Phase, Turn};
-use super::record::{Record, SetUpTimes};
+use super::record::{Record, SetUpTimes, flow_name};
 use super::side::{Sent, Side};
 use super::slots::Slots;
 use super::vantage::Place;
@@ -109,6 +109,16 @@ impl Connection {
             offers: [Side::Opener, Side::Answerer].map(|side| self.life.offer(side).copied()),
             retries: [Side::Opener, Side::Answerer].map(retries),
         }
+    }
+
+    /// Whether both taps have seen it.
+    pub(crate) fn is_seen_at_both(&self) -> bool {
+        self.sent.iter().all(|sides| sides.iter().any(|sent| sent.packets > 0))
+    }
+
+    /// The name of the flow of the data that `side` sends.
+    pub(crate) fn flow_name(&self, side: Side) -> String {
+        flow_name(self.end(side), self.end(side.other()))
     }
 
     /// Which taps have seen it.

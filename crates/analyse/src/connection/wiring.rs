@@ -2,6 +2,7 @@
 
 use super::side::Side;
 use super::vantage::Place;
+use crate::passage::CrossingId;
 use crate::trace::TraceId;
 use fairwind_measure::ConnectionFlows;
 
@@ -14,6 +15,8 @@ pub(crate) struct Wiring {
     pub(crate) place: Place,
     /// The side that each tap is near: what it sends leaves there, what the other sends arrives.
     pub(crate) near: [Side; 2],
+    /// What follows it from one tap to the other, where there are two.
+    pub(crate) crossing: Option<CrossingId>,
     /// The traces of its flows, if it is drawn.
     pub(crate) trace: Option<TraceId>,
 }

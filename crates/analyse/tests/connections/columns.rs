@@ -1,13 +1,18 @@
 //! The list of columns and the tables agree.
 
-use crate::dialogue::Dialogue;
+use crate::dialogue::{Dialogue, Pair};
 use crate::traces::everything_traced;
-use fairwind_analyse::columns;
+use fairwind_analyse::{Settings, columns};
 use fairwind_measure::{Tables, definition_faults};
+use fairwind_units::Span;
+use fairwind_wire::Flags;
 
 #[test]
 fn every_column_is_defined_once_with_unit_and_sentence_and_in_the_order_of_the_list() {
-    let tables = Dialogue::new().set_up(0).analysed_by(everything_traced()).tables;
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(100_000).client(150_000, Flags::ACK, (1, 1, 100));
+    let settings = Settings { intervals: vec![Span::from_secs(1)], ..everything_traced() };
+    let tables = Pair::of(&dialogue).analysed_by(settings).tables;
     let is_of_measure = |name: &str| fairwind_measure::columns().iter().any(|it| it.table == name);
     let own = tables.into_iter().filter(|table| !is_of_measure(table.name)).collect();
     assert_eq!(definition_faults(columns(), &Tables { tables: own }), [""; 0]);

@@ -3,7 +3,7 @@
 use fairwind_analyse::{Analysis, Next, Outcome, PacketSource, Settings};
 use fairwind_capture::Packet;
 use fairwind_measure::{Table, Values};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::net::Ipv4Addr;
@@ -112,6 +112,40 @@ impl Dialogue {
 
     pub(crate) fn analysed_by(&self, settings: Settings) -> Outcome {
         let mut analysis = Analysis::of_one(Row::of(self), settings).expect("the settings hold");
+        while analysis.advance(7) != fairwind_analyse::Progress::Done {}
+        analysis.finish()
+    }
+}
+
+/// A dialogue as seen near the client, and what a tap near the server sees of it: packets of the client come
+/// `WAY` later, and those of the server left so much earlier.
+#[derive(Debug, Clone)]
+pub(crate) struct Pair {
+    pub(crate) near_client: Dialogue,
+    pub(crate) near_server: Dialogue,
+}
+
+/// From one tap to the other.
+pub(crate) const WAY: Span = Span::from_millis(9);
+
+impl Pair {
+    pub(crate) fn of(dialogue: &Dialogue) -> Self {
+        let mut near_server = dialogue.clone();
+        for packet in &mut near_server.packets {
+            let is_of_client = packet.segment.destination_port == dialogue.server_port;
+            packet.at = if is_of_client {
+                packet.at + WAY
+            } else {
+                Instant::ZERO + packet.at.since_origin().saturating_sub(WAY)
+            };
+        }
+        near_server.packets.sort_by_key(|packet| packet.at);
+        Self { near_client: dialogue.clone(), near_server }
+    }
+
+    pub(crate) fn analysed_by(&self, settings: Settings) -> Outcome {
+        let (first, second) = (Row::of(&self.near_client), Row::of(&self.near_server));
+        let mut analysis = Analysis::of_two(first, second, settings).expect("the settings hold");
         while analysis.advance(7) != fairwind_analyse::Progress::Done {}
         analysis.finish()
     }

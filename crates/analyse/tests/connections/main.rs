@@ -3,6 +3,7 @@
 mod columns;
 mod dialogue;
 mod groups;
+mod joined;
 mod lives;
 mod many;
 mod places;

@@ -1,0 +1,167 @@
+//! Connections that are over, and what becomes of them: rows that can be taken, and sums.
+
+use super::follower::Follower;
+use super::joining::Joint;
+use super::merge::append;
+use super::outcome::Facts;
+use crate::connection::{Connection, Place, Record, SetUps, Side, connections_table, setup_tables};
+use crate::stream::Subject;
+use crate::trace::{FlowTrace, Tracer, traces_table};
+use fairwind_measure::{ConnectionFlows, FlowId, Observation, Tables};
+use fairwind_units::Instant;
+
+impl Follower {
+    /// Forgets what has been silent for too long.
+    #[cold]
+    pub(super) fn forget_expired(&mut self) {
+        while let Some(slot) = self.connections.expired(self.now) {
+            self.retire(slot);
+        }
+    }
+
+    /// Ends a connection: its row is written, and what was kept of it is let go.
+    pub(super) fn retire(&mut self, slot: u32) {
+        // What was never decided is counted as near the opener.
+        self.wire_if_undecided(slot);
+        self.close_crossing(slot);
+        let Some(connection) = self.connections.remove(slot) else { return };
+        if let Some(ConnectionFlows { opening, answering }) =
+            connection.wiring.map(|wiring| wiring.flows)
+        {
+            self.retire_flow(&connection, opening, Side::Opener);
+            if let Some(flow) = answering {
+                self.retire_flow(&connection, flow, Side::Answerer);
+            }
+        }
+        let record = connection.record();
+        count_setup(&mut self.setups, &record);
+        self.records.push(record);
+    }
+
+    fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
+        let at = connection.last;
+        let (group, subject) = self.subject(connection, flow, side);
+        for _ in 0..self.streams.retire(flow, at, group, &subject) {
+            self.collector.observe(at, Observation::Timeout { flow });
+        }
+        self.collector.retire(flow, at);
+    }
+
+    /// The place of a flow's group, and what the flow is called in tables.
+    fn subject(&self, connection: &Connection, flow: FlowId, side: Side) -> (usize, Subject) {
+        let group = self.groups.of_flow(connection, side);
+        let group = usize::try_from(group).expect("groups are held in memory");
+        let subject = Subject {
+            flow: self.collector.number_of(flow),
+            name: connection.flow_name(side),
+            group: self.groups.names[group].clone(),
+        };
+        (group, subject)
+    }
+
+    /// The flows of connections that are open.
+    fn open_flows(&self) -> Vec<(FlowId, usize, Subject)> {
+        let mut flows = Vec::new();
+        for (_, connection) in self.connections.open() {
+            let Some(wiring) = connection.wiring else { continue };
+            let opening = Some((wiring.flows.opening, Side::Opener));
+            let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
+            for (flow, side) in opening.into_iter().chain(answering) {
+                let (group, subject) = self.subject(connection, flow, side);
+                flows.push((flow, group, subject));
+            }
+        }
+        flows
+    }
+
+    /// Rows that wait to be taken.
+    pub(crate) fn rows(&self) -> usize {
+        let joint = self.joint.as_ref().map_or(0, Joint::waiting_rows);
+        self.records.len() + self.streams.waiting() + self.collector.retired_rows() + joint
+    }
+
+    /// The rows of what is over.
+    pub(crate) fn take_rows(&mut self, origin: Instant, most: usize) -> Tables {
+        let records = std::mem::take(&mut self.records);
+        let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
+        tables.tables.extend(self.streams.take_tables());
+        if let Some(joint) = &mut self.joint {
+            append(&mut tables, joint.take_rows(most));
+        }
+        tables.tables.push(connections_table(&records, origin, &self.groups.names));
+        tables
+    }
+
+    /// No packet comes any more: all connections end. Their rows can still be taken one part after the
+    /// other.
+    pub(crate) fn end(&mut self) {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return;
+        }
+        let open: Vec<u32> = self.connections.open().into_iter().map(|(slot, _)| slot).collect();
+        for slot in open {
+            self.retire(slot);
+        }
+        if let Some(joint) = &mut self.joint {
+            joint.finish();
+        }
+    }
+
+    /// Ends everything, as measured up to `end`.
+    pub(crate) fn finish(mut self, origin: Instant, end: Instant) -> (Tables, Vec<FlowTrace>) {
+        self.end();
+        let mut tables = self.collector.finish(end);
+        tables.tables.extend(self.streams.finish(&self.groups.names));
+        if let Some(joint) = &mut self.joint {
+            joint.rest(&mut tables);
+        }
+        tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
+        tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
+        let traces = self.tracer.map(|tracer| tracer.finish(end));
+        if let Some(traces) = &traces {
+            tables.tables.push(traces_table(traces, origin));
+        }
+        (tables, traces.unwrap_or_default())
+    }
+
+    /// The tables as if everything ended now.
+    pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
+        let mut tables = self.collector.snapshot(self.now);
+        let streams = self.streams.snapshot(self.now, &self.open_flows(), &self.groups.names);
+        tables.tables.extend(streams);
+        tables.tables.extend(self.joint.iter().flat_map(|joint| joint.snapshot().tables));
+        let mut setups = self.setups.clone();
+        let open = self.connections.open();
+        let records = self.records.iter().cloned();
+        let records: Vec<Record> =
+            records.chain(open.iter().map(|(_, connection)| connection.record())).collect();
+        for record in &records[self.records.len()..] {
+            count_setup(&mut setups, record);
+        }
+        tables.tables.push(connections_table(&records, origin, &self.groups.names));
+        tables.tables.extend(setup_tables(&self.groups.names, &setups));
+        tables
+    }
+
+    /// What it knows of the captures as a whole.
+    pub(crate) fn tell_facts(&self, facts: &mut Facts) {
+        facts.strays = self.strays;
+        facts.one_sided = self.joint.as_ref().map_or(0, |joint| joint.one_sided);
+        facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
+        facts.connections = self.connections.began();
+        facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
+    }
+
+    fn wire_if_undecided(&mut self, slot: u32) {
+        if self.connections.get_mut(slot).is_some_and(|connection| connection.wiring.is_none()) {
+            self.wire(slot, Place::Unknown(Side::Opener));
+        }
+    }
+}
+
+fn count_setup(setups: &mut [SetUps], record: &Record) {
+    let group = usize::try_from(record.group).ok();
+    if let Some(setups) = group.and_then(|group| setups.get_mut(group)) {
+        setups.count(record);
+    }
+}

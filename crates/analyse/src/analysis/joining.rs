@@ -1,0 +1,158 @@
+//! What two taps tell of a connection: departures and arrivals go to the passages, what is found lost or
+//! delivered comes back to the measures.
+
+use super::follower::Follower;
+use super::merge::append;
+use crate::connection::{Connection, Side, Wiring};
+use crate::passage::{
+    ClockModel, CrossingDescription, CrossingId, FlowName, Lost, PassageSettings, Passages, Tap,
+};
+use fairwind_capture::Packet;
+use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, Points, Table, Tables};
+use fairwind_units::{Instant, Span};
+
+/// What connects two taps.
+#[derive(Debug)]
+pub(crate) struct Joint {
+    passages: Passages,
+    /// Connections that only one tap has seen.
+    pub(super) one_sided: u64,
+}
+
+impl Joint {
+    pub(crate) fn new(
+        clock: ClockModel,
+        origin: Instant,
+        intervals: &[Span],
+        percentiles: &[f64],
+        groups: &[String],
+    ) -> Self {
+        let mut passages = Passages::new(PassageSettings {
+            clock,
+            origin,
+            intervals: intervals.to_vec(),
+            percentiles: percentiles.to_vec(),
+            ..PassageSettings::default()
+        });
+        for group in groups {
+            passages.add_group(group);
+        }
+        Self { passages, one_sided: 0 }
+    }
+
+    /// A connection is to be followed between the taps.
+    pub(super) fn open(&mut self, slot: u32, group: u32, wiring: &Wiring) -> CrossingId {
+        let opener = if wiring.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
+        self.passages.open(CrossingDescription { group, connection: slot.into(), opener })
+    }
+
+    pub(super) fn waiting_rows(&self) -> usize {
+        self.passages.waiting_rows()
+    }
+
+    /// The rows of connections that are over.
+    pub(super) fn take_rows(&mut self, most: usize) -> impl Iterator<Item = Table> {
+        self.passages.take_rows(most).into_iter().flatten()
+    }
+
+    /// Every connection has been closed.
+    pub(super) fn finish(&mut self) {
+        self.passages.finish();
+    }
+
+    /// Everything that was not taken.
+    pub(super) fn rest(&mut self, tables: &mut Tables) {
+        while let Some(rows) = self.passages.take_rows(usize::MAX) {
+            append(tables, rows);
+        }
+        append(tables, self.passages.group_tables());
+    }
+
+    /// Sums as of now.
+    pub(super) fn snapshot(&self) -> Tables {
+        self.passages.group_tables()
+    }
+}
+
+impl Follower {
+    /// A packet that `side` sent has left it, or has come to the other side.
+    #[inline]
+    pub(super) fn cross(
+        &mut self,
+        crossing: CrossingId,
+        at: Instant,
+        (side, leaves, own): (Side, bool, Option<FlowId>),
+        packet: &Packet,
+    ) {
+        let Some(joint) = &mut self.joint else { return };
+        let direction = match side {
+            Side::Opener => Direction::Forward,
+            Side::Answerer => Direction::Reverse,
+        };
+        let in_order_end = if leaves {
+            joint.passages.depart(crossing, direction, at, packet).in_order_end
+        } else {
+            joint.passages.arrive(crossing, direction, at, packet).in_order_end
+        };
+        if let (Some(end_offset), Some(flow)) = (in_order_end, own) {
+            self.collector.observe(at, Observation::Read { flow, end_offset });
+        }
+        while let Some(lost) = self.joint.as_mut().and_then(|joint| joint.passages.next_lost()) {
+            self.lose(&lost);
+        }
+    }
+
+    /// Tells the measures of a loss.
+    #[cold]
+    fn lose(&mut self, lost: &Lost) {
+        let slot = u32::try_from(lost.connection).unwrap_or(u32::MAX);
+        let Some(wiring) = self.connections.get_mut(slot).and_then(|open| open.wiring) else {
+            return;
+        };
+        let ConnectionFlows { opening, answering } = wiring.flows;
+        let (flow, direction) = match (answering, lost.direction, lost.has_length) {
+            (None, direction, _) => (opening, direction),
+            (Some(_), Direction::Forward, true) => (opening, Direction::Forward),
+            (Some(_), Direction::Reverse, false) => (opening, Direction::Reverse),
+            (Some(answering), Direction::Reverse, true) => (answering, Direction::Forward),
+            (Some(answering), Direction::Forward, false) => (answering, Direction::Reverse),
+        };
+        let Lost { at, payload_bytes, wire_bytes, .. } = *lost;
+        let lost = Observation::Lost { flow, direction, payload_bytes, wire_bytes };
+        self.collector.observe(at, lost);
+    }
+
+    /// Ends what is followed of a connection between the taps; the connection is still in its slot.
+    pub(super) fn close_crossing(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let Some(wiring) = connection.wiring else { return };
+        let (Some(crossing), Some(joint)) = (wiring.crossing, &mut self.joint) else { return };
+        let name = |connection: &Connection, side| connection.flow_name(side);
+        let names = [Side::Opener, Side::Answerer].map(|side| name(connection, side));
+        let number = |flow| self.collector.number_of(flow).unwrap_or_default();
+        let opening = FlowName { number: number(wiring.flows.opening), name: &names[0] };
+        let answering = wiring.flows.answering;
+        let answering = answering.map(|flow| FlowName { number: number(flow), name: &names[1] });
+        joint.passages.close(crossing, opening, answering);
+        if !connection.is_seen_at_both() {
+            joint.one_sided += 1;
+            self.part(slot, &wiring);
+        }
+        while let Some(lost) = self.joint.as_mut().and_then(|joint| joint.passages.next_lost()) {
+            self.lose(&lost);
+        }
+    }
+
+    /// Only one tap has seen the connection: what the other one would have told is not known.
+    fn part(&mut self, slot: u32, wiring: &Wiring) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        let tap = connection.first_tap;
+        let opening = Some((wiring.flows.opening, Side::Opener));
+        let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
+        for (flow, side) in opening.into_iter().chain(answering) {
+            let is_near = wiring.leaves(tap, side);
+            let seen_at = if is_near { Points::SENDER } else { Points::RECEIVER };
+            self.collector.watch(flow, seen_at | Points::READER);
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Connections that two taps see.
+
+use crate::dialogue::{CLIENT, Dialogue, Pair, WAY, cell, cells, table};
+use fairwind_analyse::{Clock, Settings, Translation};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+use fairwind_wire::bytes::Addresses;
+use std::net::{IpAddr, Ipv4Addr};
+
+/// Ten segments of 100 bytes, ten milliseconds apart, each acknowledged 20 ms later, and an end.
+fn transfer() -> Dialogue {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(1_000_000);
+    for segment in 0..10_u32 {
+        let at = 1_100_000 + u64::from(segment) * 30_000;
+        dialogue.client(at, Flags::ACK, (1 + segment * 100, 1, 100)).server(
+            at + 20_000,
+            Flags::ACK,
+            (1, 101 + segment * 100, 0),
+        );
+    }
+    dialogue
+}
+
+fn same_clock() -> Settings {
+    Settings { clock: Clock::Same, ..Settings::default() }
+}
+
+#[test]
+fn what_leaves_one_tap_arrives_at_the_other() {
+    let outcome = Pair::of(&transfer()).analysed_by(same_clock());
+    let flows = table(&outcome, "flows");
+    let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
+    assert_eq!(cells(flows, 0, columns), ["12", "12", "0", "1000"]);
+    let connections = table(&outcome, "connections");
+    let columns = ["taps", "vantage", "opener_packets", "answerer_packets", "answer_time_s"];
+    assert_eq!(cells(connections, 0, columns), ["both", "near-opener", "12", "11", "0.02"]);
+    let passages = table(&outcome, "passages");
+    let rows = 0..passages.rows();
+    let scopes: Vec<_> = rows.map(|row| cell(passages, row, "scope")).collect();
+    assert_eq!(scopes, ["flow", "group"]);
+    let columns = ["packets_sent", "packets_received", "ack_packets_sent", "payload_bytes_lost"];
+    // A SYN that answers has a place in the sequence numbers, and is none of the acknowledgments.
+    assert_eq!(cells(passages, 0, columns), ["12", "12", "10", "0"]);
+    assert_eq!(outcome.facts.one_sided, 0);
+}
+
+#[test]
+fn what_does_not_arrive_is_lost_and_a_repetition_is_not() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .set_up(1_000_000)
+        .client(1_100_000, Flags::ACK, (1, 1, 100))
+        .client(1_300_000, Flags::ACK, (1, 1, 100))
+        .server(1_320_000, Flags::ACK, (1, 101, 0));
+    let mut pair = Pair::of(&dialogue);
+    let lost = pair.near_server.packets.iter().position(|packet| packet.segment.payload_bytes > 0);
+    pair.near_server.packets.remove(lost.expect("data"));
+    let outcome = pair.analysed_by(same_clock());
+    let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_lost"];
+    assert_eq!(cells(table(&outcome, "passages"), 0, columns), ["4", "3", "1", "100"]);
+    assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["4", "3", "1", "100"]);
+}
+
+#[test]
+fn clocks_of_their_own_are_compared_by_packets_in_both_captures() {
+    let mut pair = Pair::of(&transfer());
+    for packet in &mut pair.near_server.packets {
+        packet.at = Instant::ZERO + packet.at.since_origin().saturating_sub(Span::from_millis(700));
+    }
+    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    assert_eq!(outcome.facts.clock_offset_nanos, Some(-700_000_000));
+    let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
+    assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["12", "12", "0", "1000"]);
+    assert_eq!(cell(table(&outcome, "connections"), 0, "vantage"), "near-opener");
+    let delays = table(&outcome, "delays");
+    assert_eq!(cell(delays, 0, "min_s"), WAY.as_secs_f64().to_string());
+}
+
+#[test]
+fn the_captures_may_be_named_the_other_way_round() {
+    let Pair { near_client, near_server } = Pair::of(&transfer());
+    let pair = Pair { near_client: near_server, near_server: near_client };
+    let outcome = pair.analysed_by(same_clock());
+    let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
+    assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["12", "12", "0", "1000"]);
+    assert_eq!(cell(table(&outcome, "connections"), 0, "vantage"), "near-answerer");
+}
+
+#[test]
+fn a_connection_that_one_capture_lacks_is_analysed_by_the_other() {
+    let mut pair = Pair::of(&transfer());
+    let mut other = transfer();
+    other.client_port = 0;
+    for packet in &mut other.packets {
+        let segment = &mut packet.segment;
+        let port = if segment.source_port == 80 {
+            &mut segment.destination_port
+        } else {
+            &mut segment.source_port
+        };
+        *port = 50_001;
+        packet.at += Span::from_micros(1);
+    }
+    pair.near_client.packets.extend(other.packets);
+    pair.near_client.packets.sort_by_key(|packet| packet.at);
+    let outcome = pair.analysed_by(same_clock());
+    assert_eq!(outcome.facts.one_sided, 1);
+    let flows = table(&outcome, "flows");
+    let columns = ["packets_sent", "packets_received", "packets_lost"];
+    assert_eq!(cells(flows, 0, columns), ["12", "12", "0"]);
+    assert_eq!(cells(flows, 1, columns), ["12", "", ""]);
+    assert_eq!(cell(table(&outcome, "connections"), 1, "taps"), "first");
+}
+
+#[test]
+fn translated_addresses_are_told_apart_by_what_the_settings_say() {
+    let mut pair = Pair::of(&transfer());
+    let outside = Ipv4Addr::new(192, 0, 2, 7);
+    for packet in &mut pair.near_server.packets {
+        let Addresses::V4 { source, destination } = &mut packet.addresses else { continue };
+        if *source == CLIENT {
+            *source = outside;
+            packet.segment.source_port = 61_000;
+        } else {
+            *destination = outside;
+            packet.segment.destination_port = 61_000;
+        }
+    }
+    let translation = Translation {
+        first: (IpAddr::V4(CLIENT), Some(50_000)),
+        second: (IpAddr::V4(outside), Some(61_000)),
+    };
+    let settings = Settings { translations: vec![translation], ..same_clock() };
+    let outcome = pair.analysed_by(settings);
+    let flows = table(&outcome, "flows");
+    assert_eq!(flows.rows(), 1);
+    let columns = ["name", "packets_sent", "packets_received"];
+    assert_eq!(cells(flows, 0, columns), ["10.0.0.1:50000>10.0.0.2:80", "12", "12"]);
+}
