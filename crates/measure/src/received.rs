@@ -1,8 +1,12 @@
 //! Which bytes of the stream have arrived, and how many of them more than once.
 
-/// How many separate ranges are kept. Where there are more, as in a capture that missed packets for good,
-/// the first hole counts as filled: nothing is known of it any more.
-const MOST_RANGES: usize = 1 << 14;
+/// How many separate ranges are kept: more than a window of a hundred megabytes has if every other of its
+/// segments is lost. Where there are more, as in a capture that missed packets for good, the first holes count
+/// as filled: nothing is known of them any more.
+const MOST_RANGES: usize = 1 << 16;
+
+/// How many ranges are given up at once, since all others move for it.
+const GIVEN_UP: usize = MOST_RANGES / 64;
 
 /// The bytes that have arrived: everything before `next`, and separate ranges behind it.
 ///
@@ -49,15 +53,16 @@ impl ReceivedBytes {
         );
         self.beyond_holes.splice(first..behind, [melted]);
         if self.beyond_holes.len() > MOST_RANGES {
-            self.give_up_first_hole();
+            self.give_up_first_holes();
         }
         self.advance();
         end - start - known
     }
 
     #[cold]
-    fn give_up_first_hole(&mut self) {
-        self.next = self.beyond_holes.first().map_or(self.next, |range| range.0);
+    fn give_up_first_holes(&mut self) {
+        self.next =
+            self.beyond_holes.drain(..GIVEN_UP).next_back().map_or(self.next, |range| range.1);
     }
 
     /// Closes the first hole where it has been filled.
@@ -104,7 +109,10 @@ mod tests {
         }
         assert_eq!(received.next(), 0);
         assert_eq!(received.insert((ranges + 1) * 10, (ranges + 1) * 10 + 5), 5);
-        assert_eq!((received.next(), received.beyond_holes.len()), (15, MOST_RANGES));
+        // Ranges of five bytes, ten apart, of which the first ones are given up with the holes before them.
+        let given_up = u64::try_from(GIVEN_UP).unwrap();
+        assert_eq!(received.next(), given_up * 10 + 5);
+        assert_eq!(received.beyond_holes.len(), MOST_RANGES + 1 - GIVEN_UP);
         // What comes for a hole that was given up is taken for a repetition.
         assert_eq!(received.insert(0, 10), 0);
     }

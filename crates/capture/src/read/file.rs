@@ -52,9 +52,9 @@ impl CaptureFile {
         step
     }
 
-    /// No more is going to be written to the file.
-    pub(crate) fn ends(&mut self) {
-        self.window.ends();
+    /// No more is going to be written to the file. Whether that is new: a stream ends when it says so.
+    pub(crate) fn ends(&mut self) -> bool {
+        self.window.ends()
     }
 
     /// What the file says of its sections so far; a pcap file is one with one interface.
@@ -81,7 +81,7 @@ impl CaptureFile {
             let records = &records[..records.len().min(FIRST_RECORDS_BYTES)];
             return Ok(Format::Pcap(reader.with_fitting_records(records)));
         }
-        if fill == Fill::Waiting {
+        if fill == Fill::Waiting && may_begin(rest) {
             return Ok(Format::Unknown);
         }
         if let Some((beginning, what)) = salvage(&mut self.window) {
@@ -111,19 +111,20 @@ impl CaptureFile {
         ReadError::NotACapture { file, seems: guess.seems.into(), advice: guess.advice.into() }
     }
 
-    /// Tries again to tell the format of a file that was too short before.
+    /// Looks again at the beginning of a file that was too short before.
     #[cold]
     fn detect_late(&mut self, journal: &mut Journal) -> Step {
-        match self.detect(journal) {
-            Ok(Format::Unknown) => Step::Wait,
-            Ok(format) => {
-                self.format = format;
-                self.step(journal)
-            }
+        let window = std::mem::replace(&mut self.window, Window::of_nothing());
+        match Self::new(window, journal) {
+            Ok(file) => *self = file,
             Err(error) => {
                 journal.note(kinds::NOT_READ, 0, || error.to_string());
-                Step::End
+                return Step::End;
             }
+        }
+        match self.format {
+            Format::Unknown => Step::Wait,
+            Format::Pcap(_) | Format::PcapNg(_) => self.step(journal),
         }
     }
 
@@ -133,4 +134,22 @@ impl CaptureFile {
             journal.note(kinds::READING_FAILED, self.window.offset(), || error.to_string());
         }
     }
+}
+
+/// First bytes of captures, plain and compressed.
+const BEGINNINGS: [&[u8]; 9] = [
+    &[0xa1, 0xb2, 0xc3, 0xd4],
+    &[0xd4, 0xc3, 0xb2, 0xa1],
+    &[0xa1, 0xb2, 0x3c, 0x4d],
+    &[0x4d, 0x3c, 0xb2, 0xa1],
+    &[0xa1, 0xb2, 0xcd, 0x34],
+    &[0x34, 0xcd, 0xb2, 0xa1],
+    &[0x0a, 0x0d, 0x0d, 0x0a],
+    &[0x1f, 0x8b],
+    &[0x28, 0xb5, 0x2f, 0xfd],
+];
+
+/// Whether a file that has so few bytes yet may become a capture.
+fn may_begin(bytes: &[u8]) -> bool {
+    BEGINNINGS.iter().any(|known| bytes.iter().zip(*known).all(|(byte, known)| byte == known))
 }

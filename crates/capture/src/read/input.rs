@@ -92,12 +92,11 @@ impl Queue {
             read: Arc::default(),
             total: Some(0),
         };
-        let mut files = Vec::new();
-        let mut streams = Vec::new();
+        let (mut named, mut found, mut streams) = (Vec::new(), Vec::new(), Vec::new());
         for input in inputs {
             match input {
                 Input::Path(path) if path.is_dir() => {
-                    queue.add_folder(path, &mut files, journal)?;
+                    found.extend(queue.add_folder(path, journal)?);
                 }
                 // What can be read only once, such as a named pipe, is not looked at beforehand.
                 Input::Path(path) if path.exists() && !path.is_file() => {
@@ -107,7 +106,7 @@ impl Queue {
                     })?;
                     streams.push(Waiting::Stream(name_of(&path), Box::new(file)));
                 }
-                Input::Path(path) => files.push(path),
+                Input::Path(path) => named.push(path),
                 Input::Standard => {
                     streams
                         .push(Waiting::Stream("standard input".into(), Box::new(std::io::stdin())));
@@ -120,7 +119,15 @@ impl Queue {
         if !streams.is_empty() {
             queue.total = None;
         }
-        queue.add_files(files, journal, OnFailure::Refuse)?;
+        // A single file is judged when it is opened.
+        if found.is_empty() && named.len() == 1 {
+            found.extend(named.into_iter().map(|path| (None, path)));
+        } else {
+            for path in named {
+                found.push((first_instant(&path, ending)?, path));
+            }
+        }
+        queue.add_files(found);
         queue.waiting.extend(streams);
         Ok(queue)
     }
@@ -133,11 +140,11 @@ impl Queue {
     /// Whether there is another file; looks for new ones in the folders.
     pub(crate) fn has_next(&mut self, journal: &mut Journal) -> bool {
         if self.waiting.is_empty() && self.is_watching() {
-            let new: Vec<PathBuf> =
+            let mut new: Vec<PathBuf> =
                 self.folders.iter().flat_map(|folder| files_in(folder)).collect();
-            let new = new.into_iter().filter(|path| !self.known.contains(path)).collect();
-            // Nothing is refused here, so there is no error.
-            let _added = self.add_files(new, journal, OnFailure::Note);
+            new.retain(|path| !self.known.contains(path));
+            let new = self.captures_among(new, journal);
+            self.add_files(new);
         }
         !self.waiting.is_empty()
     }
@@ -162,80 +169,60 @@ impl Queue {
         })
     }
 
-    /// Adds the captures in a folder.
+    /// The captures in a folder, which is looked into again where captures are followed.
     fn add_folder(
         &mut self,
         folder: PathBuf,
-        files: &mut Vec<PathBuf>,
         journal: &mut Journal,
-    ) -> Result<(), ReadError> {
+    ) -> Result<Vec<Dated>, ReadError> {
         if let Err(source) = std::fs::read_dir(&folder) {
             return Err(ReadError::Open { file: folder.display().to_string(), source });
         }
         let all = files_in(&folder);
         let count = all.len();
-        let captures: Vec<_> =
-            all.into_iter().filter(|path| self.is_capture(path, journal)).collect();
+        let captures = self.captures_among(all, journal);
         if captures.is_empty() && self.ending == Ending::Final {
             let folder = folder.display().to_string();
             return Err(ReadError::NothingInFolder { folder, files: count });
         }
-        files.extend(captures);
         self.folders.push(folder);
-        Ok(())
+        Ok(captures)
     }
 
-    /// Whether a file in a folder can be read; if not, that is noted.
-    fn is_capture(&mut self, path: &Path, journal: &mut Journal) -> bool {
-        match first_instant(path, self.ending) {
-            Ok(_) => true,
-            Err(error) => {
-                self.known.insert(path.to_owned());
-                journal.begin(name_of(path));
-                journal.note(kinds::NOT_READ, 0, || error.to_string());
-                false
+    /// Files that can be read; the others are noted. Where captures are followed, a file without bytes is
+    /// not there yet: it must not end the one before.
+    fn captures_among(&mut self, files: Vec<PathBuf>, journal: &mut Journal) -> Vec<Dated> {
+        let mut captures = Vec::new();
+        for path in files {
+            if self.ending == Ending::Followed && size_of(&path) == Some(0) {
+                continue;
+            }
+            match first_instant(&path, self.ending) {
+                Ok(first) => captures.push((first, path)),
+                Err(error) => {
+                    journal.note_of_another(name_of(&path), kinds::NOT_READ, error.to_string());
+                    self.known.insert(path);
+                }
             }
         }
+        captures
     }
 
-    fn add_files(
-        &mut self,
-        files: Vec<PathBuf>,
-        journal: &mut Journal,
-        on_failure: OnFailure,
-    ) -> Result<(), ReadError> {
-        let mut ordered = Vec::new();
-        // A single file is judged when it is opened.
-        let is_single = files.len() == 1 && on_failure == OnFailure::Refuse;
-        for path in files {
-            let first = match on_failure {
-                _ if is_single => None,
-                OnFailure::Refuse => first_instant(&path, self.ending)?,
-                OnFailure::Note if !self.is_capture(&path, journal) => continue,
-                OnFailure::Note => first_instant(&path, self.ending).unwrap_or_default(),
-            };
-            ordered.push((first, path));
-        }
-        ordered.sort();
-        for (_, path) in ordered {
-            let bytes = std::fs::metadata(&path).ok().filter(std::fs::Metadata::is_file);
-            let bytes = bytes.map(|metadata| metadata.len());
-            self.total = self.total.zip(bytes).map(|(total, bytes)| total.saturating_add(bytes));
+    /// Puts files behind those that wait, in the order of their first packets, then of their names. One
+    /// without packets is the last: where captures are followed, packets are still to come into it.
+    fn add_files(&mut self, mut files: Vec<Dated>) {
+        files.sort_by_cached_key(|(first, path)| (first.is_none(), *first, path.clone()));
+        for (_, path) in files {
+            let both = self.total.zip(size_of(&path));
+            self.total = both.map(|(total, bytes)| total.saturating_add(bytes));
             self.known.insert(path.clone());
             self.waiting.push_back(Waiting::File(path));
         }
-        Ok(())
     }
 }
 
-/// What becomes of a file that cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OnFailure {
-    /// Nothing is read at all.
-    Refuse,
-    /// It is left out, with a note.
-    Note,
-}
+/// A file, and when its first packet was captured; `None` where it has none yet, or was not looked into.
+type Dated = (Option<Instant>, PathBuf);
 
 /// The files in a folder, not those in folders of it, in the order of their names.
 fn files_in(folder: &Path) -> Vec<PathBuf> {
@@ -244,6 +231,12 @@ fn files_in(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = paths.filter(|path| path.is_file()).collect();
     files.sort();
     files
+}
+
+/// Bytes of a regular file.
+fn size_of(path: &Path) -> Option<u64> {
+    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file);
+    metadata.map(|metadata| metadata.len())
 }
 
 /// When the first packet of a file was captured; `None` where it has none yet.

@@ -86,6 +86,12 @@ impl Journal {
         self.notes.record_many(kind, count, || (place(), detail()));
     }
 
+    /// Something about a file as a whole that is not the one that is being read.
+    pub(crate) fn note_of_another(&mut self, file: Arc<str>, kind: NoteKind, detail: String) {
+        let place = Place { file, offset: 0, packet: 1 };
+        self.notes.record_many(kind, 1, || (place, detail));
+    }
+
     /// What stands at the window's beginning cannot be; told once until reading goes on.
     pub(crate) fn lost(&mut self, window: &Window, why: impl FnOnce() -> String) {
         if self.lost_at.is_none() {

@@ -10,7 +10,7 @@ use super::journal::{Found, Journal, Step};
 use super::kinds;
 use super::order::ByteOrder;
 use super::pcapng::{InterfaceDescription, SectionDescription};
-use super::resync::{Search, search};
+use super::resync::go_on_behind_damage;
 use super::window::{Fill, Window, narrowed};
 use crate::{LinkType, Section};
 use fairwind_units::Instant;
@@ -255,7 +255,10 @@ impl PcapReader {
         match self.is_continued(&record, window) {
             Continued::Yes => Some(self.believe(record, window, journal)),
             Continued::Unknown => Some(Step::Wait),
-            Continued::No => self.go_on_behind_damage(&record, window, journal),
+            Continued::No => {
+                let begins = |bytes: &[u8]| self.begins_chain(bytes);
+                go_on_behind_damage(window, journal, || describe(&record), begins)
+            }
         }
     }
 
@@ -308,26 +311,6 @@ impl PcapReader {
         }
         journal.found = self.hand_out(&record, window);
         Step::Frame
-    }
-
-    fn go_on_behind_damage(
-        &self,
-        record: &Record,
-        window: &mut Window,
-        journal: &mut Journal,
-    ) -> Option<Step> {
-        journal.lost(window, || describe(record));
-        match search(window, |bytes| self.begins_chain(bytes)) {
-            Search::Found => {
-                journal.found_again(window);
-                None
-            }
-            Search::Ended => {
-                journal.found_again(window);
-                Some(Step::End)
-            }
-            Search::Waiting => Some(Step::Wait),
-        }
     }
 
     /// Whether some records in a row, near each other in time, begin here, or fewer with which the file

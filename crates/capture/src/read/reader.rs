@@ -130,13 +130,13 @@ impl CaptureReader {
                 }
                 Step::Wait => {
                     if !self.ends_followed_file() {
-                        return Advance::Wait;
+                        return self.without_frame(Advance::Wait);
                     }
                 }
                 Step::End => match self.go_to_next_file() {
                     Turn::Page => {}
-                    Turn::Wait => return Advance::Wait,
-                    Turn::End => return Advance::End,
+                    Turn::Wait => return self.without_frame(Advance::Wait),
+                    Turn::End => return self.without_frame(Advance::End),
                 },
             }
         }
@@ -156,7 +156,14 @@ impl CaptureReader {
         self.journal.frames += 1;
     }
 
-    /// The frame that [`advance`](Self::advance) has reached; an empty one where it has reached none.
+    /// The bytes of the last frame are in memory no more.
+    #[cold]
+    fn without_frame(&mut self, answer: Advance) -> Advance {
+        self.journal.found.length = 0;
+        answer
+    }
+
+    /// The frame that [`advance`](Self::advance) has reached; one without bytes where it has reached none.
     #[inline]
     pub fn frame(&self) -> Frame<'_> {
         let found = &self.journal.found;
@@ -216,16 +223,12 @@ impl CaptureReader {
         self.sections().next().is_some() && self.sections().all(is_own)
     }
 
-    /// A file that is followed has not grown; where there is a newer one, it will not any more.
+    /// A file that is followed has not grown; where there is a newer one, it will not any more. Whether it
+    /// is to be read on, to its end.
     #[cold]
     fn ends_followed_file(&mut self) -> bool {
-        let has_next = self.queue.has_next(&mut self.journal);
-        if let Some(file) = &mut self.current
-            && has_next
-        {
-            file.ends();
-        }
-        has_next
+        self.queue.has_next(&mut self.journal)
+            && self.current.as_mut().is_some_and(CaptureFile::ends)
     }
 
     #[cold]

@@ -63,9 +63,14 @@ impl Window {
         }
     }
 
-    /// The file does not grow any more.
-    pub(crate) fn ends(&mut self) {
-        self.at_end = AtEnd::Ends;
+    /// The window of an empty file.
+    pub(crate) fn of_nothing() -> Self {
+        Self::new(Box::new(std::io::empty()), AtEnd::Ends)
+    }
+
+    /// The file does not grow any more. Whether that is new.
+    pub(crate) fn ends(&mut self) -> bool {
+        std::mem::replace(&mut self.at_end, AtEnd::Ends) == AtEnd::Grows
     }
 
     /// The unread bytes that are in memory.

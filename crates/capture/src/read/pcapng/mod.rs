@@ -14,7 +14,7 @@ mod section;
 use super::journal::{Found, Journal, Step};
 use super::kinds;
 use super::order::ByteOrder;
-use super::resync::{Search, search};
+use super::resync::go_on_behind_damage;
 use super::window::{CAPACITY_BYTES, Fill, Window, narrowed};
 pub use blocks::InterfaceDescription;
 use blocks::{ENHANCED_PACKET, FOOT_BYTES, HEAD_BYTES, SECTION_HEADER};
@@ -189,7 +189,9 @@ impl PcapNgReader {
             Next::Over => None,
             Next::Wait => Some(Step::Wait),
             Next::End => Some(Step::End),
-            Next::Damaged(why) => self.go_on_behind_damage(why, window, journal),
+            Next::Damaged(why) => {
+                go_on_behind_damage(window, journal, || why, |bytes| self.can_begin(bytes))
+            }
         }
     }
 
@@ -293,26 +295,6 @@ impl PcapNgReader {
     fn is_more_behind(&self, window: &Window) -> bool {
         let rest = window.rest();
         (4..rest.len()).any(|place| self.can_begin(&rest[place..]))
-    }
-
-    fn go_on_behind_damage(
-        &self,
-        why: String,
-        window: &mut Window,
-        journal: &mut Journal,
-    ) -> Option<Step> {
-        journal.lost(window, || why);
-        match search(window, |bytes| self.can_begin(bytes)) {
-            Search::Found => {
-                journal.found_again(window);
-                None
-            }
-            Search::Ended => {
-                journal.found_again(window);
-                Some(Step::End)
-            }
-            Search::Waiting => Some(Step::Wait),
-        }
     }
 
     /// Reads a block that is in memory, and goes over it; hands out the packet if it has one.

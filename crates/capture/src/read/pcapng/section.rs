@@ -9,6 +9,7 @@ use super::blocks::{self, InterfaceDescription};
 use super::{LARGEST_CAPTURED_BYTES, LARGEST_PACKET_BYTES};
 use crate::{LinkType, Section};
 use fairwind_units::Instant;
+use std::num::NonZeroU32;
 
 /// Interfaces that one section may have; more are not read.
 const MOST_INTERFACES: usize = 1 << 16;
@@ -21,7 +22,7 @@ const MOST_DESCRIPTIONS: usize = 1024;
 pub struct SectionDescription {
     /// Its origin.
     pub section: Section,
-    /// Its interfaces in their order; at most the first 1024 of a file.
+    /// Those of its interfaces that can be read, in their order; at most the first 1024 of a file.
     pub interfaces: Vec<InterfaceDescription>,
 }
 
@@ -39,7 +40,8 @@ pub(super) struct Point {
 #[derive(Debug)]
 pub(super) struct CurrentSection {
     pub(super) order: ByteOrder,
-    points: Vec<Point>,
+    /// `None` for one whose description cannot be read, which counts all the same.
+    points: Vec<Option<Point>>,
     descriptions: Vec<SectionDescription>,
     described_interfaces: usize,
 }
@@ -55,7 +57,7 @@ impl CurrentSection {
 
     #[inline]
     pub(super) fn point(&self, interface: u32) -> Option<&Point> {
-        self.points.get(narrowed(interface))
+        self.points.get(narrowed(interface))?.as_ref()
     }
 
     /// A section begins, and forgets the interfaces of the one before.
@@ -78,26 +80,34 @@ impl CurrentSection {
     }
 
     pub(super) fn add_interface(&mut self, body: &[u8], offset: u64, journal: &mut Journal) {
-        let Some(described) = blocks::interface(body, self.order) else {
-            journal.note(kinds::OPTIONS, offset, || "of an interface without fields".to_owned());
-            return;
-        };
-        if !described.are_options_readable {
-            journal.note(kinds::OPTIONS, offset, || "of an interface".to_owned());
-        }
         if self.points.len() >= MOST_INTERFACES {
             journal.note(kinds::TOO_MANY_INTERFACES, offset, String::new);
             return;
         }
-        let interface = described.interface;
-        self.points.push(Point {
+        let described = blocks::interface(body, self.order);
+        match &described {
+            None => {
+                let which = || "of an interface without fields".to_owned();
+                journal.note(kinds::OPTIONS, offset, which);
+            }
+            Some(described) if !described.are_options_readable => {
+                journal.note(kinds::OPTIONS, offset, || "of an interface".to_owned());
+            }
+            Some(_) => {}
+        }
+        self.points.push(described.as_ref().map(|described| Point {
             clock: described.clock,
-            link: interface.link,
-            snap_length: interface.snap_length.map_or(u32::MAX, std::num::NonZeroU32::get),
+            link: described.interface.link,
+            snap_length: described.interface.snap_length.map_or(u32::MAX, NonZeroU32::get),
             missed: 0,
-        });
+        }));
+        self.describe(described.map(|described| described.interface));
+    }
+
+    /// Keeps what is told of an interface to whoever asks; of one that cannot be read there is nothing.
+    fn describe(&mut self, interface: Option<InterfaceDescription>) {
         if self.described_interfaces < MOST_DESCRIPTIONS
-            && let Some(section) = self.descriptions.last_mut()
+            && let (Some(section), Some(interface)) = (self.descriptions.last_mut(), interface)
         {
             self.described_interfaces += 1;
             section.interfaces.push(interface);
@@ -108,7 +118,8 @@ impl CurrentSection {
     pub(super) fn note_statistics(&mut self, body: &[u8], offset: u64, journal: &mut Journal) {
         let missed = blocks::missed(body, self.order);
         let interface = self.order.u32_at(body, 0).unwrap_or(u32::MAX);
-        let Some(point) = self.points.get_mut(narrowed(interface)) else { return };
+        let point = self.points.get_mut(narrowed(interface)).and_then(Option::as_mut);
+        let Some(point) = point else { return };
         let new = missed.saturating_sub(point.missed);
         point.missed = missed.max(point.missed);
         if new > 0 {

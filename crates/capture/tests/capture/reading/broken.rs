@@ -1,6 +1,7 @@
 //! Damage of every kind: the note that tells it and its place, and the frames that are read all the same.
 
 use super::files::{Order, Pcap, PcapNg, Read, read, try_read};
+use fairwind_capture::LinkType;
 
 /// Ten packets of 60 bytes, of which 40 are kept: each record has 56 bytes.
 fn pcap() -> Pcap {
@@ -228,12 +229,15 @@ fn a_block_of_an_unknown_kind_is_passed_over_and_told() {
 }
 
 #[test]
-fn an_interface_description_without_room_is_told() {
+fn an_interface_description_without_room_is_told_and_counts_as_an_interface() {
     let mut file = PcapNg::new(Order::Little);
-    file.block(1, &[]).interface(1, 0, &[(2, b"whole")]).packet(0, 1, &[0; 20], 20, &[]);
+    file.block(1, &[]).interface(101, 0, &[(2, b"whole")]);
+    file.packet(0, 1, &[0; 20], 20, &[]).packet(1, 1, &[0; 20], 20, &[]);
     let (frames, notes) = read(&file.bytes);
     assert_eq!(frames.len(), 1);
+    assert_eq!((frames[0].interface, frames[0].link), (1, LinkType::Raw));
     assert!(notes[0].contains("at byte 28 of test (packet 1)"), "{}", notes[0]);
+    assert!(notes[1].ends_with("(packet 1): interface 0"), "{}", notes[1]);
 }
 
 #[test]

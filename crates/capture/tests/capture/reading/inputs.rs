@@ -1,7 +1,7 @@
 //! Compressed files, streams, files that grow, and folders of rotated files.
 
 use super::files::{Order, Pcap, PcapNg, frames, read, source, try_read};
-use fairwind_capture::{CaptureReader, Ending, Input, Next};
+use fairwind_capture::{Advance, CaptureReader, Ending, Input, Next};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -159,6 +159,39 @@ fn a_stream_that_has_nothing_yet_is_waited_for_by_the_caller() {
 }
 
 #[test]
+fn a_stream_with_another_behind_it_is_waited_for_by_the_caller_too() {
+    /// Says so often that it has nothing yet, then the rest.
+    struct Late(u32, std::io::Cursor<Vec<u8>>);
+    impl Read for Late {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            if self.1.position() == 24 && self.0 > 0 {
+                self.0 -= 1;
+                return Err(std::io::ErrorKind::WouldBlock.into());
+            }
+            let length = if self.1.position() == 0 { 24 } else { buffer.len() };
+            self.1.read(&mut buffer[..length])
+        }
+    }
+    let late = Late(100, std::io::Cursor::new(pcap(1..3)));
+    let late = Input::Source { name: "late".to_owned(), bytes: Box::new(late) };
+    let mut reader = CaptureReader::open(vec![late, source(&pcap(3..4))], Ending::Final).unwrap();
+    assert!(matches!(reader.next(), Next::Wait));
+    while matches!(reader.next(), Next::Wait) {}
+    assert_eq!(seconds(&mut reader), [2, 3]);
+}
+
+#[test]
+fn there_are_no_bytes_of_a_frame_where_none_was_reached() {
+    let path = folder("without-frame").join("growing.pcap");
+    std::fs::write(&path, pcap(1..2)).unwrap();
+    let mut reader = open(&[&path], Ending::Followed);
+    assert_eq!(reader.advance(), Advance::Frame);
+    assert_eq!(reader.frame().bytes.len(), 60);
+    assert_eq!(reader.advance(), Advance::Wait);
+    assert_eq!(reader.frame().bytes, []);
+}
+
+#[test]
 fn a_source_that_fails_is_read_up_to_there() {
     struct Failing(std::io::Cursor<Vec<u8>>);
     impl Read for Failing {
@@ -276,6 +309,18 @@ fn a_file_that_is_still_written_to_is_waited_for() {
 }
 
 #[test]
+fn a_followed_file_may_become_a_compressed_one() {
+    let path = folder("growing-compressed").join("growing.pcap.gz");
+    std::fs::write(&path, "").unwrap();
+    let mut writer = OpenOptions::new().append(true).open(&path).unwrap();
+    let mut reader = open(&[&path], Ending::Followed);
+    assert!(matches!(reader.next(), Next::Wait));
+    writer.write_all(&gzip(&pcap(1..3))).unwrap();
+    assert_eq!(seconds(&mut reader), [1, 2]);
+    assert_eq!(notes(&reader), Vec::<String>::new());
+}
+
+#[test]
 fn damage_in_a_file_that_is_still_written_to_is_told_once() {
     let mut bytes = pcap(1..8);
     bytes[24 + 2 * 76 + 11] = 0xff;
@@ -317,6 +362,39 @@ fn a_folder_that_is_followed_goes_on_with_new_files() {
     std::fs::write(folder.join("4.pcap"), pcap(9..10)).unwrap();
     assert_eq!(seconds(&mut reader), [9]);
     assert_eq!(notes(&reader), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_that_has_no_packets_yet_is_followed_behind_those_that_have() {
+    let folder = folder("followed-empty");
+    // The names of this program are in no order.
+    std::fs::write(folder.join("a.pcap"), pcap([])).unwrap();
+    std::fs::write(folder.join("b.pcap"), pcap(1..3)).unwrap();
+    let mut reader = open(&[&folder], Ending::Followed);
+    assert_eq!(seconds(&mut reader), [1, 2]);
+    let mut writer = OpenOptions::new().append(true).open(folder.join("a.pcap")).unwrap();
+    writer.write_all(&pcap(3..5)[24..]).unwrap();
+    assert_eq!(seconds(&mut reader), [3, 4]);
+}
+
+#[test]
+fn what_is_no_capture_in_a_followed_folder_leaves_places_as_they_are() {
+    let folder = folder("followed-beside");
+    let file = folder.join("1.pcap");
+    std::fs::write(&file, pcap(10_000..10_002)).unwrap();
+    let mut reader = open(&[&folder], Ending::Followed);
+    assert_eq!(seconds(&mut reader), [10_000, 10_001]);
+    std::fs::write(folder.join("notes.txt"), "of the capture").unwrap();
+    std::fs::write(folder.join("lock"), "").unwrap();
+    assert!(matches!(reader.next(), Next::Wait));
+    let mut writer = OpenOptions::new().append(true).open(&file).unwrap();
+    writer.write_all(&pcap([5_000])[24..]).unwrap();
+    assert_eq!(seconds(&mut reader), [5_000]);
+    let notes = notes(&reader);
+    let text = folder.join("notes.txt").display().to_string();
+    assert!(notes[0].contains(&format!("at byte 0 of {text} (packet 1)")), "{notes:?}");
+    let place = format!("at byte 176 of {} (packet 3)", file.display());
+    assert!(notes[1].contains(&place), "{notes:?}");
 }
 
 #[test]
