@@ -68,6 +68,7 @@ impl Collector {
     /// # Panics
     /// Where there is no such flow, or no more.
     pub fn watch(&mut self, flow: FlowId, seen_at: Points) {
+        assert!(self.number_of(flow).is_some(), "the flow is there, and not retired");
         self.settings.flows[flow.index()].seen_at = seen_at;
     }
 

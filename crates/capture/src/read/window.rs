@@ -43,6 +43,8 @@ pub(crate) struct Window {
     end: usize,
     /// Bytes of the file before those in the buffer.
     before: u64,
+    /// Bytes that are gone over as soon as they come; while there are any, no unread ones are in memory.
+    owed: u64,
     at_end: AtEnd,
     /// What was wrong when the source failed, until somebody asks.
     failure: Option<std::io::Error>,
@@ -57,6 +59,7 @@ impl Window {
             start: 0,
             end: 0,
             before: 0,
+            owed: 0,
             at_end,
             failure: None,
             has_failed: false,
@@ -113,14 +116,17 @@ impl Window {
     #[inline(never)]
     pub(crate) fn fill(&mut self, wanted: usize) -> Fill {
         let wanted = wanted.min(CAPACITY_BYTES);
-        while self.end - self.start < wanted {
+        while self.owed > 0 || self.end - self.start < wanted {
             self.make_room(wanted);
             match self.read_once() {
                 Got::Bytes(0) if self.at_end == AtEnd::Grows && !self.has_failed => {
                     return Fill::Waiting;
                 }
                 Got::Bytes(0) => return Fill::Ended,
-                Got::Bytes(bytes) => self.end += bytes,
+                Got::Bytes(bytes) => {
+                    self.end += bytes;
+                    self.pay();
+                }
                 Got::Interrupted => {}
                 Got::NothingYet => return Fill::Waiting,
             }
@@ -128,19 +134,22 @@ impl Window {
         Fill::Ready
     }
 
-    /// Goes over `bytes` of the file, in memory or not, and tells how many there were.
-    pub(crate) fn skip(&mut self, bytes: u64) -> u64 {
-        let mut left = bytes;
-        while left > 0 {
-            let here = self.rest().len();
-            if here == 0 && self.fill(1) != Fill::Ready {
-                break;
-            }
-            let step = usize::try_from(left).unwrap_or(usize::MAX).min(self.rest().len());
-            self.consume(step);
-            left -= widened(step);
-        }
-        bytes - left
+    /// Goes over `bytes` of the file: those in memory at once, the others when they come.
+    pub(crate) fn skip(&mut self, bytes: u64) {
+        self.owed += bytes;
+        self.pay();
+    }
+
+    fn pay(&mut self) {
+        let here = self.rest().len();
+        let step = usize::try_from(self.owed).unwrap_or(usize::MAX).min(here);
+        self.consume(step);
+        self.owed -= widened(step);
+    }
+
+    /// Bytes to go over that have not come.
+    pub(crate) const fn owed(&self) -> u64 {
+        self.owed
     }
 
     /// What was wrong with the source, told once.

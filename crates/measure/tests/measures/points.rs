@@ -193,3 +193,23 @@ fn a_packet_lost_at_no_known_queue_is_in_no_table_of_queues() {
     assert_eq!(count(&tables, "queues", "drops_packets", 0), 0);
     assert_eq!(count(&tables, "queue_drops", "packets", 0), 0);
 }
+
+#[test]
+fn where_a_flow_is_watched_may_turn_out_later() {
+    let mut run = Run::new(&watched("a", &[Points::SENDER | Points::RECEIVER]));
+    run.send(0, 0, 0, 100);
+    run.collector.watch(FlowId(0), Points::SENDER);
+    let tables = run.finish(100);
+    assert_eq!(count(&tables, "flows", "packets_sent", 0), 1);
+    for table in ["flows", "groups", "intervals"] {
+        assert_eq!(number(&tables, table, "packets_lost", 0), None, "{table}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "the flow is there, and not retired")]
+fn a_retired_flow_is_watched_nowhere() {
+    let mut run = Run::new(&watched("a", &[Points::SENDER]));
+    run.collector.retire(FlowId(0), fairwind_units::Instant::ZERO);
+    run.collector.watch(FlowId(0), Points::SENDER);
+}

@@ -40,6 +40,8 @@ pub(crate) struct PcapNgReader {
     section: CurrentSection,
     /// When the last packet was captured, for those that do not say.
     last: Instant,
+    /// The last block that was passed over unread, and where it begins.
+    passed_over: Option<(Block, u64)>,
 }
 
 /// Beginning and length of a block.
@@ -76,7 +78,7 @@ impl PcapNgReader {
 
     /// A reader of blocks in this byte order, until a section says another one.
     pub(crate) fn in_order(order: ByteOrder) -> Self {
-        Self { section: CurrentSection::new(order), last: Instant::ZERO }
+        Self { section: CurrentSection::new(order), last: Instant::ZERO, passed_over: None }
     }
 
     /// Whether a section, or an interface and another block, begins here.
@@ -205,6 +207,7 @@ impl PcapNgReader {
                 if !window.rest().is_empty() {
                     journal.cut_off(window, least);
                 }
+                self.note_missing_end(window, journal);
                 return Next::End;
             }
         }
@@ -215,7 +218,7 @@ impl PcapNgReader {
             return Next::Damaged(describe(block));
         }
         if block.total > LARGEST_READ_BYTES {
-            return pass_over(block, window, journal);
+            return self.pass_over(block, window);
         }
         let size = narrowed(block.total);
         match window.fill(size) {
@@ -226,6 +229,27 @@ impl PcapNgReader {
                 Next::End
             }
             Fill::Ended => Next::Damaged(describe(block)),
+        }
+    }
+
+    /// A block that is too large to be looked into. None that is looked into can be so large.
+    fn pass_over(&mut self, block: Block, window: &mut Window) -> Next {
+        let is_looked_into = matches!(block.kind, 1..=3 | 5 | 6 | SECTION_HEADER);
+        if is_looked_into || !block.total.is_multiple_of(4) || !blocks::is_known(block.kind) {
+            return Next::Damaged(describe(block));
+        }
+        self.passed_over = Some((block, window.offset()));
+        window.skip(u64::from(block.total));
+        Next::Over
+    }
+
+    /// The file has ended within a block that was passed over, if it has.
+    fn note_missing_end(&self, window: &Window, journal: &mut Journal) {
+        if let (Some((block, at)), missing @ 1..) = (self.passed_over, window.owed()) {
+            journal.note(kinds::CUT_OFF, at, || {
+                let there = u64::from(block.total).saturating_sub(missing);
+                format!("{there} of {} bytes of a block are there", block.total)
+            });
         }
     }
 
@@ -356,23 +380,6 @@ impl PcapNgReader {
             journal.note_many(kinds::MISSED, missed, window.offset(), String::new);
         }
     }
-}
-
-/// A block that is too large to be looked into. None that is looked into can be so large.
-fn pass_over(block: Block, window: &mut Window, journal: &mut Journal) -> Next {
-    let is_looked_into = matches!(block.kind, 1..=3 | 5 | 6 | SECTION_HEADER);
-    if is_looked_into || !block.total.is_multiple_of(4) || !blocks::is_known(block.kind) {
-        return Next::Damaged(describe(block));
-    }
-    let at = window.offset();
-    let there = window.skip(u64::from(block.total));
-    if there < u64::from(block.total) {
-        journal.note(kinds::CUT_OFF, at, || {
-            format!("{there} of {} bytes of a block are there", block.total)
-        });
-        return Next::End;
-    }
-    Next::Over
 }
 
 #[cold]

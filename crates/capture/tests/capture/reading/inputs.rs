@@ -309,6 +309,32 @@ fn a_file_that_is_still_written_to_is_waited_for() {
 }
 
 #[test]
+fn packets_behind_a_large_block_are_waited_for() {
+    let mut file = PcapNg::new(Order::Little);
+    file.interface(1, 0, &[]).packet(0, 1_000_000, &[3; 70], 70, &[]);
+    // Names of addresses, of which nothing is read.
+    let at = file.bytes.len();
+    file.block(4, &vec![0; 600_000]);
+    let within = at + 550_000;
+    file.packet(0, 2_000_000, &[3; 70], 70, &[]);
+    let path = folder("large-block").join("growing.pcapng");
+    std::fs::write(&path, &file.bytes[..within]).unwrap();
+    let mut writer = OpenOptions::new().append(true).open(&path).unwrap();
+    let mut reader = open(&[&path], Ending::Followed);
+    assert_eq!(seconds(&mut reader), [1]);
+    assert!(matches!(reader.next(), Next::Wait));
+    writer.write_all(&file.bytes[within..]).unwrap();
+    assert_eq!(seconds(&mut reader), [2]);
+    assert_eq!(notes(&reader), Vec::<String>::new());
+
+    let (frames, notes) = read(&file.bytes[..within]);
+    assert_eq!(frames.len(), 1);
+    let end =
+        format!("at byte {at} of test (packet 2): 550000 of 600012 bytes of a block are there");
+    assert!(notes.len() == 1 && notes[0].ends_with(&end), "{notes:?}");
+}
+
+#[test]
 fn a_followed_file_may_become_a_compressed_one() {
     let path = folder("growing-compressed").join("growing.pcap.gz");
     std::fs::write(&path, "").unwrap();
