@@ -56,8 +56,8 @@ pub(super) struct Bare {
 /// What was found of an arrival.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FoundBare {
-    /// It departed like this.
-    Departed(Bare),
+    /// It departed then.
+    Departed(Instant),
     /// Its departure has yet to be seen.
     Early,
     /// No departure that is still waited for.
@@ -104,10 +104,10 @@ impl BareFlight {
         if let Some(front) = self.waiting.front()
             && front.header == header
         {
-            let front = *front;
+            let departed = front.at;
             self.waiting.pop_front();
-            self.last_arrived = Some(front.at);
-            return FoundBare::Departed(front);
+            self.last_arrived = Some(departed);
+            return FoundBare::Departed(departed);
         }
         self.search(&header, packet.identification)
     }
@@ -121,7 +121,7 @@ impl BareFlight {
             self.overdue.extend(self.waiting.drain(..place));
             if let Some(bare) = self.waiting.pop_front() {
                 self.last_arrived = Some(bare.at);
-                return FoundBare::Departed(bare);
+                return FoundBare::Departed(bare.at);
             }
         }
         let steps = usize::try_from(self.paid).unwrap_or(usize::MAX);
@@ -131,7 +131,7 @@ impl BareFlight {
         let place = self.overdue.iter().take(looked_at).position(|bare| is_same(&bare));
         self.pay(looked_at);
         if let Some(bare) = place.and_then(|place| self.overdue.remove(place)) {
-            return FoundBare::Departed(bare);
+            return FoundBare::Departed(bare.at);
         }
         if self.last_departed.is_none_or(|last| is_newer(header, &last)) {
             return FoundBare::Early;

@@ -42,7 +42,7 @@ const PACKETS: &[DefinitionLine] = &[
     ("packets_merged", "packets", "Packets that arrived as one and had left as several: receive offload before the receiver's tap, or something that joins on the way."),
     ("data_packets_sent", "packets", "Packets with payload that left."),
     ("data_packets_received", "packets", "Packets with payload that arrived, copies included."),
-    ("ack_packets_sent", "packets", "Packets of the other direction that take no place in sequence space (bare acknowledgments, resets), where they left."),
+    ("ack_packets_sent", "packets", "Packets of the other direction without payload, where they left: acknowledgments, and what sets up and ends the connection."),
     ("ack_packets_lost", "packets", "Of these, the ones that did not arrive."),
 ];
 
@@ -85,7 +85,7 @@ const RATIOS: &[DefinitionLine] = &[
     ("packet_balance_ratio", "ratio", "(Packets sent - packets received) by packets sent: what others call packet loss. Below 0 where packets are cut behind the sender's tap; use ranges then."),
     ("payload_byte_loss_ratio", "ratio", "Payload bytes lost by payload bytes sent."),
     ("range_loss_ratio", "ratio", "Ranges lost by ranges of which the fate is known."),
-    ("ack_loss_ratio", "ratio", "Bare acknowledgments of this flow lost by those sent."),
+    ("ack_loss_ratio", "ratio", "`ack_packets_lost` by `ack_packets_sent`."),
     ("is_cut_by_offload", "yes or no", "Whether packets left larger than they arrived, so that packets at the two taps are not the same things."),
 ];
 

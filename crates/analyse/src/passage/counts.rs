@@ -40,7 +40,7 @@ counts! {
     data_packets_sent,
     /// Arrivals with payload.
     data_packets_received,
-    /// Departures without place in sequence space: bare acknowledgments and resets.
+    /// Departures without payload.
     ack_packets_sent,
     /// Of these, those that did not arrive.
     ack_packets_lost,

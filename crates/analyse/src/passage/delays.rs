@@ -131,18 +131,30 @@ pub(super) struct PassageDelays {
 
 /// Where the samples of a passage are.
 pub(super) trait Samples {
-    fn each(&self, spill: &mut Spill, see: &mut dyn FnMut(&Sample));
+    /// Shows every sample to `see`, in no particular order.
+    fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample));
+
+    /// The smallest delay as the clocks said it, where that is known at once.
+    fn smallest(&self) -> Option<i64>;
 }
 
 impl Samples for SampleLog {
-    fn each(&self, spill: &mut Spill, see: &mut dyn FnMut(&Sample)) {
+    fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample)) {
         Self::each(self, spill, see);
+    }
+
+    fn smallest(&self) -> Option<i64> {
+        Self::smallest(self)
     }
 }
 
 impl Samples for Stowed {
-    fn each(&self, spill: &mut Spill, see: &mut dyn FnMut(&Sample)) {
+    fn each(&self, spill: &mut Spill, see: impl FnMut(&Sample)) {
         Self::each(*self, spill, see);
+    }
+
+    fn smallest(&self) -> Option<i64> {
+        None
     }
 }
 
@@ -150,6 +162,8 @@ impl Samples for Stowed {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Correction {
     pub(super) drift: Drift,
+    /// Whether there is but one clock.
+    pub(super) is_shared: bool,
     /// Whether packets go to the side whose clock drifts.
     pub(super) is_towards: bool,
     pub(super) origin: Instant,
@@ -157,7 +171,7 @@ pub(super) struct Correction {
 
 impl Correction {
     fn of(&self, sample: &Sample) -> i64 {
-        let ahead = self.drift.ahead_nanos(sample.departed);
+        let ahead = if self.is_shared { 0 } else { self.drift.ahead_nanos(sample.departed) };
         let corrected = if self.is_towards {
             sample.delay.saturating_sub(ahead)
         } else {
@@ -170,19 +184,22 @@ impl Correction {
 
 /// Makes the delays of a passage, and adds them to its group's. `None` where there are no samples.
 pub(super) fn delays_of(
-    samples: &dyn Samples,
+    samples: &impl Samples,
     correction: &Correction,
     spill: &mut Spill,
     group: &mut GroupDelays,
 ) -> Option<PassageDelays> {
-    let mut smallest = None::<i64>;
-    samples.each(spill, &mut |sample| {
-        let delay = correction.of(sample);
-        smallest = Some(smallest.map_or(delay, |known| known.min(delay)));
-    });
+    // One clock is not corrected.
+    let mut smallest = samples.smallest().map(|delay| delay.max(0));
+    if smallest.is_none() {
+        samples.each(spill, |sample| {
+            let delay = correction.of(sample);
+            smallest = Some(smallest.map_or(delay, |known| known.min(delay)));
+        });
+    }
     let smallest = smallest?;
     let mut variation = Layered::new();
-    samples.each(spill, &mut |sample| {
+    samples.each(spill, |sample| {
         let delay = correction.of(sample);
         let beyond = (delay - smallest).unsigned_abs();
         variation.record(beyond, sample);

@@ -59,6 +59,12 @@ impl Delivery {
         goes_on
     }
 
+    /// Whether there is a hole before `start`, and nothing from there on.
+    #[inline]
+    pub(super) fn is_behind_all(&self, start: u64) -> bool {
+        start > self.frontier() && self.held.back().is_none_or(|last| last.end <= start)
+    }
+
     /// The parts of `start..end` that had not arrived.
     pub(super) fn new_parts(&self, start: u64, end: u64, parts: &mut Vec<(u64, u64)>) {
         parts.clear();

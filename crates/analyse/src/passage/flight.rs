@@ -39,8 +39,8 @@ type Fitness = (bool, Reverse<u64>);
 /// What was found of an arrival.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// One transmission, whole, that was the oldest of the first ones.
-    Whole(Transmission),
+    /// The oldest first transmission, whole and all of it new, which departed then.
+    Oldest(Instant),
     /// Parts of transmissions, which are in the list that was handed in.
     Pieces,
     /// Its departure has yet to be seen.
@@ -156,23 +156,24 @@ impl Flight {
             && front.start == start
             && front.end == end
             && front.is_untouched()
+            && front.old_bytes == 0
             && start >= self.again_end
         {
-            let front = *front;
-            self.fresh.pop_front();
+            let (departed, order) = (front.at, front.order);
             self.is_restamped |= front.mark.differs_in_stamp(mark);
             self.is_renumbered |= front.mark.identification != mark.identification;
-            self.note_arrival(at, &front);
-            return Found::Whole(front);
+            self.fresh.pop_front();
+            self.note_arrival(at, departed, order);
+            return Found::Oldest(departed);
         }
         self.search(at, (start, end), mark, pieces)
     }
 
     #[inline]
-    const fn note_arrival(&mut self, at: Instant, transmission: &Transmission) {
-        self.recent_delay = signed_since(at, transmission.at);
-        if transmission.order.wrapping_sub(self.last_arrived).cast_signed() > 0 {
-            self.last_arrived = transmission.order;
+    const fn note_arrival(&mut self, at: Instant, departed: Instant, order: u32) {
+        self.recent_delay = signed_since(at, departed);
+        if order.wrapping_sub(self.last_arrived).cast_signed() > 0 {
+            self.last_arrived = order;
         }
     }
 
@@ -361,7 +362,7 @@ impl Flight {
         } else if let Some(kept) = self.queue_mut(queue).get_mut(place) {
             *kept = of;
         }
-        self.note_arrival(at, &of);
+        self.note_arrival(at, of.at, of.order);
         Some(Piece { start, end, of: before, is_whole })
     }
 

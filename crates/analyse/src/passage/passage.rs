@@ -109,7 +109,7 @@ impl Passage {
         let ticket = if has_length { shared.group.rows[shared.tap].depart() } else { 0 };
         self.counts.packets_sent += 1;
         self.counts.wire_bytes_sent += u64::from(packet.wire_bytes);
-        self.counts.ack_packets_sent += u64::from(!has_length);
+        self.counts.ack_packets_sent += u64::from(segment.payload_bytes == 0);
         let mut departure = Departure::default();
         let mut old_bytes = 0;
         if segment.payload_bytes == 0 {
@@ -158,10 +158,11 @@ impl Passage {
     fn arrive_early(&mut self, shared: &mut Shared<'_>) -> Option<u64> {
         let mut in_order_end = None;
         while let Some((at, packet)) = self.early.pop_front() {
-            let Some(arrival) = self.match_arrival(at, &packet, shared) else {
+            let mut arrival = Arrival::default();
+            if !self.match_arrival(at, &packet, shared, &mut arrival) {
                 self.early.push_front((at, packet));
                 break;
-            };
+            }
             in_order_end = arrival.in_order_end.or(in_order_end);
         }
         in_order_end
@@ -182,24 +183,26 @@ impl Passage {
         if self.doubtful.is_some() {
             self.doubt(at, shared);
         }
-        if let Some(arrival) = self.match_arrival(at, packet, shared) {
+        let mut arrival = Arrival::default();
+        if self.match_arrival(at, packet, shared, &mut arrival) {
             return arrival;
         }
         if self.early.len() < EARLY {
             self.early.push_back((at, *packet));
-            return Arrival::default();
+            return arrival;
         }
         self.unmatched(at, packet, shared)
     }
 
-    /// Finds the departure; `None` where it has yet to be seen.
+    /// Finds the departure, and says what it was in `arrival`; false where it has yet to be seen.
     #[inline]
     fn match_arrival(
         &mut self,
         at: Instant,
         packet: &Packet,
         shared: &mut Shared<'_>,
-    ) -> Option<Arrival> {
+        arrival: &mut Arrival,
+    ) -> bool {
         let segment = &packet.segment;
         let is_syn = segment.flags.contains(Flags::SYN);
         let start = self.places.place(segment.sequence + u32::from(is_syn));
@@ -207,30 +210,36 @@ impl Passage {
             self.delivery.begin(start);
         }
         if segment.payload_bytes == 0 {
-            return self.match_bare(at, packet, shared);
+            return self.match_bare(at, packet, shared, arrival);
         }
         let end = start + u64::from(segment.payload_bytes);
         let before = self.delivery.frontier();
         let found =
             self.flight.arrive(at, (start, end), Mark::of(packet), &mut shared.scratch.pieces);
-        let (delay, repeat) = match found {
-            Found::Early => return None,
-            Found::Nothing => return Some(self.unmatched(at, packet, shared)),
-            Found::Whole(of) => {
+        match found {
+            Found::Oldest(departed) => {
                 self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
                 self.delivery.begin(start);
-                self.come(at, &Piece { start, end, of, is_whole: true }, shared);
-                (signed_since(at, of.at), 0)
+                self.come_new(at, departed, (start, end), shared);
+                arrival.delay = Some(signed_since(at, departed));
             }
             Found::Pieces => {
                 self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
                 self.delivery.begin(start);
-                self.come_in_pieces(at, (start, end), shared)
+                let (delay, repeat) = self.come_in_pieces(at, (start, end), shared);
+                (arrival.delay, arrival.repeat) = (Some(delay), repeat);
             }
-        };
+            Found::Early => return false,
+            Found::Nothing => {
+                *arrival = self.unmatched(at, packet, shared);
+                return true;
+            }
+        }
         let frontier = self.delivery.frontier();
-        let in_order_end = (frontier > before).then(|| frontier.saturating_sub(BASE));
-        Some(Arrival { delay: Some(delay), repeat, in_order_end })
+        if frontier > before {
+            arrival.in_order_end = Some(frontier.saturating_sub(BASE));
+        }
+        true
     }
 
     fn match_bare(
@@ -238,20 +247,19 @@ impl Passage {
         at: Instant,
         packet: &Packet,
         shared: &mut Shared<'_>,
-    ) -> Option<Arrival> {
+        arrival: &mut Arrival,
+    ) -> bool {
         match self.bare.arrive(packet) {
-            FoundBare::Early => None,
-            FoundBare::Nothing => {
-                self.counts.packets_duplicated += 1;
-                Some(Arrival::default())
-            }
-            FoundBare::Departed(bare) => {
-                let delay = signed_since(at, bare.at);
+            FoundBare::Early => return false,
+            FoundBare::Nothing => self.counts.packets_duplicated += 1,
+            FoundBare::Departed(departed) => {
+                let delay = signed_since(at, departed);
                 self.slowest = self.slowest.max(delay);
-                shared.floor.observe(bare.at, delay);
-                Some(Arrival { delay: Some(delay), ..Arrival::default() })
+                shared.floor.observe(departed, delay);
+                arrival.delay = Some(delay);
             }
         }
+        true
     }
 
     /// An arrival of what departed in other pieces.
@@ -289,18 +297,76 @@ impl Passage {
         told
     }
 
-    /// A piece of a transmission has come.
+    /// New bytes have come as they departed, of which no other copy is under way.
     #[inline]
+    fn come_new(
+        &mut self,
+        at: Instant,
+        departed: Instant,
+        (start, end): (u64, u64),
+        shared: &mut Shared<'_>,
+    ) {
+        let delay = self.count_range(at, departed, end - start, shared);
+        let bytes = u32::try_from(end - start).unwrap_or(u32::MAX);
+        if self.delivery.extend(start, end) {
+            self.first.count(Copy::First, true, end - start);
+            let layers = Layers::ALL;
+            let sample = Sample { departed, delay, repair: 0, wait: 0, bytes, layers };
+            self.log.record(&sample, shared.spill);
+            return;
+        }
+        self.hold(at, departed, (start, end), shared);
+    }
+
+    /// New bytes have come behind a hole, or before something that was there.
+    fn hold(
+        &mut self,
+        at: Instant,
+        departed: Instant,
+        (start, end): (u64, u64),
+        shared: &mut Shared<'_>,
+    ) {
+        let sent = Some(Sent { first: departed, copy: departed, shows_network: true });
+        if self.delivery.is_behind_all(start) {
+            self.first.count(Copy::First, true, end - start);
+            self.delivery.add(Arrived { start, end, at, sent });
+        } else {
+            // Something brought some of these bytes that nobody saw departing.
+            let mut parts = std::mem::take(&mut shared.scratch.parts);
+            self.delivery.new_parts(start, end, &mut parts);
+            for &(start, end) in &parts {
+                self.first.count(Copy::First, true, end - start);
+                self.delivery.add(Arrived { start, end, at, sent });
+            }
+            shared.scratch.parts = parts;
+            self.hand_over(at, shared);
+        }
+    }
+
+    /// Counts a stretch that departed and came; gives its delay.
+    #[inline]
+    fn count_range(
+        &mut self,
+        at: Instant,
+        departed: Instant,
+        bytes: u64,
+        shared: &mut Shared<'_>,
+    ) -> i64 {
+        let delay = signed_since(at, departed);
+        self.slowest = self.slowest.max(delay);
+        shared.floor.observe(departed, delay);
+        self.counts.ranges_received += 1;
+        self.counts.payload_bytes_matched += bytes;
+        for series in &mut shared.group.loss_series {
+            series.at(shared.origin, departed, Occasion::Fate).ranges_sent += 1;
+        }
+        delay
+    }
+
+    /// A piece of a transmission has come.
     fn come(&mut self, at: Instant, piece: &Piece, shared: &mut Shared<'_>) {
         let Piece { start, end, of, .. } = *piece;
-        let delay = signed_since(at, of.at);
-        self.slowest = self.slowest.max(delay);
-        shared.floor.observe(of.at, delay);
-        self.counts.ranges_received += 1;
-        self.counts.payload_bytes_matched += end - start;
-        for series in &mut shared.group.loss_series {
-            series.at(shared.origin, of.at, Occasion::Fate).ranges_sent += 1;
-        }
+        let delay = self.count_range(at, of.at, end - start, shared);
         let is_new = of.copy == Copy::First && start >= of.new_from();
         if is_new && self.delivery.extend(start, end) {
             self.first.count(of.copy, true, end - start);

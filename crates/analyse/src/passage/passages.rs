@@ -115,6 +115,8 @@ pub(super) struct Crossing {
     serial: u64,
     /// Whether it is in the agenda.
     is_due: bool,
+    /// At which taps a packet of it was seen.
+    is_seen_at: [bool; 2],
 }
 
 /// All connections between two taps.
@@ -193,6 +195,7 @@ impl Passages {
             passages: [Passage::default(), Passage::default()],
             serial: self.serials,
             is_due: false,
+            is_seen_at: [false; 2],
         };
         if let Some(place) = self.free.pop() {
             self.crossings[index(place)] = Some(crossing);
@@ -227,6 +230,7 @@ impl Passages {
         let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
         let (way, tap) = way_and_tap(direction, crossing.description.opener);
         self.last_seen[tap] = at;
+        crossing.is_seen_at[tap] = true;
         let first = &mut self.first_seen[tap];
         if first.is_none() {
             *first = Some(at);
@@ -281,6 +285,7 @@ impl Passages {
         let (way, tap) = way_and_tap(direction, crossing.description.opener);
         let seen = 1 - tap;
         self.last_seen[seen] = at;
+        crossing.is_seen_at[seen] = true;
         let first = &mut self.first_seen[seen];
         if first.is_none() {
             *first = Some(at);
@@ -340,8 +345,9 @@ impl Passages {
     /// of what it remembers.
     fn settle_crossing(&mut self, place: u32, now: Option<Instant>) {
         let patience = self.settings.patience;
-        let watches = [self.watch(0), self.watch(1)];
         let slack = self.slack();
+        let Some(crossing) = self.crossings[index(place)].as_ref() else { return };
+        let watches = self.watches(crossing);
         let Some(crossing) = self.crossings[index(place)].as_mut() else { return };
         let mut oldest = None;
         for way in 0..2 {
@@ -377,6 +383,17 @@ impl Passages {
             let due = (oldest + patience + slack).max(now.unwrap_or(oldest) + Span::from_nanos(1));
             self.agenda.push(Reverse((due, place, crossing.serial)));
         }
+    }
+
+    /// When the taps were watched, for this connection: a tap that has seen nothing of it, of somebody else's
+    /// captures, may be on another path.
+    fn watches(&self, crossing: &Crossing) -> [Watch; 2] {
+        [0, 1].map(|tap| match self.settings.clock {
+            ClockModel::Apart if !crossing.is_seen_at[tap] => {
+                Watch { from: Instant::MAX, until: Instant::ZERO }
+            }
+            _ => self.watch(tap),
+        })
     }
 
     /// When the tap was watched.

@@ -68,6 +68,8 @@ pub(super) struct SampleLog {
     last: Last,
     /// The last block in the file.
     chain: Option<u64>,
+    /// The smallest delay of all, as the clocks said it.
+    smallest: Option<i64>,
 }
 
 /// What differences count from.
@@ -79,11 +81,19 @@ struct Last {
 }
 
 impl SampleLog {
+    /// The smallest delay of all, not corrected.
+    pub(super) const fn smallest(&self) -> Option<i64> {
+        self.smallest
+    }
+
     /// Writes a sample down; a full block goes to `spill`.
     #[inline]
     pub(super) fn record(&mut self, sample: &Sample, spill: &mut Spill) {
         if self.bytes.len() > BLOCK - HEAD - LONGEST {
             self.flush(spill);
+        }
+        if self.smallest.is_none_or(|known| sample.delay < known) {
+            self.smallest = Some(sample.delay);
         }
         let departed = sample.departed.as_nanos();
         let is_same = sample.bytes == self.last.bytes;

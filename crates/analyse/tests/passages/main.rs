@@ -10,5 +10,6 @@ mod copies;
 mod delays;
 mod losses;
 mod offload;
+mod path;
 mod random;
 mod world;

@@ -3,4 +3,5 @@
 mod causes;
 mod conversation;
 mod matrix;
+mod passages;
 mod pictures;

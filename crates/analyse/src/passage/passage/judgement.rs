@@ -112,7 +112,7 @@ impl Passage {
         }
         self.counts.packets_lost += 1;
         self.counts.wire_bytes_lost += u64::from(bare.wire_bytes);
-        self.counts.ack_packets_lost += u64::from(!bare.has_length);
+        self.counts.ack_packets_lost += 1;
         for series in &mut shared.group.loss_series {
             series.at(shared.origin, bare.at, Occasion::Fate).packets_lost += 1;
         }

@@ -64,7 +64,7 @@ impl Passages {
     }
 
     fn judge_all(&mut self, crossing: &mut Crossing) {
-        let watches = [self.watch(0), self.watch(1)];
+        let watches = self.watches(crossing);
         for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let (_, tap) = way_and_tap(direction, crossing.description.opener);
             let mut shared = Shared {
@@ -99,9 +99,10 @@ impl Passages {
         }
     }
 
-    fn delays(&mut self, samples: &dyn Samples, tap: usize, group: u32) -> Option<PassageDelays> {
+    fn delays(&mut self, samples: &impl Samples, tap: usize, group: u32) -> Option<PassageDelays> {
         let correction = Correction {
             drift: self.settled_drift.unwrap_or_default(),
+            is_shared: self.settings.clock == ClockModel::Shared,
             is_towards: tap == 0,
             origin: self.settings.origin,
         };
