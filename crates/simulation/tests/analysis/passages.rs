@@ -42,10 +42,10 @@ fn join(mut sender: Captured, mut receiver: Captured) -> (Tables, Tables) {
     // Receivers' ports are above senders', and count groups: the simulation numbers flows in this order.
     let mut crossings: BTreeMap<(u16, u16), CrossingId> = BTreeMap::new();
     let (mut there, mut here) = (Packet::EMPTY, Packet::EMPTY);
-    let (mut has_here, mut has_there) =
+    let (mut is_left, mut is_waiting) =
         (sender.next(&mut here) == Next::Packet, receiver.next(&mut there) == Next::Packet);
-    while has_here || has_there {
-        let is_sender = has_here && (!has_there || here.at <= there.at);
+    while is_left || is_waiting {
+        let is_sender = is_left && (!is_waiting || here.at <= there.at);
         let packet = if is_sender { here } else { there };
         let ports = (packet.segment.source_port, packet.segment.destination_port);
         let is_forward = ports.0 < ports.1;
@@ -60,9 +60,9 @@ fn join(mut sender: Captured, mut receiver: Captured) -> (Tables, Tables) {
             passages.arrive(id, direction, packet.at, &packet);
         }
         if is_sender {
-            has_here = sender.next(&mut here) == Next::Packet;
+            is_left = sender.next(&mut here) == Next::Packet;
         } else {
-            has_there = receiver.next(&mut there) == Next::Packet;
+            is_waiting = receiver.next(&mut there) == Next::Packet;
         }
     }
     for (number, id) in (0..).zip(crossings.values()) {
