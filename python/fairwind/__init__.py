@@ -4,13 +4,13 @@
 compiled core; this package does what happens per experiment: grids, repetitions, comparison,
 pictures, reports. It never looks at single packets.
 
-Map: `scenario` reads and resolves, `run` executes, `analyse` finds the same in captures, `folder`
+Map: `scenario` reads and resolves, `run` executes, `analysis` finds the same in captures, `folder`
 is what lies on the disk, `results` reads it back, `statistics` and `compare` judge it, `plots` and
 `report` show it, `studies` repeat published experiments, `packetdrill` runs conformance scripts,
 `cli` is the command line.
 """
 
-from fairwind.analyse.analyse import analyse
+from fairwind.analysis.analyse import analyse
 from fairwind.engine import ScenarioError, SimulationError, core_version
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.results import Results

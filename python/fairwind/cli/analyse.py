@@ -14,12 +14,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from fairwind.analyse import (
+from fairwind.analysis import (
     AnalysisSettings,
     analyse_source,
     find_source,
 )
-from fairwind.analyse.settings import (
+from fairwind.analysis.settings import (
     Draw,
     draw_of,
     group_of,
@@ -28,7 +28,7 @@ from fairwind.analyse.settings import (
     translation_of,
     when,
 )
-from fairwind.analyse.summary import json_document, readable_summary, summary_frame
+from fairwind.analysis.summary import json_document, readable_summary, summary_frame
 from fairwind.cli.live import shown_analysis
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.errors import FairwindError, RunInterrupted

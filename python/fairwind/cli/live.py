@@ -14,8 +14,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from fairwind.analyse import AnalysisState
-from fairwind.analyse.summary import readable_rows, summary_of
+from fairwind.analysis import AnalysisState
+from fairwind.analysis.summary import readable_rows, summary_of
 from fairwind.results import significant
 from fairwind.run.progress import LINE_SECONDS
 
@@ -98,7 +98,10 @@ def _table(title: str, rows: pl.DataFrame) -> Table:
     headers, cells = readable_rows(rows)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for place, header in enumerate(headers):
-        table.add_column(title if place == 0 else header, justify="left" if place == 0 else "right")
+        if place == 0:
+            table.add_column(title, no_wrap=True)
+        else:
+            table.add_column(header, justify="right")
     for row in cells:
         table.add_row(*map(_cell, row))
     return table

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from fairwind.analyse.execute import Watch, analyse_source
-from fairwind.analyse.settings import AnalysisSettings, span_ns
-from fairwind.analyse.source import find_source
+from fairwind.analysis.execute import Watch, analyse_source
+from fairwind.analysis.settings import AnalysisSettings, span_ns
+from fairwind.analysis.source import find_source
 from fairwind.results import Results
 
 Inputs = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]

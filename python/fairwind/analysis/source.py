@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairwind.analyse.settings import AnalysisSettings, When, span_ns
+from fairwind.analysis.settings import AnalysisSettings, When, span_ns
 from fairwind.errors import FairwindError
 from fairwind.folder.captured import CaptureInput
 from fairwind.folder.manifest import MANIFEST, Manifest, read_manifest

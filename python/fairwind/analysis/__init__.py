@@ -9,11 +9,11 @@ Map: `settings` how a capture is analysed, `source` what is read, of files or of
 they end, `summary` what a person wants to know first.
 """
 
-from fairwind.analyse.analyse import analyse
-from fairwind.analyse.core import CaptureError
-from fairwind.analyse.execute import AnalysisState, analyse_source
-from fairwind.analyse.settings import AnalysisSettings
-from fairwind.analyse.source import Source, find_source
+from fairwind.analysis.analyse import analyse
+from fairwind.analysis.core import CaptureError
+from fairwind.analysis.execute import AnalysisState, analyse_source
+from fairwind.analysis.settings import AnalysisSettings
+from fairwind.analysis.source import Source, find_source
 
 __all__ = [
     "AnalysisSettings",

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 import polars as pl
 
 from fairwind import _core
-from fairwind.analyse.settings import AnalysisSettings
+from fairwind.analysis.settings import AnalysisSettings
 from fairwind.errors import FairwindError
 
 Step = Literal["going", "waiting", "done"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -119,10 +119,14 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     if first.name not in tables:
         return pl.DataFrame()
     frame = tables[first.name].lazy()
+    names = frame.collect_schema().names()
     by = sort or (LARGEST if scope == "connection" else None)
-    if by is not None and by in frame.collect_schema().names():
+    # Of a million connections a few columns are in memory, and no more.
+    wanted = {first.key, "name", "group", by, *TITLES}
+    frame = frame.select(name for name in names if name in wanted)
+    if by in names:
         frame = frame.sort(by, descending=True, nulls_last=True, maintain_order=True)
-    elif scope == "group" and "flows" in frame.collect_schema().names():
+    elif scope == "group" and "flows" in names:
         frame = frame.filter(pl.col("flows") > 0)
     rows = frame.head(limit).collect()
     for table in others:
@@ -167,12 +171,11 @@ def summary_frame(results: Results, limit: int, sort: str | None = None) -> pl.D
 MOST_GROUPS = 1000
 
 
-def readable_rows(rows: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
-    """Give headers and cells of a summary as people read them."""
-    is_brief = rows.height > 0 and rows["scope"][0] == "connection"
-    measures = [
-        name for name in rows.columns if name not in KEYS and (name in BRIEF or not is_brief)
-    ]
+def readable_rows(
+    rows: pl.DataFrame, measures: Collection[str] = BRIEF
+) -> tuple[list[str], list[list[object]]]:
+    """Give headers and cells of a summary as people read them, of some of its measures."""
+    measures = [name for name in rows.columns if name not in KEYS and name in measures]
     headers = [rows["scope"][0] if rows.height else "name", *(TITLES[name] for name in measures)]
     cells: list[list[object]] = [
         [row["name"], *(_cell(name, row[name]) for name in measures)]
@@ -195,7 +198,7 @@ def readable_summary(
 
 
 def _upright(groups: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
-    headers, rows = readable_rows(groups)
+    headers, rows = readable_rows(groups, TITLES)
     measures = headers[1:]
     cells: list[list[object]] = [
         [measure, *(row[place + 1] for row in rows)] for place, measure in enumerate(measures)

@@ -10,12 +10,12 @@ from typing import Any
 
 import polars as pl
 
-from fairwind.analyse.core import CoreAnalysis
-from fairwind.analyse.folder import Keep, new_folder, storage_errors
-from fairwind.analyse.interruption import requested_interruption
-from fairwind.analyse.rows import MOST_ROWS
-from fairwind.analyse.settings import AnalysisSettings, Draw
-from fairwind.analyse.source import STANDARD_INPUT, Source, Taps
+from fairwind.analysis.core import CoreAnalysis
+from fairwind.analysis.folder import Keep, new_folder, storage_errors
+from fairwind.analysis.interruption import requested_interruption
+from fairwind.analysis.rows import MOST_ROWS
+from fairwind.analysis.settings import AnalysisSettings, Draw
+from fairwind.analysis.source import STANDARD_INPUT, Source, Taps
 from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.run.merge import with_leading_columns

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fairwind.analyse.caveats import caveats_of
-from fairwind.analyse.rows import Rows
-from fairwind.analyse.settings import AnalysisSettings
-from fairwind.analyse.source import Source
+from fairwind.analysis.caveats import caveats_of
+from fairwind.analysis.rows import Rows
+from fairwind.analysis.settings import AnalysisSettings
+from fairwind.analysis.source import Source
 from fairwind.engine import analysis_columns, core_versions, table_columns
 from fairwind.errors import FairwindError
 from fairwind.folder.captured import Captured

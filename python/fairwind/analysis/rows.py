@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
-from fairwind.analyse.core import rate_columns
+from fairwind.analysis.core import rate_columns
 from fairwind.folder.store import parquet_bytes, write_frame
 
 MEASURED = "measured_s"
