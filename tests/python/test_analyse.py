@@ -217,6 +217,8 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["here.pcapng", "--table", "flows", "--sort", "beauty"], "has no such column"),
         (["here.pcapng", "--draw", "1"], "pictures are made from a folder"),
         (["-", "--draw", "1", "--out", "seen"], "by a filter: --draw 'port 80'"),
+        (["here.pcapng", "--xplot", "graphs"], "nothing is drawn"),
+        (["here.pcapng", "--draw", "tcp[0] = 1", "--out", "seen"], "addresses and ports only"),
         (["-", "-"], "the standard input can be read once only"),
     ],
 )
@@ -251,6 +253,28 @@ def test_chosen_connections_are_drawn(sender, tmp_path, chosen):
     drawn = results.table("traces")
     assert set(drawn["name"].unique()) == {"10.0.0.3:49152>10.0.0.4:60000"}
     assert drawn.filter(pl.col("series") == "data")["points"].sum() > 0
+
+
+def test_what_is_drawn_is_as_many_strokes_as_segments_and_has_its_figure_in_the_page(
+    sender, tmp_path
+):
+    both = (sender, sender.with_name("receiver.pcapng"))
+    options = ("--draw", "2", "--out", "seen", "--xplot", "graphs")
+    code, _, error = fairwind("analyse", *both, *options, cwd=tmp_path)
+    assert code == 0, error
+    results = package.open(tmp_path / "seen")
+    flows = results.flows.top_k(2, by="payload_bytes_sent").sort("name")
+    data = results.table("traces").filter(pl.col("series") == "data")
+    counted = data.group_by("name").agg(pl.col("points").sum()).sort("name")
+    assert counted["name"].to_list() == flows["name"].to_list()
+    assert counted["points"].to_list() == flows["data_segments_sent"].to_list()
+    assert len(list((tmp_path / "graphs").glob("*.xpl"))) == 2
+    code, _, error = fairwind("report", "seen", cwd=tmp_path)
+    assert code == 0, error
+    page = (results.folder / "report.html").read_text(encoding="utf-8")
+    for name in flows["name"]:
+        assert f"Flow {name.replace('>', '&gt;')}" in page
+    assert (results.folder / "figures" / "flow-2.png").exists()
 
 
 def test_tables_are_printed_whole_as_csv(sender, tmp_path):

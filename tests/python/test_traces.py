@@ -22,6 +22,7 @@ from fairwind.plots.points import (
 )
 from fairwind.plots.save import VEGA_LITE
 from fairwind.plots.traces import SIGNS
+from fairwind.plots.xplot import save_xplot
 from fairwind.report import write_report
 from fairwind.report.traces import MOST_FLOWS, trace_figures
 from fairwind.results import Results
@@ -230,3 +231,30 @@ def test_a_closer_look_is_taken_where_most_is_repaired_and_only_at_long_flows():
     assert begin < 60.001 < end
     inside = repaired.filter(pl.col("time_s").is_between(begin, end) & (pl.col("series") == "data"))
     assert 100 < inside.height < 1000
+
+
+def test_files_for_xplot_have_head_signs_and_end_and_one_flow_each(tmp_path):
+    rows = [
+        ("data", "new", 1.5, 0.0, 100.0),
+        ("data", "timeout", 1.7, 0.0, 100.0),
+        ("acknowledged", "", 1.75, 40.0, 40.0),
+        ("acknowledged", "", 1.8, 100.0, 100.0),
+        ("mark", "fin", 1.9, 100.0, 100.0),
+    ]
+    trace = pl.DataFrame(
+        [("a>b\ngo", *row, 1) for row in rows], schema=empty_trace().schema, orient="row"
+    )
+    first, second = save_xplot(pl.concat([trace, flow_trace(rounds=2)]), tmp_path / "graphs")
+    assert (first.name, second.name) == ("001-a-b-go.xpl", "002-10.0.0.1-49152-10.0.1.1-60000.xpl")
+    text = first.read_text(encoding="utf-8")
+    assert text.startswith("double double\ntitle\na>bgo (time sequence graph)\nxlabel\n")
+    assert text.endswith("\ngo\n")
+    assert text.count("\ngo\n") == 1
+    for part in (
+        "white\nline 1.500000 0 1.500000 100\n",
+        "red\nline 1.700000 0 1.700000 100\n",
+        "atext 1.700000 100\nR\n",
+        "green\nline 1.750000 40 1.800000 40\nline 1.800000 40 1.800000 100\n",
+        "magenta\natext 1.900000 100\nFIN\n",
+    ):
+        assert part in text

@@ -32,6 +32,7 @@ from fairwind.analysis.summary import json_document, readable_summary, summary_f
 from fairwind.cli.live import shown_analysis
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.plots.xplot import save_xplot
 from fairwind.results import Results
 from fairwind.scenario.plan import LEADING_COLUMNS
 
@@ -190,6 +191,10 @@ Follow = Annotated[
     bool,
     typer.Option("--follow", help="Wait for more at the end and show it live, until Ctrl-C."),
 ]
+Xplot = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="Write what is drawn as time-sequence graphs for xplot."),
+]
 Sort = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Largest first, by this column of what is printed."),
@@ -234,6 +239,7 @@ def analyse(
     output: Format = OutputFormat.TABLE,
     follow: Follow = False,
     draw: DrawOption = None,
+    xplot: Xplot = None,
     sort: Sort = None,
     limit: Limit = None,
 ) -> None:
@@ -246,8 +252,7 @@ def analyse(
     settings = AnalysisSettings(
         packet_filter=packet_filter,
         groups=tuple(group_of(text) for text in groups or ()),
-        intervals_ns=tuple(span_ns(text, "--interval") for text in intervals or ())
-        or usual.intervals_ns,
+        intervals_ns=_lengths(intervals) or usual.intervals_ns,
         percentiles=percentiles_of(percentiles) if percentiles else usual.percentiles,
         per_flow=per_flow,
         start=when(from_, "--from") if from_ else None,
@@ -258,7 +263,7 @@ def analyse(
         vantage=vantage.value,
         nat=tuple(translation_of(text) for text in nat or ()),
         clock=clock.value,
-        draw=_drawn(draw, out),
+        draw=_drawn(draw, out, xplot),
     )
     receivers = [*([receiver] if receiver else ()), *(also_receiver or ())]
     source = find_source([sender, *(also or ())], receivers)
@@ -268,7 +273,7 @@ def analyse(
                 source, settings, folder, force=force, follow=follow, watch=watch
             )
         _print(results, Shown(tuple(table or ()), output, sort, limit))
-        _tell_end(results, out)
+        _tell_end(results, out, xplot)
 
 
 @contextmanager
@@ -281,12 +286,28 @@ def folder_for(out: Path | None) -> Iterator[Path]:
         yield Path(folder)
 
 
-def _drawn(text: str | None, out: Path | None) -> Draw | None:
+def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | None:
+    if text is None and xplot is not None:
+        raise FairwindError(
+            "--xplot: nothing is drawn", "choose with --draw 3, or --draw 'port 80'"
+        )
     if text is None:
         return None
-    if out is None:
+    if out is None and xplot is None:
         raise FairwindError("pictures are made from a folder", "name one with --out")
     return draw_of(text)
+
+
+def _write_xplot(results: Results, folder: Path | None) -> None:
+    if folder is None:
+        return
+    traces = results.table("traces") if results.has_table("traces") else None
+    graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
+    _tell(f"drawings for xplot: {len(graphs)} in {folder}")
+
+
+def _lengths(intervals: list[str] | None) -> tuple[int, ...]:
+    return tuple(span_ns(text, "--interval") for text in intervals or ())
 
 
 def _span(text: str | None, option: str) -> int | None:
@@ -338,8 +359,9 @@ def _print_table(results: Results, name: str, shown: Shown) -> None:
         print_frame(frame.collect(), shown.output)
 
 
-def _tell_end(results: Results, out: Path | None) -> None:
-    """Tell what was odd, where the tables are, and whether all was read."""
+def _tell_end(results: Results, out: Path | None, xplot: Path | None) -> None:
+    """Tell what was odd, where tables and drawings are, and whether all was read."""
+    _write_xplot(results, xplot)
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     for caveat in captured.caveats:

@@ -4,8 +4,7 @@
 //! A [`FlowTrace`] is told what passed of one flow, and of what kind each segment was, and keeps the
 //! points that draw it, as few as a picture needs: where there are more, neighbours become one that
 //! spans their extremes, and kinds that are rare stay whole. A `Tracer` keeps the traces of the
-//! connections that were chosen, and gives them as the table `traces`; [`write_time_sequence`] makes a file for xplot
-//! of one.
+//! connections that were chosen, which become the table `traces`.
 
 mod flow;
 mod point;
@@ -13,7 +12,6 @@ mod rates;
 mod table;
 mod thinning;
 mod tracer;
-mod xplot;
 
 pub use flow::{Answer, FlowTrace, Limits};
 pub use point::{Kind, Point, Series};
@@ -21,4 +19,3 @@ pub(crate) use table::COLUMNS;
 pub use table::traces_table;
 pub use tracer::{Selection, TraceSettings};
 pub(crate) use tracer::{TraceId, Tracer};
-pub use xplot::write_time_sequence;
