@@ -131,10 +131,17 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
     pub(crate) fn record_many(&mut self, value: u64, count: u64) {
         let slot = slot_of(value >> UNIT_BITS);
         self.make_room(slot);
-        self.widen();
+        let place = slot - self.first;
+        if let Counters::Narrow(counters) = &mut self.counters {
+            let sum = u64::from(counters[place]).saturating_add(count);
+            if let Ok(sum) = u16::try_from(sum) {
+                counters[place] = sum;
+                return;
+            }
+            self.widen();
+        }
         if let Counters::Wide(counters) = &mut self.counters {
-            let counter = &mut counters[slot - self.first];
-            *counter = counter.saturating_add(count);
+            counters[place] = counters[place].saturating_add(count);
         }
     }
 
@@ -153,7 +160,7 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
         if let Counters::Wide(sum) = &mut self.counters {
             let sum = &mut sum[other.first - self.first..];
             match &other.counters {
-                Counters::Narrow(counters) => add_counters(sum, counters),
+                Counters::Narrow(counters) => add_narrow(sum, counters),
                 Counters::Wide(counters) => add_counters(sum, counters),
             }
         }
@@ -224,6 +231,15 @@ fn within<Count: Copy + Default>(counters: &[Count], before: usize, length: usiz
     more.into()
 }
 
+/// Adds counters of which most stretches are empty.
+fn add_narrow(sum: &mut [u64], counters: &[u16]) {
+    for (sum, counters) in sum.chunks_mut(STRETCH).zip(counters.chunks(STRETCH)) {
+        if sum_narrow(counters) > 0 {
+            add_counters(sum, counters);
+        }
+    }
+}
+
 fn add_counters<Count: Copy + Into<u64>>(sum: &mut [u64], counters: &[Count]) {
     for (sum, &count) in sum.iter_mut().zip(counters) {
         *sum = sum.saturating_add(count.into());
@@ -231,8 +247,11 @@ fn add_counters<Count: Copy + Into<u64>>(sum: &mut [u64], counters: &[Count]) {
 }
 
 fn sum_narrow(counters: &[u16]) -> u64 {
-    // Some thousand counters of 16 bits add up to less than 2^32, and 32 bits are quicker to add.
-    u64::from(counters.iter().map(|&count| u32::from(count)).sum::<u32>())
+    // Some thousand counters of 16 bits add up to less than 2^32, and 32 bits are quicker to add; so are
+    // stretches of known length.
+    let (stretches, rest) = counters.as_chunks::<STRETCH>();
+    let sum = |counters: &[u16]| counters.iter().map(|&count| u32::from(count)).sum::<u32>();
+    u64::from(stretches.iter().map(|stretch| sum(stretch)).sum::<u32>() + sum(rest))
 }
 
 fn sum_wide(counters: &[u64]) -> u64 {

@@ -98,10 +98,12 @@ pub struct Segment {
     pub sequence: SequenceNumber,
     /// Next sequence number that the sender expects, with [`Flags::ACK`] (SEG.ACK).
     pub acknowledgment: SequenceNumber,
-    /// Control bits.
-    pub flags: Flags,
     /// Window field as it stands in the header, not scaled (SEG.WND).
     pub window: u16,
+    /// Control bits.
+    // Not at a multiple of four bytes: there the compiler tests a bit by reading four bytes, for which the
+    // processor waits until it has written all of them.
+    pub flags: Flags,
     /// Urgent pointer, with [`Flags::URG`] (SEG.UP).
     pub urgent: u16,
     /// How the IP header asks for the packet to be treated, and its congestion mark.

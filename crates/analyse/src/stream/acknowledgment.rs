@@ -3,10 +3,10 @@
 use super::kind::AckFacts;
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
-use super::stream::{ORIGIN, Stream};
+use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
 use super::unusual::MOST_DISTANT;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, SackBlock, Segment};
+use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
 
 /// What an acknowledgment that advances takes off.
 #[derive(Debug, Clone, Copy, Default)]
@@ -19,8 +19,8 @@ struct Taken {
     named: Option<Instant>,
     /// Something was sent again.
     has_repeated: bool,
-    /// The oldest segment was sent again.
-    has_repeated_oldest: bool,
+    /// How often the oldest segment was sent again.
+    repeats_of_oldest: u16,
     missing_bytes: u64,
 }
 
@@ -117,8 +117,8 @@ impl Stream {
             }
             is_first = false;
         });
-        if taken.has_repeated_oldest {
-            facts.spurious += self.judge_oldest(echo);
+        if taken.repeats_of_oldest > 0 {
+            facts.spurious += self.judge_oldest(taken.repeats_of_oldest, echo);
         }
         if taken.missing_bytes > 0 {
             self.measures.rare().missing_bytes += taken.missing_bytes;
@@ -177,11 +177,11 @@ impl Stream {
 
     /// The oldest segment, sent again, is acknowledged: were its repetitions needless?
     #[cold]
-    fn judge_oldest(&mut self, echo: u32) -> u32 {
+    fn judge_oldest(&mut self, times: u16, echo: u32) -> u32 {
         let (Some(repeats), true) = (&mut self.repeats, echo != 0) else { return 0 };
         let rare = self.measures.rare.get_or_insert_default();
         let mut count = 0;
-        for cause in repeats.judge(self.acknowledged, echo) {
+        for cause in repeats.judge(self.acknowledged, times, echo) {
             rare.spurious_by_stamp[cause.index()] += 1;
             count += 1;
         }
@@ -226,9 +226,11 @@ impl Stream {
         if first_new == 1 {
             facts.spurious += self.take_report(blocks);
         }
-        for block in &blocks[first_new.min(blocks_end)..] {
-            facts.newly_sacked_bytes += self.mark_sacked(at, *block, facts);
+        let mut marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
+        for (block, marked) in blocks[first_new.min(blocks_end)..].iter().zip(&mut marked) {
+            facts.newly_sacked_bytes += self.mark_sacked(at, *block, marked, facts);
         }
+        self.last_marked = marked;
         if facts.newly_sacked_bytes > 0 {
             self.news_at = at;
         }
@@ -262,17 +264,27 @@ impl Stream {
         1
     }
 
-    /// Marks what a block covers, and gives the bytes that were not marked before.
-    fn mark_sacked(&mut self, at: Instant, block: SackBlock, facts: &mut AckFacts) -> u64 {
+    /// Marks what a block covers, and gives the bytes that were not marked before; `marked` becomes the
+    /// block, if it can be one.
+    fn mark_sacked(
+        &mut self,
+        at: Instant,
+        block: SackBlock,
+        marked: &mut (u64, u64),
+        facts: &mut AckFacts,
+    ) -> u64 {
         let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
         if start >= end || end > self.highest || start < self.acknowledged {
             return 0;
         }
+        *marked = (start, end);
+        let (start, unmarked_end) = self.unmarked(start, end);
+        if start == unmarked_end {
+            return 0;
+        }
         let mut bytes = 0;
         let mut newest_once = None;
-        let range = self.outstanding.isolate(start, end);
-        // What is known already is a run at the block's beginning or end; the ring says so at once.
-        for index in range {
+        for index in self.outstanding.isolate(start, unmarked_end) {
             let begin = self.outstanding.start_of(index);
             let Some(sent) = self.outstanding.get_mut(index) else { break };
             if sent.marks.contains(Marks::SACKED) {
@@ -293,6 +305,19 @@ impl Stream {
         }
         bytes
     }
+
+    /// What a block covers that is not known to be marked: most blocks come again and again, or grow.
+    fn unmarked(&self, start: u64, end: u64) -> (u64, u64) {
+        for &(marked_start, marked_end) in &self.last_marked {
+            if marked_start == start && marked_end <= end {
+                return (marked_end, end);
+            }
+            if marked_end == end && marked_start >= start {
+                return (start, marked_start);
+            }
+        }
+        (start, end)
+    }
 }
 
 impl Taken {
@@ -306,7 +331,7 @@ impl Taken {
         }
         self.has_repeated = true;
         if let Some(echo) = echo_of_oldest {
-            self.has_repeated_oldest = true;
+            self.repeats_of_oldest = sent.repeats;
             if echo != 0 && echo == sent.stamp {
                 self.named = Some(sent.last_at);
             }

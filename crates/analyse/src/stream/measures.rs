@@ -11,20 +11,21 @@ pub(crate) const ORDERS: usize = 10;
 
 /// Everything that is known of a stream, or of all streams of a group.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Measures {
     pub(super) common: Common,
     pub(super) time: TimeShares,
-    pub(super) window: WindowCounts,
     pub(super) sizes: Counts,
     pub(super) spacings: Times,
     pub(super) rtts: Times,
     pub(super) rare: Option<Box<Rare>>,
+    pub(super) window: WindowCounts,
 }
 
 /// Counters that every packet may change.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub(super) struct Common {
-    pub(super) streams: u64,
     pub(super) data_segments: u64,
     pub(super) payload_bytes: u64,
     pub(super) acknowledgments: u64,
@@ -38,6 +39,7 @@ pub(super) struct Common {
     pub(super) few_in_flight: u64,
     /// Those of them sent after the initial slow start.
     pub(super) thin: u64,
+    pub(super) streams: u64,
     pub(super) initial_packets: u64,
     pub(super) initial_bytes: u64,
     /// Streams of which the initial window was seen.

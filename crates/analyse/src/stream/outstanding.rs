@@ -7,8 +7,8 @@
 //!
 //! Memory: 40 bytes for each range, at most [`MOST_RANGES`] of them.
 
+use super::ring::Ring;
 use fairwind_units::Instant;
-use std::collections::VecDeque;
 use std::ops::Range;
 
 /// More ranges are not kept; the oldest are forgotten. A hundred megabytes in full-sized segments.
@@ -18,7 +18,7 @@ const MOST_RANGES: usize = 1 << 16;
 const MOST_UNANSWERED: usize = 1 << 10;
 
 /// A range of the stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Sent {
     /// Offset behind it; it begins where the one before it ends.
     pub(super) end: u64,
@@ -73,15 +73,15 @@ impl Marks {
 pub(super) struct Outstanding {
     /// Where the oldest range begins.
     front: u64,
-    ring: VecDeque<Sent>,
+    ring: Ring<Sent>,
     /// Packets of full size that all ranges take.
     packets: u64,
 }
 
 impl Outstanding {
     /// Nothing is outstanding, and the first range will begin at `offset`.
-    pub(super) fn from_offset(offset: u64) -> Self {
-        Self { front: offset, ring: VecDeque::new(), packets: 0 }
+    pub(super) const fn from_offset(offset: u64) -> Self {
+        Self { front: offset, ring: Ring::new(), packets: 0 }
     }
 
     /// Packets outstanding, had none been joined.
@@ -133,7 +133,8 @@ impl Outstanding {
 
     #[cold]
     fn forget_oldest(&mut self) -> Option<u64> {
-        let oldest = self.ring.pop_front()?;
+        let oldest = *self.ring.front()?;
+        self.ring.pop_front();
         self.packets = self.packets.saturating_sub(u64::from(oldest.packets));
         self.front = oldest.end;
         Some(oldest.end)

@@ -50,12 +50,19 @@ impl Repeats {
         Some(repetition.cause)
     }
 
-    /// The oldest outstanding byte `oldest`, sent again, is acknowledged with the echo `echo`: the causes
-    /// of those of its repetitions that were sent later than what is echoed.
-    pub(super) fn judge(&mut self, oldest: u64, echo: u32) -> impl Iterator<Item = Cause> {
-        self.last.iter_mut().filter_map(move |one| {
-            let is_meant = !one.is_needless && one.start <= oldest && oldest < one.end;
-            if is_meant && one.stamp != 0 && is_earlier(echo, one.stamp) {
+    /// The oldest outstanding byte `oldest`, sent again so many `times`, is acknowledged with the echo
+    /// `echo`: the causes of those of its repetitions that were sent later than what is echoed.
+    pub(super) fn judge(
+        &mut self,
+        oldest: u64,
+        times: u16,
+        echo: u32,
+    ) -> impl Iterator<Item = Cause> {
+        let newest_first = self.last.iter_mut().rev();
+        let meant = newest_first.filter(move |one| one.start <= oldest && oldest < one.end);
+        // There are no more of them, so that the rest need not be looked at.
+        meant.take(times.into()).filter_map(move |one| {
+            if !one.is_needless && one.stamp != 0 && is_earlier(echo, one.stamp) {
                 one.is_needless = true;
                 return Some(one.cause);
             }
@@ -88,10 +95,10 @@ mod tests {
     fn an_echo_older_than_a_repetition_proves_it_needless_also_when_the_clock_wraps() {
         let mut repeats = Repeats::default();
         repeats.add(1000, 2000, 3, Cause::Timeout);
-        assert_eq!(repeats.judge(1000, 3).count(), 0);
-        assert_eq!(repeats.judge(2000, u32::MAX - 5).count(), 0);
-        assert!(repeats.judge(1000, u32::MAX - 5).eq([Cause::Timeout]));
-        assert_eq!(repeats.judge(1000, u32::MAX - 5).count(), 0);
+        assert_eq!(repeats.judge(1000, 1, 3).count(), 0);
+        assert_eq!(repeats.judge(2000, 1, u32::MAX - 5).count(), 0);
+        assert!(repeats.judge(1000, 1, u32::MAX - 5).eq([Cause::Timeout]));
+        assert_eq!(repeats.judge(1000, 1, u32::MAX - 5).count(), 0);
     }
 
     #[test]

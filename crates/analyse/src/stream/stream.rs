@@ -11,27 +11,43 @@ use super::repeats::Repeats;
 use super::timeout::TimeoutEstimate;
 use super::window::OfferedWindow;
 use fairwind_units::Instant;
-use fairwind_wire::{Flags, Segment, SequenceNumber};
+use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 
 /// Offset of the first payload byte. Not 0, so that what lies before it is not below 0.
 pub(super) const ORIGIN: u64 = 1 << 32;
 /// Fewer packets in flight than this make a stream thin (Linux `tcp_stream_is_thin`).
 const THIN_BELOW: u64 = 4;
+/// No block begins or ends there.
+pub(super) const NOTHING_MARKED: (u64, u64) = (u64::MAX, 0);
 /// Payload of a full segment where no SYN was seen (RFC 9293 §3.7.1).
 const DEFAULT_SEGMENT: u32 = 536;
 
 /// One direction's data of one connection at one tap.
 ///
-/// Fields that every packet needs come first.
+/// In this order in memory: what every packet needs is in the first lines, what few need comes last. With
+/// thousands of streams each packet finds its stream outside the nearest caches.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
+#[repr(C, align(64))]
 pub struct Stream {
     /// Offset behind the last byte that was sent.
     pub(super) highest: u64,
     /// Offset behind the last byte that is acknowledged in order.
     pub(super) acknowledged: u64,
+    /// Of the last packet, either way.
+    pub(super) now: Instant,
+    /// When an acknowledgment last brought news.
+    pub(super) news_at: Instant,
+    /// Of the last data segment.
+    last_data_at: Instant,
     /// Sequence number of [`ORIGIN`].
     origin: Option<SequenceNumber>,
+    /// Payload of a full segment.
+    pub(super) full_segment: u32,
+    /// Timestamp of what passed last.
+    pub(super) last_stamp: u32,
+    /// Payload bytes of the last data segment.
+    last_size: u32,
+    pub(super) last_identification: u16,
     /// What the time since the last packet goes into.
     pub(super) occupation: Occupation,
     /// The last new segment was not full.
@@ -40,50 +56,45 @@ pub struct Stream {
     pub(super) has_lost: bool,
     /// Data was acknowledged.
     pub(super) is_answered: bool,
-    pub(super) side: TapSide,
-    /// Payload of a full segment.
-    pub(super) full_segment: u32,
-    /// Of the last packet, either way.
-    pub(super) now: Instant,
-    /// Of the last data segment.
-    last_data_at: Instant,
-    /// When an acknowledgment last advanced.
-    pub(super) advanced_at: Instant,
-    /// When an acknowledgment last brought news.
-    pub(super) news_at: Instant,
-    pub(super) outstanding: Outstanding,
-    pub(super) window: OfferedWindow,
-    pub(super) timeout: TimeoutEstimate,
-    /// Behind the highest byte that was acknowledged out of order.
-    pub(super) highest_sacked: u64,
-    /// Duplicate acknowledgments in a row.
-    pub(super) duplicates: u32,
     /// An acknowledgment has come again, its window changed or not.
     pub(super) has_repeated_ack: bool,
+    pub(super) side: TapSide,
+    pub(super) outstanding: Outstanding,
+    /// Data segments in a row that were as large as the last one, and are not in the distribution of sizes
+    /// yet: most are as large as the one before.
+    sizes_alike: u64,
+    /// Duplicate acknowledgments in a row.
+    pub(super) duplicates: u32,
     /// Time-outs since the last progress.
     pub(super) expired: u32,
+    /// When an acknowledgment last advanced.
+    pub(super) advanced_at: Instant,
+    pub(super) window: OfferedWindow,
     pub(super) episode: Episode,
+    pub(super) habit: Habit,
     /// Offset whose acknowledgment answers the last probe.
     pub(super) probe_until: Option<u64>,
+    pub(super) timeout: TimeoutEstimate,
+    pub(super) measures: Measures,
+    /// SYNs that were sent and are not acknowledged.
+    pub(super) syns: u16,
+    pub(super) has_stamps: bool,
+    /// Whether the SYNs of both sides allow SACK.
+    pub(super) own_sack: Option<bool>,
+    pub(super) other_sack: Option<bool>,
+    pub(super) own_mss: Option<u16>,
+    pub(super) other_mss: Option<u16>,
+    /// When SYN was sent.
+    pub(super) syn_at: Instant,
+    /// Behind the highest byte that was acknowledged out of order.
+    pub(super) highest_sacked: u64,
+    /// What the blocks of the last selective acknowledgment have marked; empty ranges where nothing.
+    pub(super) last_marked: [(u64, u64); SackBlocks::CAPACITY],
     pub(super) last_repetition_at: Instant,
     pub(super) last_repetition_end: u64,
     /// Behind a segment that lay too far off to belong to the stream.
     pub(super) far_end: Option<u64>,
-    /// Whether the SYNs of both sides allow SACK.
-    pub(super) own_sack: Option<bool>,
-    pub(super) other_sack: Option<bool>,
-    /// When SYN was sent, and how often.
-    pub(super) syn_at: Instant,
-    pub(super) syns: u16,
-    pub(super) own_mss: Option<u16>,
-    pub(super) other_mss: Option<u16>,
-    pub(super) has_stamps: bool,
-    /// Timestamp of what passed last.
-    pub(super) last_stamp: u32,
-    pub(super) last_identification: u16,
-    pub(super) habit: Habit,
     pub(super) repeats: Option<Box<Repeats>>,
-    pub(super) measures: Measures,
 }
 
 impl Stream {
@@ -109,6 +120,7 @@ impl Stream {
             window: OfferedWindow::default(),
             timeout: TimeoutEstimate::default(),
             highest_sacked: 0,
+            last_marked: [NOTHING_MARKED; SackBlocks::CAPACITY],
             duplicates: 0,
             has_repeated_ack: false,
             expired: 0,
@@ -125,6 +137,8 @@ impl Stream {
             other_mss: None,
             has_stamps: false,
             last_stamp: 0,
+            last_size: 0,
+            sizes_alike: 0,
             last_identification: 0,
             habit: Habit::default(),
             repeats: None,
@@ -137,7 +151,8 @@ impl Stream {
         self.side = side;
     }
 
-    /// What has been counted so far.
+    /// What has been counted so far; the window and the sizes of segments once it is
+    /// [finished](Self::finish).
     pub const fn measures(&self) -> &Measures {
         &self.measures
     }
@@ -197,6 +212,7 @@ impl Stream {
         self.pass_time(at, false);
         self.window.finish(self.now);
         self.measures.window = self.window.counts;
+        self.record_sizes();
         if !self.is_answered {
             self.measures.common.initial_windows = 0;
             self.measures.common.initial_packets = 0;
@@ -285,7 +301,20 @@ impl Stream {
             common.few_in_flight += 1;
             common.thin += u64::from(self.has_lost);
         }
-        self.measures.sizes.record(segment.payload_bytes.into());
+        if segment.payload_bytes == self.last_size {
+            self.sizes_alike += 1;
+        } else {
+            self.record_sizes();
+            self.last_size = segment.payload_bytes;
+            self.sizes_alike = 1;
+        }
+    }
+
+    /// Puts the sizes that were alike into the distribution.
+    #[inline(never)]
+    fn record_sizes(&mut self) {
+        self.measures.sizes.record_many(self.last_size.into(), self.sizes_alike);
+        self.sizes_alike = 0;
     }
 
     /// A segment at the end of what was sent.

@@ -7,6 +7,7 @@ use super::measures::{Measures, ORDERS, Rare};
 use super::occupation::TimeShares;
 use fairwind_measure::{Counts, Percentiles, Summary, Table, TableBuilder, Times, percentile_name};
 use fairwind_units::Span;
+use std::sync::Arc;
 
 /// Whose row it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,7 @@ pub struct Subject {
 /// A row, or some, on their way to become columns.
 #[derive(Debug, Clone)]
 struct Row<Values> {
-    subject: Subject,
+    subject: Arc<Subject>,
     values: Values,
 }
 
@@ -33,7 +34,7 @@ pub struct StreamRows {
     summaries: Percentiles,
     transport: Vec<Row<Transport>>,
     retransmissions: Vec<Row<Repeated>>,
-    times: Vec<Row<(String, Summary)>>,
+    times: Vec<Row<(&'static str, Summary)>>,
     sizes: Vec<Row<Summary>>,
 }
 
@@ -48,12 +49,29 @@ struct Transport {
 #[derive(Debug, Clone)]
 struct Repeated {
     kind: &'static str,
-    value: String,
+    value: &'static str,
     count: u64,
     bytes: Option<u64>,
     spurious_by_report: Option<u64>,
     spurious_by_timestamp: Option<u64>,
 }
+
+/// What the first repetition is called, the second, up to all from the tenth on.
+const ORDER_NAMES: [&str; ORDERS] = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "10+"];
+
+/// What their ACK latencies are called.
+const LATENCY_KINDS: [&str; ORDERS] = [
+    "ack_after_1",
+    "ack_after_2",
+    "ack_after_3",
+    "ack_after_4",
+    "ack_after_5",
+    "ack_after_6",
+    "ack_after_7",
+    "ack_after_8",
+    "ack_after_9",
+    "ack_after_10+",
+];
 
 /// What `transport` shows of round trips.
 const SHOWN: [f64; 2] = [50.0, 99.0];
@@ -79,35 +97,35 @@ impl StreamRows {
 
     /// Adds the rows of a stream that is finished, or of a group.
     pub fn push(&mut self, subject: &Subject, measures: &Measures) {
+        let subject = Arc::new(subject.clone());
         let rtt = Summary::of(&measures.rtts, &self.summaries);
-        self.push_times(subject, "rtt".to_owned(), rtt.clone());
-        self.push_times(subject, "inter_transmission".to_owned(), self.of(&measures.spacings));
+        self.push_times(&subject, "rtt", rtt.clone());
+        self.push_times(&subject, "inter_transmission", self.of(&measures.spacings));
         if let Some(rare) = &measures.rare {
-            for (place, latency) in rare.latency_by_order.iter().enumerate() {
-                let kind = format!("ack_after_{}", order_name(place));
-                self.push_times(subject, kind, self.of(latency));
+            for (latency, kind) in rare.latency_by_order.iter().zip(LATENCY_KINDS) {
+                self.push_times(&subject, kind, self.of(latency));
             }
-            self.push_repeated(subject, rare);
+            self.push_repeated(&subject, rare);
         }
         let sizes = Summary::of(&measures.sizes, &self.summaries);
         if sizes.count > 0 {
-            self.sizes.push(Row { subject: subject.clone(), values: sizes });
+            self.sizes.push(Row { subject: Arc::clone(&subject), values: sizes });
         }
         let transport = Transport { measures: measures.without_distributions(), rtt };
-        self.transport.push(Row { subject: subject.clone(), values: transport });
+        self.transport.push(Row { subject, values: transport });
     }
 
     fn of(&self, times: &Times) -> Summary {
         Summary::of(times, &self.summaries)
     }
 
-    fn push_times(&mut self, subject: &Subject, kind: String, summary: Summary) {
+    fn push_times(&mut self, subject: &Arc<Subject>, kind: &'static str, summary: Summary) {
         if summary.count > 0 {
-            self.times.push(Row { subject: subject.clone(), values: (kind, summary) });
+            self.times.push(Row { subject: Arc::clone(subject), values: (kind, summary) });
         }
     }
 
-    fn push_repeated(&mut self, subject: &Subject, rare: &Rare) {
+    fn push_repeated(&mut self, subject: &Arc<Subject>, rare: &Rare) {
         let plain = |kind, value, count, bytes| Repeated {
             kind,
             value,
@@ -118,30 +136,26 @@ impl StreamRows {
         };
         let causes = Cause::ALL.map(|cause| {
             let index = cause.index();
+            let (segments, bytes) = (rare.segments_by_cause[index], rare.bytes_by_cause[index]);
             Repeated {
                 spurious_by_report: Some(rare.spurious_by_report[index]),
                 spurious_by_timestamp: Some(rare.spurious_by_stamp[index]),
-                ..plain(
-                    "cause",
-                    cause.name().to_owned(),
-                    rare.segments_by_cause[index],
-                    Some(rare.bytes_by_cause[index]),
-                )
+                ..plain("cause", cause.name(), segments, Some(bytes))
             }
         });
         let orders = (0..ORDERS).map(|place| {
             let (segments, bytes) = (rare.segments_by_order[place], rare.bytes_by_order[place]);
-            plain("order", order_name(place), segments, Some(bytes))
+            plain("order", ORDER_NAMES[place], segments, Some(bytes))
         });
         let rows = |kind, counts: &[u64; ORDERS]| {
             let counts = *counts;
-            (0..ORDERS).map(move |place| plain(kind, order_name(place), counts[place], None))
+            (0..ORDERS).map(move |place| plain(kind, ORDER_NAMES[place], counts[place], None))
         };
         let timeouts = rows("timeout_in_row", &rare.timeouts_by_row);
         let acks = rows("duplicate_ack", &rare.duplicate_acks_by_order);
         let all = causes.into_iter().chain(orders).chain(timeouts).chain(acks);
         for values in all.filter(|row| row.count > 0) {
-            self.retransmissions.push(Row { subject: subject.clone(), values });
+            self.retransmissions.push(Row { subject: Arc::clone(subject), values });
         }
     }
 
@@ -161,7 +175,7 @@ impl StreamRows {
 
     fn times_table(&self) -> Table {
         let mut table = subjects("stream_times", &self.times)
-            .with("kind", |row| row.values.0.clone())
+            .with("kind", |row| row.values.0.to_owned())
             .with("count", |row| row.values.1.count)
             .with("min_s", |row| row.values.1.minimum_s())
             .with("mean_s", |row| row.values.1.mean_s());
@@ -187,11 +201,6 @@ impl StreamRows {
     }
 }
 
-/// `1` for the first, up to `10+` for all from the tenth on.
-fn order_name(place: usize) -> String {
-    if place + 1 < ORDERS { (place + 1).to_string() } else { format!("{ORDERS}+") }
-}
-
 /// The columns that say whose row it is.
 fn subjects<'a, Values>(
     name: &'static str,
@@ -208,7 +217,7 @@ fn subjects<'a, Values>(
 fn retransmissions_table(rows: &[Row<Repeated>]) -> Table {
     subjects("retransmissions", rows)
         .with("kind", |row| row.values.kind.to_owned())
-        .with("value", |row| row.values.value.clone())
+        .with("value", |row| row.values.value.to_owned())
         .with("count", |row| row.values.count)
         .with("bytes", |row| row.values.bytes)
         .with("spurious_by_report", |row| row.values.spurious_by_report)
@@ -361,10 +370,10 @@ impl Row<Transport> {
 impl Measures {
     /// The counters alone, for a row.
     fn without_distributions(&self) -> Self {
-        let mut rare = self.rare.clone();
-        if let Some(rare) = &mut rare {
-            rare.latency_by_order = std::array::from_fn(|_| Times::new());
-        }
+        let rare = self.rare.as_deref().map(|rare| {
+            let latency_by_order = std::array::from_fn(|_| Times::new());
+            Box::new(Rare { latency_by_order, ..*rare })
+        });
         Self {
             common: self.common,
             time: self.time,

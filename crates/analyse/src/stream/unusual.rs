@@ -7,9 +7,9 @@ use super::kind::{Cause, Retransmission, SegmentKind};
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::repeats::is_earlier;
-use super::stream::{Seen, Stream};
+use super::stream::{NOTHING_MARKED, Seen, Stream};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment, SequenceNumber};
+use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::ops::Range;
 
 /// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.
@@ -132,6 +132,7 @@ impl Stream {
         self.set_origin(first);
         self.outstanding.restart(self.highest);
         self.highest_sacked = 0;
+        self.last_marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
         self.episode.give_up();
         self.probe_until = None;
     }
