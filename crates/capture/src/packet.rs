@@ -1,5 +1,6 @@
 //! One TCP packet, as far as a frame tells.
 
+use crate::NoteKind;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber, TrafficClass};
@@ -80,13 +81,44 @@ impl Oddities {
     /// A TCP option does not have the length of its kind; all were ignored.
     pub const OPTIONS_MALFORMED: Self = Self(16);
 
-    /// Each oddity with its name in plain words.
-    pub const ALL: [(Self, &'static str); 5] = [
-        (Self::LENGTH_OF_FRAME, "IP length of zero, the frame's was taken (segmentation offload)"),
-        (Self::LENGTH_BEYOND_FRAME, "IP length beyond the frame, the frame's was taken"),
-        (Self::FIRST_FRAGMENT, "first fragment, taken without the others"),
-        (Self::OPTIONS_CUT, "TCP options cut by the snap length"),
-        (Self::OPTIONS_MALFORMED, "TCP options of impossible length, ignored"),
+    /// Each oddity, and what is said of packets that have it.
+    pub const ALL: [(Self, NoteKind); 5] = [
+        (
+            Self::LENGTH_OF_FRAME,
+            of_packets(
+                "length_of_frame",
+                "an IP header says no length, as before segmentation by the network card, so the frame's \
+                 was taken",
+            ),
+        ),
+        (
+            Self::LENGTH_BEYOND_FRAME,
+            of_packets(
+                "length_beyond_frame",
+                "an IP header says more than the frame had, so the frame's length was taken",
+            ),
+        ),
+        (
+            Self::FIRST_FRAGMENT,
+            of_packets(
+                "first_fragments",
+                "the first fragment of a datagram is taken without the others",
+            ),
+        ),
+        (
+            Self::OPTIONS_CUT,
+            of_packets(
+                "options_cut",
+                "the kept bytes end within the TCP options, so the last ones are not known",
+            ),
+        ),
+        (
+            Self::OPTIONS_MALFORMED,
+            of_packets(
+                "options_malformed",
+                "a TCP option has a length that cannot be, so the packet's options are ignored",
+            ),
+        ),
     ];
 
     /// Whether nothing is odd.
@@ -107,6 +139,10 @@ impl Oddities {
     pub const fn with(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
+}
+
+const fn of_packets(name: &'static str, says: &'static str) -> NoteKind {
+    NoteKind::new(name, says, "packet", "packets")
 }
 
 /// Why a frame gives no TCP packet.

@@ -94,7 +94,7 @@ pub use observation::{CongestionState, Direction, DropReason, FlowId, Observatio
 pub use offset::StreamOrigin;
 pub use points::Points;
 pub use punctuality::{HostPunctuality, hosts_table};
-pub use rates::{MEASURED_COLUMN, RATE_COLUMNS, RateColumn, fill_rates};
+pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
 pub use settings::{FlowDescription, Settings, SettingsError};
 pub use summary::{Percentiles, Place, Summary, percentile_name};

@@ -16,7 +16,7 @@ pub struct RateColumn {
 }
 
 /// The column with the measured time in seconds, in every table that has rates of it.
-pub const MEASURED_COLUMN: &str = "measured_s";
+const MEASURED_COLUMN: &str = "measured_s";
 
 /// The rates over the measured time of tables whose rows [`take_retired`](crate::Collector::take_retired)
 /// hands out.

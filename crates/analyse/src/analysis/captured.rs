@@ -44,56 +44,6 @@ const UNKNOWN_LINK: NoteKind = NoteKind::new(
     "packets",
 );
 
-/// What is said of each oddity of a packet that could be read.
-const ODDITIES: [(Oddities, NoteKind); 5] = [
-    (
-        Oddities::LENGTH_OF_FRAME,
-        NoteKind::new(
-            "length_of_frame",
-            "an IP header says no length, as before segmentation by the network card, so the frame's was \
-             taken",
-            "packet",
-            "packets",
-        ),
-    ),
-    (
-        Oddities::LENGTH_BEYOND_FRAME,
-        NoteKind::new(
-            "length_beyond_frame",
-            "an IP header says more than the frame had, so the frame's length was taken",
-            "packet",
-            "packets",
-        ),
-    ),
-    (
-        Oddities::FIRST_FRAGMENT,
-        NoteKind::new(
-            "first_fragments",
-            "the first fragment of a datagram is taken without the others",
-            "packet",
-            "packets",
-        ),
-    ),
-    (
-        Oddities::OPTIONS_CUT,
-        NoteKind::new(
-            "options_cut",
-            "the kept bytes end within the TCP options, so the last ones are not known",
-            "packet",
-            "packets",
-        ),
-    ),
-    (
-        Oddities::OPTIONS_MALFORMED,
-        NoteKind::new(
-            "options_malformed",
-            "a TCP option has a length that cannot be, so the packet's options are ignored",
-            "packet",
-            "packets",
-        ),
-    ),
-];
-
 impl Captured {
     /// The packets in `inputs`, which are one tap's; at the end of a file it goes on as `ending` says.
     ///
@@ -151,7 +101,7 @@ impl Captured {
 
     #[cold]
     fn note(&mut self, oddities: Oddities) {
-        for (oddity, kind) in ODDITIES {
+        for (oddity, kind) in Oddities::ALL {
             if oddities.contains(oddity) {
                 self.notes.record(kind, || self.reader.place());
             }
