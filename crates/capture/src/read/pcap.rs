@@ -199,9 +199,10 @@ impl PcapReader {
             && record.parts < self.parts
     }
 
-    /// Whether there can be such a record at all.
+    /// Whether there can be such a record, where nothing says that one begins here.
     fn is_possible(&self, record: &Record) -> bool {
         has_length(record)
+            && record.captured > 0
             && record.original < LARGEST_PACKET_BYTES
             && record.captured <= record.original
             && record.parts < self.parts
@@ -374,9 +375,13 @@ enum Continued {
     Unknown,
 }
 
-/// Whether a record keeps a number of bytes that can be.
+/// Whether a record keeps a number of bytes that can be; none only of a packet that had some, since zeros
+/// are no records.
 fn has_length(record: &Record) -> bool {
-    (1..=LARGEST_RECORD_BYTES).contains(&record.captured)
+    match record.captured {
+        0 => record.original > 0,
+        kept => kept <= LARGEST_RECORD_BYTES,
+    }
 }
 
 fn is_near(seconds: u32, other: u32) -> bool {
