@@ -109,6 +109,13 @@ impl Follower {
         let Some(wiring) = self.connections.get_mut(slot).and_then(|open| open.wiring) else {
             return;
         };
+        if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
+            let sender = match lost.direction {
+                Direction::Forward => Side::Opener,
+                Direction::Reverse => Side::Answerer,
+            };
+            tracer.on_lost(trace, sender, lost.at, lost.payload_bytes);
+        }
         let ConnectionFlows { opening, answering } = wiring.flows;
         let (flow, direction) = match (answering, lost.direction, lost.has_length) {
             (None, direction, _) => (opening, direction),

@@ -58,23 +58,23 @@ fn in_unit(series: Series, value: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::trace::Limits;
+    use fairwind_wire::Segment;
 
     #[test]
     fn times_count_from_the_origin_and_round_trips_are_seconds() {
         let mut trace = FlowTrace::new("10.0.0.1:80>10.0.0.2:9".to_owned(), Limits::default());
         trace.on_round_trip(Instant::from_secs(100), Span::from_millis(25));
-        trace.on_lost(Instant::from_millis(99_500), 1448, 2896);
+        let data = Segment { payload_bytes: 1448, ..Segment::default() };
+        trace.on_sent(Instant::from_millis(99_500), &data, Kind::New);
+        trace.on_lost(Instant::from_millis(99_500), 1448);
         let table = traces_table(&[trace], Instant::from_secs(99));
         let number = |name: &str, row| table.column(name).and_then(|values| values.number(row));
         let text = |name: &str, row| table.column(name).and_then(|values| values.text(row));
-        assert_eq!((table.name, table.rows()), ("traces", 2));
-        assert_eq!(
-            (text("series", 0), text("name", 0)),
-            (Some("lost"), Some("10.0.0.1:80>10.0.0.2:9"))
-        );
-        assert_eq!((number("low", 0), number("high", 0)), (Some(1448.0), Some(2896.0)));
-        assert_eq!((number("time_s", 0), number("time_s", 1)), (Some(0.5), Some(1.0)));
-        assert_eq!((text("series", 1), number("high", 1)), (Some("rtt"), Some(0.025)));
-        assert_eq!(number("points", 1), Some(1.0));
+        let row = |series| (0..table.rows()).find(|&row| text("series", row) == Some(series));
+        let (lost, rtt) = (row("lost").expect("a loss"), row("rtt").expect("a round trip"));
+        assert_eq!(text("name", lost), Some("10.0.0.1:80>10.0.0.2:9"));
+        assert_eq!((number("low", lost), number("high", lost)), (Some(0.0), Some(1448.0)));
+        assert_eq!((number("time_s", lost), number("time_s", rtt)), (Some(0.5), Some(1.0)));
+        assert_eq!((number("high", rtt), number("points", rtt)), (Some(0.025), Some(1.0)));
     }
 }

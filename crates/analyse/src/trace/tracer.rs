@@ -137,6 +137,19 @@ impl Tracer {
         }
     }
 
+    /// A packet with so much payload, which `sender` sent at `at`, did not arrive.
+    pub(crate) fn on_lost(
+        &mut self,
+        trace: TraceId,
+        sender: Side,
+        at: Instant,
+        payload_bytes: u32,
+    ) {
+        if let Some(flows) = self.connection(trace).filter(|_| payload_bytes > 0) {
+            flows[sender.index()].trace.on_lost(at, payload_bytes);
+        }
+    }
+
     fn connection(&mut self, trace: TraceId) -> Option<&mut [Traced; 2]> {
         self.connections.get_mut(usize::try_from(trace.0).ok()?)
     }

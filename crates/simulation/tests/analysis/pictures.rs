@@ -128,7 +128,7 @@ fn the_line_of_acknowledgments_rises_and_stays_below_the_data_and_the_window() {
 }
 
 #[test]
-fn with_both_captures_every_arrival_is_drawn() {
+fn with_both_captures_every_arrival_and_every_loss_is_drawn() {
     let (tables, outcome) = run_and_analyse("joined", true);
     let flows = tables.get("flows").unwrap();
     let traces = traces(&outcome);
@@ -138,5 +138,8 @@ fn with_both_captures_every_arrival_is_drawn() {
         assert_eq!(bytes, number(flows, row, "payload_bytes_received"), "{}", trace.name());
         let (_, sent) = count(trace, Series::Data, |_| true);
         assert_eq!(sent, number(flows, row, "payload_bytes_sent"));
+        let (_, lost) = count(trace, Series::Lost, |_| true);
+        assert_eq!(lost, number(flows, row, "payload_bytes_lost"));
+        assert!(lost > 0);
     }
 }
