@@ -110,7 +110,10 @@ impl Collector {
         if let Some(answered) = description.answers {
             self.flow(answered).set_opposite(Some(id));
         }
-        let (flow, group) = (Flow::new(description.answers), description.group_index());
+        let (mut flow, group) = (Flow::new(description.answers), description.group_index());
+        // The connection may have been established before there was data of both sides.
+        let answered = description.answers.map(|answered| &self.flows[answered.index()]);
+        flow.milestones.established = answered.and_then(|flow| flow.milestones.established);
         let place = id.index();
         if place < self.flows.len() {
             self.flows[place] = flow;
@@ -158,14 +161,6 @@ impl Collector {
         self.scopes.add()
     }
 
-    /// Reads what an observation of this flow needs first, so that it is near when the observation comes: where
-    /// flows are many, it is worth while to do so for several coming observations at once. The number means
-    /// nothing.
-    #[inline]
-    pub fn fetch(&self, flow: FlowId) -> u64 {
-        self.flows.get(flow.index()).map_or(0, Flow::fetch)
-    }
-
     /// Takes a fact that became true at `at`.
     ///
     /// # Panics
@@ -202,7 +197,11 @@ impl Collector {
                 self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
             }
             Observation::Lost { flow, direction, payload_bytes, wire_bytes } => {
-                self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
+                // What is found lost may have left in the warm-up, or in a window that is over.
+                if !self.is_warm || at >= self.measured_from {
+                    self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
+                    self.count_loss_late(at, flow, direction);
+                }
             }
             Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
                 let group = self.group_of_flow[flow.index()];
@@ -224,6 +223,18 @@ impl Collector {
                 self.flows[flow.index()].on_read(at, end_offset);
             }
             seldom => self.observe_seldom(at, seldom),
+        }
+    }
+
+    /// A loss belongs to the window in which the packet left.
+    fn count_loss_late(&mut self, at: Instant, flow: FlowId, direction: Direction) {
+        if direction == Direction::Forward && self.is_warm {
+            let since = at.saturating_since(self.measured_from);
+            let group = self.scopes.of_group[self.group_of_flow[flow.index()]];
+            let of_flow = self.scopes.of_flow.get(flow.index());
+            for scope in std::iter::once(group).chain(of_flow.copied()) {
+                self.series.iter_mut().for_each(|series| series.count_loss(scope, since));
+            }
         }
     }
 
@@ -273,6 +284,21 @@ impl Collector {
             // Samples that were not asked for; and the observations that `observe` has taken.
             _ => {}
         }
+    }
+
+    /// When the warm-up ends.
+    #[inline]
+    pub const fn measured_from(&self) -> Instant {
+        self.measured_from
+    }
+
+    /// How many bytes of a flow's stream have arrived in order at its receiver, as far as that was told.
+    ///
+    /// # Panics
+    /// Where there is no such flow.
+    #[inline]
+    pub fn arrived_in_order(&self, flow: FlowId) -> u64 {
+        self.flows[flow.index()].arrived_in_order()
     }
 
     pub(crate) fn flow(&mut self, flow: FlowId) -> &mut Flow {

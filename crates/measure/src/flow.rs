@@ -115,16 +115,6 @@ impl Flow {
         }
     }
 
-    /// Reads a field out of each line of memory that most packets need, for whoever calls it in advance.
-    #[inline]
-    pub(crate) fn fetch(&self) -> u64 {
-        self.highest_sent
-            ^ self.totals.packets_received
-            ^ self.read
-            ^ self.ack_latency.fetch()
-            ^ self.delivery_latency.fetch()
-    }
-
     #[inline]
     pub(crate) const fn opposite(&self) -> Option<FlowId> {
         self.opposite
@@ -133,6 +123,11 @@ impl Flow {
     /// Another flow is found to carry data the other way on the same connection, or none any more.
     pub(crate) const fn set_opposite(&mut self, opposite: Option<FlowId>) {
         self.opposite = opposite;
+    }
+
+    #[inline]
+    pub(crate) const fn arrived_in_order(&self) -> u64 {
+        self.received.next()
     }
 
     pub(crate) const fn totals(&self) -> &Totals {

@@ -186,6 +186,22 @@ impl Series {
         self.border += self.length.saturating_mul(silent);
     }
 
+    /// A packet is found lost, and is counted in `scope` as of now, that left so long after the first
+    /// window began: the window in which it left counts it, unless somebody has it already.
+    pub(crate) fn count_loss(&mut self, scope: usize, since: Span) {
+        let number = since.as_nanos() / self.length.as_nanos().max(1);
+        let found = self.windows.binary_search_by_key(&number, |(number, _)| *number);
+        let (Ok(place), true) = (found, number >= self.scopes[scope].since) else { return };
+        let counts = &mut self.windows[place].1;
+        if counts.len() <= scope {
+            let mut grown = counts.to_vec();
+            grown.resize(self.scopes.len(), WindowCounts::default());
+            *counts = grown.into();
+        }
+        counts[scope].packets_lost += 1;
+        self.scopes[scope].before.packets_lost += 1;
+    }
+
     /// The numbers of the windows that ended, in the order of time.
     pub(crate) fn windows(&self) -> impl Iterator<Item = Window<'_>> {
         self.windows.iter().map(|(number, counts)| Window { series: self, number: *number, counts })

@@ -45,7 +45,7 @@
 //! [`Summary`], [`define`].
 //!
 //! Modules: `observation` (the facts), `connection` (which flow a packet belongs
-//! to), `points` (where a flow is watched), `settings` (what is measured, and its checks), `collector`
+//! to), `early` (what was counted before that was clear), `points` (where a flow is watched), `settings` (what is measured, and its checks), `collector`
 //! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `distribution` (samples: extremes, sum and
@@ -59,6 +59,7 @@ mod collector;
 mod columns;
 mod connection;
 mod distribution;
+mod early;
 mod endpoint;
 mod fairness;
 mod flow;
@@ -88,6 +89,7 @@ pub use columns::{
 };
 pub use connection::ConnectionFlows;
 pub use distribution::{Counts, Distribution, Times};
+pub use early::{EarlyPackets, PacketCount};
 pub use histogram::Slot;
 pub use lateness::{Lateness, RoutedPackets};
 pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};

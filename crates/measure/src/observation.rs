@@ -146,7 +146,8 @@ pub enum Observation<'a> {
         /// Why.
         reason: DropReason,
     },
-    /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why.
+    /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why. Its
+    /// instant is that at which it left, however long ago that was.
     Lost {
         /// Its flow.
         flow: FlowId,

@@ -110,8 +110,7 @@ impl Captured {
 }
 
 impl PacketSource for Captured {
-    #[expect(clippy::inline_always, reason = "calls and returns take a tenth of reading a packet")]
-    #[inline(always)]
+    #[inline]
     fn next(&mut self, packet: &mut Packet) -> Next {
         loop {
             match self.reader.advance() {
@@ -134,11 +133,6 @@ impl PacketSource for Captured {
             }
             return Next::Packet;
         }
-    }
-
-    #[inline]
-    fn is_at_hand(&self) -> bool {
-        self.reader.is_at_hand()
     }
 
     fn place(&self) -> Option<Place> {

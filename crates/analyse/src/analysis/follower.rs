@@ -9,8 +9,7 @@ use super::joining::Joint;
 use super::placing::place_by;
 use super::streams::Streams;
 use crate::connection::{
-    Connection, Connections, Ends, Held, Hint, Patience, Place, Record, SetUps, Side, Turn,
-    Vantage, Wiring,
+    Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side, Turn, Vantage, Wiring,
 };
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
@@ -20,7 +19,6 @@ use fairwind_measure::{
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
-use std::hint::black_box;
 
 /// Flags that may change a connection's life.
 const TURNING: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
@@ -97,42 +95,25 @@ impl Follower {
 
     /// Takes a packet that was seen at `tap`.
     #[inline]
-    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, hint: Hint, packet: &Packet) {
+    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, packet: &Packet) {
         self.now = self.now.max(at);
         if self.now >= self.connections.next_due() {
             self.forget_expired();
         }
-        let Hint { slot, low_sent, .. } = self.connections.verified(hint, packet);
-        let Some(connection) = self.connections.get_mut(slot) else {
+        let (ends, low_sent) = Ends::of(packet);
+        let Some(slot) = self.connections.find(&ends) else {
             return self.on_stranger(tap, at, packet);
         };
+        let Some(connection) = self.connections.get_mut(slot) else { return };
         let side = connection.side(low_sent);
-        if !connection.is_plain() || packet.segment.flags.intersects(TURNING) {
+        if connection.life.phase != Phase::Open
+            || packet.segment.flags.intersects(TURNING)
+            || connection.wiring.is_none()
+        {
             return self.on_turning(slot, tap, at, side, packet);
         }
         connection.count(tap, at, side, packet);
         self.measure(slot, tap, at, (side, Turn::Nothing), packet);
-    }
-
-    /// Where the connection of a packet is that is to come soon.
-    #[inline]
-    pub(super) fn foresee(&self, packet: &Packet) -> Hint {
-        self.connections.hint(packet)
-    }
-
-    /// Reads what packets that are to come soon need first, so that it is near when they come.
-    #[inline]
-    pub(super) fn fetch(&self, hints: impl Iterator<Item = Hint>) {
-        let mut read = 0;
-        for hint in hints {
-            let flows = self.connections.get(hint.slot).and_then(Connection::flows);
-            let Some(ConnectionFlows { opening, answering }) = flows else { continue };
-            read ^= self.collector.fetch(opening) ^ self.streams.fetch(opening);
-            if let Some(flow) = answering {
-                read ^= self.collector.fetch(flow) ^ self.streams.fetch(flow);
-            }
-        }
-        black_box(read);
     }
 
     /// A packet of a connection that is not known.
@@ -162,10 +143,13 @@ impl Follower {
         let mut turn = Turn::Nothing;
         if connection.first_tap == tap {
             let before = connection.life.phase;
-            turn = connection.on_turning(at, side, &packet.segment);
+            turn = connection.life.on_segment(at, side, &packet.segment);
             if connection.life.phase != before {
                 self.connections.schedule(slot);
             }
+        } else if connection.wiring.is_some_and(|wiring| wiring.leaves(tap, side)) {
+            // Beside the other tap the last byte is acknowledged as soon as it has come.
+            turn = connection.life.finished_by(side, &packet.segment);
         }
         self.take(slot, Held { tap, at, side, turn, packet: *packet });
     }
@@ -230,8 +214,13 @@ impl Follower {
             return;
         }
         let segment = &packet.segment;
-        if side == Side::Answerer && segment.payload_bytes > 0 && wiring.flows.answering.is_none() {
-            return self.on_first_answer(slot, tap, at, packet);
+        if wiring.flows.answering.is_none() {
+            if side == Side::Answerer && segment.payload_bytes > 0 {
+                return self.on_first_answer(slot, tap, at, packet);
+            }
+            if at >= self.collector.measured_from() {
+                connection.early.count(wiring.leaves(tap, side), side, packet);
+            }
         }
         if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
             let shows = |sender| !self.rules.is_joined || wiring.leaves(tap, sender);
@@ -239,13 +228,10 @@ impl Follower {
             tracer.on_packet(trace, at, side, shows, packet);
         }
         let wiring = *wiring;
+        let ConnectionFlows { opening, answering } = wiring.flows;
         let (direction, own, opposite) = match side {
-            Side::Opener => {
-                (Direction::Forward, Some(wiring.flows.opening), wiring.flows.answering)
-            }
-            Side::Answerer => {
-                (Direction::Reverse, wiring.flows.answering, Some(wiring.flows.opening))
-            }
+            Side::Opener => (Direction::Forward, Some(opening), answering),
+            Side::Answerer => (Direction::Reverse, answering, Some(opening)),
         };
         let (flow, direction) = wiring.flows.attribute(direction, segment);
         let wire_bytes = packet.wire_bytes;
@@ -261,6 +247,9 @@ impl Follower {
         }
         // Of two taps, the one near a sender tells of its stream.
         let is_joined = self.rules.is_joined;
+        if let Some(flow) = own.filter(|_| !leaves && !is_joined && segment.payload_bytes > 0) {
+            self.read_in_order(flow, at);
+        }
         if let Some(flow) = own.filter(|_| leaves || !is_joined) {
             self.infer(flow, at, packet);
         }
@@ -281,6 +270,13 @@ impl Follower {
         {
             self.collector.observe(at, observation);
         }
+    }
+
+    /// Data has arrived: what is in order counts as read.
+    #[inline]
+    fn read_in_order(&mut self, flow: FlowId, at: Instant) {
+        let end_offset = self.collector.arrived_in_order(flow);
+        self.collector.observe(at, Observation::Read { flow, end_offset });
     }
 
     /// What is acknowledged stands for what was read: nobody asks the other side's application.
@@ -337,6 +333,7 @@ impl Follower {
         wiring.flows.answering = Some(flow);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         connection.wiring = Some(wiring);
+        self.collector.attribute_anew(wiring.flows.opening, flow, &connection.early.0);
         // What both sides said in their SYNs had passed before there was anything to be told of it.
         for (side, (at, syn)) in connection.life.syns() {
             if side == Side::Answerer {

@@ -9,7 +9,6 @@ mod clock;
 mod ending;
 mod follower;
 mod groups;
-mod input;
 mod joining;
 mod merge;
 mod outcome;

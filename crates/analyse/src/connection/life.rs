@@ -360,6 +360,22 @@ impl Life {
         turn
     }
 
+    /// What a segment that `side` sends means at the tap beside it, where this life is told by the other
+    /// tap: whether it acknowledges the FIN of the other side.
+    pub(crate) fn finished_by(&self, side: Side, segment: &Segment) -> Turn {
+        let opposite = side.other();
+        match self.fins[opposite.index()] {
+            Some(fin)
+                if segment.flags.contains(Flags::ACK)
+                    && !segment.flags.contains(Flags::RST)
+                    && segment.acknowledgment.is_at_or_after(fin.end) =>
+            {
+                Turn::Finished(opposite)
+            }
+            _ => Turn::Nothing,
+        }
+    }
+
     fn on_closing(&mut self, side: Side, segment: &Segment) -> Turn {
         if segment.flags.contains(Flags::FIN) && self.fins[side.index()].is_none() {
             self.fins[side.index()] = Some(Fin { end: segment.end(), is_acknowledged: false });

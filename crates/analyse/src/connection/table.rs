@@ -8,9 +8,9 @@ use super::slots::Slots;
 use super::vantage::Place;
 use super::wiring::Wiring;
 use fairwind_capture::Packet;
-use fairwind_measure::ConnectionFlows;
+use fairwind_measure::EarlyPackets;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment};
+use fairwind_wire::Flags;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
@@ -31,16 +31,11 @@ pub(crate) struct Patience {
 }
 
 /// One open connection.
-///
-/// In this order in memory: what every packet needs, what few do.
 #[derive(Debug)]
-#[repr(C, align(64))]
 pub(crate) struct Connection {
     /// How its packets are measured, once the place of the tap is known.
     pub(crate) wiring: Option<Wiring>,
     opener_is_low: bool,
-    /// Whether its phase is [`Phase::Open`], said here again since it is asked for each packet.
-    is_open: bool,
     pub(crate) last: Instant,
     pub(crate) longest_silence: Span,
     /// What each side sent, as counted at each tap.
@@ -54,8 +49,31 @@ pub(crate) struct Connection {
     pub(crate) group: u32,
     /// The tap that saw it first; there its life is followed.
     pub(crate) first_tap: usize,
+    /// What is to be attributed anew if data goes both ways.
+    pub(crate) early: Early,
     /// Its packets so far, while it is not known how they are measured.
     pub(crate) held: Vec<Held>,
+}
+
+/// Packets before the first data of the answerer that belong elsewhere once there is some.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Early(pub(crate) EarlyPackets);
+
+impl Early {
+    /// Counts a packet that `side` has sent, where it left it or where it arrived.
+    #[inline]
+    pub(crate) fn count(&mut self, leaves: bool, side: Side, packet: &Packet) {
+        let has_length = packet.segment.sequence_length() > 0;
+        let Self(early) = self;
+        let count = match (side, has_length, leaves) {
+            (Side::Opener, false, true) => &mut early.bare_sent,
+            (Side::Opener, false, false) => &mut early.bare_received,
+            (Side::Answerer, true, true) => &mut early.answer_sent,
+            (Side::Answerer, true, false) => &mut early.answer_received,
+            _ => return,
+        };
+        count.add(packet.wire_bytes);
+    }
 }
 
 /// A packet that is held back.
@@ -73,25 +91,6 @@ impl Connection {
     #[inline]
     pub(crate) const fn side(&self, low_sent: bool) -> Side {
         if low_sent == self.opener_is_low { Side::Opener } else { Side::Answerer }
-    }
-
-    /// Whether a packet that is no SYN, FIN or RST is only to be counted and measured.
-    #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.is_open && self.wiring.is_some()
-    }
-
-    /// Its flows, once they are known.
-    #[inline]
-    pub(crate) fn flows(&self) -> Option<ConnectionFlows> {
-        self.wiring.as_ref().map(|wiring| wiring.flows)
-    }
-
-    /// A packet passes that may change its life.
-    pub(crate) fn on_turning(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
-        let turn = self.life.on_segment(at, side, segment);
-        self.is_open = self.life.phase == Phase::Open;
-        turn
     }
 
     /// Address and port of `side`.
@@ -177,25 +176,6 @@ impl Connection {
     }
 }
 
-/// Where the connection of a packet was found, and which end sent it. It holds until a connection is added or
-/// forgotten.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Hint {
-    changes: u64,
-    /// The connection's slot, or one that there is not.
-    pub(crate) slot: u32,
-    /// Whether the lower end sent the packet.
-    pub(crate) low_sent: bool,
-}
-
-/// There is no such slot.
-const NO_SLOT: u32 = u32::MAX;
-
-impl Hint {
-    /// Nothing was looked for.
-    pub(crate) const NONE: Self = Self { changes: u64::MAX, slot: NO_SLOT, low_sent: false };
-}
-
 /// Open connections by their ends.
 #[derive(Debug)]
 pub(crate) struct Connections {
@@ -207,8 +187,6 @@ pub(crate) struct Connections {
     next_due: Instant,
     patience: Patience,
     began: u64,
-    /// How often a connection was added or forgotten.
-    changes: u64,
 }
 
 impl Connections {
@@ -220,27 +198,13 @@ impl Connections {
             next_due: Instant::MAX,
             patience,
             began: 0,
-            changes: 0,
         }
     }
 
-    /// Where the connection of `packet` is now.
+    /// The slot of the connection between `ends`.
     #[inline]
-    pub(crate) fn hint(&self, packet: &Packet) -> Hint {
-        let (ends, low_sent) = Ends::of(packet);
-        let slot = self.directory.find(&ends).unwrap_or(NO_SLOT);
-        Hint { changes: self.changes, slot, low_sent }
-    }
-
-    /// Where the connection of `packet` is now, if the hint is right without another search.
-    #[inline]
-    pub(crate) fn verified(&self, hint: Hint, packet: &Packet) -> Hint {
-        if hint.changes == self.changes { hint } else { self.hint(packet) }
-    }
-
-    #[inline]
-    pub(crate) fn get(&self, slot: u32) -> Option<&Connection> {
-        self.slots.get(slot)
+    pub(crate) fn find(&mut self, ends: &Ends) -> Option<u32> {
+        self.directory.find(ends)
     }
 
     #[inline]
@@ -262,25 +226,23 @@ impl Connections {
         } else {
             segment.source_port >= segment.destination_port
         };
-        let life = Life::new(segment);
         let connection = Connection {
             wiring: None,
-            is_open: life.phase == Phase::Open,
             opener_is_low: sender_opened == low_sent,
             last: at,
             longest_silence: Span::ZERO,
             sent: [[Sent::default(); 2]; 2],
-            life,
+            life: Life::new(segment),
             ends,
             number: self.began,
             began: at,
             is_guessed: !is_syn,
             group,
             first_tap: tap,
+            early: Early::default(),
             held: Vec::new(),
         };
         self.began += 1;
-        self.changes += 1;
         let slot = self.slots.insert(connection);
         self.directory.insert(&ends, slot);
         self.schedule(slot);
@@ -328,7 +290,6 @@ impl Connections {
     pub(crate) fn remove(&mut self, slot: u32) -> Option<Connection> {
         let connection = self.slots.remove(slot)?;
         self.directory.remove(&connection.ends);
-        self.changes += 1;
         if self.due.len() > MOST_STALE + 4 * self.slots.len() {
             let slots = &self.slots;
             let is_of = |number: u64| move |open: &Connection| open.number == number;

@@ -1,5 +1,7 @@
-//! What is inferred from packets, held against endpoints that know why they sent each.
+//! What is inferred from packets, held against endpoints that know why they sent each; and what captures
+//! show, held against what the simulation that wrote them counted.
 
+mod agreement;
 mod causes;
 mod conversation;
 mod matrix;

@@ -1,0 +1,103 @@
+//! What captures tell, held against what the simulation that wrote them counted.
+#![expect(clippy::print_stdout, reason = "what differs stands in the documentation")]
+
+mod captured;
+mod compare;
+mod estimates;
+mod scenarios;
+
+use captured::{Simulated, Taps};
+use compare::Agreements;
+use estimates::{Estimate, USUAL};
+use fairwind_measure::{Table, Tables};
+use scenarios::scenarios;
+
+/// Every scenario, analysed by these taps.
+fn agreements(taps: Taps) -> Agreements {
+    let mut agreements = Agreements::default();
+    for (name, text) in scenarios() {
+        let name = format!("{name} {taps:?}");
+        let simulated = Simulated::run(&name, &text, 3);
+        let outcome = simulated.analyse(taps);
+        agreements.add(&name, taps, &simulated, &outcome.tables);
+        if taps == Taps::Both {
+            nothing_is_made_and_nothing_vanishes(&simulated.tables, &outcome.tables);
+        }
+    }
+    agreements
+}
+
+/// All columns are equal but those that are known to be estimates, which are as far off as is said and no
+/// farther; and nothing is said of a column that is equal.
+fn hold(taps: Taps) {
+    let agreements = agreements(taps);
+    let mut faults = Vec::new();
+    let estimates: Vec<&Estimate> = USUAL.iter().filter(|it| it.taps.contains(&taps)).collect();
+    let mut needed = vec![false; estimates.len()];
+    for ((table, column), agreement) in &agreements.0 {
+        assert!(agreement.values > 0);
+        if agreement.is_exact() {
+            continue;
+        }
+        println!("{taps:?} {table}.{column}: {agreement}");
+        let place = estimates.iter().position(|estimate| estimate.is_of(table, column));
+        match place {
+            Some(place) if estimates[place].bound.holds(agreement) => needed[place] = true,
+            _ => faults.push(format!("{table}.{column}: {agreement}")),
+        }
+    }
+    assert!(faults.is_empty(), "{taps:?}:\n{}", faults.join("\n"));
+    for (estimate, needed) in estimates.iter().zip(needed) {
+        assert!(needed, "{:?} are equal and need no excuse", estimate.columns);
+    }
+}
+
+#[test]
+fn from_the_senders_side_everything_that_leaves_is_known_exactly() {
+    hold(Taps::Sender);
+}
+
+#[test]
+fn from_the_receivers_side_everything_that_arrives_is_known_exactly() {
+    hold(Taps::Receiver);
+}
+
+#[test]
+fn from_both_sides_everything_but_what_applications_do_is_known_exactly() {
+    hold(Taps::Both);
+}
+
+fn numbers(table: &Table, column: &str) -> Vec<f64> {
+    let values = table.column(column).unwrap_or_else(|| panic!("no {}.{column}", table.name));
+    (0..table.rows()).map(|row| values.number(row).expect("a number")).collect()
+}
+
+/// What left has arrived, is lost, or is under way, in packets and in bytes; and what the simulation lost
+/// is lost or under way here.
+fn nothing_is_made_and_nothing_vanishes(truth: &Tables, found: &Tables) {
+    let of = |column: &str| numbers(found.get("passages").expect("two taps"), column);
+    let sums = |parts: &[&str]| -> Vec<f64> {
+        let parts: Vec<Vec<f64>> = parts.iter().map(|part| of(part)).collect();
+        (0..parts[0].len()).map(|row| parts.iter().map(|part| part[row]).sum()).collect()
+    };
+    assert_eq!(
+        of("packets_sent"),
+        sums(&["packets_received", "packets_lost", "packets_unjudged"]),
+        "no packet is copied, cut or merged here"
+    );
+    assert_eq!(
+        of("payload_bytes_sent"),
+        sums(&["payload_bytes_matched", "payload_bytes_lost", "payload_bytes_unjudged"])
+    );
+    assert_eq!(of("payload_bytes_received"), of("payload_bytes_matched"));
+    let total = |tables: &Tables, column| -> f64 {
+        numbers(tables.get("groups").expect("groups"), column).iter().sum()
+    };
+    let (known, lost) = (total(truth, "packets_lost"), total(found, "packets_lost"));
+    let scope = found.get("passages").and_then(|table| table.column("scope")).expect("a scope");
+    let unjudged = of("packets_unjudged");
+    let is_flow = |row: &usize| scope.text(*row) == Some("flow");
+    let unjudged: f64 = (0..unjudged.len()).filter(is_flow).map(|row| unjudged[row]).sum();
+    println!("lost {known}, found {lost}, under way {unjudged}");
+    assert!(lost <= known && known <= lost + unjudged, "{lost} {known} {unjudged}");
+}
