@@ -7,9 +7,11 @@ import json
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
+from ipaddress import ip_address
 from pathlib import Path
 
 import polars as pl
@@ -19,6 +21,7 @@ import fairwind as package
 from fairwind.compare import compare
 from process import SCENARIO, fairwind, start
 
+EDITCAP = shutil.which("editcap")
 KEYS = ("cell", "replicate")
 ARRIVAL = ("throughput", "received", "delivery", "lost", "loss")
 """Parts of names of columns that a capture at the sender alone does not know; what was read, it
@@ -69,11 +72,27 @@ def test_captures_of_both_sides_tell_what_the_run_measured_itself(run, seen):
         "payload_bytes_received",
         "payload_bytes_duplicate",
         "throughput_bits_per_second",
+        "payload_bytes_read",
+        "goodput_bits_per_second",
+        "ack_packets_sent",
         "ack_latency_p50_s",
         "ack_latency_p99_s",
         "ack_latency_max_s",
+        "timeouts",
     ):
         assert found[column].to_list() == measured[column].to_list(), column
+
+
+def test_losses_are_those_of_the_run_but_for_what_was_under_way_at_the_end(run, seen):
+    known, found = groups_of(package.open(run)), groups_of(seen)
+    passages = seen.table("passages").filter(pl.col("scope") == "group")
+    unjudged = found.select(*KEYS, "group").join(
+        passages, on=[*KEYS, "group"], how="left", maintain_order="left"
+    )["packets_unjudged"]
+    missing = known["packets_lost"].cast(pl.Int64) - found["packets_lost"].cast(pl.Int64)
+    assert sum(known["packets_lost"]) > 50
+    assert all(0 <= many <= most for many, most in zip(missing, unjudged, strict=True))
+    assert sum(missing) <= 2
 
 
 def test_the_folder_of_captures_is_compared_with_the_run_in_pairs(run, seen):
@@ -100,6 +119,47 @@ def test_one_cell_of_a_run_is_analysed_alone(run, sender, tmp_path):
     assert [entry["point"] for entry in document["inputs"]] == ["sender", "receiver"]
     assert {fact["cell"] for fact in document["facts"]} == {1}
     assert {group["name"] for group in document["groups"]} >= {"greedy", "thin"}
+
+
+def with_another_clock(file: Path, out: Path, address: str, seen_as: str) -> None:
+    """Write a capture as by a clock 1.6 s behind and 50 ppm fast, behind a translator."""
+    plain = out.with_suffix(".plain")
+    command = [str(EDITCAP), "-F", "nsecpcap", str(file), str(plain)]
+    subprocess.run(command, check=True, timeout=120)
+    content, place = bytearray(plain.read_bytes()), 24
+    while place < len(content):
+        seconds, parts, kept = struct.unpack_from("<III", content, place)
+        at = (seconds * 10**9 + parts) * 1_000_050 // 1_000_000
+        at += 1_700_000_000 * 10**9 - 1_600_000_000
+        struct.pack_into("<II", content, place, *divmod(at, 10**9))
+        for ends in (place + 28, place + 32):  # source and destination of the IPv4 header
+            if content[ends : ends + 4] == ip_address(address).packed:
+                content[ends : ends + 4] = ip_address(seen_as).packed
+        place += 16 + kept
+    out.write_bytes(content)
+
+
+@pytest.mark.skipif(EDITCAP is None, reason="no editcap; install wireshark-common")
+def test_captures_of_two_clocks_and_translated_addresses_tell_the_same_losses(sender, tmp_path):
+    subprocess.run(
+        [str(EDITCAP), "-F", "nsecpcap", "-t", "1700000000", str(sender), str(tmp_path / "a.pcap")],
+        check=True,
+        timeout=120,
+    )
+    receiver = sender.with_name("receiver.pcapng")
+    with_another_clock(receiver, tmp_path / "b.pcap", "10.0.0.5", "192.0.2.7")
+    code, out, error = fairwind(
+        *("analyse", "a.pcap", "b.pcap", "--nat", "10.0.0.5=192.0.2.7"),
+        *("--format", "json", "--table", "clocks"),
+        cwd=tmp_path,
+    )
+    assert code == 0, error
+    document = json.loads(out)
+    (clock,) = document["tables"]["clocks"]
+    assert clock["drift_parts_per_million"] == pytest.approx(50, abs=0.5)
+    assert "Two clocks: the receiver's is -1.6" in error
+    together = package.analyse(sender, receiver).groups
+    assert document["groups"][0]["packet_loss_ratio"] == together["packet_loss_ratio"][0] > 0
 
 
 def test_a_sender_alone_knows_nothing_of_arrivals(sender):
@@ -142,12 +202,12 @@ def analysed_from(piped, cwd: Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
-@pytest.mark.skipif(shutil.which("editcap") is None, reason="no editcap; install wireshark-common")
+@pytest.mark.skipif(EDITCAP is None, reason="no editcap; install wireshark-common")
 def test_a_folder_of_rotated_files_is_read_as_one(sender, tmp_path):
     rotated = tmp_path / "rotated"
     rotated.mkdir()
     subprocess.run(
-        [str(shutil.which("editcap")), "-c", "300", str(sender), str(rotated / "part.pcapng")],
+        [str(EDITCAP), "-c", "300", str(sender), str(rotated / "part.pcapng")],
         check=True,
         timeout=120,
     )
@@ -215,6 +275,7 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["here.pcapng", "--from", "noon"], "neither a time since the first packet nor an instant"),
         (["here.pcapng", "--table", "nothing"], "there is no table 'nothing'"),
         (["here.pcapng", "--table", "flows", "--sort", "beauty"], "has no such column"),
+        (["here.pcapng", "--nat", "here=there"], "--nat: `here` is no address"),
         (["here.pcapng", "--draw", "1"], "pictures are made from a folder"),
         (["-", "--draw", "1", "--out", "seen"], "by a filter: --draw 'port 80'"),
         (["here.pcapng", "--xplot", "graphs"], "nothing is drawn"),

@@ -5,7 +5,7 @@ use crate::tables::Table;
 use fairwind_analyse::trace::{Limits, Selection, TraceSettings};
 use fairwind_analyse::{
     Analysis as Core, Captured, Clock, Facts, GroupRule, Limit, Outcome, Progress, Settings,
-    Vantage,
+    Translation, Vantage,
 };
 use fairwind_capture::{Ending, Filter, FilterError, Input};
 use fairwind_measure::Tables;
@@ -16,6 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 create_exception!(
@@ -45,6 +46,7 @@ struct Asked {
     connection_to_ns: Option<u64>,
     idle_timeout_ns: Option<u64>,
     vantage: String,
+    nat: Vec<(String, String)>,
     clock: String,
     warmup_ns: u64,
     draw: Option<Draw>,
@@ -102,6 +104,13 @@ impl Asked {
         Ok(Settings {
             groups: groups.collect::<PyResult<_>>()?,
             warmup: Span::from_nanos(self.warmup_ns),
+            translations: self
+                .nat
+                .iter()
+                .map(|(first, second)| {
+                    Ok(Translation { first: place(first)?, second: place(second)? })
+                })
+                .collect::<PyResult<_>>()?,
             traces: self.draw.as_ref().map(Draw::settings).transpose()?.flatten(),
             from: self.start.map(Limit::from),
             until: self.end.map(Limit::from),
@@ -120,6 +129,19 @@ impl Asked {
 
 fn filter(text: &str) -> PyResult<Filter> {
     text.parse().map_err(|error: FilterError| CaptureError::new_err(error.to_string()))
+}
+
+/// Reads an address, with a port or without: `10.0.0.1`, `10.0.0.1:80`, `[2001:db8::1]:80`.
+fn place(text: &str) -> PyResult<(IpAddr, Option<u16>)> {
+    if let Ok(end) = text.parse::<SocketAddr>() {
+        return Ok((end.ip(), Some(end.port())));
+    }
+    let address = text.parse::<IpAddr>();
+    address.map(|address| (address, None)).map_err(|_| {
+        CaptureError::new_err(format!(
+            "--nat: `{text}` is no address; 10.0.0.1, 10.0.0.1:80 and [2001:db8::1]:80 are"
+        ))
+    })
 }
 
 fn vantage(name: &str) -> PyResult<Vantage> {
@@ -289,6 +311,10 @@ fn told(outcome: &Outcome) -> String {
             "packets_outside": facts.outside,
             "stray_packets": facts.strays,
             "clock_steps": facts.clock_steps,
+            "clock_offset_ns": facts.clock_offset_nanos,
+            "packets_in_both": facts.clock_packets,
+            "connections_in_one": facts.one_sided,
+            "connections_not_drawn": facts.untraced,
             "taps": taps,
         },
         "notes": notes,

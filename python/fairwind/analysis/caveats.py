@@ -2,23 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 CONNECTIONS = "connections"
 
 
-def caveats_of(folder: Path) -> tuple[str, ...]:
-    """Give what is to be minded of the tables in a folder, the gravest first."""
+def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Give what is to be minded of the tables in a folder, the gravest first.
+
+    Parameters
+    ----------
+    folder : Path
+    facts : sequence of dict
+        What the core tells beside tables, of each pair of inputs.
+    """
     file = folder / f"{CONNECTIONS}.parquet"
     if not file.exists():
         return ()
     connections = pl.scan_parquet(file)
     total = connections.select(pl.len()).collect().item()
-    told = (ask(connections, total) for ask in ASKED)
+    told = [*(ask(connections, total) for ask in ASKED), *_clocks(folder, facts)]
     return tuple(sentence for sentence in told if sentence is not None)
+
+
+def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Tell how the clocks of two captures went, where there were two."""
+    file = folder / "clocks.parquet"
+    if not file.exists():
+        return []
+    merged_by = {
+        (fact["cell"], fact["replicate"]): (fact["clock_offset_ns"] or 0) / 1e9 for fact in facts
+    }
+    told = []
+    for row in pl.read_parquet(file).iter_rows(named=True):
+        if row["clock"] == "shared" or row["offset_s"] is None:
+            continue
+        drift = row["drift_parts_per_million"]
+        drifts = "" if drift is None else f" and drifts by {drift:+.3g} parts in a million"
+        offset = row["offset_s"] + merged_by.get((row["cell"], row["replicate"]), 0.0)
+        treated = ", which is taken off" if row["is_compensated"] else ", which stays in delays"
+        told.append(
+            f"Two clocks: the receiver's is {offset:+.6g} s from the sender's{drifts}"
+            f"{treated if drifts else ''}. Delays are right but for a constant, as if both ways "
+            "took the same time; their variation needs no such assumption."
+        )
+    return told
 
 
 def _offload(connections: pl.LazyFrame, total: int) -> str | None:

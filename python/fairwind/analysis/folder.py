@@ -39,13 +39,15 @@ class Keep:
     def write(self, out: Path) -> None:
         """Write the tables, and the manifest with what they make a reader mind."""
         self.rows.write(out)
-        self._replace(caveats=caveats_of(out))
+        self._replace(caveats=caveats_of(out, self._captured().facts))
         self.manifest.write(out)
 
+    def _captured(self) -> Captured:
+        assert self.manifest.captured is not None, "it is the manifest of captures"
+        return self.manifest.captured
+
     def _replace(self, **changed: Any) -> None:  # noqa: ANN401 - attributes of `Captured`
-        captured = self.manifest.captured
-        assert captured is not None, "it is the manifest of captures"
-        self.manifest = replace(self.manifest, captured=replace(captured, **changed))
+        self.manifest = replace(self.manifest, captured=replace(self._captured(), **changed))
 
 
 @contextmanager

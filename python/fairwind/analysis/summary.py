@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import polars as pl
@@ -31,22 +31,27 @@ class Table:
         The table.
     key : str
         The column that names the group, or numbers the flow.
-    scope : str, optional
-        Its rows that count: those whose ``scope`` is this.
+    rows : mapping of str to str
+        Its rows that count: those with these values.
     """
 
     name: str
     key: str
-    scope: str | None = None
+    rows: Mapping[str, str] = field(default_factory=dict)
 
 
 TABLES: Mapping[Scope, tuple[Table, ...]] = {
     "group": (
         Table("groups", "group"),
-        Table("transport", "group", "group"),
+        Table("transport", "group", {"scope": "group"}),
+        Table("passages", "group", {"scope": "group"}),
+        Table("delays", "group", {"scope": "group", "layer": "network"}),
         Table("setups", "group"),
     ),
-    "connection": (Table("flows", "flow"), Table("transport", "flow", "flow")),
+    "connection": (
+        Table("flows", "flow"),
+        Table("transport", "flow", {"scope": "flow"}),
+    ),
 }
 """The first one has a row for each; the others are joined to it."""
 
@@ -63,6 +68,7 @@ TITLES: Mapping[str, str] = {
     "bundles": "bundles",
     "packet_loss_ratio": "packets lost / %",
     "payload_byte_loss_ratio": "payload lost / %",
+    "range_loss_ratio": "ranges lost / %",
     "estimated_loss_ratio": "loss estimated / %",
     "rtt_min_s": "RTT min / ms",
     "rtt_mean_s": "RTT mean / ms",
@@ -70,6 +76,8 @@ TITLES: Mapping[str, str] = {
     "ack_latency_p99_s": "ACK latency p99 / ms",
     "delivery_latency_p50_s": "delivery p50 / ms",
     "delivery_latency_p99_s": "delivery p99 / ms",
+    "variation_p50_s": "delay variation p50 / ms",
+    "variation_p99_s": "delay variation p99 / ms",
     "goodput_bits_per_second": "goodput / kbit/s",
     "throughput_bits_per_second": "throughput / kbit/s",
     "application_limited_ratio": "application limits / %",
@@ -146,8 +154,7 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
 def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:
     names = other.collect_schema().names()
     wanted = [name for name in TITLES if name in names and name not in rows.columns]
-    if table.scope is not None:
-        other = other.filter(pl.col("scope") == table.scope)
+    other = other.filter(*(pl.col(name) == value for name, value in table.rows.items()))
     keys = rows.select(table.key).lazy()
     found = other.join(keys, on=table.key, how="semi").select(table.key, *wanted).collect()
     return rows.join(found, on=table.key, how="left", maintain_order="left")
