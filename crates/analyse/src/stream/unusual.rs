@@ -18,6 +18,10 @@ pub(super) const MOST_DISTANT: u64 = 1 << 30;
 /// Reordering, where no round trip is known, is not longer than this.
 const USUAL_REORDERING: Span = Span::from_millis(3);
 
+/// Pieces of one gap that are looked over for what came behind it; filled gaps are no pieces any more, so
+/// there are rarely more than two.
+const MOST_PIECES: usize = 8;
+
 impl Stream {
     /// Neither payload nor FIN, or SYN.
     pub(super) fn on_bare(&mut self, at: Instant, seen: Seen<'_>) -> SegmentKind {
@@ -233,7 +237,10 @@ impl Stream {
         });
         let Some(gap) = gap else { return false };
         let stamp = seen.stamp();
-        let follower = self.outstanding.get(range.end);
+        // Where several were lost together, the next one is missing as well and tells nothing.
+        let has_passed = |sent: &&Sent| !sent.marks.contains(Marks::MISSING);
+        let followers = (range.end..).take(MOST_PIECES);
+        let follower = followers.map_while(|index| self.outstanding.get(index)).find(has_passed);
         if let Some(follower) = follower
             && stamp != 0
             && follower.stamp != stamp

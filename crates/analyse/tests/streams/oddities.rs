@@ -70,6 +70,26 @@ fn what_was_overtaken_is_told_from_what_was_sent_again() {
 }
 
 #[test]
+fn each_of_several_that_were_lost_together_is_told_by_what_came_behind_the_gap() {
+    let fill = |identification: u16, stamps: bool| {
+        let mut tap = Tap::new();
+        tap.stamps = stamps;
+        let (now, from) = tap.warmed();
+        let follower = tap.segment(now + 10, from + 3000, 1000);
+        assert_eq!(tap.copy(now + 10, &follower, Some(65_535)), SegmentKind::New);
+        [0, 1000, 2000].map(|offset: u32| {
+            let late = tap.segment(now + if identification < 9 { 30 } else { 5 }, from + offset, 1000);
+            tap.copy(now + 30, &late, Some(identification))
+        })
+    };
+    let again = |kind: SegmentKind| matches!(kind, SegmentKind::Retransmission(_));
+    assert!(fill(2, false).into_iter().all(again), "newer numbers");
+    assert!(fill(2, true).into_iter().all(again), "newer timestamps");
+    assert_eq!(fill(65_530, false), [SegmentKind::OutOfOrder; 3], "older numbers");
+    assert_eq!(fill(65_530, true), [SegmentKind::OutOfOrder; 3], "older timestamps");
+}
+
+#[test]
 fn what_lies_far_off_is_let_pass_until_a_second_one_continues_it() {
     let mut tap = Tap::new();
     let (now, from) = tap.warmed();
