@@ -342,6 +342,11 @@ impl Follower {
                 self.streams.on_acknowledgment(flow, at, &syn);
             }
         }
+        // The time of a life is that of whichever tap was first, which is no round trip between two.
+        let life = &connection.life;
+        let was_sent_once = life.offer(Side::Answerer).is_some_and(|offer| offer.times == 1);
+        let is_timed = was_sent_once && !self.rules.is_joined;
+        self.streams.on_set_up(flow, life.established_at().filter(|_| is_timed));
         self.measure(slot, tap, at, (Side::Answerer, Turn::Nothing), packet);
     }
 

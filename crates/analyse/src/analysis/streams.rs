@@ -61,6 +61,11 @@ impl Streams {
         self.followed[flow.index()].stream.on_segment(at, syn, None);
     }
 
+    /// That SYN had been acknowledged then, or nobody knows when.
+    pub(crate) fn on_set_up(&mut self, flow: FlowId, acknowledged_at: Option<Instant>) {
+        self.followed[flow.index()].stream.on_set_up(acknowledged_at);
+    }
+
     /// A packet passes that goes the other way.
     #[inline]
     pub(crate) fn on_acknowledgment(

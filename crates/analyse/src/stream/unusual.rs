@@ -23,6 +23,16 @@ const USUAL_REORDERING: Span = Span::from_millis(3);
 const MOST_PIECES: usize = 8;
 
 impl Stream {
+    /// Its SYN was acknowledged then, or nobody knows when: for streams that are followed from later on.
+    pub(crate) fn on_set_up(&mut self, acknowledged_at: Option<Instant>) {
+        if self.syns > 0
+            && let Some(at) = acknowledged_at
+        {
+            self.end_handshake(at);
+        }
+        self.syns = 0;
+    }
+
     /// Neither payload nor FIN, or SYN.
     pub(super) fn on_bare(&mut self, at: Instant, seen: Seen<'_>) -> SegmentKind {
         let segment = seen.segment;
