@@ -237,3 +237,23 @@ fn what_lies_outside_the_time_that_is_asked_for_is_not_looked_at() {
     assert_eq!(cell(table(&outcome, "flows"), 0, "data_segments_sent"), "2");
     assert_eq!(cell(table(&outcome, "connections"), 0, "opener_data_packets"), "10");
 }
+
+#[test]
+fn the_set_up_of_answering_data_is_timed_by_what_acknowledged_its_syn() {
+    let answered = |retries: u64| {
+        let mut dialogue = Dialogue::new();
+        dialogue.syn(0);
+        for retry in 0..=retries {
+            dialogue.syn_ack(20_000 + retry);
+        }
+        dialogue.ack(20_010).server(500_000, Flags::ACK, (1, 1, 1000));
+        dialogue.client(500_010, Flags::ACK, (1, 1001, 0));
+        let outcome = dialogue.analysed();
+        let transport = table(&outcome, "transport");
+        (0..transport.rows())
+            .find(|&row| cell(transport, row, "name").starts_with("10.0.0.2"))
+            .map(|row| cell(transport, row, "handshake_rtt_mean_s"))
+    };
+    assert_eq!(answered(0).as_deref(), Some("0.00001"));
+    assert_eq!(answered(1).as_deref(), Some(""), "a SYN that was sent twice (RFC 6298 §3)");
+}

@@ -78,7 +78,8 @@ fn each_of_several_that_were_lost_together_is_told_by_what_came_behind_the_gap()
         let follower = tap.segment(now + 10, from + 3000, 1000);
         assert_eq!(tap.copy(now + 10, &follower, Some(65_535)), SegmentKind::New);
         [0, 1000, 2000].map(|offset: u32| {
-            let late = tap.segment(now + if identification < 9 { 30 } else { 5 }, from + offset, 1000);
+            let late =
+                tap.segment(now + if identification < 9 { 30 } else { 5 }, from + offset, 1000);
             tap.copy(now + 30, &late, Some(identification))
         })
     };
