@@ -34,6 +34,12 @@ impl StretchLatency {
         Self { oldest_end: u64::MAX, under_way: VecDeque::new(), samples: Times::new() }
     }
 
+    /// Reads what the next packet needs, for whoever calls it in advance.
+    #[inline]
+    pub(crate) fn fetch(&self) -> u64 {
+        self.oldest_end ^ self.under_way.front().map_or(0, |oldest| oldest.0)
+    }
+
     /// The stream up to `end_offset`, as far as it is new, begins its way.
     #[inline]
     pub(crate) fn begin(&mut self, at: Instant, end_offset: u64) {

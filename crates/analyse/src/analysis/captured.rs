@@ -110,7 +110,8 @@ impl Captured {
 }
 
 impl PacketSource for Captured {
-    #[inline]
+    #[expect(clippy::inline_always, reason = "calls and returns take a tenth of reading a packet")]
+    #[inline(always)]
     fn next(&mut self, packet: &mut Packet) -> Next {
         loop {
             match self.reader.advance() {
@@ -133,6 +134,11 @@ impl PacketSource for Captured {
             }
             return Next::Packet;
         }
+    }
+
+    #[inline]
+    fn is_at_hand(&self) -> bool {
+        self.reader.is_at_hand()
     }
 
     fn place(&self) -> Option<Place> {

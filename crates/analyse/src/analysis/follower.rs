@@ -9,7 +9,8 @@ use super::joining::Joint;
 use super::placing::place_by;
 use super::streams::Streams;
 use crate::connection::{
-    Connections, Ends, Held, Patience, Phase, Place, Record, SetUps, Side, Turn, Vantage, Wiring,
+    Connection, Connections, Ends, Held, Hint, Patience, Place, Record, SetUps, Side, Turn,
+    Vantage, Wiring,
 };
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
@@ -19,6 +20,7 @@ use fairwind_measure::{
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
+use std::hint::black_box;
 
 /// Flags that may change a connection's life.
 const TURNING: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
@@ -95,25 +97,42 @@ impl Follower {
 
     /// Takes a packet that was seen at `tap`.
     #[inline]
-    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, packet: &Packet) {
+    pub(crate) fn on_packet(&mut self, tap: usize, at: Instant, hint: Hint, packet: &Packet) {
         self.now = self.now.max(at);
         if self.now >= self.connections.next_due() {
             self.forget_expired();
         }
-        let (ends, low_sent) = Ends::of(packet);
-        let Some(slot) = self.connections.find(&ends) else {
+        let Hint { slot, low_sent, .. } = self.connections.verified(hint, packet);
+        let Some(connection) = self.connections.get_mut(slot) else {
             return self.on_stranger(tap, at, packet);
         };
-        let Some(connection) = self.connections.get_mut(slot) else { return };
         let side = connection.side(low_sent);
-        if connection.life.phase != Phase::Open
-            || packet.segment.flags.intersects(TURNING)
-            || connection.wiring.is_none()
-        {
+        if !connection.is_plain() || packet.segment.flags.intersects(TURNING) {
             return self.on_turning(slot, tap, at, side, packet);
         }
         connection.count(tap, at, side, packet);
         self.measure(slot, tap, at, (side, Turn::Nothing), packet);
+    }
+
+    /// Where the connection of a packet is that is to come soon.
+    #[inline]
+    pub(super) fn foresee(&self, packet: &Packet) -> Hint {
+        self.connections.hint(packet)
+    }
+
+    /// Reads what packets that are to come soon need first, so that it is near when they come.
+    #[inline]
+    pub(super) fn fetch(&self, hints: impl Iterator<Item = Hint>) {
+        let mut read = 0;
+        for hint in hints {
+            let flows = self.connections.get(hint.slot).and_then(Connection::flows);
+            let Some(ConnectionFlows { opening, answering }) = flows else { continue };
+            read ^= self.collector.fetch(opening) ^ self.streams.fetch(opening);
+            if let Some(flow) = answering {
+                read ^= self.collector.fetch(flow) ^ self.streams.fetch(flow);
+            }
+        }
+        black_box(read);
     }
 
     /// A packet of a connection that is not known.
@@ -143,7 +162,7 @@ impl Follower {
         let mut turn = Turn::Nothing;
         if connection.first_tap == tap {
             let before = connection.life.phase;
-            turn = connection.life.on_segment(at, side, &packet.segment);
+            turn = connection.on_turning(at, side, &packet.segment);
             if connection.life.phase != before {
                 self.connections.schedule(slot);
             }

@@ -9,6 +9,7 @@ mod clock;
 mod ending;
 mod follower;
 mod groups;
+mod input;
 mod joining;
 mod merge;
 mod outcome;

@@ -1,21 +1,18 @@
 //! The loop: the earlier packet of each source, until there is none.
 
-use super::clock::Continuous;
 use super::follower::{Follower, Rules};
 use super::groups::Groups;
+use super::input::Input;
 use super::joining::Joint;
 use super::outcome::{Facts, Outcome};
 use super::settings::{Clock, Limit, Settings};
-use super::source::{Next, PacketSource};
-use super::translation::{Translation, translate};
+use super::source::PacketSource;
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
-use crate::passage::{ClockModel, OffsetEstimate, OffsetFinder};
+use crate::passage::{ClockModel, OffsetFinder};
 use crate::trace::TraceSettings;
-use fairwind_capture::{NoteKind, Notes, Packet};
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
-use std::collections::VecDeque;
 
 /// The analysis of what one tap saw, or two.
 ///
@@ -34,136 +31,12 @@ pub struct Analysis<S> {
     until: Instant,
 }
 
-/// A source, and the packet of it that comes next.
-#[derive(Debug)]
-struct Input<S> {
-    source: S,
-    clock: Continuous,
-    /// The packet that has been read and not yet taken.
-    ahead: Packet,
-    at: Instant,
-    state: State,
-    own_notes: Notes,
-    /// Packets that were read to compare the clocks.
-    early: VecDeque<Packet>,
-    /// What the input's clock is ahead of the first input's.
-    offset: Option<OffsetEstimate>,
-    /// What the first input's tap would have seen.
-    translations: Vec<Translation>,
-}
-
 /// Packets of each input that are looked at to compare clocks, at most; and as many found in both are enough.
 const MOST_COMPARED: u32 = 50_000;
 const ENOUGH_COMPARED: u64 = 5_000;
 
-/// The clock was set, or a record is damaged.
-const CLOCK_STEP: NoteKind = NoteKind::new(
-    "clock_steps",
-    "a timestamp is a day ahead of the one before or more than a second behind, so no time was counted there",
-    "timestamp",
-    "timestamps",
-);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Its next packet is to be read.
-    Empty,
-    /// The next packet is there.
-    Ahead,
-    Ended,
-}
-
 /// The clock of a run of ours is behind this (a year), and a clock that counts from 1970 is not.
 const LATEST_OWN: Instant = Instant::from_secs(365 * 86_400);
-
-impl<S: PacketSource> Input<S> {
-    fn new(source: S) -> Self {
-        Self {
-            source,
-            clock: Continuous::new(),
-            ahead: Packet::EMPTY,
-            at: Instant::ZERO,
-            state: State::Empty,
-            own_notes: Notes::NONE,
-            early: VecDeque::new(),
-            offset: None,
-            translations: Vec::new(),
-        }
-    }
-
-    fn notes(&self) -> Notes {
-        let mut notes = self.source.notes();
-        notes.merge(&self.own_notes);
-        notes
-    }
-
-    #[cold]
-    fn note_step(&mut self) {
-        if let Some(place) = self.source.place() {
-            self.own_notes.record(CLOCK_STEP, || place);
-        }
-    }
-
-    /// Puts the next packet ahead, one that was read early if there is one.
-    #[inline]
-    fn read(&mut self) -> Next {
-        if !self.early.is_empty() {
-            return self.read_early();
-        }
-        let next = self.source.next(&mut self.ahead);
-        if next == Next::Packet && !self.translations.is_empty() {
-            translate(&mut self.ahead, &self.translations);
-        }
-        next
-    }
-
-    #[cold]
-    fn read_early(&mut self) -> Next {
-        match self.early.pop_front() {
-            Some(packet) => self.ahead = packet,
-            None => return Next::Wait,
-        }
-        Next::Packet
-    }
-
-    /// Reads a packet to look at before anything is taken; `None` where there is none now.
-    fn peek(&mut self) -> Option<&Packet> {
-        let mut packet = Packet::EMPTY;
-        if self.source.next(&mut packet) != Next::Packet {
-            return None;
-        }
-        translate(&mut packet, &self.translations);
-        self.early.push_back(packet);
-        self.early.back()
-    }
-
-    /// Reads the next packet if it is not there; `false` where it must be waited for.
-    #[inline]
-    fn look_ahead(&mut self) -> bool {
-        if self.state != State::Empty {
-            return true;
-        }
-        match self.read() {
-            Next::Packet => {
-                let steps = self.clock.steps;
-                self.at = self.clock.at(self.ahead.at);
-                if let Some(offset) = &self.offset {
-                    self.at = offset.on_the_sender_clock(self.at);
-                }
-                if self.clock.steps != steps {
-                    self.note_step();
-                }
-                self.state = State::Ahead;
-                true
-            }
-            Next::Wait => false,
-            Next::End => {
-                self.state = State::Ended;
-                true
-            }
-        }
-    }
-}
 
 impl<S: PacketSource> Analysis<S> {
     /// An analysis of what one tap saw.
@@ -207,19 +80,38 @@ impl<S: PacketSource> Analysis<S> {
         if !self.has_compared_clocks {
             self.compare_clocks();
         }
-        for _ in 0..packets {
-            if !self.inputs.iter_mut().all(Input::look_ahead) {
-                return Progress::Waiting;
+        let mut left = packets;
+        while left > 0 {
+            for tap in 0..self.inputs.len() {
+                if !self.look_ahead(tap) {
+                    return Progress::Waiting;
+                }
             }
-            let Some(tap) = self.earliest() else {
+            let Some((tap, until)) = self.earliest() else {
                 if let Some(follower) = &mut self.follower {
                     follower.end();
                 }
                 return Progress::Done;
             };
-            self.take(tap);
+            left -= self.take(tap, until, left);
         }
         Progress::Working
+    }
+
+    /// Reads packets of an input if none are there; `false` where they must be waited for.
+    #[inline]
+    fn look_ahead(&mut self, tap: usize) -> bool {
+        let input = &mut self.inputs[tap];
+        if input.next().is_some() || input.has_ended {
+            return true;
+        }
+        if !input.read_ahead() {
+            return false;
+        }
+        if let Some(follower) = &mut self.follower {
+            input.foresee(follower);
+        }
+        true
     }
 
     /// Whether both inputs have the same clock.
@@ -253,37 +145,46 @@ impl<S: PacketSource> Analysis<S> {
         self.facts.clock_offset_nanos = second.offset.map(|offset| offset.nanos);
     }
 
-    /// The input whose next packet is the earlier one; the first one where both are as early.
+    /// The input whose next packet is the earlier one (the first one where both are as early), and how far
+    /// its packets come before those of the other.
     #[inline]
-    fn earliest(&self) -> Option<usize> {
-        let ahead = |tap: usize| {
-            let input = self.inputs.get(tap)?;
-            (input.state == State::Ahead).then_some(input.at)
-        };
+    fn earliest(&self) -> Option<(usize, Instant)> {
+        let ahead = |tap: usize| self.inputs.get(tap)?.next().map(|(ahead, _)| ahead.at);
         match (ahead(0), ahead(1)) {
             (None, None) => None,
-            (Some(_), None) => Some(0),
-            (None, Some(_)) => Some(1),
-            (Some(first), Some(second)) => Some(usize::from(second < first)),
+            (Some(_), None) => Some((0, Instant::MAX)),
+            (None, Some(_)) => Some((1, Instant::MAX)),
+            (Some(first), Some(second)) if second < first => {
+                Some((1, Instant::from_nanos(first.as_nanos() - 1)))
+            }
+            (Some(_), Some(second)) => Some((0, second)),
         }
     }
 
+    /// Takes the packets of an input that are there, not later than `until` and `most` at most; gives how
+    /// many these were.
     #[inline]
-    fn take(&mut self, tap: usize) {
-        let input = &mut self.inputs[tap];
-        input.state = State::Empty;
-        let at = input.at;
-        self.facts.count(tap, at, &input.ahead);
+    fn take(&mut self, tap: usize, until: Instant, most: u64) -> u64 {
         if self.follower.is_none() {
-            self.begin(at);
+            self.begin(self.inputs[tap].next().map_or(Instant::ZERO, |(ahead, _)| ahead.at));
         }
-        if at < self.from || at >= self.until {
-            self.facts.outside += 1;
-            return;
+        let Some(follower) = &mut self.follower else { return most };
+        let input = &mut self.inputs[tap];
+        let mut taken = 0;
+        while taken < most
+            && let Some((ahead, packet)) = input.next()
+            && (ahead.at <= until || taken == 0)
+        {
+            taken += 1;
+            self.facts.count(tap, ahead.at, packet);
+            if ahead.at < self.from || ahead.at >= self.until {
+                self.facts.outside += 1;
+            } else {
+                follower.on_packet(tap, ahead.at, ahead.hint, packet);
+            }
+            input.pass();
         }
-        if let Some(follower) = &mut self.follower {
-            follower.on_packet(tap, at, &self.inputs[tap].ahead);
-        }
+        taken
     }
 
     /// With the first packet it is known when measuring begins.

@@ -42,6 +42,11 @@ pub trait PacketSource {
     /// Puts the next packet into `packet`.
     fn next(&mut self, packet: &mut Packet) -> Next;
 
+    /// Whether the next packet, if there is one, can be had without waiting for it.
+    fn is_at_hand(&self) -> bool {
+        true
+    }
+
     /// Where the last packet stands.
     fn place(&self) -> Option<Place> {
         None

@@ -56,6 +56,12 @@ impl Streams {
         followed.stream.on_segment(at, &packet.segment, packet.identification)
     }
 
+    /// Reads what a packet needs first.
+    #[inline]
+    pub(crate) fn fetch(&self, flow: FlowId) -> u64 {
+        self.followed.get(flow.index()).map_or(0, |followed| followed.stream.fetch())
+    }
+
     /// The SYN of the flow's sender had passed before the flow was known.
     pub(crate) fn on_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
         self.followed[flow.index()].stream.on_segment(at, syn, None);

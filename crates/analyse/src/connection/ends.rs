@@ -63,34 +63,23 @@ fn v4(address: Ipv4Addr, port: u16) -> u64 {
 /// Which slot the connection between two ends has.
 ///
 /// The hash has a fixed seed, so that a run is like any other; nothing goes through the map in its
-/// order. Packets of one connection often come in runs, so the last answer is kept.
+/// order.
 #[derive(Debug)]
 pub(crate) struct Directory {
-    last: (u64, u64, u32),
     v4: HashMap<(u64, u64), u32, FixedState>,
     v6: HashMap<(V6End, V6End), u32, FixedState>,
 }
 
-/// No packet has these ends: the lower one is above the other.
-const NOBODY: (u64, u64, u32) = (u64::MAX, 0, 0);
-
 impl Directory {
     pub(crate) fn new() -> Self {
-        Self { last: NOBODY, v4: HashMap::default(), v6: HashMap::default() }
+        Self { v4: HashMap::default(), v6: HashMap::default() }
     }
 
     /// The slot of the connection between `ends`.
     #[inline]
-    pub(crate) fn find(&mut self, ends: &Ends) -> Option<u32> {
+    pub(crate) fn find(&self, ends: &Ends) -> Option<u32> {
         match *ends {
-            Ends::V4(lower, higher) => {
-                if self.last.0 == lower && self.last.1 == higher {
-                    return Some(self.last.2);
-                }
-                let slot = *self.v4.get(&(lower, higher))?;
-                self.last = (lower, higher, slot);
-                Some(slot)
-            }
+            Ends::V4(lower, higher) => self.v4.get(&(lower, higher)).copied(),
             Ends::V6(lower, higher) => self.v6.get(&(lower, higher)).copied(),
         }
     }
@@ -103,7 +92,6 @@ impl Directory {
     }
 
     pub(crate) fn remove(&mut self, ends: &Ends) {
-        self.last = NOBODY;
         match *ends {
             Ends::V4(lower, higher) => self.v4.remove(&(lower, higher)),
             Ends::V6(lower, higher) => self.v6.remove(&(lower, higher)),

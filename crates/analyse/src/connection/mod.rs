@@ -28,6 +28,6 @@ pub(crate) use ends::Ends;
 pub(crate) use life::{Beginning, Phase, Turn};
 pub(crate) use record::{Record, connections_table, flow_name};
 pub(crate) use setups::{SetUps, setup_tables};
-pub(crate) use table::{Connection, Connections, Held, Patience};
+pub(crate) use table::{Connection, Connections, Held, Hint, Patience};
 pub(crate) use vantage::{Place, place_of};
 pub(crate) use wiring::Wiring;

@@ -8,9 +8,9 @@ use super::slots::Slots;
 use super::vantage::Place;
 use super::wiring::Wiring;
 use fairwind_capture::Packet;
-use fairwind_measure::EarlyPackets;
+use fairwind_measure::{ConnectionFlows, EarlyPackets};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Flags;
+use fairwind_wire::{Flags, Segment};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::SocketAddr;
@@ -31,11 +31,16 @@ pub(crate) struct Patience {
 }
 
 /// One open connection.
+///
+/// In this order in memory: what every packet needs, what few do.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Connection {
     /// How its packets are measured, once the place of the tap is known.
     pub(crate) wiring: Option<Wiring>,
     opener_is_low: bool,
+    /// Whether its phase is [`Phase::Open`], said here again since it is asked for each packet.
+    is_open: bool,
     pub(crate) last: Instant,
     pub(crate) longest_silence: Span,
     /// What each side sent, as counted at each tap.
@@ -91,6 +96,25 @@ impl Connection {
     #[inline]
     pub(crate) const fn side(&self, low_sent: bool) -> Side {
         if low_sent == self.opener_is_low { Side::Opener } else { Side::Answerer }
+    }
+
+    /// Whether a packet that is no SYN, FIN or RST is only to be counted and measured.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.is_open && self.wiring.is_some()
+    }
+
+    /// Its flows, once they are known.
+    #[inline]
+    pub(crate) fn flows(&self) -> Option<ConnectionFlows> {
+        self.wiring.as_ref().map(|wiring| wiring.flows)
+    }
+
+    /// A packet passes that may change its life.
+    pub(crate) fn on_turning(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+        let turn = self.life.on_segment(at, side, segment);
+        self.is_open = self.life.phase == Phase::Open;
+        turn
     }
 
     /// Address and port of `side`.
@@ -176,6 +200,25 @@ impl Connection {
     }
 }
 
+/// Where the connection of a packet was found, and which end sent it. It holds until a connection is added or
+/// forgotten.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hint {
+    changes: u64,
+    /// The connection's slot, or one that there is not.
+    pub(crate) slot: u32,
+    /// Whether the lower end sent the packet.
+    pub(crate) low_sent: bool,
+}
+
+/// There is no such slot.
+const NO_SLOT: u32 = u32::MAX;
+
+impl Hint {
+    /// Nothing was looked for.
+    pub(crate) const NONE: Self = Self { changes: u64::MAX, slot: NO_SLOT, low_sent: false };
+}
+
 /// Open connections by their ends.
 #[derive(Debug)]
 pub(crate) struct Connections {
@@ -187,6 +230,8 @@ pub(crate) struct Connections {
     next_due: Instant,
     patience: Patience,
     began: u64,
+    /// How often a connection was added or forgotten.
+    changes: u64,
 }
 
 impl Connections {
@@ -198,13 +243,27 @@ impl Connections {
             next_due: Instant::MAX,
             patience,
             began: 0,
+            changes: 0,
         }
     }
 
-    /// The slot of the connection between `ends`.
+    /// Where the connection of `packet` is now.
     #[inline]
-    pub(crate) fn find(&mut self, ends: &Ends) -> Option<u32> {
-        self.directory.find(ends)
+    pub(crate) fn hint(&self, packet: &Packet) -> Hint {
+        let (ends, low_sent) = Ends::of(packet);
+        let slot = self.directory.find(&ends).unwrap_or(NO_SLOT);
+        Hint { changes: self.changes, slot, low_sent }
+    }
+
+    /// Where the connection of `packet` is now, if the hint is right without another search.
+    #[inline]
+    pub(crate) fn verified(&self, hint: Hint, packet: &Packet) -> Hint {
+        if hint.changes == self.changes { hint } else { self.hint(packet) }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, slot: u32) -> Option<&Connection> {
+        self.slots.get(slot)
     }
 
     #[inline]
@@ -226,13 +285,15 @@ impl Connections {
         } else {
             segment.source_port >= segment.destination_port
         };
+        let life = Life::new(segment);
         let connection = Connection {
             wiring: None,
+            is_open: life.phase == Phase::Open,
             opener_is_low: sender_opened == low_sent,
             last: at,
             longest_silence: Span::ZERO,
             sent: [[Sent::default(); 2]; 2],
-            life: Life::new(segment),
+            life,
             ends,
             number: self.began,
             began: at,
@@ -243,6 +304,7 @@ impl Connections {
             held: Vec::new(),
         };
         self.began += 1;
+        self.changes += 1;
         let slot = self.slots.insert(connection);
         self.directory.insert(&ends, slot);
         self.schedule(slot);
@@ -290,6 +352,7 @@ impl Connections {
     pub(crate) fn remove(&mut self, slot: u32) -> Option<Connection> {
         let connection = self.slots.remove(slot)?;
         self.directory.remove(&connection.ends);
+        self.changes += 1;
         if self.due.len() > MOST_STALE + 4 * self.slots.len() {
             let slots = &self.slots;
             let is_of = |number: u64| move |open: &Connection| open.number == number;

@@ -52,7 +52,7 @@ pub enum Ending {
     #[default]
     Final,
     /// More may be written to it, or to a new file in the same folder. Compressed files and pipes end
-    /// nevertheless.
+    /// nevertheless, and what is written anew under a name that was read already is not read.
     Followed,
 }
 

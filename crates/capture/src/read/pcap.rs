@@ -45,6 +45,9 @@ pub(crate) struct PcapReader {
     /// Captured and original length may stand in the other order (files older than version 2.4).
     has_old_lengths: bool,
     snap_length: u32,
+    /// The most that was kept of longer packets: the snap length, or what files have shown whose header says a
+    /// larger one than they were written with.
+    kept: u32,
     /// When the last record was made that was handed out.
     last_seconds: Option<u32>,
     link: LinkType,
@@ -109,13 +112,15 @@ impl PcapReader {
             snap_length: NonZeroU32::new(snap_length),
             check_sequence_bytes: says_check_sequence.then_some(check_sequence_words * 2),
         };
+        let largest = if snap_length == 0 { LARGEST_RECORD_BYTES } else { snap_length };
         Self {
             order,
             parts,
             nanos_per_part: 1_000_000_000 / parts,
             record_header_bytes,
             has_old_lengths: major == 2 && minor < 4,
-            snap_length: if snap_length == 0 { LARGEST_RECORD_BYTES } else { snap_length },
+            snap_length: largest,
+            kept: largest,
             last_seconds: None,
             link,
             description: SectionDescription {
@@ -154,7 +159,7 @@ impl PcapReader {
         loop {
             let rest = window.rest();
             if let Some(record) = self.record(rest)
-                && self.is_usual(&record)
+                && self.is_usual(&record, self.kept)
                 && rest.len() >= self.size(&record)
             {
                 journal.found = self.hand_out(&record, window);
@@ -185,18 +190,19 @@ impl PcapReader {
         Some(record)
     }
 
-    /// Whether every field is as nearly all writers have it.
+    /// Whether every field is as nearly all writers have it, if `kept` bytes were kept of longer packets.
     #[inline]
-    fn is_usual(&self, record: &Record) -> bool {
-        record.captured == record.original.min(self.snap_length)
+    fn is_usual(&self, record: &Record, kept: u32) -> bool {
+        record.captured == record.original.min(kept)
             && record.captured.wrapping_sub(1) < LARGEST_RECORD_BYTES
             && record.original < LARGEST_PACKET_BYTES
             && record.parts < self.parts
     }
 
-    /// Whether there can be such a record at all.
+    /// Whether there can be such a record, where nothing says that one begins here.
     fn is_possible(&self, record: &Record) -> bool {
         has_length(record)
+            && record.captured > 0
             && record.original < LARGEST_PACKET_BYTES
             && record.captured <= record.original
             && record.parts < self.parts
@@ -242,9 +248,12 @@ impl PcapReader {
             }
         }
         let record = self.record(window.rest())?;
-        if self.is_usual(&record) {
+        if self.is_usual(&record, self.snap_length) {
             return match window.fill(self.size(&record)) {
-                Fill::Ready => None,
+                Fill::Ready => {
+                    self.kept = self.kept.max(record.captured);
+                    None
+                }
                 Fill::Waiting => Some(Step::Wait),
                 Fill::Ended => {
                     journal.cut_off(window, self.size(&record));
@@ -253,7 +262,12 @@ impl PcapReader {
             };
         }
         match self.is_continued(&record, window) {
-            Continued::Yes => Some(self.believe(record, window, journal)),
+            Continued::Yes => {
+                if self.is_possible(&record) && record.captured <= self.snap_length {
+                    self.kept = record.captured;
+                }
+                Some(self.believe(record, window, journal))
+            }
             Continued::Unknown => Some(Step::Wait),
             Continued::No => {
                 let begins = |bytes: &[u8]| self.begins_chain(bytes);
@@ -334,8 +348,8 @@ impl PcapReader {
                 return records > 1 || (is_one && (ends_here || is_known));
             };
             let is_near_before = before.is_none_or(|before| is_near(record.seconds, before));
-            is_doubtful |= !(is_near_before && self.is_usual(&record));
-            let may_be_far = records == 0 && self.is_usual(&record);
+            is_doubtful |= !(is_near_before && self.is_usual(&record, self.snap_length));
+            let may_be_far = records == 0 && self.is_usual(&record, self.snap_length);
             if !self.is_possible(&record) || !(is_near_before || may_be_far) {
                 return false;
             }
@@ -361,9 +375,13 @@ enum Continued {
     Unknown,
 }
 
-/// Whether a record keeps a number of bytes that can be.
+/// Whether a record keeps a number of bytes that can be; none only of a packet that had some, since zeros
+/// are no records.
 fn has_length(record: &Record) -> bool {
-    (1..=LARGEST_RECORD_BYTES).contains(&record.captured)
+    match record.captured {
+        0 => record.original > 0,
+        kept => kept <= LARGEST_RECORD_BYTES,
+    }
 }
 
 fn is_near(seconds: u32, other: u32) -> bool {

@@ -142,6 +142,13 @@ impl CaptureReader {
         }
     }
 
+    /// Whether bytes are in memory that have not been handed out: what [`advance`](Self::advance) does next
+    /// then seldom waits.
+    #[inline]
+    pub fn is_at_hand(&self) -> bool {
+        self.current.as_ref().is_some_and(|file| !file.window.rest().is_empty())
+    }
+
     /// Counts the frame that was found.
     #[inline]
     fn pass(&mut self) {

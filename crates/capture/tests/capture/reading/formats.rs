@@ -122,6 +122,15 @@ fn packets_of_a_pcap_file_may_keep_less_than_the_snap_length() {
 }
 
 #[test]
+fn a_record_may_keep_nothing_of_its_packet() {
+    let mut file = Pcap::new(Order::Little, Pcap::MICROSECONDS, 65_535);
+    file.record([1, 0, 0, 60], &[]).record([2, 0, 40, 60], &[7; 40]).record([3, 0, 0, 70], &[]);
+    let kept: Vec<_> =
+        no_notes(&file.bytes).iter().map(|frame| (frame.original, frame.bytes.len())).collect();
+    assert_eq!(kept, [(60, 0), (60, 40), (70, 0)]);
+}
+
+#[test]
 fn a_header_alone_is_a_capture_without_packets() {
     assert_eq!(no_notes(&Pcap::new(Order::Big, Pcap::NANOSECONDS, 96).bytes), []);
     assert_eq!(no_notes(&PcapNg::new(Order::Big).bytes), []);

@@ -188,7 +188,7 @@ fn there_are_no_bytes_of_a_frame_where_none_was_reached() {
     assert_eq!(reader.advance(), Advance::Frame);
     assert_eq!(reader.frame().bytes.len(), 60);
     assert_eq!(reader.advance(), Advance::Wait);
-    assert_eq!(reader.frame().bytes, []);
+    assert!(reader.frame().bytes.is_empty());
 }
 
 #[test]

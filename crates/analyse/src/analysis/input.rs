@@ -1,0 +1,171 @@
+//! The packets of one tap, of which a few are read ahead.
+//!
+//! With thousands of open connections most of the time would be spent on waiting for memory, for one packet
+//! after the other. What is read ahead is looked up all at once, so that the processor waits for many at once.
+
+use super::clock::Continuous;
+use super::follower::Follower;
+use super::source::{Next, PacketSource};
+use super::translation::{Translation, translate};
+use crate::connection::Hint;
+use crate::passage::OffsetEstimate;
+use fairwind_capture::{NoteKind, Notes, Packet};
+use fairwind_units::Instant;
+use std::collections::VecDeque;
+
+/// Packets that are read at once: what is fetched for the first of them must still be near when it is the turn
+/// of the last.
+const AT_ONCE: usize = 32;
+
+/// The clock was set, or a record is damaged.
+const CLOCK_STEP: NoteKind = NoteKind::new(
+    "clock_steps",
+    "a timestamp is a day ahead of the one before or more than a second behind, so no time was counted there",
+    "timestamp",
+    "timestamps",
+);
+
+/// What is known of a packet that was read ahead.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ahead {
+    /// When it passed, by the clock of the first input.
+    pub(super) at: Instant,
+    /// Where its connection was, when it was read.
+    pub(super) hint: Hint,
+}
+
+/// A source, and the packets of it that come next.
+#[derive(Debug)]
+pub(super) struct Input<S> {
+    pub(super) source: S,
+    pub(super) clock: Continuous,
+    /// Packets that were read ahead, as many as [`AT_ONCE`], in places that stay.
+    packets: Vec<Packet>,
+    ahead: Vec<Ahead>,
+    /// Which of them comes next; behind the last one, none.
+    next: usize,
+    end: usize,
+    /// There is nothing behind what was read.
+    pub(super) has_ended: bool,
+    own_notes: Notes,
+    /// Packets that were read to compare the clocks.
+    early: VecDeque<Packet>,
+    /// What the input's clock is ahead of the first input's.
+    pub(super) offset: Option<OffsetEstimate>,
+    /// What the first input's tap would have seen.
+    pub(super) translations: Vec<Translation>,
+}
+
+impl<S: PacketSource> Input<S> {
+    pub(super) fn new(source: S) -> Self {
+        let nothing = Ahead { at: Instant::ZERO, hint: Hint::NONE };
+        Self {
+            source,
+            clock: Continuous::new(),
+            packets: vec![Packet::EMPTY; AT_ONCE],
+            ahead: vec![nothing; AT_ONCE],
+            next: 0,
+            end: 0,
+            has_ended: false,
+            own_notes: Notes::NONE,
+            early: VecDeque::new(),
+            offset: None,
+            translations: Vec::new(),
+        }
+    }
+
+    pub(super) fn notes(&self) -> Notes {
+        let mut notes = self.source.notes();
+        notes.merge(&self.own_notes);
+        notes
+    }
+
+    #[cold]
+    fn note_step(&mut self) {
+        if let Some(place) = self.source.place() {
+            self.own_notes.record(CLOCK_STEP, || place);
+        }
+    }
+
+    /// Reads a packet to look at before anything is taken; `None` where there is none now.
+    pub(super) fn peek(&mut self) -> Option<&Packet> {
+        let mut packet = Packet::EMPTY;
+        if self.source.next(&mut packet) != Next::Packet {
+            return None;
+        }
+        translate(&mut packet, &self.translations);
+        self.early.push_back(packet);
+        self.early.back()
+    }
+
+    /// The next packet of those that were read, and what is known of it.
+    #[inline]
+    pub(super) fn next(&self) -> Option<(Ahead, &Packet)> {
+        if self.next >= self.end {
+            return None;
+        }
+        Some((*self.ahead.get(self.next)?, self.packets.get(self.next)?))
+    }
+
+    /// The next packet is done with.
+    #[inline]
+    pub(super) const fn pass(&mut self) {
+        self.next += 1;
+    }
+
+    /// Reads packets, when those that were read are done with; `false` where they must be waited for.
+    #[inline(never)]
+    pub(super) fn read_ahead(&mut self) -> bool {
+        (self.next, self.end) = (0, 0);
+        while self.end < AT_ONCE {
+            match self.read() {
+                Next::Packet => self.end += 1,
+                Next::Wait => return self.end > 0,
+                Next::End => {
+                    self.has_ended = true;
+                    return true;
+                }
+            }
+            // Nobody is to wait for a packet that is here because another one is not.
+            if !self.source.is_at_hand() {
+                return true;
+            }
+        }
+        true
+    }
+
+    /// Puts a packet behind those that were read, one that was read early if there is one.
+    #[inline]
+    fn read(&mut self) -> Next {
+        let packet = &mut self.packets[self.end];
+        if let Some(early) = self.early.pop_front() {
+            *packet = early;
+        } else {
+            let next = self.source.next(packet);
+            if next != Next::Packet {
+                return next;
+            }
+            if !self.translations.is_empty() {
+                translate(packet, &self.translations);
+            }
+        }
+        let steps = self.clock.steps;
+        let at = self.clock.at(packet.at);
+        let at = self.offset.as_ref().map_or(at, |offset| offset.on_the_sender_clock(at));
+        self.ahead[self.end] = Ahead { at, hint: Hint::NONE };
+        if self.clock.steps != steps {
+            self.note_step();
+        }
+        Next::Packet
+    }
+
+    /// Looks for the connections of what was read.
+    #[inline(never)]
+    pub(super) fn foresee(&mut self, follower: &mut Follower) {
+        let (ahead, packets) = (&mut self.ahead[..self.end], &self.packets[..self.end]);
+        for (ahead, packet) in ahead.iter_mut().zip(packets) {
+            ahead.hint = follower.foresee(packet);
+        }
+        follower.fetch(ahead.iter().map(|ahead| ahead.hint));
+    }
+}
