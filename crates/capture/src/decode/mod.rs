@@ -14,6 +14,7 @@
 mod ip;
 mod link;
 mod tcp;
+mod usual;
 
 use crate::{Frame, Packet, Skipped};
 
@@ -42,6 +43,11 @@ use crate::{Frame, Packet, Skipped};
 /// ```
 #[inline]
 pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
+    if usual::read(frame, packet) { Ok(()) } else { decode_any(frame, packet) }
+}
+
+/// Reads frames of every layout.
+fn decode_any(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
     let (version, ip_at) = link::locate_ip(frame.link, frame.bytes)?;
     let kept = frame.bytes.get(ip_at..).unwrap_or_default();
     let on_link = length_on_link(frame, ip_at);

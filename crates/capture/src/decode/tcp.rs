@@ -61,7 +61,7 @@ fn beyond_packet(tcp_bytes: u32, oddities: Oddities) -> Skipped {
 }
 
 #[inline]
-fn whole_options(area: &[u8], packet: &mut Packet) {
+pub(super) fn whole_options(area: &[u8], packet: &mut Packet) {
     if read_options_into(area, &mut packet.segment.options).is_err() {
         packet.segment.options = Options::NONE;
         packet.oddities = packet.oddities.with(Oddities::OPTIONS_MALFORMED);
