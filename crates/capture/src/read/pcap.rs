@@ -162,7 +162,7 @@ impl PcapReader {
                 && self.is_usual(&record, self.kept)
                 && rest.len() >= self.size(&record)
             {
-                journal.found = self.hand_out(&record, window);
+                self.hand_out(&record, window, journal);
                 return Step::Frame;
             }
             if let Some(step) = self.unusual(window, journal) {
@@ -215,13 +215,13 @@ impl PcapReader {
     }
 
     #[inline]
-    fn hand_out(&mut self, record: &Record, window: &mut Window) -> Found {
+    fn hand_out(&mut self, record: &Record, window: &mut Window, journal: &mut Journal) {
         self.last_seconds = Some(record.seconds);
         let offset = window.offset();
         let start = window.consume(self.size(record)) + self.record_header_bytes;
         let nanos = u64::from(record.seconds) * 1_000_000_000
             + u64::from(record.parts) * u64::from(self.nanos_per_part);
-        Found {
+        journal.found = Found {
             at: Instant::from_nanos(nanos),
             link: self.link,
             interface: 0,
@@ -229,7 +229,7 @@ impl PcapReader {
             start,
             length: narrowed(record.captured),
             offset,
-        }
+        };
     }
 
     /// What stands at the window's beginning is incomplete, odd or damaged. `None` where it is complete
@@ -323,7 +323,7 @@ impl PcapReader {
         if captured > original || original >= LARGEST_PACKET_BYTES {
             record.original = captured;
         }
-        journal.found = self.hand_out(&record, window);
+        self.hand_out(&record, window, journal);
         Step::Frame
     }
 

@@ -117,8 +117,7 @@ impl PcapNgReader {
     #[inline]
     pub(crate) fn step(&mut self, window: &mut Window, journal: &mut Journal) -> Step {
         loop {
-            if let Some(found) = self.usual(window, journal) {
-                journal.found = found;
+            if self.usual(window, journal).is_some() {
                 return Step::Frame;
             }
             if let Some(step) = self.unusual(window, journal) {
@@ -127,9 +126,10 @@ impl PcapNgReader {
         }
     }
 
-    /// An enhanced packet of a known interface, in memory as a whole and in order.
+    /// An enhanced packet of a known interface, in memory as a whole and in order: it is put into the
+    /// journal.
     #[inline]
-    fn usual(&mut self, window: &mut Window, journal: &mut Journal) -> Option<Found> {
+    fn usual(&mut self, window: &mut Window, journal: &mut Journal) -> Option<()> {
         let rest = window.rest();
         let head: &[u8; ENHANCED_BYTES - FOOT_BYTES] = rest.first_chunk()?;
         let order = self.section.order;
@@ -163,7 +163,7 @@ impl PcapNgReader {
         self.last = at;
         let offset = window.offset();
         let start = window.consume(size) + (ENHANCED_BYTES - FOOT_BYTES);
-        Some(Found {
+        journal.found = Found {
             at,
             link,
             interface,
@@ -171,7 +171,8 @@ impl PcapNgReader {
             start,
             length: narrowed(captured),
             offset,
-        })
+        };
+        Some(())
     }
 
     /// Deals with anything else that stands at the window's beginning. `None`: with that done, there is
@@ -181,13 +182,12 @@ impl PcapNgReader {
     fn unusual(&mut self, window: &mut Window, journal: &mut Journal) -> Option<Step> {
         match self.next(window, journal) {
             // An enhanced packet may only have been incomplete before.
-            Next::Block(block, size) => self
-                .usual(window, journal)
-                .or_else(|| self.read(block, size, window, journal))
-                .map(|found| {
-                    journal.found = found;
-                    Step::Frame
-                }),
+            Next::Block(block, size) => {
+                if self.usual(window, journal).is_none() {
+                    journal.found = self.read(block, size, window, journal)?;
+                }
+                Some(Step::Frame)
+            }
             Next::Over => None,
             Next::Wait => Some(Step::Wait),
             Next::End => Some(Step::End),
