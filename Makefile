@@ -27,7 +27,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-testbed docs docs-check docs-rust deny clean
+	fuzz bench bench-analyse bench-testbed docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,10 @@ bench: ## time the simulator: make bench SCENARIOS="A B"
 		cargo run --quiet --release --locked -p fairwind-simulation --example benchmark -- \
 			benches/scenarios/$$name.toml; \
 	done
+
+bench-analyse: build ## time the analyser beside tcptrace, on a simulated capture of two million packets
+	cargo build --release --locked -p fairwind-analyse --example analyse_speed
+	$(BIN)/python tools/bench_analyse.py $(BIN)/fairwind
 
 bench-testbed: ## measure delays, rates and the highest packet rate of the real-time router (root, minutes)
 	cargo build --release --locked -p fairwind-testbed --bins --example accuracy --example highest_rate
