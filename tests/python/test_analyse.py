@@ -335,7 +335,11 @@ def test_what_is_drawn_is_as_many_strokes_as_segments_and_has_its_figure_in_the_
     page = (results.folder / "report.html").read_text(encoding="utf-8")
     for name in flows["name"]:
         assert f"Flow {name.replace('>', '&gt;')}" in page
-    assert (results.folder / "figures" / "flow-2.png").exists()
+    figures = {file.stem for file in (results.folder / "figures").glob("*.png")}
+    assert {
+        *("flow-1", "flow-2", "delay-variation", "loss-over-time", "queueing-over-time"),
+        *("round-trip-time", "inter-transmission-time", "segment-size", "ack-latency"),
+    } <= figures
 
 
 def test_tables_are_printed_whole_as_csv(sender, tmp_path):

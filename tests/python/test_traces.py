@@ -13,6 +13,7 @@ import pytest
 import vl_convert
 
 from fairwind.plots import flow_panels, save, thinned, time_sequence
+from fairwind.plots.captured import percentile_curves, share_over_time
 from fairwind.plots.points import (
     brought_together,
     closer_look,
@@ -24,6 +25,7 @@ from fairwind.plots.save import VEGA_LITE
 from fairwind.plots.traces import SIGNS
 from fairwind.plots.xplot import save_xplot
 from fairwind.report import write_report
+from fairwind.report.captured import percentiles_of
 from fairwind.report.traces import MOST_FLOWS, trace_figures
 from fairwind.results import Results
 from fairwind.run import RunSettings, run_plan
@@ -258,3 +260,29 @@ def test_files_for_xplot_have_head_signs_and_end_and_one_flow_each(tmp_path):
         "magenta\natext 1.900000 100\nFIN\n",
     ):
         assert part in text
+
+
+def test_percentiles_and_extremes_become_points_of_distributions(tmp_path):
+    rows = pl.DataFrame(
+        {
+            "scope": ["group"],
+            "group": ["thin"],
+            "min_s": [0.0],
+            "mean_s": [7.0],
+            "p50_s": [0.1],
+            "p99_9_s": [0.4],
+            "max_s": [0.5],
+        }
+    )
+    curve = percentiles_of(rows)
+    assert dict(curve.select("percentile", "value").rows()) == {0: 0, 50: 0.1, 99.9: 0.4, 100: 0.5}
+    save(percentile_curves(curve, title="time", is_time=True), tmp_path / "curve.svg")
+    assert "time / ms" in (tmp_path / "curve.svg").read_text(encoding="utf-8")
+
+
+def test_a_single_window_is_drawn_as_a_point(tmp_path):
+    window = pl.DataFrame({"group": ["thin"], "start_s": [0.0], "lost": [0.02]})
+    save(share_over_time(window, measure="lost", title="lost"), tmp_path / "loss.svg")
+    drawn = (tmp_path / "loss.svg").read_text(encoding="utf-8")
+    assert "lost / %" in drawn
+    assert "mark-symbol" in drawn

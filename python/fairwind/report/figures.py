@@ -14,6 +14,7 @@ from fairwind.plots import (
     latency_distribution,
     rate_over_time,
 )
+from fairwind.report.captured import captured_figures
 from fairwind.report.traces import trace_figures
 from fairwind.results import Results, summarise
 from fairwind.results.tidy import drops, group_windows, latency_buckets, with_cell_label
@@ -33,6 +34,7 @@ def default_figures(results: Results) -> list[Figure]:
         figures.extend(_latency(results, kind, name))
     figures.extend(_over_time(results))
     figures.extend(_drops(results))
+    figures.extend(captured_figures(results))
     figures.extend(trace_figures(results))
     return figures
 
