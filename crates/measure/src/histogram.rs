@@ -22,6 +22,9 @@ const ROOM_ABOVE: usize = DOUBLING_SLOTS;
 /// Counters that are summed at once.
 const STRETCH: usize = 16;
 
+/// Counters that are looked at together for whether any of them has counted.
+const SPARSE_STRETCH: usize = 32;
+
 /// One slot of the histogram that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
@@ -233,11 +236,14 @@ fn within<Count: Copy + Default>(counters: &[Count], before: usize, length: usiz
 
 /// Adds counters of which most stretches are empty.
 fn add_narrow(sum: &mut [u64], counters: &[u16]) {
-    for (sum, counters) in sum.chunks_mut(STRETCH).zip(counters.chunks(STRETCH)) {
-        if sum_narrow(counters) > 0 {
-            add_counters(sum, counters);
+    let (stretches, rest) = counters.as_chunks::<SPARSE_STRETCH>();
+    let (sums, sum_of_rest) = sum.split_at_mut(stretches.len() * SPARSE_STRETCH);
+    for (sum, stretch) in sums.chunks_exact_mut(SPARSE_STRETCH).zip(stretches) {
+        if stretch.iter().fold(0, |bits, count| bits | count) != 0 {
+            add_counters(sum, stretch);
         }
     }
+    add_counters(sum_of_rest, rest);
 }
 
 fn add_counters<Count: Copy + Into<u64>>(sum: &mut [u64], counters: &[Count]) {

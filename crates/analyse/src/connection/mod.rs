@@ -7,11 +7,12 @@
 //! Modules: `ends` (addresses and ports, and the slot that they have), `slots` (places used again), `side`
 //! (what each side sent), `life` (set-up and end), `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
 //! packet at a tap is to them), `record` (the row
-//! of a connection that is over), `setups` (summaries of set-ups), `columns`, `table` (all open connections).
+//! of a connection that is over), `setups` (summaries of set-ups), `columns`, `table` (all open connections), `names`.
 
 mod columns;
 mod ends;
 mod life;
+mod names;
 mod record;
 mod setups;
 mod side;
@@ -26,7 +27,8 @@ pub use vantage::Vantage;
 pub(crate) use columns::TABLES;
 pub(crate) use ends::Ends;
 pub(crate) use life::{Beginning, Phase, Turn};
-pub(crate) use record::{Record, connections_table, flow_name};
+pub(crate) use names::flow_name;
+pub(crate) use record::{Record, connections_table};
 pub(crate) use setups::{SetUps, setup_tables};
 pub(crate) use table::{Connection, Connections, Held, Hint, Patience};
 pub(crate) use vantage::{Place, place_of};

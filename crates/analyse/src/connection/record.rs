@@ -1,6 +1,7 @@
 //! What is kept of a connection that is over: its row in the table `connections`.
 
 use super::life::{Beginning, Ending, Life, Offer, SetUp};
+use super::names::{end_name, flow_name};
 use super::side::{Sent, Side};
 use super::vantage::Place;
 use fairwind_measure::{Table, TableBuilder};
@@ -87,11 +88,6 @@ impl Record {
     }
 }
 
-/// The name of the flow of data from one end to the other.
-pub(crate) fn flow_name(from: SocketAddr, to: SocketAddr) -> String {
-    format!("{from}>{to}")
-}
-
 fn seconds(span: Option<Span>) -> Option<f64> {
     span.map(Span::as_secs_f64)
 }
@@ -112,8 +108,8 @@ pub(crate) fn connections_table(records: &[Record], origin: Instant, groups: &[S
         .with("connection", |row| row.number)
         .with("name", |row| flow_name(row.opener, row.answerer))
         .with("group", |row| group(row).unwrap_or_default())
-        .with("opener", |row| row.opener.to_string())
-        .with("answerer", |row| row.answerer.to_string())
+        .with("opener", |row| end_name(row.opener))
+        .with("answerer", |row| end_name(row.answerer))
         .with("opener_guessed", |row| row.is_guessed)
         .with("start_s", |row| since(row.began))
         .with("last_s", |row| since(row.last))

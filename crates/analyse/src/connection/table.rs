@@ -2,7 +2,8 @@
 
 use super::ends::{Directory, Ends};
 use super::life::{Life, Phase, Turn};
-use super::record::{Record, SetUpTimes, flow_name};
+use super::names::flow_name;
+use super::record::{Record, SetUpTimes};
 use super::side::{Sent, Side};
 use super::slots::Slots;
 use super::vantage::Place;
