@@ -59,8 +59,8 @@ impl Follower {
         (group, subject)
     }
 
-    /// The flows of connections that are open.
-    fn open_flows(&self) -> Vec<(FlowId, usize, Subject)> {
+    /// The flows of connections that are open, each with the last packet of its connection.
+    fn open_flows(&self) -> Vec<(FlowId, Instant, usize, Subject)> {
         let mut flows = Vec::new();
         for (_, connection) in self.connections.open() {
             let Some(wiring) = connection.wiring else { continue };
@@ -68,7 +68,7 @@ impl Follower {
             let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
             for (flow, side) in opening.into_iter().chain(answering) {
                 let (group, subject) = self.subject(connection, flow, side);
-                flows.push((flow, group, subject));
+                flows.push((flow, connection.last, group, subject));
             }
         }
         flows
@@ -127,7 +127,7 @@ impl Follower {
     /// The tables as if everything ended now.
     pub(crate) fn snapshot(&self, origin: Instant) -> Tables {
         let mut tables = self.collector.snapshot(self.now);
-        let streams = self.streams.snapshot(self.now, &self.open_flows(), &self.groups.names);
+        let streams = self.streams.snapshot(&self.open_flows(), &self.groups.names);
         tables.tables.extend(streams);
         tables.tables.extend(self.joint.iter().flat_map(|joint| joint.snapshot().tables));
         let mut setups = self.setups.clone();

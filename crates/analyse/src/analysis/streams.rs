@@ -120,19 +120,18 @@ impl Streams {
         self.rows.take()
     }
 
-    /// The tables as if everything ended at `at`; `open` are the flows that have not ended, with their
-    /// groups.
+    /// The tables as if everything ended now; `open` are the flows that have not ended, with the last packet
+    /// of their connection and their groups.
     pub(crate) fn snapshot(
         &self,
-        at: Instant,
-        open: &[(FlowId, usize, Subject)],
+        open: &[(FlowId, Instant, usize, Subject)],
         groups: &[String],
     ) -> Vec<Table> {
         let (mut rows, mut sums) = (self.rows.clone(), self.groups.clone());
         let mut habits = self.habits.clone();
-        for (flow, group, subject) in open {
+        for (flow, last, group, subject) in open {
             let mut stream = self.followed[flow.index()].stream.clone();
-            stream.finish(at, &mut habits[*group]);
+            stream.finish(*last, &mut habits[*group]);
             sums[*group].merge(stream.measures());
             rows.push(subject, stream.measures());
         }

@@ -59,6 +59,8 @@ pub(crate) struct Connection {
     pub(crate) early: Early,
     /// Its packets so far, while it is not known how they are measured.
     pub(crate) held: Vec<Held>,
+    /// When it is looked at whether it is to be forgotten.
+    looked_at: Option<Instant>,
 }
 
 /// Packets before the first data of the answerer that belong elsewhere once there is some.
@@ -225,8 +227,8 @@ impl Hint {
 pub(crate) struct Connections {
     directory: Directory,
     slots: Slots<Connection>,
-    /// When to look whether a connection is to be forgotten: instant, its number, its slot. A connection
-    /// has an entry for each phase that it has come to at most.
+    /// When to look whether a connection is to be forgotten: instant, its number, its slot. Of each
+    /// connection one entry counts; one that has become earlier leaves another behind.
     due: BinaryHeap<Reverse<(Instant, u64, u32)>>,
     next_due: Instant,
     patience: Patience,
@@ -303,6 +305,7 @@ impl Connections {
             first_tap: tap,
             early: Early::default(),
             held: Vec::new(),
+            looked_at: None,
         };
         self.began += 1;
         self.changes += 1;
@@ -315,8 +318,11 @@ impl Connections {
     /// Sees to it that the connection is looked at when it may be forgotten; to be called when its phase
     /// has changed.
     pub(crate) fn schedule(&mut self, slot: u32) {
-        let Some(connection) = self.slots.get(slot) else { return };
-        if let Some(due) = connection.due(&self.patience) {
+        let Some(connection) = self.slots.get_mut(slot) else { return };
+        let Some(due) = connection.due(&self.patience) else { return };
+        // What is looked at before that is put off then.
+        if connection.looked_at.is_none_or(|looked_at| due < looked_at) {
+            connection.looked_at = Some(due);
             self.due.push(Reverse((due, connection.number, slot)));
             self.next_due = self.next_due.min(due);
         }
@@ -336,10 +342,11 @@ impl Connections {
                 return None;
             }
             self.due.pop();
-            let Some(connection) = self.slots.get(slot).filter(|open| open.number == number) else {
-                continue;
-            };
-            match connection.due(&self.patience) {
+            let counts =
+                |open: &&mut Connection| open.number == number && open.looked_at == Some(due);
+            let Some(connection) = self.slots.get_mut(slot).filter(counts) else { continue };
+            connection.looked_at = connection.due(&self.patience);
+            match connection.looked_at {
                 Some(due) if due <= now => return Some(slot),
                 Some(due) => self.due.push(Reverse((due, number, slot))),
                 None => {}
@@ -378,5 +385,37 @@ impl Connections {
     /// Connections that there have been.
     pub(crate) const fn began(&self) -> u64 {
         self.began
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_wire::SequenceNumber;
+
+    #[test]
+    fn a_connection_that_is_refused_and_asked_again_for_ever_takes_no_more_and_more_room() {
+        let patience =
+            Patience { linger: Span::from_secs(2), half_open: Span::from_secs(130), idle: None };
+        let mut connections = Connections::new(patience);
+        let mut packet = Packet::EMPTY;
+        packet.segment.flags = Flags::SYN;
+        let slot = connections.begin(0, Instant::ZERO, &packet, 0);
+        let mut reset = packet;
+        reset.segment.flags = Flags::RST | Flags::ACK;
+        reset.segment.acknowledgment = SequenceNumber::new(1);
+        for step in 1..10_000 {
+            let at = Instant::from_millis(step);
+            let (side, packet) =
+                if step % 2 == 0 { (Side::Opener, &packet) } else { (Side::Answerer, &reset) };
+            let connection = connections.get_mut(slot).expect("it is open");
+            connection.count(0, at, side, packet);
+            connection.life.on_segment(at, side, &packet.segment);
+            connections.schedule(slot);
+        }
+        assert!(connections.due.len() <= 2, "{} entries", connections.due.len());
+        // The last word, at 9.999 s, was a refusal.
+        assert_eq!(connections.expired(Instant::from_millis(11_998)), None);
+        assert_eq!(connections.expired(Instant::from_millis(11_999)), Some(slot));
     }
 }

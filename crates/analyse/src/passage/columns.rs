@@ -25,7 +25,7 @@ const TABLES: &[TableDefinition] = &[
 const SCOPE: &[DefinitionLine] = &[
     ("scope", "text", "What the row is about: `group` or `flow`."),
     ("name", "text", "Name of the group or the flow."),
-    ("group", "text", "Name of the group."),
+    ("group", "text", "Name of the connection's group, as in the table `connections`: both of its flows are in it here."),
     ("flow", "number", "Number of the flow, as in the table `flows`; missing for a group."),
 ];
 

@@ -3,6 +3,10 @@
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
+/// Stretches behind a hole, at most: where there are more, what is missing comes no more, or nobody sees it.
+/// A hundred megabytes in full-sized segments.
+const MOST_HELD: usize = 1 << 16;
+
 /// A stretch of new bytes at the receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrived {
@@ -91,12 +95,19 @@ impl Delivery {
         self.held.insert(place, part);
     }
 
+    /// Whether so much lies behind a hole that this is given up with the next stretch that is asked for.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.held.len() > MOST_HELD
+    }
+
     /// The next stretch that can be handed over in order.
     #[inline]
     pub(super) fn next_in_order(&mut self) -> Option<Arrived> {
         let frontier = self.frontier?;
+        let is_full = self.is_full();
         let next = self.held.pop_front()?;
-        if next.start > frontier {
+        if next.start > frontier && !is_full {
             self.held.push_front(next);
             return None;
         }
@@ -152,6 +163,21 @@ mod tests {
                 prop_assert_eq!(delivery.frontier(), next as u64);
             }
         }
+    }
+
+    #[test]
+    fn a_hole_that_nobody_fills_is_given_up_before_memory_is() {
+        let mut delivery = Delivery::default();
+        delivery.begin(0);
+        for start in (1..).take(MOST_HELD) {
+            delivery.add(Arrived { start, end: start + 1, at: Instant::ZERO, sent: None });
+            assert!(delivery.next_in_order().is_none());
+        }
+        let start = delivery.held.back().unwrap().end;
+        delivery.add(Arrived { start, end: start + 1, at: Instant::ZERO, sent: None });
+        assert_eq!(delivery.next_in_order().map(|next| next.start), Some(1));
+        while delivery.next_in_order().is_some() {}
+        assert_eq!((delivery.frontier(), delivery.held.len()), (start + 1, 0));
     }
 
     #[test]

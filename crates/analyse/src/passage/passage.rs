@@ -330,6 +330,9 @@ impl Passage {
         if self.delivery.is_behind_all(start) {
             self.first.count(Copy::First, true, end - start);
             self.delivery.add(Arrived { start, end, at, sent });
+            if self.delivery.is_full() {
+                self.hand_over(at, shared);
+            }
         } else {
             // Something brought some of these bytes that nobody saw departing.
             let mut parts = std::mem::take(&mut shared.scratch.parts);

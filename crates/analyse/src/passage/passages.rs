@@ -355,7 +355,8 @@ impl Passages {
             let (_, tap) = way_and_tap(direction, crossing.description.opener);
             let passage = &mut crossing.passages[way];
             let before = now.map_or_else(
-                || passage.middle(),
+                // That one, too, or many of one instant would never be judged.
+                || passage.middle() + Span::from_nanos(1),
                 |now| Instant::from_nanos(now.as_nanos().saturating_sub(patience.as_nanos())),
             );
             let mut shared = Shared {

@@ -54,10 +54,10 @@ const ODDITIES: &[DefinitionLine] = &[
     ("bundled_bytes", "B", "Payload bytes in bundles that were sent before."),
     ("keep_alives", "segments", "Segments just below what the other side expects, with at most one byte, while nothing is outstanding and the window is open (RFC 9293 §3.8.4)."),
     ("window_probes", "segments", "The same, or one byte beyond, while the window is closed (RFC 9293 §3.8.6.1)."),
-    ("out_of_order_segments", "segments", "Data segments that fill a gap and were sent before what followed it, by their timestamps, their IPv4 identification, or because they come within half a round trip; and such as lie too far off to belong to the stream."),
+    ("out_of_order_segments", "segments", "Data segments that fill a gap and were sent before what followed it, by their timestamps, their IPv4 identification, or because they come within half a round trip."),
     ("duplicate_segments", "segments", "Data segments with the sequence number, timestamp and IPv4 identification of one that passed before: copies, not retransmissions. Not recognised without an identification."),
     ("missing_bytes", "B", "Bytes that were acknowledged and never passed the tap: the capture is incomplete, or the tap does not see all of the path."),
-    ("segments_out_of_window", "segments", "Segments more than 1 GiB off the stream, which no window allows."),
+    ("segments_out_of_window", "segments", "Segments more than 1 GiB off the stream, which no window allows; they count nowhere else."),
     ("forgotten_ranges", "ranges", "Outstanding ranges that were given up, since nobody acknowledged them and there were too many."),
 ];
 
@@ -89,7 +89,7 @@ const FLIGHT: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const ROUND_TRIPS: &[DefinitionLine] = &[
-    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups."),
+    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups. Of two captures, missing for answers."),
     ("rtt_samples", "samples", "Round trips measured: one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4)."),
     ("rtt_min_s", "s", "The shortest round trip between tap and receiver."),
     ("rtt_mean_s", "s", "The mean round trip."),

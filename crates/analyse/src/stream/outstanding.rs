@@ -5,7 +5,7 @@
 //! repetition or a selective acknowledgment begins or ends within it, so that segments which an offload
 //! engine has joined are told apart as far as it matters.
 //!
-//! Memory: 40 bytes for each range, at most [`MOST_RANGES`] of them.
+//! Memory: 48 bytes for each range, at most [`MOST_RANGES`] of them.
 
 use super::ring::Ring;
 use fairwind_units::Instant;
@@ -16,6 +16,10 @@ const MOST_RANGES: usize = 1 << 16;
 
 /// So many are kept while nobody acknowledges, as when only one direction was captured.
 const MOST_UNANSWERED: usize = 1 << 10;
+
+/// Where there are more ranges, none is cut: what cuts more of them is no loss of segments, but somebody who
+/// acknowledges selectively byte by byte.
+const MOST_CUT: usize = 1 << 13;
 
 /// A range of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -165,11 +169,22 @@ impl Outstanding {
     }
 
     /// The ranges from `start` to before `end`, cut where that lies within one. What lies outside the
-    /// ring is left out.
+    /// ring is left out; so is what lies partly within, where there are too many ranges to cut more.
     pub(super) fn isolate(&mut self, start: u64, end: u64) -> Range<usize> {
+        if self.ring.len() >= MOST_CUT {
+            return self.within(start, end);
+        }
         let first = self.cut(start.max(self.front));
         let behind = self.cut(end.max(self.front));
         first..behind.max(first)
+    }
+
+    /// The ranges that lie within `start` to before `end` as a whole.
+    #[cold]
+    fn within(&self, start: u64, end: u64) -> Range<usize> {
+        let around = self.index_of(start);
+        let first = around + usize::from(self.start_of(around) < start);
+        first..self.index_of(end).max(first)
     }
 
     /// The first range that begins at `offset` or behind it, after cutting the one in which it lies.
@@ -196,4 +211,44 @@ impl Outstanding {
 fn share(packets: u16, bytes: u64, all: u64) -> u16 {
     let part = u64::from(packets) * bytes / all.max(1);
     u16::try_from(part).unwrap_or(u16::MAX).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many ranges of ten bytes, from 0 on.
+    fn ranges(many: usize) -> Outstanding {
+        let mut outstanding = Outstanding::from_offset(0);
+        for end in (10..).step_by(10).take(many) {
+            outstanding.push(Sent { end, packets: 1, ..Sent::default() }, true);
+        }
+        outstanding
+    }
+
+    #[test]
+    fn a_range_is_cut_where_a_part_of_it_begins_and_ends() {
+        let mut outstanding = ranges(3);
+        assert_eq!(outstanding.isolate(13, 17), 2..3);
+        assert_eq!((outstanding.start_of(2), outstanding.ring.len()), (13, 5));
+    }
+
+    #[test]
+    fn selective_acknowledgments_of_single_bytes_make_no_more_and_more_ranges() {
+        let mut outstanding = ranges(100_000 / 10);
+        for start in (1..99_000).step_by(3) {
+            assert_eq!(outstanding.isolate(start, start + 1), {
+                let place = usize::try_from(start.div_ceil(10)).unwrap();
+                place..place
+            });
+        }
+        assert_eq!(outstanding.ring.len(), 10_000);
+        assert_eq!(outstanding.isolate(15, 40), 2..4);
+        assert_eq!(outstanding.isolate(20, 45), 2..4);
+        let mut few = ranges(4);
+        for start in (0..40).step_by(2) {
+            few.isolate(start, start + 1);
+        }
+        assert_eq!(few.ring.len(), 40);
+    }
 }

@@ -20,7 +20,10 @@ struct Repetition {
     /// Its timestamp, 0 without.
     stamp: u32,
     cause: Cause,
+    /// It is known to have been needless.
     is_needless: bool,
+    /// The receiver has reported it.
+    is_reported: bool,
 }
 
 /// The last repetitions.
@@ -35,18 +38,29 @@ impl Repeats {
         if self.last.len() == KEPT {
             self.last.pop_front();
         }
-        self.last.push_back(Repetition { start, end, stamp, cause, is_needless: false });
+        self.last.push_back(Repetition {
+            start,
+            end,
+            stamp,
+            cause,
+            is_needless: false,
+            is_reported: false,
+        });
     }
 
-    /// The receiver reports that it got bytes from `start` to before `end` twice: the oldest repetition
-    /// of them that is not known to be needless was. Gives its cause, or `None` where nothing that is
-    /// remembered explains it.
+    /// The receiver reports that it got bytes from `start` to before `end` twice. The report is of a
+    /// repetition of them that a timestamp has proven needless, if there is one; else the oldest that was
+    /// not reported was needless. Gives its cause, or `None` where that was known, or where nothing that is
+    /// remembered explains the report.
     pub(super) fn report(&mut self, start: u64, end: u64) -> Option<Cause> {
-        let repetition = self
-            .last
-            .iter_mut()
-            .find(|one| !one.is_needless && one.start < end && one.end > start)?;
-        repetition.is_needless = true;
+        let is_meant =
+            |one: &&mut Repetition| !one.is_reported && one.start < end && one.end > start;
+        if let Some(known) = self.last.iter_mut().filter(is_meant).find(|one| one.is_needless) {
+            known.is_reported = true;
+            return None;
+        }
+        let repetition = self.last.iter_mut().find(is_meant)?;
+        (repetition.is_needless, repetition.is_reported) = (true, true);
         Some(repetition.cause)
     }
 
@@ -89,6 +103,19 @@ mod tests {
         assert_eq!(repeats.report(1000, 2000), Some(Cause::Timeout));
         assert_eq!(repeats.report(1000, 2000), None);
         assert_eq!(repeats.report(2500, 3000), Some(Cause::AfterTimeout));
+    }
+
+    #[test]
+    fn a_report_of_what_a_timestamp_has_proven_condemns_no_other_repetition() {
+        let mut repeats = Repeats::default();
+        repeats.add(1000, 2000, 50, Cause::FastRetransmit);
+        repeats.add(1000, 2000, 90, Cause::Timeout);
+        // The first one arrived and was needed; the second was sent later than what is echoed.
+        assert!(repeats.judge(1000, 2, 50).eq([Cause::Timeout]));
+        assert_eq!(repeats.report(1000, 2000), None);
+        // A second report: the original came, too.
+        assert_eq!(repeats.report(1000, 2000), Some(Cause::FastRetransmit));
+        assert_eq!(repeats.report(1000, 2000), None);
     }
 
     #[test]

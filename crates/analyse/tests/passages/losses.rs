@@ -218,3 +218,23 @@ fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
         assert_eq!(report.counts(KNOWN), [3.0, lost, 3.0 - lost]);
     }
 }
+
+/// Memory and time stay within bounds where the other capture shows nothing of a connection, or all
+/// packets have one timestamp.
+#[test]
+fn what_never_arrives_is_not_remembered_for_ever() {
+    for step in [0, 1] {
+        let mut world = World::new(PassageSettings::default());
+        world.passed(0, &data(100, 10));
+        let packets = 300_000_u32;
+        for packet in 1..=packets {
+            world.sent(u64::from(packet) / 10 * step, &data(100 + packet * 10, 10));
+        }
+        let (lost, report) = world.end();
+        let [sent, lost_packets, unjudged] = report.counts(KNOWN);
+        assert_eq!((sent, lost_packets + unjudged), (300_001.0, 300_000.0));
+        assert_eq!(u32::try_from(lost.len()).map(f64::from), Ok(lost_packets));
+        assert!(lost_packets > 150_000.0, "{lost_packets} lost");
+        assert_conserved(&report);
+    }
+}

@@ -4,6 +4,10 @@ use super::{Flight, Piece, Transmission};
 use crate::passage::transmission::Mark;
 use fairwind_units::Instant;
 
+/// Of what is lost it is remembered when it was sent first, until it has come by another transmission; of so
+/// many at most, since it may never come, or nobody may see it.
+const MOST_JUDGED: usize = 1 << 14;
+
 /// What one transmission has lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Loss {
@@ -59,6 +63,11 @@ impl Flight {
             !(known.is_judged && known.end <= frontier)
         });
         self.overdue = overdue;
+        while self.overdue.len() > MOST_JUDGED
+            && self.overdue.front().is_some_and(|known| known.is_judged)
+        {
+            self.overdue.pop_front();
+        }
         let aged = self.again.iter().take_while(|known| known.at < before).count();
         for known in self.again.drain(..aged).collect::<Vec<_>>() {
             losses.push(self.loss(&known, segment_bytes));

@@ -68,7 +68,8 @@ impl Passage {
             self.unmatched(at, &packet, shared);
         }
         // Twice the longest delay, and some milliseconds for those who have seen none.
-        let patience = 2 * self.slowest.max(0).unsigned_abs() + 10_000_000;
+        let slowest = self.slowest.max(0).unsigned_abs();
+        let patience = slowest.saturating_mul(2).saturating_add(10_000_000);
         let lost_before = watch.until.as_nanos().saturating_sub(patience);
         let lost_before = Instant::from_nanos(lost_before);
         let mut losses = std::mem::take(&mut shared.scratch.losses);
