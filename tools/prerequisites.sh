@@ -97,7 +97,7 @@ get_ebpf() {
 # Debian packages by the program that each is wanted for.
 get_tests() {
     local packages=() program
-    for program in tshark chromium; do
+    for program in tshark tcptrace tcpdump chromium; do
         command -v "$program" >/dev/null || packages+=("$program")
     done
     [ "${#packages[@]}" -eq 0 ] || get "some tests will be skipped" "${packages[@]}"

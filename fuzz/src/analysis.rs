@@ -12,6 +12,9 @@ use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::io::Cursor;
 
+/// Windows for packets of any time: of short ones there may be millions, which take their time.
+const ROUGH: Span = Span::from_secs(100 * 86_400);
+
 /// Analyses bytes: the first one says whether the others are files, or packets of a few connections.
 ///
 /// # Panics
@@ -33,7 +36,7 @@ fn of_files(bytes: &[u8], are_two: bool) {
         let input = Input::Source { name: "bytes".to_owned(), bytes };
         Captured::open(vec![input], Ending::Final).ok()
     };
-    let settings = Settings { intervals: vec![Span::from_secs(1)], ..Settings::default() };
+    let settings = Settings { intervals: vec![ROUGH], ..Settings::default() };
     if are_two {
         let (first, second) = bytes.split_at(bytes.len() / 2);
         let (Some(first), Some(second)) = (open(first), open(second)) else { return };
@@ -78,7 +81,7 @@ fn any_settings(bytes: &mut Unstructured<'_>) -> Result<Settings> {
         vantage: *bytes.choose(&vantages)?,
         linger: span(bytes)?,
         half_open_timeout: span(bytes)?,
-        intervals: vec![Span::from_millis(u64::from(u8::arbitrary(bytes)?) + 1)],
+        intervals: vec![ROUGH],
         per_flow_intervals: bool::arbitrary(bytes)?,
         ..Settings::default()
     };
