@@ -114,7 +114,7 @@ impl Follower {
                 Direction::Forward => Side::Opener,
                 Direction::Reverse => Side::Answerer,
             };
-            tracer.on_lost(trace, sender, lost.at, lost.payload_bytes);
+            tracer.on_lost(trace, sender, lost);
         }
         let ConnectionFlows { opening, answering } = wiring.flows;
         let (flow, direction) = match (answering, lost.direction, lost.has_length) {

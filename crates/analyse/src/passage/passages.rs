@@ -18,7 +18,7 @@ use super::tables::{DelayRow, FlowRow};
 use fairwind_capture::Packet;
 use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Flags;
+use fairwind_wire::{Flags, SequenceNumber};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -97,6 +97,9 @@ pub struct Lost {
     pub direction: Direction,
     /// When it departed.
     pub at: Instant,
+    /// Sequence number of its first byte; `None` where it has none. Where only parts of what departed
+    /// were lost, they are told as if they stood side by side.
+    pub sequence: Option<SequenceNumber>,
     /// Payload bytes in it.
     pub payload_bytes: u32,
     /// Its bytes on the link.

@@ -31,6 +31,14 @@ impl Places {
         Some(place.saturating_add_signed(i64::from(distance)))
     }
 
+    /// The sequence number of `place`, where anything is known.
+    pub(super) fn sequence(self, place: u64) -> Option<SequenceNumber> {
+        let (number, known) = self.anchor?;
+        // Modulo 2^32, as sequence numbers count.
+        let distance = place.wrapping_sub(known) & u64::from(u32::MAX);
+        Some(number + u32::try_from(distance).unwrap_or_default())
+    }
+
     /// `sequence`, at `place`, is the highest so far.
     #[inline]
     pub(super) const fn advance(&mut self, sequence: SequenceNumber, place: u64) {
@@ -49,6 +57,8 @@ mod tests {
         assert_eq!(places.place(first), BASE);
         assert_eq!(places.place(SequenceNumber::new(5)), BASE + 15);
         assert_eq!(places.place(first - 1), BASE - 1);
+        assert_eq!(places.sequence(BASE + 15), Some(SequenceNumber::new(5)));
+        assert_eq!(places.sequence(BASE - 1), Some(first - 1));
         let far = first + 0x7000_0000;
         places.advance(far, BASE + 0x7000_0000);
         assert_eq!(places.place(far + 0x7000_0000), BASE + 0xe000_0000);

@@ -6,13 +6,10 @@ use super::thinning::Thinned;
 use fairwind_measure::StreamOrigin;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 /// The most that a window is shifted (RFC 7323 §2.3).
 const GREATEST_SHIFT: u8 = 14;
-
-/// So many segments are remembered, to be found again when they turn out to be lost.
-const DEPARTURES: usize = 1 << 16;
 
 /// How many points are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +41,6 @@ pub struct FlowTrace {
     sent: u64,
     /// The cumulative acknowledgment; `None` before the first.
     acknowledged: Option<u64>,
-    /// The last segments sent, in the order of time.
-    departures: VecDeque<Point>,
     window_edge: Option<u64>,
     /// Shift of the receiver's window as its SYN has it; `None` where that was not seen, so that
     /// nothing can be said of the window's size.
@@ -66,7 +61,6 @@ impl FlowTrace {
             origin: StreamOrigin::default(),
             sent: 0,
             acknowledged: None,
-            departures: VecDeque::new(),
             window_edge: None,
             shift: None,
             refuses_scaling: false,
@@ -94,12 +88,7 @@ impl FlowTrace {
         if segment.payload_bytes == 0 {
             return;
         }
-        let departure = Point::range(at, low, high);
-        self.push(Series::Data, kind, departure);
-        if self.departures.len() >= DEPARTURES {
-            self.departures.pop_front();
-        }
-        self.departures.push_back(departure);
+        self.push(Series::Data, kind, Point::range(at, low, high));
         self.push(Series::SegmentSize, kind, Point::value(at, segment.payload_bytes.into()));
         self.add(Kind::PayloadSent, at, segment.payload_bytes.into());
         let unique = high.saturating_sub(self.sent.max(low));
@@ -119,19 +108,11 @@ impl FlowTrace {
         }
     }
 
-    /// A segment with so much payload, sent at `at`, did not arrive. Segments that were sent long ago are
-    /// forgotten.
-    pub fn on_lost(&mut self, at: Instant, payload_bytes: u32) {
-        let length = u64::from(payload_bytes);
-        let first = self.departures.partition_point(|departure| departure.at < at);
-        let mut of_instant =
-            self.departures.range_mut(first..).take_while(|departure| departure.at == at);
-        let lost = of_instant.find(|it| it.count > 0 && it.high - it.low == length);
-        if let Some(lost) = lost {
-            let point = *lost;
-            lost.count = 0; // Not to be found again: another one of that instant may be lost, too.
-            self.push(Series::Lost, Kind::Only, point);
-        }
+    /// `payload_bytes` from `sequence` on, sent at `at`, did not arrive.
+    pub fn on_lost(&mut self, at: Instant, sequence: SequenceNumber, payload_bytes: u32) {
+        let Some(low) = self.acknowledged_place(sequence) else { return };
+        let lost = Point::range(at, low, low.saturating_add(payload_bytes.into()));
+        self.push(Series::Lost, Kind::Only, lost);
     }
 
     /// A segment of the flow's receiver passed; `duplicates` says whether it is an acknowledgment that

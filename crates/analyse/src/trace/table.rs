@@ -66,7 +66,7 @@ mod tests {
         trace.on_round_trip(Instant::from_secs(100), Span::from_millis(25));
         let data = Segment { payload_bytes: 1448, ..Segment::default() };
         trace.on_sent(Instant::from_millis(99_500), &data, Kind::New);
-        trace.on_lost(Instant::from_millis(99_500), 1448);
+        trace.on_lost(Instant::from_millis(99_500), data.sequence, 1448);
         let table = traces_table(&[trace], Instant::from_secs(99));
         let number = |name: &str, row| table.column(name).and_then(|values| values.number(row));
         let text = |name: &str, row| table.column(name).and_then(|values| values.text(row));

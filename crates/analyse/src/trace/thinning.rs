@@ -57,32 +57,42 @@ impl Thinned {
         points
     }
 
-    /// Makes room for a quarter more.
+    /// Makes room for a quarter more: ranges that touch are brought together in columns of up to four
+    /// times the width that the limit allows, then all points in columns as narrow as will do.
+    ///
+    /// Widths follow from the time that the points span alone, so that points which came early are drawn
+    /// as finely as those that come late.
     fn coarsen(&mut self) {
         self.points.sort_by_key(|point| point.at);
         let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return };
-        let per_point = last.at.saturating_since(first.at).as_nanos()
-            / u64::try_from(self.limit).unwrap_or(u64::MAX);
-        let mut width = self.column.as_nanos().saturating_mul(2).max(per_point).max(1);
+        let span = last.at.saturating_since(first.at).as_nanos();
+        let width = (span / u64::try_from(self.limit).unwrap_or(u64::MAX)).max(1);
         let enough = self.limit / 4 * 3;
-        loop {
-            self.column = Span::from_nanos(width);
-            for merging in [Merging::Touching, Merging::All] {
-                let column = self.column;
-                self.points.dedup_by(|later, earlier| {
-                    let is_joined = joins(earlier, later, column, merging);
-                    if is_joined {
-                        earlier.absorb(later);
-                    }
-                    is_joined
-                });
-                if self.points.len() <= enough {
-                    return;
-                }
+        for doublings in 0..=2 {
+            let column = Span::from_nanos(width.saturating_mul(1 << doublings));
+            self.column = self.column.max(column);
+            self.bring_together(self.column, Merging::Touching);
+            if self.points.len() <= enough {
+                return;
             }
-            // Ends: instants have 64 bits, so that in the end all are in one column.
-            width = width.saturating_mul(2);
         }
+        let mut column = Span::from_nanos(width);
+        // Ends: instants have 64 bits, so that in the end all are in one column.
+        while self.points.len() > enough {
+            column = column.saturating_mul(2);
+            self.bring_together(column, Merging::All);
+        }
+    }
+
+    /// Makes one point of neighbours in one column.
+    fn bring_together(&mut self, column: Span, merging: Merging) {
+        self.points.dedup_by(|later, earlier| {
+            let is_joined = joins(earlier, later, column, merging);
+            if is_joined {
+                earlier.absorb(later);
+            }
+            is_joined
+        });
     }
 }
 
@@ -151,5 +161,18 @@ mod tests {
         let points = thinned.points();
         assert!(points.len() <= 100);
         assert!(points.iter().all(|point| point.high <= 400_000 || point.low >= 1_400_000));
+    }
+
+    #[test]
+    fn what_came_early_is_drawn_as_finely_as_what_comes_late() {
+        // A saw tooth whose ranges never touch, told point by point far beyond the limit.
+        let mut thinned = Thinned::new(100);
+        for n in 0..100_000 {
+            thinned.push(Point::value(Instant::from_nanos(n * 1000), n % 1000 * 10));
+        }
+        let points = thinned.points();
+        let most = points.iter().map(|point| point.count).max();
+        assert!((8..=100).contains(&points.len()), "{} points", points.len());
+        assert!(most <= Some(100_000 / 8), "{most:?} points became one");
     }
 }

@@ -8,6 +8,7 @@ use super::flow::{Answer, FlowTrace, Limits};
 use super::point::Kind;
 use crate::analysis::addresses_of;
 use crate::connection::{Side, flow_name};
+use crate::passage::Lost;
 use crate::stream::{Cause, Habits, SegmentKind, Stream, TapSide};
 use fairwind_capture::{Filter, Packet};
 use fairwind_units::Instant;
@@ -137,16 +138,10 @@ impl Tracer {
         }
     }
 
-    /// A packet with so much payload, which `sender` sent at `at`, did not arrive.
-    pub(crate) fn on_lost(
-        &mut self,
-        trace: TraceId,
-        sender: Side,
-        at: Instant,
-        payload_bytes: u32,
-    ) {
-        if let Some(flows) = self.connection(trace).filter(|_| payload_bytes > 0) {
-            flows[sender.index()].trace.on_lost(at, payload_bytes);
+    /// A packet that `sender` sent did not arrive.
+    pub(crate) fn on_lost(&mut self, trace: TraceId, sender: Side, lost: &Lost) {
+        if let (Some(flows), Some(sequence)) = (self.connection(trace), lost.sequence) {
+            flows[sender.index()].trace.on_lost(lost.at, sequence, lost.payload_bytes);
         }
     }
 

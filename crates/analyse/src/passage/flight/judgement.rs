@@ -13,6 +13,8 @@ const MOST_JUDGED: usize = 1 << 14;
 pub(in super::super) struct Loss {
     pub(in super::super) at: Instant,
     pub(in super::super) ticket: u64,
+    /// Place of the first byte that did not arrive.
+    pub(in super::super) start: u64,
     /// Nothing of it arrived.
     pub(in super::super) is_whole: bool,
     /// Bytes that did not arrive.
@@ -134,6 +136,7 @@ impl Flight {
         let mut loss = Loss {
             at: known.at,
             ticket: known.ticket,
+            start: known.end,
             is_whole: known.is_untouched(),
             payload_bytes: known.missing_bytes(),
             new_bytes: 0,
@@ -142,6 +145,7 @@ impl Flight {
             is_bundle: known.is_bundle(),
         };
         let mut add = |start: u64, end: u64| {
+            loss.start = loss.start.min(start);
             loss.ranges += (end - start).div_ceil(segment_bytes.max(1));
             loss.new_bytes += end.saturating_sub(start.max(known.new_from()));
         };

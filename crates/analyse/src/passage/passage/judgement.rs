@@ -124,6 +124,7 @@ impl Passage {
             connection: shared.connection,
             direction: shared.direction,
             at: bare.at,
+            sequence: None,
             payload_bytes: 0,
             wire_bytes: bare.wire_bytes,
             has_length: bare.has_length,
@@ -158,11 +159,13 @@ impl Passage {
         let mut left = (loss.payload_bytes, loss.ranges);
         while left.1 > 0 {
             let share = left.0.div_ceil(left.1);
+            let start = loss.start + (loss.payload_bytes - left.0);
             left = (left.0 - share, left.1 - 1);
             told.push(Lost {
                 connection: shared.connection,
                 direction: shared.direction,
                 at: loss.at,
+                sequence: self.places.sequence(start),
                 payload_bytes: u32::try_from(share).unwrap_or(u32::MAX),
                 wire_bytes: u32::try_from(share + loss.header_bytes).unwrap_or(u32::MAX),
                 has_length: true,

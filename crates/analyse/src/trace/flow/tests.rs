@@ -173,9 +173,7 @@ fn arrivals_and_losses_stand_beside_what_was_sent() {
     trace.on_sent(ms(0), &data(0, 1000), Kind::New);
     trace.on_sent(ms(1), &data(1000, 1000), Kind::New);
     trace.on_arrival(ms(51), &data(1000, 1000), Kind::New);
-    trace.on_lost(ms(0), 1000);
-    trace.on_lost(ms(1), 999);
-    trace.on_lost(ms(2), 1000);
+    trace.on_lost(ms(0), data(0, 1000).sequence, 1000);
     assert_eq!(of(&trace, Series::Arrival, Kind::New), [(51, 1000, 2000)]);
     assert_eq!(of(&trace, Series::Lost, Kind::Only), [(0, 0, 1000)]);
 }
