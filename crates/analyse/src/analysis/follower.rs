@@ -177,7 +177,9 @@ impl Follower {
     fn take(&mut self, slot: u32, held: Held) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if connection.wiring.is_none() {
-            let Some(place) = place_by(&self.rules, connection, &held) else {
+            let near = self.joint.as_ref().and_then(|joint| joint.near_first(connection));
+            let place = near.map(Place::Near).or_else(|| place_by(&self.rules, connection, &held));
+            let Some(place) = place else {
                 connection.held.push(held);
                 return;
             };

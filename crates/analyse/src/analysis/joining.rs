@@ -2,10 +2,12 @@
 //! delivered comes back to the measures.
 
 use super::follower::Follower;
+use super::groups::addresses_of;
 use super::merge::append;
 use crate::connection::{Connection, Side, Wiring};
 use crate::passage::{
-    ClockModel, CrossingDescription, CrossingId, FlowName, Lost, PassageSettings, Passages, Tap,
+    Bearings, ClockModel, CrossingDescription, CrossingId, FlowName, Lost, PassageSettings,
+    Passages, Tap,
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, Points, Table, Tables};
@@ -15,6 +17,9 @@ use fairwind_units::{Instant, Span};
 #[derive(Debug)]
 pub(crate) struct Joint {
     passages: Passages,
+    clock: ClockModel,
+    /// Which tap is whose, as far as packets that both have seen tell.
+    bearings: Bearings,
     /// Connections that only one tap has seen.
     pub(super) one_sided: u64,
 }
@@ -22,9 +27,9 @@ pub(crate) struct Joint {
 impl Joint {
     pub(crate) fn new(
         clock: ClockModel,
+        bearings: Bearings,
         origin: Instant,
-        intervals: &[Span],
-        percentiles: &[f64],
+        (intervals, percentiles): (&[Span], &[f64]),
         groups: &[String],
     ) -> Self {
         let mut passages = Passages::new(PassageSettings {
@@ -37,7 +42,16 @@ impl Joint {
         for group in groups {
             passages.add_group(group);
         }
-        Self { passages, one_sided: 0 }
+        Self { passages, clock, bearings, one_sided: 0 }
+    }
+
+    /// The side of a connection that the first tap is near, where packets that both taps have seen tell.
+    pub(super) fn near_first(&self, connection: &Connection) -> Option<Side> {
+        let (opener, answerer) = (connection.end(Side::Opener), connection.end(Side::Answerer));
+        let addresses = addresses_of(opener, answerer)?;
+        let departs_there =
+            self.bearings.departs_at_sender(addresses, (opener.port(), answerer.port()))?;
+        Some(if departs_there { Side::Opener } else { Side::Answerer })
     }
 
     /// A connection is to be followed between the taps.
@@ -143,7 +157,10 @@ impl Follower {
         joint.passages.close(crossing, opening, answering);
         if !connection.is_seen_at_both() {
             joint.one_sided += 1;
-            self.part(slot, &wiring);
+            // Where both captures were watching one path, what the other one lacks was lost.
+            if joint.clock == ClockModel::Apart {
+                self.part(slot, &wiring);
+            }
         }
         while let Some(lost) = self.joint.as_mut().and_then(|joint| joint.passages.next_lost()) {
             self.lose(&lost);

@@ -9,7 +9,7 @@ use super::settings::{Clock, Limit, Settings};
 use super::source::PacketSource;
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
-use crate::passage::{ClockModel, OffsetFinder};
+use crate::passage::{Bearings, ClockModel, OffsetFinder};
 use crate::trace::TraceSettings;
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
@@ -27,6 +27,7 @@ pub struct Analysis<S> {
     follower: Option<Follower>,
     facts: Facts,
     has_compared_clocks: bool,
+    bearings: Bearings,
     from: Instant,
     until: Instant,
 }
@@ -70,6 +71,7 @@ impl<S: PacketSource> Analysis<S> {
             follower: None,
             facts: Facts::default(),
             has_compared_clocks: false,
+            bearings: Bearings::default(),
             from: Instant::ZERO,
             until: Instant::MAX,
         })
@@ -123,13 +125,15 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// Finds out what two clocks are apart, by the first packets of both inputs.
+    /// Finds out what two clocks are apart, and which tap is whose, by the first packets of both inputs.
     #[cold]
     fn compare_clocks(&mut self) {
         self.has_compared_clocks = true;
         let is_one_clock = self.is_one_clock();
+        // Captures of our own begin with the run, and have one clock.
+        let is_known = is_one_clock && self.inputs.iter().all(|input| input.source.is_own());
         let [first, second] = &mut self.inputs[..] else { return };
-        if is_one_clock {
+        if is_known {
             return;
         }
         let mut finder = OffsetFinder::default();
@@ -139,6 +143,10 @@ impl<S: PacketSource> Analysis<S> {
             if finder.found() >= ENOUGH_COMPARED || !has_first && !has_second {
                 break;
             }
+        }
+        self.bearings = finder.bearings();
+        if is_one_clock {
+            return;
         }
         second.offset = finder.estimate();
         self.facts.clock_packets = finder.found();
@@ -224,7 +232,10 @@ impl<S: PacketSource> Analysis<S> {
     fn joint(&self, origin: Instant) -> Option<Joint> {
         let clock = if self.is_one_clock() { ClockModel::Shared } else { ClockModel::Apart };
         let Settings { intervals, percentiles, .. } = &self.settings;
-        let joint = || Joint::new(clock, origin, intervals, percentiles, &self.groups.names);
+        let joint = || {
+            let bearings = self.bearings.clone();
+            Joint::new(clock, bearings, origin, (intervals, percentiles), &self.groups.names)
+        };
         (self.inputs.len() > 1).then(joint)
     }
 

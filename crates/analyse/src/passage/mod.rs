@@ -43,7 +43,7 @@ mod tables;
 mod transmission;
 mod windows;
 
-pub use clock::{ClockModel, Drift, OffsetEstimate, OffsetFinder};
+pub use clock::{Bearings, ClockModel, Drift, OffsetEstimate, OffsetFinder};
 pub use clustering::LossRuns;
 pub use columns::columns;
 pub use counts::Counts;

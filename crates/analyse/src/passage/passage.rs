@@ -531,7 +531,15 @@ impl Passage {
             return;
         }
         self.doubtful = None;
+        // What came before that and still waits for its departure has been seen to arrive.
+        while self.early.front().is_some_and(|&(at, _)| at <= since) {
+            let Some((at, packet)) = self.early.pop_front() else { break };
+            self.unmatched(at, &packet, shared);
+        }
         let frontier = self.delivery.frontier();
+        if place <= frontier {
+            return;
+        }
         let mut parts = std::mem::take(&mut shared.scratch.parts);
         self.delivery.new_parts(frontier, place, &mut parts);
         for &(start, end) in &parts {

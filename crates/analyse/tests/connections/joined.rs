@@ -1,7 +1,7 @@
 //! Connections that two taps see.
 
 use crate::dialogue::{CLIENT, Dialogue, Pair, WAY, cell, cells, table};
-use fairwind_analyse::{Clock, Settings, Translation};
+use fairwind_analyse::{Clock, Outcome, Settings, Translation};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 use fairwind_wire::bytes::Addresses;
@@ -104,13 +104,34 @@ fn a_connection_that_one_capture_lacks_is_analysed_by_the_other() {
     }
     pair.near_client.packets.extend(other.packets);
     pair.near_client.packets.sort_by_key(|packet| packet.at);
-    let outcome = pair.analysed_by(same_clock());
+    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
     assert_eq!(outcome.facts.one_sided, 1);
-    let flows = table(&outcome, "flows");
     let columns = ["packets_sent", "packets_received", "packets_lost"];
-    assert_eq!(cells(flows, 0, columns), ["12", "12", "0"]);
-    assert_eq!(cells(flows, 1, columns), ["12", "", ""]);
+    let of_flow = |outcome: &Outcome, flow| cells(table(outcome, "flows"), flow, columns);
+    assert_eq!(of_flow(&outcome, 0), ["12", "12", "0"]);
+    assert_eq!(of_flow(&outcome, 1), ["12", "", ""]);
+    assert_eq!(cell(table(&outcome, "passages"), 1, "packets_unjudged"), "12");
     assert_eq!(cell(table(&outcome, "connections"), 1, "taps"), "first");
+    // With one clock both are taken to have watched one path: nothing of it has come.
+    let outcome = pair.analysed_by(same_clock());
+    assert_eq!(of_flow(&outcome, 1), ["12", "0", "12"]);
+    assert_eq!(cell(table(&outcome, "passages"), 1, "packets_lost"), "12");
+}
+
+/// The capture near the client begins after two of ten segments: what the other one shows before tells not which
+/// of the two is whose.
+#[test]
+fn a_capture_that_begins_later_is_still_the_one_near_its_side() {
+    let mut pair = Pair::of(&transfer());
+    pair.near_client.packets.retain(|packet| packet.at >= Instant::from_millis(1150));
+    for clock in [Clock::Free, Clock::Same] {
+        let outcome = pair.analysed_by(Settings { clock, ..Settings::default() });
+        assert_eq!(cell(table(&outcome, "connections"), 0, "vantage"), "near-opener");
+        let columns = ["packets_sent", "packets_received", "packets_lost"];
+        assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["8", "12", "0"]);
+        let columns = ["payload_bytes_matched", "payload_bytes_departure_unseen"];
+        assert_eq!(cells(table(&outcome, "passages"), 0, columns), ["800", "200"]);
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ mod offset;
 
 pub(super) use drift::DelayFloor;
 pub use drift::{ClockModel, Drift};
-pub use offset::{OffsetEstimate, OffsetFinder};
+pub use offset::{Bearings, OffsetEstimate, OffsetFinder};
 
 use fairwind_units::Instant;
 

@@ -11,6 +11,7 @@ use fairwind_capture::Packet;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber, Timestamps};
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -96,6 +97,21 @@ impl OffsetEstimate {
     }
 }
 
+/// At which tap the packets from one end to another depart.
+#[derive(Debug, Clone, Default)]
+pub struct Bearings {
+    /// Whether at the sender's.
+    departs_at_sender: HashMap<Ends, bool>,
+}
+
+impl Bearings {
+    /// Whether what goes from `addresses`' source to its destination, between these ports, departs at the
+    /// sender's tap; `None` where the captures do not tell.
+    pub fn departs_at_sender(&self, addresses: Addresses, ports: (u16, u16)) -> Option<bool> {
+        self.departs_at_sender.get(&(addresses, ports.0, ports.1)).copied()
+    }
+}
+
 /// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough.
 #[derive(Debug, Clone, Default)]
 pub struct OffsetFinder {
@@ -161,21 +177,39 @@ impl OffsetFinder {
         }
     }
 
+    /// How the differences of a direction compare with those of the opposite one, where that was found, too:
+    /// delays are added on the way to the receiver's tap and taken off on the way back.
+    fn compare(&self, direction: &Differences) -> Option<Ordering> {
+        let (addresses, source, destination) = direction.ends;
+        let opposite = (addresses.reversed(), destination, source);
+        let opposite = self.directions.get(*self.places.get(&opposite)?)?;
+        let middle = |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
+        Some(middle(direction).cmp(&middle(opposite)))
+    }
+
+    /// At which tap packets depart: those of connections of which packets of both ways were found.
+    pub fn bearings(&self) -> Bearings {
+        let told = self.directions.iter().filter_map(|direction| {
+            let order = self.compare(direction).filter(|order| order.is_ne())?;
+            Some((direction.ends, order.is_gt()))
+        });
+        Bearings { departs_at_sender: told.collect() }
+    }
+
     /// What the clocks are apart; `None` where no packet is in both captures.
     pub fn estimate(&self) -> Option<OffsetEstimate> {
         let (mut above, mut below) = (None::<i64>, None::<i64>);
         for direction in &self.directions {
-            let (addresses, source, destination) = direction.ends;
-            let opposite = (addresses.reversed(), destination, source);
-            let opposite = self.places.get(&opposite).and_then(|&place| self.directions.get(place));
-            // Delays are added on the way to the receiver's tap and taken off on the way back.
-            let middle =
-                |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
-            if opposite.is_some_and(|opposite| middle(direction) > middle(opposite)) {
-                above =
-                    Some(above.map_or(direction.smallest, |known| known.min(direction.smallest)));
-            } else if opposite.is_some() {
-                below = Some(below.map_or(direction.largest, |known| known.max(direction.largest)));
+            match self.compare(direction) {
+                Some(Ordering::Greater) => {
+                    let least = direction.smallest;
+                    above = Some(above.map_or(least, |known| known.min(least)));
+                }
+                Some(_) => {
+                    let most = direction.largest;
+                    below = Some(below.map_or(most, |known| known.max(most)));
+                }
+                None => {}
             }
         }
         let (nanos, is_symmetric) = match (above, below) {
