@@ -9,7 +9,7 @@ use super::source::{Next, PacketSource};
 use super::translation::{Translation, translate};
 use crate::connection::Hint;
 use crate::passage::OffsetEstimate;
-use fairwind_capture::{NoteKind, Notes, Packet};
+use fairwind_capture::{NoteKind, Notes, Packet, Place};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
@@ -48,8 +48,8 @@ pub(super) struct Input<S> {
     /// There is nothing behind what was read.
     pub(super) has_ended: bool,
     own_notes: Notes,
-    /// Packets that were read to compare the clocks.
-    early: VecDeque<Packet>,
+    /// Packets that were read to compare the clocks, each with its place.
+    early: VecDeque<(Packet, Option<Place>)>,
     /// What the input's clock is ahead of the first input's.
     pub(super) offset: Option<OffsetEstimate>,
     /// What the first input's tap would have seen.
@@ -81,8 +81,8 @@ impl<S: PacketSource> Input<S> {
     }
 
     #[cold]
-    fn note_step(&mut self) {
-        if let Some(place) = self.source.place() {
+    fn note_step(&mut self, place: Option<Place>) {
+        if let Some(place) = place.or_else(|| self.source.place()) {
             self.own_notes.record(CLOCK_STEP, || place);
         }
     }
@@ -94,8 +94,8 @@ impl<S: PacketSource> Input<S> {
             return None;
         }
         translate(&mut packet, &self.translations);
-        self.early.push_back(packet);
-        self.early.back()
+        self.early.push_back((packet, self.source.place()));
+        self.early.back().map(|(packet, _)| packet)
     }
 
     /// The next packet of those that were read, and what is known of it.
@@ -138,8 +138,9 @@ impl<S: PacketSource> Input<S> {
     #[inline]
     fn read(&mut self) -> Next {
         let packet = &mut self.packets[self.end];
+        let mut place = None;
         if let Some(early) = self.early.pop_front() {
-            *packet = early;
+            (*packet, place) = early;
         } else {
             let next = self.source.next(packet);
             if next != Next::Packet {
@@ -154,7 +155,7 @@ impl<S: PacketSource> Input<S> {
         let at = self.offset.as_ref().map_or(at, |offset| offset.on_the_sender_clock(at));
         self.ahead[self.end] = Ahead { at, hint: Hint::NONE };
         if self.clock.steps != steps {
-            self.note_step();
+            self.note_step(place);
         }
         Next::Packet
     }

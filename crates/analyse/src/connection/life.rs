@@ -164,6 +164,9 @@ pub(crate) struct Life {
 /// `TCP_TIMEWAIT_LEN`).
 const LONG_IDLE: Span = Span::from_secs(60);
 
+/// More than a window that is not scaled does not follow a SYN before an answer to it is seen.
+const MOST_UNSEEN: u32 = 1 << 16;
+
 impl Life {
     pub(crate) fn new(first: &Segment) -> Self {
         let beginning = Beginning::of(first);
@@ -316,8 +319,9 @@ impl Life {
         }
         offer.last_at = at;
         offer.times = offer.times.saturating_add(1);
-        if self.is_refused {
-            // Some systems ask again in spite of the refusal.
+        if side == Side::Opener && self.phase == Phase::Closed && self.established_at.is_none() {
+            // Some systems ask again in spite of a refusal; and whoever had to reset what the other side
+            // still took for open asks again (RFC 9293 §3.5.1, figure 10).
             (self.is_refused, self.reset_by, self.phase) = (false, None, Phase::Opening);
         }
         if side == Side::Opener { Turn::Retry } else { Turn::Nothing }
@@ -347,9 +351,15 @@ impl Life {
         };
         let is_established = match side {
             Side::Opener => acknowledges(self.offer(Side::Answerer)),
-            // Only what was agreed upon lets the answerer speak without SYN, or its answer is on the way.
+            // Only what was agreed upon lets the answerer speak without SYN, or its answer is on the way; or
+            // it is about an older connection, of which its number tells (RFC 9293 §3.5.1).
             Side::Answerer => {
-                self.offer(Side::Answerer).is_none() && acknowledges(self.offer(Side::Opener))
+                let is_about_this = |asked: &Offer| {
+                    let beyond = segment.acknowledgment.distance_from(asked.sequence);
+                    (1..=MOST_UNSEEN).contains(&beyond)
+                };
+                self.offer(Side::Answerer).is_none()
+                    && self.offer(Side::Opener).is_none_or(is_about_this)
             }
         };
         if !is_established {

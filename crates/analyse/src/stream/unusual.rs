@@ -69,7 +69,7 @@ impl Stream {
             return SegmentKind::Bare;
         }
         if self.measures.common.data_segments == 0 && !self.is_answered {
-            self.set_origin(segment.sequence + 1);
+            self.restart(segment.sequence + 1);
         }
         if self.syns == 0 {
             self.syn_at = at;

@@ -257,3 +257,18 @@ fn the_set_up_of_answering_data_is_timed_by_what_acknowledged_its_syn() {
     assert_eq!(answered(0).as_deref(), Some("0.00001"));
     assert_eq!(answered(1).as_deref(), Some(""), "a SYN that was sent twice (RFC 6298 §3)");
 }
+
+/// RFC 9293 §3.5.1, figure 10: the other side still has an older connection, and says so.
+#[test]
+fn an_answer_about_an_older_connection_establishes_nothing() {
+    let mut dialogue = Dialogue::new();
+    dialogue.syn(0).server(20_000, Flags::ACK, (700_000, 500_000, 0)).client(
+        20_010,
+        Flags::RST,
+        (500_000, 0, 0),
+    );
+    assert_eq!(life(&dialogue), ["syn", "unanswered", "not-established", "opener"]);
+    dialogue.syn(1_000_000).syn_ack(1_020_000).ack(1_020_010);
+    assert_eq!(life(&dialogue), ["syn", "completed", "open", ""]);
+    assert_eq!(cell(table(&dialogue.analysed(), "connections"), 0, "syn_retries"), "1");
+}
