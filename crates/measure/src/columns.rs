@@ -218,7 +218,7 @@ const INTERVAL: &[Line] = &[
     ("goodput_bits_per_second", "bit/s", "Payload read in order in the window, over its length."),
     ("packets_sent", "packets", "Packets that left the data sender's host in the window."),
     ("bytes_retransmitted", "B", "Payload bytes sent in the window that had been sent before."),
-    ("packets_lost", "packets", "Packets of the data sender dropped in the network in the window."),
+    ("packets_lost", "packets", "Packets of the data sender dropped in the network in the window; between two captures, those that left in the window."),
 ];
 
 #[rustfmt::skip]

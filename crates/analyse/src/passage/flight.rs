@@ -21,9 +21,13 @@ use super::transmission::{Copy, Gap, Mark, Piece, Transmission};
 use fairwind_units::Instant;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// First transmissions with overlapping beginnings that are looked at for one byte.
 const OVERLAPPING: usize = 8;
+
+/// Retransmissions on their way that are looked at for one arrival: lost ones stay among them for a while.
+const MOST_SEARCHED: usize = 1 << 12;
 
 /// Where a transmission waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -223,8 +227,7 @@ impl Flight {
             queue.partition_point(|transmission| transmission.end < range.1)
         };
         let firsts = [(Queue::Fresh, by_end(&self.fresh)), (Queue::Overdue, by_end(&self.overdue))];
-        let agains = (0..self.again.len()).map(|place| (Queue::Again, place));
-        let agains = agains.take(if range.0 < self.again_end { usize::MAX } else { 0 });
+        let agains = self.agains_below(range.0).map(|place| (Queue::Again, place));
         let mut best = None;
         for (queue, place) in firsts.into_iter().chain(agains) {
             let Some(transmission) = self.queue(queue).get(place) else { continue };
@@ -257,8 +260,7 @@ impl Flight {
             let first = self.queue(queue).partition_point(|known| known.end <= cursor);
             (first..first + OVERLAPPING).map(move |place| (queue, place))
         };
-        let agains = (0..self.again.len()).map(|place| (Queue::Again, place));
-        let agains = agains.take(if cursor < self.again_end { usize::MAX } else { 0 });
+        let agains = self.agains_below(cursor).map(|place| (Queue::Again, place));
         let spots = covering(Queue::Fresh).chain(covering(Queue::Overdue)).chain(agains);
         let mut best: Option<(Fitness, (Queue, usize), u64)> = None;
         for (queue, place) in spots {
@@ -279,6 +281,12 @@ impl Flight {
         best.map(|(_, spot, missing_to)| (spot, missing_to))
     }
 
+    /// The retransmissions on their way that may have the byte at `place`: the last of them, if there are many.
+    fn agains_below(&self, place: u64) -> Range<usize> {
+        let behind = if place < self.again_end { self.again.len() } else { 0 };
+        behind.saturating_sub(MOST_SEARCHED)..behind
+    }
+
     /// Where the next transmission begins behind `cursor`.
     fn next_beginning(&self, cursor: u64) -> Option<u64> {
         let behind = |queue: &VecDeque<Transmission>| {
@@ -286,7 +294,8 @@ impl Flight {
             let later = queue.iter().skip(first).take(OVERLAPPING);
             later.map(|known| known.start.max(known.arrived_to)).filter(|&at| at > cursor).min()
         };
-        let again = self.again.iter().map(|known| known.start).filter(|&start| start > cursor);
+        let again = self.again.range(self.agains_below(cursor)).map(|known| known.start);
+        let again = again.filter(|&start| start > cursor);
         let gaps = self.gaps.iter().map(|gap| gap.start).filter(|&start| start > cursor);
         let nearest = [behind(&self.fresh), behind(&self.overdue), again.min(), gaps.min()];
         nearest.into_iter().flatten().min()

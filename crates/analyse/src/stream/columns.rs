@@ -36,7 +36,7 @@ const REPAIRS: &[DefinitionLine] = &[
     ("retransmitted_segments", "segments", "Data segments of which everything, or all but what a repair has filled them up with, was sent before. Bundles, copies made by the network, keep-alives and probes of closed windows are none."),
     ("retransmitted_bytes", "B", "Their payload bytes that were sent before."),
     ("estimated_loss_ratio", "ratio", "Retransmitted segments over data segments: what one tap can say of loss, and more than was lost where repetitions were needless."),
-    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss."),
+    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver, where reactions come a round trip later, causes are guesses whose error is not known."),
     ("timeout_segments", "segments", "Of them, those sent because the retransmission timer ran out."),
     ("after_timeout_segments", "segments", "Of them, those that followed a time-out as part of the same repair."),
     ("tail_loss_probe_segments", "segments", "Of them, tail loss probes; a probe that carries new data is not recognised."),
