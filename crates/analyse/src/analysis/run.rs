@@ -27,6 +27,8 @@ pub struct Analysis<S> {
     follower: Option<Follower>,
     facts: Facts,
     has_compared_clocks: bool,
+    /// Whether timestamps of captures of ours cannot be of one clock: somebody has moved them.
+    is_moved: bool,
     bearings: Bearings,
     from: Instant,
     until: Instant,
@@ -71,6 +73,7 @@ impl<S: PacketSource> Analysis<S> {
             follower: None,
             facts: Facts::default(),
             has_compared_clocks: false,
+            is_moved: false,
             bearings: Bearings::default(),
             from: Instant::ZERO,
             until: Instant::MAX,
@@ -121,7 +124,7 @@ impl<S: PacketSource> Analysis<S> {
         match self.settings.clock {
             Clock::Same => true,
             Clock::Free => false,
-            Clock::Auto => self.inputs.iter().all(|input| input.source.is_own()),
+            Clock::Auto => !self.is_moved && self.inputs.iter().all(|input| input.source.is_own()),
         }
     }
 
@@ -133,9 +136,6 @@ impl<S: PacketSource> Analysis<S> {
         // Captures of our own begin with the run, and have one clock.
         let is_known = is_one_clock && self.inputs.iter().all(|input| input.source.is_own());
         let [first, second] = &mut self.inputs[..] else { return };
-        if is_known {
-            return;
-        }
         let mut finder = OffsetFinder::default();
         for _ in 0..MOST_COMPARED {
             let has_first = first.peek().map(|packet| finder.at_sender(packet)).is_some();
@@ -144,8 +144,12 @@ impl<S: PacketSource> Analysis<S> {
                 break;
             }
         }
+        if is_known && finder.fits_one_clock() {
+            return;
+        }
         self.bearings = finder.bearings();
-        if is_one_clock {
+        self.is_moved = self.settings.clock == Clock::Auto && is_known;
+        if is_one_clock && !self.is_moved {
             return;
         }
         second.offset = finder.estimate();

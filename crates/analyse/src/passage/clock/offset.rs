@@ -196,8 +196,24 @@ impl OffsetFinder {
         Bearings { departs_at_sender: told.collect() }
     }
 
+    /// Whether both captures can have one clock: then nothing arrives before it departs.
+    pub fn fits_one_clock(&self) -> bool {
+        let (above, below) = self.bounds();
+        above.is_none_or(|least| least >= 0) && below.is_none_or(|most| most <= 0)
+    }
+
     /// What the clocks are apart; `None` where no packet is in both captures.
     pub fn estimate(&self) -> Option<OffsetEstimate> {
+        let (nanos, is_symmetric) = match self.bounds() {
+            (Some(above), Some(below)) => (midpoint(above, below), true),
+            _ => (self.directions.iter().map(|known| known.smallest).min()?, false),
+        };
+        Some(OffsetEstimate { nanos, packets: self.found, is_symmetric })
+    }
+
+    /// The smallest difference of what departs at the sender's tap, and the largest of what arrives there,
+    /// of connections of which packets of both ways were found: the offset lies between them.
+    fn bounds(&self) -> (Option<i64>, Option<i64>) {
         let (mut above, mut below) = (None::<i64>, None::<i64>);
         for direction in &self.directions {
             match self.compare(direction) {
@@ -212,11 +228,7 @@ impl OffsetFinder {
                 None => {}
             }
         }
-        let (nanos, is_symmetric) = match (above, below) {
-            (Some(above), Some(below)) => (midpoint(above, below), true),
-            _ => (self.directions.iter().map(|known| known.smallest).min()?, false),
-        };
-        Some(OffsetEstimate { nanos, packets: self.found, is_symmetric })
+        (above, below)
     }
 }
 
@@ -271,6 +283,13 @@ mod tests {
             assert_eq!((estimate.packets, estimate.is_symmetric), (20, true));
             let there = Instant::from_millis(5_000_u64.saturating_add_signed(ahead));
             assert_eq!(estimate.on_the_sender_clock(there), Instant::from_millis(5_000));
+        }
+    }
+
+    #[test]
+    fn one_clock_lets_nothing_arrive_before_it_departs() {
+        for (ahead, fits) in [(0, true), (29, true), (250, false), (-1_600, false)] {
+            assert_eq!(finder(ahead).fits_one_clock(), fits, "{ahead} ms ahead");
         }
     }
 
