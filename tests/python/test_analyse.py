@@ -157,7 +157,8 @@ def test_captures_of_two_clocks_and_translated_addresses_tell_the_same_losses(se
     document = json.loads(out)
     (clock,) = document["tables"]["clocks"]
     assert clock["drift_parts_per_million"] == pytest.approx(50, abs=0.5)
-    assert "Two clocks: the receiver's is -1.6" in error
+    assert "Two clocks: the receiver's is 1.59999" in error
+    assert "s behind the sender's; its drift of +50 parts in a million is taken off" in error
     together = package.analyse(sender, receiver).groups
     assert document["groups"][0]["packet_loss_ratio"] == together["packet_loss_ratio"][0] > 0
 
@@ -230,6 +231,21 @@ def test_groups_filters_and_limits_choose_what_counts(sender, tmp_path):
     assert {row["measured_s"] for row in rows} == {3.0}
 
 
+def wait_for_place(process: int, file: Path, place: int) -> None:
+    """Wait until a process has read so much of a file, as the system tells of what it has open."""
+    files = Path(f"/proc/{process}/fd")
+    for _ in range(6000):
+        time.sleep(0.01)
+        try:
+            opened = [entry.name for entry in files.iterdir() if entry.readlink() == file]
+            facts = [(files.parent / "fdinfo" / name).read_text() for name in opened]
+        except FileNotFoundError:  # closed meanwhile
+            continue
+        if any(int(fact.split()[1]) >= place for fact in facts):
+            return
+    pytest.fail(f"{file} was not read up to {place} within a minute")
+
+
 def test_following_a_file_reads_what_is_appended_until_it_is_interrupted(sender, tmp_path):
     content = sender.read_bytes()
     growing = tmp_path / "growing.pcapng"
@@ -238,10 +254,10 @@ def test_following_a_file_reads_what_is_appended_until_it_is_interrupted(sender,
         "analyse", growing, "--follow", "--format", "json", "--out", "seen", cwd=tmp_path
     )
     try:
-        time.sleep(1.5)
+        wait_for_place(process.pid, growing, len(content) // 2)
         with growing.open("ab") as file:
             file.write(content[len(content) // 2 :])
-        time.sleep(1.5)
+        wait_for_place(process.pid, growing, len(content))
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=60)
     finally:
@@ -251,6 +267,62 @@ def test_following_a_file_reads_what_is_appended_until_it_is_interrupted(sender,
     assert document["is_complete"]
     assert document["groups"] == summary(sender, cwd=tmp_path)["groups"]
     assert package.open(tmp_path / "seen").manifest.captured.is_complete
+
+
+def test_a_receiver_alone_tells_what_arrived_largest_first(sender, tmp_path):
+    receiver = sender.with_name("receiver.pcapng")
+    found = package.analyse(receiver)
+    flows = found.flows.filter(pl.col("packets_received").is_not_null())
+    largest = flows.sort("payload_bytes_received", descending=True).row(0, named=True)
+    code, out, error = fairwind("analyse", receiver, "--format", "json", cwd=tmp_path)
+    assert code == 0, error
+    first = json.loads(out)["connections"][0]
+    assert first["name"] == largest["name"]
+    assert first["payload_bytes_received"] == largest["payload_bytes_received"] > 0
+    code, out, error = fairwind("analyse", receiver, cwd=tmp_path)
+    assert code == 0, error
+    headers = out.split("\n\n")[1].splitlines()[0]
+    assert "packets arrived" in headers
+    code, out, error = fairwind("analyse", sender, cwd=tmp_path)
+    assert "packets arrived" not in out
+
+
+def test_the_causes_in_the_summary_add_up_and_what_is_zero_everywhere_is_left_out(sender, tmp_path):
+    (group,) = summary(sender, cwd=tmp_path)["groups"]
+    causes = (
+        *("fast_retransmit_segments", "timeout_segments", "after_timeout_segments"),
+        *("tail_loss_probe_segments", "unknown_segments"),
+    )
+    assert sum(group[cause] for cause in causes) == group["retransmitted_segments"] > 0
+    assert group["bundles"] == group["refused"] == 0
+    code, out, error = fairwind("analyse", sender, cwd=tmp_path)
+    assert code == 0, error
+    assert "retransmitted" in out
+    assert "bundles" not in out
+    assert "refused" not in out
+
+
+def test_a_connection_has_its_goodput_while_it_was_open(sender, tmp_path):
+    code, out, error = fairwind(
+        *("analyse", sender, "--format", "json", "--table", "flows", "--table", "connections"),
+        cwd=tmp_path,
+    )
+    assert code == 0, error
+    document = json.loads(out)
+    lives = {row["name"]: row["duration_s"] for row in document["tables"]["connections"]}
+    read = {row["name"]: row["payload_bytes_read"] for row in document["tables"]["flows"]}
+    first = document["connections"][0]
+    assert first["goodput_while_open_bits_per_second"] == pytest.approx(
+        read[first["name"]] * 8 / lives[first["name"]]
+    )
+
+
+def test_the_group_of_others_is_there_only_if_something_is_in_it(sender, tmp_path):
+    for rule, names in (("tcp", ["every"]), ("dst port 60001", ["every", "other"])):
+        found = package.analyse(sender, groups={"every": rule})
+        assert found.groups["group"].to_list() == names
+        windows = found.table("intervals").filter(pl.col("scope") == "group")
+        assert sorted(windows["group"].unique()) == names
 
 
 def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, tmp_path):

@@ -7,6 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from fairwind.analysis import AnalysisSettings, find_source
+from fairwind.analysis.settings import When
 from fairwind.compare import compare, head
 from fairwind.errors import FairwindError
 from fairwind.folder.captured import Captured, CaptureInput
@@ -123,3 +125,33 @@ def test_the_page_of_a_capture_names_its_files_and_no_seeds(alone):
     assert "sender: sender.pcap (24 B)" in text
     assert '<dt id="seeds">' not in text
     assert "offload was on" in text
+
+
+def test_captures_of_a_program_behind_a_path_are_told_apart_by_where_it_was(tmp_path):
+    flows = [{"name": "from-program"}, {"name": "to-program"}]
+    behind = Plan.of_one_cell("shell", "", {"duration": "36000000 s", "flows": flows})
+    run = tmp_path / "shell"
+    cell = run / "cells" / "0000-0000"
+    cell.mkdir(parents=True)
+    (cell / "sender.pcapng").touch()
+    versions = {"fairwind": "0"}
+    manifest = Manifest.of_run(behind, "kernel", versions, columns=[], facts={}, study=None)
+    manifest.write(run)
+    pl.DataFrame(
+        {
+            "name": [
+                "100.64.0.1:1 > 100.64.0.2:2",
+                "100.64.0.2:2 > 100.64.0.1:1",
+                "[fd00::2]:2 > x",
+            ],
+            "group": ["to-program", "from-program", "from-program"],
+            "measured_s": [2.5, 2.5, 2.5],
+        }
+    ).write_parquet(run / "flows.parquet")
+    source = find_source([str(run)])
+    settings = source.settings_of(source.taps[0], AnalysisSettings())
+    assert settings.groups == (
+        ("from-program", "src host 100.64.0.2 or src host fd00::2"),
+        ("to-program", "dst host 100.64.0.2 or dst host fd00::2"),
+    )
+    assert settings.end == When(2_500_000_000)

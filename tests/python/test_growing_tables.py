@@ -22,6 +22,8 @@ def flows(numbers: range) -> pl.DataFrame:
             "flow": list(numbers),
             "name": [f"flow-{number}" for number in numbers],
             "payload_bytes_sent": [number % 7 for number in numbers],
+            # One of them was seen arriving, and not leaving.
+            "payload_bytes_received": [8 if number == 8 else 0 for number in numbers],
             "payload_bytes_read": [1000 * number for number in numbers],
         }
     ).with_columns(
@@ -59,7 +61,7 @@ def test_rates_are_filled_when_the_measured_time_is_known(filled, tmp_path):
 
 
 def test_the_largest_flows_are_found_in_all_parts(filled):
-    assert filled.largest_names((0, 0), 2) == ("flow-6", "flow-13")
+    assert filled.largest_names((0, 0), 3) == ("flow-8", "flow-6", "flow-13")
     assert filled.largest_names((1, 0), 2) == ()
 
 

@@ -25,7 +25,11 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
         return ()
     connections = pl.scan_parquet(file)
     total = connections.select(pl.len()).collect().item()
-    told = [*(ask(connections, total) for ask in ASKED), *_clocks(folder, facts)]
+    told = [
+        *(ask(connections, total) for ask in ASKED),
+        *_clocks(folder, facts),
+        _not_drawn(facts),
+    ]
     return tuple(sentence for sentence in told if sentence is not None)
 
 
@@ -41,16 +45,39 @@ def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
     for row in pl.read_parquet(file).iter_rows(named=True):
         if row["clock"] == "shared" or row["offset_s"] is None:
             continue
-        drift = row["drift_parts_per_million"]
-        drifts = "" if drift is None else f" and drifts by {drift:+.3g} parts in a million"
         offset = row["offset_s"] + merged_by.get((row["cell"], row["replicate"]), 0.0)
-        treated = ", which is taken off" if row["is_compensated"] else ", which stays in delays"
+        drift = row["drift_parts_per_million"]
+        drifts = "no drift can be measured"
+        if drift is not None and row["is_compensated"]:
+            drifts = f"its drift of {drift:+.3g} parts in a million is taken off"
         told.append(
-            f"Two clocks: the receiver's is {offset:+.6g} s from the sender's{drifts}"
-            f"{treated if drifts else ''}. Delays are right but for a constant, as if both ways "
-            "took the same time; their variation needs no such assumption."
+            f"Two clocks: the receiver's is {_apart(offset)}; {drifts}. Delays are "
+            "right but for a constant, as if both ways took the same time; their variation needs "
+            "no such assumption."
         )
     return told
+
+
+def _apart(offset_s: float) -> str:
+    """Say how far a clock is from another one, to the microsecond."""
+    side = "ahead of" if offset_s > 0 else "behind"
+    size = abs(offset_s)
+    if size < 1e-6:
+        return "at the sender's time"
+    if size < 1:
+        return f"{size * 1000:.3f} ms {side} the sender's"
+    return f"{size:,.6f} s {side} the sender's"
+
+
+def _not_drawn(facts: Sequence[Mapping[str, Any]]) -> str | None:
+    """Tell of flows that were chosen to be drawn and are not."""
+    many = sum(fact.get("connections_not_drawn") or 0 for fact in facts)
+    if not many:
+        return None
+    return (
+        f"{many} connections that --draw chose are not drawn, as there were too many at once: "
+        "choose fewer by a narrower filter."
+    )
 
 
 def _offload(connections: pl.LazyFrame, total: int) -> str | None:

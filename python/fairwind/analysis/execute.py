@@ -13,7 +13,7 @@ import polars as pl
 from fairwind.analysis.core import CoreAnalysis
 from fairwind.analysis.folder import Keep, new_folder, storage_errors
 from fairwind.analysis.interruption import requested_interruption
-from fairwind.analysis.rows import MOST_ROWS
+from fairwind.analysis.rows import MOST_ROWS, OTHER
 from fairwind.analysis.settings import AnalysisSettings, Draw
 from fairwind.analysis.source import STANDARD_INPUT, Source, Taps
 from fairwind.errors import FairwindError
@@ -159,6 +159,9 @@ class _Pair:
                     return True
                 if step == "waiting":
                     time.sleep(WAIT_SECONDS)
+        # Connections that end with the captures may be a million: they come in parts, too.
+        while rows := self.analysis.take_rows(MOST_ROWS):
+            self._add(rows)
         return False
 
     def finish(self) -> dict[str, Any]:
@@ -168,6 +171,8 @@ class _Pair:
         if groups.height:
             place = (self.taps.cell.index, self.taps.replicate)
             self.keep.rows.measured[place] = groups["measured_s"][0]
+            if groups.height > 1 and _is_empty(groups.filter(pl.col("group") == OTHER)):
+                self.keep.rows.without_others.append(place)
         self._add(tables)
         return told
 
@@ -180,7 +185,9 @@ class _Pair:
         again = CoreAnalysis(self.taps.sender, self.taps.receiver, chosen)
         with requested_interruption() as interruption:
             while again.advance() != "done" and not interruption.is_asked:
-                again.take_rows(1)
+                again.take_rows(MOST_ROWS)
+            while again.take_rows(MOST_ROWS):
+                pass
         tables, _ = again.finish()
         self._add({name: tables[name] for name in ("traces",) if name in tables})
 
@@ -195,6 +202,12 @@ class _Pair:
     def _add(self, tables: dict[str, pl.DataFrame]) -> None:
         plan, cell, replicate = self.source.plan, self.taps.cell, self.taps.replicate
         self.keep.rows.add(with_leading_columns(tables, plan, cell, replicate))
+
+
+def _is_empty(groups: pl.DataFrame) -> bool:
+    """Tell whether nothing of groups was seen, at no point."""
+    counted = ("flows", "packets_sent", "packets_received")
+    return not any(groups[name].sum() for name in counted)
 
 
 def _total_bytes(source: Source) -> int | None:

@@ -12,8 +12,11 @@ from fairwind.analysis.core import rate_columns
 from fairwind.folder.store import parquet_bytes, write_frame
 
 MEASURED = "measured_s"
-LARGEST = "payload_bytes_sent"
-"""The largest flows are those with most of it."""
+OTHER = "other"
+"""The group of connections that fit no rule."""
+
+PAYLOAD = ("payload_bytes_sent", "payload_bytes_received")
+"""The largest flows are those with most of either: a tap may see one of them only."""
 
 MOST_ROWS = 65_536
 """Rows that are kept in memory, of all tables together."""
@@ -30,9 +33,13 @@ class Rows:
     measured : dict
         Measured time in seconds, by cell and replicate: to be told before writing, since rows that
         were taken early have no rates.
+    without_others : list
+        Cells and replicates whose connections all belong to named groups: they have no group of
+        others, of which there would be nothing but zeros.
     """
 
     folder: Path
+    without_others: list[tuple[int, int]] = field(default_factory=list)
     measured: dict[tuple[int, int], float] = field(default_factory=dict)
     kept: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     parts: dict[str, list[Path]] = field(default_factory=dict)
@@ -66,10 +73,10 @@ class Rows:
         cell, replicate = place
         return tuple(
             pl.concat(
-                [frame.select("cell", "replicate", "name", LARGEST) for frame in scans + kept]
+                [frame.select("cell", "replicate", "name", *PAYLOAD) for frame in scans + kept]
             )
             .filter(pl.col("cell") == cell, pl.col("replicate") == replicate)
-            .sort(LARGEST, descending=True, nulls_last=True, maintain_order=True)
+            .sort(pl.max_horizontal(PAYLOAD), descending=True, nulls_last=True, maintain_order=True)
             .head(many)
             .collect()["name"]
         )
@@ -80,14 +87,25 @@ class Rows:
             self._spill()
         for name, frames in self.kept.items():
             frame = pl.concat(frames, how="vertical_relaxed").lazy()
-            write_frame(out / f"{name}.parquet", self._with_rates(name, frame).collect())
+            write_frame(out / f"{name}.parquet", self._final(name, frame).collect())
         for name, files in self.parts.items():
             target = self.folder / f"{name}.parquet"
-            frame = self._with_rates(name, pl.scan_parquet(files))
+            frame = self._final(name, pl.scan_parquet(files))
             frame.sink_parquet(target, compression="zstd", statistics=True)
             target.replace(out / f"{name}.parquet")
             for file in files:
                 file.unlink()
+
+    def _final(self, name: str, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """Give the rows as they are written, without groups of nothing."""
+        if self.without_others and "group" in frame.collect_schema().names():
+            is_other = pl.col("group").eq_missing(OTHER)
+            without = [
+                pl.col("cell").eq(cell) & pl.col("replicate").eq(replicate)
+                for cell, replicate in self.without_others
+            ]
+            frame = frame.filter(~(is_other & pl.any_horizontal(without)))
+        return self._with_rates(name, frame)
 
     def _with_rates(self, name: str, frame: pl.LazyFrame) -> pl.LazyFrame:
         """Fill the rates of rows that were taken before the measured time was known."""

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from fairwind.analysis.settings import AnalysisSettings, When, span_ns
 from fairwind.errors import FairwindError
 from fairwind.folder.captured import CaptureInput
@@ -22,6 +24,11 @@ HEAD_BYTES = 65_536
 
 FIRST_RECEIVER_PORT = 60_000
 """In runs of ours the first group's receivers listen here, and each group's on the next port."""
+
+BEHIND_PATH = ("from-program", "to-program")
+"""Groups of a program behind a path: what it sends, and what is sent to it."""
+
+WAYS = ("src", "dst")
 
 SENDER_FILE = "sender.pcapng"
 RECEIVER_FILE = "receiver.pcapng"
@@ -63,6 +70,22 @@ class Taps:
 
 
 @dataclass(frozen=True)
+class Program:
+    """A program that was behind a path of ours.
+
+    Attributes
+    ----------
+    addresses : tuple of str
+        Those that its data came from.
+    measured_s : float, optional
+        How long it was there, in seconds.
+    """
+
+    addresses: tuple[str, ...]
+    measured_s: float | None
+
+
+@dataclass(frozen=True)
 class Source:
     """What is analysed.
 
@@ -73,16 +96,21 @@ class Source:
     taps : tuple of Taps
     made_by : str, optional
         The engine of the run that made the captures, if it was ours.
+    program : Program, optional
+        The program that was behind a path of ours.
     """
 
     plan: Plan
     taps: tuple[Taps, ...]
     made_by: str | None = None
+    program: Program | None = None
 
     def settings_of(self, taps: Taps, settings: AnalysisSettings) -> AnalysisSettings:
         """Complete settings by what the experiment says, where it was a run of ours."""
         if self.made_by is None:
             return settings
+        if self.program is not None:
+            return _as_behind_path(self.program, taps.cell.experiment, settings)
         return _as_measured(taps.cell.experiment, settings)
 
 
@@ -163,7 +191,26 @@ def _source_of_run(path: str) -> Source:
             f"the run in {path} has no captures",
             "run its scenario again with a [capture] table, or --set capture={}",
         )
-    return Source(manifest.plan, tuple(found), manifest.engine)
+    program = _program(run) if _is_of_shell(manifest.plan) else None
+    return Source(manifest.plan, tuple(found), manifest.engine, program)
+
+
+def _is_of_shell(plan: Plan) -> bool:
+    """Tell whether a run was a program behind a path, whose connections nobody planned."""
+    flows = plan.cells[0].experiment.get("flows", ())
+    return plan.name == "shell" and [flow["name"] for flow in flows] == [*BEHIND_PATH]
+
+
+def _program(run: Path) -> Program:
+    """Find out by what the run measured where a program was, and for how long."""
+    file = run / "flows.parquet"
+    if not file.exists():
+        return Program((), None)
+    flows = pl.read_parquet(file, columns=["name", "group", "measured_s"])
+    names = flows.filter(pl.col("group") == BEHIND_PATH[0])["name"]
+    ends = (name.split(">")[0].strip().rpartition(":")[0] for name in names)
+    addresses = tuple(dict.fromkeys(end.strip("[]") for end in ends))
+    return Program(addresses, flows["measured_s"][0] if flows.height else None)
 
 
 def _taps_of_cell(run: Path, manifest: Manifest, cell: Cell, replicate: int) -> Taps | None:
@@ -197,6 +244,26 @@ def _as_measured(experiment: dict[str, Any], settings: AnalysisSettings) -> Anal
     return replace(
         settings, per_flow=settings.per_flow or measure.get("per_flow_intervals", False), **wanted
     )
+
+
+def _as_behind_path(
+    program: Program, experiment: dict[str, Any], settings: AnalysisSettings
+) -> AnalysisSettings:
+    """Tell apart what a program sent and what it got, for as long as it was there.
+
+    The duration that the scenario of a shell names is one that nobody waits for.
+    """
+    unsaid = AnalysisSettings()
+    wanted: dict[str, Any] = {}
+    if settings.groups == unsaid.groups and program.addresses:
+        rules = (" or ".join(f"{way} host {end}" for end in program.addresses) for way in WAYS)
+        wanted["groups"] = tuple(zip(BEHIND_PATH, rules, strict=True))
+    if settings.percentiles == unsaid.percentiles:
+        measure = experiment.get("measure", {})
+        wanted["percentiles"] = tuple(measure.get("percentiles", unsaid.percentiles))
+    if settings.start is None and settings.end is None and program.measured_s is not None:
+        wanted["end"] = When(round(program.measured_s * 1e9))
+    return replace(settings, **wanted)
 
 
 def _described(name: str, point: str, cell: int, replicate: int) -> CaptureInput:

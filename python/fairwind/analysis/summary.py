@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from fairwind.analysis.rows import PAYLOAD
 from fairwind.results import Results, unit_of
 
 FORMAT_VERSION = 1
@@ -17,8 +18,25 @@ Scope = Literal["group", "connection"]
 Frames = Mapping[str, pl.DataFrame | pl.LazyFrame]
 
 KEYS = ("scope", "name", "group")
-LARGEST = "payload_bytes_sent"
-"""Connections are shown by it, the largest first, unless the person says something else."""
+WHILE_OPEN = "goodput_while_open_bits_per_second"
+"""Of connections: their goodput over the time from their first packet to their last."""
+
+ARRIVED = ("packets_received", "payload_bytes_received")
+"""Shown of connections where one of them was not seen leaving."""
+
+ALWAYS = (
+    "flows",
+    "packets_sent",
+    "packets_received",
+    "payload_bytes_sent",
+    "payload_bytes_received",
+    "retransmitted_segments",
+    "packet_loss_ratio",
+    "estimated_loss_ratio",
+    "attempts",
+    "completed",
+)
+"""Shown of groups even if it is zero in all of them: that nothing was lost is worth a row."""
 
 
 @dataclass(frozen=True)
@@ -58,12 +76,15 @@ TABLES: Mapping[Scope, tuple[Table, ...]] = {
 TITLES: Mapping[str, str] = {
     "flows": "flows of data",
     "packets_sent": "packets",
+    "packets_received": "packets arrived",
     "payload_bytes_sent": "payload / B",
-    "data_segments_retransmitted": "retransmitted",
+    "payload_bytes_received": "payload arrived / B",
+    "retransmitted_segments": "retransmitted",
     "fast_retransmit_segments": "by fast retransmit",
     "timeout_segments": "by time-out",
     "after_timeout_segments": "after a time-out",
     "tail_loss_probe_segments": "tail loss probes",
+    "unknown_segments": "cause not known",
     "spurious_by_report": "needless (D-SACK)",
     "bundles": "bundles",
     "packet_loss_ratio": "packets lost / %",
@@ -79,7 +100,8 @@ TITLES: Mapping[str, str] = {
     "variation_p50_s": "delay variation p50 / ms",
     "variation_p99_s": "delay variation p99 / ms",
     "goodput_bits_per_second": "goodput / kbit/s",
-    "throughput_bits_per_second": "throughput / kbit/s",
+    WHILE_OPEN: "goodput while open / kbit/s",
+    "throughput_bits_per_second": "throughput where it arrived / kbit/s",
     "application_limited_ratio": "application limits / %",
     "receiver_limited_ratio": "receiver limits / %",
     "congestion_limited_ratio": "congestion limits / %",
@@ -93,15 +115,17 @@ TITLES: Mapping[str, str] = {
 
 BRIEF = (
     "packets_sent",
+    "packets_received",
     "payload_bytes_sent",
-    "data_segments_retransmitted",
+    "payload_bytes_received",
+    "retransmitted_segments",
     "timeout_segments",
     "packet_loss_ratio",
     "estimated_loss_ratio",
     "rtt_min_s",
     "ack_latency_p50_s",
     "ack_latency_p99_s",
-    "goodput_bits_per_second",
+    WHILE_OPEN,
 )
 """What is shown of connections, one a row, where there is little room."""
 
@@ -128,18 +152,23 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
         return pl.DataFrame()
     frame = tables[first.name].lazy()
     names = frame.collect_schema().names()
-    by = sort or (LARGEST if scope == "connection" else None)
     # Of a million connections a few columns are in memory, and no more.
-    wanted = {first.key, "name", "group", by, *TITLES}
+    wanted = {first.key, "name", "group", "measured_s", "payload_bytes_read", sort, *TITLES}
     frame = frame.select(name for name in names if name in wanted)
-    if by in names:
-        frame = frame.sort(by, descending=True, nulls_last=True, maintain_order=True)
+    if sort in names:
+        frame = frame.sort(sort, descending=True, nulls_last=True, maintain_order=True)
+    elif scope == "connection":
+        frame = frame.sort(
+            pl.max_horizontal(PAYLOAD), descending=True, nulls_last=True, maintain_order=True
+        )
     elif scope == "group" and "flows" in names:
         frame = frame.filter(pl.col("flows") > 0)
     rows = frame.head(limit).collect()
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
+    if scope == "connection" and "observed_s" in rows.columns:
+        rows = rows.with_columns(_while_open().alias(WHILE_OPEN))
     name = pl.col("group" if scope == "group" else "name").alias("name")
     measures = [
         measure
@@ -151,9 +180,16 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     return rows.select(pl.lit(scope).alias("scope"), name, "group", *measures)
 
 
+def _while_open() -> pl.Expr:
+    """Give the goodput of a connection over its own life, as far as that was measured."""
+    life = pl.min_horizontal("observed_s", "measured_s")
+    return pl.when(life > 0).then(pl.col("payload_bytes_read").cast(pl.Float64) * 8.0 / life)
+
+
 def _joined(rows: pl.DataFrame, other: pl.LazyFrame, table: Table) -> pl.DataFrame:
     names = other.collect_schema().names()
-    wanted = [name for name in TITLES if name in names and name not in rows.columns]
+    known = [*TITLES, "observed_s"]
+    wanted = [name for name in known if name in names and name not in rows.columns]
     other = other.filter(*(pl.col(name) == value for name, value in table.rows.items()))
     keys = rows.select(table.key).lazy()
     found = other.join(keys, on=table.key, how="semi").select(table.key, *wanted).collect()
@@ -191,6 +227,12 @@ def readable_rows(
     return headers, cells
 
 
+def brief_measures(connections: pl.DataFrame) -> list[str]:
+    """Give what is shown of connections: what arrived only if some were not seen leaving."""
+    left = "packets_sent" in connections.columns and not connections["packets_sent"].null_count()
+    return [name for name in BRIEF if not (left and name in ARRIVED)]
+
+
 def readable_summary(
     results: Results, limit: int, sort: str | None = None
 ) -> list[tuple[list[str], list[list[object]]]]:
@@ -200,12 +242,17 @@ def readable_summary(
     connections = summary_of(tables, "connection", limit, sort)
     shown = [_upright(groups)] if groups.height else []
     if connections.height:
-        shown.append(readable_rows(connections))
+        shown.append(readable_rows(connections, brief_measures(connections)))
     return shown
 
 
 def _upright(groups: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
-    headers, rows = readable_rows(groups, TITLES)
+    told = [
+        name
+        for name in TITLES
+        if name in groups.columns and (name in ALWAYS or (groups[name] != 0).any())
+    ]
+    headers, rows = readable_rows(groups, told)
     measures = headers[1:]
     cells: list[list[object]] = [
         [measure, *(row[place + 1] for row in rows)] for place, measure in enumerate(measures)

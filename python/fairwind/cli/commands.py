@@ -14,6 +14,7 @@ from rich.console import Console
 
 from fairwind.cli.analyse import analyse
 from fairwind.cli.doctor import as_frame, diagnosis, removals, works
+from fairwind.cli.drawing import shown_drawing
 from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
@@ -219,10 +220,14 @@ def report(folder: Folder) -> None:
     """Write one self-contained page and the figures of a run into its folder."""
     results = open_results(folder)
     if results.manifest.study is None:
-        _tell_report(write_report(results))
+        with shown_drawing(Console(stderr=True)) as watch:
+            written = write_report(results, watch=watch)
     else:
         chosen = study_named(results.manifest.study)
-        _tell_report(write_report(results, chosen.figures(results), chosen.claims(results)))
+        figures, claims = chosen.figures(results), chosen.claims(results)
+        with shown_drawing(Console(stderr=True)) as watch:
+            written = write_report(results, figures, claims, watch)
+    _tell_report(written)
 
 
 @app.command()

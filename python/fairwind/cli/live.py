@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fairwind.analysis import AnalysisState
-from fairwind.analysis.summary import readable_rows, summary_of
+from fairwind.analysis.summary import brief_measures, readable_rows, summary_of
 from fairwind.results import significant
 from fairwind.run.progress import LINE_SECONDS
 
@@ -95,7 +95,7 @@ def _shown(state: AnalysisState) -> RenderableType:
 
 
 def _table(title: str, rows: pl.DataFrame) -> Table:
-    headers, cells = readable_rows(rows)
+    headers, cells = readable_rows(rows, brief_measures(rows))
     table = Table(box=None, pad_edge=False, header_style="bold")
     for place, header in enumerate(headers):
         if place == 0:

@@ -23,7 +23,9 @@ RATES = {
 """Kinds of throughput: what the legend calls them, and their colours."""
 
 
-def flow_panels(points: pl.DataFrame, closer: pl.DataFrame | None = None) -> alt.TopLevelMixin:
+def flow_panels(
+    points: pl.DataFrame, closer: pl.DataFrame | None = None, *, title: str | None = None
+) -> alt.TopLevelMixin:
     """Draw a flow's time-sequence graph, and its throughput, round-trip times and flight below.
 
     In the page, the wheel and dragging zoom and move; all panels keep the same time.
@@ -35,6 +37,8 @@ def flow_panels(points: pl.DataFrame, closer: pl.DataFrame | None = None) -> alt
         in the table ``traces``.
     closer : DataFrame, optional
         The points of a shorter time, drawn in a panel of their own beneath.
+    title : str, optional
+        Whose picture it is, for where it stands alone.
     """
     panels = [panel for panel in _panels(points) if panel is not None]
     if not panels:
@@ -50,6 +54,8 @@ def flow_panels(points: pl.DataFrame, closer: pl.DataFrame | None = None) -> alt
         zooms.append(_zoom("closer", ["x", "y"], [_name_view(below, "closer_look")]))
         stacked = alt.vconcat(stacked, below, spacing=24).resolve_scale(color="independent")
     stacked.params = zooms
+    if title is not None:
+        stacked.title = alt.TitleParams(title, anchor="start")
     return themed(stacked)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,13 +56,20 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
     write_file(path, content)
 
 
-def save_all(figures: Iterable[Figure], folder: Path) -> list[Path]:
-    """Write every figure as SVG, PNG and PDF into a folder, and give the paths."""
+def save_all(
+    figures: Sequence[Figure], folder: Path, watch: Callable[[int, int], None] | None = None
+) -> list[Path]:
+    """Write every figure as SVG, PNG and PDF into a folder, and give the paths.
+
+    ``watch`` is told after each file how many there are, and of how many.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    paths: list[Path] = []
     for figure in figures:
         for ending in FORMATS:
             path = folder / f"{figure.name}.{ending}"
             save(figure.chart, path)
             paths.append(path)
+            if watch is not None:
+                watch(len(paths), len(figures) * len(FORMATS))
     return paths

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,7 +30,10 @@ class Report:
 
 
 def write_report(
-    results: Results, figures: Sequence[Figure] = (), claims: Sequence[Claim] = ()
+    results: Results,
+    figures: Sequence[Figure] = (),
+    claims: Sequence[Claim] = (),
+    watch: Callable[[int, int], None] | None = None,
 ) -> Report:
     """Write the page and the figures of a run into its folder.
 
@@ -41,6 +44,8 @@ def write_report(
         A study's own figures, shown before those that every run gets.
     claims : sequence of Claim
         A study's judged claims.
+    watch : callable, optional
+        Told how many files are drawn, and of how many.
 
     Raises
     ------
@@ -49,6 +54,6 @@ def write_report(
     """
     every = [*figures, *default_figures(results)]
     page = results.folder / "report.html"
-    paths = save_all(every, results.folder / "figures")
+    paths = save_all(every, results.folder / "figures", watch)
     write_file(page, render(results, every, claims).encode())
     return Report(page, tuple(paths))

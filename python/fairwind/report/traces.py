@@ -46,12 +46,13 @@ def trace_figures(results: Results) -> list[Figure]:
             note += " At the bottom, a piece of it is drawn larger."
         if number == shown.height and omitted:
             note += f" {omitted} further flows were traced; their points are in traces.parquet."
+        title = f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}"
         figures.append(
             Figure(
                 name=f"flow-{number}",
-                title=f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}",
+                title=title,
                 caption=CAPTION + note,
-                chart=flow_panels(drawn, closer),
+                chart=flow_panels(drawn, closer, title=title),
             )
         )
     return figures
