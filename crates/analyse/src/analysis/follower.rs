@@ -14,7 +14,7 @@ use crate::connection::{
 };
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
-use fairwind_capture::Packet;
+use fairwind_capture::{Oddities, Packet};
 use fairwind_measure::{
     Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points,
 };
@@ -275,6 +275,9 @@ impl Follower {
             self.infer(flow, at, packet);
         }
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
+            if packet.oddities.contains(Oddities::OPTIONS_CUT) {
+                self.streams.on_cut_options(flow);
+            }
             let facts = self.streams.on_acknowledgment(flow, at, segment);
             if facts.newly_acknowledged_bytes > 0 && !is_joined {
                 self.read(flow, at, facts.newly_acknowledged_bytes, turn);

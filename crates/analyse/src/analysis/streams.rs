@@ -83,6 +83,12 @@ impl Streams {
         self.followed[flow.index()].stream.on_acknowledgment(at, segment)
     }
 
+    /// A packet passes that goes the other way, and the capture has cut off options of it.
+    #[cold]
+    pub(crate) fn on_cut_options(&mut self, flow: FlowId) {
+        self.followed[flow.index()].stream.on_cut_options();
+    }
+
     /// So many bytes more are acknowledged in order: how many there are now.
     #[inline]
     pub(crate) fn acknowledge(&mut self, flow: FlowId, bytes: u64) -> u64 {

@@ -25,6 +25,12 @@ struct Taken {
 }
 
 impl Stream {
+    /// The capture has cut off options of a segment of the other direction, SACK blocks perhaps: that no
+    /// evidence of a loss was seen proves nothing from now on, so no cause is drawn from it.
+    pub const fn on_cut_options(&mut self) {
+        self.is_blind = true;
+    }
+
     /// A segment of the other direction passes the tap at `at`: what it tells.
     #[inline]
     pub fn on_acknowledgment(&mut self, at: Instant, segment: &Segment) -> AckFacts {

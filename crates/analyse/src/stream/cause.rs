@@ -52,6 +52,8 @@ pub(super) struct Circumstances {
     pub(super) is_repeated: bool,
     /// Selective acknowledgments are, or may be, in use.
     pub(super) may_sack: bool,
+    /// SACK blocks may have been cut off by the capture, so that evidence may have passed unseen.
+    pub(super) is_blind: bool,
     /// A probe is on its way.
     pub(super) is_probing: bool,
     /// Whether the sender probes.
@@ -89,12 +91,19 @@ pub(super) fn cause(facts: &Circumstances) -> Verdict {
     if facts.side == TapSide::Receiver {
         return Verdict::Is(seen_from_afar(facts));
     }
-    None.or_else(|| reaction(facts))
+    let verdict = None
+        .or_else(|| reaction(facts))
         .or_else(|| companion(facts))
         .or_else(|| probe(facts))
         .or_else(|| timeout(facts))
         .or_else(|| late_reaction(facts))
-        .unwrap_or(Verdict::Is(Cause::Unknown))
+        .unwrap_or(Verdict::Is(Cause::Unknown));
+    match verdict {
+        // All others are drawn from evidence that is not there, which is no proof here.
+        Verdict::Is(Cause::FastRetransmit) => verdict,
+        _ if facts.is_blind => Verdict::Is(Cause::Unknown),
+        _ => verdict,
+    }
 }
 
 impl Circumstances {

@@ -79,6 +79,8 @@ pub struct Stream {
     /// SYNs that were sent and are not acknowledged.
     pub(super) syns: u16,
     pub(super) has_stamps: bool,
+    /// Options of an acknowledgment were cut off by the capture.
+    pub(super) is_blind: bool,
     /// Whether the SYNs of both sides allow SACK.
     pub(super) own_sack: Option<bool>,
     pub(super) other_sack: Option<bool>,
@@ -129,6 +131,7 @@ impl Stream {
             last_repetition_at: Instant::ZERO,
             last_repetition_end: 0,
             far_end: None,
+            is_blind: false,
             own_sack: None,
             other_sack: None,
             syn_at: at,

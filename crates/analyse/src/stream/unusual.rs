@@ -350,6 +350,7 @@ impl Stream {
             has_evidence: self.has_evidence(start, end),
             is_repeated: is_repeated && self.episode.is_under_way(),
             may_sack: self.may_sack(),
+            is_blind: self.is_blind,
             is_probing: self.probe_until.is_some(),
             habit: self.habit.shown(),
             since_news: between(self.news_at, at),

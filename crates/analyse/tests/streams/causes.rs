@@ -171,3 +171,16 @@ fn the_very_first_segment_may_be_sent_again() {
     tap.ack(700, 2000);
     assert_eq!(tap.stream.flight_packets(), 0);
 }
+
+#[test]
+fn without_whole_options_only_evidence_that_was_seen_tells_a_cause() {
+    let mut tap = Tap::new();
+    let (now, from) = tap.warmed();
+    for segment in 0..3 {
+        tap.data(now, from + segment * 1000, 1000);
+    }
+    tap.stream.on_cut_options();
+    assert_eq!(repeated(tap.data(now + 300, from, 1000)).0, Cause::Unknown);
+    tap.sack(now + 400, from, &[(from + 2000, from + 3000)]);
+    assert_eq!(repeated(tap.data(now + 400, from + 1000, 1000)).0, Cause::FastRetransmit);
+}
