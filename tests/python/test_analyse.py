@@ -287,6 +287,14 @@ def test_a_receiver_alone_tells_what_arrived_largest_first(sender, tmp_path):
     assert "packets arrived" not in out
 
 
+def test_connections_are_sorted_by_any_column_of_the_summary(sender, tmp_path):
+    for column in ("retransmitted_segments", "packets_sent"):
+        shown = summary(sender, "--sort", column, "--limit", "3", cwd=tmp_path)["connections"]
+        every = summary(sender, "--limit", "100", cwd=tmp_path)["connections"]
+        largest = sorted((row[column] for row in every), reverse=True)
+        assert [row[column] for row in shown] == largest[:3]
+
+
 def test_the_causes_in_the_summary_add_up_and_what_is_zero_everywhere_is_left_out(sender, tmp_path):
     (group,) = summary(sender, cwd=tmp_path)["groups"]
     causes = (
@@ -346,6 +354,7 @@ def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, 
         (["here.pcapng", "--percentiles", "0,50"], "numbers above 0 and up to 100"),
         (["here.pcapng", "--from", "noon"], "neither a time since the first packet nor an instant"),
         (["here.pcapng", "--table", "nothing"], "there is no table 'nothing'"),
+        (["here.pcapng", "--sort", "beauty"], "connections have no such column"),
         (["here.pcapng", "--table", "flows", "--sort", "beauty"], "has no such column"),
         (["here.pcapng", "--nat", "here=there"], "--nat: `here` is no address"),
         (["here.pcapng", "--draw", "1"], "pictures are made from a folder"),

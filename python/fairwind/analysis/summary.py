@@ -9,6 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from fairwind.analysis.rows import PAYLOAD
+from fairwind.errors import FairwindError
 from fairwind.results import Results, unit_of
 
 FORMAT_VERSION = 1
@@ -155,6 +156,9 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     # Of a million connections a few columns are in memory, and no more.
     wanted = {first.key, "name", "group", "measured_s", "payload_bytes_read", sort, *TITLES}
     frame = frame.select(name for name in names if name in wanted)
+    if sort is not None and sort not in names:
+        frame = _with_column(frame, sort, scope, tables)
+        names = frame.collect_schema().names()
     if sort in names:
         frame = frame.sort(sort, descending=True, nulls_last=True, maintain_order=True)
     elif scope == "connection":
@@ -167,6 +171,8 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
+    if scope == "group" and "passages" not in tables:
+        rows = _with_whole_round_trips(rows, tables)
     if scope == "connection" and "observed_s" in rows.columns:
         rows = rows.with_columns(_while_open().alias(WHILE_OPEN))
     name = pl.col("group" if scope == "group" else "name").alias("name")
@@ -178,6 +184,53 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     if "packet_loss_ratio" in measures and "estimated_loss_ratio" in measures:
         measures.remove("estimated_loss_ratio")  # what was seen needs no estimate
     return rows.select(pl.lit(scope).alias("scope"), name, "group", *measures)
+
+
+def _with_column(frame: pl.LazyFrame, name: str, scope: Scope, tables: Frames) -> pl.LazyFrame:
+    """Take a column that rows are sorted by from the tables that are joined to the first one."""
+    known = set(frame.collect_schema().names()) & {*TITLES}
+    for table in TABLES[scope][1:]:
+        if table.name not in tables:
+            continue
+        other = tables[table.name].lazy()
+        columns = other.collect_schema().names()
+        if name in columns:
+            other = other.filter(*(pl.col(key) == value for key, value in table.rows.items()))
+            return frame.join(other.select(table.key, name), on=table.key, how="left")
+        known |= set(columns) & {*TITLES}
+    if scope == "connection":
+        raise FairwindError(
+            f"--sort {name}: connections have no such column",
+            f"they have {', '.join(title for title in TITLES if title in known)}",
+        )
+    return frame
+
+
+def _with_whole_round_trips(groups: pl.DataFrame, tables: Frames) -> pl.DataFrame:
+    """Take round trips of groups from flows that were seen leaving, where there are any.
+
+    Of the others a single tap sees the way from itself to the receiver and back, next to nothing.
+    """
+    needed = {"flows", "transport"} - set(tables)
+    if needed or "rtt_samples" not in tables["transport"].lazy().collect_schema().names():
+        return groups
+    seen = tables["flows"].lazy().filter(pl.col("packets_sent").is_not_null()).select("flow")
+    samples = pl.col("rtt_samples")
+    whole = (
+        tables["transport"]
+        .lazy()
+        .filter(pl.col("scope") == "flow", samples > 0)
+        .join(seen, on="flow", how="semi")
+        .group_by("group")
+        .agg(
+            pl.col("rtt_min_s").min().alias("rtt_min_s"),
+            ((pl.col("rtt_mean_s") * samples).sum() / samples.sum()).alias("rtt_mean_s"),
+        )
+        .collect()
+    )
+    if "rtt_min_s" not in groups.columns or whole.is_empty():
+        return groups
+    return groups.update(whole.select("group", "rtt_min_s", "rtt_mean_s"), on="group", how="left")
 
 
 def _while_open() -> pl.Expr:
