@@ -13,6 +13,7 @@ from process import fairwind
 SYN, FIN, RST, ACK = 2, 1, 4, 16
 CLIENT, SERVER = (bytes([10, 0, 0, 1]), 40_000), (bytes([10, 0, 0, 2]), 80)
 START = 1_000_000_000
+WAY = 0.02
 
 Packet = tuple[float, bytes]
 
@@ -45,9 +46,9 @@ def dialogue(count: int = 20, first: int = 1000, begin: float = 0.0) -> list[Pac
     return said
 
 
-def pcap(said: list[Packet]) -> bytes:
+def pcap(said: list[Packet], shift: float = 0.0) -> bytes:
     head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65_535, 101)
-    return head + b"".join(record(at, data) for at, data in said)
+    return head + b"".join(record(at + shift, data) for at, data in said)
 
 
 def record(at: float, data: bytes) -> bytes:
@@ -176,3 +177,41 @@ def test_foreign_files_in_a_folder_are_told_and_left_out(tmp_path):
     assert connection["opener_payload_bytes"] == 10_000
     _, _, error = fairwind("analyse", "rotated", cwd=tmp_path)
     assert "notes.txt" in error
+
+
+@pytest.mark.parametrize("shift", [0.0, -1.6, 7200.0, -7200.0])
+def test_clocks_of_two_captures_may_be_far_apart(tmp_path, shift):
+    near_client = pcap(dialogue())
+
+    def there(at: float, data: bytes) -> float:
+        return at + (WAY if data[12:16] == CLIENT[0] else -WAY)
+
+    said = sorted(((there(at, data), data) for at, data in dialogue()), key=lambda it: it[0])
+    (tmp_path / "near.pcap").write_bytes(near_client)
+    (tmp_path / "far.pcap").write_bytes(pcap(said, shift))
+    names = ("near.pcap", "far.pcap")
+    code, out, error = fairwind(
+        "analyse", *names, "--table", "flows", "--format", "json", cwd=tmp_path
+    )
+    assert code == 0, error
+    flow = json.loads(out)["tables"]["flows"][0]
+    assert flow["packets_sent"] == flow["packets_received"] == 24
+    assert flow["payload_bytes_sent"] == flow["payload_bytes_received"] == 10_000
+    assert flow["packets_lost"] == 0
+
+
+@pytest.mark.parametrize("kind", ["nothing in common", "twice the same", "swapped"])
+def test_two_captures_that_do_not_fit_are_analysed_all_the_same(tmp_path, kind):
+    mine = pcap(dialogue())
+    other = {
+        "nothing in common": pcap(dialogue())
+        .replace(CLIENT[0] + SERVER[0], b"\xc0\x00\x02\x01\xc0\x00\x02\x02")
+        .replace(SERVER[0] + CLIENT[0], b"\xc0\x00\x02\x02\xc0\x00\x02\x01"),
+        "twice the same": mine,
+        "swapped": mine,
+    }[kind]
+    pair = (other, mine) if kind == "swapped" else (mine, other)
+    document, _ = analysed(tmp_path, *pair)
+    assert document["connections"]
+    rows = connections(tmp_path, "0.pcap", "1.pcap")
+    assert max(int(str(row["opener_payload_bytes"])) for row in rows) == 10_000

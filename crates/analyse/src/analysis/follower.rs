@@ -275,14 +275,20 @@ impl Follower {
             self.infer(flow, at, packet);
         }
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
-            if packet.oddities.contains(Oddities::OPTIONS_CUT) {
-                self.streams.on_cut_options(flow);
-            }
-            let facts = self.streams.on_acknowledgment(flow, at, segment);
-            if facts.newly_acknowledged_bytes > 0 && !is_joined {
-                self.read(flow, at, facts.newly_acknowledged_bytes, turn);
+            let newly_acknowledged = self.acknowledge(flow, at, packet);
+            if newly_acknowledged > 0 && !is_joined {
+                self.read(flow, at, newly_acknowledged, turn);
             }
         }
+    }
+
+    /// What a packet tells of the data that goes the other way; gives the bytes that it acknowledges first.
+    #[inline]
+    fn acknowledge(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> u64 {
+        if packet.oddities.contains(Oddities::OPTIONS_CUT) {
+            self.streams.on_cut_options(flow);
+        }
+        self.streams.on_acknowledgment(flow, at, &packet.segment).newly_acknowledged_bytes
     }
 
     /// What a packet of a flow's data means beyond that it was seen.
