@@ -15,6 +15,9 @@ pub struct Captured {
     notes: Notes,
 }
 
+/// What captures say that were made of a program behind a path.
+const SHELL: &str = "fairwind shell";
+
 /// The frame ends before the TCP header does.
 const CUT_SHORT: NoteKind = NoteKind::new(
     "cut_short",
@@ -160,6 +163,14 @@ impl PacketSource for Captured {
     }
 
     fn near(&self) -> Option<Side> {
+        // Behind a path of ours a program may open connections or answer them: its handshakes tell.
+        if self
+            .reader
+            .sections()
+            .any(|section| section.section.application.as_deref() == Some(SHELL))
+        {
+            return None;
+        }
         let sections = || self.reader.sections().flat_map(|section| &section.interfaces);
         let are_all = |point: &str| {
             self.is_own() && sections().all(|interface| interface.name.as_deref() == Some(point))
@@ -177,5 +188,31 @@ impl PacketSource for Captured {
 impl std::fmt::Debug for Captured {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Captured").field("frames", &self.frames).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_capture::{CaptureWriter, Interface, InterfaceId, Section};
+    use fairwind_units::Instant;
+
+    /// A capture of the point `point`, by `application`.
+    fn capture(application: &str, point: &str) -> Captured {
+        let section = Section { application: Some(application.to_owned()), ..Section::default() };
+        let interfaces = vec![Interface::new(point)];
+        let mut file = CaptureWriter::new(Vec::new(), &section, interfaces).unwrap();
+        file.write_packet(Instant::from_secs(1), InterfaceId(0), &[0x45; 40], 40).unwrap();
+        let bytes = Box::new(std::io::Cursor::new(file.finish().unwrap()));
+        let input = Input::Source { name: point.to_owned(), bytes };
+        Captured::open(vec![input], Ending::Final).unwrap()
+    }
+
+    #[test]
+    fn captures_of_ours_say_whom_they_are_near_unless_programs_may_answer() {
+        assert_eq!(capture("fairwind simulation", "sender").near(), Some(Side::Opener));
+        assert_eq!(capture("fairwind testbed", "receiver").near(), Some(Side::Answerer));
+        assert_eq!(capture("fairwind shell", "sender").near(), None);
+        assert_eq!(capture("dumpcap", "sender").near(), None);
     }
 }
