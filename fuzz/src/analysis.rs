@@ -12,8 +12,9 @@ use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::io::Cursor;
 
-/// Windows for packets of any time: of short ones there may be millions, which take their time.
-const ROUGH: Span = Span::from_secs(100 * 86_400);
+/// Lengths of windows, of which an hour has one, a few and billions.
+const WINDOWS: [Span; 4] =
+    [Span::from_secs(86_400), Span::from_secs(1), Span::from_millis(10), Span::from_nanos(700)];
 
 /// Analyses bytes: the first one says whether the others are files, or packets of a few connections.
 ///
@@ -36,7 +37,7 @@ fn of_files(bytes: &[u8], are_two: bool) {
         let input = Input::Source { name: "bytes".to_owned(), bytes };
         Captured::open(vec![input], Ending::Final).ok()
     };
-    let settings = Settings { intervals: vec![ROUGH], ..Settings::default() };
+    let settings = Settings { intervals: WINDOWS.to_vec(), ..Settings::default() };
     if are_two {
         let (first, second) = bytes.split_at(bytes.len() / 2);
         let (Some(first), Some(second)) = (open(first), open(second)) else { return };
@@ -81,7 +82,7 @@ fn any_settings(bytes: &mut Unstructured<'_>) -> Result<Settings> {
         vantage: *bytes.choose(&vantages)?,
         linger: span(bytes)?,
         half_open_timeout: span(bytes)?,
-        intervals: vec![ROUGH],
+        intervals: vec![*bytes.choose(&WINDOWS)?],
         per_flow_intervals: bool::arbitrary(bytes)?,
         ..Settings::default()
     };

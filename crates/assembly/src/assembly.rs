@@ -206,7 +206,7 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
         warmup: measure.warmup,
         end: Instant::ZERO + experiment.duration,
         intervals: measure.intervals.clone(),
-        most_silent_windows: None,
+        most_silent_rows: None,
         per_flow_intervals: measure.per_flow_intervals,
         percentiles: measure.percentiles.clone(),
         keeps_endpoint_samples: measure.endpoint_interval.is_some() || measure.endpoint_every_ack,

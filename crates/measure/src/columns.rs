@@ -209,7 +209,7 @@ const LATENCIES: &[Line] = &[
 #[rustfmt::skip]
 const INTERVAL: &[Line] = &[
     ("interval_s", "s", "Length of the window; each requested length is a series of its own."),
-    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out. Of captures, silence that is long for its windows has no rows: 131 072 rows of it are shown, and 4096 more for each window in which something happened."),
     ("scope", "text", "`group`, or `flow` where series of flows were asked for."),
     ("name", "text", "Name of the group or flow."),
     ("group", "text", "The group, or the group of the flow."),

@@ -12,6 +12,7 @@
 
 use crate::flow::Totals;
 use crate::settings::{FlowDescription, Settings};
+use crate::silence::Silence;
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
@@ -90,8 +91,8 @@ struct ScopeState {
 #[derive(Debug, Clone)]
 pub(crate) struct Series {
     length: Span,
-    /// How many windows in which nothing happened are kept at a stretch.
-    most_silent: u64,
+    /// Which windows in which nothing happened are kept.
+    silence: Silence,
     /// End of the window that is being filled.
     border: Instant,
     /// Number of the window that is being filled.
@@ -108,7 +109,7 @@ impl Series {
     pub(crate) fn new(length: Span, settings: &Settings, scopes: usize) -> Self {
         Self {
             length,
-            most_silent: settings.most_silent_windows.unwrap_or(u64::MAX),
+            silence: Silence::of_rows(settings.most_silent_rows),
             border: settings.measured_from() + length,
             filling: 0,
             scopes: vec![ScopeState::default(); scopes],
@@ -163,6 +164,7 @@ impl Series {
         if self.border > until || self.border == Instant::MAX {
             return;
         }
+        self.silence.end();
         let grown = totals.iter().zip(&self.scopes).map(|(now, scope)| now.since(&scope.before));
         self.windows.push((self.filling, grown.collect()));
         for (scope, total) in self.scopes.iter_mut().zip(totals) {
@@ -178,7 +180,8 @@ impl Series {
     /// Ends the windows up to `until`, in which nothing happened.
     fn roll_in_silence(&mut self, until: Instant) {
         let silent = until.saturating_since(self.border).as_nanos() / self.length.as_nanos() + 1;
-        if silent <= self.most_silent {
+        let rows = u64::try_from(self.scopes.len()).unwrap_or(u64::MAX);
+        if self.silence.shows(silent, rows) {
             let numbers = self.filling..self.filling + silent;
             self.windows.extend(numbers.map(|number| (number, Box::default())));
         }

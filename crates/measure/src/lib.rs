@@ -49,7 +49,7 @@
 //! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `distribution` (samples: extremes, sum and
-//! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows),
+//! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
 //! `queue`, `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
 //! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
@@ -79,6 +79,7 @@ mod received;
 mod retired;
 mod row;
 mod settings;
+mod silence;
 mod summary;
 mod table;
 mod tabulate;
@@ -99,5 +100,6 @@ pub use punctuality::{HostPunctuality, hosts_table};
 pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
 pub use settings::{FlowDescription, Settings, SettingsError};
+pub use silence::{FOR_EACH_WINDOW, Silence};
 pub use summary::{Percentiles, Place, Summary, percentile_name};
 pub use table::{Column, Table, TableBuilder, Tables, Values};

@@ -47,9 +47,9 @@ pub struct Settings {
     /// Window lengths of the series in the table `intervals`, each its own series from the end of the
     /// warm-up on.
     pub intervals: Vec<Span>,
-    /// Where nothing at all happens for more windows of a series than this, they are left out of it: a
-    /// clock that leaps must not make more rows than there are packets. `None` keeps all.
-    pub most_silent_windows: Option<u64>,
+    /// The allowance of rows for windows in which nothing at all happens, see [`Silence`](crate::Silence):
+    /// a clock that leaps must not make millions of them. `None` keeps all.
+    pub most_silent_rows: Option<u64>,
     /// Whether the series are kept for each flow, and not for each group only.
     pub per_flow_intervals: bool,
     /// Percentiles in the table `latencies`, above 0 and up to 100.
@@ -70,7 +70,7 @@ impl Default for Settings {
             warmup: Span::ZERO,
             end: Instant::MAX,
             intervals: Vec::new(),
-            most_silent_windows: None,
+            most_silent_rows: None,
             per_flow_intervals: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
             keeps_endpoint_samples: false,

@@ -314,6 +314,7 @@ fn told(outcome: &Outcome) -> String {
             "clock_offset_ns": facts.clock_offset_nanos,
             "packets_in_both": facts.clock_packets,
             "connections_in_one": facts.one_sided,
+            "packets_beyond_windows": facts.beyond_windows,
             "connections_not_drawn": facts.untraced,
             "taps": taps,
         },

@@ -29,6 +29,7 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
         *(ask(connections, total) for ask in ASKED),
         *_clocks(folder, facts),
         _not_drawn(facts),
+        _beyond_windows(facts),
     ]
     return tuple(sentence for sentence in told if sentence is not None)
 
@@ -77,6 +78,17 @@ def _not_drawn(facts: Sequence[Mapping[str, Any]]) -> str | None:
     return (
         f"{many} connections that --draw chose are not drawn, as there were too many at once: "
         "choose fewer by a narrower filter."
+    )
+
+
+def _beyond_windows(facts: Sequence[Mapping[str, Any]]) -> str | None:
+    """Tell of windows that were too many to be kept."""
+    many = sum(fact.get("packets_beyond_windows") or 0 for fact in facts)
+    if not many:
+        return None
+    return (
+        f"Windows are too short for so long a capture: losses and queueing over time lack {many} "
+        "packets. Choose longer ones with --interval."
     )
 
 

@@ -147,6 +147,7 @@ impl Follower {
     pub(crate) fn tell_facts(&self, facts: &mut Facts) {
         facts.strays = self.strays;
         facts.one_sided = self.joint.as_ref().map_or(0, |joint| joint.one_sided);
+        facts.beyond_windows = self.joint.as_ref().map_or(0, Joint::packets_beyond_windows);
         facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
         facts.connections = self.connections.began();
         facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);

@@ -82,6 +82,11 @@ impl Joint {
         append(tables, self.passages.group_tables());
     }
 
+    /// Packets in windows that are too many to be kept.
+    pub(super) fn packets_beyond_windows(&self) -> u64 {
+        self.passages.packets_beyond_windows()
+    }
+
     /// Sums as of now.
     pub(super) fn snapshot(&self) -> Tables {
         self.passages.group_tables()

@@ -46,6 +46,9 @@ pub struct Facts {
     pub clock_offset_nanos: Option<i64>,
     /// Packets that were found in both captures, by which the offset was estimated.
     pub clock_packets: u64,
+    /// Packets between two taps in windows that are too many to be kept, so that they are in no row of losses
+    /// over time: the windows are too short.
+    pub beyond_windows: u64,
     /// Connections that were to be traced, and were not because they were too many.
     pub untraced: u64,
     /// Connections that there were.

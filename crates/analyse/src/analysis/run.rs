@@ -11,7 +11,7 @@ use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
 use crate::passage::{Bearings, ClockModel, OffsetFinder};
 use crate::trace::TraceSettings;
-use fairwind_measure::{Collector, Tables};
+use fairwind_measure::{Collector, Silence, Tables};
 use fairwind_units::{Instant, Span};
 
 /// The analysis of what one tap saw, or two.
@@ -326,9 +326,6 @@ impl Default for Times {
     }
 }
 
-/// Silence of more windows than this leaves no rows.
-const MOST_SILENT_WINDOWS: u64 = 100_000;
-
 /// What the measures are asked for.
 fn measures(settings: &Settings, groups: &Groups, times: Times) -> fairwind_measure::Settings {
     fairwind_measure::Settings {
@@ -337,7 +334,7 @@ fn measures(settings: &Settings, groups: &Groups, times: Times) -> fairwind_meas
         warmup: times.from.saturating_since(times.origin),
         end: times.until,
         intervals: settings.intervals.clone(),
-        most_silent_windows: Some(MOST_SILENT_WINDOWS),
+        most_silent_rows: Some(Silence::USUAL),
         per_flow_intervals: settings.per_flow_intervals,
         percentiles: settings.percentiles.clone(),
         ..fairwind_measure::Settings::default()

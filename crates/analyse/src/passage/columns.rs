@@ -123,7 +123,7 @@ const DELAY_HISTOGRAM: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const QUEUEING: &[DefinitionLine] = &[
     ("interval_s", "s", "Length of the window."),
-    ("start_s", "s", "Beginning of the window, in which the packets left; the 1 048 576th has what left later, too."),
+    ("start_s", "s", "Beginning of the window, in which the packets left; windows without any have no rows. Of more than 1 048 576 windows those that come last are left out, and a caveat says so."),
     ("group", "text", "Name of the group."),
     ("ranges", "ranges", "Ranges with payload that left in the window and arrived."),
     ("min_s", "s", "Smallest network delay beyond the smallest of the flow: the queue that everybody met."),
@@ -135,7 +135,7 @@ const QUEUEING: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const LOSSES: &[DefinitionLine] = &[
     ("interval_s", "s", "Length of the window."),
-    ("start_s", "s", "Beginning of the window, in which the packets left, whenever their loss became known; the 4 194 304th has what left later, too."),
+    ("start_s", "s", "Beginning of the window, in which the packets left, whenever their loss became known. Windows without any packet have rows, but for silence of captures that is long for its windows (131 072 rows of it, and 4096 for each window with packets). Of more than 1 048 576 windows with packets those that come last are left out, and a caveat says so."),
     ("group", "text", "Name of the group."),
     ("packets_sent", "packets", "Packets that left in the window, both directions of connections that the group has."),
     ("packets_lost", "packets", "Of these, the ones of which nothing arrived."),

@@ -9,6 +9,7 @@
 
 use super::clock::Drift;
 use super::samples::{Layers, Sample, SampleLog, Spill, Stowed};
+use super::timeline::{Occasion, Timeline};
 use fairwind_measure::Times;
 use fairwind_units::{Instant, Span};
 
@@ -18,9 +19,6 @@ pub(super) const LAYERS: [(&str, Layers); 3] = [
     ("transport", Layers::TRANSPORT),
     ("application", Layers::APPLICATION),
 ];
-
-/// Windows that a series has at most.
-const MOST: usize = 1 << 20;
 
 /// A distribution for each layer.
 #[derive(Debug, Clone)]
@@ -69,38 +67,6 @@ impl Layered {
     }
 }
 
-/// Delay beyond the smallest, over time.
-#[derive(Debug, Clone)]
-pub(super) struct DelaySeries {
-    length: Span,
-    windows: Vec<Option<Box<Times>>>,
-}
-
-impl DelaySeries {
-    const fn new(length: Span) -> Self {
-        Self { length, windows: Vec::new() }
-    }
-
-    fn record(&mut self, origin: Instant, at: Instant, variation: u64) {
-        let number = at.saturating_since(origin).as_nanos() / self.length.as_nanos().max(1);
-        let place = usize::try_from(number).unwrap_or(MOST).min(MOST - 1);
-        if place >= self.windows.len() {
-            self.windows.resize_with(place + 1, || None);
-        }
-        let window = self.windows[place].get_or_insert_with(|| Box::new(Times::new()));
-        window.record(variation);
-    }
-
-    pub(super) const fn length(&self) -> Span {
-        self.length
-    }
-
-    /// The windows with samples, each with its number.
-    pub(super) fn windows(&self) -> impl Iterator<Item = (u64, &Times)> {
-        (0..).zip(&self.windows).filter_map(|(number, window)| Some((number, window.as_deref()?)))
-    }
-}
-
 /// Delays of all connections of a group.
 #[derive(Debug, Clone)]
 pub(super) struct GroupDelays {
@@ -108,7 +74,8 @@ pub(super) struct GroupDelays {
     pub(super) variation: Layered,
     /// As the clocks say.
     pub(super) absolute: Layered,
-    pub(super) series: Vec<DelaySeries>,
+    /// Delay beyond the smallest, over time.
+    pub(super) series: Vec<Timeline<Times>>,
 }
 
 impl GroupDelays {
@@ -116,7 +83,7 @@ impl GroupDelays {
         Self {
             variation: Layered::new(),
             absolute: Layered::new(),
-            series: intervals.iter().map(|&length| DelaySeries::new(length)).collect(),
+            series: intervals.iter().map(|&length| Timeline::new(length)).collect(),
         }
     }
 }
@@ -206,7 +173,7 @@ pub(super) fn delays_of(
         group.absolute.record(delay.unsigned_abs(), sample);
         if sample.layers.has(Layers::NETWORK) {
             for series in &mut group.series {
-                series.record(correction.origin, sample.departed, beyond);
+                series.at(correction.origin, sample.departed, Occasion::Departure).record(beyond);
             }
         }
     });

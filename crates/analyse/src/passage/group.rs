@@ -4,7 +4,8 @@ use super::clustering::{LossRow, LossRuns};
 use super::counts::Counts;
 use super::delays::GroupDelays;
 use super::first::FirstArrivals;
-use super::windows::LossSeries;
+use super::timeline::Timeline;
+use super::windows::LossWindow;
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ pub(super) struct Group {
     pub(super) name: String,
     pub(super) counts: Counts,
     pub(super) first: FirstArrivals,
-    pub(super) loss_series: Vec<LossSeries>,
+    pub(super) loss_series: Vec<Timeline<LossWindow>>,
     /// What departed at the sender's tap, and at the receiver's.
     pub(super) rows: [LossRow; 2],
     pub(super) runs: LossRuns,
@@ -29,7 +30,7 @@ impl Group {
             name: name.to_owned(),
             counts: Counts::default(),
             first: FirstArrivals::default(),
-            loss_series: intervals.iter().map(|&length| LossSeries::new(length)).collect(),
+            loss_series: intervals.iter().map(|&length| Timeline::new(length)).collect(),
             rows: [LossRow::default(), LossRow::default()],
             runs: LossRuns::default(),
             delays: GroupDelays::new(intervals),
@@ -39,8 +40,11 @@ impl Group {
 
     /// At `now`, everything that departed before `settled` has a fate.
     pub(super) fn settle(&mut self, now: Instant, settled: Instant) {
-        let departed = [self.rows[0].departed(), self.rows[1].departed()];
-        self.checkpoints.push_back((now, departed));
+        // Where time does not go on, since one capture is over, nothing more is settled.
+        if self.checkpoints.back().is_none_or(|&(last, _)| last < now) {
+            let departed = [self.rows[0].departed(), self.rows[1].departed()];
+            self.checkpoints.push_back((now, departed));
+        }
         while let Some(&(at, departed)) = self.checkpoints.front()
             && at < settled
         {

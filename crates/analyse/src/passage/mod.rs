@@ -18,7 +18,7 @@
 //!
 //! Modules: `place` (64-bit places of sequence numbers), `transmission`, `flight` (which departure an arrival is), `bare` (the same for
 //! packets without payload), `delivery` (what is in order), `passage` (one direction), `passages` (all of
-//! them), `group`, `counts`, `first` (which copy came first), `windows` (loss over time), `clustering`
+//! them), `group`, `counts`, `first` (which copy came first), `timeline` (something for each window of time), `windows` (what that is of losses), `clustering`
 //! (runs of losses), `clock` (offset and drift), `samples` (delays, written down until the clocks are
 //! known), `delays` (what becomes of them), `stash`, `tables`, `columns` (what each column means), `scratch`.
 
@@ -40,6 +40,7 @@ mod samples;
 mod scratch;
 mod stash;
 mod tables;
+mod timeline;
 mod transmission;
 mod windows;
 

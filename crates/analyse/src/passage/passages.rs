@@ -15,6 +15,7 @@ use super::samples::Spill;
 use super::scratch::Scratch;
 use super::stash::Stash;
 use super::tables::{DelayRow, FlowRow};
+use super::timeline::Timeline;
 use fairwind_capture::Packet;
 use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
@@ -420,6 +421,19 @@ impl Passages {
             ClockModel::Shared => Drift::default(),
             ClockModel::Apart => Drift::of(&self.floors[0], &self.floors[1]),
         }
+    }
+
+    /// Packets that departed in windows too many to be kept: they are in no row of losses over time.
+    pub fn packets_beyond_windows(&self) -> u64 {
+        let series = 0..self.settings.intervals.len();
+        let of_series = |series: usize| -> u64 {
+            let of_group = |group: &Group| {
+                let beyond = group.loss_series.get(series).and_then(Timeline::beyond);
+                beyond.map_or(0, |window| window.packets_sent)
+            };
+            self.groups.iter().map(of_group).sum()
+        };
+        series.map(of_series).max().unwrap_or(0)
     }
 
     /// The first error of the temporary file in which delays are kept, if there was one: delays are

@@ -7,7 +7,9 @@ use super::delays::GroupDelays;
 use super::first::{Came, FirstArrivals};
 use super::group::Group;
 use super::windows::LossWindow;
-use fairwind_measure::{Percentiles, Slot, Summary, Table, TableBuilder, Times, percentile_name};
+use fairwind_measure::{
+    Percentiles, Silence, Slot, Summary, Table, TableBuilder, Times, percentile_name,
+};
 use fairwind_units::Span;
 
 /// A flow whose connection is closed.
@@ -293,6 +295,33 @@ fn queueing_table(groups: &[Group]) -> Table {
         .build()
 }
 
+/// A window in which nothing departed.
+const NOTHING_SENT: LossWindow = LossWindow {
+    packets_sent: 0,
+    bytes_sent: 0,
+    old_bytes_sent: 0,
+    ranges_sent: 0,
+    packets_lost: 0,
+    bytes_lost: 0,
+    old_bytes_lost: 0,
+    ranges_lost: 0,
+};
+
+/// The windows, with `nothing` for those between them, as far as silence is shown.
+fn with_silence<'a, T>(
+    windows: impl Iterator<Item = (u64, &'a T)>,
+    nothing: &'a T,
+) -> impl Iterator<Item = (u64, &'a T)> {
+    let mut silence = Silence::of_rows(Some(Silence::USUAL));
+    let mut next = 0;
+    windows.flat_map(move |(number, window)| {
+        let begin = if silence.shows(number - next, 1) { next } else { number };
+        silence.end();
+        next = number.saturating_add(1);
+        (begin..number).map(move |number| (number, nothing)).chain([(number, window)])
+    })
+}
+
 struct LossRow<'a> {
     length: Span,
     number: u64,
@@ -305,8 +334,8 @@ fn losses_table(groups: &[Group]) -> Table {
     for group in groups {
         for series in &group.loss_series {
             let length = series.length();
-            let windows = series.windows();
-            rows.extend(windows.map(|(number, window)| LossRow { length, number, group, window }));
+            let row = |(number, window)| LossRow { length, number, group, window };
+            rows.extend(with_silence(series.windows(), &NOTHING_SENT).map(row));
         }
     }
     let new = |sent: u64, old: u64| sent.saturating_sub(old);

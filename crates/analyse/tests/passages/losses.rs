@@ -199,6 +199,25 @@ fn losses_stand_in_the_window_in_which_the_packets_left() {
 }
 
 #[test]
+fn a_leap_of_decades_makes_one_window_of_losses_more_and_not_billions() {
+    let mut world = World::new(PassageSettings {
+        intervals: vec![Span::from_millis(1)],
+        ..PassageSettings::default()
+    });
+    world.passed(0, &data(100, 100));
+    world.passed(5, &data(200, 100));
+    world.passed(1_000_000_000_000, &data(300, 100));
+    let (_, report) = world.end();
+    let starts = |table: &str| {
+        let table = report.groups.get(table).unwrap();
+        (0..table.rows()).map(|row| number(table, "start_s", row)).collect::<Vec<_>>()
+    };
+    // Four milliseconds of silence belong to the series; thirty years do not.
+    assert_eq!(starts("losses"), [0.0, 0.001, 0.002, 0.003, 0.004, 0.005, 1_000_000_000.0]);
+    assert_eq!(starts("queueing"), [0.0, 0.005, 1_000_000_000.0]);
+}
+
+#[test]
 fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
     for (clock, lost) in [(ClockModel::Apart, 0.0), (ClockModel::Shared, 3.0)] {
         let mut world = World::new(PassageSettings { clock, ..PassageSettings::default() });

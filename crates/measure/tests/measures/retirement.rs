@@ -403,7 +403,7 @@ fn a_snapshot_is_what_the_end_would_be_and_changes_nothing() {
 fn windows_are_left_out_where_nothing_happens_for_too_long() {
     let mut run = Run::new(&Settings {
         intervals: vec![Span::from_millis(1)],
-        most_silent_windows: Some(3),
+        most_silent_rows: Some(3),
         ..settings("a")
     });
     run.send(0, 0, 0, 100).send(4, 0, 100, 100).send(9, 0, 200, 100).send(
