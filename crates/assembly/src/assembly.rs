@@ -6,8 +6,8 @@ use crate::flow::{AnswerPlan, FlowPlan, addresses, receiver_port, sender_port};
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
 use fairwind_measure::{FlowDescription, FlowId, Points, QueueId, Settings};
-use fairwind_network::{LinkSpec, Network, NodeId, Packet, QueueSpec, Topology};
-use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Queue};
+use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
+use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind};
 use fairwind_units::Instant;
 
 /// Everything that an experiment is made of but endpoints and a clock.
@@ -169,11 +169,7 @@ fn link_spec(link: &Link) -> LinkSpec {
     LinkSpec {
         rate: link.rate,
         delay: link.delay,
-        queue: match link.queue {
-            Queue::Unlimited {} => QueueSpec::Unlimited,
-            Queue::Pfifo { limit_packets } => QueueSpec::Pfifo { limit_packets },
-            Queue::Bfifo { limit_bytes } => QueueSpec::Bfifo { limit_bytes },
-        },
+        queue: link.queue.clone(),
         loss: link.loss,
         overhead_bytes: link.overhead_bytes,
     }
@@ -187,7 +183,7 @@ fn queues(experiment: &Experiment) -> (Queues, Vec<String>) {
         let spec = link_spec(link);
         let measured = spec.rate.is_some()
             || spec.loss.as_parts_per_billion() > 0
-            || spec.queue != QueueSpec::Unlimited;
+            || spec.queue != Qdisc::default();
         by_link.push(measured.then(|| {
             names.push(link.name.clone());
             QueueId(u32::try_from(names.len() - 1).expect("a network has fewer than 2^32 links"))

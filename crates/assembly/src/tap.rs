@@ -103,6 +103,7 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
             wire_bytes: packet.wire_bytes(),
             reason: match reason {
                 fairwind_network::DropReason::LinkLoss => DropReason::LinkLoss,
+                fairwind_network::DropReason::Early => DropReason::Early,
                 _ => DropReason::QueueFull,
             },
         };

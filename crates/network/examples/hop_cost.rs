@@ -5,9 +5,7 @@
 
 #![expect(clippy::print_stdout, reason = "the numbers are what this program is for")]
 
-use fairwind_network::{
-    Fifo, LinkSpec, Network, NodeId, Packet, QueueDiscipline, QueueSpec, Topology,
-};
+use fairwind_network::{Fifo, LinkSpec, Network, NodeId, Packet, Qdisc, QueueDiscipline, Topology};
 use fairwind_units::{Instant, Span};
 use std::hint::black_box;
 
@@ -36,20 +34,20 @@ impl Packet for Circulating {
 fn chain(
     flows: u32,
     routers: u32,
-    access: LinkSpec,
-    trunk: LinkSpec,
+    access: &LinkSpec,
+    trunk: &LinkSpec,
 ) -> (Topology, Vec<[NodeId; 2]>) {
     let mut topology = Topology::new();
     let row: Vec<NodeId> = (0..routers).map(|n| topology.add_router(format!("r{n}"))).collect();
     for ends in row.windows(2) {
-        topology.add_link(ends[0], ends[1], trunk);
+        topology.add_link(ends[0], ends[1], trunk.clone());
     }
     let (first, last) = (row[0], row[row.len() - 1]);
     let pairs = (0..flows).map(|flow| {
         let sender = topology.add_host(format!("sender {flow}"));
         let receiver = topology.add_host(format!("receiver {flow}"));
-        topology.add_link(sender, first, access);
-        topology.add_link(last, receiver, access);
+        topology.add_link(sender, first, access.clone());
+        topology.add_link(last, receiver, access.clone());
         [sender, receiver]
     });
     let pairs = pairs.collect();
@@ -76,17 +74,20 @@ fn nanos_per_packet(mut network: Network<Circulating>, pairs: &[[NodeId; 2]], wi
     begin.elapsed().as_secs_f64() * 1e9 / f64::from(PACKETS)
 }
 
-fn general(spec: &LinkSpec) -> Option<Box<dyn QueueDiscipline<Circulating>>> {
-    spec.rate.is_some().then(|| Box::new(Fifo::new(spec.queue)) as _)
+fn general(spec: &LinkSpec) -> Option<Box<dyn QueueDiscipline>> {
+    spec.rate
+        .is_some()
+        .then(|| Box::new(Fifo::new(&spec.queue).expect("it is first in, first out")) as _)
 }
 
 fn main() {
     let wire = LinkSpec::default();
-    let delay = LinkSpec { delay: Span::from_millis(5), ..wire };
-    let queue = QueueSpec::Pfifo { limit_packets: 100_000 };
-    let trunk = LinkSpec { rate: Some("1 Gbit/s".parse().expect("a rate")), queue, ..delay };
+    let delay = LinkSpec { delay: Span::from_millis(5), ..wire.clone() };
+    let queue = Qdisc::Pfifo { limit_packets: 100_000 };
+    let trunk =
+        LinkSpec { rate: Some("1 Gbit/s".parse().expect("a rate")), queue, ..delay.clone() };
     let lossless = |name, hops: u32, flows, routers, access, window| {
-        let (topology, pairs) = chain(flows, routers, access, trunk);
+        let (topology, pairs) = chain(flows, routers, access, &trunk);
         let fused = topology.clone().build(1).expect("a sound topology");
         let unfused = topology.build_with(1, |_, spec| general(spec)).expect("a sound topology");
         let [fused, unfused] = [fused, unfused]
@@ -94,10 +95,10 @@ fn main() {
         println!("{name:<44} {fused:>8.1} {unfused:>8.1}");
     };
     println!("{:<44} {:>8} {:>8}", "ns per packet and hop that takes time", "fused", "general");
-    lossless("1 bottleneck, 1 flow, window 10", 1, 1, 2, wire, 10);
-    lossless("1 bottleneck, 10 flows, window 50", 1, 10, 2, wire, 50);
-    lossless("1 bottleneck, 10 flows, window 2000", 1, 10, 2, wire, 2000);
-    lossless("2 access links and 1 bottleneck, 10 flows", 3, 10, 2, delay, 50);
-    lossless("2 access links and 1 bottleneck, 200 flows", 3, 200, 2, delay, 20);
-    lossless("10 bottlenecks in a row, 10 flows", 10, 10, 11, wire, 50);
+    lossless("1 bottleneck, 1 flow, window 10", 1, 1, 2, &wire, 10);
+    lossless("1 bottleneck, 10 flows, window 50", 1, 10, 2, &wire, 50);
+    lossless("1 bottleneck, 10 flows, window 2000", 1, 10, 2, &wire, 2000);
+    lossless("2 access links and 1 bottleneck, 10 flows", 3, 10, 2, &delay, 50);
+    lossless("2 access links and 1 bottleneck, 200 flows", 3, 200, 2, &delay, 20);
+    lossless("10 bottlenecks in a row, 10 flows", 10, 10, 11, &wire, 50);
 }

@@ -15,7 +15,7 @@
 //! owns the caller; and the facts of every queue to an [`Observer`].
 //!
 //! ```
-//! use fairwind_network::{LinkSpec, Network, NodeId, Packet, QueueSpec, Topology};
+//! use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
 //! use fairwind_units::Instant;
 //!
 //! struct Datagram { to: NodeId, bytes: u32 }
@@ -30,7 +30,7 @@
 //! topology.add_link(sender, receiver, LinkSpec {
 //!     rate: Some("12 Mbit/s".parse()?),
 //!     delay: "10 ms".parse()?,
-//!     queue: QueueSpec::Pfifo { limit_packets: 9 },
+//!     queue: Qdisc::Pfifo { limit_packets: 9 },
 //!     ..LinkSpec::default()
 //! });
 //! let mut network: Network<Datagram> = topology.build(1)?;
@@ -42,7 +42,7 @@
 //!
 //! Modules: `packet` (what travels, ids), `topology` (what is built from), `routing` (who is next),
 //! `network` (the whole at work), `parcel` (where packets lie meanwhile), `ring` (in what order),
-//! `agenda` (what is due next), `link` (transmitter, loss, the fused FIFO link and the link for any
+//! `agenda` (what is due next), `random` (seeds), `link` (transmitter, loss, the fused FIFO link and the link for any
 //! discipline), `queue` (disciplines), `observer` (what is reported).
 
 mod agenda;
@@ -52,13 +52,15 @@ mod observer;
 mod packet;
 mod parcel;
 mod queue;
+mod random;
 mod ring;
 mod routing;
 mod topology;
 
+pub use fairwind_qdisc::Qdisc;
 pub use link::{LinkCounters, LinkSpec, Volume};
 pub use network::{Delivery, Network};
 pub use observer::{Backlog, DropReason, Observer};
-pub use packet::{LinkId, NodeId, Packet};
-pub use queue::{Dropped, Fifo, QueueDiscipline, QueueSpec, Waiting};
+pub use packet::{Header, LinkId, NodeId, Packet};
+pub use queue::{Dequeued, Effects, Fifo, QueueDiscipline, Waiting, discipline};
 pub use topology::{Topology, TopologyError};

@@ -28,7 +28,7 @@ pub struct Delivery<P> {
 pub struct Network<P> {
     topology: Topology,
     routes: Routes,
-    links: Vec<Link<P>>,
+    links: Vec<Link>,
     depot: Depot<P>,
     agenda: Agenda,
     /// Deliveries that were due before somebody asked.
@@ -51,7 +51,7 @@ enum Onward {
 }
 
 impl<P: Packet> Network<P> {
-    pub(crate) fn new(topology: Topology, routes: Routes, links: Vec<Link<P>>) -> Self {
+    pub(crate) fn new(topology: Topology, routes: Routes, links: Vec<Link>) -> Self {
         Self {
             topology,
             routes,
@@ -424,13 +424,14 @@ mod tests {
         let spec = LinkSpec {
             rate: Some(BitRate::from_bits_per_second(1_000_000)),
             delay: Span::from_millis(3),
-            queue: crate::QueueSpec::Pfifo { limit_packets: 4 },
+            queue: fairwind_qdisc::Qdisc::Pfifo { limit_packets: 4 },
             loss: half,
             overhead_bytes: 0,
         };
         topology.add_link(a, b, spec);
         let fused = topology.clone().build(1).unwrap();
-        let general = topology.build_with(1, |_, spec| Some(Box::new(Fifo::new(spec.queue))));
+        let general =
+            topology.build_with(1, |_, spec| Some(Box::new(Fifo::new(&spec.queue).unwrap())));
         for mut network in [fused, general.unwrap()] {
             push_through(&mut network, [a, b, island]);
             let counters = network.link_counters(LinkId(0));

@@ -12,12 +12,30 @@ pub struct Backlog {
     pub bytes: u64,
 }
 
+impl Backlog {
+    /// With a packet of `bytes` more.
+    #[inline]
+    #[must_use]
+    pub fn with(self, bytes: u32) -> Self {
+        Self { packets: self.packets + 1, bytes: self.bytes + u64::from(bytes) }
+    }
+
+    /// With a packet of `bytes` less.
+    #[inline]
+    #[must_use]
+    pub fn without(self, bytes: u32) -> Self {
+        Self { packets: self.packets - 1, bytes: self.bytes - u64::from(bytes) }
+    }
+}
+
 /// Why a packet was dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
     /// It found no room in the queue, or had to make room for another.
     QueueFull,
+    /// The queue discipline gave notice of congestion (RFC 7567) while there was room.
+    Early,
     /// The link lost it after it had been serialised.
     LinkLoss,
 }
@@ -44,6 +62,10 @@ pub trait Observer<P> {
         self.on_enqueue(at, link, packet, Backlog::default());
         self.on_dequeue(at, link, packet, Span::ZERO);
     }
+
+    /// The queue of `link` marked `packet` at `at` instead of dropping it (RFC 3168).
+    #[inline]
+    fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
     /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
     /// packet itself counts in `backlog` only where it was waiting and had to make room.

@@ -7,6 +7,51 @@ pub trait Packet {
 
     /// Node that the packet is for. Constant while the packet is inside the network.
     fn destination(&self) -> NodeId;
+
+    /// What classifiers and hashes look at; one flow for all unless a packet knows better.
+    fn header(&self) -> Header {
+        Header::default()
+    }
+
+    /// Writes down that congestion was experienced (CE, RFC 3168 §5). Asked only of packets whose header says that
+    /// they can be marked.
+    fn mark(&mut self) {}
+}
+
+/// What queue disciplines look at to tell packets apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Header {
+    /// Number of the connection.
+    pub connection: u32,
+    /// Whether it goes the other way: from the host that was called to the one that called.
+    pub is_backward: bool,
+    /// Number of the host that sends it.
+    pub source: u32,
+    /// Port that it comes from; 0 where there are none.
+    pub source_port: u16,
+    /// Port that it goes to; 0 where there are none.
+    pub destination_port: u16,
+    /// Code point and ECN field (RFC 2474, RFC 3168), as the byte of the IP header.
+    pub traffic_class: u8,
+    /// Number of the protocol above IP.
+    pub protocol: u8,
+}
+
+impl Header {
+    /// Congestion experienced.
+    const CE: u8 = 0b11;
+
+    /// Whether it can be marked: ECT(0), ECT(1), or CE already (RFC 3168 §5).
+    #[inline]
+    pub fn is_ecn_capable(&self) -> bool {
+        self.traffic_class & Self::CE != 0
+    }
+
+    /// The field as it is once congestion was experienced.
+    #[inline]
+    pub(crate) fn mark(&mut self) {
+        self.traffic_class |= Self::CE;
+    }
 }
 
 /// A host or a router: its position in the order in which nodes were added.

@@ -27,13 +27,7 @@ impl Parcel {
     pub(crate) const NONE: Self = Self { slot: u32::MAX, bytes: 0, destination: NodeId(u32::MAX) };
 }
 
-impl<'a, P: Packet> Sighting<'a, P> {
-    pub(crate) fn of(at: Instant, packet: &'a P) -> Self {
-        Self { at, bytes: packet.wire_bytes(), packet: Some(packet) }
-    }
-}
-
-/// All packets inside that no queue discipline holds.
+/// All packets inside.
 pub(crate) struct Depot<P> {
     slots: Vec<Option<P>>,
     vacant: Vec<u32>,
@@ -75,6 +69,11 @@ impl<P: Packet> Depot<P> {
         let packet = self.slots.get(Self::index(parcel.slot)).and_then(Option::as_ref);
         debug_assert!(packet.is_some(), "a parcel has its packet");
         Sighting { at, bytes: parcel.bytes, packet }
+    }
+
+    /// The packet itself, to be written on.
+    pub(crate) fn packet_mut(&mut self, parcel: Parcel) -> Option<&mut P> {
+        self.slots.get_mut(Self::index(parcel.slot)).and_then(Option::as_mut)
     }
 
     #[inline]

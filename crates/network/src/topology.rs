@@ -3,7 +3,8 @@
 use crate::agenda::MOST_LINKS;
 use crate::link::Link;
 use crate::routing::Routes;
-use crate::{LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline, QueueSpec};
+use crate::{LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
+use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Ratio};
 use std::collections::BTreeSet;
 
@@ -136,7 +137,7 @@ impl Topology {
     pub fn build_with<P: Packet>(
         self,
         seed: u64,
-        mut discipline: impl FnMut(LinkId, &LinkSpec) -> Option<Box<dyn QueueDiscipline<P>>>,
+        mut discipline: impl FnMut(LinkId, &LinkSpec) -> Option<Box<dyn QueueDiscipline>>,
     ) -> Result<Network<P>, TopologyError> {
         self.check()?;
         let routes = Routes::new(&self.kinds, &self.links);
@@ -197,7 +198,7 @@ fn check_spec(spec: &LinkSpec, name: impl Fn() -> String) -> Result<(), Topology
         return Err(TopologyError::LossAboveOne { name: name(), loss: spec.loss });
     }
     match spec.queue {
-        QueueSpec::Pfifo { limit_packets: 0 } | QueueSpec::Bfifo { limit_bytes: 0 } => {
+        Qdisc::Pfifo { limit_packets: 0 } | Qdisc::Bfifo { limit_bytes: 0 } => {
             Err(TopologyError::ZeroQueueLimit { name: name() })
         }
         _ => Ok(()),

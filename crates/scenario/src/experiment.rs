@@ -1,6 +1,7 @@
 //! An experiment with everything decided: what an engine is given.
 
 use crate::{Capture, IpVersion, Measure, StartPattern, TcpSettings, Workload};
+use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -102,29 +103,11 @@ pub struct Link {
     /// Propagation delay.
     pub delay: Span,
     /// The queue before it.
-    pub queue: Queue,
+    pub queue: Qdisc,
     /// Share of packets lost at random, after they used the link.
     pub loss: Ratio,
     /// Bytes that every packet costs beyond the IP packet.
     pub overhead_bytes: u32,
-}
-
-/// A queue with its limit in its own unit. What is being sent does not count as waiting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "discipline", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Queue {
-    /// Everything may wait.
-    Unlimited {},
-    /// First in, first out, limited in packets.
-    Pfifo {
-        /// How many packets may wait, one or more.
-        limit_packets: u32,
-    },
-    /// First in, first out, limited in bytes.
-    Bfifo {
-        /// How many bytes may wait, one or more.
-        limit_bytes: u64,
-    },
 }
 
 /// Flows that are alike.

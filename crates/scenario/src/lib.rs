@@ -59,9 +59,8 @@ mod workload;
 
 pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use experiment::{
-    Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, Queue, RouterKind,
-};
+pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind};
+pub use fairwind_qdisc::Qdisc;
 pub use input::{
     Discipline, FlowsInput, LinkInput, PathInput, QueueInput, ScenarioInput, StartPattern,
     TopologyInput,

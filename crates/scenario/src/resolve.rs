@@ -3,9 +3,10 @@
 mod dumbbell;
 mod topology;
 
-use crate::experiment::{Experiment, FlowGroup, NetworkDescription, Queue};
+use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
 use crate::input::{Discipline, FlowsInput, QueueInput, ScenarioInput};
 use crate::{MessageSize, TcpSettings, Varying, Workload, WorkloadInput};
+use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Span};
 
 pub(crate) use topology::{link_name, reverse_name};
@@ -42,18 +43,18 @@ struct Scale {
     mtu: ByteCount,
 }
 
-fn queue(input: QueueInput, scale: Scale) -> Queue {
+fn queue(input: QueueInput, scale: Scale) -> Qdisc {
     let Scale { rate, rtt, mtu } = scale;
     let known = "the rules ask for a rate and an RTT where a limit needs them";
     match input.discipline {
         Discipline::Pfifo => {
             let packets = input.limit.packets(rate, rtt, mtu).expect(known);
-            Queue::Pfifo { limit_packets: u32::try_from(packets).unwrap_or(u32::MAX) }
+            Qdisc::Pfifo { limit_packets: u32::try_from(packets).unwrap_or(u32::MAX) }
         }
         Discipline::Bfifo => {
             let bytes = input.limit.bytes(rate, rtt, mtu).expect(known);
             // Less than one packet would let nothing wait at all.
-            Queue::Bfifo { limit_bytes: bytes.max(mtu).get() }
+            Qdisc::Bfifo { limit_bytes: bytes.max(mtu).get() }
         }
     }
 }

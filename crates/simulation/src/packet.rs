@@ -2,8 +2,8 @@
 
 use fairwind_assembly::{Labelled, PacketLabel};
 use fairwind_measure::{Direction, FlowId};
-use fairwind_network::{NodeId, Packet};
-use fairwind_wire::Segment;
+use fairwind_network::{Header, NodeId, Packet};
+use fairwind_wire::{Ecn, Segment};
 
 /// An IP packet with a TCP segment.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +38,23 @@ impl Packet for SimulatedPacket {
     #[inline]
     fn destination(&self) -> NodeId {
         self.destination
+    }
+
+    fn header(&self) -> Header {
+        Header {
+            connection: self.flow,
+            is_backward: self.direction == Direction::Reverse,
+            source: 0,
+            source_port: self.segment.source_port,
+            destination_port: self.segment.destination_port,
+            traffic_class: self.segment.traffic_class.octet(),
+            protocol: 6,
+        }
+    }
+
+    fn mark(&mut self) {
+        let class = self.segment.traffic_class;
+        self.segment.traffic_class = class.with_ecn(Ecn::Ce);
     }
 }
 

@@ -9,7 +9,7 @@
 use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
 use crate::parcel::{Depot, Parcel, Sighting};
-use crate::queue::{FifoLimit, QueueSpec, packet_count};
+use crate::queue::{FifoLimit, packet_count};
 use crate::ring::Ring;
 use crate::{Backlog, DropReason, Observer, Packet};
 use fairwind_units::{Instant, Span};
@@ -53,14 +53,14 @@ pub(crate) struct FusedLink {
 }
 
 impl FusedLink {
-    pub(super) fn new(carriage: Carriage, queue: QueueSpec, ledger: Ledger) -> Self {
+    pub(super) fn new(carriage: Carriage, limit: FifoLimit, ledger: Ledger) -> Self {
         Self {
             ring: Ring::with_vacant(Carried::NOTHING),
             first_waiting: 0,
             waiting_bytes: 0,
             loss_due: Instant::MAX,
             next_change: Instant::MAX,
-            limit: queue.into(),
+            limit,
             carriage,
             ledger,
         }

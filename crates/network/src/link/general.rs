@@ -5,10 +5,10 @@
 
 use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
-use crate::parcel::{Parcel, Sighting};
-use crate::queue::{Dropped, QueueDiscipline, Waiting};
+use crate::parcel::Parcel;
+use crate::queue::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::ring::Ring;
-use crate::{DropReason, Observer, Packet};
+use crate::{Backlog, DropReason, Header, Observer, Packet};
 use fairwind_units::Instant;
 
 /// A packet that has left the queue.
@@ -24,31 +24,31 @@ impl UnderWay {
 }
 
 /// A link with any queue discipline.
-pub(crate) struct GeneralLink<P> {
-    queue: Box<dyn QueueDiscipline<P>>,
+pub(crate) struct GeneralLink {
+    queue: Box<dyn QueueDiscipline>,
     /// In order of service, which is that of delivery.
     under_way: Ring<UnderWay>,
     /// When the last packet under way will be found lost.
     loss_due: Option<Instant>,
-    has_departure_on_agenda: bool,
+    /// The discipline lets nothing leave before this.
+    not_before: Instant,
+    /// The earliest departure on the agenda; [`Instant::MAX`] for none.
+    departure: Instant,
     /// Kept for its memory.
-    dropped: Dropped<P>,
+    effects: Effects,
     carriage: Carriage,
     ledger: Ledger,
 }
 
-impl<P: Packet> GeneralLink<P> {
-    pub(super) fn new(
-        carriage: Carriage,
-        queue: Box<dyn QueueDiscipline<P>>,
-        ledger: Ledger,
-    ) -> Self {
+impl GeneralLink {
+    pub(super) fn new(carriage: Carriage, queue: Box<dyn QueueDiscipline>, ledger: Ledger) -> Self {
         Self {
             queue,
             under_way: Ring::with_vacant(UnderWay::NOTHING),
             loss_due: None,
-            has_departure_on_agenda: false,
-            dropped: Dropped::new(),
+            not_before: Instant::ZERO,
+            departure: Instant::MAX,
+            effects: Effects::default(),
             carriage,
             ledger,
         }
@@ -59,7 +59,7 @@ impl<P: Packet> GeneralLink<P> {
     }
 
     /// Takes a packet, or drops it where the discipline refuses it.
-    pub(crate) fn accept<O: Observer<P>>(
+    pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
         arrival: &Arrival,
         around: &mut Surroundings<'_, P, O>,
@@ -67,33 +67,38 @@ impl<P: Packet> GeneralLink<P> {
         let Arrival { at, insertion, parcel } = *arrival;
         self.settle(at, around);
         let backlog = self.queue.backlog();
-        let packet = around.depot.take(parcel);
-        let sighting = Sighting::of(at, &packet);
-        if let Err(reason) = self.queue.admit(at, &packet) {
+        let sighting = around.depot.sighting(at, parcel);
+        let header = sighting.packet.map_or_else(Header::default, Packet::header);
+        let waiting = Waiting { enqueued: at, header, parcel, insertion };
+        if let Err(reason) = self.queue.enqueue(at, waiting, &mut self.effects) {
             self.ledger.refused(&sighting, backlog, reason, around.observer);
+            drop(around.depot.take(parcel));
+            self.report_effects(at, backlog, around);
             return;
         }
         self.ledger.enqueued(&sighting, backlog, around.observer);
-        let waiting = Waiting { packet, enqueued: at, insertion };
-        self.queue.enqueue(at, waiting, &mut self.dropped);
-        self.report_dropped(at, around.observer);
+        self.report_effects(at, backlog.with(parcel.bytes), around);
+        // What has come may leave earlier than what the discipline was waiting for.
+        self.not_before = at;
         self.settle(at, around);
     }
 
     /// Starts every service that is due, when the agenda's first entry is this link's departure.
-    pub(crate) fn depart<O: Observer<P>>(
+    pub(crate) fn depart<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
     ) {
         around.agenda.remove_first();
-        self.has_departure_on_agenda = false;
+        if self.departure <= at {
+            self.departure = Instant::MAX;
+        }
         self.settle(at, around);
     }
 
     /// Hands over the first packet under way, whose delivery is the first on the agenda; none where
     /// the link had lost it.
-    pub(crate) fn deliver<O: Observer<P>>(
+    pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
@@ -115,37 +120,49 @@ impl<P: Packet> GeneralLink<P> {
 
     /// Starts every service due at `at`, reports losses up to then, and keeps the next departure on
     /// the agenda, which is why none is ever overdue.
-    pub(crate) fn settle<O: Observer<P>>(
+    pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
     ) {
         loop {
             self.report_loss_until(at, around);
-            if self.carriage.transmitter.busy_until() > at || self.queue.backlog().packets == 0 {
+            let backlog = self.queue.backlog();
+            if self.ready_at() > at || backlog.packets == 0 {
                 break;
             }
-            let next = self.queue.dequeue(at, &mut self.dropped);
-            self.report_dropped(at, around.observer);
-            let Some(waiting) = next else { break };
-            self.serve(at, waiting, around);
+            let next = self.queue.dequeue(at, &mut self.effects);
+            self.report_effects(at, backlog, around);
+            match next {
+                Dequeued::Packet(waiting) => self.serve(at, &waiting, around),
+                Dequeued::NotBefore(instant) => {
+                    debug_assert!(instant > at, "what is ready leaves");
+                    self.not_before = instant;
+                }
+                Dequeued::Empty => break,
+            }
         }
-        if self.queue.backlog().packets > 0 && !self.has_departure_on_agenda {
-            let at = self.carriage.transmitter.busy_until();
-            around.agenda.push(Due::departure(at, self.ledger.link));
-            self.has_departure_on_agenda = true;
+        let ready = self.ready_at();
+        if ready < self.departure && self.queue.backlog().packets > 0 {
+            around.agenda.push(Due::departure(ready, self.ledger.link));
+            self.departure = ready;
         }
     }
 
-    fn serve<O: Observer<P>>(
+    /// When the link may ask for a packet.
+    fn ready_at(&self) -> Instant {
+        self.carriage.transmitter.busy_until().max(self.not_before)
+    }
+
+    fn serve<P: Packet, O: Observer<P>>(
         &mut self,
         start: Instant,
-        waiting: Waiting<P>,
+        waiting: &Waiting,
         around: &mut Surroundings<'_, P, O>,
     ) {
-        let sighting = Sighting::of(start, &waiting.packet);
+        let sighting = around.depot.sighting(start, waiting.parcel);
         self.ledger.dequeued(&sighting, waiting.sojourn(start), around.observer);
-        let service = self.carriage.transmitter.transmit(start, sighting.bytes);
+        let service = self.carriage.transmitter.transmit(start, waiting.bytes());
         let is_lost = self.carriage.loss.happens();
         let packet = UnderWay {
             delivery: Due::delivery(
@@ -153,7 +170,7 @@ impl<P: Packet> GeneralLink<P> {
                 waiting.insertion,
                 self.ledger.link,
             ),
-            parcel: around.depot.put(waiting.packet),
+            parcel: waiting.parcel,
             is_lost,
         };
         if self.under_way.is_empty() {
@@ -163,7 +180,7 @@ impl<P: Packet> GeneralLink<P> {
         self.under_way.push_back(packet);
     }
 
-    fn report_loss_until<O: Observer<P>>(
+    fn report_loss_until<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
@@ -177,9 +194,48 @@ impl<P: Packet> GeneralLink<P> {
         }
     }
 
-    fn report_dropped<O: Observer<P>>(&mut self, at: Instant, observer: &mut O) {
-        for (waiting, backlog, reason) in self.dropped.packets.drain(..) {
-            self.ledger.dropped(&Sighting::of(at, &waiting.packet), backlog, reason, observer);
+    /// Marks and drops what the discipline has chosen, when `backlog` was waiting, the victims included.
+    #[inline]
+    fn report_effects<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        backlog: Backlog,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        if !self.effects.marked.is_empty() {
+            self.report_marked(at, around);
+        }
+        if !self.effects.dropped.is_empty() {
+            self.report_dropped(at, backlog, around);
+        }
+    }
+
+    #[inline(never)]
+    fn report_marked<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        for waiting in self.effects.marked.drain(..) {
+            if let Some(packet) = around.depot.packet_mut(waiting.parcel) {
+                packet.mark();
+            }
+            self.ledger.marked(&around.depot.sighting(at, waiting.parcel), around.observer);
+        }
+    }
+
+    #[inline(never)]
+    fn report_dropped<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        mut backlog: Backlog,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        for (waiting, reason) in self.effects.dropped.drain(..) {
+            let sighting = around.depot.sighting(at, waiting.parcel);
+            self.ledger.dropped(&sighting, backlog, reason, around.observer);
+            backlog = backlog.without(waiting.bytes());
+            drop(around.depot.take(waiting.parcel));
         }
     }
 }

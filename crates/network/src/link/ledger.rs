@@ -44,8 +44,10 @@ pub struct LinkCounters {
     pub offered: Volume,
     /// Handed to the node at the other end.
     pub delivered: Volume,
-    /// Dropped by the queue.
+    /// Dropped by the queue, for want of room or early.
     pub dropped_by_queue: Volume,
+    /// Marked by the queue instead.
+    pub marked: Volume,
     /// Lost after serialisation ([`DropReason::LinkLoss`]).
     pub lost_by_link: Volume,
 }
@@ -119,11 +121,21 @@ impl Ledger {
         observer: &mut O,
     ) {
         match reason {
-            DropReason::QueueFull => self.counters.dropped_by_queue.add_packet(victim.bytes),
+            DropReason::QueueFull | DropReason::Early => {
+                self.counters.dropped_by_queue.add_packet(victim.bytes);
+            }
             DropReason::LinkLoss => self.counters.lost_by_link.add_packet(victim.bytes),
         }
         if let Some(packet) = victim.packet {
             observer.on_drop(victim.at, self.link, packet, backlog, reason);
+        }
+    }
+
+    /// A packet that was marked.
+    pub(crate) fn marked<P, O: Observer<P>>(&mut self, packet: &Sighting<'_, P>, observer: &mut O) {
+        self.counters.marked.add_packet(packet.bytes);
+        if let Some(marked) = packet.packet {
+            observer.on_mark(packet.at, self.link, marked);
         }
     }
 

@@ -13,21 +13,23 @@ pub use ledger::{LinkCounters, Volume};
 
 use crate::agenda::Agenda;
 use crate::parcel::{Depot, Parcel};
-use crate::queue::{QueueDiscipline, QueueSpec};
-use crate::{LinkId, NodeId, Packet};
+use crate::queue::{FifoLimit, QueueDiscipline, discipline};
+use crate::random;
+use crate::{LinkId, NodeId};
+use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use loss::BernoulliLoss;
 use transmitter::Transmitter;
 
 /// One direction of a link. The default is a wire without any effect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LinkSpec {
     /// Rate of serialisation; `None` takes no time, so that nothing ever waits.
     pub rate: Option<BitRate>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue in front of the link.
-    pub queue: QueueSpec,
+    pub queue: Qdisc,
     /// Probability that a serialised packet is lost, each on its own.
     pub loss: Ratio,
     /// Bytes that the link layer adds to every IP packet when it is serialised. Queue limits and
@@ -41,7 +43,7 @@ impl LinkSpec {
         self.rate.is_none()
             && self.delay.is_zero()
             && self.loss == Ratio::ZERO
-            && self.queue == QueueSpec::Unlimited
+            && self.queue == Qdisc::default()
     }
 }
 
@@ -77,37 +79,41 @@ impl Carriage {
 }
 
 /// One direction of a link at work.
-pub(crate) struct Link<P> {
+pub(crate) struct Link {
     pub(crate) to: NodeId,
-    pub(crate) kind: LinkKind<P>,
+    pub(crate) kind: LinkKind,
 }
 
 /// How a link carries packets.
 #[expect(clippy::large_enum_variant, reason = "nearly every link is fused, and one step nearer")]
-pub(crate) enum LinkKind<P> {
+pub(crate) enum LinkKind {
     /// At once.
     Transparent(Ledger),
     /// First in, first out: departures are known at arrival.
     Fused(FusedLink),
     /// Any queue discipline.
-    General(Box<GeneralLink<P>>),
+    General(Box<GeneralLink>),
 }
 
-impl<P: Packet> Link<P> {
-    /// A link to `to` that serves `discipline`, or without one the FIFO queue of `spec`.
+impl Link {
+    /// A link to `to` that serves `own`, or without one the queue of `spec`.
     pub(crate) fn new(
         link: LinkId,
         to: NodeId,
         spec: &LinkSpec,
         seed: u64,
-        discipline: Option<Box<dyn QueueDiscipline<P>>>,
+        own: Option<Box<dyn QueueDiscipline>>,
     ) -> Self {
         let carriage = Carriage::new(spec, seed, link);
         let ledger = Ledger::new(link);
-        let kind = match discipline {
-            Some(queue) => LinkKind::General(Box::new(GeneralLink::new(carriage, queue, ledger))),
-            None if spec.is_transparent() => LinkKind::Transparent(ledger),
-            None => LinkKind::Fused(FusedLink::new(carriage, spec.queue, ledger)),
+        let kind = match (own, FifoLimit::of(&spec.queue)) {
+            (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent(ledger),
+            (None, Some(limit)) => LinkKind::Fused(FusedLink::new(carriage, limit, ledger)),
+            (own, _) => {
+                let draws = random::mixed(seed, !u64::from(link.0));
+                let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws));
+                LinkKind::General(Box::new(GeneralLink::new(carriage, queue, ledger)))
+            }
         };
         Self { to, kind }
     }

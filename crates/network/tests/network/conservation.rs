@@ -35,7 +35,7 @@ proptest! {
             topology.add_host("fourth"),
         ];
         for (ends, spec) in nodes.windows(2).zip(&specs) {
-            topology.add_link(ends[0], ends[1], *spec);
+            topology.add_link(ends[0], ends[1], spec.clone());
         }
         let chooser = |link: fairwind_network::LinkId, spec: &_| {
             if general_links >> link.0 & 1 == 1 { general(link, spec) } else { None }

@@ -2,35 +2,39 @@
 
 use crate::support::{Diary, Fact, Numbered, single_link};
 use fairwind_network::{
-    Backlog, DropReason, Dropped, LinkSpec, Network, Packet, QueueDiscipline, Waiting,
+    Backlog, Dequeued, DropReason, Effects, LinkSpec, Network, QueueDiscipline, Waiting,
 };
 use fairwind_units::Instant;
 
 /// Last in, first out, for two packets; a third pushes out the oldest.
 #[derive(Default)]
 struct Stack {
-    waiting: Vec<Waiting<Numbered>>,
+    waiting: Vec<Waiting>,
 }
 
-impl QueueDiscipline<Numbered> for Stack {
-    fn admit(&mut self, _: Instant, packet: &Numbered) -> Result<(), DropReason> {
-        if packet.bytes > 1500 { Err(DropReason::QueueFull) } else { Ok(()) }
-    }
-
-    fn enqueue(&mut self, _: Instant, packet: Waiting<Numbered>, dropped: &mut Dropped<Numbered>) {
-        self.waiting.push(packet);
-        if self.waiting.len() > 2 {
-            let backlog = self.backlog();
-            dropped.push(self.waiting.remove(0), backlog, DropReason::QueueFull);
+impl QueueDiscipline for Stack {
+    fn enqueue(
+        &mut self,
+        _: Instant,
+        arrival: Waiting,
+        effects: &mut Effects,
+    ) -> Result<(), DropReason> {
+        if arrival.bytes() > 1500 {
+            return Err(DropReason::QueueFull);
         }
+        self.waiting.push(arrival);
+        if self.waiting.len() > 2 {
+            effects.drop(self.waiting.remove(0), DropReason::QueueFull);
+        }
+        Ok(())
     }
 
-    fn dequeue(&mut self, _: Instant, _: &mut Dropped<Numbered>) -> Option<Waiting<Numbered>> {
-        self.waiting.pop()
+    fn dequeue(&mut self, _: Instant, _: &mut Effects) -> Dequeued {
+        self.waiting.pop().map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn backlog(&self) -> Backlog {
-        let bytes = self.waiting.iter().map(|w| u64::from(w.packet.wire_bytes())).sum();
+        let bytes = self.waiting.iter().map(|waiting| u64::from(waiting.bytes())).sum();
         Backlog { packets: u32::try_from(self.waiting.len()).expect("two at most"), bytes }
     }
 }

@@ -1,7 +1,7 @@
 //! Topologies that are refused, and what is said about them.
 
 use crate::support::{Numbered, single_link};
-use fairwind_network::{LinkSpec, NodeId, QueueSpec, Topology, TopologyError};
+use fairwind_network::{LinkSpec, NodeId, Qdisc, Topology, TopologyError};
 use fairwind_units::{BitRate, Ratio};
 
 fn error(topology: Topology) -> TopologyError {
@@ -51,7 +51,7 @@ fn a_rate_of_zero_is_refused() {
 
 #[test]
 fn a_queue_limit_of_zero_is_refused() {
-    for queue in [QueueSpec::Pfifo { limit_packets: 0 }, QueueSpec::Bfifo { limit_bytes: 0 }] {
+    for queue in [Qdisc::Pfifo { limit_packets: 0 }, Qdisc::Bfifo { limit_bytes: 0 }] {
         let message = error_of_link(LinkSpec { queue, ..LinkSpec::default() });
         assert!(message.contains("sender->receiver has limit 0"), "{message}");
     }

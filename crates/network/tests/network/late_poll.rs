@@ -15,7 +15,7 @@ fn dumbbell(specs: &[LinkSpec]) -> Topology {
     let mut topology = Topology::new();
     let hosts: Vec<NodeId> = (0..HOSTS).map(|n| topology.add_host(format!("host {n}"))).collect();
     let routers = [topology.add_router("left"), topology.add_router("right")];
-    let mut specs = specs.iter().copied();
+    let mut specs = specs.iter().cloned();
     let mut join = |a, b| {
         topology.add_link(a, b, specs.next().expect("a description for each link"));
         topology.add_link(b, a, specs.next().expect("a description for each link"));

@@ -1,7 +1,7 @@
 //! Serialisation, delay and loss.
 
 use crate::support::{Diary, Fact, Numbered, general, single_link};
-use fairwind_network::{Backlog, Delivery, DropReason, LinkSpec, Network, QueueSpec};
+use fairwind_network::{Backlog, Delivery, DropReason, LinkSpec, Network, Qdisc};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
 
@@ -133,7 +133,7 @@ fn the_share_of_lost_packets_is_within_binomial_bounds() {
     const PACKETS: u64 = 200_000;
     for (seed, parts) in [(1, 1_000_000_u64), (2, 20_000_000), (3, 500_000_000)] {
         let share = Ratio::from_parts_per_billion(parts);
-        let spec = LinkSpec { loss: share, queue: QueueSpec::Unlimited, ..LinkSpec::default() };
+        let spec = LinkSpec { loss: share, queue: Qdisc::default(), ..LinkSpec::default() };
         let (topology, sender, receiver, link) = single_link(spec);
         let mut network: Network<Numbered> = topology.build(seed).unwrap();
         for number in 0..PACKETS {

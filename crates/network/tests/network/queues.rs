@@ -1,21 +1,21 @@
 //! Which packets pfifo and bfifo drop.
 
 use crate::support::{Diary, Fact, Numbered, general, single_link};
-use fairwind_network::{Backlog, DropReason, LinkSpec, Network, QueueSpec};
+use fairwind_network::{Backlog, DropReason, LinkSpec, Network, Qdisc};
 use fairwind_units::{BitRate, Instant, Span};
 
 /// 1500 bytes take 1 ms.
-fn slow(queue: QueueSpec) -> LinkSpec {
+fn slow(queue: Qdisc) -> LinkSpec {
     LinkSpec { rate: Some(BitRate::from_bits_per_second(12_000_000)), queue, ..LinkSpec::default() }
 }
 
 /// Injects packets of `sizes` at time zero, through the fused and the general link, and gives the
 /// numbers of those dropped.
-fn dropped_at_once(queue: QueueSpec, sizes: &[u32]) -> Vec<u64> {
+fn dropped_at_once(queue: &Qdisc, sizes: &[u32]) -> Vec<u64> {
     let outcomes: Vec<Vec<u64>> = [false, true]
         .into_iter()
         .map(|is_general| {
-            let (topology, sender, receiver, link) = single_link(slow(queue));
+            let (topology, sender, receiver, link) = single_link(slow(queue.clone()));
             let chooser = |link, spec: &_| if is_general { general(link, spec) } else { None };
             let mut network: Network<Numbered> =
                 topology.build_with(0, chooser).expect("a sound topology");
@@ -40,37 +40,37 @@ fn dropped_at_once(queue: QueueSpec, sizes: &[u32]) -> Vec<u64> {
 #[test]
 fn a_full_pfifo_drops_the_arrival_whatever_its_size() {
     // Number 0 is being serialised and does not count; 1 and 2 wait.
-    let queue = QueueSpec::Pfifo { limit_packets: 2 };
-    assert_eq!(dropped_at_once(queue, &[1500, 1500, 1500, 40, 1500]), [3, 4]);
-    assert_eq!(dropped_at_once(queue, &[40, 40, 40, 40]), [3]);
+    let queue = Qdisc::Pfifo { limit_packets: 2 };
+    assert_eq!(dropped_at_once(&queue, &[1500, 1500, 1500, 40, 1500]), [3, 4]);
+    assert_eq!(dropped_at_once(&queue, &[40, 40, 40, 40]), [3]);
 }
 
 #[test]
 fn a_bfifo_has_room_left_for_small_packets_where_a_large_one_is_dropped() {
-    let queue = QueueSpec::Bfifo { limit_bytes: 3100 };
-    assert_eq!(dropped_at_once(queue, &[1500, 1500, 1500, 1500, 40, 60, 40]), [3, 6]);
+    let queue = Qdisc::Bfifo { limit_bytes: 3100 };
+    assert_eq!(dropped_at_once(&queue, &[1500, 1500, 1500, 1500, 40, 60, 40]), [3, 6]);
 }
 
 #[test]
 fn a_bfifo_takes_what_fills_it_to_the_byte() {
-    let queue = QueueSpec::Bfifo { limit_bytes: 1500 };
-    assert_eq!(dropped_at_once(queue, &[1500, 1500, 1]), [2]);
+    let queue = Qdisc::Bfifo { limit_bytes: 1500 };
+    assert_eq!(dropped_at_once(&queue, &[1500, 1500, 1]), [2]);
 }
 
 #[test]
 fn a_bfifo_never_takes_a_packet_larger_than_itself() {
-    let queue = QueueSpec::Bfifo { limit_bytes: 1499 };
-    assert_eq!(dropped_at_once(queue, &[1500, 1499]), [0]);
+    let queue = Qdisc::Bfifo { limit_bytes: 1499 };
+    assert_eq!(dropped_at_once(&queue, &[1500, 1499]), [0]);
 }
 
 #[test]
 fn an_unlimited_queue_drops_nothing() {
-    assert!(dropped_at_once(QueueSpec::Unlimited, &vec![1500; 5000]).is_empty());
+    assert!(dropped_at_once(&Qdisc::default(), &vec![1500; 5000]).is_empty());
 }
 
 #[test]
 fn a_packet_that_leaves_makes_room_for_one_that_arrives_at_that_instant() {
-    let (topology, sender, receiver, _) = single_link(slow(QueueSpec::Pfifo { limit_packets: 1 }));
+    let (topology, sender, receiver, _) = single_link(slow(Qdisc::Pfifo { limit_packets: 1 }));
     let mut network: Network<Numbered> = topology.build(0).unwrap();
     let mut diary = Diary::default();
     for (number, at) in [(0, 0), (1, 0), (2, 999_999), (3, 1_000_000)] {
@@ -96,7 +96,7 @@ fn a_packet_that_leaves_makes_room_for_one_that_arrives_at_that_instant() {
 
 #[test]
 fn a_backlog_counts_ip_bytes_without_the_link_layer() {
-    let spec = LinkSpec { overhead_bytes: 500, ..slow(QueueSpec::Bfifo { limit_bytes: 2000 }) };
+    let spec = LinkSpec { overhead_bytes: 500, ..slow(Qdisc::Bfifo { limit_bytes: 2000 }) };
     let (topology, sender, receiver, link) = single_link(spec);
     let mut network: Network<Numbered> = topology.build(0).unwrap();
     for number in 0..3 {

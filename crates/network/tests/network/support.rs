@@ -2,7 +2,7 @@
 
 use fairwind_network::{
     Backlog, Delivery, DropReason, Fifo, LinkCounters, LinkId, LinkSpec, Network, NodeId, Observer,
-    Packet, QueueDiscipline, QueueSpec, Topology, Volume,
+    Packet, Qdisc, QueueDiscipline, Topology, Volume,
 };
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
@@ -156,8 +156,8 @@ fn look_until(
 
 /// A FIFO queue behind the general link, equal to the fused one of `spec`.
 #[expect(clippy::unnecessary_wraps, reason = "it is what `build_with` asks for")]
-pub(crate) fn general(_: LinkId, spec: &LinkSpec) -> Option<Box<dyn QueueDiscipline<Numbered>>> {
-    Some(Box::new(Fifo::new(spec.queue)))
+pub(crate) fn general(_: LinkId, spec: &LinkSpec) -> Option<Box<dyn QueueDiscipline>> {
+    Some(Box::new(Fifo::new(&spec.queue).expect("it is first in, first out")))
 }
 
 /// Two hosts with one link.
@@ -178,9 +178,9 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
     ];
     let delay = prop_oneof![Just(0), Just(1), Just(40), 0_u64..20_000_000];
     let queue = prop_oneof![
-        Just(QueueSpec::Unlimited),
-        (1_u32..5).prop_map(|limit_packets| QueueSpec::Pfifo { limit_packets }),
-        (1_u64..5000).prop_map(|limit_bytes| QueueSpec::Bfifo { limit_bytes }),
+        Just(Qdisc::default()),
+        (1_u32..5).prop_map(|limit_packets| Qdisc::Pfifo { limit_packets }),
+        (1_u64..5000).prop_map(|limit_bytes| Qdisc::Bfifo { limit_bytes }),
     ];
     let loss = prop_oneof![2 => Just(0), 1 => Just(300_000_000), 1 => Just(1_000_000_000)];
     (rate, delay, queue, loss, 0_u32..40).prop_map(|(rate, delay, queue, loss, overhead_bytes)| {

@@ -1,8 +1,9 @@
 //! `[path]`: every group has a sender on the left and a receiver on the right of one bottleneck.
 
 use super::{Scale, queue};
-use crate::experiment::{Link, NetworkDescription, Node, NodeKind, Queue};
+use crate::experiment::{Link, NetworkDescription, Node, NodeKind};
 use crate::input::{FlowsInput, PathInput};
+use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Ratio, Span};
 
 const LEFT: &str = "left";
@@ -89,7 +90,7 @@ fn access_link(from: &str, to: &str, rate: Option<BitRate>, delay: Span) -> Link
         to: to.into(),
         rate,
         delay,
-        queue: Queue::Unlimited {},
+        queue: Qdisc::Unlimited {},
         loss: Ratio::ZERO,
         overhead_bytes: 0,
     }

@@ -1,8 +1,9 @@
 //! `[topology]`: nodes and links as described, with the ways back.
 
 use super::{Scale, queue};
-use crate::experiment::{Link, NetworkDescription, Node, NodeKind, Queue, RouterKind};
+use crate::experiment::{Link, NetworkDescription, Node, NodeKind, RouterKind};
 use crate::input::{LinkInput, TopologyInput, generous_queue};
+use fairwind_qdisc::Qdisc;
 use fairwind_units::ByteCount;
 
 /// The network that `topology` describes.
@@ -60,9 +61,9 @@ fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
     if input.both_ways { vec![there, back] } else { vec![there] }
 }
 
-fn link_queue(input: &LinkInput, mtu: ByteCount) -> Queue {
+fn link_queue(input: &LinkInput, mtu: ByteCount) -> Qdisc {
     if input.rate.is_none() {
-        return Queue::Unlimited {};
+        return Qdisc::Unlimited {};
     }
     let scale = Scale { rate: input.rate, rtt: None, mtu };
     queue(input.queue.unwrap_or_else(generous_queue), scale)

@@ -2,7 +2,7 @@
 
 use crate::{THIN_AGAINST_GREEDY, experiment, with};
 use fairwind_scenario::{
-    Experiment, IpVersion, MessageSize, NodeKind, Queue, QueueLimit, StartPattern,
+    Experiment, IpVersion, MessageSize, NodeKind, Qdisc, QueueLimit, StartPattern,
 };
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde_json::json;
@@ -104,10 +104,10 @@ fn a_limit_is_printed_as_it_is_read() {
 #[test]
 fn a_bfifo_is_limited_in_bytes() {
     let text = with("discipline = \"pfifo\"", "discipline = \"bfifo\"");
-    let queue = experiment(&text).network.links[0].queue;
-    assert_eq!(queue, Queue::Bfifo { limit_bytes: 12_500 });
+    let queue = experiment(&text).network.links[0].queue.clone();
+    assert_eq!(queue, Qdisc::Bfifo { limit_bytes: 12_500 });
     let text = with("\"pfifo\", limit = \"1 bdp\"", "\"bfifo\", limit = \"1 B\"");
-    assert_eq!(experiment(&text).network.links[0].queue, Queue::Bfifo { limit_bytes: 1500 });
+    assert_eq!(experiment(&text).network.links[0].queue, Qdisc::Bfifo { limit_bytes: 1500 });
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn two_delays_take_the_place_of_the_rtt() {
     let network = experiment(&text).network;
     assert_eq!(network.links[0].delay, Span::from_millis(70));
     assert_eq!(network.links[1].delay, Span::from_millis(30));
-    assert_eq!(network.links[0].queue, Queue::Pfifo { limit_packets: 9 });
+    assert_eq!(network.links[0].queue, Qdisc::Pfifo { limit_packets: 9 });
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn the_way_back_and_the_access_links_have_their_own_keys() {
     );
     let links = experiment(&text).network.links;
     assert_eq!(links[1].rate, Some(BitRate::from_bits_per_second(200_000)));
-    assert_eq!(links[1].queue, Queue::Pfifo { limit_packets: 2 });
+    assert_eq!(links[1].queue, Qdisc::Pfifo { limit_packets: 2 });
     assert_eq!((links[0].loss, links[1].loss), ("2 %".parse().unwrap(), "1 %".parse().unwrap()));
     assert_eq!(links[0].overhead_bytes, 18);
     assert_eq!(links[2].rate, Some(BitRate::from_bits_per_second(1_000_000_000)));
@@ -162,8 +162,8 @@ fn a_topology_has_a_link_in_each_direction_and_its_slowest_one_is_the_bottleneck
     let names: Vec<_> = network.links.iter().map(|link| link.name.as_str()).collect();
     assert_eq!(names, ["a->r", "r->a", "slow", "slow-reverse"]);
     assert_eq!(network.bottleneck, Some(2));
-    assert_eq!(network.links[0].queue, Queue::Pfifo { limit_packets: 1000 });
-    assert_eq!(network.links[3].queue, Queue::Pfifo { limit_packets: 1 });
+    assert_eq!(network.links[0].queue, Qdisc::Pfifo { limit_packets: 1000 });
+    assert_eq!(network.links[3].queue, Qdisc::Pfifo { limit_packets: 1 });
     assert_eq!(network.nodes[network.node_index("r").unwrap()].kind, NodeKind::Router);
     let chosen = text.replace("hosts =", "bottleneck = \"a->r\"\nhosts =");
     assert_eq!(experiment(&chosen).network.bottleneck, Some(0));

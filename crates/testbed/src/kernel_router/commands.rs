@@ -1,7 +1,7 @@
 //! What `ip` and `tc` are told.
 
 use super::wiring::{Cable, CableEnd, Discipline};
-use fairwind_scenario::Queue;
+use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -52,7 +52,7 @@ pub(super) fn bring_up(end: &CableEnd, mtu: ByteCount) -> String {
             "ip neighbor replace {neighbour} lladdr {HARDWARE_ADDRESS} dev {device} nud permanent"
         );
     }
-    text + &discipline(device, end.discipline, mtu)
+    text + &discipline(device, &end.discipline, mtu)
 }
 
 /// Sends what is for these addresses out of a device.
@@ -68,10 +68,10 @@ pub(super) fn routes(device: &str, addresses: &[IpAddr]) -> String {
     text
 }
 
-fn discipline(device: &str, discipline: Discipline, mtu: ByteCount) -> String {
+fn discipline(device: &str, discipline: &Discipline, mtu: ByteCount) -> String {
     match discipline {
         Discipline::None => String::new(),
-        Discipline::Rate { rate, queue, overhead_bytes, .. } => {
+        &Discipline::Rate { rate, ref queue, overhead_bytes, .. } => {
             let bucket = bucket(rate, mtu + ByteCount::new(overhead_bytes.into()));
             let rate = rate.as_bits_per_second();
             // Packets cost what they do on our links, in the rate as in a queue's bytes.
@@ -87,17 +87,18 @@ tc qdisc replace dev {device} parent 1:1 handle 10: {}
                 leaf(queue)
             )
         }
-        Discipline::Delay { delay, loss, .. } => {
+        &Discipline::Delay { delay, loss, .. } => {
             format!("tc qdisc replace dev {device} root handle 1: {}\n", netem(delay, loss))
         }
     }
 }
 
-fn leaf(queue: Queue) -> String {
+fn leaf(queue: &Qdisc) -> String {
     match queue {
-        Queue::Unlimited {} => format!("pfifo limit {UNLIMITED}"),
-        Queue::Pfifo { limit_packets } => format!("pfifo limit {limit_packets}"),
-        Queue::Bfifo { limit_bytes } => format!("bfifo limit {limit_bytes}"),
+        Qdisc::Unlimited {} => format!("pfifo limit {UNLIMITED}"),
+        Qdisc::Pfifo { limit_packets } => format!("pfifo limit {limit_packets}"),
+        Qdisc::Bfifo { limit_bytes } => format!("bfifo limit {limit_bytes}"),
+        other => unreachable!("{} was refused before", other.name()),
     }
 }
 
@@ -122,7 +123,7 @@ pub(super) fn bucket(rate: BitRate, packet: ByteCount) -> u64 {
 mod tests {
     use super::{bucket, discipline, netem, routes};
     use crate::kernel_router::wiring::Discipline;
-    use fairwind_scenario::Queue;
+    use fairwind_scenario::Qdisc;
     use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
     const MTU: ByteCount = ByteCount::new(1500);
@@ -137,10 +138,10 @@ mod tests {
     fn a_rate_counts_ip_packets_and_what_the_scenario_adds() {
         let discipline = discipline(
             "cable0a",
-            Discipline::Rate {
+            &Discipline::Rate {
                 link: 0,
                 rate: BitRate::from_bits_per_second(2_000_000),
-                queue: Queue::Pfifo { limit_packets: 9 },
+                queue: Qdisc::Pfifo { limit_packets: 9 },
                 overhead_bytes: 18,
             },
             MTU,

@@ -4,7 +4,7 @@ use super::KernelRouterError;
 use super::wiring::{Discipline, Wiring};
 use crate::namespace::shell;
 use crate::{TestbedError, sys};
-use fairwind_scenario::Queue;
+use fairwind_scenario::Qdisc;
 
 /// A part of the kernel.
 struct Part {
@@ -71,11 +71,11 @@ pub(super) fn check(wiring: &Wiring) -> Result<(), KernelRouterError> {
     })
 }
 
-fn parts_of(discipline: Discipline) -> Vec<&'static Part> {
+fn parts_of(discipline: &Discipline) -> Vec<&'static Part> {
     match discipline {
         Discipline::None => Vec::new(),
         Discipline::Delay { .. } => vec![&DELAY],
-        Discipline::Rate { queue: Queue::Bfifo { .. }, .. } => vec![&RATE, &BYTES],
+        Discipline::Rate { queue: Qdisc::Bfifo { .. }, .. } => vec![&RATE, &BYTES],
         Discipline::Rate { .. } => vec![&RATE, &PACKETS],
     }
 }

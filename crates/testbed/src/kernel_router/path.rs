@@ -135,15 +135,15 @@ impl KernelPath {
             for (side, end) in cable.ends.iter().enumerate() {
                 let Some(middle) = self.middle_of(end) else { continue };
                 let far = &self.wiring.places[cable.ends[1 - side].place];
-                let (spot, watched) = match (far, end.discipline) {
+                let (spot, watched) = match (far, &end.discipline) {
                     (Place::Host { node }, _) => {
                         (Spot::Host(NodeId::from_index(*node)), Watched::Border)
                     }
                     (_, Discipline::Rate { link, .. }) => {
-                        (Spot::Queue(LinkId::from_index(link)), Watched::Queue)
+                        (Spot::Queue(LinkId::from_index(*link)), Watched::Queue)
                     }
                     (_, Discipline::Delay { link, .. }) => {
-                        (Spot::Loss(LinkId::from_index(link)), Watched::Drops)
+                        (Spot::Loss(LinkId::from_index(*link)), Watched::Drops)
                     }
                     (Place::Middle { .. }, Discipline::None) => continue,
                 };

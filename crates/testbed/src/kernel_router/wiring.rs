@@ -6,16 +6,16 @@
 //! beside a router: a queue discipline that delayed packets in the router itself would count
 //! them as waiting there. Hosts have nothing but a plain cable to a namespace of ours.
 
-use fairwind_scenario::{Experiment, Link, NodeKind, Queue};
+use fairwind_scenario::{Experiment, Link, NodeKind, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
 /// What stands at an end of a cable, for the packets that leave through it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Discipline {
     /// Nothing: packets pass at once.
     None,
     /// A rate, with the queue before it; the first is the link that it stands for.
-    Rate { link: usize, rate: BitRate, queue: Queue, overhead_bytes: u32 },
+    Rate { link: usize, rate: BitRate, queue: Qdisc, overhead_bytes: u32 },
     /// Delay and loss of a link.
     Delay { link: usize, delay: Span, loss: Ratio },
 }
@@ -92,19 +92,20 @@ impl Wiring {
             let has_rate = leaving.is_some_and(|(_, link)| link.rate.is_some());
             if has_rate && matches!(self.places[*end], Place::Host { .. }) {
                 let port = self.middle(&link.name, "port");
-                self.join([*end, port], [Discipline::None; 2]);
+                self.join([*end, port], [Discipline::None, Discipline::None]);
                 *end = port;
             }
         }
         let rates = links.map(|link| link.map_or(Discipline::None, rate_of));
         let delays = links.map(|link| link.map_or(Discipline::None, delay_of));
-        if delays == [Discipline::None; 2] {
+        if delays == [Discipline::None, Discipline::None] {
             self.join(ends, rates);
             return;
         }
         let emulator = self.middle(&link.name, "delay");
-        self.join([ends[0], emulator], [rates[0], delays[1]]);
-        self.join([emulator, ends[1]], [delays[0], rates[1]]);
+        let ([near_rate, far_rate], [there, back]) = (rates, delays);
+        self.join([ends[0], emulator], [near_rate, back]);
+        self.join([emulator, ends[1]], [there, far_rate]);
     }
 
     fn middle(&mut self, link: &str, what: &str) -> usize {
@@ -114,17 +115,18 @@ impl Wiring {
 
     fn join(&mut self, places: [usize; 2], disciplines: [Discipline; 2]) {
         let number = self.cables.len();
-        let end = |side: usize| CableEnd {
+        let [near, far] = disciplines;
+        let end = |side: usize, discipline| CableEnd {
             place: places[side],
             device: format!("cable{number}{}", ["a", "b"][side]),
-            discipline: disciplines[side],
+            discipline,
         };
-        self.cables.push(Cable { ends: [end(0), end(1)] });
+        self.cables.push(Cable { ends: [end(0, near), end(1, far)] });
     }
 
     /// The disciplines that packets pass.
-    pub(super) fn disciplines(&self) -> impl Iterator<Item = Discipline> {
-        self.cables.iter().flat_map(|cable| &cable.ends).map(|end| end.discipline)
+    pub(super) fn disciplines(&self) -> impl Iterator<Item = &Discipline> {
+        self.cables.iter().flat_map(|cable| &cable.ends).map(|end| &end.discipline)
     }
 
     /// The cable that ends at `place`, and which of its ends does.
@@ -159,7 +161,7 @@ fn rate_of((index, link): (usize, &Link)) -> Discipline {
         Some(rate) => Discipline::Rate {
             link: index,
             rate,
-            queue: link.queue,
+            queue: link.queue.clone(),
             overhead_bytes: link.overhead_bytes,
         },
     }

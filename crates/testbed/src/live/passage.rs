@@ -73,7 +73,7 @@ impl Passage {
         for way in 0..2 {
             let delay = if way == 0 { spec.delay } else { spec.delay + spec.detour };
             let link = LinkSpec { rate: spec.rate, delay, loss: spec.loss, ..LinkSpec::default() };
-            topology.add_link(kernel[way], ours[way], link);
+            topology.add_link(kernel[way], ours[way], link.clone());
             topology.add_link(ours[way], kernel[way], link);
         }
         let network = topology

@@ -1,0 +1,72 @@
+//! First in, first out: pfifo, bfifo and the queue without a limit.
+//!
+//! Source: the Linux manual page tc-pfifo(8).
+
+use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use crate::{Backlog, DropReason};
+use fairwind_qdisc::Qdisc;
+use fairwind_units::Instant;
+use std::collections::VecDeque;
+
+/// When a first-in, first-out queue is full.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FifoLimit {
+    packets: u32,
+    bytes: u64,
+}
+
+impl FifoLimit {
+    /// The limit of a queue that is first in, first out; none of any other.
+    pub(crate) fn of(queue: &Qdisc) -> Option<Self> {
+        match *queue {
+            Qdisc::Unlimited {} => Some(Self { packets: u32::MAX, bytes: u64::MAX }),
+            Qdisc::Pfifo { limit_packets } => {
+                Some(Self { packets: limit_packets, bytes: u64::MAX })
+            }
+            Qdisc::Bfifo { limit_bytes } => Some(Self { packets: u32::MAX, bytes: limit_bytes }),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn admits(self, backlog: Backlog, wire_bytes: u32) -> bool {
+        backlog.packets < self.packets && backlog.bytes + u64::from(wire_bytes) <= self.bytes
+    }
+}
+
+/// First in, first out: pfifo, bfifo or unlimited.
+#[derive(Debug)]
+pub struct Fifo {
+    limit: FifoLimit,
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+}
+
+impl Fifo {
+    /// An empty queue with the limit of `queue`; `None` where that is not first in, first out.
+    pub fn new(queue: &Qdisc) -> Option<Self> {
+        let limit = FifoLimit::of(queue)?;
+        Some(Self { limit, waiting: VecDeque::new(), bytes: 0 })
+    }
+}
+
+impl QueueDiscipline for Fifo {
+    fn enqueue(&mut self, _: Instant, arrival: Waiting, _: &mut Effects) -> Result<(), DropReason> {
+        if !self.limit.admits(self.backlog(), arrival.bytes()) {
+            return Err(DropReason::QueueFull);
+        }
+        self.bytes += u64::from(arrival.bytes());
+        self.waiting.push_back(arrival);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, _: Instant, _: &mut Effects) -> Dequeued {
+        let Some(first) = self.waiting.pop_front() else { return Dequeued::Empty };
+        self.bytes -= u64::from(first.bytes());
+        Dequeued::Packet(first)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
+    }
+}

@@ -1,0 +1,120 @@
+//! Queue disciplines: which packet leaves next, and which is dropped. When it leaves is the link's, and of shapers.
+//!
+//! One file per discipline. They hold [`Waiting`] entries, which say of a packet all that a discipline may know.
+
+mod build;
+mod fifo;
+
+pub use build::discipline;
+pub use fifo::Fifo;
+pub(crate) use fifo::FifoLimit;
+
+use crate::parcel::Parcel;
+use crate::{Backlog, DropReason, Header};
+use fairwind_units::{Instant, Span};
+
+/// A packet in a queue, and since when.
+#[derive(Debug, Clone, Copy)]
+pub struct Waiting {
+    /// When it was offered to the queue.
+    pub enqueued: Instant,
+    /// What tells it from others.
+    pub header: Header,
+    pub(crate) parcel: Parcel,
+    /// Number of its acceptance among all of the network; orders deliveries at equal instants.
+    pub(crate) insertion: u64,
+}
+
+impl Waiting {
+    /// Length of the IP packet in bytes.
+    #[inline]
+    pub fn bytes(&self) -> u32 {
+        self.parcel.bytes
+    }
+
+    /// How long it has been waiting at `now`.
+    #[inline]
+    pub fn sojourn(&self, now: Instant) -> Span {
+        now.saturating_since(self.enqueued)
+    }
+
+    /// Whether it is for the same host as `other`.
+    #[inline]
+    pub fn has_destination_of(&self, other: &Self) -> bool {
+        self.parcel.destination == other.parcel.destination
+    }
+
+    /// Number of the host that it is for.
+    #[inline]
+    pub fn destination(&self) -> u32 {
+        self.parcel.destination.0
+    }
+}
+
+/// What a discipline does to packets besides letting them wait and leave.
+#[derive(Debug, Default)]
+pub struct Effects {
+    pub(crate) dropped: Vec<(Waiting, DropReason)>,
+    pub(crate) marked: Vec<Waiting>,
+}
+
+impl Effects {
+    /// Drops a packet that was accepted earlier.
+    #[inline]
+    pub fn drop(&mut self, waiting: Waiting, reason: DropReason) {
+        self.dropped.push((waiting, reason));
+    }
+
+    /// Marks a packet, where it can be marked (RFC 3168 §5); whether it is marked now.
+    #[inline]
+    pub fn mark(&mut self, waiting: &mut Waiting) -> bool {
+        let is_capable = waiting.header.is_ecn_capable();
+        if is_capable {
+            waiting.header.mark();
+            self.marked.push(*waiting);
+        }
+        is_capable
+    }
+}
+
+/// What a discipline answers when a packet is asked for.
+#[derive(Debug, Clone, Copy)]
+pub enum Dequeued {
+    /// This one leaves.
+    Packet(Waiting),
+    /// None leaves before this instant, which is later than now, unless others arrive.
+    NotBefore(Instant),
+    /// Nothing waits.
+    Empty,
+}
+
+/// Decides which packet leaves next and which is dropped.
+///
+/// Every call comes with the instant it was due, in order. A packet is asked for when the link is ready and something
+/// waits: when the one before it was sent, when something arrives at an idle link, or at the instant that the
+/// discipline has named. Nobody calls it in between, so a discipline that changes with time catches up when called.
+pub trait QueueDiscipline: Send {
+    /// Takes an arrival, or refuses it. Others that have to make room for it are dropped through `effects`; it may be
+    /// marked, and even dropped once it is in.
+    ///
+    /// # Errors
+    /// The reason for which it is not let in; nothing has changed then but what the discipline remembers.
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        arrival: Waiting,
+        effects: &mut Effects,
+    ) -> Result<(), DropReason>;
+
+    /// The next packet to be serialised; those dropped on the way to it go to `effects`.
+    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued;
+
+    /// What is waiting.
+    fn backlog(&self) -> Backlog;
+}
+
+/// A queue's length as reported.
+#[inline]
+pub(crate) fn packet_count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,29 @@
+//! Queue disciplines as descriptions: which there are, and their parameters with the names and defaults of `tc`.
+//!
+//! One definition for everybody who speaks of them: a scenario resolves to a [`Qdisc`], the network builds a
+//! discipline from it, and the testbed tells the kernel. It decides nothing about any packet.
+//!
+//! Disciplines nest as they do in `tc`: a shaper or a scheduler holds others for its classes.
+//!
+//! ```
+//! use fairwind_qdisc::{Codel, Qdisc};
+//! let queue = Qdisc::Codel(Codel::default());
+//! assert_eq!(queue.name(), "codel");
+//! assert_eq!(Codel::default().target, "5 ms".parse()?);
+//! # Ok::<(), fairwind_units::UnitError>(())
+//! ```
+//!
+//! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
+//! `shape` (shapers and schedulers with classes), `select` (which packets a class takes).
+
+mod aqm;
+mod fair;
+mod qdisc;
+mod select;
+mod shape;
+
+pub use aqm::{Choke, Codel, Dualpi2, Pie, Red};
+pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
+pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
+pub use select::Filter;
+pub use shape::{Htb, HtbClass, Prio, Tbf};

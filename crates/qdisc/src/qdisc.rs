@@ -1,0 +1,102 @@
+//! The tree of disciplines before a link.
+
+use crate::{Cake, Choke, Codel, Drr, Dualpi2, FqCodel, FqPie, Htb, Pie, Prio, Red, Sfq, Tbf};
+use serde::{Deserialize, Serialize};
+
+/// Packets that may wait where `tc` takes the length of the device's queue (`txqueuelen`).
+pub const DEFAULT_PACKETS: u32 = 1000;
+
+/// Bytes of the largest Ethernet frame, which is what `tc` takes for a quantum.
+pub const ETHERNET_FRAME: u32 = 1514;
+
+/// A queue discipline with its parameters. Limits count what waits, not the packet that is being serialised.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Qdisc {
+    /// First in, first out, never full.
+    Unlimited {},
+    /// First in, first out; an arrival is dropped where `limit_packets` wait already.
+    Pfifo {
+        /// Packets, at least one.
+        limit_packets: u32,
+    },
+    /// First in, first out; an arrival is dropped where it would bring the waiting bytes above `limit_bytes`, so a
+    /// small packet may find room where a large one does not.
+    Bfifo {
+        /// Bytes of IP packets, at least one. A packet larger than this never passes.
+        limit_bytes: u64,
+    },
+    /// Random early detection.
+    Red(Red),
+    /// Random early detection that singles out flows which do not respond.
+    Choke(Choke),
+    /// Controlled delay.
+    Codel(Codel),
+    /// Proportional integral controller, enhanced.
+    Pie(Pie),
+    /// Two queues, coupled: one for scalable congestion controls, one for all others.
+    Dualpi2(Dualpi2),
+    /// Stochastic fairness queueing.
+    Sfq(Sfq),
+    /// Fair queueing with controlled delay.
+    FqCodel(FqCodel),
+    /// Fair queueing with PIE.
+    FqPie(FqPie),
+    /// Common applications kept enhanced: shaper, isolation of flows and hosts, COBALT.
+    Cake(Cake),
+    /// Deficit round robin over classes.
+    Drr(Drr),
+    /// Bands, the first one first.
+    Prio(Prio),
+    /// Token bucket filter.
+    Tbf(Tbf),
+    /// Hierarchy token bucket.
+    Htb(Htb),
+}
+
+impl Default for Qdisc {
+    fn default() -> Self {
+        Self::Unlimited {}
+    }
+}
+
+impl Qdisc {
+    /// What `tc` calls it; `unlimited` is ours.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Unlimited {} => "unlimited",
+            Self::Pfifo { .. } => "pfifo",
+            Self::Bfifo { .. } => "bfifo",
+            Self::Red(_) => "red",
+            Self::Choke(_) => "choke",
+            Self::Codel(_) => "codel",
+            Self::Pie(_) => "pie",
+            Self::Dualpi2(_) => "dualpi2",
+            Self::Sfq(_) => "sfq",
+            Self::FqCodel(_) => "fq_codel",
+            Self::FqPie(_) => "fq_pie",
+            Self::Cake(_) => "cake",
+            Self::Drr(_) => "drr",
+            Self::Prio(_) => "prio",
+            Self::Tbf(_) => "tbf",
+            Self::Htb(_) => "htb",
+        }
+    }
+
+    /// Whether it is first in, first out, and drops at the tail only.
+    pub fn is_fifo(&self) -> bool {
+        matches!(self, Self::Unlimited {} | Self::Pfifo { .. } | Self::Bfifo { .. })
+    }
+
+    /// Disciplines directly below.
+    pub fn children(&self) -> Vec<&Self> {
+        match self {
+            Self::Red(red) => red.child.iter().map(AsRef::as_ref).collect(),
+            Self::Tbf(tbf) => tbf.child.iter().map(AsRef::as_ref).collect(),
+            Self::Prio(prio) => prio.bands.iter().collect(),
+            Self::Drr(drr) => drr.classes.iter().map(|class| &class.child).collect(),
+            Self::Htb(htb) => htb.classes.iter().filter_map(|class| class.child.as_ref()).collect(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Shapers, and schedulers with classes.
+
+use crate::{Filter, Qdisc};
+use fairwind_units::{BitRate, Span};
+use serde::{Deserialize, Serialize};
+
+/// Bands that are served in order: a band is served only while all before it are empty (tc-prio(8)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Prio {
+    /// What holds the packets of each band, 2 to 16.
+    pub bands: Vec<Qdisc>,
+    /// The band of each of the 16 priorities that the kernel makes of a packet's type of service.
+    pub priomap: [u8; 16],
+    /// Packets that a filter takes go to its band, whatever their priority.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<(Filter, u8)>,
+}
+
+/// Priorities to bands unless said otherwise.
+pub(crate) const PRIOMAP: [u8; 16] = [1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1];
+
+impl Default for Prio {
+    fn default() -> Self {
+        let pfifo = Qdisc::Pfifo { limit_packets: crate::DEFAULT_PACKETS };
+        Self { bands: vec![pfifo; 3], priomap: PRIOMAP, filters: Vec::new() }
+    }
+}
+
+/// Token bucket filter (tc-tbf(8)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tbf {
+    /// Rate at which tokens come.
+    pub rate: BitRate,
+    /// Bytes that the bucket holds.
+    pub burst_bytes: u64,
+    /// Bytes that may wait.
+    pub limit_bytes: u64,
+    /// Rate that no burst exceeds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rate: Option<BitRate>,
+    /// Bytes of the second bucket, for `peak_rate`: one packet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu_bytes: Option<u64>,
+    /// Time between two looks at the clock: tokens come in portions of this, and packets leave only then, as with a
+    /// kernel of that timer frequency; zero for exact timers.
+    #[serde(default)]
+    pub granularity: Span,
+    /// What holds the packets; a queue of `limit_bytes` unless set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Box<Qdisc>>,
+}
+
+/// Hierarchy token bucket (tc-htb(8)): classes have a rate of their own and borrow up to their ceiling.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Htb {
+    /// The tree, parents before their children.
+    pub classes: Vec<HtbClass>,
+    /// Index of the class of packets that no filter takes; `None`: they pass unshaped, as the kernel does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_class: Option<usize>,
+    /// A class without a quantum may send its rate in bytes per second divided by this in its turn.
+    pub rate_to_quantum: u32,
+    /// Packets that may wait in the queue of those that pass unshaped.
+    pub direct_packets: u32,
+    /// As for [`Tbf::granularity`].
+    #[serde(default)]
+    pub granularity: Span,
+}
+
+/// A class of [`Htb`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HtbClass {
+    /// What it is called in `tc`, `1:10`.
+    pub name: String,
+    /// Index of its parent; `None` for one directly below the discipline.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<usize>,
+    /// Rate that it is sure of.
+    pub rate: BitRate,
+    /// Rate that it may reach by borrowing.
+    pub ceil: BitRate,
+    /// Bytes that may be sent at once at `ceil` beyond what the rate lets.
+    pub burst_bytes: u64,
+    /// Bytes that may be sent at once as fast as the link goes.
+    pub ceil_burst_bytes: u64,
+    /// Classes with a lower number are first offered what is left over, 0 to 7.
+    pub priority: u8,
+    /// Bytes that it may send in its turn.
+    pub quantum_bytes: u32,
+    /// What it takes: any of these; only of a class without children.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<Filter>,
+    /// What holds its packets; `None` for a class with children.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child: Option<Qdisc>,
+}
