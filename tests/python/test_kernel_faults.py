@@ -178,6 +178,7 @@ def test_doctor_removes_what_dead_runs_have_left_of_every_kind(tmp_path):
         ip netns add {DEAD}-sender
         ip netns exec {DEAD}-sender sleep 600 &
         echo $! > inhabitant
+        until [ /proc/$!/ns/net -ef /run/netns/{DEAD}-sender ]; do sleep 0.1; done
         mkdir {folder} {group}
         echo one > {folder}/file
         sleep 600 &
@@ -185,7 +186,6 @@ def test_doctor_removes_what_dead_runs_have_left_of_every_kind(tmp_path):
         echo $! > {group}/cgroup.procs
         nft add table ip {DEAD}-masquerade
         nft add table ip somebody-elses
-        sleep 0.5
         "$@" doctor --clean
         "$@" doctor --clean
         ls /run/netns

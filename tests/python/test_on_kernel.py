@@ -75,7 +75,7 @@ def wait_for_hosts(process: int, number: int) -> list[int]:
 
 
 def exists(process: int) -> bool:
-    return Path(f"/proc/{process}").exists()
+    return Path(f"/proc/{process}/exe").exists()
 
 
 def test_both_engines_give_the_same_tables_of_the_same_scenario(scenario, tmp_path):

@@ -100,7 +100,7 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
     }
     let name = plan.namespace.clone();
     namespace::enter()?;
-    sys::die_with_parent().map_err(|error| error.to_string())?;
+    sys::die_with_parent(socket).map_err(|error| error.to_string())?;
     let _name = match &name {
         Some(name) => namespace::NamespaceName::give(name)?,
         None => None,

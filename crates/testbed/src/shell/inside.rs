@@ -16,14 +16,14 @@ const NOT_A_PROGRAM: i32 = 126;
 
 /// Is the inside of the shell at the other end of `socket`; gives its exit code.
 pub(super) fn live(mut socket: UnixStream) -> i32 {
-    if sys::die_with_parent().is_err() {
+    if sys::die_with_parent(&socket).is_err() {
         return super::FAILED;
     }
     sys::heed_signals();
     let Ok(Some(plan)) = protocol::hear::<Inside>(&mut socket) else { return super::FAILED };
     let answer = match set_up(&plan) {
         Ok(device) => match announce(&mut socket, &device) {
-            Ok(()) => run_program(&plan),
+            Ok(()) => run_program(&plan, &socket),
             Err(error) => Answer::Failed(error.to_string()),
         },
         Err(error) => Answer::Failed(error.to_string()),
@@ -90,13 +90,13 @@ fn announce(socket: &mut UnixStream, device: &OwnedFd) -> Result<(), TestbedErro
     }
 }
 
-fn run_program(plan: &Inside) -> Answer {
+fn run_program(plan: &Inside, socket: &UnixStream) -> Answer {
     if let Some(user) = &plan.user {
         if let Err(error) = sys::become_user(&user.name, user.user, user.group) {
             return Answer::Failed(error.to_string());
         }
         // The kernel forgets this with a change of rights.
-        if let Err(error) = sys::die_with_parent() {
+        if let Err(error) = sys::die_with_parent(socket) {
             return Answer::Failed(error.to_string());
         }
     }

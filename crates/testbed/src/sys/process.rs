@@ -2,6 +2,8 @@
 
 use super::checked;
 use crate::TestbedError;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::net::UnixStream;
 
 /// A fresh network namespace for this process.
 pub(crate) fn leave_network() -> Result<(), TestbedError> {
@@ -23,11 +25,30 @@ pub(crate) fn user_and_group() -> (u32, u32) {
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
-/// Lets the kernel kill this process when the thread that started it ends.
-pub(crate) fn die_with_parent() -> Result<(), TestbedError> {
+/// Lets the kernel kill this process when the thread that started it ends, whose process alone holds
+/// the other end of `socket`. That it has ended already is an error.
+pub(crate) fn die_with_parent(socket: &UnixStream) -> Result<(), TestbedError> {
     // SAFETY: takes no pointers.
     let result = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
-    checked("ask to end with the parent", i64::from(result)).map(|_| ())
+    checked("ask to end with the parent", i64::from(result))?;
+    // A process that ends closes what it has open before its children are told: whoever was not
+    // told, because it asked too late, finds the socket closed.
+    if is_abandoned(socket) {
+        return Err(TestbedError::System {
+            attempt: "ask to end with the parent".to_owned(),
+            reason: "it has ended already".to_owned(),
+            errno: libc::ESRCH,
+        });
+    }
+    Ok(())
+}
+
+/// Whether the other end of a socket has been closed, whatever is still to be read.
+fn is_abandoned(socket: &UnixStream) -> bool {
+    let mut watched = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLRDHUP, revents: 0 };
+    // SAFETY: the entry lives over the call and is the only one.
+    unsafe { libc::poll(&raw mut watched, 1, 0) };
+    watched.revents != 0
 }
 
 /// Asks for this thread to run before others, though after a router, as far as that is allowed, and
@@ -71,4 +92,19 @@ pub(crate) fn raise_file_limit(wanted: u64) -> u64 {
         }
     }
     limit.rlim_cur
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn a_socket_is_abandoned_when_its_other_end_is_closed_also_with_something_to_read() {
+        let (ours, mut theirs) = UnixStream::pair().unwrap();
+        theirs.write_all(b"a plan").unwrap();
+        assert!(!is_abandoned(&ours));
+        drop(theirs);
+        assert!(is_abandoned(&ours));
+    }
 }

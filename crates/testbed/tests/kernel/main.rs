@@ -7,6 +7,7 @@ mod dialogues;
 mod hosts;
 mod kernel_router;
 mod live;
+mod processes;
 mod runs;
 mod samples;
 mod scripts;

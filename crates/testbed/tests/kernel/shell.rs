@@ -2,10 +2,10 @@
 //!
 //! Each shell is started in a network namespace of its own, which ends with it.
 
+use crate::processes::{lives, wait_for};
 use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 const PATH: &str = r#"
 name = "a short way"
@@ -17,9 +17,6 @@ rtt = "2 ms"
 name = "program"
 workload = { kind = "greedy" }
 "#;
-
-/// Nothing that is waited for here takes as long.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 fn scenario(test: &str) -> PathBuf {
     let file =
@@ -143,15 +140,6 @@ fn ancestors(process: u32) -> Vec<u32> {
     std::iter::successors(parent(process), |process| parent(*process)).collect()
 }
 
-#[expect(clippy::disallowed_methods, reason = "another process is waited for")]
-fn eventually(what: &str, holds: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 #[test]
 fn a_program_behind_a_path_keeps_its_words_and_its_exit_code() {
     if !can_run() {
@@ -238,10 +226,12 @@ fn when_the_shell_is_killed_all_that_ran_behind_the_path_ends() {
     assert_eq!((keeper.len(), inside.len()), (1, 1));
     running.kill("shell");
     running.await_silence();
-    let gone = |process: u32| !Path::new("/proc").join(process.to_string()).join("cwd").exists();
-    eventually("the keeper and the inside end with the shell", || {
-        gone(keeper[0]) && gone(inside[0])
-    });
+    let both = [keeper[0], inside[0]].map(|one| i32::try_from(one).expect("a process"));
+    wait_for(
+        "the keeper and the inside end with the shell",
+        || both.map(lives),
+        |lives| *lives == [false; 2],
+    );
 }
 
 #[test]
@@ -293,9 +283,15 @@ fn translation_of_addresses_lasts_as_long_as_the_shell_even_if_that_is_killed() 
     let before = "ip tuntap add dev world mode tun; ip addr add 192.0.2.2/24 dev world; \
                   ip link set world up; ip route add default via 192.0.2.1";
     // A table can be seen where the shell was started: by its namespace's number in /proc.
-    let look = "cat /proc/sys/net/ipv4/conf/world/forwarding; nft list tables ip";
-    let script =
-        format!("{before}; \"$@\"; {look}; echo; \"$@\" & sleep 2; kill -9 $!; sleep 1; {look}");
+    let forwarding = "/proc/sys/net/ipv4/conf/world/forwarding";
+    let look = format!("cat {forwarding}; nft list tables ip");
+    // Forwarding is what begins last and is undone last; nobody waits longer than 20 s for it.
+    let until = format!(
+        "becomes() {{ for i in $(seq 200); do grep -q $1 {forwarding} && return; sleep 0.1; done; }}"
+    );
+    let script = format!(
+        "{until}; {before}; \"$@\"; {look}; echo; \"$@\" & becomes 1; kill -9 $!; becomes 0; {look}"
+    );
     let own = env!("CARGO_BIN_EXE_fairwind-shell");
     let done = Command::new("timeout")
         .args(["--signal=KILL", "60", "unshare", "--net", "sh", "-c", &script, "sh", own])

@@ -1,33 +1,16 @@
 //! Hosts that are killed, hosts whose parent is killed, names, and hosts of nobody.
 
-use super::stage::{SET_UP, Stage, command, pair, pause, plan};
+use super::stage::{SET_UP, Stage, command, pair, plan};
 use super::{everything, finished, greedy};
 use crate::is_available;
-use fairwind_testbed::host::{HostProcess, monotonic_clock};
-use fairwind_units::Span;
+use crate::processes::{lives, send, wait_for};
+use fairwind_testbed::host::HostProcess;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 fn kill(process: u32) {
-    let killed = Command::new("kill").args(["-9", &process.to_string()]).status();
-    assert!(killed.expect("kill is there").success());
-}
-
-/// Whether something becomes true within ten seconds.
-fn soon(true_by_then: impl Fn() -> bool) -> bool {
-    let until = monotonic_clock() + Span::from_secs(10);
-    while !true_by_then() {
-        if monotonic_clock() > until {
-            return false;
-        }
-        pause();
-    }
-    true
-}
-
-fn lives(process: u32) -> bool {
-    Path::new(&format!("/proc/{process}")).exists()
+    send("KILL", i32::try_from(process).expect("a number of a process"));
 }
 
 /// This program again, for one test that is otherwise ignored.
@@ -111,7 +94,7 @@ fn a_host_ends_with_its_parent_whatever_ends_that() {
     assert!(lives(host));
     kill(parent.id());
     parent.wait().expect("an end");
-    assert!(soon(|| !lives(host)), "process {host} lives on");
+    wait_for("the host has ended", || lives(host), |lives| !lives);
 }
 
 #[test]
@@ -120,7 +103,7 @@ fn a_parent_that_waits_to_be_killed() {
     let mut host = HostProcess::start(&command(), &plan(1)).expect("a process");
     let _device = host.wait_ready(SET_UP).expect("a host");
     println!("\nhost process {}", host.process_id());
-    soon(|| false);
+    wait_for("somebody kills this process", || (), |()| false);
 }
 
 #[test]

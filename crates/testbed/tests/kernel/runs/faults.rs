@@ -1,10 +1,12 @@
 //! Runs that somebody breaks.
 
-use super::stage::{path, processes, run, run_with, wait_for};
+use super::stage::{path, run, run_with};
 use crate::is_available;
+use crate::processes::{marked, send, wait_for};
 use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_testbed::RunError;
+use fairwind_testbed::{Outcome, RunError};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 const GREEDY: &str = r#"
     [[flows]]
@@ -21,23 +23,48 @@ fn names(host: &str) -> Vec<String> {
     names.filter(|name| name.starts_with(&begin) && name.ends_with(host)).collect()
 }
 
+/// A run at work in a thread of its own.
+struct Begun {
+    control: Arc<Control>,
+    thread: JoinHandle<Result<Outcome, RunError>>,
+}
+
+impl Begun {
+    /// Lets a run of a minute begin with one flow, called `name`, and hosts with this mark.
+    fn begin(name: &str, mark: &'static str) -> Self {
+        let experiment = path("60 s", &GREEDY.replace("greedy\"\n", &format!("{name}\"\n")));
+        let control = Arc::new(Control::default());
+        let of_the_run = control.clone();
+        let thread = std::thread::spawn(move || {
+            run_with(&experiment, mark, CaptureFiles::default(), &of_the_run)
+        });
+        wait_for("the run begins", || control.fraction(), |&fraction| fraction > 0.0);
+        Self { control, thread }
+    }
+
+    /// Sends a signal to one of its hosts, and gives its number and what the run says at its end.
+    fn signal_a_host(self, signal: &str, mark: &str) -> (i32, String) {
+        let host = marked(mark)[0];
+        send(signal, host);
+        let error = self.thread.join().unwrap().expect_err("a host is missing").to_string();
+        assert!(self.control.fraction() < 1.0, "it waited for the end of the experiment");
+        assert_eq!(marked(mark), [0; 0]);
+        (host, error)
+    }
+}
+
 #[test]
 fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
     if !is_available("a_cancelled_run_ends_at_once_and_leaves_nothing") {
         return;
     }
-    let experiment = path("60 s", &GREEDY.replace("greedy\"\n", "cancelled\"\n"));
-    let control = Arc::new(Control::default());
-    let running = control.clone();
     let mark = "fairwind-test-cancelled";
-    let run =
-        std::thread::spawn(move || run_with(&experiment, mark, CaptureFiles::default(), &running));
-    wait_for("the run begins", || control.fraction() > 0.0);
+    let run = Begun::begin("cancelled", mark);
     assert_eq!(names("cancelled-sender").len(), 1);
-    control.cancel();
-    let error = run.join().unwrap().expect_err("it was cancelled");
+    run.control.cancel();
+    let error = run.thread.join().unwrap().expect_err("it was cancelled");
     assert!(matches!(error, RunError::Cancelled), "{error}");
-    assert_eq!(processes(mark), [0; 0]);
+    assert_eq!(marked(mark), [0; 0]);
     assert_eq!(names("cancelled-sender"), [""; 0]);
 }
 
@@ -46,20 +73,10 @@ fn a_host_that_is_killed_ends_the_run_and_is_named() {
     if !is_available("a_host_that_is_killed_ends_the_run_and_is_named") {
         return;
     }
-    let experiment = path("60 s", &GREEDY.replace("greedy\"\n", "killed\"\n"));
     let mark = "fairwind-test-killed";
-    let control = Arc::new(Control::default());
-    let running = control.clone();
-    let run =
-        std::thread::spawn(move || run_with(&experiment, mark, CaptureFiles::default(), &running));
-    wait_for("the run begins", || control.fraction() > 0.0);
-    let victim = processes(mark)[0].to_string();
-    let killed = std::process::Command::new("kill").args(["-KILL", &victim]).status().unwrap();
-    assert!(killed.success());
-    let error = run.join().unwrap().expect_err("a host is gone").to_string();
+    let (_, error) = Begun::begin("killed", mark).signal_a_host("KILL", mark);
     assert!(error.contains("killed-sender") || error.contains("killed-receiver"), "{error}");
     assert!(error.contains("signal: 9"), "{error}");
-    assert_eq!(processes(mark), [0; 0]);
     assert_eq!(names("killed-sender"), [""; 0]);
 }
 
@@ -68,20 +85,9 @@ fn a_host_that_stands_still_ends_the_run_and_is_named() {
     if !is_available("a_host_that_stands_still_ends_the_run_and_is_named") {
         return;
     }
-    let experiment = path("120 s", &GREEDY.replace("greedy\"\n", "still\"\n"));
     let mark = "fairwind-test-still";
-    let control = Arc::new(Control::default());
-    let running = control.clone();
-    let run =
-        std::thread::spawn(move || run_with(&experiment, mark, CaptureFiles::default(), &running));
-    wait_for("the run begins", || control.fraction() > 0.0);
-    let victim = processes(mark)[0].to_string();
-    let stopped = std::process::Command::new("kill").args(["-STOP", &victim]).status().unwrap();
-    assert!(stopped.success());
-    let error = run.join().unwrap().expect_err("a host says nothing").to_string();
-    assert!(error.contains(&format!("its process {victim} is stopped")), "{error}");
-    assert!(control.fraction() < 1.0, "it did not wait for the end of the experiment");
-    assert_eq!(processes(mark), [0; 0]);
+    let (host, error) = Begun::begin("still", mark).signal_a_host("STOP", mark);
+    assert!(error.contains(&format!("its process {host} is stopped")), "{error}");
 }
 
 #[test]

@@ -48,25 +48,3 @@ pub(crate) fn number(table: &Table, column: &str, row: usize) -> f64 {
 pub(crate) fn table<'a>(tables: &'a Tables, name: &str) -> &'a Table {
     tables.get(name).unwrap_or_else(|| panic!("there is a table {name}"))
 }
-
-/// The processes on whose command line `mark` stands.
-pub(crate) fn processes(mark: &str) -> Vec<i32> {
-    let is_marked = |process: &i32| {
-        let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        line.split(|&byte| byte == 0).any(|word| word == mark.as_bytes())
-    };
-    let entries = std::fs::read_dir("/proc").expect("there is a /proc");
-    let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    numbers.filter(is_marked).collect()
-}
-
-/// Waits until `condition` holds, and says what was waited for where it never does.
-pub(crate) fn wait_for(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..2_000 {
-        if condition() {
-            return;
-        }
-        std::thread::park_timeout(std::time::Duration::from_millis(10));
-    }
-    panic!("{what}: not within 20 s");
-}
