@@ -259,9 +259,9 @@ impl Collector {
                 self.flow(flow).totals_mut().zero_window_probes += 1;
             }
             Observation::Established { flow } => {
-                self.milestones(flow).established.get_or_insert(at);
+                self.milestones(flow).establish(at);
                 if let Some(opposite) = self.flow(flow).opposite() {
-                    self.milestones(opposite).established.get_or_insert(at);
+                    self.milestones(opposite).establish(at);
                 }
             }
             Observation::Finished { flow } => {

@@ -73,6 +73,16 @@ pub(crate) struct Milestones {
     pub(crate) failed: Option<Instant>,
 }
 
+impl Milestones {
+    /// A connection that comes to be after a refusal was not given up then: its opener has asked again.
+    pub(crate) fn establish(&mut self, at: Instant) {
+        if self.established.is_none() {
+            self.established = Some(at);
+            self.failed = None;
+        }
+    }
+}
+
 /// One flow.
 ///
 /// With a thousand flows each packet finds its flow outside the nearest cache, so its fields lie in

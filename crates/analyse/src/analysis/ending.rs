@@ -4,7 +4,9 @@ use super::follower::Follower;
 use super::joining::Joint;
 use super::merge::append;
 use super::outcome::Facts;
-use crate::connection::{Connection, Place, Record, SetUps, Side, connections_table, setup_tables};
+use crate::connection::{
+    Connection, Place, Record, SetUps, Side, Turn, connections_table, setup_tables,
+};
 use crate::stream::Subject;
 use crate::trace::{FlowTrace, Tracer, traces_table};
 use fairwind_measure::{ConnectionFlows, FlowId, Observation, Tables};
@@ -21,8 +23,22 @@ impl Follower {
 
     /// Ends a connection: its row is written, and what was kept of it is let go.
     pub(super) fn retire(&mut self, slot: u32) {
+        self.retire_for(slot, false);
+    }
+
+    /// Ends a connection; `is_replaced` says that another one has begun on its ports.
+    pub(super) fn retire_for(&mut self, slot: u32, is_replaced: bool) {
+        let of_another = self.settle_question(slot, is_replaced);
+        self.retire_one(slot);
+        for held in of_another {
+            self.on_known_or_stranger(held.tap, held.at, &held.packet);
+        }
+    }
+
+    fn retire_one(&mut self, slot: u32) {
         // What was never decided is counted as near the opener.
         self.wire_if_undecided(slot);
+        self.fail_if_doubted(slot);
         self.close_crossing(slot);
         let Some(connection) = self.connections.remove(slot) else { return };
         if let Some(ConnectionFlows { opening, answering }) =
@@ -98,9 +114,16 @@ impl Follower {
         if std::mem::replace(&mut self.has_ended, true) {
             return;
         }
-        let open: Vec<u32> = self.connections.open().into_iter().map(|(slot, _)| slot).collect();
-        for slot in open {
-            self.retire(slot);
+        // A SYN that nobody has answered becomes a connection when the one before it ends.
+        loop {
+            let open: Vec<u32> =
+                self.connections.open().into_iter().map(|(slot, _)| slot).collect();
+            if open.is_empty() {
+                break;
+            }
+            for slot in open {
+                self.retire(slot);
+            }
         }
         if let Some(joint) = &mut self.joint {
             joint.finish();
@@ -151,6 +174,15 @@ impl Follower {
         facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
         facts.connections = self.connections.began();
         facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
+    }
+
+    /// Nothing came behind a reset that lay within the window: it was believed.
+    fn fail_if_doubted(&mut self, slot: u32) {
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        if connection.life.is_reset_doubted() {
+            let last = connection.last;
+            self.tell(slot, last, Turn::Aborted);
+        }
     }
 
     fn wire_if_undecided(&mut self, slot: u32) {

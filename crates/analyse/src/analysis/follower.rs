@@ -135,6 +135,16 @@ impl Follower {
         black_box(read);
     }
 
+    /// A packet that was held back. Nothing is forgotten meanwhile, since this may be a part of forgetting.
+    pub(super) fn on_known_or_stranger(&mut self, tap: usize, at: Instant, packet: &Packet) {
+        let Hint { slot, low_sent, .. } = self.connections.hint(packet);
+        let Some(connection) = self.connections.get_mut(slot) else {
+            return self.on_stranger(tap, at, packet);
+        };
+        let side = connection.side(low_sent);
+        self.on_turning(slot, tap, at, side, packet);
+    }
+
     /// A packet of a connection that is not known.
     #[cold]
     fn on_stranger(&mut self, tap: usize, at: Instant, packet: &Packet) {
@@ -153,28 +163,35 @@ impl Follower {
     /// A packet that may change the connection's life, or that comes before it is known how it is measured.
     fn on_turning(&mut self, slot: u32, tap: usize, at: Instant, side: Side, packet: &Packet) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let silence = at.saturating_since(connection.last);
-        if connection.life.is_reused_by(side, &packet.segment, silence) {
+        if connection.life.is_reused_by(side, &packet.segment) {
             self.retire(slot);
             return self.on_stranger(tap, at, packet);
         }
+        if self.is_about_another(slot, (tap, at), side, packet) {
+            return;
+        }
+        let standing = self.standing_of(slot, side, packet);
+        let Some(connection) = self.connections.get_mut(slot) else { return };
         connection.count(tap, at, side, packet);
         let mut turn = Turn::Nothing;
         if connection.first_tap == tap {
             let before = connection.life.phase;
-            turn = connection.on_turning(at, side, &packet.segment);
+            turn = connection.on_turning(at, side, &packet.segment, standing);
             if connection.life.phase != before {
                 self.connections.schedule(slot);
             }
         } else if connection.wiring.is_some_and(|wiring| wiring.leaves(tap, side)) {
             // Beside the other tap the last byte is acknowledged as soon as it has come.
             turn = connection.life.finished_by(side, &packet.segment);
+            if side == Side::Answerer && packet.segment.flags.contains(Flags::SYN) {
+                connection.note_answer(at);
+            }
         }
         self.take(slot, Held { tap, at, side, turn, packet: *packet });
     }
 
     /// Measures a packet, or holds it back while it is not known how.
-    fn take(&mut self, slot: u32, held: Held) {
+    pub(super) fn take(&mut self, slot: u32, held: Held) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if connection.wiring.is_none() {
             let near = self.joint.as_ref().and_then(|joint| joint.near_first(connection));
@@ -230,17 +247,21 @@ impl Follower {
         packet: &Packet,
     ) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
-        let Some(wiring) = &mut connection.wiring else { return };
+        let Some(wiring) = connection.wiring else { return };
         if self.rules.limits_connections && !self.rules.counts(connection.began, at) {
             return;
         }
         let segment = &packet.segment;
+        let leaves = wiring.leaves(tap, side);
         if wiring.flows.answering.is_none() {
-            if side == Side::Answerer && segment.payload_bytes > 0 {
+            if connection.is_first_answer(side, segment) {
                 return self.on_first_answer(slot, tap, at, packet);
             }
             if at >= self.collector.measured_from() {
-                connection.early.count(wiring.leaves(tap, side), side, packet);
+                connection.early.count(leaves, side, packet);
+            }
+            if side == Side::Opener && !(leaves && self.rules.is_joined) {
+                connection.note_early(at, segment);
             }
         }
         if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
@@ -248,7 +269,6 @@ impl Follower {
             let shows = [Side::Opener, Side::Answerer].map(shows);
             tracer.on_packet(trace, at, side, shows, packet);
         }
-        let wiring = *wiring;
         let ConnectionFlows { opening, answering } = wiring.flows;
         let (direction, own, opposite) = match side {
             Side::Opener => (Direction::Forward, Some(opening), answering),
@@ -256,7 +276,6 @@ impl Follower {
         };
         let (flow, direction) = wiring.flows.attribute(direction, segment);
         let wire_bytes = packet.wire_bytes;
-        let leaves = wiring.leaves(tap, side);
         if leaves {
             self.collector.observe(at, Observation::Sent { flow, direction, segment, wire_bytes });
         } else {
@@ -266,9 +285,24 @@ impl Follower {
         if let Some(crossing) = wiring.crossing {
             self.cross(crossing, at, (side, leaves, own), packet);
         }
-        // Of two taps, the one near a sender tells of its stream.
+        if turn != Turn::Foreign {
+            self.follow_streams(at, (own, opposite), (leaves, turn), packet);
+        }
+    }
+
+    /// Tells a packet to the stream of its data and to that which it acknowledges. Of two taps, the one near a
+    /// sender tells of its stream.
+    #[inline]
+    fn follow_streams(
+        &mut self,
+        at: Instant,
+        (own, opposite): (Option<FlowId>, Option<FlowId>),
+        (leaves, turn): (bool, Turn),
+        packet: &Packet,
+    ) {
         let is_joined = self.rules.is_joined;
-        if let Some(flow) = own.filter(|_| !leaves && !is_joined && segment.payload_bytes > 0) {
+        let has_payload = packet.segment.payload_bytes > 0;
+        if let Some(flow) = own.filter(|_| !leaves && !is_joined && has_payload) {
             self.read_in_order(flow, at);
         }
         if let Some(flow) = own.filter(|_| leaves || !is_joined) {
@@ -363,31 +397,35 @@ impl Follower {
         wiring.flows.answering = Some(flow);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         connection.wiring = Some(wiring);
-        self.collector.attribute_anew(wiring.flows.opening, flow, &connection.early.0);
+        self.collector.attribute_anew(wiring.flows.opening, flow, &connection.early.packets);
         // What both sides said in their SYNs had passed before there was anything to be told of it.
-        for (side, (at, syn)) in connection.life.syns() {
+        // Of two taps, the one near the answerer tells of its data, whichever was first.
+        let is_first_tap =
+            !self.rules.is_joined || wiring.leaves(connection.first_tap, Side::Answerer);
+        let (syns, acknowledged_at) = connection.set_up_at(is_first_tap);
+        let window = connection.early_window;
+        for (side, (at, syn)) in syns {
             if side == Side::Answerer {
                 self.streams.on_syn(flow, at, &syn);
             } else {
                 self.streams.on_acknowledgment(flow, at, &syn);
             }
         }
-        // The time of a life is that of whichever tap was first, which is no round trip between two.
-        let life = &connection.life;
-        let was_sent_once = life.offer(Side::Answerer).is_some_and(|offer| offer.times == 1);
-        let is_timed = was_sent_once && !self.rules.is_joined;
-        self.streams.on_set_up(flow, life.established_at().filter(|_| is_timed));
+        self.streams.on_set_up(flow, acknowledged_at);
+        if let Some(window) = window {
+            self.streams.on_window(flow, at, window);
+        }
         self.measure(slot, tap, at, (Side::Answerer, Turn::Nothing), packet);
     }
 
     /// Tells the measures of a turn in a connection's life.
-    fn tell(&mut self, slot: u32, at: Instant, turn: Turn) {
+    pub(super) fn tell(&mut self, slot: u32, at: Instant, turn: Turn) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(wiring) = connection.wiring else { return };
         let ConnectionFlows { opening, answering } = wiring.flows;
         let mut observe = |at, observation| self.collector.observe(at, observation);
         match turn {
-            Turn::Nothing => {}
+            Turn::Nothing | Turn::Foreign => {}
             Turn::Retry => observe(at, Observation::SynRetry { flow: opening }),
             Turn::Established => {
                 // Near the opener it is established when the answer comes, elsewhere at the latest when

@@ -1,12 +1,13 @@
 //! The streams of open flows, and what is kept of those that are over.
 
+use crate::connection::ResetStanding;
 use crate::stream::{
     AckFacts, Habits, Measures, SegmentKind, Stream, StreamRows, Subject, TapSide,
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{FlowId, Table};
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
+use fairwind_wire::{Segment, SequenceNumber};
 
 /// The stream of a flow.
 #[derive(Debug)]
@@ -62,6 +63,16 @@ impl Streams {
         self.followed.get(flow.index()).map_or(0, |followed| followed.stream.fetch())
     }
 
+    /// What the receiver of a reset with this number from the flow's sender makes of it; `None` where the
+    /// stream does not tell.
+    pub(crate) fn standing_of(
+        &mut self,
+        flow: FlowId,
+        sequence: SequenceNumber,
+    ) -> Option<ResetStanding> {
+        self.followed[flow.index()].stream.standing_of(sequence)
+    }
+
     /// The SYN of the flow's sender had passed before the flow was known.
     pub(crate) fn on_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
         self.followed[flow.index()].stream.on_segment(at, syn, None);
@@ -70,6 +81,11 @@ impl Streams {
     /// That SYN had been acknowledged then, or nobody knows when.
     pub(crate) fn on_set_up(&mut self, flow: FlowId, acknowledged_at: Option<Instant>) {
         self.followed[flow.index()].stream.on_set_up(acknowledged_at);
+    }
+
+    /// This window was offered when the flow began.
+    pub(crate) fn on_window(&mut self, flow: FlowId, at: Instant, window: u16) {
+        self.followed[flow.index()].stream.on_window(at, window);
     }
 
     /// A packet passes that goes the other way.

@@ -114,6 +114,8 @@ pub(crate) enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Turn {
     Nothing,
+    /// It is no part of the connection: a SYN with another number, which began nothing.
+    Foreign,
     /// The opener sent its SYN again.
     Retry,
     Established,
@@ -121,6 +123,18 @@ pub(crate) enum Turn {
     Aborted,
     /// The FIN of this side is acknowledged.
     Finished(Side),
+}
+
+/// What the receiver of a reset makes of its number (RFC 5961 §3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResetStanding {
+    /// It is, or may be, what the receiver expects next: the connection is over.
+    Believed,
+    /// It lies within the window: the receiver asks by a challenge ACK whether it is meant. Older systems
+    /// believe it, and are not heard of again.
+    Doubted,
+    /// It lies outside of the window, and is thrown away.
+    Ignored,
 }
 
 /// What a side said in its SYN.
@@ -136,6 +150,9 @@ pub(crate) struct Offer {
     /// How often it was sent.
     pub(crate) times: u32,
 }
+
+/// SYNs, by who sent them, and when they first passed.
+pub(crate) type Syns = Vec<(Side, (Instant, Segment))>;
 
 /// The end of one side's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +170,8 @@ pub(crate) struct Life {
     fins: [Option<Fin>; 2],
     first_fin: Option<Side>,
     reset_by: Option<Side>,
+    /// Sent a reset in the window, and nothing has shown yet whether it was believed.
+    doubted_reset_by: Option<Side>,
     is_refused: bool,
     /// When the acknowledgment of the answer was seen.
     established_at: Option<Instant>,
@@ -181,6 +200,7 @@ impl Life {
             fins: [None; 2],
             first_fin: None,
             reset_by: None,
+            doubted_reset_by: None,
             is_refused: false,
             established_at: None,
             is_simultaneous: false,
@@ -193,7 +213,7 @@ impl Life {
     }
 
     /// The SYNs of both sides, the first of each, as far as streams look at them.
-    pub(crate) fn syns(&self) -> Vec<(Side, (Instant, Segment))> {
+    pub(crate) fn syns(&self) -> Syns {
         let of = |side: Side| {
             let offer = self.offer(side)?;
             let segment = Segment {
@@ -219,7 +239,7 @@ impl Life {
 
     /// Who ended it: the side of the first FIN, or of the reset.
     pub(crate) fn ended_by(&self) -> Option<Side> {
-        self.reset_by.or(self.first_fin)
+        self.reset_by.or(self.doubted_reset_by).or(self.first_fin)
     }
 
     pub(crate) fn set_up(&self) -> SetUp {
@@ -236,7 +256,7 @@ impl Life {
         if self.is_refused || matches!(self.set_up(), SetUp::Unanswered | SetUp::HalfOpen) {
             return Ending::NotEstablished;
         }
-        match (self.reset_by, self.fins) {
+        match (self.reset_by.or(self.doubted_reset_by), self.fins) {
             (Some(_), _) => Ending::Reset,
             (None, [Some(_), Some(_)]) => Ending::Closed,
             (None, [None, None]) => Ending::Open,
@@ -244,33 +264,73 @@ impl Life {
         }
     }
 
-    /// Whether a SYN of `side` begins another connection on the same ports; `silence` is how long
-    /// nothing was seen of this one.
-    pub(crate) fn is_reused_by(&self, side: Side, segment: &Segment, silence: Span) -> bool {
-        let flags = segment.flags;
-        if !flags.contains(Flags::SYN) || flags.intersects(Flags::ACK | Flags::RST) {
-            return false;
-        }
-        let offer = self.offer(side);
-        if offer.is_some_and(|offer| offer.sequence == segment.sequence) {
-            return false;
-        }
-        match self.phase {
-            Phase::Closed => true,
-            // The other side's SYN crosses the first one, or the same side tries anew.
-            Phase::Opening => offer.is_some(),
-            Phase::Closing if self.fins[side.index()].is_some() => true,
-            Phase::Open | Phase::Closing => {
-                self.beginning == Beginning::Midway || silence >= LONG_IDLE
+    /// Whether a SYN of `side` begins another connection on the same ports, whatever the answer.
+    pub(crate) fn is_reused_by(&self, side: Side, segment: &Segment) -> bool {
+        self.is_foreign(side, segment)
+            && match self.phase {
+                Phase::Closed => true,
+                // The other side's SYN crosses the first one, or the same side tries anew.
+                Phase::Opening => self.offer(side).is_some(),
+                Phase::Open | Phase::Closing => self.fins[side.index()].is_some(),
             }
+    }
+
+    /// Whether a SYN of `side` may begin another connection on the same ports: that depends on its answer.
+    pub(crate) fn is_asked_by(&self, side: Side, segment: &Segment) -> bool {
+        self.is_foreign(side, segment) && matches!(self.phase, Phase::Open | Phase::Closing)
+    }
+
+    /// Whether a SYN without an answer is to be taken for the beginning of another connection, after so much
+    /// silence.
+    pub(crate) fn is_probably_over(&self, silence: Span) -> bool {
+        self.beginning == Beginning::Midway || silence >= LONG_IDLE
+    }
+
+    /// Whether a segment is a SYN that asks for a connection and is not the one which asked for this.
+    fn is_foreign(&self, side: Side, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::SYN)
+            && !segment.flags.intersects(Flags::ACK | Flags::RST)
+            && self.offer(side).is_none_or(|offer| offer.sequence != segment.sequence)
+    }
+
+    /// Whether nothing has shown yet that a reset was believed or not.
+    pub(crate) const fn is_reset_doubted(&self) -> bool {
+        self.doubted_reset_by.is_some()
+    }
+
+    /// What becomes of a reset by `side`, which has sent no data: its number is that behind its SYN, or its
+    /// FIN. As much is allowed as a capture may have missed.
+    pub(crate) fn standing_without_data(&self, side: Side, segment: &Segment) -> ResetStanding {
+        let Some(offer) = self.offer(side) else { return ResetStanding::Believed };
+        match segment.sequence.distance_from(offer.sequence) {
+            1..=MOST_UNSEEN => ResetStanding::Believed,
+            _ => ResetStanding::Ignored,
         }
     }
 
+    /// Whether a segment with payload lies before the first byte of the data: a keep-alive with a byte that
+    /// means nothing (RFC 9293 §3.8.4).
+    pub(crate) fn is_before_data(&self, side: Side, segment: &Segment) -> bool {
+        self.offer(side).is_some_and(|offer| {
+            offer.sequence == segment.sequence
+                && segment.payload_bytes == 1
+                && !segment.flags.contains(Flags::SYN)
+        })
+    }
+
     /// Takes a segment that `side` sent.
-    pub(crate) fn on_segment(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+    pub(crate) fn on_segment(
+        &mut self,
+        at: Instant,
+        side: Side,
+        segment: &Segment,
+        standing: ResetStanding,
+    ) -> Turn {
         if segment.flags.contains(Flags::RST) {
-            return self.on_reset(side);
+            return self.on_reset(side, segment, standing);
         }
+        // Whoever goes on does not believe it, or did not send it.
+        self.doubted_reset_by = None;
         if segment.flags.contains(Flags::SYN) {
             return self.on_syn(at, side, segment);
         }
@@ -281,16 +341,37 @@ impl Life {
         }
     }
 
-    fn on_reset(&mut self, side: Side) -> Turn {
-        if self.phase == Phase::Closed {
-            return Turn::Nothing;
+    fn on_reset(&mut self, side: Side, segment: &Segment, standing: ResetStanding) -> Turn {
+        let is_opening = self.phase == Phase::Opening;
+        let is_refusal =
+            is_opening && side == Side::Answerer && self.offer(Side::Answerer).is_none();
+        let standing = match self.phase {
+            Phase::Closed => ResetStanding::Ignored,
+            // What refuses a SYN says so by its number (RFC 9293 §3.10.7.3).
+            Phase::Opening if is_refusal && !self.answers_syn(segment) => ResetStanding::Ignored,
+            Phase::Opening => ResetStanding::Believed,
+            Phase::Open | Phase::Closing => standing,
+        };
+        match standing {
+            ResetStanding::Ignored => return Turn::Nothing,
+            ResetStanding::Doubted => {
+                self.doubted_reset_by = Some(side);
+                return Turn::Nothing;
+            }
+            ResetStanding::Believed => {}
         }
-        self.is_refused = self.phase == Phase::Opening
-            && side == Side::Answerer
-            && self.offer(Side::Answerer).is_none();
+        self.is_refused = is_refusal;
         self.reset_by = Some(side);
+        self.doubted_reset_by = None;
         self.phase = Phase::Closed;
         Turn::Aborted
+    }
+
+    /// Whether a segment of the answerer acknowledges the SYN, or data that came with it.
+    fn answers_syn(&self, segment: &Segment) -> bool {
+        let Some(asked) = self.offer(Side::Opener) else { return true };
+        let beyond = segment.acknowledgment.distance_from(asked.sequence);
+        segment.flags.contains(Flags::ACK) && (1..=MOST_UNSEEN).contains(&beyond)
     }
 
     fn on_syn(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {

@@ -5,7 +5,7 @@
 //! where it stands. Memory: the connections that are open, and those that ended less than the linger ago.
 //!
 //! Modules: `ends` (addresses and ports, and the slot that they have), `slots` (places used again), `side`
-//! (what each side sent), `life` (set-up and end), `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
+//! (what each side sent), `life` (set-up and end), `question` (a SYN on a connection that is open), `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
 //! packet at a tap is to them), `record` (the row
 //! of a connection that is over), `setups` (summaries of set-ups), `columns`, `table` (all open connections), `names`.
 
@@ -13,6 +13,7 @@ mod columns;
 mod ends;
 mod life;
 mod names;
+mod question;
 mod record;
 mod setups;
 mod side;
@@ -26,8 +27,9 @@ pub use vantage::Vantage;
 
 pub(crate) use columns::TABLES;
 pub(crate) use ends::Ends;
-pub(crate) use life::{Beginning, Phase, Turn};
+pub(crate) use life::{Beginning, Phase, ResetStanding, Turn};
 pub(crate) use names::flow_name;
+pub(crate) use question::{Answer, Question};
 pub(crate) use record::{Record, connections_table};
 pub(crate) use setups::{SetUps, setup_tables};
 pub(crate) use table::{Connection, Connections, Held, Hint, Patience};

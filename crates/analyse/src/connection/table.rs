@@ -1,8 +1,9 @@
 //! All open connections.
 
 use super::ends::{Directory, Ends};
-use super::life::{Life, Phase, Turn};
+use super::life::{Life, Phase, ResetStanding, Syns, Turn};
 use super::names::flow_name;
+use super::question::Question;
 use super::record::{Record, SetUpTimes};
 use super::side::{Sent, Side};
 use super::slots::Slots;
@@ -40,8 +41,13 @@ pub(crate) struct Connection {
     /// How its packets are measured, once the place of the tap is known.
     pub(crate) wiring: Option<Wiring>,
     opener_is_low: bool,
-    /// Whether its phase is [`Phase::Open`], said here again since it is asked for each packet.
+    /// Whether its phase is [`Phase::Open`] and nothing is in doubt, said here again since it is asked for each
+    /// packet.
     is_open: bool,
+    /// Whether the SYN-ACK has left the tap near the answerer, and what acknowledges it has not come there.
+    awaits_acknowledgment: bool,
+    /// Window field of the opener's last packet behind its SYN, before the answerer's first data.
+    pub(crate) early_window: Option<u16>,
     pub(crate) last: Instant,
     pub(crate) longest_silence: Span,
     /// What each side sent, as counted at each tap.
@@ -59,20 +65,30 @@ pub(crate) struct Connection {
     pub(crate) early: Early,
     /// Its packets so far, while it is not known how they are measured.
     pub(crate) held: Vec<Held>,
+    /// A SYN that may begin another connection on its ports.
+    pub(crate) question: Option<Box<Question>>,
     /// When it is looked at whether it is to be forgotten.
     looked_at: Option<Instant>,
 }
 
-/// Packets before the first data of the answerer that belong elsewhere once there is some.
+/// What was seen before the first data of the answerer, and belongs to that once there is some.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Early(pub(crate) EarlyPackets);
+pub(crate) struct Early {
+    pub(crate) packets: EarlyPackets,
+    /// When the first SYN-ACK left the tap near the answerer, where another tap was the first.
+    pub(crate) answered_at: Option<Instant>,
+    /// How often it did.
+    pub(crate) answers: u32,
+    /// When what acknowledges it came there.
+    pub(crate) acknowledged_at: Option<Instant>,
+}
 
 impl Early {
     /// Counts a packet that `side` has sent, where it left it or where it arrived.
     #[inline]
     pub(crate) fn count(&mut self, leaves: bool, side: Side, packet: &Packet) {
         let has_length = packet.segment.sequence_length() > 0;
-        let Self(early) = self;
+        let early = &mut self.packets;
         let count = match (side, has_length, leaves) {
             (Side::Opener, false, true) => &mut early.bare_sent,
             (Side::Opener, false, false) => &mut early.bare_received,
@@ -114,10 +130,35 @@ impl Connection {
     }
 
     /// A packet passes that may change its life.
-    pub(crate) fn on_turning(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
-        let turn = self.life.on_segment(at, side, segment);
-        self.is_open = self.life.phase == Phase::Open;
+    pub(crate) fn on_turning(
+        &mut self,
+        at: Instant,
+        side: Side,
+        segment: &Segment,
+        standing: ResetStanding,
+    ) -> Turn {
+        let turn = self.life.on_segment(at, side, segment, standing);
+        self.note_openness();
         turn
+    }
+
+    /// A SYN asks for another connection on its ports.
+    pub(crate) fn ask(&mut self, question: Question) {
+        self.question = Some(Box::new(question));
+        self.note_openness();
+    }
+
+    /// The question is answered.
+    pub(crate) fn take_question(&mut self) -> Option<Question> {
+        let question = self.question.take().map(|question| *question);
+        self.note_openness();
+        question
+    }
+
+    fn note_openness(&mut self) {
+        self.is_open = self.life.phase == Phase::Open
+            && self.question.is_none()
+            && !self.life.is_reset_doubted();
     }
 
     /// Address and port of `side`.
@@ -134,6 +175,49 @@ impl Connection {
         }
         self.last = self.last.max(at);
         self.sent[tap & 1][side.index()].count(packet);
+    }
+
+    /// The answer to SYN leaves the tap near the answerer, where another tap was the first.
+    pub(crate) fn note_answer(&mut self, at: Instant) {
+        self.early.answered_at.get_or_insert(at);
+        self.early.answers = self.early.answers.saturating_add(1);
+        self.awaits_acknowledgment = self.early.acknowledged_at.is_none();
+    }
+
+    /// A packet of the opener passes the tap that will tell of the answerer's data, of which there is none.
+    #[inline]
+    pub(crate) fn note_early(&mut self, at: Instant, segment: &Segment) {
+        if segment.flags.contains(Flags::SYN) {
+            return;
+        }
+        self.early_window = Some(segment.window);
+        if self.awaits_acknowledgment && segment.flags.contains(Flags::ACK) {
+            self.early.acknowledged_at = Some(at);
+            self.awaits_acknowledgment = false;
+        }
+    }
+
+    /// Whether a packet of `side` brings data of the answerer.
+    #[inline]
+    pub(crate) fn is_first_answer(&self, side: Side, segment: &Segment) -> bool {
+        side == Side::Answerer
+            && segment.payload_bytes > 0
+            && !self.life.is_before_data(side, segment)
+    }
+
+    /// The SYNs as they passed the tap that tells of the answerer's data, which is the one that saw the
+    /// connection first or the other one; and when the answer was acknowledged there, if it was sent once.
+    pub(crate) fn set_up_at(&self, is_first_tap: bool) -> (Syns, Option<Instant>) {
+        let mut syns = self.life.syns();
+        if is_first_tap {
+            let was_sent_once =
+                self.life.offer(Side::Answerer).is_some_and(|offer| offer.times == 1);
+            return (syns, self.life.established_at().filter(|_| was_sent_once));
+        }
+        for (_, (at, _)) in syns.iter_mut().filter(|(side, _)| *side == Side::Answerer) {
+            *at = self.early.answered_at.unwrap_or(*at);
+        }
+        (syns, self.early.acknowledged_at.filter(|_| self.early.answers == 1))
     }
 
     /// What is to be told of it when it is over, or so far.
@@ -292,6 +376,8 @@ impl Connections {
         let connection = Connection {
             wiring: None,
             is_open: life.phase == Phase::Open,
+            awaits_acknowledgment: false,
+            early_window: None,
             opener_is_low: sender_opened == low_sent,
             last: at,
             longest_silence: Span::ZERO,
@@ -305,6 +391,7 @@ impl Connections {
             first_tap: tap,
             early: Early::default(),
             held: Vec::new(),
+            question: None,
             looked_at: None,
         };
         self.began += 1;
@@ -410,7 +497,7 @@ mod tests {
                 if step % 2 == 0 { (Side::Opener, &packet) } else { (Side::Answerer, &reset) };
             let connection = connections.get_mut(slot).expect("it is open");
             connection.count(0, at, side, packet);
-            connection.life.on_segment(at, side, &packet.segment);
+            connection.life.on_segment(at, side, &packet.segment, ResetStanding::Believed);
             connections.schedule(slot);
         }
         assert!(connections.due.len() <= 2, "{} entries", connections.due.len());

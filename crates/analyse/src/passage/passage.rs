@@ -19,6 +19,7 @@ use fairwind_wire::{Flags, SequenceNumber};
 use std::collections::VecDeque;
 
 mod judgement;
+mod tie;
 
 pub(super) use judgement::Watch;
 
@@ -74,6 +75,8 @@ pub(super) struct Passage {
     pub(super) first: FirstArrivals,
     pub(super) log: SampleLog,
     early: VecDeque<(Instant, Packet)>,
+    /// Arrivals that look like copies, but whose departure may follow in the same instant.
+    tied: Vec<(Instant, Packet)>,
     /// The largest payload that arrived.
     segment_bytes: u32,
     /// The largest payload that arrived of a larger packet.
@@ -134,8 +137,9 @@ impl Passage {
             window.bytes_sent += u64::from(segment.payload_bytes);
             window.old_bytes_sent += u64::from(old_bytes);
         }
-        if !self.early.is_empty() {
+        if !self.early.is_empty() || !self.tied.is_empty() {
             departure.in_order_end = self.arrive_early(shared);
+            self.untie(at, shared);
         }
         departure
     }
@@ -230,6 +234,7 @@ impl Passage {
                 (arrival.delay, arrival.repeat) = (Some(delay), repeat);
             }
             Found::Early => return false,
+            Found::Nothing if self.is_tied(at, packet, (start, end), shared) => return true,
             Found::Nothing => {
                 *arrival = self.unmatched(at, packet, shared);
                 return true;
@@ -251,7 +256,7 @@ impl Passage {
     ) -> bool {
         match self.bare.arrive(packet) {
             FoundBare::Early => return false,
-            FoundBare::Nothing => self.counts.packets_duplicated += 1,
+            FoundBare::Nothing => self.tie(at, packet),
             FoundBare::Departed(departed) => {
                 let delay = signed_since(at, departed);
                 self.slowest = self.slowest.max(delay);

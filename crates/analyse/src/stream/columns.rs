@@ -70,7 +70,7 @@ const ANSWERS: &[DefinitionLine] = &[
     ("reports_of_duplicates", "blocks", "Blocks that report a duplicate (RFC 2883 §4)."),
     ("zero_windows", "events", "How often the other side closed its window."),
     ("zero_window_s", "s", "How long it was closed."),
-    ("window_min_bytes", "B", "Smallest window that was offered; missing, like the next two, where no SYN told the scale."),
+    ("window_min_bytes", "B", "Smallest window that was offered, for answers from the last one before their first data on; missing, like the next two, where no SYN told the scale."),
     ("window_mean_bytes", "B", "Mean window, over acknowledgments."),
     ("window_max_bytes", "B", "Largest window that was offered."),
 ];
@@ -89,7 +89,7 @@ const FLIGHT: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const ROUND_TRIPS: &[DefinitionLine] = &[
-    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups. Of two captures, missing for answers."),
+    ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups."),
     ("rtt_samples", "samples", "Round trips measured: one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4)."),
     ("rtt_min_s", "s", "The shortest round trip between tap and receiver."),
     ("rtt_mean_s", "s", "The mean round trip."),

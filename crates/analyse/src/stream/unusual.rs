@@ -8,6 +8,7 @@ use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::repeats::is_earlier;
 use super::stream::{NOTHING_MARKED, Seen, Stream};
+use crate::connection::ResetStanding;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::ops::Range;
@@ -31,6 +32,31 @@ impl Stream {
             self.end_handshake(at);
         }
         self.syns = 0;
+    }
+
+    /// What the receiver of a reset with this number makes of it (RFC 5961 §3.2): it expects something between
+    /// what it has acknowledged and what was sent. `None` where nothing is known.
+    pub(crate) fn standing_of(&mut self, sequence: SequenceNumber) -> Option<ResetStanding> {
+        if !self.has_origin() {
+            return None;
+        }
+        let offset = self.offset_of(sequence);
+        let window_end = self.window.end().unwrap_or(self.highest + MOST_DISTANT);
+        Some(if offset < self.acknowledged {
+            ResetStanding::Ignored
+        } else if offset <= self.highest {
+            ResetStanding::Believed
+        } else if offset <= window_end {
+            ResetStanding::Doubted
+        } else {
+            ResetStanding::Ignored
+        })
+    }
+
+    /// This window was offered last, before there was anything to be sent.
+    pub(crate) fn on_window(&mut self, at: Instant, window: u16) {
+        let offering = Segment { window, ..Segment::default() };
+        self.window.on_segment(at, &offering, self.acknowledged);
     }
 
     /// Neither payload nor FIN, or SYN.

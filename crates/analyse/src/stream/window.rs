@@ -129,6 +129,14 @@ impl OfferedWindow {
         }
     }
 
+    /// Offset behind the last byte that may be sent, where that is known.
+    pub(super) const fn end(&self) -> Option<u64> {
+        match (self.shift(), self.edge) {
+            (None, _) | (_, 0) => None,
+            (_, edge) => Some(edge),
+        }
+    }
+
     #[inline]
     pub(super) const fn is_closed(&self) -> bool {
         self.closed_since.is_some()

@@ -62,6 +62,59 @@ fn what_does_not_arrive_is_lost_and_a_repetition_is_not() {
     assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["4", "3", "1", "100"]);
 }
 
+/// The answer to SYN leaves the server at 1.011 s, and what acknowledges it comes there at 1.02901 s.
+#[test]
+fn the_set_up_of_answering_data_is_timed_at_the_tap_near_the_answerer() {
+    let answered = |retries: u64| {
+        let mut dialogue = Dialogue::new();
+        dialogue.syn(1_000_000);
+        for retry in 0..=retries {
+            dialogue.syn_ack(1_020_000 + retry);
+        }
+        dialogue.ack(1_020_010).server(1_500_000, Flags::ACK, (1, 1, 1000)).client(
+            1_500_010,
+            Flags::ACK,
+            (1, 1001, 0),
+        );
+        let outcome = Pair::of(&dialogue).analysed_by(same_clock());
+        let transport = table(&outcome, "transport");
+        (0..transport.rows())
+            .filter(|&row| cell(transport, row, "scope") == "flow")
+            .find(|&row| cell(transport, row, "name").starts_with("10.0.0.2"))
+            .map(|row| cell(transport, row, "handshake_rtt_mean_s"))
+    };
+    assert_eq!(answered(0).as_deref(), Some("0.01801"));
+    assert_eq!(answered(1).as_deref(), Some(""), "a SYN that was sent twice (RFC 6298 §3)");
+}
+
+/// What the answerer sends is read as arriving before it is read as leaving, in the same instant.
+#[test]
+fn one_capture_for_both_taps_loses_and_copies_nothing() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .set_up(1_000_000)
+        .client(1_100_000, Flags::ACK, (1, 1, 100))
+        .server(1_120_000, Flags::ACK, (1, 101, 0))
+        .server(1_121_000, Flags::ACK, (1, 101, 0))
+        .server(1_121_000, Flags::ACK, (1, 101, 0))
+        .server(1_130_000, Flags::ACK, (1, 101, 500))
+        .server(1_430_000, Flags::ACK, (1, 101, 500))
+        .server(1_430_000, Flags::ACK, (1, 101, 500))
+        .client(1_430_010, Flags::ACK, (101, 501, 0))
+        .client(1_430_010, Flags::ACK, (101, 501, 0));
+    let pair = Pair { near_client: dialogue.clone(), near_server: dialogue };
+    let outcome = pair.analysed_by(same_clock());
+    let passages = table(&outcome, "passages");
+    let columns = ["packets_lost", "packets_duplicated", "packets_unjudged", "ack_packets_lost"];
+    for row in 0..passages.rows() {
+        assert_eq!(cells(passages, row, columns), ["0", "0", "0", "0"]);
+    }
+    let columns = ["payload_bytes_sent", "payload_bytes_matched", "packets_received"];
+    assert_eq!(cells(passages, 1, columns), ["1500", "1500", "7"]);
+    let columns = ["packets_sent", "packets_received", "packets_lost"];
+    assert_eq!(cells(table(&outcome, "flows"), 1, columns), ["4", "4", "0"]);
+}
+
 #[test]
 fn clocks_of_their_own_are_compared_by_packets_in_both_captures() {
     let mut pair = Pair::of(&transfer());

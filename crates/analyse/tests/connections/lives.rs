@@ -258,6 +258,65 @@ fn the_set_up_of_answering_data_is_timed_by_what_acknowledged_its_syn() {
     assert_eq!(answered(1).as_deref(), Some(""), "a SYN that was sent twice (RFC 6298 §3)");
 }
 
+/// Some systems ask again in spite of a refusal.
+#[test]
+fn a_flow_that_comes_to_be_after_a_refusal_has_not_failed() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .syn(0)
+        .server(20_000, Flags::RST | Flags::ACK, (0, 1, 0))
+        .syn(500_000)
+        .syn_ack(520_000)
+        .ack(520_010);
+    assert_eq!(life(&dialogue), ["syn", "completed", "open", ""]);
+    let outcome = dialogue.analysed();
+    let columns = ["established", "setup_time_s", "failed", "failed_s"];
+    assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["true", "0.52", "false", ""]);
+    let columns = ["flows_established", "flows_failed"];
+    assert_eq!(cells(table(&outcome, "groups"), 0, columns), ["1", "0"]);
+    dialogue.client(600_000, Flags::RST, (1, 0, 0));
+    let outcome = dialogue.analysed();
+    let columns = ["established", "failed", "failed_s"];
+    assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["true", "true", "0.6"]);
+}
+
+/// RFC 9293 §3.8.4: it lies where the SYN was, and so before all data.
+#[test]
+fn a_byte_that_keeps_alive_is_no_answer() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).server(10_000_000, Flags::ACK, (0, 1, 1)).ack(10_000_010);
+    assert_eq!(table(&dialogue.analysed(), "flows").rows(), 1);
+    dialogue.server(11_000_000, Flags::ACK, (1, 1, 1));
+    let outcome = dialogue.analysed();
+    let flows = table(&outcome, "flows");
+    assert_eq!(flows.rows(), 2);
+    let row = (0..2).find(|&row| cell(flows, row, "name").starts_with("10.0.0.2"));
+    let columns = ["payload_bytes_received", "payload_bytes_duplicate"];
+    assert_eq!(cells(flows, row.expect("an answer"), columns), ["1", "0"]);
+}
+
+/// 1000 bytes in the SYN, 600 and 700 before the answer, 900 behind it: the answerer could use but the last two.
+#[test]
+fn windows_of_answering_data_count_from_the_one_that_it_found() {
+    let mut dialogue = Dialogue::new();
+    dialogue
+        .set_up(0)
+        .client(30_000, Flags::ACK, (1, 1, 100))
+        .client(30_010, Flags::ACK, (101, 1, 100))
+        .server(50_000, Flags::ACK, (1, 201, 500))
+        .client(50_010, Flags::ACK, (201, 501, 0));
+    for (packet, window) in [(2, 500), (3, 600), (4, 700), (6, 900)] {
+        dialogue.packets[packet].segment.window = window;
+    }
+    let outcome = dialogue.analysed();
+    let transport = table(&outcome, "transport");
+    let row = (0..transport.rows())
+        .find(|&row| cell(transport, row, "name").starts_with("10.0.0.2"))
+        .expect("an answer");
+    let columns = ["window_min_bytes", "window_mean_bytes", "window_max_bytes"];
+    assert_eq!(cells(transport, row, columns), ["700", "800", "900"]);
+}
+
 /// RFC 9293 §3.5.1, figure 10: the other side still has an older connection, and says so.
 #[test]
 fn an_answer_about_an_older_connection_establishes_nothing() {

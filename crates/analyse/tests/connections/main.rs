@@ -2,6 +2,7 @@
 
 mod columns;
 mod dialogue;
+mod doubts;
 mod groups;
 mod joined;
 mod lives;

@@ -45,6 +45,7 @@ impl Passage {
             let Some((at, packet)) = self.early.pop_front() else { break };
             self.unmatched(at, &packet, shared);
         }
+        self.untie_all(before);
         let mut losses = std::mem::take(&mut shared.scratch.losses);
         losses.clear();
         self.flight.settle(before, self.delivery.frontier(), self.cut(), &mut losses);
@@ -67,6 +68,7 @@ impl Passage {
         while let Some((at, packet)) = self.early.pop_front() {
             self.unmatched(at, &packet, shared);
         }
+        self.untie_all(Instant::MAX);
         // Twice the longest delay, and some milliseconds for those who have seen none.
         let slowest = self.slowest.max(0).unsigned_abs();
         let patience = slowest.saturating_mul(2).saturating_add(10_000_000);
