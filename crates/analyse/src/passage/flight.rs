@@ -12,13 +12,17 @@
 //! packet that left before one that has come is more probably lost than late. What is left is decided
 //! by the delay that the others had.
 
+mod effort;
+mod gaps;
 mod judgement;
 
 pub(super) use judgement::Loss;
 
 use super::clock::signed_since;
-use super::transmission::{Copy, Gap, Mark, Piece, Transmission};
+use super::transmission::{Copy, Mark, Piece, Transmission};
+use effort::Effort;
 use fairwind_units::Instant;
+use gaps::Gaps;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -64,7 +68,8 @@ pub(super) struct Flight {
     again: VecDeque<Transmission>,
     /// No retransmission on its way has bytes from here on.
     again_end: u64,
-    gaps: Vec<Gap>,
+    gaps: Gaps,
+    effort: Effort,
     /// Behind all bytes that departed.
     highest: u64,
     departed: u32,
@@ -192,23 +197,14 @@ impl Flight {
         if end > self.highest {
             return Found::Early;
         }
-        if let Some((queue, place)) = self.exact(at, (start, end), mark) {
+        self.effort.begin(self.departed);
+        let found = self.exact(at, (start, end), mark);
+        self.effort.spend(self.looked_at(start));
+        if let Some((queue, place)) = found {
             pieces.extend(self.take(at, (queue, place), (start, end)));
             return Found::Pieces;
         }
-        let mut cursor = start;
-        while cursor < end {
-            let Some((spot, missing_to)) = self.with_missing(at, cursor, (start, end), mark) else {
-                match self.next_beginning(cursor) {
-                    Some(next) if next < end => cursor = next,
-                    _ => break,
-                }
-                continue;
-            };
-            let to = missing_to.min(end);
-            pieces.extend(self.take(at, spot, (cursor, to)));
-            cursor = to;
-        }
+        self.collect(at, (start, end), ((start, end), mark), pieces);
         if !pieces.is_empty() {
             return Found::Pieces;
         }
@@ -219,6 +215,36 @@ impl Flight {
             }
             _ => Found::Nothing,
         }
+    }
+
+    /// Puts an arrival of `start..end` together of what is missing from transmissions that an arrival of `range` with this `mark` may be of, as
+    /// far as the effort goes.
+    fn collect(
+        &mut self,
+        at: Instant,
+        (start, end): (u64, u64),
+        (range, mark): ((u64, u64), Mark),
+        pieces: &mut Vec<Piece>,
+    ) {
+        let mut cursor = start;
+        while cursor < end && self.effort.left() > 0 {
+            let found = self.with_missing(at, cursor, range, mark);
+            self.effort.spend(self.looked_at(cursor));
+            if let Some((spot, missing_to)) = found {
+                let to = missing_to.min(end);
+                pieces.extend(self.take(at, spot, (cursor, to)));
+                cursor = to;
+                continue;
+            }
+            let next = self.next_beginning(cursor);
+            self.effort.spend(self.looked_at(cursor));
+            cursor = next.unwrap_or(end);
+        }
+    }
+
+    /// How many transmissions are looked at for the byte at `place`.
+    fn looked_at(&self, place: u64) -> usize {
+        2 * OVERLAPPING + self.agains_below(place).len()
     }
 
     /// The transmission of exactly these bytes, none of which has arrived.
@@ -284,21 +310,26 @@ impl Flight {
     /// The retransmissions on their way that may have the byte at `place`: the last of them, if there are many.
     fn agains_below(&self, place: u64) -> Range<usize> {
         let behind = if place < self.again_end { self.again.len() } else { 0 };
-        behind.saturating_sub(MOST_SEARCHED)..behind
+        behind.saturating_sub(MOST_SEARCHED.min(self.effort.left()))..behind
     }
 
-    /// Where the next transmission begins behind `cursor`.
+    /// Where the next bytes behind `cursor` begin that are missing from a transmission.
     fn next_beginning(&self, cursor: u64) -> Option<u64> {
-        let behind = |queue: &VecDeque<Transmission>| {
+        let behind = |queue: Queue| {
+            let queue = self.queue(queue);
             let first = queue.partition_point(|known| known.end <= cursor);
-            let later = queue.iter().skip(first).take(OVERLAPPING);
-            later.map(|known| known.start.max(known.arrived_to)).filter(|&at| at > cursor).min()
+            queue.range(first..).take(OVERLAPPING)
         };
-        let again = self.again.range(self.agains_below(cursor)).map(|known| known.start);
-        let again = again.filter(|&start| start > cursor);
-        let gaps = self.gaps.iter().map(|gap| gap.start).filter(|&start| start > cursor);
-        let nearest = [behind(&self.fresh), behind(&self.overdue), again.min(), gaps.min()];
-        nearest.into_iter().flatten().min()
+        let again = self.again.range(self.agains_below(cursor));
+        let known = behind(Queue::Fresh).chain(behind(Queue::Overdue)).chain(again);
+        let known = known.filter(|known| !known.is_judged && known.end > cursor);
+        known.filter_map(|known| self.missing_behind(known, cursor)).min()
+    }
+
+    /// Where the first bytes behind `cursor` begin that are missing from a transmission.
+    fn missing_behind(&self, known: &Transmission, cursor: u64) -> Option<u64> {
+        let gap = (known.gap_bytes > 0).then(|| self.gaps.next_beginning(known.order, cursor));
+        gap.flatten().or_else(|| (known.arrived_to > cursor).then_some(known.arrived_to))
     }
 
     /// Whether an arrival of `range` with this mark may be of `transmission`, or of a part of it.
@@ -332,9 +363,7 @@ impl Flight {
         if transmission.gap_bytes == 0 {
             return None;
         }
-        let is_around =
-            |gap: &&Gap| gap.order == transmission.order && (gap.start..gap.end).contains(&cursor);
-        self.gaps.iter().find(is_around).map(|gap| gap.end)
+        self.gaps.around(transmission.order, cursor).map(|(_, end)| end)
     }
 
     /// The bytes of the transmission at this spot have arrived; what is overtaken by it moves.
@@ -354,12 +383,12 @@ impl Flight {
         let before = of;
         if start >= of.arrived_to {
             if start > of.arrived_to {
-                self.gaps.push(Gap { order: of.order, start: of.arrived_to, end: start });
+                self.gaps.add(of.order, of.arrived_to, start);
                 of.gap_bytes += u32::try_from(start - of.arrived_to).unwrap_or(u32::MAX);
             }
             of.arrived_to = end;
         } else {
-            self.fill_gap(of.order, start, end);
+            self.gaps.fill(of.order, start, end);
             of.gap_bytes -= u32::try_from(end - start).unwrap_or(u32::MAX).min(of.gap_bytes);
         }
         let is_whole = of.missing_bytes() == 0;
@@ -373,15 +402,6 @@ impl Flight {
         }
         self.note_arrival(at, of.at, of.order);
         Some(Piece { start, end, of: before, is_whole })
-    }
-
-    fn fill_gap(&mut self, order: u32, start: u64, end: u64) {
-        let is_around = |gap: &Gap| gap.order == order && gap.start <= start && end <= gap.end;
-        let Some(place) = self.gaps.iter().position(is_around) else { return };
-        let gap = self.gaps.swap_remove(place);
-        let rests = [(gap.start, start), (end, gap.end)];
-        let rests = rests.into_iter().filter(|(start, end)| start < end);
-        self.gaps.extend(rests.map(|(start, end)| Gap { order, start, end }));
     }
 
     /// When the byte at `place` was sent first, and up to where that is true; `None` where the
@@ -417,3 +437,6 @@ impl Flight {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

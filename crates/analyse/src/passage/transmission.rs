@@ -93,14 +93,6 @@ impl Transmission {
     }
 }
 
-/// Bytes of a transmission that have not arrived, though later ones of it have.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Gap {
-    pub(super) order: u32,
-    pub(super) start: u64,
-    pub(super) end: u64,
-}
-
 /// What has come of one transmission in one packet.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {

@@ -116,19 +116,9 @@ impl Flight {
         pieces: &mut Vec<Piece>,
     ) {
         pieces.clear();
-        let mut cursor = start;
-        while cursor < end {
-            // Of no range, and without a mark, so that every copy may be it.
-            let found = self.with_missing(at, cursor, (0, 0), Mark::default());
-            let to = if let Some((spot, missing_to)) = found {
-                let to = missing_to.min(end);
-                pieces.extend(self.take(at, spot, (cursor, to)));
-                to
-            } else {
-                self.next_beginning(cursor).unwrap_or(end)
-            };
-            cursor = to;
-        }
+        self.effort.begin(self.departed);
+        // Of no range, and without a mark, so that every copy may be it.
+        self.collect(at, (start, end), ((0, 0), Mark::default()), pieces);
     }
 
     /// What `known` has lost; its gaps are forgotten.
@@ -153,10 +143,7 @@ impl Flight {
             add(known.arrived_to, known.end);
         }
         if known.gap_bytes > 0 {
-            for gap in self.gaps.iter().filter(|gap| gap.order == known.order) {
-                add(gap.start, gap.end);
-            }
-            self.gaps.retain(|gap| gap.order != known.order);
+            self.gaps.take(known.order, add);
         }
         loss
     }

@@ -1,0 +1,72 @@
+//! What hostile pairs of captures make a flight do.
+
+use super::effort::{FOR_DEPARTURE, FOR_SEARCH};
+use super::*;
+
+/// One direction, with what it was made to do.
+#[derive(Default)]
+struct Told {
+    flight: Flight,
+    pieces: Vec<Piece>,
+    departures: u64,
+    arrivals: u64,
+}
+
+impl Told {
+    fn depart(&mut self, start: u64, end: u64) {
+        let at = Instant::from_nanos(self.departures * 1_000);
+        self.departures += 1;
+        let (mark, wire_bytes, ticket) = (Mark::default(), 40, self.departures);
+        self.flight.depart(Departing { at, start, end, mark, wire_bytes, ticket });
+    }
+
+    /// Gives how many of the bytes were found.
+    fn arrive(&mut self, start: u64, end: u64) -> u64 {
+        self.arrivals += 1;
+        let at = Instant::from_secs(1);
+        match self.flight.arrive(at, (start, end), Mark::default(), &mut self.pieces) {
+            Found::Oldest(_) => end - start,
+            Found::Pieces => self.pieces.iter().map(|piece| piece.end - piece.start).sum(),
+            Found::Early | Found::Nothing => 0,
+        }
+    }
+}
+
+#[test]
+fn every_gap_is_found_again_whatever_their_number() {
+    let mut told = Told::default();
+    told.depart(0, 60_000);
+    // Every other byte comes alone, so that there are 30 000 gaps; then all others at once.
+    let found: u64 = (0..30_000).map(|pair| told.arrive(2 * pair + 1, 2 * pair + 2)).sum();
+    assert_eq!(found, 30_000);
+    assert_eq!(told.arrive(0, 60_000), 30_000);
+    assert_eq!(told.pieces.len(), 30_000);
+    assert!(told.pieces.last().is_some_and(|piece| piece.is_whole));
+    assert_eq!(told.flight.len(), 0);
+    // A few steps for each gap, and not as many as there are gaps.
+    assert!(told.flight.effort.spent < 6 * 30_000 * 16, "{} steps", told.flight.effort.spent);
+}
+
+#[test]
+fn repetitions_in_thousands_of_bits_cost_no_more_than_departures_have_paid() {
+    let mut told = Told::default();
+    told.depart(0, 60_000);
+    for _ in 0..5_000 {
+        told.depart(0, 60_000);
+    }
+    for round in 0..200_u64 {
+        // Each in other bits than the one before, so that they are put together of all that are there.
+        for bit in 0..50 {
+            let start = bit * 1_000 + round * 7 % 900;
+            told.arrive(start, start + 3 + round % 5);
+        }
+        told.arrive(0, 59_999 - round);
+        told.depart(round, 60_000);
+    }
+    let paid = told.departures * u64::from(FOR_DEPARTURE) + told.arrivals * u64::from(FOR_SEARCH);
+    let spent = told.flight.effort.spent;
+    // What a search has begun to look at it looks at, overdrawn by 16 first transmissions at most.
+    assert!(spent <= paid + told.arrivals * 16, "{spent} steps of {paid}");
+    // Were all repetitions looked at for each bit, it would be twice that.
+    assert!(2 * paid < told.arrivals * 2 * 4_096, "the test asks for more than is paid");
+}
