@@ -14,6 +14,7 @@ from fairwind.errors import FairwindError
 from fairwind.folder.captured import Captured, CaptureInput
 from fairwind.folder.manifest import CAPTURE_ENGINE, Manifest, read_manifest
 from fairwind.report import warnings, write_report
+from fairwind.report.connections import connections_of
 from fairwind.results import Results, overview
 from fairwind.run import RunSettings, run_plan
 from fairwind.run.merge import with_leading_columns
@@ -155,3 +156,30 @@ def test_captures_of_a_program_behind_a_path_are_told_apart_by_where_it_was(tmp_
         ("to-program", "dst host 100.64.0.2 or dst host fd00::2"),
     )
     assert settings.end == When(2_500_000_000)
+
+
+def test_the_page_of_a_capture_shows_connections_with_the_longest_waits_first(tmp_path):
+    results = captured_folder(tmp_path / "capture")
+    flows = pl.DataFrame(
+        {
+            "cell": 0,
+            "replicate": 0,
+            "flow": range(800),
+            "name": [f"10.0.0.1:{n}>10.0.0.2:80" for n in range(800)],
+            "group": "thin",
+            "payload_bytes_sent": 100,
+            "payload_bytes_received": 100,
+            "packets_sent": 1,
+            "ack_latency_max_s": [n / 1000 for n in range(800)],
+        }
+    )
+    flows.write_parquet(results.folder / "flows.parquet")
+    connections = connections_of(results)
+    assert connections is not None
+    assert connections.headers[:2] == ["connection", "ACK latency max / ms"]
+    assert connections.rows[0][:2] == ["10.0.0.1:799>10.0.0.2:80", 799.0]
+    assert (len(connections.rows), connections.total) == (100, 800)
+    page = write_report(results).page.read_text(encoding="utf-8")
+    assert "the first 100 of 800" in page
+    assert "flows.parquet" in page
+    assert "10.0.0.1:700&gt;10.0.0.2:80" in page

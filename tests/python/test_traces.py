@@ -21,7 +21,9 @@ from fairwind.plots.points import (
     unit_of_bytes,
     unit_of_rate,
 )
+from fairwind.plots.range import lines, quantity_axis
 from fairwind.plots.save import VEGA_LITE
+from fairwind.plots.series import FEW_WINDOWS, rate_over_time
 from fairwind.plots.traces import SIGNS
 from fairwind.plots.xplot import save_xplot
 from fairwind.report import write_report
@@ -30,7 +32,7 @@ from fairwind.report.traces import MOST_FLOWS, trace_figures
 from fairwind.results import Results
 from fairwind.run import RunSettings, run_plan
 from made_up import ScriptedEngine, plan
-from made_up_traces import SEGMENT, empty_trace, flow_trace
+from made_up_traces import NAME, SEGMENT, empty_trace, flow_trace
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGE_BYTES = 5_000_000
@@ -157,8 +159,67 @@ def test_of_many_traced_flows_some_are_drawn_and_the_rest_is_counted(tmp_path):
     figures = trace_figures(traced(tmp_path / "run", many))
     assert len(figures) == MOST_FLOWS
     assert figures[-1].caption.endswith(
-        "2 further flows were traced; their points are in traces.parquet."
+        "2 further flows were traced; their points are in traces.parquet: 12>b, 13>b."
     )
+
+
+def test_a_direction_of_next_to_no_data_is_not_drawn_beside_the_other_one(tmp_path):
+    there, back = flow_trace(rounds=3, name="a>b"), flow_trace(rounds=1, name="b>a")
+    few = back.filter((pl.col("series") != "data") | (pl.col("low") == 0))
+    figures = trace_figures(traced(tmp_path / "run", [there, few]))
+    assert [figure.title for figure in figures] == ["Flow a>b"]
+    assert "the other direction is not drawn" in figures[0].caption
+
+
+def test_a_connection_of_one_segment_each_way_is_drawn(tmp_path):
+    one = flow_trace(rounds=1).filter((pl.col("series") != "data") | (pl.col("low") == 0))
+    both = [one.with_columns(pl.lit(name).alias("name")) for name in ("a>b", "b>a")]
+    assert len(trace_figures(traced(tmp_path / "run", both))) == 2
+
+
+def test_round_trips_are_not_drawn_where_a_flow_arrives(tmp_path):
+    results = traced(tmp_path / "run", [flow_trace(rounds=3)])
+    flows = pl.read_parquet(results.folder / "flows.parquet")
+    arriving = flows.with_columns(
+        pl.lit(NAME).alias("name"), pl.lit(None, pl.UInt64).alias("packets_sent")
+    )
+    arriving.write_parquet(results.folder / "flows.parquet")
+    (figure,) = trace_figures(results)
+    drawn = json.dumps(figure.chart.to_dict())
+    assert "captured where it arrives" in figure.caption
+    assert "place in the stream" in drawn
+    assert "round-trip time" not in drawn
+
+
+@pytest.mark.parametrize(("window", "top"), [(300_000.0, 1040.0), (1400.0, 1456.0)])
+def test_a_window_far_above_the_data_leaves_the_drawing_and_one_near_stays(window, top):
+    rows = [("data", "new", 0.0, 0.0, 1000.0), ("window_edge", "", 0.0, window, window)]
+    schema = empty_trace().schema
+    points = pl.DataFrame([("a>b", *row, 1) for row in rows], schema=schema, orient="row")
+    panel = flow_panels(points).to_dict()["vconcat"][0]
+    domain = panel["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    # 4 % of what is drawn is left free above it.
+    assert domain[1] == pytest.approx(top)
+
+
+def test_an_axis_begins_and_ends_where_the_values_do():
+    scale, axis = (part.to_dict() for part in quantity_axis(pl.Series([0.0, 50.0, 900.0])))
+    assert scale["type"] == "log"
+    assert scale["domain"] == pytest.approx([50 / 1.1, 990])
+    assert axis["values"] == [50, 100, 200, 500]
+    even, _ = quantity_axis(pl.Series([100.0, 110.0]))
+    assert even.to_dict() == {"domain": [99.6, 110.4], "nice": False, "zero": False}
+    assert lines(0.0009, 2e6) == [10.0**power for power in range(-3, 7)]
+
+
+def test_many_windows_are_a_line_without_markers():
+    def drawn(windows: int) -> str:
+        rows = {"group": "thin", "start_s": [n / 10 for n in range(windows)], "rate": 1e6}
+        frame = pl.DataFrame(rows)
+        return json.dumps(rate_over_time(frame, measure="rate", title="rate").to_dict())
+
+    assert '"point": true' in drawn(FEW_WINDOWS)
+    assert '"point": true' not in drawn(FEW_WINDOWS + 1)
 
 
 def test_names_of_flows_cannot_break_the_page(tmp_path):

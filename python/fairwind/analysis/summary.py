@@ -96,8 +96,10 @@ TITLES: Mapping[str, str] = {
     "rtt_mean_s": "RTT mean / ms",
     "ack_latency_p50_s": "ACK latency p50 / ms",
     "ack_latency_p99_s": "ACK latency p99 / ms",
+    "ack_latency_max_s": "ACK latency max / ms",
     "delivery_latency_p50_s": "delivery p50 / ms",
     "delivery_latency_p99_s": "delivery p99 / ms",
+    "delivery_latency_max_s": "delivery max / ms",
     "variation_p50_s": "delay variation p50 / ms",
     "variation_p99_s": "delay variation p99 / ms",
     "goodput_bits_per_second": "goodput / kbit/s",
@@ -126,6 +128,7 @@ BRIEF = (
     "rtt_min_s",
     "ack_latency_p50_s",
     "ack_latency_p99_s",
+    "ack_latency_max_s",
     WHILE_OPEN,
 )
 """What is shown of connections, one a row, where there is little room."""
@@ -161,9 +164,9 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
         names = frame.collect_schema().names()
     if sort in names:
         frame = frame.sort(sort, descending=True, nulls_last=True, maintain_order=True)
-    elif scope == "connection":
+    elif scope == "connection" and (known := [name for name in PAYLOAD if name in names]):
         frame = frame.sort(
-            pl.max_horizontal(PAYLOAD), descending=True, nulls_last=True, maintain_order=True
+            pl.max_horizontal(known), descending=True, nulls_last=True, maintain_order=True
         )
     elif scope == "group" and "flows" in names:
         frame = frame.filter(pl.col("flows") > 0)
@@ -293,13 +296,14 @@ def readable_summary(
     tables = frames_of(results)
     groups = summary_of(tables, "group", MOST_GROUPS)
     connections = summary_of(tables, "connection", limit, sort)
-    shown = [_upright(groups)] if groups.height else []
+    shown = [upright(groups)] if groups.height else []
     if connections.height:
         shown.append(readable_rows(connections, brief_measures(connections)))
     return shown
 
 
-def _upright(groups: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
+def upright(groups: pl.DataFrame) -> tuple[list[str], list[list[object]]]:
+    """Give headers and cells of groups as people read them, one column for each."""
     told = [
         name
         for name in TITLES

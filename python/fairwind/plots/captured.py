@@ -5,14 +5,10 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from fairwind.plots.latency import DECADES_MS
 from fairwind.plots.points import csv_data
+from fairwind.plots.range import quantity_axis
+from fairwind.plots.series import FEW_WINDOWS
 from fairwind.plots.theme import group_colours, themed
-
-FEW_WINDOWS = 60
-"""So few are marked by points: a single window would be no line."""
-
-DECADES_BYTES = [10.0**power for power in range(10)]
 
 
 def share_over_time(
@@ -76,7 +72,7 @@ def percentile_curves(
     )
     # An axis of orders of magnitude has no zero.
     frame = frame.with_columns(pl.col("value").clip(lower_bound=1e-2 if is_time else 1))
-    decades = DECADES_MS if is_time else DECADES_BYTES
+    scale, axis = quantity_axis(frame["value"])
     chart = (
         alt.Chart(csv_data(frame.sort(*keys, "share")))
         .mark_line(point=True, strokeWidth=2)
@@ -84,8 +80,8 @@ def percentile_curves(
             x=alt.X(
                 "value:Q",
                 title=f"{title} / {'ms' if is_time else 'B'}",
-                scale=alt.Scale(type="log"),
-                axis=alt.Axis(values=decades, format=",~r"),
+                scale=scale,
+                axis=axis,
             ),
             y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
             order=alt.Order("share:Q"),
@@ -107,7 +103,11 @@ def _over_time(
     frame = windows.group_by(keys, maintain_order=True).agg(value.mean().alias("value"))
     chart = (
         alt.Chart(csv_data(frame.drop_nulls("value").sort(keys)))
-        .mark_line(interpolate="step-after", strokeWidth=1.6, point=frame.height <= FEW_WINDOWS)
+        .mark_line(
+            interpolate="step-after",
+            strokeWidth=1.6,
+            point=frame["start_s"].n_unique() <= FEW_WINDOWS,
+        )
         .encode(
             x=alt.X("start_s:Q", title="start of the window / s"),
             y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),

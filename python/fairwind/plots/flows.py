@@ -47,12 +47,16 @@ def flow_panels(
     for panel in panels[:-1]:
         for layer in panel.layer:
             layer.encoding.x.title = None
-    stacked = alt.vconcat(*panels, spacing=8).resolve_scale(x="shared", color="independent")
+    stacked = alt.vconcat(*panels, spacing=8).resolve_scale(
+        x="shared", color="independent", shape="independent"
+    )
     zooms = [_zoom("time", ["x"], views), _zoom("value", ["y"], views[:1])]
     if closer is not None and closer.height:
         below = _closer(closer)
         zooms.append(_zoom("closer", ["x", "y"], [_name_view(below, "closer_look")]))
-        stacked = alt.vconcat(stacked, below, spacing=24).resolve_scale(color="independent")
+        stacked = alt.vconcat(stacked, below, spacing=24).resolve_scale(
+            color="independent", shape="independent"
+        )
     stacked.params = zooms
     if title is not None:
         stacked.title = alt.TitleParams(title, anchor="start")
@@ -61,7 +65,7 @@ def flow_panels(
 
 def _closer(points: pl.DataFrame) -> alt.LayerChart:
     """Draw the time-sequence graph of a part of a flow's life."""
-    panel = _panel(*sequence_layers(points, leave_window=True), height=SEQUENCE_HEIGHT)
+    panel = _panel(*sequence_layers(points), height=SEQUENCE_HEIGHT)
     return panel.properties(title="A closer look")
 
 

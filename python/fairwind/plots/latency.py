@@ -5,13 +5,11 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
+from fairwind.plots.range import quantity_axis
 from fairwind.plots.theme import group_colours, inline, themed
 
 STEPS = 200
 """A curve has at most about so many points: it is drawn to within 1/200 of the samples."""
-
-DECADES_MS = [10.0**power for power in range(-3, 8)]
-"""Where the axis of latency has its lines, in milliseconds."""
 
 
 def cumulative(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:
@@ -91,6 +89,7 @@ def latency_distribution(
     keys = ["group"] if panels is None else [panels, "group"]
     order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
     frame = thinned(cumulative(histogram, keys), keys)
+    scale, axis = quantity_axis(frame["latency_ms"])
     chart = (
         alt.Chart(inline(frame))
         .mark_line(interpolate="step-after", strokeWidth=2)
@@ -98,8 +97,8 @@ def latency_distribution(
             x=alt.X(
                 "latency_ms:Q",
                 title=f"{title} / ms",
-                scale=alt.Scale(type="log"),
-                axis=alt.Axis(values=DECADES_MS, format=",~r"),
+                scale=scale,
+                axis=axis,
             ),
             y=alt.Y("share_ratio:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
             color=alt.Color(

@@ -7,6 +7,9 @@ import polars as pl
 
 from fairwind.plots.theme import group_colours, inline, themed
 
+FEW_WINDOWS = 60
+"""So few windows are marked by points: a single one would be no line, many make a blob."""
+
 
 def rate_over_time(
     windows: pl.DataFrame,
@@ -47,7 +50,8 @@ def rate_over_time(
     band = base.mark_area(opacity=0.2).encode(
         y=alt.Y("low:Q", title=f"{title} / kbit/s"), y2="high:Q"
     )
-    line = base.mark_line(point=True, strokeWidth=2).encode(
+    is_sparse = frame["start_s"].n_unique() <= FEW_WINDOWS
+    line = base.mark_line(point=is_sparse, strokeWidth=2 if is_sparse else 1.4).encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
         tooltip=[
             alt.Tooltip("group:N"),

@@ -21,8 +21,12 @@ LARGEST_SIGN, SMALLEST_SIGN = 50.0, 10.0
 ROOM_FOR_SIGNS = 3000.0
 """Area of all signs of one kind, as far as they may be made smaller, in square points."""
 
+MOST_OF_WINDOW = 0.5
+"""So much of the room that data takes is given to the offered window above it."""
+
 CROSS = "M-1,-1L1,1M1,-1L-1,1"
 DOWN_TICK = "M0,0L0,1.6"
+DASH = "M-1.6,0L1.6,0"
 
 
 @dataclass(frozen=True)
@@ -59,7 +63,7 @@ SIGNS = (
     Sign("data", "timeout", "retransmission after time-out", "#7a0019", "square"),
     Sign("data", "after_timeout", "retransmission in its wake", "#aa4466", "square"),
     Sign("data", "tail_loss_probe", "tail loss probe", "#0072b2", "diamond"),
-    Sign("data", "retransmission", "retransmission", "#d55e00", "triangle-down"),
+    Sign("data", "retransmission", "retransmission, cause not known", "#8c510a", "triangle-down"),
     Sign("data", "out_of_order", "out of order", "#882255", "circle"),
     Sign("data", "network_duplicate", "copy made by the network", "#999999", "circle"),
     Sign("data", "keep_alive", "keep-alive", "#999933", "triangle-right"),
@@ -69,11 +73,14 @@ SIGNS = (
 )
 """In the order in which they are drawn: what is rare lies above what is frequent."""
 
+OF_DATA = ("data", "arrival", "acknowledged", "sack", "lost")
+"""Series that a time-sequence graph has room for, wherever they are."""
+
 LINES = ("acknowledged", "window_edge")
 """Series that are steps from point to point."""
 
 LABELS: dict[str, tuple[str, int, int, Literal["left", "right"]]] = {
-    "syn": ("SYN", 4, -4, "left"),
+    "syn": ("SYN", 4, -9, "left"),
     "fin": ("FIN", -5, -4, "right"),
     "reset": ("RST", -5, -15, "right"),
 }
@@ -96,41 +103,47 @@ def time_sequence(points: pl.DataFrame) -> alt.TopLevelMixin:
     return themed(chart.add_params(alt.selection_interval(bind="scales")))
 
 
-def sequence_layers(points: pl.DataFrame, *, leave_window: bool = False) -> list[alt.Chart]:
+def sequence_layers(points: pl.DataFrame) -> list[alt.Chart]:
     """Give the layers of a time-sequence graph, the lowest first.
+
+    The offered window leaves the drawing where it is far above the data: in its scale a thin stream
+    would be a flat line.
 
     Parameters
     ----------
     points : DataFrame
         As for `time_sequence`.
-    leave_window : bool
-        Let the offered window leave the drawing where it is far above the data.
     """
     drawn = points.filter(pl.col("series").is_in([sign.series for sign in SIGNS]))
-    unit, divisor = unit_of_bytes(greatest(drawn))
+    domain = _domain(drawn)
+    unit, divisor = unit_of_bytes(domain[1] if domain else greatest(drawn))
     shown = points.with_columns(pl.col("low", "high") / divisor)
     present = [(sign, rows) for sign in SIGNS if (rows := _rows(shown, sign)).height]
-    colour = _colours([sign for sign, _ in present])
-    domain = _domain_of_data(shown) if leave_window else None
-    scale = alt.Scale(zero=False) if domain is None else alt.Scale(domain=domain, nice=False)
+    signs = [sign for sign, _ in present]
+    colour, shape = _colours(signs), _shapes(signs)
+    ends = [end / divisor for end in domain or ()]
+    scale = alt.Scale(domain=ends, nice=False) if ends else alt.Scale(zero=False)
     y = alt.Y("high:Q", title=f"place in the stream / {unit}", scale=scale)
     layers: list[alt.Chart] = []
     for sign, rows in present:
         base = alt.Chart(csv_data(rows)).encode(
             x=time_axis(), y=y, color=colour, tooltip=_tooltip(unit)
         )
-        layers.extend(_marks(base, sign, _size(rows.height)))
+        layers.extend(_marks(base, sign, shape, _size(rows.height)))
     return [*layers, *_labels(shown, y)]
 
 
-def _domain_of_data(points: pl.DataFrame) -> list[float] | None:
-    """Give the range of what was sent and acknowledged, with some room."""
-    data = points.filter(pl.col("series").is_in(["data", "acknowledged", "sack", "lost"]))
+def _domain(points: pl.DataFrame) -> tuple[float, float] | None:
+    """Give the bytes that are drawn: all of the data, the window if that leaves it enough room."""
+    data = points.filter(pl.col("series").is_in(OF_DATA))
     if not data.height:
         return None
     low, high = min(data["low"].to_list()), max(data["high"].to_list())
-    room = 0.1 * (high - low) or 1.0
-    return [low - room, high + room]
+    window = greatest(points.filter(pl.col("series") == "window_edge"))
+    if high < window <= high + MOST_OF_WINDOW * (high - low):
+        high = window
+    room = 0.04 * (high - low) or 1.0
+    return low - room, high + room
 
 
 def _rows(points: pl.DataFrame, sign: Sign) -> pl.DataFrame:
@@ -148,7 +161,7 @@ def _size(signs: int) -> float:
     return max(SMALLEST_SIGN, min(LARGEST_SIGN, ROOM_FOR_SIGNS / max(signs, 1)))
 
 
-def _marks(base: alt.Chart, sign: Sign, size: float) -> Iterable[alt.Chart]:
+def _marks(base: alt.Chart, sign: Sign, shape: alt.Shape, size: float) -> Iterable[alt.Chart]:
     if sign.series in LINES:
         yield base.mark_line(interpolate="step-after", strokeWidth=1.4, clip=True)
         return
@@ -158,8 +171,7 @@ def _marks(base: alt.Chart, sign: Sign, size: float) -> Iterable[alt.Chart]:
         yield base.mark_rule(strokeWidth=width, strokeCap="square", clip=True).encode(y2="low:Q")
     if sign.shape is not None:
         is_line = sign.shape in {CROSS, DOWN_TICK, "stroke"}
-        yield base.mark_point(
-            shape=sign.shape,
+        yield base.encode(shape=shape).mark_point(
             size=size,
             filled=not is_line,
             strokeWidth=(1.6 if size > LARGEST_SIGN / 2 else 1.1) if is_line else 0.6,
@@ -187,14 +199,30 @@ def _colours(signs: Sequence[Sign]) -> alt.Color:
         scale=alt.Scale(
             domain=[sign.label for sign in signs], range=[sign.colour for sign in signs]
         ),
-        legend=alt.Legend(
-            title=None,
-            orient="top",
-            columns=4,
-            labelLimit=260,
-            symbolType="stroke",
-            symbolStrokeWidth=4,
+        legend=_legend(),
+    )
+
+
+def _shapes(signs: Sequence[Sign]) -> alt.Shape:
+    """Give what stands for each kind of point, in the drawing and beside its name."""
+    return alt.Shape(
+        "what:N",
+        scale=alt.Scale(
+            domain=[sign.label for sign in signs],
+            range=[sign.shape or DASH for sign in signs],
         ),
+        legend=_legend(),
+    )
+
+
+def _legend() -> alt.Legend:
+    return alt.Legend(
+        title=None,
+        orient="top",
+        columns=4,
+        labelLimit=260,
+        symbolSize=70,
+        symbolStrokeWidth=1.8,
     )
 
 

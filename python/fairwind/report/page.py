@@ -13,6 +13,7 @@ from jinja2 import Environment, StrictUndefined
 
 from fairwind.plots import Figure
 from fairwind.plots.save import VEGA_LITE
+from fairwind.report.connections import captured_overview, connections_of
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, readable_overview
 
@@ -32,7 +33,8 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
         claims=claims,
         figures=figures,
         specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
-        main=readable_overview(results),
+        main=captured_overview(results) or readable_overview(results),
+        connections=connections_of(results),
         lateness=lateness_in_words(results),
         previews={name: results.first_rows(name, PREVIEW_ROWS) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,
