@@ -62,5 +62,5 @@ pub use link::{LinkCounters, LinkSpec, Volume};
 pub use network::{Delivery, Network};
 pub use observer::{Backlog, DropReason, Observer};
 pub use packet::{Header, LinkId, NodeId, Packet};
-pub use queue::{Dequeued, Effects, Fifo, QueueDiscipline, Waiting, discipline};
+pub use queue::{Dequeued, Effects, Fifo, Groups, QueueDiscipline, Waiting, discipline};
 pub use topology::{Topology, TopologyError};

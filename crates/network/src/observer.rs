@@ -13,6 +13,13 @@ pub struct Backlog {
 }
 
 impl Backlog {
+    /// Together with `other`.
+    #[inline]
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
+    }
+
     /// With a packet of `bytes` more.
     #[inline]
     #[must_use]

@@ -3,10 +3,11 @@
 use crate::agenda::MOST_LINKS;
 use crate::link::Link;
 use crate::routing::Routes;
-use crate::{LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
+use crate::{Groups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Ratio};
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Whether a node forwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +30,7 @@ pub struct Topology {
     pub(crate) names: Vec<String>,
     pub(crate) kinds: Vec<NodeKind>,
     pub(crate) links: Vec<LinkDescription>,
+    groups: Groups,
 }
 
 /// Why a topology is not a network.
@@ -121,6 +123,11 @@ impl Topology {
         link
     }
 
+    /// Lets filters of queue disciplines ask for a group of flows by its name: those with these numbers of connections.
+    pub fn name_flows(&mut self, name: impl Into<String>, connections: Range<u32>) {
+        self.groups.name(name, connections);
+    }
+
     /// The network with the queues that the links describe; `seed` decides what links lose.
     ///
     /// # Errors
@@ -144,7 +151,10 @@ impl Topology {
         let links = (0..)
             .map(LinkId)
             .zip(&self.links)
-            .map(|(id, link)| Link::new(id, link.to, &link.spec, seed, discipline(id, &link.spec)))
+            .map(|(id, link)| {
+                let own = discipline(id, &link.spec);
+                Link::new(id, link, own, seed, &self.groups)
+            })
             .collect();
         Ok(Network::new(self, routes, links))
     }

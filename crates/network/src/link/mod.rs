@@ -15,7 +15,8 @@ use crate::agenda::Agenda;
 use crate::parcel::{Depot, Parcel};
 use crate::queue::{FifoLimit, QueueDiscipline, discipline};
 use crate::random;
-use crate::{LinkId, NodeId};
+use crate::topology::LinkDescription;
+use crate::{Groups, LinkId, NodeId};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use loss::BernoulliLoss;
@@ -96,14 +97,15 @@ pub(crate) enum LinkKind {
 }
 
 impl Link {
-    /// A link to `to` that serves `own`, or without one the queue of `spec`.
+    /// A link that serves `own`, or without one the queue that is described.
     pub(crate) fn new(
         link: LinkId,
-        to: NodeId,
-        spec: &LinkSpec,
-        seed: u64,
+        description: &LinkDescription,
         own: Option<Box<dyn QueueDiscipline>>,
+        seed: u64,
+        groups: &Groups,
     ) -> Self {
+        let spec = &description.spec;
         let carriage = Carriage::new(spec, seed, link);
         let ledger = Ledger::new(link);
         let kind = match (own, FifoLimit::of(&spec.queue)) {
@@ -111,11 +113,11 @@ impl Link {
             (None, Some(limit)) => LinkKind::Fused(FusedLink::new(carriage, limit, ledger)),
             (own, _) => {
                 let draws = random::mixed(seed, !u64::from(link.0));
-                let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws));
+                let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws, groups));
                 LinkKind::General(Box::new(GeneralLink::new(carriage, queue, ledger)))
             }
         };
-        Self { to, kind }
+        Self { to: description.to, kind }
     }
 
     pub(crate) fn counters(&self) -> &LinkCounters {

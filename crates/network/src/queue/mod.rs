@@ -3,11 +3,15 @@
 //! One file per discipline. They hold [`Waiting`] entries, which say of a packet all that a discipline may know.
 
 mod build;
+mod codel;
 mod fifo;
+mod prio;
+mod select;
 
 pub use build::discipline;
 pub use fifo::Fifo;
 pub(crate) use fifo::FifoLimit;
+pub use select::Groups;
 
 use crate::parcel::Parcel;
 use crate::{Backlog, DropReason, Header};

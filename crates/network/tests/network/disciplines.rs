@@ -2,7 +2,7 @@
 
 use crate::support::{Diary, Fact, Numbered, single_link};
 use fairwind_network::{
-    Backlog, Dequeued, DropReason, Effects, LinkSpec, Network, QueueDiscipline, Waiting,
+    Backlog, Dequeued, DropReason, Effects, LinkSpec, Network, Qdisc, QueueDiscipline, Waiting,
 };
 use fairwind_units::Instant;
 
@@ -68,4 +68,34 @@ fn the_discipline_decides_which_packet_leaves_and_which_is_dropped() {
     assert_eq!(counters.offered.packets, 5);
     assert_eq!(counters.dropped_by_queue.packets, 2);
     assert_eq!(counters.inside().packets, 0);
+}
+
+/// CoDel with 5 ms and 100 ms before a link that takes a millisecond per packet.
+fn codel(ecn: bool) -> LinkSpec {
+    let codel = fairwind_qdisc::Codel { ecn, ..fairwind_qdisc::Codel::default() };
+    LinkSpec {
+        rate: Some("12 Mbit/s".parse().unwrap()),
+        queue: Qdisc::Codel(codel),
+        ..LinkSpec::default()
+    }
+}
+
+#[test]
+fn codel_drops_after_an_interval_above_the_target_and_then_ever_more_often() {
+    let (topology, sender, receiver, _) = single_link(codel(false));
+    let mut network: Network<Numbered> = topology.build(0).unwrap();
+    let mut diary = Diary::default();
+    for number in 0..1000 {
+        let packet = Numbered { number, bytes: 1500, to: receiver };
+        network.inject(Instant::ZERO, sender, packet, &mut diary);
+    }
+    network.advance_to(Instant::from_millis(400), &mut diary);
+    let drops: Vec<u64> = diary.links[0]
+        .iter()
+        .filter(|fact| matches!(fact, Fact::Dropped { reason: DropReason::Early, .. }))
+        .map(|fact| fact.at().as_nanos() / 1_000_000)
+        .collect();
+    // Above 5 ms from 5 ms on; an interval later the first is dropped, and the others 100 / sqrt(n) ms after the one
+    // before, each at the next departure, which come every millisecond: 105, 205, 275.7, 333.4, 383.4.
+    assert_eq!(drops, [105, 205, 276, 334, 384]);
 }

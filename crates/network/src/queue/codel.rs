@@ -1,0 +1,261 @@
+//! `CoDel`: what has been waiting for too long, for too long a time, is dropped when it leaves.
+//!
+//! Source: RFC 8289 §5. Where a packet can be marked it is marked in the place of being dropped and leaves, as in
+//! Linux; `ce_threshold` is Linux's. Cost per packet: a comparison or two; a square root per drop.
+
+use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use crate::{Backlog, DropReason};
+use fairwind_units::{Instant, Span};
+use std::collections::VecDeque;
+
+/// With no more bytes than this waiting there is no standing queue: the largest packet (RFC 8289 §4.2).
+const LARGEST_PACKET: u64 = 1514;
+/// A new time of dropping that begins within so many intervals goes on with the rate of the last (RFC 8289 §5.5).
+const RECENT_INTERVALS: u64 = 16;
+
+/// What the controller was told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ControllerSettings {
+    pub(crate) target: Span,
+    pub(crate) interval: Span,
+    pub(crate) ecn: bool,
+    pub(crate) ce_threshold: Option<Span>,
+}
+
+impl From<&fairwind_qdisc::Codel> for ControllerSettings {
+    fn from(codel: &fairwind_qdisc::Codel) -> Self {
+        let fairwind_qdisc::Codel { target, interval, ecn, ce_threshold, .. } = *codel;
+        Self { target, interval, ecn, ce_threshold }
+    }
+}
+
+/// A first-in, first-out queue that a controller takes packets from.
+pub(crate) trait Source {
+    /// The oldest packet.
+    fn pop(&mut self) -> Option<Waiting>;
+
+    /// Bytes that wait.
+    fn bytes(&self) -> u64;
+}
+
+/// The controller of one queue: that of a link, or that of one flow.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Controller {
+    /// When the waiting time will have been above the target for an interval; `None` while it is not above.
+    first_above: Option<Instant>,
+    /// When the next packet is to be dropped, or was.
+    drop_next: Instant,
+    /// Drops since dropping began, from where the last time ended.
+    count: u32,
+    /// With what it began.
+    last_count: u32,
+    is_dropping: bool,
+}
+
+/// A packet off the queue, and whether it may be dropped.
+struct Candidate {
+    waiting: Option<Waiting>,
+    may_drop: bool,
+}
+
+impl Controller {
+    /// The next packet that leaves; those before it that are to be dropped go to `effects`.
+    pub(crate) fn dequeue(
+        &mut self,
+        now: Instant,
+        settings: &ControllerSettings,
+        source: &mut impl Source,
+        effects: &mut Effects,
+    ) -> Option<Waiting> {
+        let mut next = self.take(now, settings, source);
+        if self.is_dropping {
+            next = self.go_on(now, settings, source, effects, next);
+        } else if next.may_drop {
+            next = self.begin(now, settings, source, effects, next);
+        }
+        let mut waiting = next.waiting?;
+        if settings.ce_threshold.is_some_and(|threshold| waiting.sojourn(now) > threshold) {
+            effects.mark(&mut waiting);
+        }
+        Some(waiting)
+    }
+
+    /// `dodequeue` of RFC 8289 §5.6: whether the waiting time has been above the target for an interval.
+    fn take(
+        &mut self,
+        now: Instant,
+        settings: &ControllerSettings,
+        source: &mut impl Source,
+    ) -> Candidate {
+        let Some(waiting) = source.pop() else {
+            self.first_above = None;
+            return Candidate { waiting: None, may_drop: false };
+        };
+        let is_above = waiting.sojourn(now) >= settings.target && source.bytes() > LARGEST_PACKET;
+        let may_drop = is_above && self.first_above.is_some_and(|instant| now >= instant);
+        if !is_above {
+            self.first_above = None;
+        } else if self.first_above.is_none() {
+            self.first_above = Some(now + settings.interval);
+        }
+        Candidate { waiting: Some(waiting), may_drop }
+    }
+
+    /// While packets are being dropped: those whose instant has come.
+    fn go_on(
+        &mut self,
+        now: Instant,
+        settings: &ControllerSettings,
+        source: &mut impl Source,
+        effects: &mut Effects,
+        mut next: Candidate,
+    ) -> Candidate {
+        self.is_dropping = next.may_drop;
+        while self.is_dropping && now >= self.drop_next {
+            self.count = self.count.saturating_add(1);
+            if is_marked(&mut next, settings, effects) {
+                self.drop_next += control_law(settings.interval, self.count);
+                return next;
+            }
+            next = self.replace(now, settings, source, effects, next);
+            self.is_dropping = next.may_drop;
+            if self.is_dropping {
+                self.drop_next += control_law(settings.interval, self.count);
+            }
+        }
+        next
+    }
+
+    /// Begins to drop, with about the rate that held the queue the last time where that is not long ago.
+    fn begin(
+        &mut self,
+        now: Instant,
+        settings: &ControllerSettings,
+        source: &mut impl Source,
+        effects: &mut Effects,
+        mut next: Candidate,
+    ) -> Candidate {
+        if !is_marked(&mut next, settings, effects) {
+            next = self.replace(now, settings, source, effects, next);
+        }
+        let grown = self.count - self.last_count;
+        let is_recent = now.saturating_since(self.drop_next) < settings.interval * RECENT_INTERVALS;
+        self.count = if grown > 1 && is_recent { grown } else { 1 };
+        self.last_count = self.count;
+        self.drop_next = now + control_law(settings.interval, self.count);
+        self.is_dropping = true;
+        next
+    }
+
+    /// Drops the candidate and takes the next one.
+    fn replace(
+        &mut self,
+        now: Instant,
+        settings: &ControllerSettings,
+        source: &mut impl Source,
+        effects: &mut Effects,
+        victim: Candidate,
+    ) -> Candidate {
+        if let Some(waiting) = victim.waiting {
+            effects.drop(waiting, DropReason::Early);
+        }
+        self.take(now, settings, source)
+    }
+}
+
+fn is_marked(
+    candidate: &mut Candidate,
+    settings: &ControllerSettings,
+    effects: &mut Effects,
+) -> bool {
+    settings.ecn && candidate.waiting.as_mut().is_some_and(|waiting| effects.mark(waiting))
+}
+
+/// Time to the next drop: `interval / sqrt(count)` (RFC 8289 §5.4), rounded down to a nanosecond.
+pub(crate) fn control_law(interval: Span, count: u32) -> Span {
+    let nanos = u128::from(interval.as_nanos());
+    let squared = nanos * nanos / u128::from(count.max(1));
+    Span::from_nanos(u64::try_from(squared.isqrt()).unwrap_or(u64::MAX))
+}
+
+/// Packets in order of arrival.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+}
+
+impl Line {
+    pub(crate) fn push(&mut self, waiting: Waiting) {
+        self.bytes += u64::from(waiting.bytes());
+        self.waiting.push_back(waiting);
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
+    }
+}
+
+impl Source for Line {
+    fn pop(&mut self) -> Option<Waiting> {
+        let first = self.waiting.pop_front()?;
+        self.bytes -= u64::from(first.bytes());
+        Some(first)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+/// A queue with the controller.
+#[derive(Debug)]
+pub(super) struct Codel {
+    limit_packets: u32,
+    settings: ControllerSettings,
+    controller: Controller,
+    line: Line,
+}
+
+impl Codel {
+    pub(super) fn new(codel: &fairwind_qdisc::Codel) -> Self {
+        Self {
+            limit_packets: codel.limit_packets,
+            settings: codel.into(),
+            controller: Controller::default(),
+            line: Line::default(),
+        }
+    }
+}
+
+impl QueueDiscipline for Codel {
+    fn enqueue(&mut self, _: Instant, arrival: Waiting, _: &mut Effects) -> Result<(), DropReason> {
+        if self.line.backlog().packets >= self.limit_packets {
+            return Err(DropReason::QueueFull);
+        }
+        self.line.push(arrival);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+        let next = self.controller.dequeue(now, &self.settings, &mut self.line, effects);
+        next.map_or(Dequeued::Empty, Dequeued::Packet)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.line.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_control_law_is_the_interval_over_the_root_of_the_count() {
+        let interval = Span::from_millis(100);
+        let after = |count| control_law(interval, count).as_nanos();
+        assert_eq!([after(1), after(4), after(100)], [100_000_000, 50_000_000, 10_000_000]);
+        assert_eq!([after(2), after(3)], [70_710_678, 57_735_026]);
+    }
+}
