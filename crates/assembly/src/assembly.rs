@@ -1,7 +1,7 @@
 //! An experiment becomes a network, flows and measures.
 
 use crate::AssemblyError;
-use crate::application::{Headers, answering_application, application};
+use crate::application::{Headers, Prototypes, prototypes};
 use crate::flow::{AnswerPlan, FlowPlan, addresses, receiver_port, sender_port};
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
@@ -9,6 +9,7 @@ use fairwind_measure::{FlowDescription, FlowId, Points, QueueId, Settings};
 use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
 use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind};
 use fairwind_units::Instant;
+use fairwind_workload::Application;
 
 /// Everything that an experiment is made of but endpoints and a clock.
 pub struct Assembly<P> {
@@ -40,12 +41,17 @@ impl<P: Packet> Assembly<P> {
             flows: Vec::new(),
             settings: settings(experiment, queue_names),
         };
-        for (number, group) in experiment.flows.iter().enumerate() {
-            assembly.add_group(experiment, number, group, timestamps(group), seed)?;
+        let ip_version = experiment.network.ip_version;
+        let of_group = |group: &FlowGroup| {
+            prototypes(&group.workload, Headers { ip_version, timestamps: timestamps(group) })
+        };
+        let all = experiment.flows.iter().map(of_group).collect::<Result<Vec<_>, _>>()?;
+        for (number, (group, prototypes)) in experiment.flows.iter().zip(&all).enumerate() {
+            assembly.add_group(experiment, number, group, prototypes, seed)?;
         }
-        for (number, group) in experiment.flows.iter().enumerate() {
-            if let Some(name) = group.answers_name() {
-                assembly.add_answers(number, group, &name, seed);
+        for (number, (group, prototypes)) in experiment.flows.iter().zip(all).enumerate() {
+            if let (Some(name), Some(application)) = (group.answers_name(), prototypes.answering) {
+                assembly.add_answers(number, &application, &name, seed);
             }
         }
         assembly.settings.check()?;
@@ -57,14 +63,13 @@ impl<P: Packet> Assembly<P> {
         experiment: &Experiment,
         number: usize,
         group: &FlowGroup,
-        timestamps: bool,
+        prototypes: &Prototypes,
         seed: u64,
     ) -> Result<(), AssemblyError> {
         let what = || format!("group \"{}\"", group.name);
         let ends = (node(experiment, &group.from, what)?, node(experiment, &group.to, what)?);
         self.check_route(group, ends, (&group.from, &group.to))?;
         self.check_route(group, (ends.1, ends.0), (&group.to, &group.from))?;
-        let headers = Headers { ip_version: experiment.network.ip_version, timestamps };
         for index in 0..group.count {
             let id = FlowId(u32::try_from(self.flows.len()).expect("a flow's number"));
             let flow = u64::from(id.0);
@@ -76,14 +81,10 @@ impl<P: Packet> Assembly<P> {
                 name: format!("{}-{}", group.name, index + 1),
                 sender_node: ends.0,
                 receiver_node: ends.1,
-                addresses: addresses(headers.ip_version, ends.0, ends.1, index),
+                addresses: addresses(experiment.network.ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
-                application: application(
-                    &group.workload,
-                    headers,
-                    derive(seed, Purpose::Application, flow),
-                ),
+                application: prototypes.opening.seeded(derive(seed, Purpose::Application, flow)),
                 answer: None,
                 start: Instant::ZERO + start,
                 stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
@@ -102,12 +103,12 @@ impl<P: Packet> Assembly<P> {
     }
 
     /// Adds the flows of the data that goes the other way on the connections of group `number`.
-    fn add_answers(&mut self, number: usize, group: &FlowGroup, name: &str, seed: u64) {
+    fn add_answers(&mut self, number: usize, application: &Application, name: &str, seed: u64) {
         let answers = u32::try_from(self.settings.groups.len()).expect("a group's number");
         self.settings.groups.push(name.to_owned());
         for plan in self.flows.iter_mut().filter(|plan| plan.group == number) {
             let seed = derive(seed, Purpose::Application, u64::from(plan.flow.0));
-            let Some(application) = answering_application(&group.workload, seed) else { continue };
+            let application = application.seeded(seed);
             let flow = u32::try_from(self.settings.flows.len()).expect("a flow's number");
             self.settings.flows.push(FlowDescription {
                 group: answers,

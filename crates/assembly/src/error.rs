@@ -10,6 +10,9 @@ pub enum AssemblyError {
     /// The measures cannot be taken as described.
     #[error("the measures cannot be taken: {0}")]
     Measure(#[from] fairwind_measure::SettingsError),
+    /// There is no such distribution.
+    #[error("an application's sizes or times cannot be drawn: {0}")]
+    Distribution(#[from] fairwind_workload::QuantilesError),
     /// A flow or a link names a node that does not exist.
     #[error("{what} names the node \"{node}\", which does not exist")]
     UnknownNode {

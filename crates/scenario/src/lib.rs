@@ -33,7 +33,7 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`,
-//! `queue_limit`, `varying`, `workload`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue_limit`, `varying`, `workload`, `recorded`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
 mod document;
@@ -47,6 +47,7 @@ mod node;
 mod plan;
 mod quantity;
 mod queue_limit;
+mod recorded;
 mod resolve;
 mod rules;
 mod schema;
@@ -69,8 +70,9 @@ pub use ip_version::{IpVersion, UnknownIpVersion};
 pub use measure::{Capture, CapturePoint, Measure};
 pub use plan::{Cell, Plan, PlanAxis, Point};
 pub use queue_limit::{QueueLimit, QueueLimitError};
+pub use recorded::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
 pub use schema::json_schema;
 pub use seeds::replicate_seed;
 pub use tcp::{Congestion, Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
-pub use varying::{Distribution, Varying};
-pub use workload::{MessageSize, TIMESTAMP_BYTES, Workload, WorkloadInput};
+pub use varying::{Distribution, Quantile, Varying};
+pub use workload::{MessageSize, TIMESTAMP_BYTES, Transport, Workload, WorkloadInput};

@@ -70,33 +70,40 @@ fn flow_group(flows: &FlowsInput) -> FlowGroup {
         start_spread: flows.start_spread,
         start_pattern: flows.start_pattern,
         stop: flows.stop,
-        workload,
         tcp: sender_tcp(&flows.tcp, &workload),
         receiver_tcp: receiver_tcp(flows, &workload),
+        workload,
     }
 }
 
 fn workload(input: &WorkloadInput) -> Workload {
-    match *input {
-        WorkloadInput::Thin { payload, packet, interval } => {
-            let size = match (payload, packet) {
-                (Some(payload), _) => MessageSize::Payload(payload),
-                (None, Some(packet)) => MessageSize::Packet(packet),
-                (None, None) => unreachable!("the rules ask for one of them"),
-            };
-            Workload::Thin { size, interval }
+    match input.clone() {
+        WorkloadInput::Thin { payload, packet, interval, transport } => {
+            Workload::Thin { size: message_size(payload, packet), interval, transport }
         }
+        WorkloadInput::Profile { application, transport } => application.workload(transport),
         WorkloadInput::Greedy { volume } => Workload::Greedy { volume },
         WorkloadInput::RequestResponse { request, response, think_time, pause, exchanges } => {
             let none = Varying::Constant(Span::ZERO);
             Workload::RequestResponse {
                 request,
                 response,
-                think_time: think_time.unwrap_or(none),
+                think_time: think_time.unwrap_or(none.clone()),
                 pause: pause.unwrap_or(none),
                 exchanges,
             }
         }
+    }
+}
+
+fn message_size(
+    payload: Option<Varying<ByteCount>>,
+    packet: Option<Varying<ByteCount>>,
+) -> MessageSize {
+    match (payload, packet) {
+        (Some(payload), _) => MessageSize::Payload(payload),
+        (None, Some(packet)) => MessageSize::Packet(packet),
+        (None, None) => unreachable!("the rules ask for one of them"),
     }
 }
 

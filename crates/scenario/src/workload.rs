@@ -1,11 +1,11 @@
 //! What the application of a flow writes.
 
-use crate::{IpVersion, Varying};
+use crate::{IpVersion, RecordedApplication, Varying};
 use fairwind_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
 
 /// What the application of a flow writes, as described in a scenario.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum WorkloadInput {
     /// A thin, application-limited stream: a small message at intervals.
@@ -16,6 +16,9 @@ pub enum WorkloadInput {
         packet: Option<Varying<ByteCount>>,
         /// Time from one write to the next.
         interval: Varying<Span>,
+        /// What carries the messages.
+        #[serde(default)]
+        transport: Transport,
     },
     /// A stream that always has something to send.
     Greedy {
@@ -36,10 +39,18 @@ pub enum WorkloadInput {
         #[schemars(range(min = 1))]
         exchanges: Option<u32>,
     },
+    /// A stream like that of a recorded application.
+    Profile {
+        /// Which application; the page on recorded applications has their numbers.
+        application: RecordedApplication,
+        /// What carries the messages, whatever carried them when they were recorded.
+        #[serde(default)]
+        transport: Transport,
+    },
 }
 
 /// What the application of a flow writes, resolved.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Workload {
     /// A small message at intervals.
@@ -48,6 +59,9 @@ pub enum Workload {
         size: MessageSize,
         /// Time from one write to the next.
         interval: Varying<Span>,
+        /// What carries the messages.
+        #[serde(default, skip_serializing_if = "Transport::is_usual")]
+        transport: Transport,
     },
     /// Always something to send.
     Greedy {
@@ -71,6 +85,26 @@ pub enum Workload {
     },
 }
 
+/// What carries what an application writes.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// A connection: all of it arrives, in order.
+    #[default]
+    Tcp,
+    /// A datagram for each write: what is lost stays lost.
+    Udp,
+}
+
+impl Transport {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Tcp
+    }
+}
+
 impl Workload {
     /// Whether the other side writes too.
     pub fn is_answered(&self) -> bool {
@@ -84,7 +118,7 @@ impl Workload {
 }
 
 /// How large one message is, in one of the two conventions of the literature.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MessageSize {
     /// What the application writes.

@@ -29,6 +29,19 @@ pub enum Application {
 }
 
 impl Application {
+    /// The same application before it has written anything, with draws of its own.
+    #[must_use]
+    pub fn seeded(&self, seed: u64) -> Self {
+        let mut application = self.clone();
+        match &mut application {
+            Self::Greedy(_) => {}
+            Self::Thin(thin) => thin.seed(seed),
+            Self::Client(client) => client.seed(seed),
+            Self::Server(server) => server.seed(seed),
+        }
+        application
+    }
+
     /// The connection is open: writing begins.
     pub fn begin(&mut self, now: Instant) {
         match self {

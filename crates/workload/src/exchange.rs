@@ -103,6 +103,10 @@ impl Client {
         Self { exchanges, due: Instant::MAX, awaited: None, has_ended: false }
     }
 
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.exchanges.random = Pcg64Mcg::seed_from_u64(seed);
+    }
+
     pub(crate) fn begin(&mut self, now: Instant) {
         if !self.exchanges.is_exhausted() {
             self.due = now;
@@ -172,6 +176,10 @@ impl Server {
     /// The answering side of `exchanges`.
     pub fn new(exchanges: Exchanges) -> Self {
         Self { exchanges, current: None, due: Instant::MAX, has_ended: false }
+    }
+
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.exchanges.random = Pcg64Mcg::seed_from_u64(seed);
     }
 
     /// The other side asks nothing more; what it has asked is still answered.

@@ -18,17 +18,19 @@
 //! assert_eq!(thin.next_write(), Instant::from_millis(150));
 //! ```
 //!
-//! Modules: `sampler` (distributions), `greedy`, `thin`, `exchange` (client and server), `application` (any of
+//! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `application` (any of
 //! them).
 
 mod application;
 mod exchange;
 mod greedy;
+mod quantiles;
 mod sampler;
 mod thin;
 
 pub use application::Application;
 pub use exchange::{Client, Exchanges, Server};
 pub use greedy::Greedy;
-pub use sampler::Sampler;
+pub use quantiles::{Quantiles, QuantilesError};
+pub use sampler::{OtherLaw, Sampler};
 pub use thin::Thin;

@@ -22,6 +22,10 @@ impl Thin {
         Self { payload, interval, random: Pcg64Mcg::seed_from_u64(seed), next: Instant::MAX }
     }
 
+    pub(crate) fn seed(&mut self, seed: u64) {
+        self.random = Pcg64Mcg::seed_from_u64(seed);
+    }
+
     pub(crate) fn begin(&mut self, now: Instant) {
         self.next = now;
     }

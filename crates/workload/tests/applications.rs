@@ -176,7 +176,7 @@ fn a_server_does_not_wait_for_the_rest_of_a_request_that_will_not_come() {
 #[test]
 fn without_times_an_exchange_follows_the_other_at_once() {
     let sizes = Sampler::Constant(100);
-    let (mut client, mut server) = pair(&Exchanges::new(sizes, sizes, 1));
+    let (mut client, mut server) = pair(&Exchanges::new(sizes.clone(), sizes, 1));
     let now = Instant::from_secs(1);
     client.begin(now);
     for _ in 0..3 {

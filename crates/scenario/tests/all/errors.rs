@@ -277,11 +277,68 @@ fn messages_are_possible() {
         exponential,
         "interval.mean = \"0 s\": it must be 1 ns or more",
     );
-    let unknown = "interval = { distribution = \"pareto\", mean = \"1 s\" }";
+    let unknown = "interval = { distribution = \"cauchy\", mean = \"1 s\" }";
     breaks("interval = \"150 ms\"", unknown, "known are uniform, normal, exponential");
     let without_timestamps = with("payload = \"120 B\"", "packet = \"52 B\"")
         .replace("tcp = { profile", "tcp = { timestamps = false, profile");
     assert_eq!(plan(&without_timestamps).cells.len(), 1);
+}
+
+#[test]
+fn distributions_are_possible() {
+    let interval = |law: &str, expected: &str| {
+        breaks(
+            "interval = \"150 ms\"",
+            &format!("interval = {{ distribution = {law} }}"),
+            expected,
+        );
+    };
+    interval("\"pareto\", min = \"0 s\", shape = 1.2", "it must be more than nothing");
+    interval("\"pareto\", min = \"1 s\", shape = 0.2", "it must be between 0.5 and 100");
+    interval(
+        "\"bounded-pareto\", min = \"2 s\", max = \"1 s\", shape = 1",
+        "interval.max = \"1 s\": it must be 2 s or more",
+    );
+    interval(
+        "\"lognormal\", mean = \"1 s\", deviation = \"1 s\", min = \"3 s\", max = \"2 s\"",
+        "it must be 3 s or more",
+    );
+    interval("\"lognormal\", mean = \"0 s\", deviation = \"1 s\"", "it must be more than nothing");
+    let empirical = |points: &[(&str, &str)], rest: &str, expected: &str| {
+        let point = |(share, value): &(&str, &str)| {
+            format!("{{ share = \"{share}\", value = \"{value}\" }}")
+        };
+        let points = points.iter().map(point).collect::<Vec<_>>().join(", ");
+        interval(&format!("\"empirical\", quantiles = [{points}]{rest}"), expected);
+    };
+    empirical(&[], "", "quantiles go from the smallest value to the largest");
+    empirical(&[("0 %", "1 s"), ("50 %", "2 s")], "", "the largest \"100 %\"");
+    empirical(
+        &[("0 %", "1 s"), ("0 %", "2 s"), ("100 %", "3 s")],
+        "",
+        "quantiles[1].share = \"0 %\": it must be above the share before, 0 ppb",
+    );
+    empirical(
+        &[("0 %", "2 s"), ("100 %", "1 s")],
+        "",
+        "quantiles[1].value = \"1 s\": it must be no less than the value before, 2 s",
+    );
+    // Half of all draws are from 0 to 1 s, the rest from 1 s to 3 s: 0.5 to 2 s on average.
+    let halves = [("0 %", "0 s"), ("50 %", "1 s"), ("100 %", "3 s")];
+    let bounds = "with these quantiles the mean lies between 500 ms and 2 s";
+    empirical(&halves, ", mean = \"2 s\"", bounds);
+    empirical(&halves, ", mean = \"500 ms\"", bounds);
+}
+
+#[test]
+fn a_recorded_application_has_its_name_from_the_table() {
+    let profile = |name: &str, expected: &str| {
+        let workload = format!("kind = \"profile\", application = \"{name}\"");
+        breaks("kind = \"greedy\"", &workload, expected);
+    };
+    profile("World of Warcaft", "did you mean \"World of Warcraft\"?");
+    profile("Halo 3 (7 players)", "known are Anarchy Online, Age of Conan, BZFlag");
+    profile("ssh", "did you mean \"SSH text session\"?");
 }
 
 #[test]

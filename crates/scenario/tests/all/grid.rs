@@ -52,10 +52,10 @@ fn a_table_is_merged_and_another_kind_of_workload_replaces_the_old_one() {
     let tcp = plan.cells[0].experiment.flows[0].tcp;
     assert_eq!(tcp.profile, Some(Profile::Linux3_16));
     assert_eq!(tcp.modified_fast_retransmit, Some(true));
-    let workload = serde_json::to_value(plan.cells[0].experiment.flows[0].workload).unwrap();
+    let workload = serde_json::to_value(&plan.cells[0].experiment.flows[0].workload).unwrap();
     assert_eq!(workload["interval"], "1 s");
     assert_eq!(workload["size"]["payload"], "120 B");
-    let workload = serde_json::to_value(plan.cells[1].experiment.flows[0].workload).unwrap();
+    let workload = serde_json::to_value(&plan.cells[1].experiment.flows[0].workload).unwrap();
     assert_eq!(workload["kind"], "greedy");
 }
 

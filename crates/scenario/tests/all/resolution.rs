@@ -184,7 +184,7 @@ fn starts_are_spread_evenly_or_as_they_are_drawn() {
 #[test]
 fn a_packet_has_its_headers_inside() {
     let text = with("payload = \"120 B\"", "packet = \"160 B\"");
-    let value = serde_json::to_value(experiment(&text).flows[0].workload).unwrap();
+    let value = serde_json::to_value(&experiment(&text).flows[0].workload).unwrap();
     assert_eq!(value["size"], json!({ "packet": "160 B" }));
     let packet = ByteCount::new(160);
     assert_eq!(MessageSize::payload_of_packet(packet, IpVersion::V4, true).get(), 108);
@@ -215,7 +215,7 @@ fn a_group_that_asks_and_answers_has_the_same_tcp_on_both_sides_unless_told_othe
 #[test]
 fn ipv6_headers_leave_less_room() {
     let text = with("rtt = ", "ip_version = 6\nrtt = ");
-    let value = serde_json::to_value(experiment(&text).network).unwrap();
+    let value = serde_json::to_value(&experiment(&text).network).unwrap();
     assert_eq!(value["ip_version"], 6);
     let packet = ByteCount::new(160);
     assert_eq!(MessageSize::payload_of_packet(packet, IpVersion::V6, true).get(), 88);

@@ -33,7 +33,7 @@ fn a_value_is_toml_or_else_a_text() {
     assert_eq!(experiment.flows[0].tcp.nagle, Some(true));
     assert_eq!(experiment.measure.intervals.len(), 2);
     assert_eq!(experiment.description, "1 Mbit/s = little");
-    let workload = serde_json::to_value(experiment.flows[1].workload).unwrap();
+    let workload = serde_json::to_value(&experiment.flows[1].workload).unwrap();
     assert_eq!(workload["volume"], "1 MB");
 }
 
