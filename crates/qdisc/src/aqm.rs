@@ -36,7 +36,7 @@ pub struct Red {
     pub child: Option<Box<Qdisc>>,
 }
 
-/// `CHOKe` (Pan, Prabhakar and Psounis, 2000; parameters as tc-choke(8) has them).
+/// CHOKe (Pan, Prabhakar and Psounis, 2000; parameters as tc-choke(8) has them).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Choke {

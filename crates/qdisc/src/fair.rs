@@ -4,7 +4,7 @@ use crate::{ETHERNET_FRAME, Filter, Qdisc};
 use fairwind_units::{BitRate, Span};
 use serde::{Deserialize, Serialize};
 
-/// Stochastic fairness queueing (`McKenney`, 1990; parameters as tc-sfq(8) has them).
+/// Stochastic fairness queueing (McKenney, 1990; parameters as tc-sfq(8) has them).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sfq {

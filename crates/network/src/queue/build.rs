@@ -2,6 +2,7 @@
 
 use super::codel::Codel;
 use super::prio::Prio;
+use super::tbf::Tbf;
 use super::{Fifo, Groups, QueueDiscipline};
 use fairwind_qdisc::Qdisc;
 
@@ -16,6 +17,7 @@ pub fn discipline(queue: &Qdisc, seed: u64, groups: &Groups) -> Box<dyn QueueDis
             Box::new(Fifo::new(queue).expect("it is first in, first out"))
         }
         Qdisc::Prio(prio) => Box::new(Prio::new(prio, seed, groups)),
+        Qdisc::Tbf(tbf) => Box::new(Tbf::new(tbf, seed, groups)),
         Qdisc::Codel(codel) => Box::new(Codel::new(codel)),
         other => unreachable!("{} is not built yet", other.name()),
     }

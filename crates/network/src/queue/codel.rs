@@ -1,4 +1,4 @@
-//! `CoDel`: what has been waiting for too long, for too long a time, is dropped when it leaves.
+//! CoDel: what has been waiting for too long, for too long a time, is dropped when it leaves.
 //!
 //! Source: RFC 8289 §5. Where a packet can be marked it is marked in the place of being dropped and leaves, as in
 //! Linux; `ce_threshold` is Linux's. Cost per packet: a comparison or two; a square root per drop.
@@ -53,6 +53,7 @@ pub(crate) struct Controller {
 }
 
 /// A packet off the queue, and whether it may be dropped.
+#[derive(Clone, Copy)]
 struct Candidate {
     waiting: Option<Waiting>,
     may_drop: bool,

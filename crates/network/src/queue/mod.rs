@@ -2,11 +2,13 @@
 //!
 //! One file per discipline. They hold [`Waiting`] entries, which say of a packet all that a discipline may know.
 
+mod bucket;
 mod build;
 mod codel;
 mod fifo;
 mod prio;
 mod select;
+mod tbf;
 
 pub use build::discipline;
 pub use fifo::Fifo;

@@ -74,7 +74,7 @@ fn the_discipline_decides_which_packet_leaves_and_which_is_dropped() {
 fn codel(ecn: bool) -> LinkSpec {
     let codel = fairwind_qdisc::Codel { ecn, ..fairwind_qdisc::Codel::default() };
     LinkSpec {
-        rate: Some("12 Mbit/s".parse().unwrap()),
+        rate: Some("12 Mbit/s".parse().expect("a rate")),
         queue: Qdisc::Codel(codel),
         ..LinkSpec::default()
     }
