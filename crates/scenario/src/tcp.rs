@@ -113,6 +113,20 @@ pub struct TcpSettings {
     /// Linear time-outs (LT): no exponential back-off for the first time-outs of a thin stream.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linear_timeouts: Option<bool>,
+    /// Redundant data bundling (RDB): while few segments are in flight, new data takes along what was sent
+    /// shortly before and is not acknowledged (LCN 2015).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redundant_bundling: Option<bool>,
+    /// Older segments that a bundle takes along at most (1); 0 for as many as fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redundant_segments: Option<u32>,
+    /// Payload of a bundle at most; a full segment unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redundant_bytes: Option<ByteCount>,
+    /// Who writes this often or more often (10 ms) has too much in flight for bundles: as many segments as
+    /// fit into the least round trip.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub redundant_interval: Option<Span>,
     /// How losses are found with SACK.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_detection: Option<LossDetection>,

@@ -4,7 +4,8 @@ use crate::SimulationError;
 use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
     AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
-    LossDetection, LossRecovery, Nagle, ReorderingDetection, TailLossProbe, WindowReduction,
+    LossDetection, LossRecovery, Nagle, RedundantBundling, ReorderingDetection, TailLossProbe,
+    WindowReduction,
 };
 
 /// The behaviour that `settings` describe, for the endpoints of `group`.
@@ -58,6 +59,7 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
     switch(&mut config.receiving.compression, settings.ack_compression, None, compression);
     switch(&mut config.sending.bundling, settings.bundling, None, usual.sending.bundling);
     set(&mut config.sending.pacing.enabled, settings.pacing);
+    config.sending.redundancy = redundancy(settings);
     if let Some(ecn) = settings.ecn {
         set_ecn(&mut config.ecn, ecn);
     }
@@ -71,6 +73,21 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
         }
         _ => {}
     }
+}
+
+/// No profile bundles old data, so the settings say all.
+fn redundancy(settings: &TcpSettings) -> Option<RedundantBundling> {
+    if settings.redundant_bundling != Some(true) {
+        return None;
+    }
+    let mut rule = RedundantBundling::USUAL;
+    set(&mut rule.least_interval, settings.redundant_interval);
+    if let Some(segments) = settings.redundant_segments {
+        rule.most_segments = (segments > 0).then_some(segments);
+    }
+    // More than a segment holds bounds nothing.
+    rule.most_bytes = settings.redundant_bytes.and_then(|bytes| u32::try_from(bytes.get()).ok());
+    Some(rule)
 }
 
 fn set_ecn(config: &mut EcnConfig, setting: Ecn) {

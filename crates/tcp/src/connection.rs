@@ -10,7 +10,7 @@ use crate::fast_open::FastOpenState;
 use crate::inflight::InflightLimit;
 use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
-use crate::output::{Ahead, Run};
+use crate::output::{Ahead, Bundles, Run};
 use crate::pacing::Pacer;
 use crate::receiver::{
     Acknowledger, FirstWindow, Reassembly, ReceiveBuffer, Received, SegmentSize, Tuning,
@@ -55,11 +55,15 @@ pub struct Connection {
     pub(crate) config: Arc<Config>,
     pub(crate) state: State,
     pub(crate) ports: Ports,
+    /// Something that few connections have follows each segment and acknowledgment: one question in
+    /// the place of several.
+    pub(crate) has_extras: bool,
     pub(crate) send: SendSpace,
     pub(crate) receive: ReceiveSpace,
     pub(crate) queue: SendQueue,
     pub(crate) written: Written,
     pub(crate) run: Run,
+    pub(crate) bundles: Bundles,
     pub(crate) pacer: Pacer,
     pub(crate) delivery_rate: DeliveryRate,
     pub(crate) path: Path,
@@ -114,15 +118,18 @@ impl Connection {
         let backoff = Backoff::new(config.initial_rto);
         let path = Path::new(&config);
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
+        let has_extras = config.has_extras();
         Self {
             config,
             state,
             ports,
+            has_extras,
             send: SendSpace::new(initial),
             receive: ReceiveSpace::new(),
             queue: SendQueue::new(),
             written: Written::default(),
             run: Run::default(),
+            bundles: Bundles::default(),
             pacer: Pacer::new(),
             delivery_rate: DeliveryRate::new(),
             path,
@@ -334,6 +341,7 @@ impl Connection {
         self.acknowledger.now = false;
         self.queue = SendQueue::new();
         self.written.clear();
+        self.bundles = Bundles::default();
         self.scoreboard = Scoreboard::default();
         self.send.next = self.send.oldest_unacked;
     }

@@ -150,7 +150,7 @@ impl Connection {
     /// An acknowledgment reports segments; the one sent last of them counts.
     #[cold]
     pub(crate) fn note_reported(&mut self, reported: Reported) {
-        if reported.delivered_before == 0 {
+        if reported.delivered_before == 0 || !self.config.sending.delivery_rate {
             return;
         }
         let rate = &mut self.delivery_rate;
@@ -167,6 +167,9 @@ impl Connection {
     /// All is known of an acknowledgment.
     #[cold]
     pub(crate) fn sample_delivery_rate(&mut self, news: &AckNews) {
+        if !self.config.sending.delivery_rate {
+            return;
+        }
         let delivered = self.recovery.delivered;
         let rate = &mut self.delivery_rate;
         if rate.limited_until.is_some_and(|until| until.wrapping_sub(delivered) > u32::MAX / 2) {

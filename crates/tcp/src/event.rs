@@ -15,6 +15,9 @@ pub enum Event {
     RetransmissionTimeout,
     /// Loss was found by duplicate or selective acknowledgments (RFC 5681 §3.2, RFC 6675 §5).
     FastRetransmit,
+    /// An acknowledgment shows that only a bundle of old and new data arrived, so that the older segment
+    /// was probably lost (redundant data bundling).
+    HiddenLoss,
     /// The last segment of a flight was sent again, or new data, to find out about losses (RFC 8985 §7).
     TailLossProbe,
     /// SYN, or SYN with ACK, was sent again.

@@ -90,6 +90,11 @@ impl Connection {
     /// Segments that may be in flight when new data is to be sent.
     #[inline]
     pub(crate) fn window_for_new_data(&self) -> u32 {
+        if self.has_extras { self.limited_window() } else { self.window.segments }
+    }
+
+    #[cold]
+    fn limited_window(&self) -> u32 {
         match &self.inflight_limit {
             None => self.window.segments,
             Some(limit) => self.window.segments.min(limit.segments),

@@ -90,8 +90,8 @@ pub use config::{
     Bundling, Config, CongestionAlgorithm, ControlAcceptance, EarlyRetransmit, EcnConfig,
     EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, LossDetection,
     LossRecovery, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig, Patience,
-    ProbeRule, Receiving, ReductionBase, ReorderingDetection, RttRule, SendBufferRule, Sending,
-    SillyWindow, StampRule, TailLossProbe, TimerRule, WindowReduction,
+    ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
+    SendBufferRule, Sending, SillyWindow, StampRule, TailLossProbe, TimerRule, WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -19,6 +19,7 @@ impl Connection {
         if before.congestion != config.congestion {
             self.congestion = Congestion::new(&config);
         }
+        self.has_extras = config.has_extras();
         self.window.recount(&config);
         self.reconfigure_receiver(&before, &config);
         self.release_held(&before, &config);

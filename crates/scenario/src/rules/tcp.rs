@@ -9,11 +9,15 @@ use fairwind_units::{ByteCount, Span};
 /// The TCP header's length field leaves 40 bytes for options (RFC 9293 section 3.1).
 const LONGEST_OPTIONS: ByteCount = ByteCount::new(40);
 
+/// Round trips are divided by the interval of bundling streams in microseconds.
+const LEAST_INTERVAL: Span = Span::from_micros(1);
+
 /// The largest window that window scaling can announce (RFC 7323 section 2.3).
 const LARGEST_BUFFER: ByteCount = ByteCount::new(1 << 30);
 
 pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: &ScenarioInput) {
     timeouts_are_ordered(rules, tcp, key);
+    bundles_are_possible(rules, tcp, key);
     buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
     buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);
     let mss_key = format!("{key}.mss");
@@ -29,6 +33,18 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
             rules.report(&[&mss_key, mtu_key], rule, None);
         }
         _ => {}
+    }
+}
+
+fn bundles_are_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
+    if tcp.redundant_bytes == Some(ByteCount::ZERO) {
+        let rule = "a bundle carries something: leave the key out for full segments, or set \
+                    redundant_bundling = false";
+        rules.broken(&format!("{key}.redundant_bytes"), rule);
+    }
+    if tcp.redundant_interval.is_some_and(|interval| interval < LEAST_INTERVAL) {
+        let rule = format!("it must be {LEAST_INTERVAL} or more: shorter ones are not told apart");
+        rules.broken(&format!("{key}.redundant_interval"), rule);
     }
 }
 

@@ -354,6 +354,8 @@ fn tcp_settings_fit_together() {
     tcp("mss = \"40 B\"", "it must be more than 40 B");
     tcp("send_buffer = \"2 GB\"", "no window is larger than 1 GiB");
     tcp("syn_retries = 128", "between 0 and 127");
+    tcp("redundant_bytes = \"0 B\"", "a bundle carries something");
+    tcp("redundant_interval = \"0 s\"", "it must be 1 us or more");
 }
 
 #[test]

@@ -35,3 +35,11 @@ fn a_lost_packet_of_a_thin_stream_takes_350_or_300_ms() {
     let modified = longest_delivery("modified_fast_retransmit = true");
     assert!((modified - 0.300).abs() < 0.001, "modified fast retransmit: {modified} s");
 }
+
+/// 200 ms with redundant data bundling: the next packet carries the lost one's data, 150 ms later, and
+/// takes 21 us more for it.
+#[test]
+fn with_redundant_data_bundling_a_lost_packet_of_a_thin_stream_takes_200_ms() {
+    let bundled = longest_delivery("redundant_bundling = true");
+    assert!((bundled - 0.200).abs() < 0.001, "redundant data bundling: {bundled} s");
+}

@@ -11,6 +11,7 @@ mod pacing;
 mod path;
 mod patience;
 mod receiving;
+mod redundancy;
 mod sending;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
@@ -28,6 +29,7 @@ pub use receiving::{
     AckAcceptance, AckCompression, BufferAccounting, ControlAcceptance, OvertakenAcks, Receiving,
     StampRule,
 };
+pub use redundancy::RedundantBundling;
 pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
 use fairwind_units::Span;
@@ -143,6 +145,14 @@ pub enum CongestionAlgorithm {
     CubicLinux,
     /// CUBIC as RFC 9438 states it.
     Cubic9438,
+}
+
+impl Config {
+    /// Whether each segment and acknowledgment is followed by something that few connections have.
+    pub(crate) const fn has_extras(&self) -> bool {
+        let Sending { delivery_rate, redundancy, .. } = &self.sending;
+        *delivery_rate || redundancy.is_some() || self.growth.inflight_limit
+    }
 }
 
 /// The whole behaviour of an endpoint.

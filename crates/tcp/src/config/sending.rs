@@ -1,6 +1,6 @@
 //! What goes out when: how written data is cut, pushed and bundled.
 
-use super::Pacing;
+use super::{Pacing, RedundantBundling};
 
 /// How what the application writes is gathered before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,6 +89,8 @@ pub struct Sending {
     pub delivery_rate: bool,
     /// How evenly bundles leave.
     pub pacing: Pacing,
+    /// Old data that travels along with new data; `None` for none.
+    pub redundancy: Option<RedundantBundling>,
 }
 
 /// Linux' bound on one bundle: 64 KiB less the headers' room, less one.
@@ -119,6 +121,7 @@ impl Sending {
             unsent_low_water: None,
             delivery_rate: false,
             pacing: Pacing::LINUX,
+            redundancy: None,
         }
     }
 
@@ -152,6 +155,7 @@ impl Sending {
             unsent_low_water: None,
             delivery_rate: false,
             pacing: Pacing::LINUX,
+            redundancy: None,
         }
     }
 }

@@ -259,9 +259,10 @@ impl Connection {
         if delivery.delivered_at_sending != 0 {
             news.delivered_at_sending = delivery.delivered_at_sending;
         }
-        if self.config.sending.delivery_rate {
+        if self.has_extras {
             let reported = delivery.reported();
             self.note_reported(reported);
+            self.follow_bundles(news.oldest_before, acknowledgment);
         }
         if let Some(full) = outcome.cut
             && self.queue.recut_front(full)
@@ -429,7 +430,7 @@ impl Connection {
             oldest_unacked: self.send.oldest_unacked,
             next: self.send.next,
         };
-        if self.inflight_limit.is_some() {
+        if self.has_extras {
             self.follow_inflight_limit(news.now);
         }
         self.congestion.on_sample(&sample, &mut self.window);
@@ -442,7 +443,7 @@ impl Connection {
             }
         }
         self.update_pacing_rate();
-        if self.config.sending.delivery_rate {
+        if self.has_extras {
             self.sample_delivery_rate(news);
         }
     }

@@ -10,12 +10,14 @@ mod mtu_probe;
 mod new_data;
 mod patience;
 mod persist;
+mod redundancy;
 mod repair;
 mod urgent;
 
 pub(crate) use ahead::Ahead;
 pub(crate) use mtu_probe::Search;
 pub(crate) use new_data::{Haste, Run};
+pub(crate) use redundancy::Bundles;
 
 use crate::connection::Connection;
 use crate::state::{RecoveryState, State};

@@ -48,7 +48,7 @@ pub(crate) struct Run {
     sent: bool,
     /// What was sent was due to a probe's time: no probe of the tail follows (Linux
     /// `tcp_write_wakeup` sends past `tcp_write_xmit`).
-    woken: bool,
+    pub(super) woken: bool,
     /// The congestion window made a bundle wait for more.
     pub(super) window_limited: bool,
     /// The peer's window stood in the way.
@@ -308,7 +308,8 @@ impl Connection {
         if self.queue.is_empty() {
             self.congestion.on_idle_end(self.send.last_sent, now);
         }
-        let mut marks = self.note_rate_at_sending(now);
+        let mut marks =
+            if self.has_extras { self.note_rate_at_sending(now) } else { Marks::default() };
         if bytes > 0 && self.written.take(bytes) {
             marks.set(Marks::PUSH);
         }
@@ -340,7 +341,11 @@ impl Connection {
         if bytes < self.full_payload() {
             self.send.small_end = self.send.next;
         }
-        let mut segment = self.segment_of(&sent, now);
+        let mut segment = if self.has_extras {
+            self.segment_with_old_data(&sent, now)
+        } else {
+            self.segment_of(&sent, now)
+        };
         if self.run.bundle_left == 0 && self.run.bundle_pushed {
             segment.flags |= Flags::PSH;
         }

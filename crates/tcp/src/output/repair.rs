@@ -152,7 +152,7 @@ impl Connection {
     }
 
     fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
-        if self.config.sending.delivery_rate {
+        if self.has_extras {
             let marks = self.note_rate_at_sending(now);
             self.queue.remark_limited(index, marks);
         }

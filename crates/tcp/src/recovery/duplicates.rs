@@ -73,7 +73,7 @@ impl Connection {
             self.scoreboard.add(&mut self.queue, block, end, update, &mut delivery);
         }
         let delivered_at_sending = delivery.delivered_at_sending;
-        if self.config.sending.delivery_rate {
+        if self.has_extras {
             let reported = delivery.reported();
             self.note_reported(reported);
         }
@@ -152,7 +152,7 @@ impl Connection {
             return 0;
         }
         let bytes = block.right.distance_from(block.left);
-        if bytes > self.send.largest_window {
+        if bytes > self.send.largest_window || self.bundles.explain(block) {
             return 0;
         }
         let full = self.negotiated.segment_bytes;

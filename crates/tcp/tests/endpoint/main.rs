@@ -16,6 +16,7 @@ mod loss;
 mod marks;
 mod pair;
 mod peer;
+mod redundancy;
 mod repair;
 mod reports;
 mod sparing;

@@ -15,6 +15,9 @@ const WITHOUT_FORWARD: (u32, u32) = (4, 15);
 /// The first release that is more careful below the threshold.
 const SAFE_REDUCTION: (u32, u32) = (5, 15);
 
+/// What parameters of `redundant_bundling` say without it.
+const WITH_BUNDLES: &str = "nothing to say without `redundant_bundling`, which cannot be had";
+
 pub(super) const KEYS: &[Key] = &[
     Key {
         name: "limited_transmit",
@@ -47,6 +50,15 @@ pub(super) const KEYS: &[Key] = &[
             }
         },
     },
+    Key {
+        name: "redundant_bundling",
+        told: "nothing: always off",
+        limits: "cannot be had: no kernel that was released bundles old data",
+        apply: redundant_bundling,
+    },
+    Key { name: "redundant_segments", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_bytes", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_interval", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
     Key {
         name: "loss_detection",
         told: "`rack`: `tcp_recovery` 1; `rfc6675`: `tcp_recovery` 0, up to 6.16",
@@ -135,6 +147,17 @@ fn modified_fast_retransmit(end: &mut End<'_>) {
          duplicate ACK whether a stream is thin or not; with SACK, RACK repairs a thin stream then \
          anyway",
     );
+}
+
+fn redundant_bundling(end: &mut End<'_>) {
+    if end.settings.redundant_bundling == Some(true) {
+        end.refuse(
+            "redundant_bundling",
+            "old data never travels with new data there: the change that would do so was never taken up",
+            "tail_loss_probe = true, which repeats the last segment after two round trips, or the \
+             simulator",
+        );
+    }
 }
 
 fn loss_detection(end: &mut End<'_>) {

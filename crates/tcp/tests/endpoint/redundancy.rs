@@ -1,0 +1,193 @@
+//! Redundant data bundling: old data ahead of new data, while a stream is thin.
+
+use crate::pair::{End, Fate, Line, Pair};
+use fairwind_tcp::{
+    AckDelay, Config, EarlyRetransmit, Event, LossRecovery, Nagle, Profile, RedundantBundling,
+    TailLossProbe,
+};
+use fairwind_units::{Instant, Span};
+
+const USUAL: RedundantBundling = RedundantBundling::USUAL;
+
+/// RTT 100 ms, every segment acknowledged, nothing but time-outs and bundles against losses.
+fn config(redundancy: Option<RedundantBundling>) -> Config {
+    let mut config = Config {
+        nagle: Nagle::Off,
+        ack_delay: AckDelay::None,
+        initial_ssthresh: Some(8),
+        loss: LossRecovery {
+            tail_loss_probe: TailLossProbe::Off,
+            early_retransmit: EarlyRetransmit::Off,
+            ..Profile::Linux3_16.config().loss
+        },
+        ..Profile::Linux3_16.config()
+    };
+    config.sending.redundancy = redundancy;
+    config
+}
+
+fn pair(redundancy: Option<RedundantBundling>) -> Pair {
+    // The receiver is any.
+    Pair::established(config(redundancy), config(None))
+}
+
+/// Writes `bytes` at each of these milliseconds after the first second.
+fn write_at(pair: &mut Pair, bytes: usize, instants: &[u64]) {
+    for at in instants {
+        pair.run_until(Instant::from_millis(1000 + at));
+        pair.write(End::Client, bytes);
+    }
+}
+
+/// Stream offset and payload of the data segments of the client.
+fn sent(pair: &Pair) -> Vec<(u64, u32)> {
+    pair.data_from(End::Client)
+        .iter()
+        .map(|Line { offset, segment, .. }| (*offset, segment.payload_bytes))
+        .collect()
+}
+
+/// Loses the data segments of the client with these numbers, counted from 0.
+fn lose(pair: &mut Pair, numbers: &'static [usize]) {
+    let mut count = 0;
+    pair.judged_by(move |from, _, segment| {
+        if from != End::Client || segment.payload_bytes == 0 {
+            return Fate::Deliver;
+        }
+        count += 1;
+        if numbers.contains(&(count - 1)) { Fate::Drop } else { Fate::Deliver }
+    });
+}
+
+#[test]
+fn a_segment_carries_the_one_before_it_while_that_is_outstanding() {
+    let mut pair = pair(Some(USUAL));
+    write_at(&mut pair, 120, &[0, 30, 60, 200]);
+    pair.run_until(Instant::from_secs(3));
+    // At 200 ms all is acknowledged.
+    assert_eq!(sent(&pair), [(0, 120), (0, 240), (120, 240), (360, 120)]);
+    assert_eq!(pair.read_bytes(End::Server), 480);
+}
+
+#[test]
+fn as_many_older_segments_go_along_as_allowed_and_fit() {
+    let rule = |most_segments, most_bytes| RedundantBundling { most_segments, most_bytes, ..USUAL };
+    let instants = [0, 15, 30, 45];
+    let ends = |rule| {
+        let mut pair = pair(Some(rule));
+        write_at(&mut pair, 400, &instants);
+        pair.run_until(Instant::from_secs(3));
+        assert_eq!(pair.read_bytes(End::Server), 1600);
+        sent(&pair)
+    };
+    assert_eq!(ends(rule(None, None)), [(0, 400), (0, 800), (0, 1200), (400, 1200)], "of 1448 B");
+    assert_eq!(ends(rule(Some(2), None)), [(0, 400), (0, 800), (0, 1200), (400, 1200)]);
+    assert_eq!(ends(rule(Some(1), None)), [(0, 400), (0, 800), (400, 800), (800, 800)]);
+    assert_eq!(ends(rule(None, Some(800))), [(0, 400), (0, 800), (400, 800), (800, 800)]);
+    assert_eq!(ends(rule(None, Some(799))), [(0, 400), (400, 400), (800, 400), (1200, 400)]);
+}
+
+/// A round trip of 100 ms has room for three intervals of 33 ms: what is sent as the fourth goes alone.
+#[test]
+fn streams_with_as_many_segments_in_flight_as_the_bound_allows_bundle_no_more() {
+    let mut pair = pair(Some(RedundantBundling { least_interval: Span::from_millis(33), ..USUAL }));
+    write_at(&mut pair, 100, &[0, 10, 20, 30, 40]);
+    pair.run_until(Instant::from_secs(3));
+    assert_eq!(sent(&pair), [(0, 100), (0, 200), (100, 200), (300, 100), (400, 100)]);
+}
+
+#[test]
+fn full_segments_leave_no_room_for_old_data() {
+    let mut pair = pair(Some(USUAL));
+    pair.write(End::Client, 3 * 1448 + 100);
+    pair.run_until(Instant::from_secs(3));
+    assert_eq!(sent(&pair), [(0, 1448), (1448, 1448), (2 * 1448, 1448), (3 * 1448, 100)]);
+}
+
+#[test]
+fn the_last_segment_with_fin_goes_alone() {
+    let mut pair = pair(Some(USUAL));
+    pair.write(End::Client, 100);
+    pair.run_until(Instant::from_millis(1020));
+    pair.client.write(100);
+    pair.client.close();
+    pair.flush();
+    assert_eq!(sent(&pair), [(0, 100), (100, 100)]);
+}
+
+/// The loss of a single segment: ITT + OWD = 150 + 50 ms, in place of 350 ms by time-out.
+#[test]
+fn the_data_of_a_lost_segment_arrives_with_the_next_one() {
+    let latency = |redundancy| {
+        let mut pair = pair(redundancy);
+        let instants: Vec<u64> = (0..60).map(|number| 150 * number).collect();
+        lose(&mut pair, &[40]);
+        write_at(&mut pair, 120, &instants);
+        let lost_at = Instant::from_millis(1000 + 40 * 150);
+        // The stream has moved on by then; look when the server's acknowledgment covers it.
+        pair.run_until(Instant::from_secs(20));
+        let covered = pair.dialogue.iter().find(|line| {
+            line.from == End::Server && line.segment.acknowledgment.get() >= 1001 + 41 * 120
+        });
+        (covered.unwrap().at - lost_at).as_millis()
+    };
+    assert_eq!(latency(None), 350);
+    assert_eq!(latency(Some(USUAL)), 200);
+}
+
+#[test]
+fn a_loss_that_a_bundle_hides_reduces_the_window_and_repeats_nothing() {
+    let mut pair = pair(Some(USUAL));
+    lose(&mut pair, &[20]);
+    let instants: Vec<u64> = (0..40).map(|number| 150 * number).collect();
+    write_at(&mut pair, 120, &instants[..21]);
+    let before = pair.client.congestion_window();
+    write_at(&mut pair, 120, &instants[21..]);
+    pair.run_until(Instant::from_secs(20));
+    assert_eq!(pair.count(Event::HiddenLoss), 1);
+    assert_eq!(pair.count(Event::RetransmissionTimeout) + pair.count(Event::FastRetransmit), 0);
+    // CUBIC: 717/1024 of the window.
+    assert_eq!(pair.client.slow_start_threshold(), Some(before * 717 / 1024));
+    assert_eq!(pair.read_bytes(End::Server), 40 * 120);
+    let doubled = sent(&pair).iter().filter(|(_, bytes)| *bytes == 240).count();
+    assert_eq!(doubled, 1, "only what follows the loss found anything outstanding");
+}
+
+/// 30 ms between writes: several are outstanding always, and every bundle arrives. Every segment is
+/// acknowledged by itself, and what the bundles repeat is reported.
+#[test]
+fn bundles_that_were_not_needed_change_nothing() {
+    let mut pair = pair(Some(USUAL));
+    let instants: Vec<u64> = (0..100).map(|number| 30 * number).collect();
+    write_at(&mut pair, 120, &instants);
+    pair.run_until(Instant::from_secs(20));
+    assert_eq!(pair.count(Event::HiddenLoss), 0);
+    let reports = pair.dialogue.iter().filter(|line| {
+        line.from == End::Server
+            && line
+                .segment
+                .options
+                .sack
+                .as_slice()
+                .first()
+                .is_some_and(|block| block.right.is_at_or_before(line.segment.acknowledgment))
+    });
+    assert_eq!(reports.count(), 99, "D-SACK for every bundle");
+    assert_eq!(pair.client.slow_start_threshold(), Some(8), "as configured");
+}
+
+#[test]
+fn a_bundle_that_is_lost_with_what_it_repeats_is_repaired_unbundled() {
+    let mut pair = pair(Some(RedundantBundling { most_segments: None, ..USUAL }));
+    lose(&mut pair, &[20, 21]);
+    let instants: Vec<u64> = (0..21).map(|number| 150 * number).collect();
+    write_at(&mut pair, 120, &instants);
+    write_at(&mut pair, 120, &[20 * 150 + 20]);
+    pair.run_until(Instant::from_secs(20));
+    assert_eq!(pair.count(Event::RetransmissionTimeout), 1);
+    let lines = sent(&pair);
+    assert_eq!(lines[20..22], [(20 * 120, 120), (20 * 120, 240)]);
+    // Small neighbours are merged where they are sent again, as without bundling.
+    assert_eq!(lines[22..], [(20 * 120, 240)]);
+    assert_eq!(pair.read_bytes(End::Server), 22 * 120);
+}
