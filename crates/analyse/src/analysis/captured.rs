@@ -128,7 +128,9 @@ impl PacketSource for Captured {
                 self.skip(skipped);
                 continue;
             }
-            if self.filter.as_ref().is_some_and(|filter| !filter.matches(packet, &frame)) {
+            if let Some(filter) = &self.filter
+                && !filter.matches(packet, &self.reader.frame())
+            {
                 self.frames.filtered += 1;
                 continue;
             }

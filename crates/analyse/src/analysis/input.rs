@@ -107,10 +107,18 @@ impl<S: PacketSource> Input<S> {
         Some((*self.ahead.get(self.next)?, self.packets.get(self.next)?))
     }
 
-    /// The next packet is done with.
+    /// All packets of those that were read, the next one first, and what is known of them.
     #[inline]
-    pub(super) const fn pass(&mut self) {
-        self.next += 1;
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (&Ahead, &Packet)> {
+        let waiting = self.next..self.end;
+        let ahead = self.ahead.get(waiting.clone()).unwrap_or_default();
+        ahead.iter().zip(self.packets.get(waiting).unwrap_or_default())
+    }
+
+    /// So many packets are done with.
+    #[inline]
+    pub(super) fn pass(&mut self, packets: u64) {
+        self.next = self.next.saturating_add(usize::try_from(packets).unwrap_or(usize::MAX));
     }
 
     /// Reads packets, when those that were read are done with; `false` where they must be waited for.

@@ -58,10 +58,26 @@ pub struct Facts {
 }
 
 impl Facts {
+    pub(super) fn count(&mut self, tap: usize, taken: &Taken) {
+        self.last = self.last.max(taken.last);
+        self.packets[tap & 1] += taken.packets;
+        self.wire_bytes[tap & 1] += taken.wire_bytes;
+    }
+}
+
+/// Packets of one tap that were taken in a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Taken {
+    last: Instant,
+    pub(super) packets: u64,
+    wire_bytes: u64,
+}
+
+impl Taken {
     #[inline]
-    pub(super) fn count(&mut self, tap: usize, at: Instant, packet: &Packet) {
+    pub(super) fn count(&mut self, at: Instant, packet: &Packet) {
         self.last = self.last.max(at);
-        self.packets[tap & 1] += 1;
-        self.wire_bytes[tap & 1] += u64::from(packet.wire_bytes);
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_bytes);
     }
 }

@@ -4,7 +4,7 @@ use super::follower::{Follower, Rules};
 use super::groups::Groups;
 use super::input::Input;
 use super::joining::Joint;
-use super::outcome::{Facts, Outcome};
+use super::outcome::{Facts, Outcome, Taken};
 use super::settings::{Clock, Limit, Settings};
 use super::source::PacketSource;
 use super::{AnalysisError, Progress};
@@ -182,21 +182,22 @@ impl<S: PacketSource> Analysis<S> {
         }
         let Some(follower) = &mut self.follower else { return most };
         let input = &mut self.inputs[tap];
-        let mut taken = 0;
-        while taken < most
-            && let Some((ahead, packet)) = input.next()
-            && (ahead.at <= until || taken == 0)
-        {
-            taken += 1;
-            self.facts.count(tap, ahead.at, packet);
+        let mut taken = Taken::default();
+        let most = usize::try_from(most).unwrap_or(usize::MAX);
+        for (ahead, packet) in input.waiting().take(most) {
+            if ahead.at > until && taken.packets > 0 {
+                break;
+            }
+            taken.count(ahead.at, packet);
             if ahead.at < self.from || ahead.at >= self.until {
                 self.facts.outside += 1;
             } else {
                 follower.on_packet(tap, ahead.at, ahead.hint, packet);
             }
-            input.pass();
         }
-        taken
+        input.pass(taken.packets);
+        self.facts.count(tap, &taken);
+        taken.packets
     }
 
     /// With the first packet it is known when measuring begins.

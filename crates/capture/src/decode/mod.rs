@@ -41,9 +41,15 @@ use crate::{Frame, Packet, Skipped};
 /// let mut packet = Packet::EMPTY;
 /// assert_eq!(decode(&frame, &mut packet), Err(Skipped::NotIp));
 /// ```
-#[inline]
+#[expect(clippy::inline_always, reason = "what a frame is made of stays in registers")]
+#[inline(always)]
 pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
-    if usual::read(frame, packet) { Ok(()) } else { decode_any(frame, packet) }
+    if usual::read(frame, packet) {
+        return Ok(());
+    }
+    // A copy of its own, so that a usual frame need not stand in memory.
+    let unusual = *frame;
+    decode_any(&unusual, packet)
 }
 
 /// Reads frames of every layout.

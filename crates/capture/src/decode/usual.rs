@@ -21,7 +21,11 @@ const FIXED: u32 = 40;
 const IPV4_BYTES: u16 = 20;
 
 /// Reads a frame of this layout; `false` where it has another, and what stands in `packet` means nothing then.
-#[inline]
+#[expect(
+    clippy::inline_always,
+    reason = "what a frame is made of is then in registers, not in memory"
+)]
+#[inline(always)]
 pub(super) fn read(frame: &Frame<'_>, packet: &mut Packet) -> bool {
     let (ip_at, behind_link) = match frame.link {
         LinkType::Raw => (0, frame.bytes),

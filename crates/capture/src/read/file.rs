@@ -39,17 +39,28 @@ impl CaptureFile {
     }
 
     /// The next frame.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a frame that was found stays in registers")]
+    #[inline(always)]
     pub(crate) fn step(&mut self, journal: &mut Journal) -> Step {
-        let step = match &mut self.format {
-            Format::Pcap(reader) => reader.step(&mut self.window, journal),
-            Format::PcapNg(reader) => reader.step(&mut self.window, journal),
-            Format::Unknown => self.detect_late(journal),
+        let step = if let Format::Pcap(reader) = &mut self.format {
+            reader.step(&mut self.window, journal)
+        } else {
+            self.step_otherwise(journal)
         };
         if matches!(step, Step::End) {
             self.note_failure(journal);
         }
         step
+    }
+
+    /// The next frame of a file of another format than the simplest.
+    #[inline(never)]
+    fn step_otherwise(&mut self, journal: &mut Journal) -> Step {
+        match &mut self.format {
+            Format::Pcap(reader) => reader.step(&mut self.window, journal),
+            Format::PcapNg(reader) => reader.step(&mut self.window, journal),
+            Format::Unknown => self.detect_late(journal),
+        }
     }
 
     /// No more is going to be written to the file. Whether that is new: a stream ends when it says so.

@@ -34,6 +34,15 @@ impl ByteOrder {
         }
     }
 
+    /// Four 32-bit numbers in a row.
+    #[inline]
+    pub(crate) fn four(self, bytes: &[u8; 16]) -> [u32; 4] {
+        let (numbers, _) = bytes.as_chunks::<4>();
+        let numbers = [numbers[0], numbers[1], numbers[2], numbers[3]].map(u32::from_le_bytes);
+        // One question instead of four.
+        if self == Self::Little { numbers } else { numbers.map(u32::swap_bytes) }
+    }
+
     /// The 16-bit number at a place, if it is there.
     pub(crate) fn u16_at(self, bytes: &[u8], at: usize) -> Option<u16> {
         bytes.get(at..)?.first_chunk().map(|number| self.u16(*number))

@@ -154,7 +154,8 @@ impl PcapReader {
     }
 
     /// The next record.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a record that was found stays in registers")]
+    #[inline(always)]
     pub(crate) fn step(&mut self, window: &mut Window, journal: &mut Journal) -> Step {
         loop {
             let rest = window.rest();
@@ -175,15 +176,8 @@ impl PcapReader {
     #[inline]
     fn record(&self, bytes: &[u8]) -> Option<Record> {
         let header: &[u8; 16] = bytes.first_chunk()?;
-        let number = |at: usize| {
-            self.order.u32([header[at], header[at + 1], header[at + 2], header[at + 3]])
-        };
-        let mut record = Record {
-            seconds: number(0),
-            parts: number(4),
-            captured: number(8),
-            original: number(12),
-        };
+        let [seconds, parts, captured, original] = self.order.four(header);
+        let mut record = Record { seconds, parts, captured, original };
         if self.has_old_lengths && record.captured > record.original {
             (record.captured, record.original) = (record.original, record.captured);
         }

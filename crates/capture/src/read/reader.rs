@@ -116,7 +116,8 @@ impl CaptureReader {
 
     /// Goes to the next frame, which [`frame`](Self::frame) then gives: as [`next`](Self::next), for those
     /// in a hurry, since a frame that is part of an answer is copied on its way.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a frame that was found stays in registers")]
+    #[inline(always)]
     pub fn advance(&mut self) -> Advance {
         loop {
             let step = match &mut self.current {
