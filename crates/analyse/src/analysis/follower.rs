@@ -9,8 +9,7 @@ use super::joining::Joint;
 use super::placing::place_by;
 use super::streams::Streams;
 use crate::connection::{
-    Connection, Connections, Ends, Held, Hint, Patience, Place, Record, SetUps, Side, Turn,
-    Vantage, Wiring,
+    Connections, Ends, Held, Hint, Patience, Place, Record, SetUps, Side, Turn, Vantage, Wiring,
 };
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
@@ -125,8 +124,9 @@ impl Follower {
     pub(super) fn fetch(&self, hints: impl Iterator<Item = Hint>) {
         let mut read = 0;
         for hint in hints {
-            let flows = self.connections.get(hint.slot).and_then(Connection::flows);
-            let Some(ConnectionFlows { opening, answering }) = flows else { continue };
+            let Some(connection) = self.connections.get(hint.slot) else { continue };
+            read ^= connection.fetch(hint.low_sent);
+            let Some(ConnectionFlows { opening, answering }) = connection.flows() else { continue };
             read ^= self.collector.fetch(opening) ^ self.streams.fetch(opening);
             if let Some(flow) = answering {
                 read ^= self.collector.fetch(flow) ^ self.streams.fetch(flow);

@@ -9,18 +9,12 @@ use fairwind_measure::{FlowId, Table};
 use fairwind_units::Instant;
 use fairwind_wire::{Segment, SequenceNumber};
 
-/// The stream of a flow.
-#[derive(Debug)]
-struct Followed {
-    stream: Stream,
-    /// Bytes that were acknowledged in order.
-    acknowledged: u64,
-}
-
 /// Streams by their flows, which use places again, and groups by their numbers.
 #[derive(Debug)]
 pub(crate) struct Streams {
-    followed: Vec<Followed>,
+    followed: Vec<Stream>,
+    /// Of each stream the bytes that were acknowledged in order.
+    acknowledged: Vec<u64>,
     habits: Vec<Habits>,
     groups: Vec<Measures>,
     rows: StreamRows,
@@ -30,6 +24,7 @@ impl Streams {
     pub(crate) fn new(groups: usize, percentiles: &[f64]) -> Self {
         Self {
             followed: Vec::new(),
+            acknowledged: Vec::new(),
             habits: vec![Habits::default(); groups],
             groups: vec![Measures::new(); groups],
             rows: StreamRows::new(percentiles),
@@ -40,27 +35,28 @@ impl Streams {
     pub(crate) fn begin(&mut self, flow: FlowId, at: Instant, side: TapSide) {
         let mut stream = Stream::new(at);
         stream.set_side(side);
-        let followed = Followed { stream, acknowledged: 0 };
         let place = flow.index();
         if place < self.followed.len() {
-            self.followed[place] = followed;
+            self.followed[place] = stream;
+            self.acknowledged[place] = 0;
         } else {
             // The measures give each new flow the place behind all others, or one that was used before.
-            self.followed.push(followed);
+            self.followed.push(stream);
+            self.acknowledged.push(0);
         }
     }
 
     /// A packet of the flow's data passes.
     #[inline]
     pub(crate) fn on_segment(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> SegmentKind {
-        let followed = &mut self.followed[flow.index()];
-        followed.stream.on_segment(at, &packet.segment, packet.identification)
+        let stream = &mut self.followed[flow.index()];
+        stream.on_segment(at, &packet.segment, packet.identification)
     }
 
     /// Reads what a packet needs first.
     #[inline]
     pub(crate) fn fetch(&self, flow: FlowId) -> u64 {
-        self.followed.get(flow.index()).map_or(0, |followed| followed.stream.fetch())
+        self.followed.get(flow.index()).map_or(0, Stream::fetch)
     }
 
     /// What the receiver of a reset with this number from the flow's sender makes of it; `None` where the
@@ -70,22 +66,22 @@ impl Streams {
         flow: FlowId,
         sequence: SequenceNumber,
     ) -> Option<ResetStanding> {
-        self.followed[flow.index()].stream.standing_of(sequence)
+        self.followed[flow.index()].standing_of(sequence)
     }
 
     /// The SYN of the flow's sender had passed before the flow was known.
     pub(crate) fn on_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
-        self.followed[flow.index()].stream.on_segment(at, syn, None);
+        self.followed[flow.index()].on_segment(at, syn, None);
     }
 
     /// That SYN had been acknowledged then, or nobody knows when.
     pub(crate) fn on_set_up(&mut self, flow: FlowId, acknowledged_at: Option<Instant>) {
-        self.followed[flow.index()].stream.on_set_up(acknowledged_at);
+        self.followed[flow.index()].on_set_up(acknowledged_at);
     }
 
     /// This window was offered when the flow began.
     pub(crate) fn on_window(&mut self, flow: FlowId, at: Instant, window: u16) {
-        self.followed[flow.index()].stream.on_window(at, window);
+        self.followed[flow.index()].on_window(at, window);
     }
 
     /// A packet passes that goes the other way.
@@ -96,21 +92,21 @@ impl Streams {
         at: Instant,
         segment: &Segment,
     ) -> AckFacts {
-        self.followed[flow.index()].stream.on_acknowledgment(at, segment)
+        self.followed[flow.index()].on_acknowledgment(at, segment)
     }
 
     /// A packet passes that goes the other way, and the capture has cut off options of it.
     #[cold]
     pub(crate) fn on_cut_options(&mut self, flow: FlowId) {
-        self.followed[flow.index()].stream.on_cut_options();
+        self.followed[flow.index()].on_cut_options();
     }
 
     /// So many bytes more are acknowledged in order: how many there are now.
     #[inline]
     pub(crate) fn acknowledge(&mut self, flow: FlowId, bytes: u64) -> u64 {
-        let followed = &mut self.followed[flow.index()];
-        followed.acknowledged += bytes;
-        followed.acknowledged
+        let acknowledged = &mut self.acknowledged[flow.index()];
+        *acknowledged += bytes;
+        *acknowledged
     }
 
     /// A flow of the group at this place is over: gives the number of time-outs that are known only now.
@@ -121,8 +117,7 @@ impl Streams {
         group: usize,
         subject: &Subject,
     ) -> u64 {
-        let followed = Followed { stream: Stream::new(at), acknowledged: 0 };
-        let mut stream = std::mem::replace(&mut self.followed[flow.index()], followed).stream;
+        let mut stream = std::mem::replace(&mut self.followed[flow.index()], Stream::new(at));
         let timeouts = stream.finish(at, &mut self.habits[group]);
         self.groups[group].merge(stream.measures());
         self.rows.push(subject, stream.measures());
@@ -152,7 +147,7 @@ impl Streams {
         let (mut rows, mut sums) = (self.rows.clone(), self.groups.clone());
         let mut habits = self.habits.clone();
         for (flow, last, group, subject) in open {
-            let mut stream = self.followed[flow.index()].stream.clone();
+            let mut stream = self.followed[flow.index()].clone();
             stream.finish(*last, &mut habits[*group]);
             sums[*group].merge(stream.measures());
             rows.push(subject, stream.measures());

@@ -2,12 +2,10 @@
 
 use fairwind_capture::Packet;
 use fairwind_wire::bytes::Addresses;
-use foldhash::fast::FixedState;
-use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 /// Address and port.
-type V6End = (u128, u16);
+pub(super) type V6End = (u128, u16);
 
 /// Both ends, the lower one first, so that packets of both directions have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,45 +58,6 @@ fn v4(address: Ipv4Addr, port: u16) -> u64 {
     u64::from(address.to_bits()) << 16 | u64::from(port)
 }
 
-/// Which slot the connection between two ends has.
-///
-/// The hash has a fixed seed, so that a run is like any other; nothing goes through the map in its
-/// order.
-#[derive(Debug)]
-pub(crate) struct Directory {
-    v4: HashMap<(u64, u64), u32, FixedState>,
-    v6: HashMap<(V6End, V6End), u32, FixedState>,
-}
-
-impl Directory {
-    pub(crate) fn new() -> Self {
-        Self { v4: HashMap::default(), v6: HashMap::default() }
-    }
-
-    /// The slot of the connection between `ends`.
-    #[inline]
-    pub(crate) fn find(&self, ends: &Ends) -> Option<u32> {
-        match *ends {
-            Ends::V4(lower, higher) => self.v4.get(&(lower, higher)).copied(),
-            Ends::V6(lower, higher) => self.v6.get(&(lower, higher)).copied(),
-        }
-    }
-
-    pub(crate) fn insert(&mut self, ends: &Ends, slot: u32) {
-        match *ends {
-            Ends::V4(lower, higher) => self.v4.insert((lower, higher), slot),
-            Ends::V6(lower, higher) => self.v6.insert((lower, higher), slot),
-        };
-    }
-
-    pub(crate) fn remove(&mut self, ends: &Ends) {
-        match *ends {
-            Ends::V4(lower, higher) => self.v4.remove(&(lower, higher)),
-            Ends::V6(lower, higher) => self.v6.remove(&(lower, higher)),
-        };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -135,15 +94,5 @@ mod tests {
         let (back, low_sent_back) = Ends::of(&packet(loopback, 50_000, 80));
         assert_eq!(there, back);
         assert!(low_sent && !low_sent_back);
-    }
-
-    #[test]
-    fn a_slot_is_found_until_it_is_removed() {
-        let mut directory = Directory::new();
-        let (first, second) = (Ends::V4(1, 2), Ends::V4(1, 3));
-        directory.insert(&first, 7);
-        assert_eq!((directory.find(&first), directory.find(&second)), (Some(7), None));
-        directory.remove(&first);
-        assert_eq!(directory.find(&first), None);
     }
 }

@@ -4,12 +4,14 @@
 //! connection whose beginning nobody saw, and how long silence may last are rules of our own, each told
 //! where it stands. Memory: the connections that are open, and those that ended less than the linger ago.
 //!
-//! Modules: `ends` (addresses and ports, and the slot that they have), `slots` (places used again), `side`
-//! (what each side sent), `life` (set-up and end), `question` (a SYN on a connection that is open), `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
-//! packet at a tap is to them), `record` (the row
-//! of a connection that is over), `setups` (summaries of set-ups), `columns`, `table` (all open connections), `names`.
+//! Modules: `ends` (addresses and ports), `directory` (the slot that they have), `slots` (places used again),
+//! `side` (what each side sent), `life` (set-up and end), `question` (a SYN on a connection that is open),
+//! `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
+//! packet at a tap is to them), `record` (the row of a connection that is over), `setups` (summaries of set-ups),
+//! `columns`, `table` (all open connections), `names`.
 
 mod columns;
+mod directory;
 mod ends;
 mod life;
 mod names;

@@ -1,6 +1,7 @@
 //! All open connections.
 
-use super::ends::{Directory, Ends};
+use super::directory::{Directory, NO_SLOT};
+use super::ends::Ends;
 use super::life::{Life, Phase, ResetStanding, Syns, Turn};
 use super::names::flow_name;
 use super::question::Question;
@@ -34,7 +35,9 @@ pub(crate) struct Patience {
 
 /// One open connection.
 ///
-/// In this order in memory: what every packet needs, what few do.
+/// In this order in memory: what every packet needs, what few do. With thousands of connections each line of
+/// memory is waited for, so whether a slot has a connection is to be told by the first one: by the first of the
+/// fields that have most values to spare, which is `looked_at`.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Connection {
@@ -49,13 +52,15 @@ pub(crate) struct Connection {
     /// Window field of the opener's last packet behind its SYN, before the answerer's first data.
     pub(crate) early_window: Option<u16>,
     pub(crate) last: Instant,
+    /// When it is looked at whether it is to be forgotten.
+    looked_at: Option<Instant>,
     pub(crate) longest_silence: Span,
+    pub(crate) began: Instant,
     /// What each side sent, as counted at each tap.
     sent: [[Sent; 2]; 2],
     pub(crate) life: Life,
     pub(crate) ends: Ends,
     pub(crate) number: u64,
-    pub(crate) began: Instant,
     pub(crate) is_guessed: bool,
     /// Its group as a connection: what the tables `connections` and `setups` say.
     pub(crate) group: u32,
@@ -67,8 +72,6 @@ pub(crate) struct Connection {
     pub(crate) held: Vec<Held>,
     /// A SYN that may begin another connection on its ports.
     pub(crate) question: Option<Box<Question>>,
-    /// When it is looked at whether it is to be forgotten.
-    looked_at: Option<Instant>,
 }
 
 /// What was seen before the first data of the answerer, and belongs to that once there is some.
@@ -127,6 +130,13 @@ impl Connection {
     #[inline]
     pub(crate) fn flows(&self) -> Option<ConnectionFlows> {
         self.wiring.as_ref().map(|wiring| wiring.flows)
+    }
+
+    /// Reads what a packet that the lower or the other end sent changes in it, for whoever calls it in advance.
+    #[inline]
+    pub(crate) const fn fetch(&self, low_sent: bool) -> u64 {
+        let [of_sides, _] = &self.sent;
+        self.longest_silence.as_nanos() ^ of_sides[self.side(low_sent).index()].packets
     }
 
     /// A packet passes that may change its life.
@@ -298,9 +308,6 @@ pub(crate) struct Hint {
     pub(crate) low_sent: bool,
 }
 
-/// There is no such slot.
-const NO_SLOT: u32 = u32::MAX;
-
 impl Hint {
     /// Nothing was looked for.
     pub(crate) const NONE: Self = Self { changes: u64::MAX, slot: NO_SLOT, low_sent: false };
@@ -338,7 +345,7 @@ impl Connections {
     #[inline]
     pub(crate) fn hint(&self, packet: &Packet) -> Hint {
         let (ends, low_sent) = Ends::of(packet);
-        let slot = self.directory.find(&ends).unwrap_or(NO_SLOT);
+        let slot = self.directory.find(&ends);
         Hint { changes: self.changes, slot, low_sent }
     }
 
@@ -479,6 +486,18 @@ impl Connections {
 mod tests {
     use super::*;
     use fairwind_wire::SequenceNumber;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_packets_need_lies_in_the_first_lines_of_memory() {
+        assert!(offset_of!(Connection, longest_silence) <= 64);
+        let sent = offset_of!(Connection, sent);
+        // What each side sent at the first tap has a line of its own.
+        assert_eq!((sent / 64, (sent + size_of::<Sent>() - 1) / 64), (1, 1));
+        assert_eq!((sent + size_of::<Sent>()) / 64, (sent + 2 * size_of::<Sent>() - 1) / 64);
+        // The first lines of all connections do not share few places of the caches.
+        assert_ne!(size_of::<Option<Connection>>() / 64 % 8, 0);
+    }
 
     #[test]
     fn a_connection_that_is_refused_and_asked_again_for_ever_takes_no_more_and_more_room() {
