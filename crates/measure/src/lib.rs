@@ -100,6 +100,6 @@ pub use punctuality::{HostPunctuality, hosts_table};
 pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
 pub use settings::{FlowDescription, Settings, SettingsError};
-pub use silence::{FOR_EACH_WINDOW, Silence};
+pub use silence::Silence;
 pub use summary::{Percentiles, Place, Summary, percentile_name};
 pub use table::{Column, Table, TableBuilder, Tables, Values};

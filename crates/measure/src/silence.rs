@@ -4,24 +4,23 @@
 //! a few packets a day, must not make millions of rows of nothing. So silence has an allowance: a stretch
 //! that is within it has its rows and uses it up, one that is not is left out as a whole. Each window in
 //! which something happened adds to the allowance, so that streams of few packets are shown throughout.
-//! Rows of silence are then never more than the allowance and [`FOR_EACH_WINDOW`] times the windows in which
-//! something happened.
+//! Rows of silence are then never more than the allowance, and a 32nd of it for each window in which something
+//! happened: of the usual allowance 4096 rows, with windows of a second and one series more than an hour.
 
-/// Rows of silence that each window in which something happened adds to the allowance: with windows of a
-/// second and one series, more than an hour.
-pub const FOR_EACH_WINDOW: u64 = 4096;
+/// The part of the allowance that each window in which something happened adds.
+const PART: u64 = 32;
 
 /// The allowance of one series.
 ///
 /// ```
 /// use fairwind_measure::Silence;
 ///
-/// let mut silence = Silence::of_rows(Some(10_000));
-/// // Of two scopes: 8000 rows, then 3000 of the 2000 that are left.
-/// assert!(silence.shows(4_000, 2));
-/// assert!(!silence.shows(1_500, 2));
+/// let mut silence = Silence::of_rows(Some(320));
+/// // Of two scopes: 300 rows, then 30 of the 20 that are left.
+/// assert!(silence.shows(150, 2));
+/// assert!(!silence.shows(15, 2));
 /// silence.end();
-/// assert!(silence.shows(1_500, 2));
+/// assert!(silence.shows(15, 2));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
@@ -59,7 +58,7 @@ impl Silence {
 
     /// Something happens in a window.
     pub const fn end(&mut self) {
-        let left = self.left.saturating_add(FOR_EACH_WINDOW);
+        let left = self.left.saturating_add(self.most / PART);
         self.left = if left < self.most { left } else { self.most };
     }
 }

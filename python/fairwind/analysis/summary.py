@@ -174,8 +174,6 @@ def summary_of(tables: Frames, scope: Scope, limit: int, sort: str | None = None
     for table in others:
         if table.name in tables:
             rows = _joined(rows, tables[table.name].lazy(), table)
-    if scope == "group" and "passages" not in tables:
-        rows = _with_whole_round_trips(rows, tables)
     if scope == "connection" and "observed_s" in rows.columns:
         rows = rows.with_columns(_while_open().alias(WHILE_OPEN))
     name = pl.col("group" if scope == "group" else "name").alias("name")
@@ -207,33 +205,6 @@ def _with_column(frame: pl.LazyFrame, name: str, scope: Scope, tables: Frames) -
             f"they have {', '.join(title for title in TITLES if title in known)}",
         )
     return frame
-
-
-def _with_whole_round_trips(groups: pl.DataFrame, tables: Frames) -> pl.DataFrame:
-    """Take round trips of groups from flows that were seen leaving, where there are any.
-
-    Of the others a single tap sees the way from itself to the receiver and back, next to nothing.
-    """
-    needed = {"flows", "transport"} - set(tables)
-    if needed or "rtt_samples" not in tables["transport"].lazy().collect_schema().names():
-        return groups
-    seen = tables["flows"].lazy().filter(pl.col("packets_sent").is_not_null()).select("flow")
-    samples = pl.col("rtt_samples")
-    whole = (
-        tables["transport"]
-        .lazy()
-        .filter(pl.col("scope") == "flow", samples > 0)
-        .join(seen, on="flow", how="semi")
-        .group_by("group")
-        .agg(
-            pl.col("rtt_min_s").min().alias("rtt_min_s"),
-            ((pl.col("rtt_mean_s") * samples).sum() / samples.sum()).alias("rtt_mean_s"),
-        )
-        .collect()
-    )
-    if "rtt_min_s" not in groups.columns or whole.is_empty():
-        return groups
-    return groups.update(whole.select("group", "rtt_min_s", "rtt_mean_s"), on="group", how="left")
 
 
 def _while_open() -> pl.Expr:

@@ -11,7 +11,7 @@ use crate::passage::{
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, Points, Table, Tables};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 
 /// What connects two taps.
 #[derive(Debug)]
@@ -25,20 +25,9 @@ pub(crate) struct Joint {
 }
 
 impl Joint {
-    pub(crate) fn new(
-        clock: ClockModel,
-        bearings: Bearings,
-        origin: Instant,
-        (intervals, percentiles): (&[Span], &[f64]),
-        groups: &[String],
-    ) -> Self {
-        let mut passages = Passages::new(PassageSettings {
-            clock,
-            origin,
-            intervals: intervals.to_vec(),
-            percentiles: percentiles.to_vec(),
-            ..PassageSettings::default()
-        });
+    pub(crate) fn new(settings: PassageSettings, bearings: Bearings, groups: &[String]) -> Self {
+        let clock = settings.clock;
+        let mut passages = Passages::new(settings);
         for group in groups {
             passages.add_group(group);
         }

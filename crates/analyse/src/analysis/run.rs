@@ -9,9 +9,9 @@ use super::settings::{Clock, Limit, Settings};
 use super::source::PacketSource;
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
-use crate::passage::{Bearings, ClockModel, OffsetFinder};
+use crate::passage::{Bearings, ClockModel, OffsetFinder, PassageSettings};
 use crate::trace::TraceSettings;
-use fairwind_measure::{Collector, Silence, Tables};
+use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
 
 /// The analysis of what one tap saw, or two.
@@ -236,10 +236,17 @@ impl<S: PacketSource> Analysis<S> {
     /// What connects two taps.
     fn joint(&self, origin: Instant) -> Option<Joint> {
         let clock = if self.is_one_clock() { ClockModel::Shared } else { ClockModel::Apart };
-        let Settings { intervals, percentiles, .. } = &self.settings;
+        let settings = &self.settings;
         let joint = || {
-            let bearings = self.bearings.clone();
-            Joint::new(clock, bearings, origin, (intervals, percentiles), &self.groups.names)
+            let passages = PassageSettings {
+                clock,
+                origin,
+                intervals: settings.intervals.clone(),
+                most_silent_rows: settings.most_silent_rows,
+                percentiles: settings.percentiles.clone(),
+                ..PassageSettings::default()
+            };
+            Joint::new(passages, self.bearings.clone(), &self.groups.names)
         };
         (self.inputs.len() > 1).then(joint)
     }
@@ -335,7 +342,7 @@ fn measures(settings: &Settings, groups: &Groups, times: Times) -> fairwind_meas
         warmup: times.from.saturating_since(times.origin),
         end: times.until,
         intervals: settings.intervals.clone(),
-        most_silent_rows: Some(Silence::USUAL),
+        most_silent_rows: settings.most_silent_rows,
         per_flow_intervals: settings.per_flow_intervals,
         percentiles: settings.percentiles.clone(),
         ..fairwind_measure::Settings::default()

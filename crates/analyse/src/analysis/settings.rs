@@ -4,6 +4,7 @@ use super::groups::GroupRule;
 use super::translation::Translation;
 use crate::connection::Vantage;
 use crate::trace::TraceSettings;
+use fairwind_measure::Silence;
 use fairwind_units::{Instant, Span};
 
 /// An instant of a capture, as people name it.
@@ -63,6 +64,8 @@ pub struct Settings {
     pub intervals: Vec<Span>,
     /// Whether windows are kept for each flow, and not for each group only.
     pub per_flow_intervals: bool,
+    /// How many rows silence may have in a series of windows, see [`Silence`]; `None`: all of it.
+    pub most_silent_rows: Option<u64>,
     /// Percentiles of latencies, above 0 and up to 100.
     pub percentiles: Vec<f64>,
     /// Which connections are traced for pictures, in the table `traces`; `None`: none.
@@ -90,6 +93,7 @@ impl Default for Settings {
             linger: Span::from_secs(2),
             intervals: Vec::new(),
             per_flow_intervals: false,
+            most_silent_rows: Some(Silence::USUAL),
             percentiles: fairwind_measure::Settings::default().percentiles,
             traces: None,
         }

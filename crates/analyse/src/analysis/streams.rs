@@ -2,7 +2,7 @@
 
 use crate::connection::ResetStanding;
 use crate::stream::{
-    AckFacts, Habits, Measures, SegmentKind, Stream, StreamRows, Subject, TapSide,
+    AckFacts, GroupMeasures, Habits, SegmentKind, Stream, StreamRows, Subject, TapSide,
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{FlowId, Table};
@@ -16,7 +16,7 @@ pub(crate) struct Streams {
     /// Of each stream the bytes that were acknowledged in order.
     acknowledged: Vec<u64>,
     habits: Vec<Habits>,
-    groups: Vec<Measures>,
+    groups: Vec<GroupMeasures>,
     rows: StreamRows,
 }
 
@@ -26,7 +26,7 @@ impl Streams {
             followed: Vec::new(),
             acknowledged: Vec::new(),
             habits: vec![Habits::default(); groups],
-            groups: vec![Measures::new(); groups],
+            groups: vec![GroupMeasures::default(); groups],
             rows: StreamRows::new(percentiles),
         }
     }
@@ -119,7 +119,7 @@ impl Streams {
     ) -> u64 {
         let mut stream = std::mem::replace(&mut self.followed[flow.index()], Stream::new(at));
         let timeouts = stream.finish(at, &mut self.habits[group]);
-        self.groups[group].merge(stream.measures());
+        self.groups[group].add(stream.side(), stream.measures());
         self.rows.push(subject, stream.measures());
         timeouts
     }
@@ -132,7 +132,7 @@ impl Streams {
     /// The rest of the tables, with the rows of groups at their end.
     pub(crate) fn finish(mut self, groups: &[String]) -> Vec<Table> {
         for (name, measures) in groups.iter().zip(&self.groups) {
-            self.rows.push(&of_group(name), measures);
+            self.rows.push(&of_group(name), &measures.sum());
         }
         self.rows.take()
     }
@@ -149,11 +149,11 @@ impl Streams {
         for (flow, last, group, subject) in open {
             let mut stream = self.followed[flow.index()].clone();
             stream.finish(*last, &mut habits[*group]);
-            sums[*group].merge(stream.measures());
+            sums[*group].add(stream.side(), stream.measures());
             rows.push(subject, stream.measures());
         }
         for (name, measures) in groups.iter().zip(&sums) {
-            rows.push(&of_group(name), measures);
+            rows.push(&of_group(name), &measures.sum());
         }
         rows.take()
     }

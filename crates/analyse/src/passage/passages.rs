@@ -17,7 +17,7 @@ use super::stash::Stash;
 use super::tables::{DelayRow, FlowRow};
 use super::timeline::Timeline;
 use fairwind_capture::Packet;
-use fairwind_measure::Direction;
+use fairwind_measure::{Direction, Silence};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 use std::cmp::Reverse;
@@ -38,6 +38,8 @@ pub struct PassageSettings {
     pub origin: Instant,
     /// Window lengths of loss and delay over time.
     pub intervals: Vec<Span>,
+    /// How many rows silence may have in a series of windows, see [`Silence`]; `None`: all of it.
+    pub most_silent_rows: Option<u64>,
     /// Percentiles of delays, above 0 and up to 100.
     pub percentiles: Vec<f64>,
 }
@@ -50,6 +52,7 @@ impl Default for PassageSettings {
             patience: Span::from_secs(10),
             origin: Instant::ZERO,
             intervals: Vec::new(),
+            most_silent_rows: Some(Silence::USUAL),
             percentiles: fairwind_measure::Settings::default().percentiles,
         }
     }

@@ -242,11 +242,11 @@ pub(super) fn delays_table(rows: &[DelayRow], names: &[&str], shown: &[f64]) -> 
 }
 
 /// What groups have over time and in distributions.
-pub(super) fn group_series(groups: &[Group]) -> Vec<Table> {
+pub(super) fn group_series(groups: &[Group], most_silent_rows: Option<u64>) -> Vec<Table> {
     vec![
         delay_histogram_table(groups),
         queueing_table(groups),
-        losses_table(groups),
+        losses_table(groups, most_silent_rows),
         loss_runs_table(groups),
         run_lengths_table(groups),
     ]
@@ -311,8 +311,9 @@ const NOTHING_SENT: LossWindow = LossWindow {
 fn with_silence<'a, T>(
     windows: impl Iterator<Item = (u64, &'a T)>,
     nothing: &'a T,
+    most_rows: Option<u64>,
 ) -> impl Iterator<Item = (u64, &'a T)> {
-    let mut silence = Silence::of_rows(Some(Silence::USUAL));
+    let mut silence = Silence::of_rows(most_rows);
     let mut next = 0;
     windows.flat_map(move |(number, window)| {
         let begin = if silence.shows(number - next, 1) { next } else { number };
@@ -329,13 +330,13 @@ struct LossRow<'a> {
     window: &'a LossWindow,
 }
 
-fn losses_table(groups: &[Group]) -> Table {
+fn losses_table(groups: &[Group], most_silent_rows: Option<u64>) -> Table {
     let mut rows: Vec<LossRow<'_>> = Vec::new();
     for group in groups {
         for series in &group.loss_series {
             let length = series.length();
             let row = |(number, window)| LossRow { length, number, group, window };
-            rows.extend(with_silence(series.windows(), &NOTHING_SENT).map(row));
+            rows.extend(with_silence(series.windows(), &NOTHING_SENT, most_silent_rows).map(row));
         }
     }
     let new = |sent: u64, old: u64| sent.saturating_sub(old);

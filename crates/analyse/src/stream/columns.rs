@@ -90,7 +90,7 @@ const FLIGHT: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const ROUND_TRIPS: &[DefinitionLine] = &[
     ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups."),
-    ("rtt_samples", "samples", "Round trips measured: one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4)."),
+    ("rtt_samples", "samples", "Round trips measured (of a group of which one tap saw flows leave and flows arrive, those of the former, as `handshake_rtt_mean_s`): one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4)."),
     ("rtt_min_s", "s", "The shortest round trip between tap and receiver."),
     ("rtt_mean_s", "s", "The mean round trip."),
     ("rtt_p50_s", "s", "The median round trip, at most 1 % above the true one."),
@@ -119,7 +119,7 @@ const REPEATED: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const TIMES: &[DefinitionLine] = &[
-    ("kind", "text", "`rtt`: round trips, as in `transport`; `inter_transmission`: between one data segment and the next; `ack_after_N`: ACK latency of what was sent again N times, from its first sending to the acknowledgment that first covers it."),
+    ("kind", "text", "`rtt`: round trips, as in `transport`, of a group likewise of flows seen leaving where there are any; `inter_transmission`: between one data segment and the next; `ack_after_N`: ACK latency of what was sent again N times, from its first sending to the acknowledgment that first covers it."),
     ("count", "samples", "Samples."),
     ("min_s", "s", "The smallest."),
     ("mean_s", "s", "The mean."),

@@ -157,6 +157,22 @@ impl Measures {
         self.rare.as_ref().map_or(0, |rare| rare.segments_by_cause[cause.index()])
     }
 
+    /// Forgets times from a sending to what answers it, of each kind of which `others` have some.
+    pub(super) fn forget_answers_beside(&mut self, others: &Self) {
+        if !others.rtts.is_empty() {
+            self.rtts = Times::new();
+        }
+        if others.common.handshakes > 0 {
+            (self.common.handshakes, self.common.handshake) = (0, Span::ZERO);
+        }
+        let has_latencies = |rare: &Rare| rare.latency_by_order.iter().any(|of| !of.is_empty());
+        if others.rare.as_deref().is_some_and(has_latencies)
+            && let Some(rare) = &mut self.rare
+        {
+            rare.latency_by_order = Rare::default().latency_by_order;
+        }
+    }
+
     /// Adds what another stream, or group, has counted.
     pub fn merge(&mut self, other: &Self) {
         self.common.merge(&other.common);

@@ -13,12 +13,13 @@
 //! `outstanding` (what was sent and not acknowledged), `ring` (where it is kept), `cause` (the rules), `episode` (repairs that
 //! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
 //! needless), `window` (what the other side offers), `occupation` (what the time goes into), `measures`
-//! (what is counted), `tables`, `columns`.
+//! (what is counted), `group` (the same of many streams), `tables`, `columns`.
 
 mod acknowledgment;
 mod cause;
 mod columns;
 mod episode;
+mod group;
 mod habit;
 mod kind;
 mod measures;
@@ -34,6 +35,7 @@ mod unusual;
 mod window;
 
 pub use columns::columns;
+pub use group::GroupMeasures;
 pub use kind::{AckFacts, Cause, Habits, Retransmission, SegmentKind, TapSide};
 pub use measures::Measures;
 pub use stream::Stream;

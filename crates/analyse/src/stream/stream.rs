@@ -154,6 +154,11 @@ impl Stream {
         self.side = side;
     }
 
+    /// Where the tap is.
+    pub const fn side(&self) -> TapSide {
+        self.side
+    }
+
     /// What has been counted so far; the window and the sizes of segments once it is
     /// [finished](Self::finish).
     pub const fn measures(&self) -> &Measures {

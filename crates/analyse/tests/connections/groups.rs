@@ -1,7 +1,7 @@
 //! Which flows are in which group.
 
 use crate::dialogue::{Dialogue, cell, cells, table};
-use fairwind_analyse::{Analysis, AnalysisError, GroupRule, Settings};
+use fairwind_analyse::{Analysis, AnalysisError, GroupRule, Outcome, Settings};
 use fairwind_wire::Flags;
 
 fn rules(rules: &[(&str, &str)]) -> Settings {
@@ -61,4 +61,51 @@ fn a_rule_about_packets_is_refused() {
     let error = refused.expect_err("packets of a flow have different flags");
     assert!(matches!(error, AnalysisError::GroupOfPackets { ref name, .. } if name == "syn"));
     assert!(error.to_string().contains("ask for addresses and ports only"), "{error}");
+}
+
+/// `kind`, `count` and `max_s` of the rows of a table that are about groups.
+fn times_of_groups(outcome: &Outcome) -> Vec<[String; 3]> {
+    let times = table(outcome, "stream_times");
+    (0..times.rows())
+        .filter(|&row| cell(times, row, "scope") == "group")
+        .map(|row| cells(times, row, ["kind", "count", "max_s"]))
+        .collect()
+}
+
+#[test]
+fn times_until_an_answer_are_those_of_flows_that_were_seen_leaving() {
+    let mut dialogue = Dialogue::new();
+    // Near the client, whose request is repeated and acknowledged 220 ms after it was sent first; round trips
+    // are those of the handshake and of the second request, 20 ms each.
+    dialogue.set_up(0).client(30_000, Flags::ACK, (1, 1, 100));
+    dialogue.client(230_000, Flags::ACK, (1, 1, 100)).server(250_000, Flags::ACK, (1, 101, 0));
+    dialogue.client(260_000, Flags::ACK, (101, 1, 100));
+    // What comes from the server, one segment twice, is acknowledged within 10 us.
+    dialogue.server(280_000, Flags::ACK, (1, 201, 1000)).client(
+        280_010,
+        Flags::ACK,
+        (201, 1001, 0),
+    );
+    dialogue.server(281_000, Flags::ACK, (1001, 201, 1000));
+    dialogue.server(500_000, Flags::ACK, (1001, 201, 1000));
+    dialogue.client(500_010, Flags::ACK, (201, 2001, 0));
+    let outcome = dialogue.analysed();
+    let transport = table(&outcome, "transport");
+    let group = (0..transport.rows()).find(|&row| cell(transport, row, "scope") == "group");
+    let columns = ["rtt_samples", "rtt_min_s", "rtt_max_s", "handshake_rtt_mean_s"];
+    assert_eq!(cells(transport, group.unwrap(), columns), ["1", "0.02", "0.02", "0.02"]);
+    assert_eq!(cells(transport, group.unwrap(), ["streams", "data_segments"]), ["2", "6"]);
+    let row = |kind: &str, count: &str, max: &str| [kind, count, max].map(str::to_owned);
+    let times = times_of_groups(&outcome);
+    assert!(times.contains(&row("rtt", "1", "0.02")), "{times:?}");
+    assert!(times.contains(&row("ack_after_1", "1", "0.22")), "{times:?}");
+}
+
+#[test]
+fn where_no_flow_was_seen_leaving_with_data_the_others_tell() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(0).server(30_000, Flags::ACK, (1, 1, 1000));
+    dialogue.client(31_000, Flags::ACK, (1, 1001, 0));
+    let times = times_of_groups(&dialogue.analysed());
+    assert_eq!(times, [["rtt", "1", "0.001"].map(str::to_owned)]);
 }

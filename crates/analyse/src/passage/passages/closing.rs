@@ -195,7 +195,7 @@ impl Passages {
             tables::first_arrivals_table(&rows, &[], &names),
             tables::delays_table(&delays, &names, &self.settings.percentiles),
         ];
-        all.extend(tables::group_series(&self.groups));
+        all.extend(tables::group_series(&self.groups, self.settings.most_silent_rows));
         all.push(tables::clocks_table(self.settings.clock, &self.drift()));
         Tables { tables: all }
     }
