@@ -1,7 +1,7 @@
 //! One direction of one connection between two taps.
 
 use super::bare::{Bare, BareFlight, FoundBare};
-use super::clock::signed_since;
+use super::clock::{DelayFloor, signed_since};
 use super::counts::Counts;
 use super::delivery::{Arrived, Delivery, Sent};
 use super::first::FirstArrivals;
@@ -53,7 +53,8 @@ pub struct Arrival {
 /// What belongs to more than one passage, as long as a packet is looked at.
 pub(super) struct Shared<'a> {
     pub(super) group: &'a mut Group,
-    pub(super) floor: &'a mut super::clock::DelayFloor,
+    /// Delays of what departed at the sender's tap, and at the receiver's.
+    pub(super) floors: &'a mut [DelayFloor; 2],
     pub(super) spill: &'a mut Spill,
     pub(super) scratch: &'a mut Scratch,
     pub(super) origin: Instant,
@@ -62,6 +63,18 @@ pub(super) struct Shared<'a> {
     pub(super) direction: Direction,
     /// 0 where the direction departs at the sender's tap, else 1.
     pub(super) tap: usize,
+}
+
+impl Shared<'_> {
+    /// Turns to the other direction of the connection.
+    #[inline]
+    pub(super) const fn turn(&mut self) {
+        self.direction = match self.direction {
+            Direction::Forward => Direction::Reverse,
+            Direction::Reverse => Direction::Forward,
+        };
+        self.tap = 1 - self.tap;
+    }
 }
 
 /// One direction.
@@ -260,7 +273,7 @@ impl Passage {
             FoundBare::Departed(departed) => {
                 let delay = signed_since(at, departed);
                 self.slowest = self.slowest.max(delay);
-                shared.floor.observe(departed, delay);
+                shared.floors[shared.tap].observe(departed, delay);
                 arrival.delay = Some(delay);
             }
         }
@@ -362,7 +375,7 @@ impl Passage {
     ) -> i64 {
         let delay = signed_since(at, departed);
         self.slowest = self.slowest.max(delay);
-        shared.floor.observe(departed, delay);
+        shared.floors[shared.tap].observe(departed, delay);
         self.counts.ranges_received += 1;
         self.counts.payload_bytes_matched += bytes;
         for series in &mut shared.group.loss_series {

@@ -5,17 +5,17 @@
 //! them, condemns nothing.
 
 mod closing;
+mod common;
 
 pub use closing::FlowName;
 
-use super::clock::{ClockModel, DelayFloor, Drift};
+use super::clock::{ClockModel, Drift};
 use super::group::Group;
-use super::passage::{Arrival, Departure, Passage, Shared, Watch};
-use super::samples::Spill;
-use super::scratch::Scratch;
+use super::passage::{Arrival, Departure, Passage, Watch};
 use super::stash::Stash;
 use super::tables::{DelayRow, FlowRow};
 use super::timeline::Timeline;
+use common::{Common, Sight};
 use fairwind_capture::Packet;
 use fairwind_measure::{Direction, Silence};
 use fairwind_units::{Instant, Span};
@@ -130,14 +130,10 @@ pub(super) struct Crossing {
 #[derive(Debug)]
 pub struct Passages {
     settings: PassageSettings,
-    groups: Vec<Group>,
+    common: Common,
     crossings: Vec<Option<Crossing>>,
     free: Vec<u32>,
     serials: u64,
-    /// Delays of what departed at the sender's tap, and at the receiver's.
-    floors: [DelayFloor; 2],
-    spill: Spill,
-    scratch: Scratch,
     /// Closed passages, whose delays wait for the clocks.
     stash: Stash,
     /// Rows that nobody has taken yet.
@@ -150,9 +146,8 @@ pub struct Passages {
     /// When somebody has to be judged: instant, place and serial.
     agenda: BinaryHeap<Reverse<(Instant, u32, u64)>>,
     next_due: Instant,
-    /// First and last packet at each tap.
-    first_seen: [Option<Instant>; 2],
-    last_seen: [Instant; 2],
+    /// What the taps have seen, that of the sender first.
+    seen: [Sight; 2],
 }
 
 impl Passages {
@@ -160,14 +155,11 @@ impl Passages {
     pub fn new(settings: PassageSettings) -> Self {
         Self {
             next_due: Instant::ZERO,
+            common: Common::new(settings.origin),
             settings,
-            groups: Vec::new(),
             crossings: Vec::new(),
             free: Vec::new(),
             serials: 0,
-            floors: [DelayFloor::new(), DelayFloor::new()],
-            spill: Spill::new(),
-            scratch: Scratch::default(),
             stash: Stash::new(),
             rows: Vec::new(),
             delay_rows: Vec::new(),
@@ -175,8 +167,7 @@ impl Passages {
             lost: VecDeque::new(),
             found: Vec::new(),
             agenda: BinaryHeap::new(),
-            first_seen: [None; 2],
-            last_seen: [Instant::ZERO; 2],
+            seen: [Sight::default(); 2],
         }
     }
 
@@ -185,8 +176,8 @@ impl Passages {
     /// # Panics
     /// At 2^32 groups.
     pub fn add_group(&mut self, name: &str) -> u32 {
-        let index = u32::try_from(self.groups.len()).expect("fewer than 2^32 groups");
-        self.groups.push(Group::new(name, &self.settings.intervals));
+        let index = u32::try_from(self.common.groups.len()).expect("fewer than 2^32 groups");
+        self.common.groups.push(Group::new(name, &self.settings.intervals));
         index
     }
 
@@ -214,7 +205,7 @@ impl Passages {
     }
 
     fn group(&self, group: u32) -> Option<&Group> {
-        self.groups.get(index(group))
+        self.common.groups.get(index(group))
     }
 
     /// Connections that are open.
@@ -236,29 +227,15 @@ impl Passages {
     ) -> Departure {
         let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
         let (way, tap) = way_and_tap(direction, crossing.description.opener);
-        self.last_seen[tap] = at;
+        self.seen[tap].note(at);
         crossing.is_seen_at[tap] = true;
-        let first = &mut self.first_seen[tap];
-        if first.is_none() {
-            *first = Some(at);
-        }
-        let mut shared = Shared {
-            group: &mut self.groups[index(crossing.description.group)],
-            floor: &mut self.floors[tap],
-            spill: &mut self.spill,
-            scratch: &mut self.scratch,
-            origin: self.settings.origin,
-            connection: crossing.description.connection,
-            direction,
-            tap,
-        };
+        let mut shared = self.common.lend(&crossing.description, direction);
         let [opening, answering] = &mut crossing.passages;
         let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
         let departure = mine.depart(at, packet, &mut shared);
         if packet.segment.flags.contains(Flags::ACK) {
             // What the other direction brought here is acknowledged where it arrived.
-            shared.direction = opposite(direction);
-            shared.tap = 1 - tap;
+            shared.turn();
             other.acknowledged(at, packet.segment.acknowledgment, &mut shared);
         }
         let is_too_much = mine.len() > REMEMBERED;
@@ -290,23 +267,9 @@ impl Passages {
     ) -> Arrival {
         let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
         let (way, tap) = way_and_tap(direction, crossing.description.opener);
-        let seen = 1 - tap;
-        self.last_seen[seen] = at;
-        crossing.is_seen_at[seen] = true;
-        let first = &mut self.first_seen[seen];
-        if first.is_none() {
-            *first = Some(at);
-        }
-        let mut shared = Shared {
-            group: &mut self.groups[index(crossing.description.group)],
-            floor: &mut self.floors[tap],
-            spill: &mut self.spill,
-            scratch: &mut self.scratch,
-            origin: self.settings.origin,
-            connection: crossing.description.connection,
-            direction,
-            tap,
-        };
+        self.seen[1 - tap].note(at);
+        crossing.is_seen_at[1 - tap] = true;
+        let mut shared = self.common.lend(&crossing.description, direction);
         let arrival = crossing.passages[way].arrive(at, packet, &mut shared);
         if at >= self.next_due {
             self.settle_due();
@@ -321,6 +284,11 @@ impl Passages {
         self.lost.pop_front()
     }
 
+    /// The last packet at any tap.
+    fn latest(&self) -> Instant {
+        self.seen[0].last.max(self.seen[1].last)
+    }
+
     fn slack(&self) -> Span {
         self.settings.patience / 4
     }
@@ -328,7 +296,7 @@ impl Passages {
     /// Judges whoever is due at the time that both captures have reached.
     #[cold]
     fn settle_due(&mut self) {
-        let now = self.last_seen[0].min(self.last_seen[1]);
+        let now = self.seen[0].last.min(self.seen[1].last);
         while let Some(&Reverse((due, place, serial))) = self.agenda.peek()
             && due <= now
         {
@@ -340,11 +308,11 @@ impl Passages {
         }
         let settled =
             now.as_nanos().saturating_sub((self.settings.patience + self.slack()).as_nanos());
-        for group in &mut self.groups {
+        for group in &mut self.common.groups {
             group.settle(now, Instant::from_nanos(settled));
         }
         // Groups are settled at times even where nobody is due.
-        let latest = self.last_seen[0].max(self.last_seen[1]) + self.slack();
+        let latest = self.latest() + self.slack();
         self.next_due = latest;
     }
 
@@ -366,16 +334,7 @@ impl Passages {
                 || passage.middle() + Span::from_nanos(1),
                 |now| Instant::from_nanos(now.as_nanos().saturating_sub(patience.as_nanos())),
             );
-            let mut shared = Shared {
-                group: &mut self.groups[index(crossing.description.group)],
-                floor: &mut self.floors[tap],
-                spill: &mut self.spill,
-                scratch: &mut self.scratch,
-                origin: self.settings.origin,
-                connection: crossing.description.connection,
-                direction,
-                tap,
-            };
+            let mut shared = self.common.lend(&crossing.description, direction);
             passage.settle(before, watches[1 - tap], &mut shared, &mut self.found);
             if now.is_some() {
                 oldest = [oldest, passage.oldest()].into_iter().flatten().min();
@@ -407,13 +366,10 @@ impl Passages {
     /// When the tap was watched.
     fn watch(&self, tap: usize) -> Watch {
         match self.settings.clock {
-            ClockModel::Shared => {
-                let until = self.last_seen[0].max(self.last_seen[1]);
-                Watch { from: Instant::ZERO, until }
-            }
+            ClockModel::Shared => Watch { from: Instant::ZERO, until: self.latest() },
             ClockModel::Apart => {
-                let from = self.first_seen[tap].unwrap_or(Instant::MAX);
-                Watch { from, until: self.last_seen[tap] }
+                let Sight { first, last } = self.seen[tap];
+                Watch { from: first.unwrap_or(Instant::MAX), until: last }
             }
         }
     }
@@ -422,7 +378,7 @@ impl Passages {
     pub fn drift(&self) -> Drift {
         match self.settings.clock {
             ClockModel::Shared => Drift::default(),
-            ClockModel::Apart => Drift::of(&self.floors[0], &self.floors[1]),
+            ClockModel::Apart => Drift::of(&self.common.floors[0], &self.common.floors[1]),
         }
     }
 
@@ -434,7 +390,7 @@ impl Passages {
                 let beyond = group.loss_series.get(series).and_then(Timeline::beyond);
                 beyond.map_or(0, |window| window.packets_sent)
             };
-            self.groups.iter().map(of_group).sum()
+            self.common.groups.iter().map(of_group).sum()
         };
         series.map(of_series).max().unwrap_or(0)
     }
@@ -442,7 +398,7 @@ impl Passages {
     /// The first error of the temporary file in which delays are kept, if there was one: delays are
     /// incomplete then.
     pub const fn spill_error(&self) -> Option<&std::io::Error> {
-        self.spill.failed()
+        self.common.spill.failed()
     }
 }
 
@@ -452,13 +408,6 @@ const fn way_and_tap(direction: Direction, opener: Tap) -> (usize, usize) {
     match direction {
         Direction::Forward => (0, opener.index()),
         Direction::Reverse => (1, 1 - opener.index()),
-    }
-}
-
-const fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::Forward => Direction::Reverse,
-        Direction::Reverse => Direction::Forward,
     }
 }
 

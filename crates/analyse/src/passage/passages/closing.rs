@@ -2,7 +2,6 @@
 
 use super::super::clock::ClockModel;
 use super::super::delays::{Correction, PassageDelays, Samples, delays_of};
-use super::super::passage::Shared;
 use super::super::samples::SampleLog;
 use super::super::stash::Closed;
 use super::super::tables::{self, DelayRow, FlowRow, GroupRow};
@@ -50,10 +49,10 @@ impl Passages {
         ];
         for (direction, name, passage, counts) in flows {
             let Some(name) = name else {
-                passage.log.discard(&mut self.spill);
+                passage.log.discard(&mut self.common.spill);
                 continue;
             };
-            let sums = &mut self.groups[index(group)];
+            let sums = &mut self.common.groups[index(group)];
             sums.counts.add(&counts);
             sums.first.add(&passage.first);
             let (flow, first) = (name.number, passage.first);
@@ -67,16 +66,7 @@ impl Passages {
         let watches = self.watches(crossing);
         for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let (_, tap) = way_and_tap(direction, crossing.description.opener);
-            let mut shared = Shared {
-                group: &mut self.groups[index(crossing.description.group)],
-                floor: &mut self.floors[tap],
-                spill: &mut self.spill,
-                scratch: &mut self.scratch,
-                origin: self.settings.origin,
-                connection: crossing.description.connection,
-                direction,
-                tap,
-            };
+            let mut shared = self.common.lend(&crossing.description, direction);
             crossing.passages[way].finish(watches[1 - tap], &mut shared, &mut self.found);
         }
         self.lost.extend(self.found.drain(..));
@@ -86,16 +76,16 @@ impl Passages {
     fn close_delays(&mut self, log: SampleLog, tap: usize, group: u32, name: FlowName<'_>) {
         if self.settings.clock == ClockModel::Shared {
             let delays = self.delays(&log, tap, group);
-            log.discard(&mut self.spill);
+            log.discard(&mut self.common.spill);
             let FlowName { number, name } = name;
             self.push_delays(delays, group, number, name);
             return;
         }
-        let samples = log.stow(&mut self.spill);
+        let samples = log.stow(&mut self.common.spill);
         let (flow, name) = (name.number, name.name.to_owned());
         let tap = u8::from(tap > 0);
         if let Err(error) = self.stash.put(&Closed { group, tap, flow, name, samples }) {
-            self.spill.fail(error);
+            self.common.spill.fail(error);
         }
     }
 
@@ -106,8 +96,8 @@ impl Passages {
             is_towards: tap == 0,
             origin: self.settings.origin,
         };
-        let group = &mut self.groups[index(group)].delays;
-        delays_of(samples, &correction, &mut self.spill, group)
+        let group = &mut self.common.groups[index(group)].delays;
+        delays_of(samples, &correction, &mut self.common.spill, group)
     }
 
     fn push_delays(&mut self, delays: Option<PassageDelays>, group: u32, flow: u64, name: &str) {
@@ -126,7 +116,7 @@ impl Passages {
     /// Everything has been told and every connection was closed: the clocks are known from now on.
     pub fn finish(&mut self) {
         self.settled_drift = Some(self.drift());
-        self.groups.iter_mut().for_each(super::Group::finish);
+        self.common.groups.iter_mut().for_each(super::Group::finish);
     }
 
     /// Rows that are waiting to be taken.
@@ -146,7 +136,7 @@ impl Passages {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.spill.fail(error);
+                    self.common.spill.fail(error);
                     break;
                 }
             }
@@ -166,7 +156,7 @@ impl Passages {
     }
 
     fn group_names(&self) -> Vec<&str> {
-        self.groups.iter().map(|group| group.name.as_str()).collect()
+        self.common.groups.iter().map(|group| group.name.as_str()).collect()
     }
 
     /// The tables of groups and clocks, as of now: counts of open connections are in them, delays are
@@ -174,7 +164,7 @@ impl Passages {
     pub fn group_tables(&self) -> Tables {
         let names = self.group_names();
         let mut rows: Vec<GroupRow> = (0..)
-            .zip(&self.groups)
+            .zip(&self.common.groups)
             .map(|(group, sums)| GroupRow { group, counts: sums.counts, first: sums.first })
             .collect();
         for crossing in self.crossings.iter().flatten() {
@@ -187,7 +177,7 @@ impl Passages {
         }
         let percentiles = self.percentiles();
         let delays: Vec<DelayRow> = (0..)
-            .zip(&self.groups)
+            .zip(&self.common.groups)
             .flat_map(|(group, sums)| DelayRow::of_group(group, &sums.delays, &percentiles))
             .collect();
         let mut all: Vec<Table> = vec![
@@ -195,7 +185,8 @@ impl Passages {
             tables::first_arrivals_table(&rows, &[], &names),
             tables::delays_table(&delays, &names, &self.settings.percentiles),
         ];
-        all.extend(tables::group_series(&self.groups, self.settings.most_silent_rows));
+        let most_silent_rows = self.settings.most_silent_rows;
+        all.extend(tables::group_series(&self.common.groups, most_silent_rows));
         all.push(tables::clocks_table(self.settings.clock, &self.drift()));
         Tables { tables: all }
     }
