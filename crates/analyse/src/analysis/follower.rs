@@ -13,7 +13,7 @@ use crate::connection::{
 };
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
-use fairwind_capture::{Oddities, Packet};
+use fairwind_capture::Packet;
 use fairwind_measure::{
     Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points,
 };
@@ -309,20 +309,12 @@ impl Follower {
             self.infer(flow, at, packet);
         }
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
-            let newly_acknowledged = self.acknowledge(flow, at, packet);
+            let newly_acknowledged =
+                self.streams.on_answer(flow, at, packet).newly_acknowledged_bytes;
             if newly_acknowledged > 0 && !is_joined {
                 self.read(flow, at, newly_acknowledged, turn);
             }
         }
-    }
-
-    /// What a packet tells of the data that goes the other way; gives the bytes that it acknowledges first.
-    #[inline]
-    fn acknowledge(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> u64 {
-        if packet.oddities.contains(Oddities::OPTIONS_CUT) {
-            self.streams.on_cut_options(flow);
-        }
-        self.streams.on_acknowledgment(flow, at, &packet.segment).newly_acknowledged_bytes
     }
 
     /// What a packet of a flow's data means beyond that it was seen.
@@ -408,7 +400,7 @@ impl Follower {
             if side == Side::Answerer {
                 self.streams.on_syn(flow, at, &syn);
             } else {
-                self.streams.on_acknowledgment(flow, at, &syn);
+                self.streams.on_other_syn(flow, at, &syn);
             }
         }
         self.streams.on_set_up(flow, acknowledged_at);

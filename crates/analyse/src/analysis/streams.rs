@@ -86,19 +86,13 @@ impl Streams {
 
     /// A packet passes that goes the other way.
     #[inline]
-    pub(crate) fn on_acknowledgment(
-        &mut self,
-        flow: FlowId,
-        at: Instant,
-        segment: &Segment,
-    ) -> AckFacts {
-        self.followed[flow.index()].on_acknowledgment(at, segment)
+    pub(crate) fn on_answer(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> AckFacts {
+        self.followed[flow.index()].on_answer(at, packet)
     }
 
-    /// A packet passes that goes the other way, and the capture has cut off options of it.
-    #[cold]
-    pub(crate) fn on_cut_options(&mut self, flow: FlowId) {
-        self.followed[flow.index()].on_cut_options();
+    /// The SYN of the other side had passed before the flow was known.
+    pub(crate) fn on_other_syn(&mut self, flow: FlowId, at: Instant, syn: &Segment) {
+        self.followed[flow.index()].on_acknowledgment(at, syn);
     }
 
     /// So many bytes more are acknowledged in order: how many there are now.

@@ -5,6 +5,7 @@ use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
 use super::unusual::MOST_DISTANT;
+use fairwind_capture::{Oddities, Packet};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
 
@@ -29,6 +30,16 @@ impl Stream {
     /// evidence of a loss was seen proves nothing from now on, so no cause is drawn from it.
     pub const fn on_cut_options(&mut self) {
         self.is_blind = true;
+    }
+
+    /// A packet of the other direction passes the tap at `at`, of which the capture may have cut off options:
+    /// what it tells.
+    #[inline]
+    pub fn on_answer(&mut self, at: Instant, packet: &Packet) -> AckFacts {
+        if packet.oddities.contains(Oddities::OPTIONS_CUT) {
+            self.on_cut_options();
+        }
+        self.on_acknowledgment(at, &packet.segment)
     }
 
     /// A segment of the other direction passes the tap at `at`: what it tells.

@@ -10,7 +10,7 @@ use crate::analysis::addresses_of;
 use crate::connection::{Side, flow_name};
 use crate::passage::Lost;
 use crate::stream::{Cause, Habits, SegmentKind, Stream, TapSide};
-use fairwind_capture::{Filter, Oddities, Packet};
+use fairwind_capture::{Filter, Packet};
 use fairwind_units::Instant;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -177,10 +177,7 @@ impl Traced {
     }
 
     fn on_answer(&mut self, at: Instant, packet: &Packet) {
-        if packet.oddities.contains(Oddities::OPTIONS_CUT) {
-            self.stream.on_cut_options();
-        }
-        let facts = self.stream.on_acknowledgment(at, &packet.segment);
+        let facts = self.stream.on_answer(at, packet);
         let answer = if facts.duplicates > 0 { Answer::Duplicate } else { Answer::Other };
         self.trace.on_answer(at, &packet.segment, answer);
         if let Some(time) = facts.rtt {
