@@ -3,6 +3,7 @@
 use crate::conversation::{v4, v6};
 use crate::foreign_reader::fields;
 use crate::frames::{carriers, decoded, frame, packet_of, pcap_file, segment};
+use crate::headers::{any_addresses, any_segment};
 use etherparse::{
     IpAuthHeader, IpHeaders, IpNumber, Ipv4Extensions, Ipv4Header, Ipv4Options, Ipv6Extensions,
     Ipv6Header, Ipv6RawExtHeader, LinkExtSlice, NetSlice, PacketBuilder, SlicedPacket, TcpHeader,
@@ -14,59 +15,6 @@ use fairwind_wire::{
     Flags, Options, SackBlock, SackBlocks, Segment, SequenceNumber, Timestamps, TrafficClass,
 };
 use proptest::prelude::*;
-
-fn any_addresses() -> impl Strategy<Value = Addresses> {
-    prop_oneof![
-        any::<([u8; 4], [u8; 4])>().prop_map(|(source, destination)| Addresses::V4 {
-            source: source.into(),
-            destination: destination.into(),
-        }),
-        any::<([u8; 16], [u8; 16])>().prop_map(|(source, destination)| Addresses::V6 {
-            source: source.into(),
-            destination: destination.into(),
-        }),
-    ]
-}
-
-fn any_options() -> impl Strategy<Value = Options> {
-    let timestamps = any::<(u32, u32)>().prop_map(|(value, echo)| Timestamps { value, echo });
-    let block = any::<(u32, u32)>().prop_map(|(left, right)| SackBlock {
-        left: SequenceNumber::new(left),
-        right: SequenceNumber::new(right),
-    });
-    let blocks = proptest::collection::vec(block, 0..=4);
-    (any::<(Option<u16>, Option<u8>, bool)>(), proptest::option::of(timestamps), blocks)
-        .prop_map(|((mss, window_scale, sack_permitted), timestamps, blocks)| Options {
-            mss,
-            window_scale,
-            sack_permitted,
-            timestamps,
-            sack: blocks.into_iter().collect(),
-            accurate_ecn: None,
-        })
-        .prop_filter("options fit into a header", |options| options.wire_bytes() <= 40)
-}
-
-fn any_segment() -> impl Strategy<Value = Segment> {
-    let numbers = any::<(u16, u16, u32, u32, u16, u16, u16, u8)>();
-    let payload_bytes = prop_oneof![Just(0), 0_u32..3000];
-    (numbers, payload_bytes, any_options()).prop_map(|(numbers, payload_bytes, options)| {
-        let (source_port, destination_port, sequence, acknowledgment, flags, window, urgent, class) =
-            numbers;
-        Segment {
-            source_port,
-            destination_port,
-            sequence: SequenceNumber::new(sequence),
-            acknowledgment: SequenceNumber::new(acknowledgment),
-            flags: Flags::from_bits(flags),
-            window,
-            urgent,
-            traffic_class: TrafficClass::new(class),
-            payload_bytes,
-            options,
-        }
-    })
-}
 
 /// Whether what was decoded is what the reader of whole packets says, or differs for a reason.
 fn agrees(theirs: Result<Segment, ParseError>, ours: Result<Packet, Skipped>) -> bool {

@@ -9,5 +9,8 @@ mod file;
 mod filtering;
 mod foreign_reader;
 mod frames;
+// The same random headers are written and read by those who know only bytes.
+#[path = "../../../wire/tests/headers/mod.rs"]
+mod headers;
 mod reading;
 mod tcpdump;
