@@ -1,6 +1,6 @@
 //! What comes back from the other side.
 
-use super::kind::AckFacts;
+use super::kind::{AckFacts, TapSide};
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
@@ -51,6 +51,9 @@ impl Stream {
         if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
             return AckFacts::default();
         }
+        if self.side == TapSide::Receiver {
+            self.ask_from_afar(at, segment);
+        }
         let offset = self.offset_of(segment.acknowledgment);
         if offset > self.highest {
             if offset - self.highest > MOST_DISTANT {
@@ -94,7 +97,7 @@ impl Stream {
     pub(super) fn end_handshake(&mut self, at: Instant) {
         if self.syns == 1 {
             let rtt = at.saturating_since(self.syn_at);
-            self.timeout.sample(rtt, self.acknowledged, self.highest);
+            self.sample_timeout(rtt);
             self.measures.common.handshakes += 1;
             self.measures.common.handshake += rtt;
         }
@@ -167,7 +170,7 @@ impl Stream {
             (taken.oldest_once, taken.newest_once)
         };
         if let Some(sent) = oldest {
-            self.timeout.sample(since(sent), self.acknowledged, self.highest);
+            self.sample_timeout(since(sent));
         }
         if let Some(sent) = newest {
             let rtt = since(sent);
@@ -316,7 +319,7 @@ impl Stream {
         self.highest_sacked = self.highest_sacked.max(end);
         if let Some(sent) = newest_once {
             let rtt = at.saturating_since(sent);
-            self.timeout.sample(rtt, self.acknowledged, self.highest);
+            self.sample_timeout(rtt);
             self.measures.rtts.record(rtt.as_nanos());
             facts.rtt = Some(rtt);
         }

@@ -9,6 +9,9 @@
 //! 2. *The retransmission timer ran out* (RFC 6298 §5.4). Nothing has come that would restart it for a
 //!    whole time-out, and it is the oldest outstanding segment that goes. What goes after it, as long as
 //!    not all is acknowledged that was outstanding then, belongs to the same repair (RFC 5681 §3.1).
+//!    Where the receiver throws away what it had acknowledged selectively (it may, RFC 2018 §8), Linux does not
+//!    wait so long but half a round trip, and goes on as after a time-out (`tcp_check_sack_reneging`). Nothing
+//!    else makes a sender repeat what was selectively acknowledged, but what follows a time-out.
 //! 3. *A tail loss probe* (RFC 8985 §7). Nothing has come for two round trips, there is no evidence of a
 //!    loss, and it is the *last* segment that goes. With several segments outstanding that tells it from
 //!    a time-out. With one, both are the same segment, and often at the same instant, since a probe
@@ -17,6 +20,7 @@
 //! Nothing is drawn from how many duplicates there were: one suffices for thin streams (Linux
 //! `thin_dupack`, `tcp_reordering` = 1), for RACK, and for early retransmit.
 
+use super::afar::seen_from_afar;
 use super::episode::Repair;
 use super::habit::ProbeHabit;
 use super::kind::{Cause, TapSide};
@@ -46,6 +50,9 @@ pub(super) struct Circumstances {
     pub(super) is_last: bool,
     /// It is one segment that was sent as such, not several joined.
     pub(super) is_single: bool,
+    /// It was selectively acknowledged, and is not there when everything before it is: the receiver has
+    /// thrown it away again (RFC 2018 §8).
+    pub(super) is_reneged: bool,
     /// Something sent after it is known to have arrived: SACK above it, or duplicates without SACK.
     pub(super) has_evidence: bool,
     /// It was sent again in this repair before.
@@ -67,6 +74,16 @@ pub(super) struct Circumstances {
     pub(super) since_timer: Span,
     /// Since the oldest segment was last sent.
     pub(super) since_oldest: Span,
+    /// All of it is acknowledged.
+    pub(super) is_acknowledged: bool,
+    /// It came late, so that the other side may have taken it for lost.
+    pub(super) was_filled_late: bool,
+    /// Since an acknowledgment last advanced.
+    pub(super) since_advance: Span,
+    /// The oldest segment was never seen, and is known only by what was sent after it.
+    pub(super) was_never_seen: bool,
+    /// Smoothed round-trip time of the sender.
+    pub(super) smoothed_rtt: Span,
     /// The time-out, without back-off.
     pub(super) timeout: Span,
     /// Least round-trip time.
@@ -88,6 +105,9 @@ pub(super) enum Verdict {
 
 /// The cause of a repetition.
 pub(super) fn cause(facts: &Circumstances) -> Verdict {
+    if facts.is_reneged && facts.repair != Repair::Timeout {
+        return Verdict::Is(Cause::Timeout);
+    }
     if facts.side == TapSide::Receiver {
         return Verdict::Is(seen_from_afar(facts));
     }
@@ -229,19 +249,5 @@ fn late_reaction(facts: &Circumstances) -> Option<Verdict> {
         Repair::Fast => Some(Verdict::Is(Cause::FastRetransmit)),
         Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
         Repair::None => facts.has_evidence.then_some(Verdict::Is(Cause::FastRetransmit)),
-    }
-}
-
-/// Near the receiver, reactions come a round trip late, and the sender's timers are unknown: evidence
-/// that has passed explains what it can.
-fn seen_from_afar(facts: &Circumstances) -> Cause {
-    let is_silent = facts.since_news >= facts.timeout;
-    match facts.repair {
-        Repair::Fast if !is_silent => Cause::FastRetransmit,
-        Repair::Timeout if !is_silent => Cause::AfterTimeout,
-        _ if facts.has_evidence && !is_silent => Cause::FastRetransmit,
-        _ if facts.is_oldest => Cause::Timeout,
-        _ if facts.is_last => Cause::TailLossProbe,
-        _ => Cause::Unknown,
     }
 }

@@ -36,7 +36,7 @@ const REPAIRS: &[DefinitionLine] = &[
     ("retransmitted_segments", "segments", "Data segments of which everything, or all but what a repair has filled them up with, was sent before. Bundles, copies made by the network, keep-alives and probes of closed windows are none."),
     ("retransmitted_bytes", "B", "Their payload bytes that were sent before."),
     ("estimated_loss_ratio", "ratio", "Retransmitted segments over data segments: what one tap can say of loss, and more than was lost where repetitions were needless."),
-    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver, where reactions come a round trip later, causes are guesses whose error is not known."),
+    ("fast_retransmit_segments", "segments", "Of them, those sent because acknowledgments gave evidence of a loss. Near the receiver, where reactions come a round trip later and timers are not seen, causes are estimates; `docs/concepts/analyser.md` tells their error."),
     ("timeout_segments", "segments", "Of them, those sent because the retransmission timer ran out."),
     ("after_timeout_segments", "segments", "Of them, those that followed a time-out as part of the same repair."),
     ("tail_loss_probe_segments", "segments", "Of them, tail loss probes; a probe that carries new data is not recognised."),
@@ -100,9 +100,9 @@ const ROUND_TRIPS: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const TIME: &[DefinitionLine] = &[
-    ("idle_ratio", "ratio", "Part of the observed time in which nothing was outstanding and the window was open. With the next three it makes up the whole."),
-    ("application_limited_ratio", "ratio", "Part of the time in which something was outstanding, the last new segment was not full, or what followed came without an acknowledgment that made room for it: the application gave no more."),
-    ("receiver_limited_ratio", "ratio", "Part of the time in which the window that the other side offered had no room for a full segment."),
+    ("idle_ratio", "ratio", "Part of the observed time in which nothing was outstanding and the window had room for a full segment. With the next three it makes up the whole."),
+    ("application_limited_ratio", "ratio", "Part of the time in which something was outstanding, and the last new segment was not full, or what followed came without an acknowledgment that made room for it, or nothing followed when everything was acknowledged: the application gave no more."),
+    ("receiver_limited_ratio", "ratio", "Part of the time in which the window that the other side offered had no room for a full segment, and nothing was repaired."),
     ("congestion_limited_ratio", "ratio", "The rest: the congestion window, or a repair, held data back."),
     ("thin_time_ratio", "ratio", "Part of the time in which fewer than four packets were in flight, after the initial slow start."),
 ];

@@ -10,12 +10,13 @@
 //! near, the host that sends the data; [`TapSide`] says where it is.
 //!
 //! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back),
-//! `outstanding` (what was sent and not acknowledged), `ring` (where it is kept), `cause` (the rules), `episode` (repairs that
+//! `outstanding` (what was sent and not acknowledged), `ring` (where it is kept), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
 //! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
 //! needless), `window` (what the other side offers), `occupation` (what the time goes into), `measures`
 //! (what is counted), `group` (the same of many streams), `tables`, `columns`.
 
 mod acknowledgment;
+mod afar;
 mod cause;
 mod columns;
 mod episode;

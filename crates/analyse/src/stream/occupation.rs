@@ -32,6 +32,8 @@ pub(super) struct TimeShares {
     pub(super) application: Span,
     pub(super) receiver_window: Span,
     pub(super) congestion: Span,
+    /// The same when new data was last sent; more where nothing is to be excused.
+    congestion_before: Span,
     /// While few packets are in flight and the initial slow start is over, too.
     pub(super) thin: Span,
 }
@@ -46,6 +48,27 @@ impl TimeShares {
             Occupation::Congestion => &mut self.congestion,
         };
         *share += span;
+    }
+
+    /// New data is sent. If everything comes to be acknowledged and nothing follows, nothing waited behind it:
+    /// then what passes from now on as congestion went into the application.
+    #[inline]
+    pub(super) const fn begin_excuse(&mut self) {
+        self.congestion_before = self.congestion;
+    }
+
+    /// Whatever follows, congestion it was.
+    #[inline]
+    pub(super) const fn forbid_excuse(&mut self) {
+        self.congestion_before = Span::MAX;
+    }
+
+    /// Everything is acknowledged, and the sender had nothing to follow.
+    #[inline]
+    pub(super) fn excuse(&mut self) {
+        let excused = self.congestion.saturating_sub(self.congestion_before);
+        self.congestion = self.congestion.saturating_sub(excused);
+        self.application += excused;
     }
 
     /// All of it.

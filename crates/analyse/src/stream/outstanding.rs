@@ -179,6 +179,28 @@ impl Outstanding {
         first..behind.max(first)
     }
 
+    /// Nothing counts as selectively acknowledged any more.
+    pub(super) fn forget_selective(&mut self) {
+        for index in 0..self.ring.len() {
+            if let Some(sent) = self.ring.get_mut(index) {
+                sent.marks.clear(Marks::SACKED);
+            }
+        }
+    }
+
+    /// The sender has joined what it had sent in several packets, so that it is one now (Linux
+    /// `tcp_retrans_try_collapse`).
+    pub(super) fn join(&mut self, range: &Range<usize>) {
+        for index in range.clone() {
+            if let Some(sent) = self.ring.get_mut(index) {
+                let packets = u16::from(index == range.start);
+                self.packets =
+                    (self.packets + u64::from(packets)).saturating_sub(sent.packets.into());
+                sent.packets = packets;
+            }
+        }
+    }
+
     /// The ranges that lie within `start` to before `end` as a whole.
     #[cold]
     fn within(&self, start: u64, end: u64) -> Range<usize> {

@@ -1,5 +1,6 @@
 //! The segments that carry the data.
 
+use super::afar::Afar;
 use super::cause::AT_ONCE;
 use super::episode::Episode;
 use super::habit::Habit;
@@ -97,6 +98,8 @@ pub struct Stream {
     /// Behind a segment that lay too far off to belong to the stream.
     pub(super) far_end: Option<u64>,
     pub(super) repeats: Option<Box<Repeats>>,
+    /// Where the tap is near the receiver.
+    pub(super) afar: Afar,
 }
 
 impl Stream {
@@ -145,6 +148,7 @@ impl Stream {
             last_identification: 0,
             habit: Habit::default(),
             repeats: None,
+            afar: Afar::default(),
             measures,
         }
     }
@@ -198,6 +202,9 @@ impl Stream {
         identification: Option<u16>,
     ) -> SegmentKind {
         let seen = Seen { segment, identification: identification.unwrap_or(0) };
+        if self.side == TapSide::Receiver {
+            self.hear_from_afar(at, segment);
+        }
         if segment.payload_bytes == 0 && !segment.flags.contains(Flags::FIN)
             || segment.flags.intersects(Flags::SYN | Flags::RST)
         {
@@ -283,6 +290,9 @@ impl Stream {
             && !self.episode.is_under_way();
         let occupation = if was_waited_for { Occupation::Application } else { self.occupation };
         self.measures.time.add(occupation, span);
+        if occupation == Occupation::Idle && span > AT_ONCE {
+            self.measures.time.excuse();
+        }
         if self.has_lost && self.outstanding.packets() < THIN_BELOW {
             self.measures.time.thin += span;
         }
@@ -292,11 +302,14 @@ impl Stream {
     /// What keeps the sender from sending from now on.
     #[inline]
     pub(super) fn occupation_now(&self) -> Occupation {
+        let lacks_room = self.window.lacks_room(self.highest, self.full_segment.into());
         if self.highest == self.acknowledged {
-            if self.window.is_closed() { Occupation::ReceiverWindow } else { Occupation::Idle }
-        } else if self.window.lacks_room(self.highest, self.full_segment.into()) {
+            if lacks_room { Occupation::ReceiverWindow } else { Occupation::Idle }
+        } else if self.episode.is_under_way() {
+            Occupation::Congestion
+        } else if lacks_room {
             Occupation::ReceiverWindow
-        } else if self.was_partial && !self.episode.is_under_way() {
+        } else if self.was_partial {
             Occupation::Application
         } else {
             Occupation::Congestion
@@ -359,6 +372,11 @@ impl Stream {
             marks: Marks::default(),
         };
         self.was_partial = payload < self.full_segment;
+        if self.episode.is_under_way() {
+            self.measures.time.forbid_excuse();
+        } else {
+            self.measures.time.begin_excuse();
+        }
         self.note_passing(&sent);
         if !self.is_answered {
             let common = &mut self.measures.common;

@@ -80,6 +80,11 @@ impl TimeoutEstimate {
         (self.least > 0).then_some(Span::from_nanos(self.least))
     }
 
+    /// Smoothed round-trip time, zero before the first sample.
+    pub(super) const fn smoothed(&self) -> Span {
+        Span::from_nanos(self.smoothed)
+    }
+
     /// The time-out without back-off.
     pub(super) fn timeout(&self) -> Span {
         if self.smoothed == 0 {

@@ -304,6 +304,9 @@ impl Stream {
                 sent.identification = seen.identification;
             }
         }
+        if let Some(end) = range.clone().last().and_then(|last| self.outstanding.get(last)) {
+            self.note_filled(at, end.end);
+        }
         self.measures.rare().out_of_order += 1;
         SegmentKind::OutOfOrder
     }
@@ -322,6 +325,9 @@ impl Stream {
                 sent.marks.clear(Marks::MISSING);
                 order = order.max(sent.repeats);
             }
+        }
+        if range.len() > 1 && seen.segment.payload_bytes <= self.full_segment {
+            self.outstanding.join(range);
         }
         order
     }
@@ -373,6 +379,8 @@ impl Stream {
             is_oldest: start <= self.acknowledged,
             is_last: end >= self.highest,
             is_single: range.len() <= 1,
+            is_reneged: start <= self.acknowledged
+                && self.outstanding.oldest().is_some_and(|sent| sent.marks.contains(Marks::SACKED)),
             has_evidence: self.has_evidence(start, end),
             is_repeated: is_repeated && self.episode.is_under_way(),
             may_sack: self.may_sack(),
@@ -386,6 +394,14 @@ impl Stream {
                 .outstanding
                 .oldest()
                 .map_or(Span::ZERO, |sent| between(sent.last_at, at)),
+            is_acknowledged: end <= self.acknowledged,
+            was_filled_late: self.was_filled_late(at, end),
+            since_advance: between(self.advanced_at, at),
+            was_never_seen: self
+                .outstanding
+                .oldest()
+                .is_some_and(|sent| sent.marks.contains(Marks::MISSING) && sent.repeats == 0),
+            smoothed_rtt: self.timeout.smoothed(),
             least_rtt: self.timeout.least().unwrap_or_default(),
             is_refuted: self.episode.is_refuted(),
             timeout: self.timeout.timeout(),
@@ -412,7 +428,12 @@ impl Stream {
         };
         self.habit.on_verdict(verdict, facts);
         let begins = match cause {
-            Cause::Timeout => self.begin_timeout(),
+            Cause::Timeout => {
+                if facts.is_reneged {
+                    self.forget_selective();
+                }
+                self.begin_timeout()
+            }
             Cause::FastRetransmit => self.begin_fast_recovery(),
             Cause::TailLossProbe => {
                 self.probe_until = Some(self.highest);
@@ -424,11 +445,21 @@ impl Stream {
         Retransmission { order: 1, cause, begins, is_provisional }
     }
 
+    /// The receiver has thrown away what it had acknowledged selectively: nothing of that counts any more
+    /// (RFC 2018 §8).
+    #[cold]
+    fn forget_selective(&mut self) {
+        self.outstanding.forget_selective();
+        self.highest_sacked = 0;
+        self.last_marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
+    }
+
     fn begin_timeout(&mut self) -> bool {
         self.expired = self.expired.saturating_add(1);
         let place = place_of(self.expired.into());
         self.measures.rare().timeouts_by_row[place] += 1;
         self.episode.begin(Repair::Timeout, self.highest);
+        self.measures.time.forbid_excuse();
         self.has_lost = true;
         self.probe_until = None;
         true
@@ -438,6 +469,7 @@ impl Stream {
         let begins = self.episode.repair != Repair::Fast;
         if begins {
             self.episode.begin(Repair::Fast, self.highest);
+            self.measures.time.forbid_excuse();
             self.measures.rare().fast_recoveries += 1;
             self.has_lost = true;
         }

@@ -67,6 +67,41 @@ fn the_oldest_of_several_without_evidence_is_a_time_out_and_what_follows_belongs
     assert_eq!(measures.retransmissions(), 3);
 }
 
+/// RFC 2018 §8: the receiver has no room any more, and throws away what it had acknowledged. Linux waits half a
+/// round trip then (`tcp_check_sack_reneging`).
+#[test]
+fn what_was_selectively_acknowledged_is_repeated_by_a_time_out_only() {
+    let mut tap = Tap::new();
+    let (now, from) = tap.warmed();
+    for segment in 0..3 {
+        tap.data(now, from + segment * 1000, 1000);
+    }
+    tap.sack(now + 100, from, &[(from + 1000, from + 2000)]);
+    assert_eq!(repeated(tap.data(now + 100, from, 1000)), (Cause::FastRetransmit, 1, true));
+    tap.ack(now + 200, from + 1000);
+    assert_eq!(repeated(tap.data(now + 250, from + 1000, 1000)), (Cause::Timeout, 1, true));
+    tap.ack(now + 350, from + 2000);
+    let next = repeated(tap.data(now + 350, from + 2000, 1000));
+    assert_eq!(next, (Cause::AfterTimeout, 1, false));
+}
+
+/// Linux joins small segments when it repeats them (`tcp_retrans_try_collapse`).
+#[test]
+fn what_is_joined_when_it_is_repeated_is_one_packet_in_flight() {
+    let mut tap = Tap::without_sack();
+    let (now, from) = tap.warmed();
+    for segment in 0..3 {
+        tap.data(now + u64::from(segment), from + segment * 100, 100);
+    }
+    assert_eq!(tap.stream.flight_packets(), 3);
+    assert_eq!(repeated(tap.data(now + 310, from, 200)), (Cause::Timeout, 1, true));
+    assert_eq!((tap.stream.flight_packets(), tap.stream.flight_bytes()), (2, 300));
+    tap.ack(now + 410, from + 200);
+    assert_eq!(tap.stream.flight_packets(), 1);
+    tap.ack(now + 411, from + 300);
+    assert_eq!(tap.stream.flight_packets(), 0);
+}
+
 #[test]
 fn time_outs_in_a_row_are_told_by_their_order_backed_off_or_linear() {
     for waits in [[300, 600, 1200], [300, 300, 300]] {

@@ -1,5 +1,6 @@
 //! Streams at a tap, from hand-made packets.
 
+mod afar;
 mod answers;
 mod anything;
 mod causes;

@@ -1,6 +1,6 @@
 //! A tap beside a sender, and packets that pass it, in milliseconds and bytes of the stream.
 
-use fairwind_analyse::stream::{AckFacts, Cause, Habits, Measures, SegmentKind, Stream};
+use fairwind_analyse::stream::{AckFacts, Cause, Habits, Measures, SegmentKind, Stream, TapSide};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 
@@ -41,6 +41,18 @@ impl Tap {
 
     pub(crate) fn without_sack() -> Self {
         Self::opened(false)
+    }
+
+    /// Beside the receiver: SYN has come at the instant 0 and was answered at once, and the third packet of the
+    /// set-up comes after `rtt` milliseconds.
+    pub(crate) fn near_receiver(rtt: u64) -> Self {
+        let mut stream = Stream::new(at(0));
+        stream.set_side(TapSide::Receiver);
+        stream.on_segment(at(0), &syn(Flags::SYN, true), None);
+        stream.on_acknowledgment(at(0), &syn(Flags::SYN | Flags::ACK, true));
+        let mut tap = Self { stream, stamps: false, identification: 0 };
+        assert_eq!(tap.data(rtt, 0, 0), SegmentKind::Bare);
+        tap
     }
 
     fn opened(sack: bool) -> Self {

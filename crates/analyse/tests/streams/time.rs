@@ -43,8 +43,29 @@ fn nothing_outstanding_is_idle() {
     let mut tap = Tap::new();
     tap.data(200, 0, 1000);
     tap.ack(300, 1000);
-    // A full segment outstanding for 100 ms of 1000.
-    assert_eq!(shares(tap, 1000), [900, 0, 0, 100]);
+    // A segment outstanding for 100 ms of 1000, and nothing waited behind it.
+    assert_eq!(shares(tap, 1000), [900, 100, 0, 0]);
+}
+
+/// From 200 to 300 ms the second segment waited for the acknowledgment, then nothing did.
+#[test]
+fn what_follows_an_acknowledgment_at_once_has_waited_for_it() {
+    let mut tap = Tap::new();
+    tap.data(200, 0, 1000);
+    tap.ack(300, 1000);
+    tap.data(300, 1000, 1000);
+    tap.ack(400, 2000);
+    assert_eq!(shares(tap, 1000), [800, 100, 0, 100]);
+}
+
+/// With 800 bytes of window, and nothing outstanding, from 400 to 700 ms.
+#[test]
+fn a_window_with_little_room_is_the_receivers_also_with_nothing_outstanding() {
+    let mut tap = Tap::new();
+    tap.data(300, 0, 400);
+    tap.answer(400, 400, &[], 400, 0);
+    tap.answer(700, 400, &[], 4000, 0);
+    assert_eq!(shares(tap, 1000), [600, 100, 300, 0]);
 }
 
 #[test]
@@ -55,14 +76,14 @@ fn a_segment_that_is_not_full_shows_that_the_application_gave_no_more() {
     assert_eq!(shares(tap, 1000), [900, 100, 0, 0]);
 }
 
-/// 250 ms from the first to the second, which no acknowledgment allowed; 150 ms more.
+/// 250 ms from the first to the second, which no acknowledgment allowed; 150 ms more, and nothing followed.
 #[test]
 fn full_segments_that_come_by_themselves_show_it_too() {
     let mut tap = Tap::new();
     tap.data(200, 0, 1000);
     tap.data(450, 1000, 1000);
     tap.ack(600, 2000);
-    assert_eq!(shares(tap, 1000), [600, 250, 0, 150]);
+    assert_eq!(shares(tap, 1000), [600, 400, 0, 0]);
 }
 
 #[test]

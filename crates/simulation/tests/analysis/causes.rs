@@ -1,7 +1,7 @@
 //! Causes of repetitions: what a tap infers, against what the endpoint knows.
 #![expect(clippy::print_stdout, reason = "the matrices stand in the documentation")]
 
-use crate::conversation::{Application, Setting, hold};
+use crate::conversation::{Application, Reading, Setting, hold};
 use crate::matrix::Matrix;
 use fairwind_analyse::stream::{Cause, Habits};
 use fairwind_tcp::{Config, Nagle, Profile, TailLossProbe};
@@ -44,6 +44,7 @@ fn setting(
         sender,
         receiver: Profile::Linux6_18.config(),
         application,
+        reading: Reading::AtOnce,
         one_way: Span::from_millis(50),
         bits_per_second: 5_000_000,
         queue_packets: 60,

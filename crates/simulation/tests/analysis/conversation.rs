@@ -3,7 +3,8 @@
 //! The tap hands each packet to a [`Stream`], and the endpoint says why it has sent it: what it knows of
 //! losses when it sends, and whether it says that it probes.
 
-use fairwind_analyse::stream::{Cause, Habits, Retransmission, SegmentKind, Stream};
+use crate::truth::Truth;
+use fairwind_analyse::stream::{Cause, Habits, Retransmission, SegmentKind, Stream, TapSide};
 use fairwind_tcp::{Config, Connection, Event, Ports, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
@@ -20,12 +21,44 @@ pub(crate) enum Application {
     Thin { bytes: u64, interval: Span },
 }
 
+/// When the receiver's application reads what has come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Reading {
+    /// At once.
+    AtOnce,
+    /// At once for so long, then for so long not at all.
+    Pausing { reads: Span, rests: Span },
+}
+
+impl Reading {
+    fn reads(self, now: Instant) -> bool {
+        match self {
+            Self::AtOnce => true,
+            Self::Pausing { reads, rests } => {
+                now.as_nanos() % (reads + rests).as_nanos() < reads.as_nanos()
+            }
+        }
+    }
+
+    /// When it next begins to read, if it rests.
+    fn resumes(self, now: Instant) -> Instant {
+        match self {
+            Self::Pausing { reads, rests } if !self.reads(now) => {
+                let period = (reads + rests).as_nanos();
+                Instant::from_nanos((now.as_nanos() / period + 1) * period)
+            }
+            _ => Instant::MAX,
+        }
+    }
+}
+
 /// Path and endpoints.
 #[derive(Clone)]
 pub(crate) struct Setting {
     pub(crate) sender: Config,
     pub(crate) receiver: Config,
     pub(crate) application: Application,
+    pub(crate) reading: Reading,
     pub(crate) one_way: Span,
     pub(crate) bits_per_second: u64,
     pub(crate) queue_packets: usize,
@@ -65,7 +98,36 @@ pub(crate) struct Outcome {
     /// What the stream told of, those that it told of at its end included.
     pub(crate) timeouts_told: u64,
     pub(crate) fast_retransmits_told: u64,
+    pub(crate) zero_window_probes: u64,
+    /// Bare segments of the sender just below what it would send next, with the window open.
+    pub(crate) questions: u64,
     pub(crate) stream: Stream,
+    pub(crate) truth: Truth,
+    /// The same stream, as a tap near the receiver sees it.
+    pub(crate) far: Far,
+}
+
+/// What a tap near the receiver tells.
+pub(crate) struct Far {
+    pub(crate) stream: Stream,
+    pub(crate) timeouts: u64,
+    pub(crate) fast_retransmits: u64,
+}
+
+impl Far {
+    fn new() -> Self {
+        let mut stream = Stream::new(Instant::ZERO);
+        stream.set_side(TapSide::Receiver);
+        Self { stream, timeouts: 0, fast_retransmits: 0 }
+    }
+
+    fn on_segment(&mut self, at: Instant, segment: &Segment, identification: u16) {
+        let kind = self.stream.on_segment(at, segment, Some(identification));
+        if let SegmentKind::Retransmission(Retransmission { cause, begins, .. }) = kind {
+            self.timeouts += u64::from(cause == Cause::Timeout);
+            self.fast_retransmits += u64::from(cause == Cause::FastRetransmit && begins);
+        }
+    }
 }
 
 /// Numbers without pattern (xorshift), for what happens by chance.
@@ -88,7 +150,7 @@ type Arrival = Reverse<(Instant, u64, bool, Parcel)>;
 
 /// A segment on its way; the order of segments means nothing.
 #[derive(Debug, Clone, Copy)]
-struct Parcel(Segment);
+struct Parcel(Segment, Instant, u16);
 
 impl PartialEq for Parcel {
     fn eq(&self, _: &Self) -> bool {
@@ -144,7 +206,11 @@ pub(crate) fn hold(setting: &Setting, seed: u64, habits: &mut Habits) -> Outcome
             fast_retransmits: 0,
             timeouts_told: 0,
             fast_retransmits_told: 0,
+            zero_window_probes: 0,
+            questions: 0,
             stream: Stream::new(Instant::ZERO),
+            truth: Truth::default(),
+            far: Far::new(),
         },
     };
     conversation.run(habits);
@@ -158,11 +224,15 @@ impl Conversation<'_> {
         while now < end {
             self.sender_turn(now);
             self.receiver_turn(now);
+            self.outcome.truth.rest(&self.sender, now);
             let arrival = self.arrivals.peek().map_or(Instant::MAX, |Reverse(first)| first.0);
             let deadlines = self.sender.next_deadline().min(self.receiver.next_deadline());
-            now = arrival.min(deadlines).min(self.next_write).max(now);
+            let reading = self.setting.reading.resumes(now);
+            now = arrival.min(deadlines).min(self.next_write).min(reading).max(now);
             self.act(now);
         }
+        self.outcome.truth.finish(&self.sender, now);
+        self.outcome.far.timeouts += self.outcome.far.stream.finish(now, &mut Habits::default());
         let settled = self.outcome.stream.finish(now, habits);
         self.outcome.timeouts_told += settled;
         if settled > 0 {
@@ -171,7 +241,7 @@ impl Conversation<'_> {
     }
 
     fn act(&mut self, now: Instant) {
-        while let Some(Reverse((at, _, to_receiver, Parcel(segment)))) =
+        while let Some(Reverse((at, _, to_receiver, Parcel(segment, sent_at, number)))) =
             self.arrivals.peek().copied()
         {
             if at > now {
@@ -179,21 +249,40 @@ impl Conversation<'_> {
             }
             self.arrivals.pop();
             if to_receiver {
+                self.outcome.far.on_segment(now, &segment, number);
+                self.come(segment, sent_at);
                 self.receiver.on_segment(now, &segment);
-                let readable = self.receiver.readable_bytes();
-                self.receiver.read(now, readable);
+                self.read(now);
                 self.receiver_turn(now);
             } else {
-                self.outcome.stream.on_acknowledgment(now, &segment);
+                let facts = self.outcome.stream.on_acknowledgment(now, &segment);
+                self.outcome.truth.acknowledged(&self.sender, now, &segment, &facts);
                 self.sender.on_segment(now, &segment);
+                self.outcome.truth.look_at_window(&self.sender, now);
                 self.sender_turn(now);
             }
         }
+        self.read(now);
         if self.sender.next_deadline() <= now {
             self.sender.on_deadline(now);
         }
         if self.receiver.next_deadline() <= now {
             self.receiver.on_deadline(now);
+        }
+    }
+
+    /// Data has come to the receiver.
+    fn come(&mut self, segment: Segment, sent_at: Instant) {
+        if segment.payload_bytes > 0 {
+            let start = self.sender.stream_offset(segment.sequence);
+            self.outcome.truth.came(start, segment.payload_bytes, sent_at);
+        }
+    }
+
+    fn read(&mut self, now: Instant) {
+        if self.setting.reading.reads(now) {
+            let readable = self.receiver.readable_bytes();
+            self.receiver.read(now, readable);
         }
     }
 
@@ -221,6 +310,8 @@ impl Conversation<'_> {
         self.drain_events();
         while let Some(segment) = self.sender.poll_segment(now) {
             let verdict = self.outcome.stream.on_segment(now, &segment, None);
+            let asks = segment.payload_bytes == 0 && self.highest == Some(segment.sequence + 1);
+            self.outcome.questions += u64::from(asks);
             self.judge(now, &segment, verdict);
             self.send(now, segment, true);
         }
@@ -235,6 +326,7 @@ impl Conversation<'_> {
                 Event::RetransmissionTimeout => self.outcome.timeouts += 1,
                 Event::FastRetransmit => self.outcome.fast_retransmits += 1,
                 Event::TailLossProbe => has_probed = true,
+                Event::ZeroWindowProbe => self.outcome.zero_window_probes += 1,
                 _ => {}
             }
         }
@@ -246,6 +338,9 @@ impl Conversation<'_> {
         if segment.payload_bytes == 0 {
             return;
         }
+        let stream = &self.outcome.stream;
+        let flight = (stream.flight_packets(), stream.flight_bytes());
+        self.outcome.truth.sent(&self.sender, at, segment, flight);
         if let SegmentKind::Retransmission(repetition) = verdict {
             self.outcome.timeouts_told += u64::from(repetition.cause == Cause::Timeout);
             self.outcome.fast_retransmits_told +=
@@ -275,12 +370,15 @@ impl Conversation<'_> {
     fn receiver_turn(&mut self, now: Instant) {
         while self.receiver.poll_event().is_some() {}
         while let Some(segment) = self.receiver.poll_segment(now) {
+            self.outcome.far.stream.on_acknowledgment(now, &segment);
             self.send(now, segment, false);
         }
     }
 
     fn send(&mut self, now: Instant, segment: Segment, to_receiver: bool) {
         self.sent += 1;
+        // As hosts number the packets of a connection (IPv4).
+        let number = u16::try_from(self.sent % 65_536).expect("it is below");
         let (forward, back) = self.setting.lost_per_thousand;
         let lost = self.chance.happens(if to_receiver { forward } else { back });
         let mut at = now + self.setting.one_way;
@@ -299,7 +397,7 @@ impl Conversation<'_> {
             }
         }
         if !lost {
-            self.arrivals.push(Reverse((at, self.sent, to_receiver, Parcel(segment))));
+            self.arrivals.push(Reverse((at, self.sent, to_receiver, Parcel(segment, now, number))));
         }
     }
 }

@@ -7,3 +7,5 @@ mod conversation;
 mod matrix;
 mod passages;
 mod pictures;
+mod states;
+mod truth;
