@@ -1,15 +1,29 @@
 //! What a group's applications write.
 
 use crate::AssemblyError;
-use fairwind_scenario::{Distribution, IpVersion, MessageSize, Quantile, Varying, Workload};
+use fairwind_scenario::{
+    Burst, Distribution, IpVersion, MessageSize, Quantile, RecordedWrite, TIMESTAMP_BYTES, Varying,
+    Workload,
+};
 use fairwind_units::{ByteCount, Span};
-use fairwind_workload::{Application, Client, Exchanges, Greedy, Quantiles, Sampler, Server, Thin};
+use fairwind_workload::{
+    Application, BurstLength, Client, Exchanges, Greedy, OnOff, Pace, Pages, Quantiles, Replay,
+    Sampler, Server, Steady, Thin, Write,
+};
 
 /// The headers of a group's packets, which decide how much payload a packet of a given size holds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Headers {
     pub(crate) ip_version: IpVersion,
     pub(crate) timestamps: bool,
+}
+
+impl Headers {
+    /// Bytes of a packet without payload.
+    fn bytes(self) -> u64 {
+        let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
+        self.ip_version.header_bytes() + options
+    }
 }
 
 /// The applications of a group before each gets a seed of its own.
@@ -49,23 +63,70 @@ fn one_way(workload: &Workload, headers: Headers) -> Result<Application, Assembl
             let interval = sampler(interval, Span::as_nanos)?;
             Application::Thin(Thin::new(payload, interval, 0))
         }
-        Workload::RequestResponse { .. } => unreachable!("it is answered"),
+        Workload::OnOff { burst, off, pace } => {
+            let length = match burst {
+                Burst::Time(time) => BurstLength::Time(sampler(time, Span::as_nanos)?),
+                Burst::Volume(volume) => BurstLength::Volume(sampler(volume, ByteCount::get)?),
+            };
+            let silence = sampler(off, Span::as_nanos)?;
+            let pace = pace.map(|pace| Pace::new(pace.message.get(), pace.message, pace.rate));
+            Application::OnOff(Box::new(OnOff::new(length, silence, pace, 0)))
+        }
+        Workload::Constant { rate, size, transport: _ } => {
+            let (payload, packet) = constant(size, headers);
+            Application::Steady(Box::new(Steady::new(Pace::new(payload, packet, *rate))))
+        }
+        Workload::Replay { writes, transport: _ } => {
+            let write = |write: &RecordedWrite| Write { after: write.at, bytes: write.size.get() };
+            Application::Replay(Box::new(Replay::new(writes.iter().map(write).collect())))
+        }
+        Workload::RequestResponse { .. } | Workload::Web { .. } => unreachable!("it is answered"),
     })
 }
 
 fn exchanges(workload: &Workload) -> Result<Option<Exchanges>, AssemblyError> {
-    let Workload::RequestResponse { request, response, think_time, pause, exchanges } = workload
-    else {
-        return Ok(None);
-    };
     let size = |size| sampler(size, ByteCount::get);
     let time = |time| sampler(time, Span::as_nanos);
-    let endless = Exchanges::new(size(request)?, size(response)?, 0)
-        .with_times(time(think_time)?, time(pause)?);
-    Ok(Some(match exchanges {
+    let (endless, most) = match workload {
+        Workload::RequestResponse { request, response, think_time, pause, exchanges } => {
+            let endless = Exchanges::new(size(request)?, size(response)?, 0)
+                .with_times(time(think_time)?, time(pause)?);
+            (endless, exchanges)
+        }
+        Workload::Web {
+            request,
+            main_object,
+            embedded_objects,
+            embedded_object,
+            parsing_time,
+            reading_time,
+            pages,
+        } => {
+            let drawn = Pages {
+                main: size(main_object)?,
+                embedded_objects: sampler(embedded_objects, u64::from)?,
+                embedded: size(embedded_object)?,
+                parsing: time(parsing_time)?,
+                reading: time(reading_time)?,
+            };
+            (Exchanges::of_pages(size(request)?, drawn, 0), pages)
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(match most {
         Some(most) => endless.limited_to(u64::from(*most)),
         None => endless,
     }))
+}
+
+/// Payload of a message that is always the same, and bytes of the IP packet that it makes.
+fn constant(size: &MessageSize, headers: Headers) -> (u64, ByteCount) {
+    let (MessageSize::Payload(written) | MessageSize::Packet(written)) = size;
+    let written = written.smallest_or_mean().unwrap_or(ByteCount::new(1));
+    match size {
+        MessageSize::Payload(_) => (written.get(), ByteCount::new(written.get() + headers.bytes())),
+        MessageSize::Packet(_) => (payload_bytes(written, headers), written),
+    }
 }
 
 fn payload_bytes(packet: ByteCount, headers: Headers) -> u64 {

@@ -75,4 +75,6 @@ pub use schema::json_schema;
 pub use seeds::replicate_seed;
 pub use tcp::{Congestion, Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
 pub use varying::{Distribution, Quantile, Varying};
-pub use workload::{MessageSize, TIMESTAMP_BYTES, Transport, Workload, WorkloadInput};
+pub use workload::{
+    Burst, MessageSize, Pace, RecordedWrite, TIMESTAMP_BYTES, Transport, Workload, WorkloadInput,
+};

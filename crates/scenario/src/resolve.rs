@@ -5,7 +5,7 @@ mod topology;
 
 use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
 use crate::input::{Discipline, FlowsInput, QueueInput, ScenarioInput};
-use crate::{MessageSize, TcpSettings, Varying, Workload, WorkloadInput};
+use crate::{Burst, MessageSize, Pace, TcpSettings, Varying, Workload, WorkloadInput};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Span};
 
@@ -93,8 +93,48 @@ fn workload(input: &WorkloadInput) -> Workload {
                 exchanges,
             }
         }
+        WorkloadInput::OnOff { on, volume, off, rate, message } => {
+            let burst = match (on, volume) {
+                (Some(time), _) => Burst::Time(time),
+                (None, Some(volume)) => Burst::Volume(volume),
+                (None, None) => unreachable!("the rules ask for one of them"),
+            };
+            let message = message.unwrap_or(USUAL_MESSAGE);
+            Workload::OnOff { burst, off, pace: rate.map(|rate| Pace { rate, message }) }
+        }
+        WorkloadInput::Web {
+            request,
+            main_object,
+            embedded_objects,
+            embedded_object,
+            parsing_time,
+            reading_time,
+            pages,
+        } => Workload::Web {
+            request,
+            main_object,
+            embedded_objects,
+            embedded_object,
+            parsing_time,
+            reading_time,
+            pages,
+        },
+        WorkloadInput::Constant { rate, payload, packet, transport } => {
+            let constant = |size: Option<ByteCount>| size.map(Varying::Constant);
+            Workload::Constant {
+                rate,
+                size: message_size(constant(payload), constant(packet)),
+                transport,
+            }
+        }
+        WorkloadInput::Replay { writes, transport } => {
+            Workload::Replay { writes: writes.into(), transport }
+        }
     }
 }
+
+/// What is written at once in a burst with a rate.
+const USUAL_MESSAGE: ByteCount = ByteCount::new(1000);
 
 fn message_size(
     payload: Option<Varying<ByteCount>>,

@@ -1,8 +1,11 @@
 //! What the application of a flow writes.
 
+mod web;
+
 use crate::{IpVersion, RecordedApplication, Varying};
-use fairwind_units::{ByteCount, Span};
+use fairwind_units::{BitRate, ByteCount, Span};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What the application of a flow writes, as described in a scenario.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -47,6 +50,64 @@ pub enum WorkloadInput {
         #[serde(default)]
         transport: Transport,
     },
+    /// Bursts with silence between them.
+    OnOff {
+        /// How long a burst lasts.
+        on: Option<Varying<Span>>,
+        /// Instead of its time: how many bytes are written in a burst.
+        volume: Option<Varying<ByteCount>>,
+        /// How long the silence between two bursts lasts.
+        off: Varying<Span>,
+        /// Rate of what is written in a burst; as fast as the network takes it unless said.
+        rate: Option<BitRate>,
+        /// Bytes that are written at once where there is a rate; 1000 B unless said.
+        message: Option<ByteCount>,
+    },
+    /// A person who reads web pages: requests of the host that connects, objects of random sizes in
+    /// response, one after the other on one connection.
+    Web {
+        /// Bytes of a request.
+        #[serde(default = "web::request")]
+        request: Varying<ByteCount>,
+        /// Bytes of a page's main object, headers included.
+        #[serde(default = "web::main_object")]
+        main_object: Varying<ByteCount>,
+        /// How many objects are embedded in a page.
+        #[serde(default = "web::embedded_objects")]
+        embedded_objects: Varying<u32>,
+        /// Bytes of an embedded object, headers included.
+        #[serde(default = "web::embedded_object")]
+        embedded_object: Varying<ByteCount>,
+        /// Time from the end of a main object to the request for the first embedded one.
+        #[serde(default = "web::parsing_time")]
+        parsing_time: Varying<Span>,
+        /// Time from the end of a page to the request for the next one.
+        #[serde(default = "web::reading_time")]
+        reading_time: Varying<Span>,
+        /// How many pages are read before the connection is closed; without end unless said.
+        #[schemars(range(min = 1))]
+        pages: Option<u32>,
+    },
+    /// A constant bit rate.
+    Constant {
+        /// Rate of the IP packets, headers included.
+        rate: BitRate,
+        /// Bytes that are written each time.
+        payload: Option<ByteCount>,
+        /// Instead of the payload: the IP packet that one write makes, headers and options included.
+        packet: Option<ByteCount>,
+        /// What carries the packets.
+        #[serde(default = "udp")]
+        transport: Transport,
+    },
+    /// The writes of another application, at the same distances in time.
+    Replay {
+        /// The writes, in the order of their times.
+        writes: Vec<RecordedWrite>,
+        /// What carries them.
+        #[serde(default)]
+        transport: Transport,
+    },
 }
 
 /// What the application of a flow writes, resolved.
@@ -83,6 +144,52 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exchanges: Option<u32>,
     },
+    /// Bursts with silence between them.
+    OnOff {
+        /// How long a burst is.
+        burst: Burst,
+        /// How long the silence between two bursts lasts.
+        off: Varying<Span>,
+        /// What is written in a burst at a rate; `None`: as much as the network takes.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pace: Option<Pace>,
+    },
+    /// Web pages, one object after the other.
+    Web {
+        /// Bytes of a request.
+        request: Varying<ByteCount>,
+        /// Bytes of a page's main object.
+        main_object: Varying<ByteCount>,
+        /// How many objects are embedded in a page.
+        embedded_objects: Varying<u32>,
+        /// Bytes of an embedded object.
+        embedded_object: Varying<ByteCount>,
+        /// Time from the end of a main object to the request for the first embedded one.
+        parsing_time: Varying<Span>,
+        /// Time from the end of a page to the request for the next one.
+        reading_time: Varying<Span>,
+        /// How many pages are read; `None`: without end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pages: Option<u32>,
+    },
+    /// A constant bit rate of IP packets.
+    Constant {
+        /// Rate of the IP packets, headers included.
+        rate: BitRate,
+        /// How large one write is.
+        size: MessageSize,
+        /// What carries the packets.
+        #[serde(default, skip_serializing_if = "Transport::is_usual")]
+        transport: Transport,
+    },
+    /// The writes of another application.
+    Replay {
+        /// The writes, in the order of their times.
+        writes: Arc<[RecordedWrite]>,
+        /// What carries them.
+        #[serde(default, skip_serializing_if = "Transport::is_usual")]
+        transport: Transport,
+    },
 }
 
 /// What carries what an application writes.
@@ -108,13 +215,56 @@ impl Transport {
 impl Workload {
     /// Whether the other side writes too.
     pub fn is_answered(&self) -> bool {
-        matches!(self, Self::RequestResponse { .. })
+        matches!(self, Self::RequestResponse { .. } | Self::Web { .. })
+    }
+
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Self::Thin { transport, .. }
+            | Self::Constant { transport, .. }
+            | Self::Replay { transport, .. } => *transport,
+            _ => Transport::Tcp,
+        }
     }
 
     /// Whether the application would rather have small segments at once than fewer of them.
     pub fn is_interactive(&self) -> bool {
-        matches!(self, Self::Thin { .. } | Self::RequestResponse { .. })
+        !matches!(self, Self::Greedy { .. } | Self::OnOff { pace: None, .. })
     }
+}
+
+/// How long a burst is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Burst {
+    /// A time.
+    Time(Varying<Span>),
+    /// So many bytes.
+    Volume(Varying<ByteCount>),
+}
+
+/// Messages at a rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pace {
+    /// Rate of what is written.
+    pub rate: BitRate,
+    /// Bytes that are written at once.
+    pub message: ByteCount,
+}
+
+/// A write of another application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedWrite {
+    /// When, since the connection was established.
+    pub at: Span,
+    /// How many bytes.
+    pub size: ByteCount,
+}
+
+fn udp() -> Transport {
+    Transport::Udp
 }
 
 /// How large one message is, in one of the two conventions of the literature.

@@ -1,6 +1,6 @@
 //! Any application, behind one face.
 
-use crate::{Client, Greedy, Server, Thin};
+use crate::{Client, Greedy, OnOff, Replay, Server, Steady, Thin};
 use fairwind_units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,12 @@ pub enum Application {
     /// Answers what it is asked. To be told of the [`end`](Self::end) when the other side has
     /// closed its half.
     Server(Box<Server>),
+    /// Writes at a constant rate.
+    Steady(Box<Steady>),
+    /// Writes in bursts.
+    OnOff(Box<OnOff>),
+    /// Writes what another application wrote.
+    Replay(Box<Replay>),
 }
 
 impl Application {
@@ -34,7 +40,9 @@ impl Application {
     pub fn seeded(&self, seed: u64) -> Self {
         let mut application = self.clone();
         match &mut application {
-            Self::Greedy(_) => {}
+            // Nothing of these is drawn.
+            Self::Greedy(_) | Self::Steady(_) | Self::Replay(_) => {}
+            Self::OnOff(on_off) => on_off.seed(seed),
             Self::Thin(thin) => thin.seed(seed),
             Self::Client(client) => client.seed(seed),
             Self::Server(server) => server.seed(seed),
@@ -49,6 +57,27 @@ impl Application {
             Self::Client(client) => client.begin(now),
             Self::Greedy(greedy) => greedy.begin(),
             Self::Server(_) => {}
+            Self::Steady(steady) => steady.begin(now),
+            Self::OnOff(on_off) => on_off.begin(now),
+            Self::Replay(replay) => replay.begin(now),
+        }
+    }
+
+    /// Whether it is greedy, always or in bursts: how much is unsent matters to it.
+    pub fn is_greedy(&self) -> bool {
+        match self {
+            Self::Greedy(_) => true,
+            Self::OnOff(on_off) => on_off.is_greedy(),
+            _ => false,
+        }
+    }
+
+    /// Whether it writes now as soon as little enough is unsent, and not by the clock.
+    pub fn is_filling(&self) -> bool {
+        match self {
+            Self::Greedy(greedy) => !greedy.is_finished(),
+            Self::OnOff(on_off) => on_off.is_filling(),
+            _ => false,
         }
     }
 
@@ -59,6 +88,9 @@ impl Application {
             Self::Thin(thin) => thin.end(),
             Self::Client(client) => client.end(),
             Self::Server(server) => server.end(),
+            Self::Steady(steady) => steady.end(),
+            Self::OnOff(on_off) => on_off.end(),
+            Self::Replay(replay) => replay.end(),
         }
     }
 
@@ -69,7 +101,7 @@ impl Application {
         match self {
             Self::Greedy(_) => Instant::MAX,
             Self::Thin(thin) => thin.next_write(),
-            _ => self.next_write_of_exchange(),
+            _ => self.next_write_of_others(),
         }
     }
 
@@ -79,7 +111,7 @@ impl Application {
         match self {
             Self::Greedy(greedy) => greedy.poll_write(unsent),
             Self::Thin(thin) => thin.poll_write(now),
-            _ => self.poll_write_of_exchange(now),
+            _ => self.poll_write_of_others(now, unsent),
         }
     }
 
@@ -88,12 +120,12 @@ impl Application {
     #[inline]
     pub fn on_read(&mut self, now: Instant, bytes: u64) -> Option<Instant> {
         match self {
-            Self::Greedy(_) | Self::Thin(_) => None,
             Self::Client(client) => client.on_read(now, bytes),
             Self::Server(server) => {
                 server.on_read(now, bytes);
                 None
             }
+            _ => None,
         }
     }
 
@@ -104,36 +136,43 @@ impl Application {
         match self {
             Self::Greedy(greedy) => greedy.is_finished(),
             Self::Thin(_) => false,
-            _ => self.is_exchange_finished(),
+            _ => self.is_other_finished(),
         }
     }
 
     // What writes for each packet or acknowledgment does not pay for those that write seldom.
 
     #[cold]
-    fn next_write_of_exchange(&self) -> Instant {
+    fn next_write_of_others(&self) -> Instant {
         match self {
             Self::Client(client) => client.next_write(),
             Self::Server(server) => server.next_write(),
+            Self::Steady(steady) => steady.next_write(),
+            Self::OnOff(on_off) => on_off.next_write(),
+            Self::Replay(replay) => replay.next_write(),
             Self::Greedy(_) | Self::Thin(_) => Instant::MAX,
         }
     }
 
     #[cold]
-    fn poll_write_of_exchange(&mut self, now: Instant) -> Option<u64> {
+    fn poll_write_of_others(&mut self, now: Instant, unsent: u64) -> Option<u64> {
         match self {
             Self::Client(client) => client.poll_write(now),
             Self::Server(server) => server.poll_write(now),
+            Self::Steady(steady) => steady.poll_write(now),
+            Self::OnOff(on_off) => on_off.poll_write(now, unsent),
+            Self::Replay(replay) => replay.poll_write(now),
             Self::Greedy(_) | Self::Thin(_) => None,
         }
     }
 
     #[cold]
-    fn is_exchange_finished(&self) -> bool {
+    fn is_other_finished(&self) -> bool {
         match self {
             Self::Client(client) => client.is_finished(),
             Self::Server(server) => server.is_finished(),
-            Self::Greedy(_) | Self::Thin(_) => false,
+            Self::Replay(replay) => replay.is_finished(),
+            _ => false,
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Both sides draw the same exchanges from the same seed, so each knows how many bytes to expect and
 //! no byte's value matters: bytes are counted on real sockets as in the simulator.
 
+use crate::page::{Pages, Place};
 use crate::sampler::Sampler;
 use fairwind_units::{Instant, Span};
 use rand::SeedableRng as _;
@@ -20,7 +21,9 @@ pub struct Exchanges {
     think_time: Sampler,
     /// Nanoseconds from the end of a response to the next request.
     pause: Sampler,
-    /// How many are left; `None` for endless.
+    /// Where responses are the objects of pages: what is drawn instead of response and pause.
+    pages: Option<Box<(Pages, Place)>>,
+    /// How many exchanges, or pages, are left; `None` for endless.
     left: Option<u64>,
     random: Pcg64Mcg,
 }
@@ -42,9 +45,16 @@ impl Exchanges {
             response,
             think_time: Sampler::Constant(0),
             pause: Sampler::Constant(0),
+            pages: None,
             left: None,
             random: Pcg64Mcg::seed_from_u64(seed),
         }
+    }
+
+    /// Endless requests of this size in bytes, answered at once by the objects of pages.
+    pub fn of_pages(request: Sampler, pages: Pages, seed: u64) -> Self {
+        let pages = Some(Box::new((pages, Place::default())));
+        Self { pages, ..Self::new(request, Sampler::Constant(1), seed) }
     }
 
     /// The same, with the time that the answering side takes, and that between a response and the
@@ -54,7 +64,7 @@ impl Exchanges {
         Self { think_time, pause, ..self }
     }
 
-    /// The same, but no more than `exchanges`.
+    /// The same, but no more than so many exchanges, or pages.
     #[must_use]
     pub fn limited_to(self, exchanges: u64) -> Self {
         Self { left: Some(exchanges), ..self }
@@ -66,15 +76,34 @@ impl Exchanges {
     }
 
     fn draw(&mut self) -> Exchange {
+        let random = &mut self.random;
+        let request_bytes = self.request.draw(random);
+        let Some(pages) = &mut self.pages else {
+            let exchange = Exchange {
+                request_bytes,
+                response_bytes: self.response.draw(random),
+                think_time: Span::from_nanos(self.think_time.draw_time(random)),
+                pause: Span::from_nanos(self.pause.draw_time(random)),
+            };
+            self.count_one();
+            return exchange;
+        };
+        let (pages, place) = &mut **pages;
+        let object = pages.draw(place, random);
+        if object.ends_page {
+            self.count_one();
+        }
+        Exchange {
+            request_bytes,
+            response_bytes: object.bytes,
+            think_time: Span::ZERO,
+            pause: object.pause,
+        }
+    }
+
+    fn count_one(&mut self) {
         if let Some(left) = &mut self.left {
             *left = left.saturating_sub(1);
-        }
-        let random = &mut self.random;
-        Exchange {
-            request_bytes: self.request.draw(random),
-            response_bytes: self.response.draw(random),
-            think_time: Span::from_nanos(self.think_time.draw_time(random)),
-            pause: Span::from_nanos(self.pause.draw_time(random)),
         }
     }
 }

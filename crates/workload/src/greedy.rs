@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 /// Bytes of one write.
-const WRITE_BYTES: u64 = 64 << 10;
+pub(crate) const WRITE_BYTES: u64 = 64 << 10;
 /// A greedy application writes again when fewer bytes than this are unsent.
-const LOW_WATER_BYTES: u64 = 32 << 10;
+pub(crate) const LOW_WATER_BYTES: u64 = 32 << 10;
 
 /// Writes 64 KiB whenever fewer than 32 KiB are unsent, until its volume is written. This is what a
 /// sender with a low-water mark for unsent data does (`TCP_NOTSENT_LOWAT`): the network, not the

@@ -18,19 +18,28 @@
 //! assert_eq!(thin.next_write(), Instant::from_millis(150));
 //! ```
 //!
-//! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `application` (any of
+//! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `page`
+//! (what a browser asks for), `on_off`, `pace` (a constant rate), `replay`, `application` (any of
 //! them).
 
 mod application;
 mod exchange;
 mod greedy;
+mod on_off;
+mod pace;
+mod page;
 mod quantiles;
+mod replay;
 mod sampler;
 mod thin;
 
 pub use application::Application;
 pub use exchange::{Client, Exchanges, Server};
 pub use greedy::Greedy;
+pub use on_off::{BurstLength, OnOff};
+pub use pace::{Pace, Steady};
+pub use page::Pages;
 pub use quantiles::{Quantiles, QuantilesError};
+pub use replay::{Replay, Write};
 pub use sampler::{OtherLaw, Sampler};
 pub use thin::Thin;

@@ -104,8 +104,28 @@ impl Sampler {
         reason = "`as` saturates, and the value is at least 1"
     )]
     pub fn draw(&self, random: &mut impl Rng) -> u64 {
-        let value = match self {
-            Self::Constant(value) => return (*value).max(1),
+        if let Self::Constant(value) = self {
+            return (*value).max(1);
+        }
+        self.draw_number(random).round().max(1.0) as u64
+    }
+
+    /// Draws a whole number that may be none.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, and the value is at least 0"
+    )]
+    pub(crate) fn draw_count(&self, random: &mut impl Rng) -> u64 {
+        if let Self::Constant(value) = self {
+            return *value;
+        }
+        self.draw_number(random).round().max(0.0) as u64
+    }
+
+    #[inline]
+    fn draw_number(&self, random: &mut impl Rng) -> f64 {
+        match self {
             Self::Uniform { least, greatest } => {
                 least + random.random::<f64>() * (greatest - least)
             }
@@ -117,9 +137,8 @@ impl Sampler {
                 let standard: f64 = Exp1.sample(random);
                 mean * standard
             }
-            Self::Pareto { .. } | Self::Other(_) => self.draw_heavy(random),
-        };
-        value.round().max(1.0) as u64
+            Self::Constant(_) | Self::Pareto { .. } | Self::Other(_) => self.draw_heavy(random),
+        }
     }
 
     /// Draws a time that may be none.

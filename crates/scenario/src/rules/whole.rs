@@ -49,7 +49,10 @@ fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
         }
     }
     for group in &input.flows {
-        let is_answered = matches!(group.workload, WorkloadInput::RequestResponse { .. });
+        let is_answered = matches!(
+            group.workload,
+            WorkloadInput::RequestResponse { .. } | WorkloadInput::Web { .. }
+        );
         let answers = answers_name(&group.name);
         let taken = input.flows.iter().position(|other| is_answered && other.name == answers);
         if let Some(index) = taken {

@@ -28,14 +28,14 @@ fn errors(text: &str) -> ScenarioErrors {
 }
 
 /// The only error of `text`, as printed, without the file.
-fn error(text: &str) -> String {
+pub(crate) fn error(text: &str) -> String {
     let errors = errors(text);
     assert_eq!(errors.errors.len(), 1, "{errors}");
     errors.errors[0].to_string()
 }
 
 /// Asserts that changing `old` to `new` in the first experiment is answered with `expected`.
-fn breaks(old: &str, new: &str, expected: &str) {
+pub(crate) fn breaks(old: &str, new: &str, expected: &str) {
     let text = error(&with(old, new));
     assert!(text.contains(expected), "expected {expected}\nfound {text}");
 }

@@ -6,6 +6,7 @@ mod grid;
 mod resolution;
 mod robustness;
 mod settings;
+mod workloads;
 
 use fairwind_scenario::{Document, Experiment, Plan};
 

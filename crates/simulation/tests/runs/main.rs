@@ -12,3 +12,4 @@ mod laws;
 mod run;
 mod samples;
 mod single_loss;
+mod workloads;

@@ -31,6 +31,15 @@ impl Number for Span {
     }
 }
 
+impl Number for u32 {
+    fn number(self) -> u64 {
+        self.into()
+    }
+    fn of(number: u64) -> Self {
+        Self::try_from(number).unwrap_or(Self::MAX)
+    }
+}
+
 /// A quantity is `least` or more, and its distribution is possible.
 pub(super) fn varies<T: Number>(rules: &mut Rules<'_>, key: &str, varying: &Varying<T>, least: T) {
     let distribution = match varying {

@@ -4,7 +4,8 @@ use super::varies::varies;
 use super::{ip_version, mtu};
 use crate::input::ScenarioInput;
 use crate::rules::Rules;
-use crate::{TIMESTAMP_BYTES, Transport, Varying, WorkloadInput};
+use crate::rules::path::rate_is_positive;
+use crate::{RecordedWrite, TIMESTAMP_BYTES, Transport, Varying, WorkloadInput};
 use fairwind_units::{ByteCount, Span};
 
 pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
@@ -37,6 +38,91 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
                     varies(rules, &format!("{key}.{name}"), time, Span::ZERO);
                 }
             }
+        }
+        WorkloadInput::OnOff { .. } => on_off(rules, &key, &input.flows[index].workload),
+        WorkloadInput::Web { .. } => web(rules, &key, &input.flows[index].workload),
+        WorkloadInput::Constant { rate, payload, packet, transport } => {
+            carried(rules, &key, *transport);
+            rate_is_positive(rules, &format!("{key}.rate"), Some(*rate));
+            let constant = |size: &Option<ByteCount>| size.map(Varying::Constant);
+            let (payload, packet) = (constant(payload), constant(packet));
+            message(rules, input, index, payload.as_ref(), packet.as_ref());
+        }
+        WorkloadInput::Replay { writes, transport } => {
+            carried(rules, &key, *transport);
+            replay(rules, &format!("{key}.writes"), writes);
+        }
+    }
+}
+
+/// Bursts and silences are at least this long, so that there are not more of them than packets.
+const SHORTEST: Span = Span::from_micros(1);
+
+fn on_off(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
+    let WorkloadInput::OnOff { on, volume, off, rate, message } = workload else { return };
+    let (on_key, volume_key) = (format!("{key}.on"), format!("{key}.volume"));
+    match (on, volume) {
+        (Some(_), Some(_)) => rules.broken_with_hint(
+            &[&volume_key],
+            "the time of a burst is there already",
+            "write on (how long a burst lasts) or volume (how much is written in it), not both",
+        ),
+        (None, None) => rules.broken_with_hint(
+            &[&on_key],
+            "missing, but it is needed",
+            "on is how long a burst lasts; volume, instead, how much is written in it",
+        ),
+        (Some(time), None) => varies(rules, &on_key, time, SHORTEST),
+        (None, Some(volume)) => varies(rules, &volume_key, volume, ByteCount::new(1)),
+    }
+    varies(rules, &format!("{key}.off"), off, SHORTEST);
+    rate_is_positive(rules, &format!("{key}.rate"), *rate);
+    let message_key = format!("{key}.message");
+    if *message == Some(ByteCount::ZERO) {
+        rules.broken(&message_key, "it must be 1 B or more");
+    } else if message.is_some() && rate.is_none() {
+        let hint = "give a rate, or leave the message out";
+        rules.broken_with_hint(&[&message_key], "a greedy burst has no messages", hint);
+    }
+}
+
+fn web(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
+    let WorkloadInput::Web {
+        request,
+        main_object,
+        embedded_objects,
+        embedded_object,
+        parsing_time,
+        reading_time,
+        pages: _,
+    } = workload
+    else {
+        return;
+    };
+    let sizes =
+        [("request", request), ("main_object", main_object), ("embedded_object", embedded_object)];
+    for (name, size) in sizes {
+        varies(rules, &format!("{key}.{name}"), size, ByteCount::new(1));
+    }
+    varies(rules, &format!("{key}.embedded_objects"), embedded_objects, 0);
+    for (name, time) in [("parsing_time", parsing_time), ("reading_time", reading_time)] {
+        varies(rules, &format!("{key}.{name}"), time, Span::ZERO);
+    }
+}
+
+fn replay(rules: &mut Rules<'_>, key: &str, writes: &[RecordedWrite]) {
+    if writes.is_empty() {
+        rules.broken(key, "there is nothing to write");
+    }
+    for (index, write) in writes.iter().enumerate() {
+        if write.size == ByteCount::ZERO {
+            rules.broken(&format!("{key}[{index}].size"), "it must be 1 B or more");
+        }
+    }
+    for (index, pair) in writes.windows(2).enumerate() {
+        if pair[1].at < pair[0].at {
+            let rule = format!("it must be no earlier than the write before, {}", pair[0].at);
+            rules.broken(&format!("{key}[{}].at", index + 1), rule);
         }
     }
 }

@@ -66,7 +66,7 @@ impl Sender {
     /// Makes the socket, so that nothing can be wrong with it later.
     pub(super) fn new(plan: OutgoingPlan) -> Result<Self, String> {
         let socket = sockets::bound(plan.local, &plan.socket)?;
-        if matches!(plan.application, Application::Greedy(_)) {
+        if plan.application.is_greedy() {
             let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
             sockets::set(&socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)?;
         }
@@ -231,10 +231,11 @@ impl Sender {
         self.push(facilities);
         while self.phase == Phase::Open {
             let due = self.application.next_write();
-            let unsent = if due == Instant::MAX { self.unsent_bytes() } else { 0 };
+            let is_filling = self.application.is_filling();
+            let unsent = if is_filling { self.unsent_bytes() } else { 0 };
             let at = facilities.outbox.now();
             let Some(bytes) = self.application.poll_write(at, unsent) else { break };
-            if due != Instant::MAX {
+            if !is_filling && due != Instant::MAX {
                 facilities.lateness.record(at.saturating_since(due));
             }
             self.written_bytes += bytes;
@@ -313,8 +314,7 @@ impl Sender {
     /// Watches the socket for what would make a difference.
     fn watch(&mut self, token: u64, facilities: &mut Facilities) {
         let Some(socket) = &self.socket else { return };
-        let asks_for_room =
-            matches!(self.application, Application::Greedy(_)) && !self.application.is_finished();
+        let asks_for_room = self.application.is_filling();
         let writes = self.phase == Phase::Open && (self.blocked_bytes > 0 || asks_for_room);
         let interest = if writes { libc::EPOLLOUT } else { 0 }
             | if self.peer_finished { 0 } else { libc::EPOLLIN };

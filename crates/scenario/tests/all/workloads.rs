@@ -1,0 +1,111 @@
+//! What applications write: defaults, and rules.
+
+use crate::errors::{breaks, error};
+use crate::{experiment, with};
+use fairwind_scenario::{Burst, Distribution, Pace, Varying, Workload};
+use fairwind_units::{BitRate, ByteCount, Span};
+
+fn workload(keys: &str) -> Workload {
+    experiment(&with("kind = \"greedy\"", keys)).flows[1].workload.clone()
+}
+
+fn refused(keys: &str, expected: &str) {
+    breaks("kind = \"greedy\"", keys, expected);
+}
+
+#[test]
+fn a_burst_is_a_time_or_a_volume_greedy_or_at_a_rate() {
+    let greedy = workload("kind = \"on-off\", on = \"1 s\", off = \"2 s\"");
+    let constant = Varying::Constant;
+    let (burst, off) = (Burst::Time(constant(Span::from_secs(1))), constant(Span::from_secs(2)));
+    assert_eq!(greedy, Workload::OnOff { burst, off: off.clone(), pace: None });
+    assert!(!greedy.is_interactive() && !greedy.is_answered());
+    let paced =
+        workload("kind = \"on-off\", volume = \"5 kB\", off = \"2 s\", rate = \"1 Mbit/s\"");
+    let burst = Burst::Volume(Varying::Constant(ByteCount::new(5000)));
+    let rate = BitRate::from_bits_per_second(1_000_000);
+    let pace = Some(Pace { rate, message: ByteCount::new(1000) });
+    assert_eq!(paced, Workload::OnOff { burst, off, pace });
+    refused("kind = \"on-off\", off = \"2 s\"", "workload.on: missing");
+    refused("kind = \"on-off\", on = \"1 s\", volume = \"5 kB\", off = \"2 s\"", "not both");
+    refused(
+        "kind = \"on-off\", on = \"1 s\", off = \"0 s\"",
+        "off = \"0 s\": it must be 1 us or more",
+    );
+    refused(
+        "kind = \"on-off\", on = \"1 s\", off = \"1 s\", message = \"100 B\"",
+        "a greedy burst has no messages",
+    );
+}
+
+#[test]
+fn a_page_has_the_sizes_and_times_of_the_cellular_standards_unless_told_otherwise() {
+    let web = workload("kind = \"web\", pages = 3");
+    assert!(web.is_answered());
+    let Workload::Web { request, main_object, embedded_objects, reading_time, pages, .. } = web
+    else {
+        panic!("{web:?}");
+    };
+    assert_eq!(request, Varying::Constant(ByteCount::new(350)));
+    assert_eq!(
+        main_object,
+        Varying::Drawn(Distribution::Lognormal {
+            mean: ByteCount::new(10_710),
+            deviation: ByteCount::new(25_032),
+            min: Some(ByteCount::new(100)),
+            max: Some(ByteCount::new(2_000_000)),
+        })
+    );
+    assert_eq!(
+        reading_time,
+        Varying::Drawn(Distribution::Exponential { mean: Span::from_secs(30) })
+    );
+    assert_eq!(pages, Some(3));
+    // The quantiles are those of the law: a share 1 - (2 / (n + 2))^1.1 has up to n.
+    let Varying::Drawn(Distribution::Empirical { quantiles, .. }) = embedded_objects else {
+        panic!("a table of quantiles");
+    };
+    for quantile in &quantiles[..quantiles.len() - 1] {
+        let expected = 1.0 - (2.0 / (f64::from(quantile.value) + 2.0)).powf(1.1);
+        assert!((quantile.share.as_f64() - expected).abs() < 0.0006, "{quantile:?}");
+    }
+    refused("kind = \"web\", embedded_objects = \"2\"", "expected a whole number");
+    refused("kind = \"web\", main_object = \"0 B\"", "it must be 1 B or more");
+}
+
+#[test]
+fn writes_to_be_replayed_are_some_and_in_order() {
+    let replay = workload(
+        "kind = \"replay\", writes = [{ at = \"0 s\", size = \"10 B\" }, \
+         { at = \"20 ms\", size = \"1 kB\" }]",
+    );
+    let Workload::Replay { writes, .. } = replay else { panic!("{replay:?}") };
+    assert_eq!((writes[1].at, writes[1].size), (Span::from_millis(20), ByteCount::new(1000)));
+    refused("kind = \"replay\", writes = []", "there is nothing to write");
+    refused(
+        "kind = \"replay\", writes = [{ at = \"1 s\", size = \"1 B\" }, \
+         { at = \"0 s\", size = \"1 B\" }]",
+        "writes[1].at = \"0 s\": it must be no earlier than the write before, 1 s",
+    );
+    refused(
+        "kind = \"replay\", writes = [{ at = \"1 s\", size = \"0 B\" }]",
+        "writes[0].size = \"0 B\": it must be 1 B or more",
+    );
+}
+
+#[test]
+fn a_constant_rate_has_a_payload_or_a_packet() {
+    let tcp = "transport = \"tcp\"";
+    refused(&format!("kind = \"constant\", rate = \"1 Mbit/s\", {tcp}"), "payload: missing");
+    refused(
+        &format!("kind = \"constant\", rate = \"0 bit/s\", payload = \"9 B\", {tcp}"),
+        "nothing would pass at a rate of zero",
+    );
+    let both = "rate = \"1 Mbit/s\", payload = \"9 B\", packet = \"99 B\"";
+    refused(&format!("kind = \"constant\", {both}, {tcp}"), "not both");
+    let text = error(&with(
+        "kind = \"greedy\"",
+        "kind = \"constant\", transport = \"tcp\", payload = \"9 B\"",
+    ));
+    assert!(text.contains("rate: missing"), "{text}");
+}
