@@ -47,6 +47,11 @@ impl Header {
         self.traffic_class & Self::CE != 0
     }
 
+    /// Whether it is of the same flow in the same direction.
+    pub(crate) fn is_flow_of(&self, other: &Self) -> bool {
+        self.connection == other.connection && self.is_backward == other.is_backward
+    }
+
     /// The field as it is once congestion was experienced.
     #[inline]
     pub(crate) fn mark(&mut self) {

@@ -1,7 +1,14 @@
 //! From the description of a discipline to the discipline.
 
+use super::choke::Choke;
 use super::codel::Codel;
+use super::drr::Drr;
+use super::fq_codel::FqCodel;
+use super::fq_pie::FqPie;
+use super::pie::Pie;
 use super::prio::Prio;
+use super::red::Red;
+use super::sfq::Sfq;
 use super::tbf::Tbf;
 use super::{Fifo, Groups, QueueDiscipline};
 use fairwind_qdisc::Qdisc;
@@ -18,6 +25,13 @@ pub fn discipline(queue: &Qdisc, seed: u64, groups: &Groups) -> Box<dyn QueueDis
         }
         Qdisc::Prio(prio) => Box::new(Prio::new(prio, seed, groups)),
         Qdisc::Tbf(tbf) => Box::new(Tbf::new(tbf, seed, groups)),
+        Qdisc::Red(red) => Box::new(Red::new(red, seed, groups)),
+        Qdisc::Pie(pie) => Box::new(Pie::new(pie, seed)),
+        Qdisc::Choke(choke) => Box::new(Choke::new(choke, seed)),
+        Qdisc::Sfq(sfq) => Box::new(Sfq::new(sfq, seed)),
+        Qdisc::FqCodel(fq_codel) => Box::new(FqCodel::new(fq_codel, seed)),
+        Qdisc::FqPie(fq_pie) => Box::new(FqPie::new(fq_pie, seed)),
+        Qdisc::Drr(drr) => Box::new(Drr::new(drr, seed, groups)),
         Qdisc::Codel(codel) => Box::new(Codel::new(codel)),
         other => unreachable!("{} is not built yet", other.name()),
     }

@@ -81,6 +81,11 @@ impl Controller {
         Some(waiting)
     }
 
+    /// A packet was dropped for want of room: what remains has been answered for more often (Linux `fq_codel_drop`).
+    pub(crate) fn count_drop(&mut self) {
+        self.count = self.count.saturating_add(1);
+    }
+
     /// `dodequeue` of RFC 8289 §5.6: whether the waiting time has been above the target for an interval.
     fn take(
         &mut self,

@@ -2,12 +2,23 @@
 //!
 //! One file per discipline. They hold [`Waiting`] entries, which say of a packet all that a discipline may know.
 
+mod average;
 mod bucket;
 mod build;
+mod choke;
 mod codel;
+mod drr;
 mod fifo;
+mod fq_codel;
+mod fq_pie;
+mod hash;
+mod held;
+mod pie;
 mod prio;
+mod red;
+mod rounds;
 mod select;
+mod sfq;
 mod tbf;
 
 pub use build::discipline;
@@ -83,6 +94,13 @@ impl Effects {
     }
 }
 
+impl Effects {
+    /// Tells of a packet whose header says already that it was marked.
+    pub(crate) fn note_mark(&mut self, waiting: Waiting) {
+        self.marked.push(waiting);
+    }
+}
+
 /// What a discipline answers when a packet is asked for.
 #[derive(Debug, Clone, Copy)]
 pub enum Dequeued {
@@ -92,6 +110,17 @@ pub enum Dequeued {
     NotBefore(Instant),
     /// Nothing waits.
     Empty,
+}
+
+impl Dequeued {
+    /// The earlier of this, where it is no packet, and `instant`.
+    #[must_use]
+    pub(crate) fn or_not_before(self, instant: Instant) -> Self {
+        match self {
+            Self::NotBefore(other) => Self::NotBefore(other.min(instant)),
+            _ => Self::NotBefore(instant),
+        }
+    }
 }
 
 /// Decides which packet leaves next and which is dropped.

@@ -53,13 +53,10 @@ impl QueueDiscipline for Prio {
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
         let mut answer = Dequeued::Empty;
         for band in &mut self.bands {
-            match (band.dequeue(now, effects), answer) {
-                (Dequeued::Packet(waiting), _) => return Dequeued::Packet(waiting),
-                (Dequeued::Empty, _) => {}
-                (Dequeued::NotBefore(own), Dequeued::NotBefore(other)) => {
-                    answer = Dequeued::NotBefore(own.min(other));
-                }
-                (later @ Dequeued::NotBefore(_), _) => answer = later,
+            match band.dequeue(now, effects) {
+                Dequeued::Packet(waiting) => return Dequeued::Packet(waiting),
+                Dequeued::NotBefore(instant) => answer = answer.or_not_before(instant),
+                Dequeued::Empty => {}
             }
         }
         answer

@@ -3,6 +3,7 @@
 //! Source: tc-tbf(8). The next packet is held ready outside of the child while its tokens are missing, as in the kernel.
 
 use super::bucket::Bucket;
+use super::held::Held;
 use super::{Dequeued, Effects, Groups, QueueDiscipline, Waiting, discipline};
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
@@ -14,9 +15,7 @@ const PEAK_BYTES: u64 = 1500;
 /// A shaper.
 pub(super) struct Tbf {
     buckets: Vec<Bucket>,
-    child: Box<dyn QueueDiscipline>,
-    /// The next to leave, out of the child already.
-    held: Option<Waiting>,
+    child: Held,
 }
 
 impl Tbf {
@@ -29,15 +28,7 @@ impl Tbf {
         let rate = Bucket::new(tbf.rate, tbf.burst_bytes, tbf.granularity);
         Self {
             buckets: std::iter::once(rate).chain(peak).collect(),
-            child: discipline(child, seed, groups),
-            held: None,
-        }
-    }
-
-    fn hold_next(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
-        match self.held {
-            Some(waiting) => Dequeued::Packet(waiting),
-            None => self.child.dequeue(now, effects),
+            child: Held::new(discipline(child, seed, groups)),
         }
     }
 }
@@ -56,7 +47,7 @@ impl QueueDiscipline for Tbf {
     }
 
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
-        let waiting = match self.hold_next(now, effects) {
+        let waiting = match self.child.peek(now, effects) {
             Dequeued::Packet(waiting) => waiting,
             other => return other,
         };
@@ -67,16 +58,14 @@ impl QueueDiscipline for Tbf {
             ready = ready.max(bucket.ready_at(bytes));
         }
         if ready > now {
-            self.held = Some(waiting);
             return Dequeued::NotBefore(ready);
         }
         self.buckets.iter_mut().for_each(|bucket| bucket.take(bytes));
-        self.held = None;
+        self.child.take();
         Dequeued::Packet(waiting)
     }
 
     fn backlog(&self) -> Backlog {
-        let below = self.child.backlog();
-        self.held.map_or(below, |waiting| below.with(waiting.bytes()))
+        self.child.backlog()
     }
 }

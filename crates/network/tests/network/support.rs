@@ -1,8 +1,11 @@
 //! A packet, an observer that writes everything down, and random networks.
 
 use fairwind_network::{
-    Backlog, Delivery, DropReason, Fifo, LinkCounters, LinkId, LinkSpec, Network, NodeId, Observer,
-    Packet, Qdisc, QueueDiscipline, Topology, Volume,
+    Backlog, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec, Network, NodeId,
+    Observer, Packet, Qdisc, QueueDiscipline, Topology, Volume,
+};
+use fairwind_qdisc::{
+    Choke, Codel, Drr, DrrClass, Filter, FqCodel, FqPie, Pie, Prio, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
@@ -22,6 +25,13 @@ impl Packet for Numbered {
 
     fn destination(&self) -> NodeId {
         self.to
+    }
+
+    /// One of five flows by its number; every other packet can be marked.
+    fn header(&self) -> Header {
+        let connection = u32::try_from(self.number % 5).expect("below five");
+        let traffic_class = if self.number.is_multiple_of(2) { 0b10 } else { 0 };
+        Header { connection, traffic_class, protocol: 6, ..Header::default() }
     }
 }
 
@@ -154,10 +164,9 @@ fn look_until(
     }
 }
 
-/// A FIFO queue behind the general link, equal to the fused one of `spec`.
-#[expect(clippy::unnecessary_wraps, reason = "it is what `build_with` asks for")]
+/// A FIFO queue behind the general link, equal to the fused one of `spec`; other queues are behind one anyhow.
 pub(crate) fn general(_: LinkId, spec: &LinkSpec) -> Option<Box<dyn QueueDiscipline>> {
-    Some(Box::new(Fifo::new(&spec.queue).expect("it is first in, first out")))
+    Some(Box::new(Fifo::new(&spec.queue)?))
 }
 
 /// Two hosts with one link.
@@ -178,9 +187,10 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
     ];
     let delay = prop_oneof![Just(0), Just(1), Just(40), 0_u64..20_000_000];
     let queue = prop_oneof![
-        Just(Qdisc::default()),
-        (1_u32..5).prop_map(|limit_packets| Qdisc::Pfifo { limit_packets }),
-        (1_u64..5000).prop_map(|limit_bytes| Qdisc::Bfifo { limit_bytes }),
+        5 => any_discipline(),
+        1 => Just(Qdisc::default()),
+        1 => (1_u32..5).prop_map(|limit_packets| Qdisc::Pfifo { limit_packets }),
+        1 => (1_u64..5000).prop_map(|limit_bytes| Qdisc::Bfifo { limit_bytes }),
     ];
     let loss = prop_oneof![2 => Just(0), 1 => Just(300_000_000), 1 => Just(1_000_000_000)];
     (rate, delay, queue, loss, 0_u32..40).prop_map(|(rate, delay, queue, loss, overhead_bytes)| {
@@ -192,6 +202,119 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
             overhead_bytes,
         }
     })
+}
+
+/// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
+pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>());
+    (0_usize..12, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+        let leaf = Qdisc::Pfifo { limit_packets: limit };
+        disciplines(limit, switches, &leaf).swap_remove(which)
+    })
+}
+
+/// One of each discipline.
+fn disciplines(limit: u32, (ecn, one, other): (bool, bool, bool), leaf: &Qdisc) -> Vec<Qdisc> {
+    let (target, interval) = (Span::from_micros(5), Span::from_micros(50));
+    let update = Span::from_micros(100);
+    let probability = Ratio::from_parts_per_billion(300_000_000);
+    let bandwidth = BitRate::from_bits_per_second(1_000_000);
+    let thin = Filter { protocol: Some(6), ..Filter::default() };
+    let rate = BitRate::from_bits_per_second(7_777_777);
+    let tbf = Tbf {
+        rate,
+        burst_bytes: 1600,
+        limit_bytes: 6000,
+        peak_rate: one.then(|| BitRate::from_bits_per_second(20_000_000)),
+        mtu_bytes: None,
+        granularity: if other { Span::from_millis(1) } else { Span::ZERO },
+        child: None,
+    };
+    let class = |filters| DrrClass { quantum_bytes: 300, filters, child: leaf.clone() };
+    vec![
+        Qdisc::Red(Red {
+            limit_bytes: 6000,
+            min_bytes: 500,
+            max_bytes: 3000,
+            average_packet_bytes: 500,
+            burst_packets: 2,
+            probability,
+            bandwidth,
+            ecn,
+            hard_drop: one,
+            gentle: other,
+            adaptive: one,
+            child: None,
+        }),
+        Qdisc::Choke(Choke {
+            limit_packets: limit,
+            min_packets: 1,
+            max_packets: 8,
+            burst_packets: 2,
+            average_packet_bytes: 500,
+            probability,
+            bandwidth,
+            ecn,
+        }),
+        Qdisc::Codel(Codel {
+            limit_packets: limit,
+            target,
+            interval,
+            ecn,
+            ce_threshold: one.then_some(target),
+        }),
+        Qdisc::Pie(Pie {
+            limit_packets: limit,
+            target,
+            update,
+            ecn,
+            bytemode: one,
+            departure_rate: other,
+            ..Pie::default()
+        }),
+        Qdisc::Sfq(Sfq {
+            limit_packets: limit,
+            depth_packets: 3,
+            divisor: 4,
+            perturb: if one { Span::from_millis(1) } else { Span::ZERO },
+            head_drop: other,
+            ..Sfq::default()
+        }),
+        Qdisc::FqCodel(FqCodel {
+            limit_packets: limit,
+            flows: 4,
+            quantum_bytes: 300,
+            target,
+            interval,
+            ecn,
+            ..FqCodel::default()
+        }),
+        Qdisc::FqPie(FqPie {
+            limit_packets: limit,
+            flows: 4,
+            quantum_bytes: 300,
+            target,
+            update,
+            ecn,
+            ..FqPie::default()
+        }),
+        Qdisc::Drr(Drr { classes: vec![class(vec![thin]), class(Vec::new())] }),
+        Qdisc::Prio(Prio { bands: vec![leaf.clone(); 3], ..Prio::default() }),
+        Qdisc::Tbf(tbf.clone()),
+        Qdisc::Tbf(Tbf {
+            child: Some(Box::new(Qdisc::FqCodel(FqCodel {
+                target,
+                interval,
+                ..FqCodel::default()
+            }))),
+            ..tbf.clone()
+        }),
+        Qdisc::Prio(Prio {
+            bands: vec![Qdisc::Tbf(tbf), leaf.clone()],
+            priomap: [0; 16],
+            filters: vec![(Filter { dscp: Some(0), ..Filter::default() }, u8::from(ecn))],
+        }),
+    ]
 }
 
 /// Gaps between arrivals: often none, often of the order of a serialisation.

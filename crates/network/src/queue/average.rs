@@ -1,0 +1,261 @@
+//! RED's average backlog, and the probability that follows from it.
+//!
+//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; the weight from a burst
+//! as tc-red(8) derives it; the gentle variant, Floyd 2000; the adaptive one, Floyd, Gummadi and Shenker, 2001.
+
+use crate::random::mixed;
+use fairwind_units::{BitRate, ByteCount, Instant, Ratio, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg32;
+
+/// Time between two adaptations of the probability.
+const ADAPTATION: Span = Span::from_millis(500);
+
+/// What RED was told, in whatever unit the backlog is counted in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AverageSettings {
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+    pub(super) probability: Ratio,
+    /// What a typical packet counts.
+    pub(super) packet: f64,
+    /// Packets that may come at once.
+    pub(super) burst_packets: u32,
+    /// How long a typical packet takes: the average's step while the link is idle.
+    pub(super) packet_time: Span,
+    pub(super) is_gentle: bool,
+    pub(super) is_adaptive: bool,
+}
+
+/// Time that the link takes for a typical packet.
+pub(super) fn packet_time(bandwidth: BitRate, packet_bytes: u32) -> Span {
+    bandwidth.serialisation_time(ByteCount::new(packet_bytes.into()))
+}
+
+/// What the average says to an arrival.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Advice {
+    /// All is well.
+    Accept,
+    /// It is chosen for a notice of congestion.
+    Notify,
+    /// The average is above every bound.
+    Refuse,
+}
+
+/// The average and what was drawn by it.
+#[derive(Debug)]
+pub(super) struct Average {
+    settings: AverageSettings,
+    /// The share of a new sample in the average.
+    weight: f64,
+    mean: f64,
+    /// Largest probability at present.
+    probability: f64,
+    /// Arrivals since the last notice; `None` while the average is below the first bound.
+    since_notice: Option<u32>,
+    idle_since: Option<Instant>,
+    next_adaptation: Instant,
+    generator: Pcg32,
+}
+
+impl Average {
+    pub(super) fn new(settings: AverageSettings, seed: u64) -> Self {
+        Self {
+            settings,
+            weight: weight(settings.burst_packets, settings.least / settings.packet),
+            mean: 0.0,
+            probability: settings.probability.as_f64(),
+            since_notice: None,
+            idle_since: Some(Instant::ZERO),
+            next_adaptation: Instant::ZERO + ADAPTATION,
+            generator: Pcg32::new(mixed(seed, 0), 0),
+        }
+    }
+
+    pub(super) fn value(&self) -> f64 {
+        self.mean
+    }
+
+    /// Takes the backlog that an arrival finds into the average.
+    pub(super) fn observe(&mut self, now: Instant, backlog: f64) {
+        if let Some(since) = self.idle_since.take() {
+            // As if so many typical packets had found the queue empty.
+            let steps = now.saturating_since(since).as_secs_f64()
+                / self.settings.packet_time.as_secs_f64().max(f64::MIN_POSITIVE);
+            self.mean *= (steps * (-self.weight).ln_1p()).exp();
+        }
+        self.mean += self.weight * (backlog - self.mean);
+        if self.settings.is_adaptive {
+            self.adapt(now);
+        }
+    }
+
+    /// The queue is empty from `now` on.
+    pub(super) fn rest(&mut self, now: Instant) {
+        self.idle_since = Some(now);
+    }
+
+    /// What becomes of an arrival, its backlog observed.
+    pub(super) fn advise(&mut self) -> Advice {
+        let AverageSettings { least, greatest, is_gentle, .. } = self.settings;
+        if self.mean < least {
+            self.since_notice = None;
+            return Advice::Accept;
+        }
+        let last = if is_gentle { 2.0 * greatest } else { greatest };
+        if self.mean >= last {
+            self.since_notice = Some(0);
+            return Advice::Refuse;
+        }
+        // The first arrival above the bound begins to count.
+        let count = self.since_notice.map_or(0, |count| count + 1);
+        if self.draw(count) {
+            self.since_notice = Some(0);
+            return Advice::Notify;
+        }
+        self.since_notice = Some(count);
+        Advice::Accept
+    }
+
+    /// Whether an arrival is chosen, `count` others having come since the last one was: with `p / (1 - count p)`, which
+    /// makes the distances uniform (Floyd and Jacobson, section 7).
+    fn draw(&mut self, count: u32) -> bool {
+        let base = self.base_probability();
+        let left = 1.0 - f64::from(count) * base;
+        let probability = if left <= base { 1.0 } else { base / left };
+        self.generator.random::<f64>() < probability
+    }
+
+    /// The probability before the distance from the last notice is looked at.
+    fn base_probability(&self) -> f64 {
+        let AverageSettings { least, greatest, .. } = self.settings;
+        if self.mean < greatest {
+            self.probability * (self.mean - least) / (greatest - least)
+        } else {
+            self.probability + (1.0 - self.probability) * (self.mean - greatest) / greatest
+        }
+    }
+
+    /// Moves the probability for all the half seconds that have passed.
+    fn adapt(&mut self, now: Instant) {
+        let AverageSettings { least, greatest, .. } = self.settings;
+        let (low, high) = (least + 0.4 * (greatest - least), least + 0.6 * (greatest - least));
+        while self.next_adaptation <= now {
+            self.next_adaptation += ADAPTATION;
+            let before = self.probability;
+            if self.mean > high && self.probability <= 0.5 {
+                self.probability += (self.probability / 4.0).min(0.01);
+            } else if self.mean < low && self.probability >= 0.01 {
+                self.probability *= 0.9;
+            }
+            if self.probability.to_bits() == before.to_bits() {
+                // Nothing changes any more until the average does.
+                let late = now.saturating_since(self.next_adaptation).as_nanos();
+                let missed = late / ADAPTATION.as_nanos();
+                self.next_adaptation += ADAPTATION * missed;
+                if self.next_adaptation <= now {
+                    self.next_adaptation += ADAPTATION;
+                }
+            }
+        }
+    }
+}
+
+/// The share of a new sample: the largest power of two that lets `burst` packets come at once to an empty queue without
+/// bringing the average above the first bound, which is `least` packets (tc-red(8)).
+fn weight(burst: u32, least: f64) -> f64 {
+    let burst = f64::from(burst.max(1));
+    let excess = burst + 1.0 - least;
+    let candidates = (1..32).map(|power| 0.5_f64.powi(power));
+    let mut fitting =
+        candidates.filter(|weight| excess <= (1.0 - (burst * (-weight).ln_1p()).exp()) / weight);
+    fitting.next().unwrap_or(0.5_f64.powi(31))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> AverageSettings {
+        AverageSettings {
+            least: 5.0,
+            greatest: 15.0,
+            probability: "10 %".parse().unwrap(),
+            packet: 1.0,
+            burst_packets: 8,
+            packet_time: Span::from_millis(1),
+            is_gentle: false,
+            is_adaptive: false,
+        }
+    }
+
+    #[test]
+    fn the_weight_lets_a_burst_pass() {
+        // 9 - 5 = 4 <= (1 - (1 - w)^8) / w: 1.99 for 1/2, 3.6 for 1/4, 5.25 for 1/8.
+        assert!((weight(8, 5.0) - 0.125).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_average_follows_by_its_weight_and_decays_while_the_link_is_idle() {
+        let mut average = Average::new(settings(), 1);
+        let at = Instant::from_millis;
+        average.observe(at(0), 8.0);
+        assert!((average.value() - 1.0).abs() < 1e-12);
+        average.observe(at(0), 8.0);
+        assert!((average.value() - 1.875).abs() < 1e-12);
+        average.rest(at(10));
+        average.observe(at(12), 0.0);
+        // Two packets' time, and the arrival itself: three steps of seven eighths.
+        assert!((average.value() - 1.875 * 0.875_f64.powi(3)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_probability_rises_between_the_bounds_and_gently_beyond() {
+        let mut average = Average::new(AverageSettings { is_gentle: true, ..settings() }, 1);
+        let mut at = |value: f64| {
+            average.mean = value;
+            average.base_probability()
+        };
+        for (value, expected) in [(5.0, 0.0), (10.0, 0.05), (15.0, 0.1), (22.5, 0.55)] {
+            assert!((at(value) - expected).abs() < 1e-12, "{value}");
+        }
+    }
+
+    #[test]
+    fn notices_come_at_uniform_distances() {
+        // With p = 0.05 the distance is uniform on 1..=20: its mean is 10.5, and none is longer.
+        let mut average = Average::new(settings(), 7);
+        average.mean = 10.0;
+        average.since_notice = Some(0);
+        let mut distances = Vec::new();
+        let mut distance = 0;
+        while distances.len() < 4000 {
+            distance += 1;
+            if average.advise() == Advice::Notify {
+                distances.push(distance);
+                distance = 0;
+            }
+        }
+        let mean = f64::from(distances.iter().sum::<u32>()) / 4000.0;
+        assert!(distances.iter().all(|distance| *distance <= 20), "{:?}", distances.iter().max());
+        assert!((mean - 10.0).abs() < 0.7, "{mean}");
+    }
+
+    #[test]
+    fn the_probability_adapts_to_keep_the_average_in_the_middle() {
+        let mut average = Average::new(AverageSettings { is_adaptive: true, ..settings() }, 1);
+        average.mean = 14.0;
+        average.idle_since = None;
+        average.weight = 0.0;
+        average.observe(Instant::from_millis(500), 14.0);
+        assert!((average.probability - 0.11).abs() < 1e-12);
+        average.mean = 6.0;
+        average.observe(Instant::from_millis(1000), 6.0);
+        assert!((average.probability - 0.099).abs() < 1e-12);
+        // An hour is no more work than it takes to come to rest.
+        average.observe(Instant::from_secs(3600), 6.0);
+        assert!(average.probability < 0.01);
+        assert_eq!(average.next_adaptation, Instant::from_millis(3_600_500));
+    }
+}

@@ -1,0 +1,114 @@
+//! CHOKe: an arrival that finds a packet of its own flow at a random place of the queue takes it with it.
+//!
+//! Source: Pan, Prabhakar and Psounis, "CHOKe: a stateless active queue management scheme", 2000; parameters as
+//! tc-choke(8). What survives the comparison is treated as by RED.
+
+use super::average::{Advice, Average, AverageSettings, packet_time};
+use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use crate::random::mixed;
+use crate::{Backlog, DropReason, Header};
+use fairwind_units::Instant;
+use rand::RngExt as _;
+use rand_pcg::Pcg32;
+use std::collections::VecDeque;
+
+/// RED with a comparison before it.
+pub(super) struct Choke {
+    limit_packets: u32,
+    least_packets: f64,
+    average: Average,
+    ecn: bool,
+    waiting: VecDeque<Waiting>,
+    bytes: u64,
+    generator: Pcg32,
+}
+
+impl Choke {
+    pub(super) fn new(choke: &fairwind_qdisc::Choke, seed: u64) -> Self {
+        let settings = AverageSettings {
+            least: f64::from(choke.min_packets),
+            greatest: f64::from(choke.max_packets),
+            probability: choke.probability,
+            packet: 1.0,
+            burst_packets: choke.burst_packets,
+            packet_time: packet_time(choke.bandwidth, choke.average_packet_bytes),
+            is_gentle: false,
+            is_adaptive: false,
+        };
+        Self {
+            limit_packets: choke.limit_packets,
+            least_packets: settings.least,
+            average: Average::new(settings, mixed(seed, 1)),
+            ecn: choke.ecn,
+            waiting: VecDeque::new(),
+            bytes: 0,
+            generator: Pcg32::new(mixed(seed, 0), 0),
+        }
+    }
+
+    /// Drops a packet of the flow of `header` where a random look finds one.
+    fn strike(&mut self, header: &Header, effects: &mut Effects) -> bool {
+        if self.average.value() <= self.least_packets || self.waiting.is_empty() {
+            return false;
+        }
+        let place = self.generator.random_range(0..self.waiting.len());
+        if !self.waiting[place].header.is_flow_of(header) {
+            return false;
+        }
+        if let Some(victim) = self.waiting.remove(place) {
+            self.bytes -= u64::from(victim.bytes());
+            effects.drop(victim, DropReason::Early);
+        }
+        true
+    }
+
+    fn admit(&mut self, mut arrival: Waiting, effects: &mut Effects) -> Result<(), DropReason> {
+        if self.strike(&arrival.header, effects) {
+            return Err(DropReason::Early);
+        }
+        if packet_count(self.waiting.len()) >= self.limit_packets {
+            return Err(DropReason::QueueFull);
+        }
+        match self.average.advise() {
+            Advice::Accept => {}
+            Advice::Notify if self.ecn && arrival.header.is_ecn_capable() => {
+                effects.mark(&mut arrival);
+            }
+            Advice::Notify | Advice::Refuse => return Err(DropReason::Early),
+        }
+        self.bytes += u64::from(arrival.bytes());
+        self.waiting.push_back(arrival);
+        Ok(())
+    }
+
+    fn look_for_rest(&mut self, now: Instant) {
+        if self.waiting.is_empty() {
+            self.average.rest(now);
+        }
+    }
+}
+
+impl QueueDiscipline for Choke {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        arrival: Waiting,
+        effects: &mut Effects,
+    ) -> Result<(), DropReason> {
+        self.average.observe(now, f64::from(self.backlog().packets));
+        let admitted = self.admit(arrival, effects);
+        self.look_for_rest(now);
+        admitted
+    }
+
+    fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
+        let Some(first) = self.waiting.pop_front() else { return Dequeued::Empty };
+        self.bytes -= u64::from(first.bytes());
+        self.look_for_rest(now);
+        Dequeued::Packet(first)
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
+    }
+}

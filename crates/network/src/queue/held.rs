@@ -1,0 +1,49 @@
+//! A child whose next packet can be looked at before it is taken.
+
+use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use crate::{Backlog, DropReason};
+use fairwind_units::Instant;
+
+/// A discipline below another one, which may hold its next packet ready.
+pub(super) struct Held {
+    child: Box<dyn QueueDiscipline>,
+    /// The next to leave, out of the child already.
+    next: Option<Waiting>,
+}
+
+impl Held {
+    pub(super) fn new(child: Box<dyn QueueDiscipline>) -> Self {
+        Self { child, next: None }
+    }
+
+    pub(super) fn enqueue(
+        &mut self,
+        now: Instant,
+        arrival: Waiting,
+        effects: &mut Effects,
+    ) -> Result<(), DropReason> {
+        self.child.enqueue(now, arrival, effects)
+    }
+
+    /// What would leave; a packet stays until it is [taken](Held::take).
+    pub(super) fn peek(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+        if let Some(waiting) = self.next {
+            return Dequeued::Packet(waiting);
+        }
+        let answer = self.child.dequeue(now, effects);
+        if let Dequeued::Packet(waiting) = answer {
+            self.next = Some(waiting);
+        }
+        answer
+    }
+
+    /// Lets the packet go that was looked at.
+    pub(super) fn take(&mut self) {
+        self.next = None;
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        let below = self.child.backlog();
+        self.next.map_or(below, |waiting| below.with(waiting.bytes()))
+    }
+}

@@ -1,0 +1,409 @@
+//! PIE: arrivals are dropped with a probability that a controller derives from the waiting time and its change.
+//!
+//! Source: RFC 8033 §4 and §5. As in Linux, a packet may be marked while the probability is at most a tenth, and the
+//! waiting time is that of the last departure unless the departure rate is to be estimated (§5.2).
+//!
+//! The controller is due at fixed instants; between two calls nothing in the queue changes, so those that have passed
+//! are caught up at the next call.
+
+use super::codel::{Line, Source as _};
+use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use crate::random::mixed;
+use crate::{Backlog, DropReason};
+use fairwind_units::{Instant, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg32;
+
+/// A burst of this length passes a queue that was at rest (RFC 8033 §4.3).
+const MOST_BURST: Span = Span::from_millis(150);
+/// With less than two packets of this size nothing is dropped (RFC 8033 §4.1).
+const TYPICAL_BYTES: u64 = 1500;
+/// Bytes over which a departure rate is measured (RFC 8033 §5.2).
+const RATE_BYTES: u64 = 1 << 14;
+/// A waiting time beyond which the probability rises fast (RFC 8033 §5.5).
+const FAR_TOO_LONG: Span = Span::from_millis(250);
+/// Greatest probability at which a packet is marked instead of dropped (RFC 8033 §5.1).
+const MOST_MARKED: f64 = 0.1;
+/// Sums of probabilities at which nobody, or everybody, is dropped (RFC 8033 §5.4).
+const SPARED: f64 = 0.85;
+const CERTAIN: f64 = 8.5;
+
+/// What the controller was told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PieSettings {
+    target: f64,
+    update: Span,
+    alpha: f64,
+    beta: f64,
+    bytemode: bool,
+    departure_rate: bool,
+    /// Greatest probability at which a packet is marked; `None`: never.
+    most_marked: Option<f64>,
+}
+
+impl From<&fairwind_qdisc::Pie> for PieSettings {
+    fn from(pie: &fairwind_qdisc::Pie) -> Self {
+        Self {
+            target: pie.target.as_secs_f64(),
+            update: pie.update,
+            alpha: f64::from(pie.alpha) / 16.0,
+            beta: f64::from(pie.beta) / 16.0,
+            bytemode: pie.bytemode,
+            departure_rate: pie.departure_rate,
+            most_marked: pie.ecn.then_some(MOST_MARKED),
+        }
+    }
+}
+
+impl PieSettings {
+    pub(super) fn of_flow(pie: &fairwind_qdisc::FqPie) -> Self {
+        Self {
+            target: pie.target.as_secs_f64(),
+            update: pie.update,
+            alpha: f64::from(pie.alpha) / 16.0,
+            beta: f64::from(pie.beta) / 16.0,
+            bytemode: pie.bytemode,
+            departure_rate: pie.departure_rate,
+            most_marked: pie.ecn.then_some(f64::from(pie.ecn_probability_percent) / 100.0),
+        }
+    }
+}
+
+/// A measurement of the departure rate under way.
+#[derive(Debug, Clone, Copy)]
+struct Measurement {
+    since: Instant,
+    bytes: u64,
+}
+
+/// The controller of one queue.
+#[derive(Debug, Clone)]
+pub(super) struct PieController {
+    probability: f64,
+    /// Waiting times in seconds: now, and when the controller last worked.
+    delay: f64,
+    delay_before: f64,
+    burst_left: Span,
+    next_update: Instant,
+    /// Probabilities since the last drop.
+    sum: f64,
+    measurement: Option<Measurement>,
+    /// Seconds that [`RATE_BYTES`] take to leave, smoothed.
+    rate_time: Option<f64>,
+}
+
+impl PieController {
+    /// At rest; it works every `update` from the beginning on.
+    pub(super) fn new(settings: &PieSettings) -> Self {
+        Self {
+            probability: 0.0,
+            delay: 0.0,
+            delay_before: 0.0,
+            burst_left: MOST_BURST,
+            next_update: Instant::ZERO + settings.update,
+            sum: 0.0,
+            measurement: None,
+            rate_time: None,
+        }
+    }
+
+    /// Does the updates that are due by `now`, `bytes` having waited since the last call.
+    pub(super) fn catch_up(&mut self, now: Instant, bytes: u64, settings: &PieSettings) {
+        while self.next_update <= now {
+            let before = (self.probability, self.delay_before, self.burst_left);
+            self.update(bytes, settings);
+            self.next_update += settings.update;
+            if before == (self.probability, self.delay_before, self.burst_left) {
+                // From here on every update would do the same.
+                let missed = now.saturating_since(self.next_update).as_nanos();
+                self.next_update += settings.update * (missed / settings.update.as_nanos().max(1));
+                if self.next_update <= now {
+                    self.next_update += settings.update;
+                }
+            }
+        }
+    }
+
+    /// One update (RFC 8033 §4.2, §5.5).
+    fn update(&mut self, bytes: u64, settings: &PieSettings) {
+        if settings.departure_rate {
+            self.delay =
+                self.rate_time.map_or(0.0, |time| number(bytes) / number(RATE_BYTES) * time);
+        }
+        let mut change = settings.alpha * (self.delay - settings.target)
+            + settings.beta * (self.delay - self.delay_before);
+        change /= scale(self.probability);
+        if self.probability >= 0.1 {
+            change = change.min(0.02);
+        }
+        if self.delay > FAR_TOO_LONG.as_secs_f64() {
+            change += 0.02;
+        }
+        self.probability = (self.probability + change).clamp(0.0, 1.0);
+        if self.delay <= 0.0 && self.delay_before <= 0.0 {
+            self.probability *= 1.0 - 1.0 / 64.0;
+        }
+        let is_short =
+            self.delay < settings.target / 2.0 && self.delay_before < settings.target / 2.0;
+        self.delay_before = self.delay;
+        if self.probability <= 0.0 && is_short {
+            self.burst_left = MOST_BURST;
+        } else {
+            self.burst_left = self.burst_left.saturating_sub(settings.update);
+        }
+    }
+
+    /// Whether an arrival of `packet_bytes` is chosen for a notice, `bytes` waiting (RFC 8033 §4.1, §5.4).
+    pub(super) fn chooses(
+        &mut self,
+        packet_bytes: u32,
+        bytes: u64,
+        settings: &PieSettings,
+        generator: &mut Pcg32,
+    ) -> bool {
+        let is_short = self.delay_before < settings.target / 2.0 && self.probability < 0.2;
+        if !self.burst_left.is_zero() || is_short || bytes <= 2 * TYPICAL_BYTES {
+            return false;
+        }
+        let share = if settings.bytemode {
+            (f64::from(packet_bytes) / number(TYPICAL_BYTES)).min(1.0)
+        } else {
+            1.0
+        };
+        if self.probability <= 0.0 {
+            self.sum = 0.0;
+        }
+        self.sum += self.probability * share;
+        if self.sum < SPARED {
+            return false;
+        }
+        let is_chosen = self.sum >= CERTAIN || generator.random::<f64>() < self.probability * share;
+        if is_chosen {
+            self.sum = 0.0;
+        }
+        is_chosen
+    }
+
+    /// Whether a chosen packet may be marked instead.
+    pub(super) fn may_mark(&self, settings: &PieSettings) -> bool {
+        settings.most_marked.is_some_and(|most| self.probability <= most)
+    }
+
+    /// A packet has left after waiting `sojourn`; `bytes` wait still.
+    pub(super) fn on_departure(
+        &mut self,
+        now: Instant,
+        packet_bytes: u32,
+        sojourn: Span,
+        bytes: u64,
+        settings: &PieSettings,
+    ) {
+        if settings.departure_rate {
+            self.measure(now, packet_bytes, bytes);
+        } else {
+            self.delay = if bytes == 0 { 0.0 } else { sojourn.as_secs_f64() };
+        }
+    }
+
+    /// Measures how long [`RATE_BYTES`] take to leave, while so many wait (RFC 8033 §5.2).
+    fn measure(&mut self, now: Instant, packet_bytes: u32, bytes: u64) {
+        if let Some(Measurement { since, bytes: counted }) = self.measurement {
+            let counted = counted + u64::from(packet_bytes);
+            if counted < RATE_BYTES {
+                self.measurement = Some(Measurement { since, bytes: counted });
+                return;
+            }
+            let time = now.saturating_since(since).as_secs_f64();
+            self.rate_time = Some(self.rate_time.map_or(time, |mean| 0.75 * mean + 0.25 * time));
+            self.measurement = None;
+        }
+        if self.measurement.is_none() && bytes >= RATE_BYTES {
+            self.measurement = Some(Measurement { since: now, bytes: 0 });
+        }
+    }
+}
+
+/// By how much the controller's steps are smaller while the probability is low (RFC 8033 §5.1, table).
+fn scale(probability: f64) -> f64 {
+    match probability {
+        p if p < 0.000_001 => 2048.0,
+        p if p < 0.000_01 => 512.0,
+        p if p < 0.000_1 => 128.0,
+        p if p < 0.001 => 32.0,
+        p if p < 0.01 => 8.0,
+        p if p < 0.1 => 2.0,
+        _ => 1.0,
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "bytes below 2^53")]
+fn number(bytes: u64) -> f64 {
+    bytes as f64
+}
+
+/// A queue with the controller.
+#[derive(Debug)]
+pub(super) struct Pie {
+    limit_packets: u32,
+    settings: PieSettings,
+    controller: PieController,
+    line: Line,
+    generator: Pcg32,
+}
+
+impl Pie {
+    pub(super) fn new(pie: &fairwind_qdisc::Pie, seed: u64) -> Self {
+        let settings = pie.into();
+        Self {
+            limit_packets: pie.limit_packets,
+            settings,
+            controller: PieController::new(&settings),
+            line: Line::default(),
+            generator: Pcg32::new(mixed(seed, 0), 0),
+        }
+    }
+}
+
+impl QueueDiscipline for Pie {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        mut arrival: Waiting,
+        effects: &mut Effects,
+    ) -> Result<(), DropReason> {
+        let Backlog { packets, bytes } = self.line.backlog();
+        self.controller.catch_up(now, bytes, &self.settings);
+        if packets >= self.limit_packets {
+            return Err(DropReason::QueueFull);
+        }
+        let size = arrival.bytes();
+        if self.controller.chooses(size, bytes, &self.settings, &mut self.generator)
+            && !(self.controller.may_mark(&self.settings) && effects.mark(&mut arrival))
+        {
+            return Err(DropReason::Early);
+        }
+        self.line.push(arrival);
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
+        self.controller.catch_up(now, self.line.bytes(), &self.settings);
+        let Some(first) = self.line.pop() else { return Dequeued::Empty };
+        let left = self.line.bytes();
+        self.controller.on_departure(now, first.bytes(), first.sojourn(now), left, &self.settings);
+        Dequeued::Packet(first)
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.line.backlog()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> PieSettings {
+        (&fairwind_qdisc::Pie::default()).into()
+    }
+
+    fn controller(probability: f64, delay: f64, delay_before: f64) -> PieController {
+        let fresh = PieController::new(&settings());
+        PieController { probability, delay, delay_before, burst_left: Span::ZERO, ..fresh }
+    }
+
+    /// The probability after one update.
+    fn updated(probability: f64, delay: f64, delay_before: f64) -> f64 {
+        let mut controller = controller(probability, delay, delay_before);
+        controller.update(10_000, &settings());
+        controller.probability
+    }
+
+    #[test]
+    fn the_probability_moves_by_distance_and_change_in_steps_that_suit_it() {
+        // 0.125 (35 - 15 ms) + 1.25 (35 - 25 ms) = 0.0025 + 0.0125 = 0.015.
+        for (probability, scale) in [
+            (0.0, 2048.0),
+            (0.000_005, 512.0),
+            (0.000_05, 128.0),
+            (0.000_5, 32.0),
+            (0.005, 8.0),
+            (0.05, 2.0),
+            (0.5, 1.0),
+        ] {
+            let expected = probability + 0.015 / scale;
+            assert!((updated(probability, 0.035, 0.025) - expected).abs() < 1e-12, "{probability}");
+        }
+    }
+
+    #[test]
+    fn the_probability_does_not_jump_and_leaves_fast_what_waits_far_too_long() {
+        // 0.125 x 85 ms + 1.25 x 100 ms would be 0.136.
+        assert!((updated(0.5, 0.1, 0.0) - 0.52).abs() < 1e-12);
+        assert!((updated(0.5, 0.3, 0.3) - (0.5 + 0.02 + 0.02)).abs() < 1e-12);
+        assert!((updated(0.999, 0.3, 0.0) - 1.0).abs() < 1e-12);
+        // At rest it falls by the target's distance, and a sixty-fourth.
+        assert!((updated(0.5, 0.0, 0.0) - (0.5 - 0.125 * 0.015) * 63.0 / 64.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_burst_passes_a_queue_that_was_at_rest() {
+        let mut controller = PieController::new(&settings());
+        controller.delay = 0.1;
+        controller.catch_up(Instant::from_millis(149), 10_000, &settings());
+        assert_eq!(controller.burst_left, Span::from_millis(15));
+        controller.catch_up(Instant::from_millis(150), 10_000, &settings());
+        assert!(controller.burst_left.is_zero());
+        // Two updates with a short queue and no probability left give it back.
+        controller.delay = 0.0;
+        controller.catch_up(Instant::from_secs(3600), 0, &settings());
+        assert_eq!(controller.burst_left, MOST_BURST);
+        assert_eq!(controller.next_update.as_nanos(), 3_600_000_000_000 + 15_000_000);
+    }
+
+    #[test]
+    fn notices_are_neither_too_near_nor_too_far_apart() {
+        let settings = settings();
+        let mut generator = Pcg32::new(3, 0);
+        let mut controller = controller(0.1, 0.02, 0.02);
+        let mut gaps = Vec::new();
+        let mut gap = 0;
+        while gaps.len() < 2000 {
+            gap += 1;
+            if controller.chooses(1500, 100_000, &settings, &mut generator) {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        // A sum of 0.85 takes nine arrivals, one of 8.5 takes 85.
+        assert!(gaps.iter().all(|gap| (9..=85).contains(gap)), "{:?}", gaps.iter().max());
+    }
+
+    #[test]
+    fn small_packets_are_spared_by_their_size_in_bytemode() {
+        let settings = PieSettings { bytemode: true, ..settings() };
+        let mut generator = Pcg32::new(3, 0);
+        let mut chosen = |bytes| {
+            let mut controller = controller(0.1, 0.02, 0.02);
+            (0..10_000)
+                .filter(|_| controller.chooses(bytes, 100_000, &settings, &mut generator))
+                .count()
+        };
+        let (large, small) = (chosen(1500), chosen(150));
+        assert!(large > 400 && small < large / 5, "{large} {small}");
+    }
+
+    #[test]
+    fn the_departure_rate_is_measured_while_enough_waits() {
+        let settings = PieSettings { departure_rate: true, ..settings() };
+        let mut controller = PieController::new(&settings);
+        // 1500 bytes a millisecond: 16 384 bytes are counted with the eleventh packet after the first.
+        for millis in 0..=11 {
+            let now = Instant::from_millis(millis);
+            controller.on_departure(now, 1500, Span::ZERO, 50_000, &settings);
+        }
+        assert_eq!(controller.rate_time, Some(0.011));
+        controller.update(50_000, &settings);
+        assert!((controller.delay - 50_000.0 / 16_384.0 * 0.011).abs() < 1e-12);
+    }
+}
