@@ -1,6 +1,6 @@
 //! What the columns of this room's tables mean.
 
-use crate::{connection, passage, stream, trace};
+use crate::{connection, passage, slowest, stream, trace};
 use fairwind_measure::{ColumnDefinition, define};
 use std::sync::LazyLock;
 
@@ -12,6 +12,7 @@ pub fn columns() -> &'static [ColumnDefinition] {
             stream::columns(),
             passage::columns().to_vec(),
             define(&connection::TABLES),
+            define(&[slowest::COLUMNS]),
             define(&[trace::COLUMNS]),
         ];
         parts.concat()

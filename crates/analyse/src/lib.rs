@@ -10,12 +10,13 @@
 //!
 //! Modules: `connection` (open connections: whose a packet is, how they begin and end), `analysis` (from
 //! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`passage`] (what
-//! two taps tell of it), [`trace`] (points that draw a flow).
+//! two taps tell of it), `slowest` (the longest waits), [`trace`] (points that draw a flow).
 
 mod analysis;
 mod columns;
 mod connection;
 pub mod passage;
+mod slowest;
 pub mod stream;
 pub mod trace;
 

@@ -49,6 +49,7 @@ struct Asked {
     nat: Vec<(String, String)>,
     clock: String,
     warmup_ns: u64,
+    slowest: usize,
     draw: Option<Draw>,
 }
 
@@ -122,6 +123,7 @@ impl Asked {
             intervals: spans(&self.intervals_ns),
             per_flow_intervals: self.per_flow,
             percentiles: self.percentiles.clone(),
+            slowest: self.slowest,
             ..Settings::default()
         })
     }

@@ -97,6 +97,8 @@ class AnalysisSettings:
         Whether both captures were stamped by one clock; ``auto`` knows it of our own only.
     warmup_ns : int
         Time at the beginning that does not count, though connections are followed.
+    slowest : int
+        How many of the longest waits are kept in the table ``slowest``.
     draw : Draw, optional
         The connections whose points are kept for pictures, in the table ``traces``.
     """
@@ -115,6 +117,7 @@ class AnalysisSettings:
     nat: tuple[tuple[str, str], ...] = ()
     clock: Clock = "auto"
     warmup_ns: int = 0
+    slowest: int = 100
     draw: Draw | None = None
 
     @property

@@ -28,6 +28,7 @@ from fairwind.analysis.settings import (
     translation_of,
     when,
 )
+from fairwind.analysis.slowest import readable_slowest, slowest_rows
 from fairwind.analysis.summary import json_document, readable_summary, summary_frame
 from fairwind.cli.live import shown_analysis
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
@@ -40,6 +41,10 @@ ALL_TABLES = "all"
 
 ROWS_SHOWN = 10
 """Connections in the summary, and rows of a table that is printed for people."""
+
+WAITS_SHOWN = 5
+MOST_WAITS = 100_000
+"""Rows of the longest waits: what is shown unless said, and the most that can be kept."""
 
 
 class VantageName(StrEnum):
@@ -204,6 +209,17 @@ Limit = Annotated[
 ]
 
 
+Slowest = Annotated[
+    int,
+    typer.Option(
+        min=0,
+        max=MOST_WAITS,
+        metavar="ROWS",
+        help="How many of the segments are shown that were waited for longest, and why they were.",
+    ),
+]
+
+
 @dataclass(frozen=True)
 class Shown:
     """What is printed of an analysis."""
@@ -212,6 +228,7 @@ class Shown:
     output: OutputFormat
     sort: str | None
     limit: int | None
+    slowest: int
 
 
 def analyse(
@@ -242,6 +259,7 @@ def analyse(
     xplot: Xplot = None,
     sort: Sort = None,
     limit: Limit = None,
+    slowest: Slowest = WAITS_SHOWN,
 ) -> None:
     """Analyse captures: what they tell of TCP, per connection and per group.
 
@@ -263,17 +281,16 @@ def analyse(
         vantage=vantage.value,
         nat=tuple(translation_of(text) for text in nat or ()),
         clock=clock.value,
+        slowest=max(slowest, usual.slowest),
         draw=_drawn(draw, out, xplot),
     )
-    receivers = [*([receiver] if receiver else ()), *(also_receiver or ())]
-    source = find_source([sender, *(also or ())], receivers)
+    source = find_source(_captures(sender, also), _captures(receiver, also_receiver))
     with folder_for(out) as folder:
         with shown_analysis(Console(stderr=True), is_live=follow) as watch:
             results = analyse_source(
                 source, settings, folder, force=force, follow=follow, watch=watch
             )
-        _print(results, Shown(tuple(table or ()), output, sort, limit))
-        _tell_end(results, out, xplot)
+        _tell(results, Shown(tuple(table or ()), output, sort, limit, slowest), out, xplot)
 
 
 @contextmanager
@@ -298,12 +315,16 @@ def _drawn(text: str | None, out: Path | None, xplot: Path | None) -> Draw | Non
     return draw_of(text)
 
 
+def _captures(first: str | None, also: list[str] | None) -> list[str]:
+    return [*([first] if first else ()), *(also or ())]
+
+
 def _write_xplot(results: Results, folder: Path | None) -> None:
     if folder is None:
         return
     traces = results.table("traces") if results.has_table("traces") else None
     graphs = [] if traces is None or traces.is_empty() else save_xplot(traces, folder)
-    _tell(f"drawings for xplot: {len(graphs)} in {folder}")
+    _say(f"drawings for xplot: {len(graphs)} in {folder}")
 
 
 def _lengths(intervals: list[str] | None) -> tuple[int, ...]:
@@ -314,11 +335,17 @@ def _span(text: str | None, option: str) -> int | None:
     return None if text is None else span_ns(text, option)
 
 
+def _tell(results: Results, shown: Shown, out: Path | None, xplot: Path | None) -> None:
+    _print(results, shown)
+    _tell_end(results, out, xplot)
+
+
 def _print(results: Results, shown: Shown) -> None:
     connections = ROWS_SHOWN if shown.limit is None else shown.limit
     if shown.output is OutputFormat.JSON:
         names = results.table_names if ALL_TABLES in shown.tables else _known(results, shown.tables)
-        print_json(json_document(results, connections, shown.sort, names))
+        document = json_document(results, connections, shown.sort, names)
+        print_json(document | {"slowest": slowest_rows(results, shown.slowest)})
     elif shown.tables:
         for name in _known(results, shown.tables):
             _print_table(results, name, shown)
@@ -326,6 +353,8 @@ def _print(results: Results, shown: Shown) -> None:
         print_frame(summary_frame(results, connections, shown.sort), shown.output)
     else:
         tables = readable_summary(results, connections, shown.sort)
+        waits = readable_slowest(results, shown.slowest)
+        tables += [waits] if waits[1] else []
         sys.stdout.write("\n".join(aligned(headers, rows) for headers, rows in tables))
 
 
@@ -365,15 +394,15 @@ def _tell_end(results: Results, out: Path | None, xplot: Path | None) -> None:
     captured = results.manifest.captured
     assert captured is not None, "the folder of a capture"
     for caveat in captured.caveats:
-        _tell(f"mind: {caveat}")
+        _say(f"mind: {caveat}")
     for note in captured.notes:
-        _tell(f"note: {note}")
+        _say(f"note: {note}")
     if out is not None:
-        _tell(f"tables: {out}")
+        _say(f"tables: {out}")
     if not captured.is_complete:
         kept = f" and is kept in {out}" if out is not None else ""
         raise RunInterrupted(f"interrupted: what was read until then is analysed{kept}")
 
 
-def _tell(line: str) -> None:
+def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")

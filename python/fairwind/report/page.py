@@ -11,6 +11,7 @@ from importlib.resources import files
 import vl_convert
 from jinja2 import Environment, StrictUndefined
 
+from fairwind.analysis.slowest import readable_slowest
 from fairwind.plots import Figure
 from fairwind.plots.save import VEGA_LITE
 from fairwind.report.connections import captured_overview, connections_of
@@ -19,6 +20,10 @@ from fairwind.results import Claim, Results, lateness_in_words, readable_overvie
 
 PREVIEW_ROWS = 20
 """Rows shown of each table."""
+
+
+WAITS_SHOWN = 100
+"""Longest waits on the page."""
 
 
 def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim]) -> str:
@@ -35,6 +40,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
         specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),
         main=captured_overview(results) or readable_overview(results),
         connections=connections_of(results),
+        waits=readable_slowest(results, WAITS_SHOWN),
         lateness=lateness_in_words(results),
         previews={name: results.first_rows(name, PREVIEW_ROWS) for name in results.table_names},
         preview_rows=PREVIEW_ROWS,

@@ -7,6 +7,7 @@ use super::outcome::Facts;
 use crate::connection::{
     Connection, Place, Record, SetUps, Side, Turn, connections_table, setup_tables,
 };
+use crate::slowest::slowest_table;
 use crate::stream::Subject;
 use crate::trace::{FlowTrace, Tracer, traces_table};
 use fairwind_measure::{ConnectionFlows, FlowId, Observation, Tables};
@@ -57,7 +58,11 @@ impl Follower {
     fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
         let at = connection.last;
         let (group, subject) = self.subject(connection, flow, side);
-        for _ in 0..self.streams.retire(flow, at, group, &subject) {
+        let timeouts = self.streams.retire(flow, at, group, &subject);
+        if timeouts > 0 {
+            self.waits.settle(subject.flow);
+        }
+        for _ in 0..timeouts {
             self.collector.observe(at, Observation::Timeout { flow });
         }
         self.collector.retire(flow, at);
@@ -140,6 +145,8 @@ impl Follower {
         }
         tables.tables.push(connections_table(&self.records, origin, &self.groups.names));
         tables.tables.extend(setup_tables(&self.groups.names, &self.setups));
+        let waits = self.waits.longest_first();
+        tables.tables.push(slowest_table(&waits, origin, &self.groups.names));
         let traces = self.tracer.map(|tracer| tracer.finish(end));
         if let Some(traces) = &traces {
             tables.tables.push(traces_table(traces, origin));
@@ -163,6 +170,8 @@ impl Follower {
         }
         tables.tables.push(connections_table(&records, origin, &self.groups.names));
         tables.tables.extend(setup_tables(&self.groups.names, &setups));
+        let waits = self.waits.longest_first();
+        tables.tables.push(slowest_table(&waits, origin, &self.groups.names));
         tables
     }
 

@@ -8,9 +8,11 @@ use super::groups::Groups;
 use super::joining::Joint;
 use super::placing::place_by;
 use super::streams::Streams;
+use super::waiting::Sending;
 use crate::connection::{
     Connections, Ends, Held, Hint, Patience, Place, Record, SetUps, Side, Turn, Vantage, Wiring,
 };
+use crate::slowest::{SeenAt, Waits};
 use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
 use fairwind_capture::Packet;
@@ -54,6 +56,7 @@ pub(crate) struct Follower {
     pub(super) connections: Connections,
     pub(super) collector: Collector,
     pub(super) streams: Streams,
+    pub(super) waits: Waits,
     /// Where there are two taps.
     pub(super) joint: Option<Joint>,
     pub(super) records: Vec<Record>,
@@ -74,7 +77,7 @@ impl Follower {
         rules: Rules,
         collector: Collector,
         groups: Groups,
-        percentiles: &[f64],
+        (percentiles, slowest): (&[f64], usize),
         joint: Option<Joint>,
         traces: Option<TraceSettings>,
     ) -> Self {
@@ -84,6 +87,7 @@ impl Follower {
             collector,
             joint,
             streams: Streams::new(groups.names.len(), percentiles),
+            waits: Waits::new(slowest),
             records: Vec::new(),
             setups: vec![SetUps::default(); groups.names.len()],
             groups,
@@ -283,10 +287,10 @@ impl Follower {
             self.collector.observe(at, received);
         }
         if let Some(crossing) = wiring.crossing {
-            self.cross(crossing, at, (side, leaves, own), packet);
+            self.cross(crossing, at, (slot, side), (leaves, own), packet);
         }
         if turn != Turn::Foreign {
-            self.follow_streams(at, (own, opposite), (leaves, turn), packet);
+            self.follow_streams(at, (slot, side), (own, opposite), (leaves, turn), packet);
         }
     }
 
@@ -296,6 +300,7 @@ impl Follower {
     fn follow_streams(
         &mut self,
         at: Instant,
+        (slot, side): (u32, Side),
         (own, opposite): (Option<FlowId>, Option<FlowId>),
         (leaves, turn): (bool, Turn),
         packet: &Packet,
@@ -309,10 +314,16 @@ impl Follower {
             self.infer(flow, at, packet);
         }
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
+            let held = if is_joined { None } else { self.long_held(flow, at) };
             let newly_acknowledged =
                 self.streams.on_answer(flow, at, packet).newly_acknowledged_bytes;
             if newly_acknowledged > 0 && !is_joined {
                 self.read(flow, at, newly_acknowledged, turn);
+                if let Some(held) = held {
+                    let sending = Sending { slot, side: side.other(), flow };
+                    let seen_at = if leaves { SeenAt::Receiver } else { SeenAt::Sender };
+                    self.end_wait(sending, (at, seen_at), held, newly_acknowledged);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 use super::follower::Follower;
 use super::groups::addresses_of;
 use super::merge::append;
+use super::waiting::Sending;
 use crate::connection::{Connection, Side, Wiring};
 use crate::passage::{
     Bearings, ClockModel, CrossingDescription, CrossingId, FlowName, Lost, PassageSettings,
@@ -89,7 +90,8 @@ impl Follower {
         &mut self,
         crossing: CrossingId,
         at: Instant,
-        (side, leaves, own): (Side, bool, Option<FlowId>),
+        (slot, side): (u32, Side),
+        (leaves, own): (bool, Option<FlowId>),
         packet: &Packet,
     ) {
         let Some(joint) = &mut self.joint else { return };
@@ -100,7 +102,12 @@ impl Follower {
         let in_order_end = if leaves {
             joint.passages.depart(crossing, direction, at, packet).in_order_end
         } else {
-            joint.passages.arrive(crossing, direction, at, packet).in_order_end
+            let arrival = joint.passages.arrive(crossing, direction, at, packet);
+            if let Some(flow) = own {
+                let payload_bytes = packet.segment.payload_bytes;
+                self.note_delivery(Sending { slot, side, flow }, at, &arrival, payload_bytes);
+            }
+            arrival.in_order_end
         };
         if let (Some(end_offset), Some(flow)) = (in_order_end, own) {
             self.collector.observe(at, Observation::Read { flow, end_offset });

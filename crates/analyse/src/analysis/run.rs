@@ -227,7 +227,7 @@ impl<S: PacketSource> Analysis<S> {
             self.rules(),
             collector,
             self.groups.clone(),
-            &self.settings.percentiles,
+            (&self.settings.percentiles, self.settings.slowest),
             self.joint(origin),
             self.settings.traces.clone(),
         ));

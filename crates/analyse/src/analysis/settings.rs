@@ -68,6 +68,8 @@ pub struct Settings {
     pub most_silent_rows: Option<u64>,
     /// Percentiles of latencies, above 0 and up to 100.
     pub percentiles: Vec<f64>,
+    /// So many of the longest waits are in the table `slowest`.
+    pub slowest: usize,
     /// Which connections are traced for pictures, in the table `traces`; `None`: none.
     pub traces: Option<TraceSettings>,
 }
@@ -95,6 +97,7 @@ impl Default for Settings {
             per_flow_intervals: false,
             most_silent_rows: Some(Silence::USUAL),
             percentiles: fairwind_measure::Settings::default().percentiles,
+            slowest: 100,
             traces: None,
         }
     }

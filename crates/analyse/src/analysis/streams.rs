@@ -95,6 +95,17 @@ impl Streams {
         self.followed[flow.index()].on_acknowledgment(at, syn);
     }
 
+    /// When the oldest segment of the flow that is outstanding was first sent.
+    #[inline]
+    pub(crate) fn oldest_sent_at(&self, flow: FlowId) -> Option<Instant> {
+        self.followed[flow.index()].oldest_sent_at()
+    }
+
+    /// The stream of a flow.
+    pub(crate) fn stream(&self, flow: FlowId) -> &Stream {
+        &self.followed[flow.index()]
+    }
+
     /// So many bytes more are acknowledged in order: how many there are now.
     #[inline]
     pub(crate) fn acknowledge(&mut self, flow: FlowId, bytes: u64) -> u64 {

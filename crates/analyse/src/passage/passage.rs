@@ -46,6 +46,8 @@ pub struct Arrival {
     pub delay: Option<i64>,
     /// Which retransmission of its bytes it is: 0 for the first transmission.
     pub repeat: u8,
+    /// Bytes since the stream began that the receiver had in order before.
+    pub in_order_start: u64,
     /// Bytes since the stream began that the receiver now has in order, if more than before.
     pub in_order_end: Option<u64>,
 }
@@ -255,6 +257,7 @@ impl Passage {
         }
         let frontier = self.delivery.frontier();
         if frontier > before {
+            arrival.in_order_start = before.saturating_sub(BASE);
             arrival.in_order_end = Some(frontier.saturating_sub(BASE));
         }
         true

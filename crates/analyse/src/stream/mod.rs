@@ -12,8 +12,8 @@
 //! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back),
 //! `outstanding` (what was sent and not acknowledged), `ring` (where it is kept), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
 //! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
-//! needless), `window` (what the other side offers), `occupation` (what the time goes into), `measures`
-//! (what is counted), `group` (the same of many streams), `tables`, `columns`.
+//! needless), `held` (what is outstanding longest), `window` (what the other side offers), `occupation` (what the time goes into),
+//! `measures` (what is counted), `group` (the same of many streams), `tables`, `columns`.
 
 mod acknowledgment;
 mod afar;
@@ -22,6 +22,7 @@ mod columns;
 mod episode;
 mod group;
 mod habit;
+mod held;
 mod kind;
 mod measures;
 mod occupation;
@@ -37,6 +38,7 @@ mod window;
 
 pub use columns::columns;
 pub use group::GroupMeasures;
+pub(crate) use held::Held;
 pub use kind::{AckFacts, Cause, Habits, Retransmission, SegmentKind, TapSide};
 pub use measures::Measures;
 pub use stream::Stream;

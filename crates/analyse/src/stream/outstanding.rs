@@ -94,6 +94,12 @@ impl Outstanding {
         self.packets
     }
 
+    /// Ranges outstanding.
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.ring.len()
+    }
+
     #[inline]
     pub(super) fn oldest(&self) -> Option<&Sent> {
         self.ring.front()

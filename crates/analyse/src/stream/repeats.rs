@@ -20,6 +20,8 @@ struct Repetition {
     /// Its timestamp, 0 without.
     stamp: u32,
     cause: Cause,
+    /// The cause is a guess until the stream is finished.
+    is_provisional: bool,
     /// It is known to have been needless.
     is_needless: bool,
     /// The receiver has reported it.
@@ -43,9 +45,24 @@ impl Repeats {
             end,
             stamp,
             cause,
+            is_provisional: false,
             is_needless: false,
             is_reported: false,
         });
+    }
+
+    /// The cause of the last one is a guess until the stream is finished.
+    pub(super) fn doubt_last(&mut self) {
+        if let Some(last) = self.last.back_mut() {
+            last.is_provisional = true;
+        }
+    }
+
+    /// Why the byte at `offset` was last sent again, and whether that is a guess.
+    pub(super) fn last_of(&self, offset: u64) -> Option<(Cause, bool)> {
+        let mut newest_first = self.last.iter().rev();
+        let last = newest_first.find(|one| one.start <= offset && offset < one.end)?;
+        Some((last.cause, last.is_provisional))
     }
 
     /// The receiver reports that it got bytes from `start` to before `end` twice. The report is of a

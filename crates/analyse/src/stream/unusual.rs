@@ -235,7 +235,11 @@ impl Stream {
         let verdict = cause(&facts);
         let repetition = self.take_verdict(verdict, &facts, seen, old_end - start);
         let order = self.repeat(at, &range, seen);
-        self.repeats.get_or_insert_default().add(start, old_end, seen.stamp(), repetition.cause);
+        let repeats = self.repeats.get_or_insert_default();
+        repeats.add(start, old_end, seen.stamp(), repetition.cause);
+        if repetition.is_provisional {
+            repeats.doubt_last();
+        }
         let repetition = Retransmission { order, ..repetition };
         if seen.segment.payload_bytes > 0 {
             self.count_repetition(repetition, old_end - start);

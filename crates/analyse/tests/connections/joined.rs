@@ -22,7 +22,7 @@ fn transfer() -> Dialogue {
     dialogue
 }
 
-fn same_clock() -> Settings {
+pub(crate) fn same_clock() -> Settings {
     Settings { clock: Clock::Same, ..Settings::default() }
 }
 

@@ -8,4 +8,5 @@ mod joined;
 mod lives;
 mod many;
 mod places;
+mod slowest;
 mod traces;

@@ -1,0 +1,189 @@
+//! The longest waits so far.
+//!
+//! Cost: a comparison for each acknowledgment; memory: as many waits as are asked for.
+
+use crate::stream::{Cause, Held};
+use fairwind_units::{Instant, Span};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// Where a wait was seen to begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SeenAt {
+    /// Near the sender of the data: from its departure to its acknowledgment.
+    Sender,
+    /// Near the receiver: from when it, or what was sent behind it, came by to its acknowledgment.
+    Receiver,
+    /// At both: from its departure until it had come in order.
+    Both,
+}
+
+/// One segment that was waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The number of its flow.
+    pub(crate) flow: Option<u64>,
+    pub(crate) name: String,
+    /// The place of its flow's group.
+    pub(crate) group: usize,
+    pub(crate) seen_at: SeenAt,
+    pub(crate) held: Held,
+    pub(crate) ended_at: Instant,
+    /// Segments behind it that waited for it.
+    pub(crate) segments_behind: u64,
+    /// Bytes behind it that waited for it.
+    pub(crate) bytes_behind: u64,
+}
+
+impl Wait {
+    /// From its first transmission to the end.
+    pub(crate) const fn length(&self) -> Span {
+        self.ended_at.saturating_since(self.held.sent_at)
+    }
+}
+
+/// The longest waits; of those that are equally long, the first ones.
+#[derive(Debug, Clone)]
+pub(crate) struct Waits {
+    most: usize,
+    /// What is not longer is none of them.
+    threshold: Span,
+    added: u64,
+    shortest_first: BinaryHeap<Reverse<Ranked>>,
+}
+
+/// A wait in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ranked {
+    wait: Wait,
+    /// How many were added before it.
+    number: u64,
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_length = self.wait.length().cmp(&other.wait.length());
+        by_length.then(other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Waits {
+    /// None yet, and never more than `most`.
+    pub(crate) const fn new(most: usize) -> Self {
+        let threshold = if most == 0 { Span::MAX } else { Span::ZERO };
+        Self { most, threshold, added: 0, shortest_first: BinaryHeap::new() }
+    }
+
+    /// Whether a wait from `begin` to `end` would be one of the longest.
+    #[inline]
+    pub(crate) fn is_long(&self, begin: Instant, end: Instant) -> bool {
+        end.saturating_since(begin) > self.threshold
+    }
+
+    /// Adds a wait, if it is one of the longest.
+    pub(crate) fn add(&mut self, wait: Wait) {
+        if wait.length() <= self.threshold {
+            return;
+        }
+        self.shortest_first.push(Reverse(Ranked { wait, number: self.added }));
+        self.added += 1;
+        if self.shortest_first.len() > self.most {
+            self.shortest_first.pop();
+        }
+        if self.shortest_first.len() == self.most {
+            let shortest = self.shortest_first.peek();
+            self.threshold = shortest.map_or(Span::MAX, |Reverse(ranked)| ranked.wait.length());
+        }
+    }
+
+    /// What had been taken for probes of a flow were time-outs.
+    pub(crate) fn settle(&mut self, flow: Option<u64>) {
+        // Their order does not depend on it.
+        let mut all = std::mem::take(&mut self.shortest_first).into_vec();
+        for Reverse(ranked) in &mut all {
+            if ranked.wait.flow == flow && ranked.wait.held.is_provisional {
+                ranked.wait.held.cause = Some(Cause::Timeout);
+            }
+        }
+        self.shortest_first = all.into();
+    }
+
+    /// All of them, the longest first.
+    pub(crate) fn longest_first(&self) -> Vec<Wait> {
+        let mut all: Vec<&Ranked> = self.shortest_first.iter().map(|Reverse(one)| one).collect();
+        all.sort_by(|one, other| other.cmp(one));
+        all.into_iter().map(|ranked| ranked.wait.clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(begin: u64, length: u64) -> Wait {
+        Wait {
+            flow: Some(begin),
+            name: String::new(),
+            group: 0,
+            seen_at: SeenAt::Sender,
+            held: Held {
+                start: 0,
+                bytes: 1,
+                sent_at: Instant::from_millis(begin),
+                repeats: 1,
+                cause: Some(Cause::TailLossProbe),
+                is_provisional: begin == 3,
+                behind: 0,
+            },
+            ended_at: Instant::from_millis(begin + length),
+            segments_behind: 0,
+            bytes_behind: 0,
+        }
+    }
+
+    /// Beginning and length of each, in milliseconds.
+    fn kept(waits: &Waits) -> Vec<(u64, u64)> {
+        let millis = |wait: &Wait| wait.length().as_nanos() / 1_000_000;
+        waits
+            .longest_first()
+            .iter()
+            .map(|one| (one.flow.unwrap_or_default(), millis(one)))
+            .collect()
+    }
+
+    #[test]
+    fn the_longest_are_kept_and_of_equal_ones_the_first() {
+        let mut waits = Waits::new(3);
+        for (begin, length) in [(1, 5), (2, 9), (3, 7), (4, 7), (5, 1), (6, 8), (7, 7)] {
+            waits.add(wait(begin, length));
+        }
+        assert_eq!(kept(&waits), [(2, 9), (6, 8), (3, 7)]);
+        assert!(!waits.is_long(Instant::ZERO, Instant::from_millis(7)));
+        assert!(waits.is_long(Instant::ZERO, Instant::from_millis(8)));
+    }
+
+    #[test]
+    fn none_are_kept_where_none_are_asked_for() {
+        let mut waits = Waits::new(0);
+        waits.add(wait(1, 5));
+        assert_eq!(kept(&waits), []);
+        assert!(!waits.is_long(Instant::ZERO, Instant::MAX));
+    }
+
+    #[test]
+    fn guesses_of_a_flow_are_settled_and_no_others() {
+        let mut waits = Waits::new(3);
+        waits.add(wait(2, 5));
+        waits.add(wait(3, 4));
+        waits.settle(Some(2));
+        waits.settle(Some(3));
+        let causes: Vec<_> = waits.longest_first().iter().map(|one| one.held.cause).collect();
+        assert_eq!(causes, [Some(Cause::TailLossProbe), Some(Cause::Timeout)]);
+    }
+}
