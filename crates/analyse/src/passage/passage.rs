@@ -154,7 +154,7 @@ impl Passage {
         }
         if !self.early.is_empty() || !self.tied.is_empty() {
             departure.in_order_end = self.arrive_early(shared);
-            self.untie(at, shared);
+            departure.in_order_end = self.untie(at, shared).or(departure.in_order_end);
         }
         departure
     }
@@ -203,7 +203,9 @@ impl Passage {
             self.doubt(at, shared);
         }
         let mut arrival = Arrival::default();
+        let in_order_end = if self.tied.is_empty() { None } else { self.untie_before(at, shared) };
         if self.match_arrival(at, packet, shared, &mut arrival) {
+            arrival.in_order_end = arrival.in_order_end.or(in_order_end);
             return arrival;
         }
         if self.early.len() < EARLY {
@@ -249,9 +251,8 @@ impl Passage {
                 (arrival.delay, arrival.repeat) = (Some(delay), repeat);
             }
             Found::Early => return false,
-            Found::Nothing if self.is_tied(at, packet, (start, end), shared) => return true,
             Found::Nothing => {
-                *arrival = self.unmatched(at, packet, shared);
+                *arrival = self.tie(at, packet, shared);
                 return true;
             }
         }
@@ -272,7 +273,7 @@ impl Passage {
     ) -> bool {
         match self.bare.arrive(packet) {
             FoundBare::Early => return false,
-            FoundBare::Nothing => self.tie(at, packet),
+            FoundBare::Nothing => *arrival = self.tie(at, packet, shared),
             FoundBare::Departed(departed) => {
                 let delay = signed_since(at, departed);
                 self.slowest = self.slowest.max(delay);

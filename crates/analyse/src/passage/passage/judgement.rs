@@ -45,7 +45,7 @@ impl Passage {
             let Some((at, packet)) = self.early.pop_front() else { break };
             self.unmatched(at, &packet, shared);
         }
-        self.untie_all(before);
+        self.untie_before(before, shared);
         let mut losses = std::mem::take(&mut shared.scratch.losses);
         losses.clear();
         self.flight.settle(before, self.delivery.frontier(), self.cut(), &mut losses);
@@ -68,7 +68,7 @@ impl Passage {
         while let Some((at, packet)) = self.early.pop_front() {
             self.unmatched(at, &packet, shared);
         }
-        self.untie_all(Instant::MAX);
+        self.untie_before(Instant::MAX, shared);
         // Twice the longest delay, and some milliseconds for those who have seen none.
         let slowest = self.slowest.max(0).unsigned_abs();
         let patience = slowest.saturating_mul(2).saturating_add(10_000_000);

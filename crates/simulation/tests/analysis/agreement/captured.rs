@@ -18,6 +18,8 @@ pub(crate) enum Taps {
     Sender,
     Receiver,
     Both,
+    /// The sender's capture, given for both.
+    Alone,
 }
 
 /// A simulation that is over.
@@ -63,6 +65,7 @@ impl Simulated {
         let analysis = match taps {
             Taps::Sender => Analysis::of_one(open("sender"), settings),
             Taps::Receiver => Analysis::of_one(open("receiver"), settings),
+            Taps::Alone => Analysis::of_two(open("sender"), open("sender"), settings),
             Taps::Both => Analysis::of_two(open("sender"), open("receiver"), settings),
         };
         let mut analysis = analysis.expect("the settings hold");

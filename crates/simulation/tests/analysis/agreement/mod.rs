@@ -67,6 +67,23 @@ fn from_both_sides_everything_but_what_applications_do_is_known_exactly() {
     hold(Taps::Both);
 }
 
+/// What leaves in the instant in which it comes is not lost, nor what comes in the instant in which it leaves.
+#[test]
+fn one_capture_for_both_sides_shows_a_path_that_loses_and_copies_nothing() {
+    for (name, text) in scenarios() {
+        let simulated = Simulated::run(&format!("{name} alone"), &text, 5);
+        let outcome = simulated.analyse(Taps::Alone);
+        let passages = outcome.tables.get("passages").expect("two taps");
+        for column in ["packets_lost", "packets_duplicated", "packets_departure_unseen"] {
+            let sum: f64 = numbers(passages, column).iter().sum();
+            assert!(sum < 0.5, "{name}: {sum} {column}");
+        }
+        let (sent, came) =
+            (numbers(passages, "packets_sent"), numbers(passages, "packets_received"));
+        assert_eq!(sent, came, "{name}");
+    }
+}
+
 fn numbers(table: &Table, column: &str) -> Vec<f64> {
     let values = table.column(column).unwrap_or_else(|| panic!("no {}.{column}", table.name));
     (0..table.rows()).map(|row| values.number(row).expect("a number")).collect()
