@@ -3,14 +3,15 @@
 use fairwind_units::{BitRate, Instant, Span};
 
 /// Billionths of a bit in a byte: what a rate in bits per second brings in eight billion nanoseconds.
-const PER_BYTE: u128 = 8_000_000_000;
+const PER_BYTE: i128 = 8_000_000_000;
 
 /// A token bucket. Tokens are counted in billionths of a bit, so a rate times nanoseconds is a whole number of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Bucket {
-    bits_per_second: u128,
-    capacity: u128,
-    tokens: u128,
+    bits_per_second: i128,
+    capacity: i128,
+    /// Less than none where more was taken than there was.
+    tokens: i128,
     /// Up to when tokens have come.
     filled: Instant,
     /// Time between two looks of the shaper at its clock; zero for a clock that is exact.
@@ -20,20 +21,20 @@ pub(crate) struct Bucket {
 impl Bucket {
     /// A full bucket of `bytes`.
     pub(crate) fn new(rate: BitRate, bytes: u64, granularity: Span) -> Self {
-        let capacity = u128::from(bytes) * PER_BYTE;
-        let bits_per_second = u128::from(rate.as_bits_per_second()).max(1);
+        let capacity = i128::from(bytes) * PER_BYTE;
+        let bits_per_second = i128::from(rate.as_bits_per_second()).max(1);
         Self { bits_per_second, capacity, tokens: capacity, filled: Instant::ZERO, granularity }
     }
 
     /// Whether it ever holds enough for `bytes`.
     pub(crate) fn can_hold(&self, bytes: u32) -> bool {
-        u128::from(bytes) * PER_BYTE <= self.capacity
+        i128::from(bytes) * PER_BYTE <= self.capacity
     }
 
     /// Lets the tokens come that are due by `now`.
     pub(crate) fn fill(&mut self, now: Instant) {
         let seen = self.tick_before(now);
-        let elapsed = u128::from(seen.saturating_since(self.filled).as_nanos());
+        let elapsed = i128::from(seen.saturating_since(self.filled).as_nanos());
         let brought = elapsed.saturating_mul(self.bits_per_second);
         self.tokens = self.tokens.saturating_add(brought).min(self.capacity);
         self.filled = self.filled.max(seen);
@@ -44,17 +45,17 @@ impl Bucket {
     /// # Panics
     /// Where it never [holds](Bucket::can_hold) so many.
     pub(crate) fn ready_at(&self, bytes: u32) -> Instant {
-        let needed = u128::from(bytes) * PER_BYTE;
+        let needed = i128::from(bytes) * PER_BYTE;
         assert!(needed <= self.capacity, "what never fits was refused");
-        let missing = needed.saturating_sub(self.tokens);
-        let nanos = missing.div_ceil(self.bits_per_second);
+        let missing = (needed - self.tokens).max(0);
+        let nanos = (missing + self.bits_per_second - 1) / self.bits_per_second;
         let wait = Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
         self.tick_from(self.filled + wait)
     }
 
-    /// Takes the tokens of `bytes`; the caller has asked.
+    /// Takes the tokens of `bytes`, on credit where there are fewer.
     pub(crate) fn take(&mut self, bytes: u32) {
-        self.tokens = self.tokens.saturating_sub(u128::from(bytes) * PER_BYTE);
+        self.tokens -= i128::from(bytes) * PER_BYTE;
     }
 
     /// The last instant at or before `now` at which the shaper looked at its clock.

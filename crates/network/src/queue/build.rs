@@ -5,6 +5,7 @@ use super::codel::Codel;
 use super::drr::Drr;
 use super::fq_codel::FqCodel;
 use super::fq_pie::FqPie;
+use super::htb::Htb;
 use super::pie::Pie;
 use super::prio::Prio;
 use super::red::Red;
@@ -32,6 +33,7 @@ pub fn discipline(queue: &Qdisc, seed: u64, groups: &Groups) -> Box<dyn QueueDis
         Qdisc::FqCodel(fq_codel) => Box::new(FqCodel::new(fq_codel, seed)),
         Qdisc::FqPie(fq_pie) => Box::new(FqPie::new(fq_pie, seed)),
         Qdisc::Drr(drr) => Box::new(Drr::new(drr, seed, groups)),
+        Qdisc::Htb(htb) => Box::new(Htb::new(htb, seed, groups)),
         Qdisc::Codel(codel) => Box::new(Codel::new(codel)),
         other => unreachable!("{} is not built yet", other.name()),
     }

@@ -13,6 +13,7 @@ mod fq_codel;
 mod fq_pie;
 mod hash;
 mod held;
+mod htb;
 mod pie;
 mod prio;
 mod red;

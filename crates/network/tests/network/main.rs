@@ -7,5 +7,6 @@ mod late_poll;
 mod links;
 mod queues;
 mod routing;
+mod shapers;
 mod support;
 mod theory;

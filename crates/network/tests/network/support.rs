@@ -5,7 +5,7 @@ use fairwind_network::{
     Observer, Packet, Qdisc, QueueDiscipline, Topology, Volume,
 };
 use fairwind_qdisc::{
-    Choke, Codel, Drr, DrrClass, Filter, FqCodel, FqPie, Pie, Prio, Red, Sfq, Tbf,
+    Choke, Codel, Drr, DrrClass, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
@@ -207,7 +207,7 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
 /// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
 pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (0_usize..12, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+    (0_usize..14, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
         let leaf = Qdisc::Pfifo { limit_packets: limit };
         disciplines(limit, switches, &leaf).swap_remove(which)
     })
@@ -314,7 +314,37 @@ fn disciplines(limit: u32, (ecn, one, other): (bool, bool, bool), leaf: &Qdisc) 
             priomap: [0; 16],
             filters: vec![(Filter { dscp: Some(0), ..Filter::default() }, u8::from(ecn))],
         }),
+        Qdisc::Htb(htb(leaf, other)),
+        Qdisc::Htb(Htb { default_class: None, ..htb(leaf, other) }),
     ]
+}
+
+/// A class above two, one of which takes what can be marked.
+fn htb(leaf: &Qdisc, is_coarse: bool) -> Htb {
+    let class = |parent, rate, child| HtbClass {
+        name: String::new(),
+        parent,
+        rate: BitRate::from_bits_per_second(rate),
+        ceil: BitRate::from_bits_per_second(8_000_000),
+        burst_bytes: 1600,
+        ceil_burst_bytes: 1600,
+        priority: 0,
+        quantum_bytes: 300,
+        filters: Vec::new(),
+        child,
+    };
+    let thin = Filter { protocol: Some(6), ..Filter::default() };
+    Htb {
+        classes: vec![
+            class(None, 8_000_000, None),
+            HtbClass { filters: vec![thin], ..class(Some(0), 1_000_000, Some(leaf.clone())) },
+            class(Some(0), 7_000_000, Some(leaf.clone())),
+        ],
+        default_class: Some(2),
+        rate_to_quantum: 10,
+        direct_packets: 10,
+        granularity: if is_coarse { Span::from_millis(1) } else { Span::ZERO },
+    }
 }
 
 /// Gaps between arrivals: often none, often of the order of a serialisation.
