@@ -3,6 +3,7 @@
 use super::choke::Choke;
 use super::codel::Codel;
 use super::drr::Drr;
+use super::dualpi2::Dualpi2;
 use super::fq_codel::FqCodel;
 use super::fq_pie::FqPie;
 use super::htb::Htb;
@@ -34,6 +35,7 @@ pub fn discipline(queue: &Qdisc, seed: u64, groups: &Groups) -> Box<dyn QueueDis
         Qdisc::FqPie(fq_pie) => Box::new(FqPie::new(fq_pie, seed)),
         Qdisc::Drr(drr) => Box::new(Drr::new(drr, seed, groups)),
         Qdisc::Htb(htb) => Box::new(Htb::new(htb, seed, groups)),
+        Qdisc::Dualpi2(dualpi2) => Box::new(Dualpi2::new(dualpi2, seed)),
         Qdisc::Codel(codel) => Box::new(Codel::new(codel)),
         other => unreachable!("{} is not built yet", other.name()),
     }

@@ -200,6 +200,11 @@ impl Line {
     pub(crate) fn backlog(&self) -> Backlog {
         Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
     }
+
+    /// The next to leave.
+    pub(crate) fn oldest(&self) -> Option<&Waiting> {
+        self.waiting.front()
+    }
 }
 
 impl Source for Line {

@@ -8,6 +8,7 @@ mod build;
 mod choke;
 mod codel;
 mod drr;
+mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod fq_pie;

@@ -1,5 +1,6 @@
 //! The network as a whole, its links and its queues.
 
+mod any_discipline;
 mod conservation;
 mod disciplines;
 mod errors;

@@ -5,7 +5,7 @@ use fairwind_network::{LinkSpec, Network, NodeId, Qdisc};
 use fairwind_qdisc::{Filter, Htb, HtbClass, Tbf};
 use fairwind_units::{BitRate, Instant, Span};
 
-const SECONDS: u64 = 100;
+const SECONDS: u32 = 100;
 
 fn megabits(rate: u64) -> BitRate {
     BitRate::from_bits_per_second(rate * 1_000_000)
@@ -22,20 +22,19 @@ fn carried(queue: Qdisc, flows: &[(u64, u64, u32)]) -> Vec<f64> {
     }
     let mut network: Network<Numbered> = topology.build(1).expect("a sound topology");
     offer(&mut network, flows, sender, receiver);
-    let mut bits = vec![0.0; 5];
-    while let Some(delivery) = network.next_delivery(Instant::from_secs(SECONDS), &mut ()) {
+    let mut bits = [0.0; 5];
+    while let Some(delivery) = network.next_delivery(Instant::from_secs(SECONDS.into()), &mut ()) {
         let flow = usize::try_from(delivery.packet.number % 5).expect("below five");
         bits[flow] += f64::from(delivery.packet.bytes) * 8.0;
     }
-    bits.iter().map(|bits| bits / SECONDS as f64).collect()
+    bits.iter().map(|bits| bits / f64::from(SECONDS)).collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "small numbers")]
 fn offer(network: &mut Network<Numbered>, flows: &[(u64, u64, u32)], from: NodeId, to: NodeId) {
     let mut packets: Vec<(u64, u64, u32)> = Vec::new();
     for (flow, rate, bytes) in flows {
         let gap = u64::from(*bytes) * 8 * 1_000_000_000 / rate;
-        let count = SECONDS * 1_000_000_000 / gap;
+        let count = u64::from(SECONDS) * 1_000_000_000 / gap;
         packets.extend((0..count).map(|n| (n * gap, n * 5 + flow, *bytes)));
     }
     packets.sort_unstable();

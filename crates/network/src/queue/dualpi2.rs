@@ -1,0 +1,243 @@
+//! Two queues, coupled: one for scalable congestion controls that want little delay, one for all others.
+//!
+//! Source: RFC 9332 with its appendix A; parameters as tc-dualpi2(8). As in Linux the greater of both queues' delays
+//! drives the controller, and the classic queue's share of the service is kept by credit instead of by a shift of time.
+//!
+//! The controller is due at fixed instants; those that have passed are caught up at the next call, with the delays that
+//! the oldest packets had then.
+
+use super::codel::{Line, Source as _};
+use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use crate::random::mixed;
+use crate::{Backlog, DropReason, Header};
+use fairwind_units::{Instant, Span};
+use rand::RngExt as _;
+use rand_pcg::Pcg32;
+
+/// Both queues and what couples them.
+pub(super) struct Dualpi2 {
+    description: fairwind_qdisc::Dualpi2,
+    low_latency: Line,
+    classic: Line,
+    /// The probability whose square drops, and whose multiple marks in the low-latency queue.
+    base: f64,
+    delay_before: f64,
+    next_update: Instant,
+    /// Above zero where the classic queue has waited for its share of the service, in bytes.
+    credit: f64,
+    generator: Pcg32,
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    Leaves,
+    Notified,
+    Dropped,
+}
+
+impl Dualpi2 {
+    pub(super) fn new(description: &fairwind_qdisc::Dualpi2, seed: u64) -> Self {
+        Self {
+            next_update: Instant::ZERO + description.update,
+            description: description.clone(),
+            low_latency: Line::default(),
+            classic: Line::default(),
+            base: 0.0,
+            delay_before: 0.0,
+            credit: 0.0,
+            generator: Pcg32::new(mixed(seed, 0), 0),
+        }
+    }
+
+    /// Whether a packet belongs into the low-latency queue (RFC 9331 §5.1): with ECT(1) or CE, or all that can be marked.
+    fn is_low_latency(&self, header: &Header) -> bool {
+        let is_ect1_or_ce = header.traffic_class & 0b01 != 0;
+        is_ect1_or_ce || !self.description.only_ect1 && header.is_ecn_capable()
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        while self.next_update <= now {
+            let at = self.next_update;
+            let before = (self.base, self.delay_before);
+            self.update(at);
+            self.next_update += self.description.update;
+            let is_at_rest = self.classic.backlog().packets + self.low_latency.backlog().packets
+                == 0
+                && before == (self.base, self.delay_before);
+            if is_at_rest {
+                let missed = now.saturating_since(self.next_update).as_nanos();
+                let tick = self.description.update;
+                self.next_update += tick * (missed / tick.as_nanos().max(1));
+                if self.next_update <= now {
+                    self.next_update += tick;
+                }
+            }
+        }
+    }
+
+    /// The controller's step (RFC 9332 §A.1, `dualpi2_update`).
+    fn update(&mut self, at: Instant) {
+        let oldest = |line: &Line| line.oldest().map_or(Span::ZERO, |waiting| waiting.sojourn(at));
+        let delay = oldest(&self.classic).max(oldest(&self.low_latency)).as_secs_f64();
+        let change = self.description.alpha.as_f64()
+            * (delay - self.description.target.as_secs_f64())
+            + self.description.beta.as_f64() * (delay - self.delay_before);
+        self.base = (self.base + change).clamp(0.0, 1.0);
+        self.delay_before = delay;
+    }
+
+    /// The probability with which the low-latency queue is marked for the classic one's sake.
+    fn coupled(&self) -> f64 {
+        self.base * f64::from(self.description.coupling)
+    }
+
+    /// What the coupled controllers make of a packet (RFC 9332 §A.1, overload in §A.2).
+    fn judge(&mut self, is_low: bool) -> Verdict {
+        let coupled = self.coupled();
+        if !is_low {
+            let is_chosen = self.happens(self.base * self.base);
+            return if is_chosen { Verdict::Notified } else { Verdict::Leaves };
+        }
+        if coupled >= 1.0 && self.description.drop_on_overload {
+            let is_dropped = self.happens(self.base * self.base);
+            return if is_dropped { Verdict::Dropped } else { Verdict::Notified };
+        }
+        if self.happens(coupled) { Verdict::Notified } else { Verdict::Leaves }
+    }
+
+    fn happens(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.generator.random::<f64>() < probability
+    }
+
+    /// Carries a verdict out; whether the packet goes on.
+    fn carry_out(verdict: Verdict, waiting: &mut Waiting, effects: &mut Effects) -> bool {
+        match verdict {
+            Verdict::Leaves => true,
+            Verdict::Notified => effects.mark(waiting),
+            Verdict::Dropped => false,
+        }
+    }
+
+    /// Whether the low-latency queue is next: first as a rule, though the classic one is sure of its share.
+    fn low_latency_is_next(&self) -> bool {
+        self.low_latency.backlog().packets > 0
+            && (self.classic.backlog().packets == 0 || self.credit <= 0.0)
+    }
+
+    /// The next packet, with the classic queue's credit kept.
+    fn take(&mut self) -> Option<(Waiting, bool)> {
+        let share = self.description.classic_protection.as_f64();
+        if self.low_latency_is_next() {
+            let waiting = self.low_latency.pop()?;
+            if self.classic.backlog().packets > 0 {
+                self.credit += share * f64::from(waiting.bytes());
+            }
+            return Some((waiting, true));
+        }
+        let waiting = self.classic.pop()?;
+        if self.low_latency.backlog().packets > 0 {
+            self.credit -= (1.0 - share) * f64::from(waiting.bytes());
+        }
+        Some((waiting, false))
+    }
+}
+
+impl QueueDiscipline for Dualpi2 {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        mut arrival: Waiting,
+        effects: &mut Effects,
+    ) -> Result<(), DropReason> {
+        self.catch_up(now);
+        if self.backlog().packets >= self.description.limit_packets {
+            return Err(DropReason::QueueFull);
+        }
+        let is_low = self.is_low_latency(&arrival.header);
+        if !self.description.drop_on_dequeue {
+            let verdict = self.judge(is_low);
+            if !Self::carry_out(verdict, &mut arrival, effects) {
+                return Err(DropReason::Early);
+            }
+        }
+        if is_low {
+            self.low_latency.push(arrival);
+        } else {
+            self.classic.push(arrival);
+        }
+        Ok(())
+    }
+
+    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+        self.catch_up(now);
+        while let Some((mut waiting, is_low)) = self.take() {
+            let is_late = is_low && waiting.sojourn(now) >= self.description.step_threshold;
+            let judged = self.description.drop_on_dequeue.then(|| self.judge(is_low));
+            let verdict = match judged.unwrap_or(Verdict::Leaves) {
+                Verdict::Leaves if is_late => Verdict::Notified,
+                verdict => verdict,
+            };
+            if Self::carry_out(verdict, &mut waiting, effects) {
+                return Dequeued::Packet(waiting);
+            }
+            effects.drop(waiting, DropReason::Early);
+        }
+        Dequeued::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.low_latency.backlog().plus(self.classic.backlog())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dualpi2() -> Dualpi2 {
+        Dualpi2::new(&fairwind_qdisc::Dualpi2::default(), 1)
+    }
+
+    fn share_of(verdict: Verdict, base: f64, is_low: bool) -> f64 {
+        let mut queue = Dualpi2 { base, ..dualpi2() };
+        let hits = (0..20_000).filter(|_| queue.judge(is_low) == verdict).count();
+        f64::from(u32::try_from(hits).unwrap()) / 20_000.0
+    }
+
+    #[test]
+    fn the_classic_queue_meets_the_square_and_the_other_twice_the_root() {
+        for base in [0.05, 0.1, 0.3] {
+            let classic = share_of(Verdict::Notified, base, false);
+            let low = share_of(Verdict::Notified, base, true);
+            assert!((classic - base * base).abs() < 0.01, "{base}: {classic}");
+            assert!((low - 2.0 * base).abs() < 0.015, "{base}: {low}");
+        }
+    }
+
+    #[test]
+    fn in_overload_the_low_latency_queue_is_dropped_like_the_classic_one() {
+        assert!((share_of(Verdict::Dropped, 0.6, true) - 0.36).abs() < 0.015);
+        assert!((share_of(Verdict::Notified, 0.6, true) - 0.64).abs() < 0.015);
+    }
+
+    #[test]
+    fn the_controller_answers_distance_and_change() {
+        let mut queue = dualpi2();
+        // Nothing waits: 0.16 (0 - 15 ms) is below zero.
+        queue.update(Instant::from_millis(16));
+        assert!(queue.base.abs() < 1e-12);
+        queue.base = 0.1;
+        queue.delay_before = 0.02;
+        queue.update(Instant::from_millis(32));
+        assert!((queue.base - (0.1 - 0.16 * 0.015 - 3.2 * 0.02)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_carries_ect1_or_ce_is_for_low_latency() {
+        let queue = dualpi2();
+        let with =
+            |traffic_class| queue.is_low_latency(&Header { traffic_class, ..Header::default() });
+        assert_eq!([with(0), with(0b10), with(0b01), with(0b11)], [false, false, true, true]);
+    }
+}
