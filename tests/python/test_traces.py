@@ -222,6 +222,13 @@ def test_many_windows_are_a_line_without_markers():
     assert '"point": true' not in drawn(FEW_WINDOWS + 1)
 
 
+def test_a_page_has_more_points_to_look_closer_at_than_a_file_has_room_for(tmp_path):
+    (figure,) = trace_figures(traced(tmp_path / "run", [flow_trace(rounds=900)]))
+    page, file = (len(json.dumps(chart.to_dict())) for chart in (figure.chart, figure.still))
+    assert page > 2 * file
+    assert figure.chart.to_dict()["params"], "the page draws on a canvas what can be zoomed"
+
+
 def test_names_of_flows_cannot_break_the_page(tmp_path):
     hostile = '</script><img src=x onerror=alert(1)>"'
     page = write_report(traced(tmp_path / "run", [flow_trace(rounds=1, name=hostile)])).page

@@ -20,9 +20,12 @@ class Figure:
         What is drawn, in which unit, and what the marks mean.
     chart : altair chart
         Complete, with its data.
+    still : altair chart, optional
+        What is written as files, where that is less than what can be looked at closer in the page.
     """
 
     name: str
     title: str
     caption: str
     chart: Any
+    still: Any = None

@@ -68,7 +68,7 @@ def save_all(
     for figure in figures:
         for ending in FORMATS:
             path = folder / f"{figure.name}.{ending}"
-            save(figure.chart, path)
+            save(figure.still or figure.chart, path)
             paths.append(path)
             if watch is not None:
                 watch(len(paths), len(figures) * len(FORMATS))

@@ -13,8 +13,11 @@ MOST_FLOWS = 12
 MOST_NAMED = 12
 """Flows that are named among those that are not shown."""
 
-MOST_POINTS = 40_000
-"""Points of all flows on a page: about two megabytes."""
+MOST_POINTS = 100_000
+"""Points of all flows on a page, where one can look closer: about three megabytes."""
+
+MOST_STILL_POINTS = 10_000
+"""Points of one flow in a file: there are not more places for them."""
 
 KEYS = ("cell", "replicate", "name")
 COLUMNS = ("name", "series", "kind", "time_s", "low", "high", "points")
@@ -61,6 +64,7 @@ def trace_figures(results: Results) -> list[Figure]:
             )
         if number == shown.height:
             note += note_of_others
+        few = drawn if drawn.height <= MOST_STILL_POINTS else thinned(points, MOST_STILL_POINTS)
         title = f"Flow {flow['name']}{_where(results, flow['cell'], flow['replicate'])}"
         figures.append(
             Figure(
@@ -68,6 +72,7 @@ def trace_figures(results: Results) -> list[Figure]:
                 title=title,
                 caption=CAPTION + note,
                 chart=flow_panels(drawn, closer, title=title),
+                still=flow_panels(few, closer, title=title),
             )
         )
     return figures
