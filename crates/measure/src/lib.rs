@@ -52,8 +52,8 @@
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
 //! `queue`, `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
-//! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `tabulate` (one
-//! file per table), `columns` (what each column means).
+//! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
+//! words and names), `tabulate` (one file per table), `columns` (what each column means).
 
 mod collector;
 mod columns;
@@ -83,6 +83,7 @@ mod silence;
 mod summary;
 mod table;
 mod tabulate;
+mod texts;
 
 pub use collector::Collector;
 pub use columns::{
@@ -103,3 +104,4 @@ pub use settings::{FlowDescription, Settings, SettingsError};
 pub use silence::Silence;
 pub use summary::{Percentiles, Place, Summary, percentile_name};
 pub use table::{Column, Table, TableBuilder, Tables, Values};
+pub use texts::Texts;

@@ -82,8 +82,8 @@ impl Collector {
         self.pass(at);
         let place = flow.index();
         let number = self.numbers[place].take().expect("a flow is retired once");
-        let gone = FlowDescription { name: String::new(), ..self.settings.flows[place].clone() };
-        let description = std::mem::replace(&mut self.settings.flows[place], gone);
+        let gone = &mut self.settings.flows[place];
+        let description = FlowDescription { name: std::mem::take(&mut gone.name), ..*gone };
         let mut over = std::mem::replace(&mut self.flows[place], Flow::new(None));
         if let Some(opposite) = over.opposite() {
             self.flow(opposite).set_opposite(None);

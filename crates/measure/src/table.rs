@@ -1,6 +1,7 @@
 //! Plain columns, of no library: what leaves this room.
 
 use crate::formula;
+use crate::texts::Texts;
 
 /// The values of one column, one for each row.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,7 +15,7 @@ pub enum Values {
     /// Real numbers that may be missing.
     OptionalF64(Vec<Option<f64>>),
     /// Names.
-    Text(Vec<String>),
+    Text(Texts),
     /// Yes or no.
     Bool(Vec<bool>),
 }
@@ -51,7 +52,7 @@ impl Values {
     /// The text in `row`; `None` where the column has none.
     pub fn text(&self, row: usize) -> Option<&str> {
         match self {
-            Self::Text(values) => values.get(row).map(String::as_str),
+            Self::Text(values) => values.get(row),
             _ => None,
         }
     }
@@ -72,8 +73,13 @@ values_from! {
     Option<u64> => OptionalU64,
     f64 => F64,
     Option<f64> => OptionalF64,
-    String => Text,
     bool => Bool,
+}
+
+impl From<Vec<String>> for Values {
+    fn from(values: Vec<String>) -> Self {
+        Self::Text(values.into_iter().collect())
+    }
 }
 
 /// One column.
@@ -151,7 +157,7 @@ impl IntoIterator for Tables {
 ///
 /// let rows = [("a", Some(1_u64)), ("b", None)];
 /// let table = TableBuilder::new("letters", &rows)
-///     .with("name", |row| row.0.to_owned())
+///     .with_text("name", |row, text| text.push_str(row.0))
 ///     .with_known("number", |row| row.1)
 ///     .build();
 /// assert_eq!(table.column("number").and_then(|values| values.number(1)), None);
@@ -190,6 +196,16 @@ impl<'a, Row> TableBuilder<'a, Row> {
             return self.with_values(name, values.into());
         }
         self.with(name, value)
+    }
+
+    /// Adds the column `name`, whose text in each row is what `append` appends.
+    #[must_use]
+    pub fn with_text(self, name: &str, append: impl Fn(&Row, &mut String)) -> Self {
+        let mut texts = Texts::with_room(self.rows.len());
+        for row in self.rows {
+            texts.push_with(|text| append(row, text));
+        }
+        self.with_values(name, Values::Text(texts))
     }
 
     /// Adds a column whose values are there already, one for each row.

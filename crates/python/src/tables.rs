@@ -57,7 +57,7 @@ fn array(values: &Values) -> ArrayRef {
         Values::OptionalU64(numbers) => Arc::new(UInt64Array::from(numbers.clone())),
         Values::F64(numbers) => Arc::new(Float64Array::from(numbers.clone())),
         Values::OptionalF64(numbers) => Arc::new(Float64Array::from(numbers.clone())),
-        Values::Text(texts) => Arc::new(StringArray::from_iter_values(texts)),
+        Values::Text(texts) => Arc::new(StringArray::from_iter_values(texts.iter())),
         Values::Bool(truths) => Arc::new(BooleanArray::from(truths.clone())),
     }
 }

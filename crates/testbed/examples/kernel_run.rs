@@ -65,7 +65,7 @@ fn print(table: &Table) {
 fn shown(values: &Values, row: usize) -> String {
     match values {
         Values::Bool(values) => values[row].to_string(),
-        Values::Text(values) => values[row].clone(),
+        Values::Text(values) => values[row].to_owned(),
         _ => values.number(row).map_or_else(|| "-".to_owned(), |number| format!("{number:.6}")),
     }
 }

@@ -58,9 +58,10 @@ impl Follower {
     fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
         let at = connection.last;
         let (group, subject) = self.subject(connection, flow, side);
-        let timeouts = self.streams.retire(flow, at, group, &subject);
+        let number = subject.flow;
+        let timeouts = self.streams.retire(flow, at, group, subject);
         if timeouts > 0 {
-            self.waits.settle(subject.flow);
+            self.waits.settle(number);
         }
         for _ in 0..timeouts {
             self.collector.observe(at, Observation::Timeout { flow });

@@ -25,7 +25,7 @@ fn extend_values(values: &mut Values, more: Values) {
         (Values::OptionalU64(values), Values::OptionalU64(more)) => values.extend(more),
         (Values::F64(values), Values::F64(more)) => values.extend(more),
         (Values::OptionalF64(values), Values::OptionalF64(more)) => values.extend(more),
-        (Values::Text(values), Values::Text(more)) => values.extend(more),
+        (Values::Text(values), Values::Text(more)) => values.append(&more),
         (Values::Bool(values), Values::Bool(more)) => values.extend(more),
         // One part may miss what the other has: then both may.
         (_, more) => extend_mixed(values, &more),

@@ -120,7 +120,7 @@ impl Streams {
         flow: FlowId,
         at: Instant,
         group: usize,
-        subject: &Subject,
+        subject: Subject,
     ) -> u64 {
         let mut stream = std::mem::replace(&mut self.followed[flow.index()], Stream::new(at));
         let timeouts = stream.finish(at, &mut self.habits[group]);
@@ -137,7 +137,7 @@ impl Streams {
     /// The rest of the tables, with the rows of groups at their end.
     pub(crate) fn finish(mut self, groups: &[String]) -> Vec<Table> {
         for (name, measures) in groups.iter().zip(&self.groups) {
-            self.rows.push(&of_group(name), &measures.sum());
+            self.rows.push(of_group(name), &measures.sum());
         }
         self.rows.take()
     }
@@ -155,10 +155,10 @@ impl Streams {
             let mut stream = self.followed[flow.index()].clone();
             stream.finish(*last, &mut habits[*group]);
             sums[*group].add(stream.side(), stream.measures());
-            rows.push(subject, stream.measures());
+            rows.push(subject.clone(), stream.measures());
         }
         for (name, measures) in groups.iter().zip(&sums) {
-            rows.push(&of_group(name), &measures.sum());
+            rows.push(of_group(name), &measures.sum());
         }
         rows.take()
     }

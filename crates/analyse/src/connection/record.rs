@@ -1,7 +1,7 @@
 //! What is kept of a connection that is over: its row in the table `connections`.
 
 use super::life::{Beginning, Ending, Life, Offer, SetUp};
-use super::names::{end_name, flow_name};
+use super::names::{push_end, push_flags, push_flow};
 use super::side::{Sent, Side};
 use super::vantage::Place;
 use fairwind_measure::{Table, TableBuilder};
@@ -102,26 +102,27 @@ fn has_ecn(offer: &Offer) -> bool {
 pub(crate) fn connections_table(records: &[Record], origin: Instant, groups: &[String]) -> Table {
     let since = |at: Instant| at.saturating_since(origin).as_secs_f64();
     let group = |record: &Record| {
-        usize::try_from(record.group).ok().and_then(|place| groups.get(place)).cloned()
+        let place = usize::try_from(record.group).ok();
+        place.and_then(|place| groups.get(place)).map_or("", String::as_str)
     };
     let mut table = TableBuilder::new("connections", records)
         .with("connection", |row| row.number)
-        .with("name", |row| flow_name(row.opener, row.answerer))
-        .with("group", |row| group(row).unwrap_or_default())
-        .with("opener", |row| end_name(row.opener))
-        .with("answerer", |row| end_name(row.answerer))
+        .with_text("name", |row, text| push_flow(text, row.opener, row.answerer))
+        .with_text("group", |row, text| text.push_str(group(row)))
+        .with_text("opener", |row, text| push_end(text, row.opener))
+        .with_text("answerer", |row, text| push_end(text, row.answerer))
         .with("opener_guessed", |row| row.is_guessed)
         .with("start_s", |row| since(row.began))
         .with("last_s", |row| since(row.last))
         .with("duration_s", |row| row.last.saturating_since(row.began).as_secs_f64())
         .with("longest_silence_s", |row| row.longest_silence.as_secs_f64())
-        .with("taps", |row| row.taps.to_owned())
-        .with("vantage", |row| row.place.name().to_owned())
-        .with("beginning", |row| row.beginning.name().to_owned())
-        .with("set_up", |row| row.set_up.name().to_owned())
+        .with_text("taps", |row, text| text.push_str(row.taps))
+        .with_text("vantage", |row, text| text.push_str(row.place.name()))
+        .with_text("beginning", |row, text| text.push_str(row.beginning.name()))
+        .with_text("set_up", |row, text| text.push_str(row.set_up.name()))
         .with("simultaneous_open", |row| row.is_simultaneous)
-        .with("ending", |row| row.ending.name().to_owned())
-        .with("ended_by", |row| row.ended_by.map_or("", Side::name).to_owned())
+        .with_text("ending", |row, text| text.push_str(row.ending.name()))
+        .with_text("ended_by", |row, text| text.push_str(row.ended_by.map_or("", Side::name)))
         .with("syn_retries", |row| row.retries(Side::Opener))
         .with("syn_ack_retries", |row| row.retries(Side::Answerer))
         .with("answer_time_s", |row| seconds(row.times.answer))
@@ -142,7 +143,7 @@ fn with_side(table: TableBuilder<'_, Record>, side: Side) -> TableBuilder<'_, Re
         .with(&name("payload_bytes"), |row| row.sent(side).payload_bytes)
         .with(&name("bare_acknowledgments"), |row| row.sent(side).bare_acknowledgments)
         .with(&name("largest_payload_bytes"), |row| u64::from(row.sent(side).largest_payload_bytes))
-        .with(&name("flags"), |row| format!("{:?}", row.sent(side).flags))
+        .with_text(&name("flags"), |row, text| push_flags(text, row.sent(side).flags))
         .with(&name("hop_limit"), |row| {
             let sent = row.sent(side);
             (sent.packets > 0).then(|| u64::from(sent.hop_limit))

@@ -78,7 +78,7 @@ type Kind = (&'static str, fn(&SetUps) -> &Times);
 pub(crate) fn setup_tables(groups: &[String], setups: &[SetUps]) -> [Table; 2] {
     let rows: Vec<(&String, &SetUps)> = groups.iter().zip(setups).collect();
     let mut table = TableBuilder::new("setups", &rows)
-        .with("group", |row| row.0.clone())
+        .with_text("group", |row, text| text.push_str(row.0))
         .with("attempts", |row| row.1.attempts())
         .with("completed", |row| row.1.outcome(SetUp::Completed))
         .with("unanswered", |row| row.1.outcome(SetUp::Unanswered))
@@ -122,7 +122,7 @@ fn retries_table(groups: &[(&String, &SetUps)]) -> Table {
         }
     }
     TableBuilder::new("setup_retries", &rows)
-        .with("group", |row| row.group.clone())
+        .with_text("group", |row, text| text.push_str(row.group))
         .with("syn_retries", |row| row.retries)
         .with("attempts", |row| row.attempts)
         .with("completed", |row| row.completed)

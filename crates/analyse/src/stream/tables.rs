@@ -96,8 +96,8 @@ impl StreamRows {
     }
 
     /// Adds the rows of a stream that is finished, or of a group.
-    pub fn push(&mut self, subject: &Subject, measures: &Measures) {
-        let subject = Arc::new(subject.clone());
+    pub fn push(&mut self, subject: Subject, measures: &Measures) {
+        let subject = Arc::new(subject);
         let rtt = Summary::of(&measures.rtts, &self.summaries);
         self.push_times(&subject, "rtt", rtt.clone());
         self.push_times(&subject, "inter_transmission", self.of(&measures.spacings));
@@ -175,7 +175,7 @@ impl StreamRows {
 
     fn times_table(&self) -> Table {
         let mut table = subjects("stream_times", &self.times)
-            .with("kind", |row| row.values.0.to_owned())
+            .with_text("kind", |row, text| text.push_str(row.values.0))
             .with("count", |row| row.values.1.count)
             .with("min_s", |row| row.values.1.minimum_s())
             .with("mean_s", |row| row.values.1.mean_s());
@@ -208,16 +208,16 @@ fn subjects<'a, Values>(
 ) -> TableBuilder<'a, Row<Values>> {
     let scope = |row: &Row<Values>| if row.subject.flow.is_some() { "flow" } else { "group" };
     TableBuilder::new(name, rows)
-        .with("scope", |row| scope(row).to_owned())
-        .with("name", |row| row.subject.name.clone())
-        .with("group", |row| row.subject.group.clone())
+        .with_text("scope", |row, text| text.push_str(scope(row)))
+        .with_text("name", |row, text| text.push_str(&row.subject.name))
+        .with_text("group", |row, text| text.push_str(&row.subject.group))
         .with("flow", |row| row.subject.flow)
 }
 
 fn retransmissions_table(rows: &[Row<Repeated>]) -> Table {
     subjects("retransmissions", rows)
-        .with("kind", |row| row.values.kind.to_owned())
-        .with("value", |row| row.values.value.to_owned())
+        .with_text("kind", |row, text| text.push_str(row.values.kind))
+        .with_text("value", |row, text| text.push_str(row.values.value))
         .with("count", |row| row.values.count)
         .with("bytes", |row| row.values.bytes)
         .with("spurious_by_report", |row| row.values.spurious_by_report)

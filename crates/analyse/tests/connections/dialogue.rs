@@ -182,7 +182,7 @@ pub(crate) fn table<'a>(outcome: &'a Outcome, name: &str) -> &'a Table {
 pub(crate) fn cell(table: &Table, row: usize, column: &str) -> String {
     let values = table.column(column).unwrap_or_else(|| panic!("a column {column}"));
     match values {
-        Values::Text(values) => values[row].clone(),
+        Values::Text(values) => values[row].to_owned(),
         Values::Bool(values) => values[row].to_string(),
         _ => values.number(row).map(|number| number.to_string()).unwrap_or_default(),
     }

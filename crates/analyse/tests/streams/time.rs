@@ -8,7 +8,7 @@ pub(crate) fn tables(tap: Tap, millis: u64) -> Tables {
     let (_, measures) = tap.finish(millis);
     let mut rows = StreamRows::new(&[50.0, 99.9]);
     let subject = Subject { flow: Some(7), name: "a>b".to_owned(), group: "thin".to_owned() };
-    rows.push(&subject, &measures);
+    rows.push(subject, &measures);
     assert_eq!(rows.waiting(), 1);
     let tables = Tables { tables: rows.take() };
     assert_eq!(rows.waiting(), 0);

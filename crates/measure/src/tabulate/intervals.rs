@@ -43,9 +43,9 @@ pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table
     TableBuilder::new("intervals", &rows)
         .with("interval_s", |row| row.length.as_secs_f64())
         .with("start_s", |row| basis.seconds_at(begin + row.length.saturating_mul(row.number)))
-        .with("scope", |row| row.scope.kind.to_owned())
-        .with("name", |row| row.scope.name.to_owned())
-        .with("group", |row| row.scope.group.to_owned())
+        .with_text("scope", |row, text| text.push_str(row.scope.kind))
+        .with_text("name", |row, text| text.push_str(row.scope.name))
+        .with_text("group", |row, text| text.push_str(row.scope.group))
         .with("flow", |row| row.scope.flow)
         .with_known("throughput_bits_per_second", |row| {
             row.rate(Points::RECEIVER, row.counts.wire_bytes_received)

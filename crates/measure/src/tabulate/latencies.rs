@@ -28,11 +28,11 @@ pub(super) fn latencies_table(
         .flat_map(|flow| all_kinds(basis.flow_scope(flow.number, &flow.description), flow));
     let rows: Vec<Row<'_>> = of_groups.chain(of_flows).collect();
     let mut table = TableBuilder::new("latencies", &rows)
-        .with("scope", |row| row.scope.kind.to_owned())
-        .with("name", |row| row.scope.name.to_owned())
-        .with("group", |row| row.scope.group.to_owned())
+        .with_text("scope", |row, text| text.push_str(row.scope.kind))
+        .with_text("name", |row, text| text.push_str(row.scope.name))
+        .with_text("group", |row, text| text.push_str(row.scope.group))
         .with("flow", |row| row.scope.flow)
-        .with("kind", |row| row.kind.to_owned())
+        .with_text("kind", |row, text| text.push_str(row.kind))
         .with("count", |row| row.latency.count)
         .with("min_s", |row| row.latency.minimum_s())
         .with("mean_s", |row| row.latency.mean_s());
@@ -79,8 +79,8 @@ pub(super) fn histogram_table(groups: &[GroupRow<'_>]) -> Table {
         }
     }
     TableBuilder::new("latency_histogram", &rows)
-        .with("group", |row| row.group.to_owned())
-        .with("kind", |row| row.kind.to_owned())
+        .with_text("group", |row, text| text.push_str(row.group))
+        .with_text("kind", |row, text| text.push_str(row.kind))
         .with("lower_s", |row| seconds(row.slot.lower))
         .with("upper_s", |row| seconds(row.slot.upper))
         .with("count", |row| row.slot.count)

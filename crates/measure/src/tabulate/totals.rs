@@ -13,8 +13,8 @@ use fairwind_units::Span;
 pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
     let table = TableBuilder::new("flows", rows)
         .with("flow", |row| row.number)
-        .with("name", |row| row.description.name.clone())
-        .with("group", |row| basis.group_name(&row.description).to_owned())
+        .with_text("name", |row, text| text.push_str(&row.description.name))
+        .with_text("group", |row, text| text.push_str(basis.group_name(&row.description)))
         .with("start_s", |row| basis.seconds_at(row.description.start))
         .with("established", |row| row.milestones.established.is_some())
         .with("setup_time_s", |row| row.setup_time().map(Span::as_secs_f64))
@@ -29,7 +29,7 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
 /// Rows in the order of the groups.
 pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
     let table = TableBuilder::new("groups", rows)
-        .with("group", |row| row.name.to_owned())
+        .with_text("group", |row, text| text.push_str(row.name))
         .with("flows", |row| row.sum.watched.flows())
         .with("flows_established", |row| row.sum.established)
         .with("flows_finished", |row| row.sum.finished)

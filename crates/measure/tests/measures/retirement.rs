@@ -214,7 +214,7 @@ fn is_empty_window(table: &Table, row: usize) -> bool {
 
 fn cell(values: &Values, row: usize) -> String {
     match values {
-        Values::Text(texts) => texts[row].clone(),
+        Values::Text(texts) => texts[row].to_owned(),
         Values::Bool(truths) => truths[row].to_string(),
         numbers => format!("{:?}", numbers.number(row)),
     }

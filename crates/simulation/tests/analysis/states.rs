@@ -39,7 +39,7 @@ fn setting(profile: Profile, application: Application, (lost, late): (u64, u64))
 fn told(stream: &Stream, column: &str) -> f64 {
     let mut rows = StreamRows::new(&[50.0]);
     let subject = Subject { flow: Some(0), name: "a>b".to_owned(), group: "all".to_owned() };
-    rows.push(&subject, stream.measures());
+    rows.push(subject, stream.measures());
     let tables = rows.take();
     let table = tables.iter().find(|table| table.name == "transport").expect("the table");
     table.column(column).expect(column).number(0).expect("a number")
