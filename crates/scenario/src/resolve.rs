@@ -151,7 +151,7 @@ fn message_size(
 /// so do those that ask and answer.
 fn sender_tcp(input: &TcpSettings, workload: &Workload) -> TcpSettings {
     let nagle =
-        if workload.is_interactive() { Some(input.nagle.unwrap_or(false)) } else { input.nagle };
+        if workload.is_interactive() { Some(input.has_nagle(workload)) } else { input.nagle };
     TcpSettings { profile: Some(input.profile()), nagle, ..*input }
 }
 

@@ -1,5 +1,6 @@
 //! The TCP endpoints of a group of flows: a profile, and what differs from it.
 
+use crate::workload::Workload;
 use fairwind_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
 
@@ -39,6 +40,20 @@ pub enum Congestion {
     Bic,
     /// CUBIC, RFC 9438.
     Cubic,
+}
+
+impl Congestion {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Reno, Self::Bic, Self::Cubic];
+
+    /// Its name, in scenarios as on Linux.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reno => "reno",
+            Self::Bic => "bic",
+            Self::Cubic => "cubic",
+        }
+    }
 }
 
 /// How losses are found while selective acknowledgements come in.
@@ -227,5 +242,11 @@ impl TcpSettings {
     /// The profile to start from: the one that is set, or the default.
     pub fn profile(&self) -> Profile {
         self.profile.unwrap_or_default()
+    }
+
+    /// Whether small segments wait for acknowledgments (Nagle's algorithm, RFC 896): an interactive
+    /// application asks for no delay, unless the scenario says otherwise.
+    pub fn has_nagle(&self, workload: &Workload) -> bool {
+        self.nagle.unwrap_or(!workload.is_interactive())
     }
 }

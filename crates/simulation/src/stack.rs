@@ -27,7 +27,7 @@ pub(crate) fn config(
             Congestion::Cubic => profile.cubic(),
         };
     }
-    config.nagle = nagle(profile, settings, workload);
+    config.nagle = if settings.has_nagle(workload) { profile.nagle() } else { Nagle::Off };
     Ok(config)
 }
 
@@ -189,12 +189,6 @@ fn set_sizes(
         config.set_receive_window(buffer("receive_buffer", bytes.get())?);
     }
     Ok(())
-}
-
-/// An interactive application asks for no delay, unless the scenario says otherwise.
-fn nagle(profile: fairwind_tcp::Profile, settings: &TcpSettings, workload: &Workload) -> Nagle {
-    let wanted = settings.nagle.unwrap_or(!workload.is_interactive());
-    if wanted { profile.nagle() } else { Nagle::Off }
 }
 
 fn set<T>(field: &mut T, setting: Option<T>) {

@@ -5,6 +5,7 @@
 //! everything in it, when they and their descriptors have ended.
 
 use crate::TestbedError;
+use crate::host::OUT_OF_THE_BOX;
 use crate::path::{IpVersion, Path};
 use crate::sys;
 use std::os::fd::OwnedFd;
@@ -58,18 +59,20 @@ fn allow_congestion_controls() {
     }
 }
 
-/// Parameters that a namespace inherits from the machine, as the kernel has them out of the box.
-const OUT_OF_THE_BOX: &str = "\
+/// TCP's parameters that a namespace inherits from the machine, as the kernel has them out of the box;
+/// scripts begin with its own buffers, which experiments do not.
+const TCP_OUT_OF_THE_BOX: &str = "\
     net.ipv4.tcp_congestion_control=cubic \
-    net.ipv4.conf.all.rp_filter=0 net.ipv4.conf.default.rp_filter=0 \
     net.ipv4.tcp_rmem='4096 131072 33554432' net.ipv4.tcp_wmem='4096 16384 4194304'";
 
 fn set_up(path: &Path) -> String {
     let Path { local, prefix, mtu, .. } = path;
     let (family, quiet) = match path.version {
         IpVersion::V6 => ("-6", "net.ipv6.conf.all.accept_dad=0"),
-        IpVersion::V4 | IpVersion::V4Mapped => ("-4", "net.ipv4.ip_forward=0"),
+        IpVersion::V4 | IpVersion::V4Mapped => ("-4", ""),
     };
+    let inherited = OUT_OF_THE_BOX.iter().map(|(name, value)| format!("{name}={value}"));
+    let inherited = inherited.collect::<Vec<_>>().join(" ");
     let alone = if path.version == IpVersion::V6 { "nodad" } else { "" };
     // A gateway that is the host itself means: there is none.
     let via =
@@ -78,7 +81,7 @@ fn set_up(path: &Path) -> String {
         "net.ipv6.conf.{DEVICE}.router_solicitations=0 net.ipv6.conf.{DEVICE}.addr_gen_mode=1"
     );
     format!(
-        "sysctl -q -e {OUT_OF_THE_BOX} {quiet} {quiet_device}
+        "sysctl -q -e {inherited} {TCP_OUT_OF_THE_BOX} {quiet} {quiet_device}
 ip link set lo up
 ip link set {DEVICE} mtu {mtu} up
 ip {family} addr add {local}/{prefix} dev {DEVICE} {alone}

@@ -4,6 +4,8 @@ use super::{Capability, State, read};
 use crate::leftovers::Places;
 use crate::settings::Kernel;
 use crate::{availability, sys};
+use fairwind_scenario::Congestion;
+use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -139,12 +141,50 @@ fn files() -> Capability {
 }
 
 fn congestion() -> Capability {
+    congestion_among(&Kernel::running().congestion_controls)
+}
+
+/// Which of the congestion controls that scenarios know are there, and what else is.
+fn congestion_among(there: &BTreeSet<String>) -> Capability {
     let what = "congestion controls";
-    let there = Kernel::running().congestion_controls;
-    let found = there.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
-    if there.contains("cubic") && there.contains("reno") {
+    let names = Congestion::ALL.map(Congestion::name);
+    let (known, missing): (Vec<_>, Vec<_>) =
+        names.into_iter().partition(|&name| there.contains(name));
+    let others = there.iter().map(String::as_str).filter(|name| !names.contains(name));
+    let others = others.collect::<Vec<_>>().join(" ");
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(" ") };
+    let found = match others.as_str() {
+        "" => known,
+        others => format!("{known}; scenarios do not know {others}"),
+    };
+    if missing.is_empty() {
         return Capability::ok(what, found);
     }
-    let remedy = "for the default of scenarios: modprobe tcp_cubic";
-    Capability::lacking(what, State::Missing, format!("only {found}"), remedy)
+    // CUBIC is what scenarios have on Linux where they say nothing.
+    let is_default_missing = missing.contains(&Congestion::Cubic.name());
+    let state = if is_default_missing { State::Missing } else { State::Limited };
+    let modules = missing.iter().map(|name| format!("tcp_{name}")).collect::<Vec<_>>().join(" ");
+    let keys = missing.iter().map(|name| format!("congestion = \"{name}\"")).collect::<Vec<_>>();
+    let remedy = format!("for {}: modprobe -a {modules}", keys.join(" and "));
+    Capability::lacking(what, state, found, remedy)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_congestion_controls_those_are_told_apart_that_scenarios_know() {
+        let of =
+            |names: &[&str]| congestion_among(&names.iter().map(|&name| name.to_owned()).collect());
+        let all = of(&["bbr", "bic", "cubic", "reno"]);
+        assert_eq!(all.state, State::Ok);
+        assert_eq!(all.found, "reno bic cubic; scenarios do not know bbr");
+        let without_bic = of(&["cubic", "reno"]);
+        assert_eq!((without_bic.state, without_bic.found.as_str()), (State::Limited, "reno cubic"));
+        assert_eq!(without_bic.remedy, "for congestion = \"bic\": modprobe -a tcp_bic");
+        let alone = of(&["reno"]);
+        assert_eq!(alone.state, State::Missing);
+        assert!(alone.remedy.ends_with("modprobe -a tcp_bic tcp_cubic"), "{}", alone.remedy);
+    }
 }

@@ -28,6 +28,7 @@ mod sockets;
 mod worker;
 
 pub(crate) use namespace::NamespaceName;
+pub(crate) use parameters::OUT_OF_THE_BOX;
 pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
     AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostCable, HostEvent,

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 
 /// What a namespace may inherit from the machine, as the kernel has it out of the box. What TCP's own
 /// parameters usually are, plans say (`settings`).
-const OUT_OF_THE_BOX: &[(&str, &str)] = &[
+pub(crate) const OUT_OF_THE_BOX: &[(&str, &str)] = &[
     ("net.ipv4.conf.all.rp_filter", "0"),
     ("net.ipv4.conf.default.rp_filter", "0"),
     ("net.ipv4.ip_forward", "0"),

@@ -156,11 +156,7 @@ fn profile(end: &mut End<'_>) {
 }
 
 fn congestion(end: &mut End<'_>) {
-    let wanted = match end.settings.congestion.unwrap_or(Congestion::Cubic) {
-        Congestion::Reno => "reno",
-        Congestion::Bic => "bic",
-        Congestion::Cubic => "cubic",
-    };
+    let wanted = end.settings.congestion.unwrap_or(Congestion::Cubic).name();
     wanted.clone_into(&mut end.congestion);
     if !end.kernel.congestion_controls.contains(wanted) {
         let there: Vec<_> = end.kernel.congestion_controls.iter().map(String::as_str).collect();
@@ -185,9 +181,8 @@ fn ecn(end: &mut End<'_>) {
     end.sysctl("ecn", "net.ipv4.tcp_ecn", value);
 }
 
-/// An interactive application asks for no delay, unless the scenario says otherwise.
 fn nagle(end: &mut End<'_>) {
-    if !end.settings.nagle.unwrap_or(!end.workload.is_interactive()) {
+    if !end.settings.has_nagle(end.workload) {
         end.option("TCP_NODELAY", NO_DELAY, 1);
     }
 }
