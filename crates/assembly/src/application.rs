@@ -2,8 +2,8 @@
 
 use crate::AssemblyError;
 use fairwind_scenario::{
-    Burst, Distribution, IpVersion, MessageSize, Quantile, RecordedWrite, TIMESTAMP_BYTES, Varying,
-    Workload,
+    Burst, Distribution, IpVersion, MessageSize, Quantile, RecordedWrite, TIMESTAMP_BYTES,
+    Transport, Varying, Workload,
 };
 use fairwind_units::{ByteCount, Span};
 use fairwind_workload::{
@@ -16,13 +16,17 @@ use fairwind_workload::{
 pub(crate) struct Headers {
     pub(crate) ip_version: IpVersion,
     pub(crate) timestamps: bool,
+    pub(crate) transport: Transport,
 }
 
 impl Headers {
     /// Bytes of a packet without payload.
     fn bytes(self) -> u64 {
         let options = if self.timestamps { TIMESTAMP_BYTES } else { 0 };
-        self.ip_version.header_bytes() + options
+        match self.transport {
+            Transport::Tcp => self.ip_version.header_bytes() + options,
+            Transport::Udp => self.ip_version.datagram_header_bytes(),
+        }
     }
 }
 
@@ -130,7 +134,13 @@ fn constant(size: &MessageSize, headers: Headers) -> (u64, ByteCount) {
 }
 
 fn payload_bytes(packet: ByteCount, headers: Headers) -> u64 {
-    MessageSize::payload_of_packet(packet, headers.ip_version, headers.timestamps).get()
+    let payload = match headers.transport {
+        Transport::Tcp => {
+            MessageSize::payload_of_packet(packet, headers.ip_version, headers.timestamps)
+        }
+        Transport::Udp => MessageSize::payload_of_datagram(packet, headers.ip_version),
+    };
+    payload.get()
 }
 
 /// The law that `varying` describes; `whole` makes a number of a quantity.

@@ -1,13 +1,15 @@
 //! An experiment becomes a network, flows and measures.
 
+mod datagrams;
+
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
-use crate::flow::{AnswerPlan, FlowPlan, addresses, receiver_port, sender_port};
+use crate::flow::{AnswerPlan, DatagramPlan, FlowPlan, addresses, receiver_port, sender_port};
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
 use fairwind_measure::{FlowDescription, FlowId, Points, QueueId, Settings};
 use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
-use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind};
+use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Transport};
 use fairwind_units::Instant;
 use fairwind_workload::Application;
 
@@ -19,7 +21,10 @@ pub struct Assembly<P> {
     pub queues: Queues,
     /// The connections, in the order of the scenario.
     pub flows: Vec<FlowPlan>,
-    /// What is measured: the flows of all connections' opening sides, then those that answer.
+    /// The streams of datagrams, in the order of the scenario.
+    pub datagrams: Vec<DatagramPlan>,
+    /// What is measured: the flows of all connections' opening sides, then those that answer, then the
+    /// streams of datagrams.
     pub settings: Settings,
 }
 
@@ -39,20 +44,27 @@ impl<P: Packet> Assembly<P> {
             network: network(experiment, seed)?,
             queues,
             flows: Vec::new(),
+            datagrams: Vec::new(),
             settings: settings(experiment, queue_names),
         };
         let ip_version = experiment.network.ip_version;
         let of_group = |group: &FlowGroup| {
-            prototypes(&group.workload, Headers { ip_version, timestamps: timestamps(group) })
+            let transport = group.workload.transport();
+            let timestamps = timestamps(group);
+            prototypes(&group.workload, Headers { ip_version, timestamps, transport })
         };
         let all = experiment.flows.iter().map(of_group).collect::<Result<Vec<_>, _>>()?;
-        for (number, (group, prototypes)) in experiment.flows.iter().zip(&all).enumerate() {
+        let groups = || (0..).zip(&experiment.flows).zip(&all);
+        for ((number, group), prototypes) in groups().filter(|group| !sends_datagrams(group.0.1)) {
             assembly.add_group(experiment, number, group, prototypes, seed)?;
         }
-        for (number, (group, prototypes)) in experiment.flows.iter().zip(all).enumerate() {
-            if let (Some(name), Some(application)) = (group.answers_name(), prototypes.answering) {
-                assembly.add_answers(number, &application, &name, seed);
+        for ((number, group), prototypes) in groups() {
+            if let (Some(name), Some(application)) = (group.answers_name(), &prototypes.answering) {
+                assembly.add_answers(number, application, &name, seed);
             }
+        }
+        for ((number, group), prototypes) in groups().filter(|group| sends_datagrams(group.0.1)) {
+            assembly.add_datagrams(experiment, number, group, prototypes, seed)?;
         }
         assembly.settings.check()?;
         Ok(assembly)
@@ -66,10 +78,7 @@ impl<P: Packet> Assembly<P> {
         prototypes: &Prototypes,
         seed: u64,
     ) -> Result<(), AssemblyError> {
-        let what = || format!("group \"{}\"", group.name);
-        let ends = (node(experiment, &group.from, what)?, node(experiment, &group.to, what)?);
-        self.check_route(group, ends, (&group.from, &group.to))?;
-        self.check_route(group, (ends.1, ends.0), (&group.to, &group.from))?;
+        let ends = self.ends(experiment, group)?;
         for index in 0..group.count {
             let id = FlowId(u32::try_from(self.flows.len()).expect("a flow's number"));
             let flow = u64::from(id.0);
@@ -121,6 +130,19 @@ impl<P: Packet> Assembly<P> {
         }
     }
 
+    /// The nodes of the group's two hosts, which reach each other.
+    fn ends(
+        &self,
+        experiment: &Experiment,
+        group: &FlowGroup,
+    ) -> Result<(NodeId, NodeId), AssemblyError> {
+        let what = || format!("group \"{}\"", group.name);
+        let ends = (node(experiment, &group.from, what)?, node(experiment, &group.to, what)?);
+        self.check_route(group, ends, (&group.from, &group.to))?;
+        self.check_route(group, (ends.1, ends.0), (&group.to, &group.from))?;
+        Ok(ends)
+    }
+
     fn check_route(
         &self,
         group: &FlowGroup,
@@ -136,6 +158,10 @@ impl<P: Packet> Assembly<P> {
             }),
         }
     }
+}
+
+fn sends_datagrams(group: &FlowGroup) -> bool {
+    group.workload.transport() == Transport::Udp
 }
 
 fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, AssemblyError> {

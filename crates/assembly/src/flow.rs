@@ -49,6 +49,36 @@ pub struct FlowPlan {
     pub is_captured: bool,
 }
 
+/// A stream of datagrams before it begins.
+#[derive(Debug, Clone)]
+pub struct DatagramPlan {
+    /// The flow's id; those of connections, and of what answers on them, come before.
+    pub flow: FlowId,
+    /// Its group: an index into the experiment's flows.
+    pub group: usize,
+    /// Its name.
+    pub name: String,
+    /// The host that sends.
+    pub sender_node: NodeId,
+    /// The host that receives.
+    pub receiver_node: NodeId,
+    /// Addresses of packets from sender to receiver.
+    pub addresses: Addresses,
+    /// Port at the sender.
+    pub sender_port: u16,
+    /// Port at the receiver.
+    pub receiver_port: u16,
+    /// What the sender writes: a datagram for each write, or several for one that is larger than
+    /// [`most_payload`](Self::most_payload).
+    pub application: Application,
+    /// The largest payload of a datagram, so that no packet exceeds the MTU.
+    pub most_payload: u32,
+    /// When the application begins.
+    pub start: Instant,
+    /// When it stops; [`Instant::MAX`] for never.
+    pub stop: Instant,
+}
+
 /// The data that goes the other way on a connection.
 #[derive(Debug, Clone)]
 pub struct AnswerPlan {

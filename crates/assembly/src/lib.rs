@@ -54,7 +54,8 @@ pub use capture_files::{CaptureFiles, CaptureWriters};
 pub use control::Control;
 pub use error::AssemblyError;
 pub use flow::{
-    AnswerPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, address,
+    AnswerPlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
+    address,
 };
 pub use seeds::{Purpose, derive};
 pub use tap::{Labelled, PacketLabel, Queues, Sink, Tap};

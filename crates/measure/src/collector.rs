@@ -249,6 +249,12 @@ impl Collector {
     /// What does not happen for each packet.
     fn observe_seldom(&mut self, at: Instant, observation: Observation<'_>) {
         match observation {
+            Observation::DatagramSent { flow, payload_bytes, wire_bytes } => {
+                self.flow(flow).on_datagram_sent(payload_bytes, wire_bytes);
+            }
+            Observation::DatagramReceived { flow, payload_bytes, wire_bytes, written } => {
+                self.flow(flow).on_datagram_received(at, payload_bytes, wire_bytes, written);
+            }
             Observation::Answered { flow, asked } => self.flow(flow).on_answered(at, asked),
             Observation::Timeout { flow } => self.flow(flow).totals_mut().timeouts += 1,
             Observation::FastRetransmit { flow } => {

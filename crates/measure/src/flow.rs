@@ -220,6 +220,28 @@ impl Flow {
         }
     }
 
+    pub(crate) fn on_datagram_sent(&mut self, payload_bytes: u32, wire_bytes: u32) {
+        self.totals.packets_sent += 1;
+        self.totals.wire_bytes_sent += u64::from(wire_bytes);
+        self.totals.data_segments_sent += 1;
+        self.totals.payload_bytes_sent += u64::from(payload_bytes);
+    }
+
+    /// A datagram has arrived, and is read at once.
+    pub(crate) fn on_datagram_received(
+        &mut self,
+        at: Instant,
+        payload_bytes: u32,
+        wire_bytes: u32,
+        written: Instant,
+    ) {
+        self.totals.packets_received += 1;
+        self.totals.wire_bytes_received += u64::from(wire_bytes);
+        self.totals.payload_bytes_received += u64::from(payload_bytes);
+        self.totals.payload_bytes_read += u64::from(payload_bytes);
+        self.delivery_latency.record(at, written);
+    }
+
     /// A packet of either direction was lost.
     #[inline]
     pub(crate) fn on_dropped(&mut self, direction: Direction, payload_bytes: u32, wire_bytes: u32) {

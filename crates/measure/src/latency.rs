@@ -58,6 +58,11 @@ impl StretchLatency {
         }
     }
 
+    /// What began its way on its own has arrived, whatever else is under way.
+    pub(crate) fn record(&mut self, at: Instant, began: Instant) {
+        self.samples.record(at.saturating_since(began).as_nanos());
+    }
+
     #[cold]
     fn forget_oldest(&mut self) {
         self.under_way.pop_front();

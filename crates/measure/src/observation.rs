@@ -130,6 +130,27 @@ pub enum Observation<'a> {
         /// Bytes on the wire.
         wire_bytes: u32,
     },
+    /// A datagram leaves the host that made it. Its flow is one of datagrams, see
+    /// [`Points::DATAGRAMS`](crate::Points::DATAGRAMS).
+    DatagramSent {
+        /// Its flow.
+        flow: FlowId,
+        /// Payload bytes in it.
+        payload_bytes: u32,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+    },
+    /// A datagram reaches the host that it was meant for, and is read.
+    DatagramReceived {
+        /// Its flow.
+        flow: FlowId,
+        /// Payload bytes in it.
+        payload_bytes: u32,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+        /// When it was written.
+        written: Instant,
+    },
     /// A packet was lost in the network, at a queue or behind it. Where nothing knows the place, name the
     /// queue that the path is watched at.
     Dropped {

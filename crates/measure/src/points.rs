@@ -13,10 +13,10 @@ impl Points {
     /// Nowhere.
     pub const NOWHERE: Self = Self(0);
     /// The data sender's host: what leaves it, what reaches it, and what its endpoint does.
-    pub const SENDER: Self = Self(1);
+    pub const SENDER: Self = Self(1 | Self::CONNECTION.0);
     /// The receiver's host: what reaches it, and what leaves it. What was lost is known where both
     /// hosts are watched.
-    pub const RECEIVER: Self = Self(1 << 1);
+    pub const RECEIVER: Self = Self((1 << 1) | Self::CONNECTION.0);
     /// The application that writes the data.
     pub const WRITER: Self = Self(1 << 2);
     /// The application that reads the data, or whatever stands for it. Delivery latency and response
@@ -24,15 +24,26 @@ impl Points {
     pub const READER: Self = Self(1 << 3);
     /// All of them.
     pub const EVERYWHERE: Self = Self(Self::ALL);
+    /// All of them, of a stream of datagrams: there is no connection, so nothing is acknowledged, repeated
+    /// or given up, and what would be told of that is missing.
+    pub const DATAGRAMS: Self = Self(Self::ALL & !Self::CONNECTION.0);
 
+    /// There is a connection, of which a host that is watched tells.
+    pub(crate) const CONNECTION: Self = Self(1 << 4);
+    /// What leaves the data sender's host.
+    pub(crate) const LEAVING: Self = Self(1);
+    /// What reaches the receiver's host.
+    pub(crate) const ARRIVING: Self = Self(1 << 1);
     /// Both hosts.
-    pub(crate) const HOSTS: Self = Self(Self::SENDER.0 | Self::RECEIVER.0);
+    pub(crate) const HOSTS: Self = Self(Self::LEAVING.0 | Self::ARRIVING.0);
+    /// Both hosts of a connection.
+    pub(crate) const ENDPOINTS: Self = Self(Self::HOSTS.0 | Self::CONNECTION.0);
     /// Both applications.
     pub(crate) const APPLICATIONS: Self = Self(Self::WRITER.0 | Self::READER.0);
 
-    const ALL: u8 = 0b1111;
+    const ALL: u8 = 0b1_1111;
     /// How many sets of points there are.
-    const SETS: usize = 1 << 4;
+    const SETS: usize = 1 << 5;
 
     /// Whether all points of `others` are among these.
     pub const fn contain(self, others: Self) -> bool {
@@ -107,6 +118,16 @@ mod tests {
         watched.add(Points::EVERYWHERE);
         assert!(watched.knows(Points::HOSTS));
         assert_eq!((watched.flows(), watched.flows_at(Points::RECEIVER)), (3, 2));
+    }
+
+    #[test]
+    fn of_datagrams_packets_are_known_and_nothing_of_a_connection() {
+        let mut watched = Watched::one(Points::DATAGRAMS);
+        assert!(watched.knows(Points::HOSTS) && watched.knows(Points::APPLICATIONS));
+        assert!(!watched.knows(Points::SENDER) && !watched.knows(Points::RECEIVER));
+        assert!(!watched.knows(Points::ENDPOINTS));
+        watched.add(Points::SENDER);
+        assert!(watched.knows(Points::SENDER) && !watched.knows(Points::ENDPOINTS));
     }
 
     #[test]

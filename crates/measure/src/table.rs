@@ -18,6 +18,8 @@ pub enum Values {
     Text(Texts),
     /// Yes or no.
     Bool(Vec<bool>),
+    /// Yes or no, which may be missing.
+    OptionalBool(Vec<Option<bool>>),
 }
 
 impl Values {
@@ -30,6 +32,7 @@ impl Values {
             Self::OptionalF64(values) => values.len(),
             Self::Text(values) => values.len(),
             Self::Bool(values) => values.len(),
+            Self::OptionalBool(values) => values.len(),
         }
     }
 
@@ -45,7 +48,7 @@ impl Values {
             Self::OptionalU64(values) => values.get(row).copied().flatten().map(formula::real),
             Self::F64(values) => values.get(row).copied(),
             Self::OptionalF64(values) => values.get(row).copied().flatten(),
-            Self::Text(_) | Self::Bool(_) => None,
+            Self::Text(_) | Self::Bool(_) | Self::OptionalBool(_) => None,
         }
     }
 
@@ -74,6 +77,7 @@ values_from! {
     f64 => F64,
     Option<f64> => OptionalF64,
     bool => Bool,
+    Option<bool> => OptionalBool,
 }
 
 impl From<Vec<String>> for Values {

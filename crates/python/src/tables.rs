@@ -59,5 +59,6 @@ fn array(values: &Values) -> ArrayRef {
         Values::OptionalF64(numbers) => Arc::new(Float64Array::from(numbers.clone())),
         Values::Text(texts) => Arc::new(StringArray::from_iter_values(texts.iter())),
         Values::Bool(truths) => Arc::new(BooleanArray::from(truths.clone())),
+        Values::OptionalBool(truths) => Arc::new(BooleanArray::from(truths.clone())),
     }
 }

@@ -15,6 +15,8 @@ pub enum IpVersion {
 
 /// Bytes of the TCP header without options (RFC 9293 section 3.1).
 const TCP_HEADER_BYTES: u64 = 20;
+/// Bytes of the UDP header (RFC 768).
+const UDP_HEADER_BYTES: u64 = 8;
 
 impl IpVersion {
     /// Bytes of the IP header without options or extensions.
@@ -28,6 +30,11 @@ impl IpVersion {
     /// Bytes of the IP and TCP headers without options.
     pub fn header_bytes(self) -> u64 {
         self.ip_header_bytes() + TCP_HEADER_BYTES
+    }
+
+    /// Bytes of the IP and UDP headers (RFC 768).
+    pub fn datagram_header_bytes(self) -> u64 {
+        self.ip_header_bytes() + UDP_HEADER_BYTES
     }
 
     /// Whether it is the version that is meant where nothing is said.

@@ -205,6 +205,19 @@ pub enum Transport {
     Udp,
 }
 
+impl WorkloadInput {
+    /// What carries it.
+    pub fn transport(&self) -> Transport {
+        match self {
+            Self::Thin { transport, .. }
+            | Self::Profile { transport, .. }
+            | Self::Constant { transport, .. }
+            | Self::Replay { transport, .. } => *transport,
+            _ => Transport::Tcp,
+        }
+    }
+}
+
 impl Transport {
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
     fn is_usual(&self) -> bool {
@@ -282,6 +295,12 @@ pub enum MessageSize {
 pub const TIMESTAMP_BYTES: u64 = 12;
 
 impl MessageSize {
+    /// Payload of a datagram whose packet has `packet_bytes`, at least one byte.
+    pub fn payload_of_datagram(packet_bytes: ByteCount, ip_version: IpVersion) -> ByteCount {
+        let headers = ip_version.datagram_header_bytes();
+        ByteCount::new(packet_bytes.get().saturating_sub(headers).max(1))
+    }
+
     /// Payload of a packet of `packet_bytes`, at least one byte.
     pub fn payload_of_packet(
         packet_bytes: ByteCount,

@@ -1,6 +1,7 @@
 //! What every engine shares gets endpoints.
 
 use crate::agenda::Agenda;
+use crate::datagrams::Datagrams;
 use crate::flow::{Ends, Flow};
 use crate::packet::SimulatedPacket;
 use crate::{SimulationError, stack};
@@ -18,6 +19,8 @@ pub(crate) struct Parts {
     pub(crate) network: Network<SimulatedPacket>,
     pub(crate) queues: Queues,
     pub(crate) flows: Vec<Flow>,
+    /// Streams of datagrams, whose ids follow all others.
+    pub(crate) datagrams: Vec<Datagrams>,
     /// The connections of the flows that answer, whose ids follow those of the others.
     pub(crate) answered: Vec<u32>,
     pub(crate) settings: Settings,
@@ -44,7 +47,7 @@ pub(crate) fn assemble(experiment: &Experiment, seed: u64) -> Result<Parts, Simu
         let behaviour = &behaviours[number.expect("the group is one of the experiment's")];
         behaviour.sender.timestamps && behaviour.receiver.timestamps
     };
-    let Assembly { network, queues, flows, settings } =
+    let Assembly { network, queues, flows, datagrams, settings } =
         Assembly::new(experiment, seed, timestamps)?;
     let answered = answered(&settings);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
@@ -59,7 +62,8 @@ pub(crate) fn assemble(experiment: &Experiment, seed: u64) -> Result<Parts, Simu
         Flow::new(plan, ends)
     };
     let flows = (0..).zip(flows).map(with_endpoints).collect();
-    Ok(Parts { network, queues, flows, answered, settings, captured })
+    let datagrams = datagrams.into_iter().map(Datagrams::new).collect();
+    Ok(Parts { network, queues, flows, datagrams, answered, settings, captured })
 }
 
 /// The connections that flows answer, in the order of these flows.

@@ -1,11 +1,13 @@
 //! The loop: the network's next delivery or a flow's next deadline, whichever is due first.
 
 mod answers;
+mod datagrams;
 mod samples;
 
 use crate::SimulationError;
 use crate::agenda::Agenda;
 use crate::assemble::{assemble, ip_header_bytes};
+use crate::datagrams::Datagrams;
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
@@ -56,6 +58,10 @@ pub struct Simulation {
     network: Network<SimulatedPacket>,
     queues: Queues,
     flows: Vec<Flow>,
+    /// Streams of datagrams; on the agenda they stand behind the connections.
+    datagrams: Vec<Datagrams>,
+    /// How many flows answer.
+    answering_flows: u32,
     /// The connections of the flows that answer, whose ids follow those of the others.
     answered: Vec<u32>,
     ip_header_bytes: u32,
@@ -66,7 +72,7 @@ pub struct Simulation {
     end: Instant,
     sample_every: Option<Span>,
     samples_at_acks: bool,
-    /// Whether packets need no second look: no connection has data both ways, nothing is captured or
+    /// Whether packets need no second look: there are no datagrams, no connection has data both ways, nothing is captured or
     /// sampled at acknowledgments. One question in the place of three, at every packet.
     is_plain: bool,
     next_sample: Instant,
@@ -98,15 +104,19 @@ impl Simulation {
             None => Recorder::default(),
         };
         let deadlines: Vec<_> = parts.flows.iter().map(deadlines_of).collect();
-        let mut agenda = Agenda::with_flows(deadlines.len());
+        let mut agenda = Agenda::with_flows(deadlines.len() + parts.datagrams.len());
         for (number, deadlines) in (0..).zip(&deadlines) {
             agenda.schedule(Instant::ZERO, number, deadlines.earliest());
+        }
+        for (number, datagrams) in (0..).skip(deadlines.len()).zip(&parts.datagrams) {
+            agenda.schedule(Instant::ZERO, number, datagrams.deadline());
         }
         let sample_every = experiment.measure.endpoint_interval;
         Ok(Self {
             network: parts.network,
             queues: parts.queues,
             flows: parts.flows,
+            answering_flows: u32::try_from(parts.answered.len()).unwrap_or(u32::MAX),
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -116,8 +126,10 @@ impl Simulation {
             sample_every,
             samples_at_acks: experiment.measure.endpoint_every_ack,
             is_plain: parts.answered.is_empty()
+                && parts.datagrams.is_empty()
                 && experiment.capture.is_none()
                 && !experiment.measure.endpoint_every_ack,
+            datagrams: parts.datagrams,
             answered: parts.answered,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
             data_segments_delivered: 0,
@@ -173,6 +185,9 @@ impl Simulation {
         if self.next_sample <= now {
             self.sample(now);
         } else if let Some(number) = self.agenda.due(now) {
+            if number as usize >= self.deadlines.len() {
+                return self.on_datagrams_deadline(number, now);
+            }
             self.on_flow_deadline(number, now);
             let deadlines = self.deadlines[number as usize];
             self.agenda.reschedule(now, number, deadlines.earliest());
@@ -183,6 +198,13 @@ impl Simulation {
     fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
         let (at, packet) = (delivery.at, &delivery.packet);
         self.packets_delivered += 1;
+        let (number, way) = if self.is_plain {
+            (packet.flow, packet.direction)
+        } else if packet.is_datagram() {
+            return self.on_datagram(at, packet);
+        } else {
+            self.look_at_arrival(at, packet)
+        };
         let received = Observation::Received {
             flow: FlowId(packet.flow),
             direction: packet.direction,
@@ -190,11 +212,6 @@ impl Simulation {
             wire_bytes: packet.wire_bytes,
         };
         self.collector.observe(at, received);
-        let (number, way) = if self.is_plain {
-            (packet.flow, packet.direction)
-        } else {
-            self.look_at_arrival(at, packet)
-        };
         match way {
             Direction::Forward => {
                 self.data_segments_delivered += u64::from(packet.segment.payload_bytes > 0);

@@ -30,11 +30,12 @@
 //! Network, flows and measures are made by [`fairwind_assembly`], as for every engine. Modules:
 //! `assemble` (endpoints are added to them), `stack` (settings of a scenario become an endpoint's),
 //! `flow` (two endpoints and an application), `dialogue` (what the other end
-//! answers), `agenda` (whose turn is next), `recorder` (captures),
+//! answers), `datagrams` (flows without endpoints), `agenda` (whose turn is next), `recorder` (captures),
 //! `engine` (the loop).
 
 mod agenda;
 mod assemble;
+mod datagrams;
 mod dialogue;
 mod engine;
 mod error;

@@ -3,9 +3,10 @@
 use fairwind_assembly::{Labelled, PacketLabel};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{Header, NodeId, Packet};
-use fairwind_wire::{Ecn, Segment};
+use fairwind_units::Instant;
+use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber};
 
-/// An IP packet with a TCP segment.
+/// An IP packet with a TCP segment, or a datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SimulatedPacket {
     pub(crate) destination: NodeId,
@@ -15,7 +16,51 @@ pub(crate) struct SimulatedPacket {
     pub(crate) segment: Segment,
 }
 
+/// Protocol numbers of the IP header.
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+
+/// Bytes of a UDP header (RFC 768).
+const UDP_HEADER_BYTES: u32 = 8;
+
 impl SimulatedPacket {
+    /// A datagram, written at `written`. It has no TCP header: of the segment's fields the ports and the
+    /// payload are meant, and the two numbers hold the instant, so that the packet is no larger for it.
+    pub(crate) fn datagram(
+        flow: u32,
+        (source_port, destination_port): (u16, u16),
+        destination: NodeId,
+        (ip_header_bytes, payload_bytes): (u32, u32),
+        written: Instant,
+    ) -> Self {
+        let nanos = written.as_nanos().to_be_bytes();
+        let half = |start: usize| {
+            let bytes = [0, 1, 2, 3].map(|place: usize| nanos[start + place]);
+            SequenceNumber::new(u32::from_be_bytes(bytes))
+        };
+        let segment = Segment {
+            source_port,
+            destination_port,
+            sequence: half(0),
+            acknowledgment: half(4),
+            payload_bytes,
+            ..Segment::default()
+        };
+        let wire_bytes = ip_header_bytes + UDP_HEADER_BYTES + payload_bytes;
+        Self { destination, wire_bytes, flow, direction: Direction::Forward, segment }
+    }
+
+    /// Whether it is a datagram: a segment always has a flag.
+    pub(crate) fn is_datagram(&self) -> bool {
+        self.segment.flags == Flags::NONE
+    }
+
+    /// When the datagram was written.
+    pub(crate) fn written(&self) -> Instant {
+        let high = u64::from(self.segment.sequence.get());
+        Instant::from_nanos(high << 32 | u64::from(self.segment.acknowledgment.get()))
+    }
+
     #[inline]
     pub(crate) fn new(
         segment: Segment,
@@ -48,7 +93,7 @@ impl Packet for SimulatedPacket {
             source_port: self.segment.source_port,
             destination_port: self.segment.destination_port,
             traffic_class: self.segment.traffic_class.octet(),
-            protocol: 6,
+            protocol: if self.is_datagram() { UDP } else { TCP },
         }
     }
 

@@ -27,6 +27,7 @@ fn extend_values(values: &mut Values, more: Values) {
         (Values::OptionalF64(values), Values::OptionalF64(more)) => values.extend(more),
         (Values::Text(values), Values::Text(more)) => values.append(&more),
         (Values::Bool(values), Values::Bool(more)) => values.extend(more),
+        (Values::OptionalBool(values), Values::OptionalBool(more)) => values.extend(more),
         // One part may miss what the other has: then both may.
         (_, more) => extend_mixed(values, &more),
     }

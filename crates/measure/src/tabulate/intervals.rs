@@ -48,12 +48,12 @@ pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table
         .with_text("group", |row, text| text.push_str(row.scope.group))
         .with("flow", |row| row.scope.flow)
         .with_known("throughput_bits_per_second", |row| {
-            row.rate(Points::RECEIVER, row.counts.wire_bytes_received)
+            row.rate(Points::ARRIVING, row.counts.wire_bytes_received)
         })
         .with_known("goodput_bits_per_second", |row| {
             row.rate(Points::READER, row.counts.payload_bytes_read)
         })
-        .with_known("packets_sent", |row| row.known(Points::SENDER, row.counts.packets_sent))
+        .with_known("packets_sent", |row| row.known(Points::LEAVING, row.counts.packets_sent))
         .with_known("bytes_retransmitted", |row| {
             row.known(Points::SENDER, row.counts.payload_bytes_retransmitted)
         })

@@ -16,12 +16,16 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
         .with_text("name", |row, text| text.push_str(&row.description.name))
         .with_text("group", |row, text| text.push_str(basis.group_name(&row.description)))
         .with("start_s", |row| basis.seconds_at(row.description.start))
-        .with("established", |row| row.milestones.established.is_some())
+        .with_known("established", |row| {
+            of_connection(row).then_some(row.milestones.established.is_some())
+        })
         .with("setup_time_s", |row| row.setup_time().map(Span::as_secs_f64))
-        .with("finished", |row| row.milestones.finished.is_some())
+        .with_known("finished", |row| {
+            of_connection(row).then_some(row.milestones.finished.is_some())
+        })
         .with("finished_s", |row| row.milestones.finished.map(|at| basis.seconds_at(at)))
         .with("completion_time_s", |row| row.completion_time().map(Span::as_secs_f64))
-        .with("failed", |row| row.milestones.failed.is_some())
+        .with_known("failed", |row| of_connection(row).then_some(row.milestones.failed.is_some()))
         .with("failed_s", |row| row.milestones.failed.map(|at| basis.seconds_at(at)));
     with_measures(table, basis).build()
 }
@@ -31,9 +35,9 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
     let table = TableBuilder::new("groups", rows)
         .with_text("group", |row, text| text.push_str(row.name))
         .with("flows", |row| row.sum.watched.flows())
-        .with("flows_established", |row| row.sum.established)
-        .with("flows_finished", |row| row.sum.finished)
-        .with("flows_failed", |row| row.sum.failed)
+        .with_known("flows_established", |row| of_connection(row).then_some(row.sum.established))
+        .with_known("flows_finished", |row| of_connection(row).then_some(row.sum.finished))
+        .with_known("flows_failed", |row| of_connection(row).then_some(row.sum.failed))
         .with("setup_time_mean_s", |row| {
             formula::mean(row.sum.setup_nanos, row.sum.established).map(|nanos| nanos / 1e9)
         })
@@ -43,6 +47,11 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
             (flows > 0).then(|| goodput / formula::real(flows))
         });
     with_measures(table, basis).build()
+}
+
+/// Whether it is of a connection, or of some, as far as is known: of datagrams there is none.
+fn of_connection<Row: Measured>(row: &Row) -> bool {
+    row.knows(Points::CONNECTION) || !row.knows(Points::HOSTS)
 }
 
 /// Adds the measures that flows and groups share.
@@ -75,7 +84,7 @@ fn with_rates<Row: Measured>(
     table
         .with_known("measured_s", |_| measured.map(Span::as_secs_f64))
         .with("throughput_bits_per_second", |row| {
-            rate(row, Points::RECEIVER, row.totals().wire_bytes_received)
+            rate(row, Points::ARRIVING, row.totals().wire_bytes_received)
         })
         .with("goodput_bits_per_second", |row| {
             rate(row, Points::READER, row.totals().payload_bytes_read)
@@ -83,33 +92,39 @@ fn with_rates<Row: Measured>(
 }
 
 fn with_departures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = Points::SENDER;
+    let (at, repeating) = (Points::LEAVING, Points::SENDER);
     table
         .with_known("packets_sent", known(at, |sum| sum.packets_sent))
         .with_known("wire_bytes_sent", known(at, |sum| sum.wire_bytes_sent))
         .with_known("data_segments_sent", known(at, |sum| sum.data_segments_sent))
         .with_known("payload_bytes_sent", known(at, |sum| sum.payload_bytes_sent))
-        .with_known("data_segments_retransmitted", known(at, |sum| sum.data_segments_retransmitted))
-        .with_known("bytes_retransmitted", known(at, |sum| sum.payload_bytes_retransmitted))
+        .with_known(
+            "data_segments_retransmitted",
+            known(repeating, |sum| sum.data_segments_retransmitted),
+        )
+        .with_known("bytes_retransmitted", known(repeating, |sum| sum.payload_bytes_retransmitted))
         .with("retransmission_ratio", |row: &Row| {
             let sum = row.totals();
             let share = ratio(sum.data_segments_retransmitted, sum.data_segments_sent);
-            share.filter(|_| row.knows(at))
+            share.filter(|_| row.knows(repeating))
         })
 }
 
 fn with_arrivals<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = Points::RECEIVER;
+    let at = Points::ARRIVING;
     table
         .with_known("packets_received", known(at, |sum| sum.packets_received))
         .with_known("wire_bytes_received", known(at, |sum| sum.wire_bytes_received))
         .with_known("payload_bytes_received", known(at, |sum| sum.payload_bytes_received))
-        .with_known("payload_bytes_duplicate", known(at, |sum| sum.payload_bytes_duplicate))
+        .with_known(
+            "payload_bytes_duplicate",
+            known(Points::RECEIVER, |sum| sum.payload_bytes_duplicate),
+        )
         .with_known("payload_bytes_read", known(Points::READER, |sum| sum.payload_bytes_read))
 }
 
 fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = Points::HOSTS;
+    let (at, acknowledging) = (Points::HOSTS, Points::ENDPOINTS);
     let share = |row: &Row, part: fn(&Totals) -> u64, whole: fn(&Totals) -> u64| {
         let sum = row.totals_at_both_hosts();
         ratio(part(sum), whole(sum)).filter(|_| row.knows(at))
@@ -126,7 +141,7 @@ fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, 
             share(row, |sum| sum.payload_bytes_lost, |sum| sum.payload_bytes_sent)
         })
         .with_known("ack_packets_sent", known(Points::RECEIVER, |sum| sum.ack_packets_sent))
-        .with_known("ack_packets_lost", known(at, |sum| sum.ack_packets_lost))
+        .with_known("ack_packets_lost", known(acknowledging, |sum| sum.ack_packets_lost))
         .with("ack_loss_ratio", |row| {
             share(row, |sum| sum.ack_packets_lost, |sum| sum.ack_packets_sent)
         })
@@ -149,7 +164,8 @@ fn with_latencies<'a, Row: Measured>(
     let table = with_latency(table, "ack_latency", places, |latencies| &latencies.ack);
     let table = with_latency(table, "delivery_latency", places, |latencies| &latencies.delivery);
     let table = table.with_known("responses", |row: &Row| {
-        row.knows(Points::APPLICATIONS).then_some(row.latencies().response.count)
+        let is_asked = row.knows(Points::APPLICATIONS) && of_connection(row);
+        is_asked.then_some(row.latencies().response.count)
     });
     with_latency(table, "response_time", places, |latencies| &latencies.response)
 }

@@ -6,6 +6,7 @@ mod arrivals;
 mod columns;
 mod conservation;
 mod counts;
+mod datagrams;
 mod dialogues;
 mod latencies;
 mod lateness;

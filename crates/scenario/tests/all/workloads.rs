@@ -1,8 +1,8 @@
 //! What applications write: defaults, and rules.
 
 use crate::errors::{breaks, error};
-use crate::{experiment, with};
-use fairwind_scenario::{Burst, Distribution, Pace, Varying, Workload};
+use crate::{experiment, plan, with};
+use fairwind_scenario::{Burst, Distribution, Pace, Transport, Varying, Workload};
 use fairwind_units::{BitRate, ByteCount, Span};
 
 fn workload(keys: &str) -> Workload {
@@ -108,4 +108,23 @@ fn a_constant_rate_has_a_payload_or_a_packet() {
         "kind = \"constant\", transport = \"tcp\", payload = \"9 B\"",
     ));
     assert!(text.contains("rate: missing"), "{text}");
+}
+
+#[test]
+fn datagrams_have_no_tcp_and_smaller_headers() {
+    let keys = "kind = \"constant\", rate = \"1 Mbit/s\"";
+    let packet = |bytes: u32| format!("{keys}, packet = \"{bytes} B\"");
+    refused(&packet(28), "the headers alone have 28 B");
+    refused(&packet(1501), "no packet is larger than the MTU");
+    let text = with("kind = \"greedy\"", &packet(29));
+    let found = plan(
+        &text.replace("[[flows]]\nname = \"greedy\"", "[capture]\n[[flows]]\nname = \"greedy\""),
+    );
+    assert_eq!(found.cells[0].experiment.flows[1].workload.transport(), Transport::Udp);
+    let warned = |part: &str| found.warnings.iter().any(|warning| warning.contains(part));
+    assert!(warned("are not captured: they are datagrams"), "{:?}", found.warnings);
+    refused(
+        "kind = \"profile\", application = \"FTP download\", transport = \"udp\"",
+        "a greedy stream has no rate of its own",
+    );
 }

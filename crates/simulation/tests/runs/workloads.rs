@@ -1,6 +1,7 @@
 //! What applications write, as it arrives.
 
-use crate::run::{fingerprint, group, tables};
+use crate::run::{fingerprint, group, outcome, tables};
+use fairwind_measure::{Tables, Values};
 
 fn one_flow(workload: &str, duration: &str) -> String {
     format!(
@@ -48,10 +49,106 @@ fn a_page_s_objects_are_asked_for_one_after_the_other() {
     assert_eq!(group(&tables, "flow", "flows_finished"), 1.0);
 }
 
+fn is_missing(tables: &Tables, table: &str, name: &str, column: &str) -> bool {
+    let table = tables.get(table).unwrap();
+    let names = table.column(if table.name == "groups" { "group" } else { "name" }).unwrap();
+    let row = (0..table.rows()).find(|&row| names.text(row) == Some(name)).unwrap();
+    match table.column(column).unwrap() {
+        Values::OptionalBool(values) => values[row].is_none(),
+        values => values.number(row).is_none(),
+    }
+}
+
+/// Packets of 1500 B at 1 Mbit/s leave every 12 ms: 834 in 10 s. On 10 Mbit/s and 50 ms each arrives
+/// 51.2 ms later, so the last one that arrives in time is number 830.
+#[test]
+fn a_constant_bit_rate_is_sent_and_arrives_to_the_nanosecond() {
+    let workload = r#"kind = "constant", rate = "1 Mbit/s", packet = "1500 B""#;
+    let tables = tables(&one_flow(workload, "10 s"), 1);
+    assert_eq!(group(&tables, "flow", "packets_sent"), 834.0);
+    assert_eq!(group(&tables, "flow", "wire_bytes_sent"), 834.0 * 1500.0);
+    assert_eq!(group(&tables, "flow", "payload_bytes_sent"), 834.0 * 1472.0);
+    assert_eq!(group(&tables, "flow", "packets_received"), 830.0);
+    assert_eq!(group(&tables, "flow", "payload_bytes_read"), 830.0 * 1472.0);
+    assert_eq!(group(&tables, "flow", "packets_lost"), 0.0);
+    for column in ["delivery_latency_mean_s", "delivery_latency_max_s"] {
+        let delay = group(&tables, "flow", column);
+        assert!((delay - 0.0512).abs() < 1e-9, "{column} is {delay}");
+    }
+    for column in ["timeouts", "bytes_retransmitted", "ack_packets_sent", "ack_latency_mean_s"] {
+        assert!(is_missing(&tables, "groups", "flow", column), "{column}");
+        assert!(is_missing(&tables, "flows", "flow-1", column), "{column}");
+    }
+    assert!(is_missing(&tables, "flows", "flow-1", "established"));
+    assert!(is_missing(&tables, "flows", "flow-1", "setup_time_s"));
+}
+
+/// Twice the rate of the link: half of the packets find no room, and the others take it whole. Each waits
+/// for the rest of the packet in service and, but at the beginning, for nine before it.
+#[test]
+fn an_overload_of_datagrams_loses_what_is_too_much() {
+    let workload = r#"kind = "constant", rate = "2 Mbit/s", packet = "1250 B""#;
+    let text = one_flow(workload, "100 s")
+        .replace("10 Mbit/s", "1 Mbit/s")
+        .replace("rtt = \"100 ms\"", "rtt = \"101 ms\"\nqueue = { limit = \"10 packets\" }");
+    let outcome = outcome(&text, 1);
+    let (tables, waiting) = (&outcome.tables, outcome.packets_in_transit);
+    let count = |column| group(tables, "flow", column);
+    assert_eq!(count("packets_sent"), 20_000.0, "one every 5 ms");
+    // The first packet arrives after 60.5 ms, and one every 10 ms from then on.
+    assert_eq!(count("packets_received"), 9994.0);
+    #[expect(clippy::cast_precision_loss, reason = "a few")]
+    let waiting = waiting as f64;
+    assert_eq!(count("packets_sent") - count("packets_received"), count("packets_lost") + waiting);
+    let loss = count("packet_loss_ratio");
+    assert!((loss - 0.5).abs() < 0.001, "{loss} of all are lost");
+    // Nine or ten packets of 10 ms before it, its own transmission, and 50.5 ms.
+    let delay = count("delivery_latency_max_s");
+    assert!((0.1504..0.1606).contains(&delay), "{delay} s at most");
+}
+
+/// A write that is larger than a packet leaves as several datagrams, at once.
+#[test]
+fn a_large_write_is_several_datagrams() {
+    let workload = r#"kind = "replay", transport = "udp", writes = [{ at = "1 s", size = "3 kB" },
+        { at = "1 s", size = "100 B" }]"#;
+    let tables = tables(&one_flow(workload, "10 s"), 1);
+    // 1472 + 1472 + 56 B, and 100 B; each with 28 B of headers.
+    assert_eq!(group(&tables, "flow", "packets_received"), 4.0);
+    assert_eq!(group(&tables, "flow", "wire_bytes_received"), 3100.0 + 4.0 * 28.0);
+}
+
+/// From 1 s on, every 12 ms, before 2 s: 84 packets for each of two flows.
+#[test]
+fn datagrams_begin_and_stop_as_they_are_told() {
+    let workload = r#"kind = "constant", rate = "1 Mbit/s", packet = "1500 B""#;
+    let text = one_flow(workload, "10 s")
+        .replace("name = \"flow\"", "name = \"flow\"\ncount = 2\nstart = \"1 s\"\nstop = \"2 s\"");
+    let tables = tables(&text, 1);
+    assert_eq!(group(&tables, "flow", "packets_received"), 168.0);
+}
+
+/// A connection beside datagrams behaves as beside nothing, where the path has room for both.
+#[test]
+fn datagrams_beside_connections_that_answer_are_told_apart() {
+    let text = one_flow(r#"kind = "constant", rate = "80 kbit/s", packet = "100 B""#, "10 s")
+        + "[[flows]]\nname = \"web\"\nworkload = { kind = \"request-response\", \
+           request = \"100 B\", response = \"1 kB\", pause = \"1 s\" }\n\
+           [[flows]]\nname = \"thin\"\nworkload = { kind = \"thin\", payload = \"72 B\", \
+           interval = \"10 ms\", transport = \"udp\" }\n";
+    let tables = tables(&text, 1);
+    assert_eq!(group(&tables, "flow", "packets_sent"), 1000.0, "one every 10 ms");
+    assert_eq!(group(&tables, "thin", "packets_sent"), 1000.0);
+    assert_eq!(group(&tables, "thin", "wire_bytes_sent"), 100_000.0);
+    assert_eq!(group(&tables, "web", "responses"), 9.0, "at 0.1 s, and every 1.1 s");
+    assert_eq!(group(&tables, "web-responses", "payload_bytes_read"), 9000.0);
+}
+
 #[test]
 fn random_workloads_are_the_same_with_the_same_seed() {
     for workload in [
         r#"kind = "web", reading_time = "1 s""#,
+        r#"kind = "profile", application = "Skype (UDP)", transport = "udp""#,
         r#"kind = "profile", application = "World of Warcraft""#,
         r#"kind = "on-off", off = "1 s",
             volume = { distribution = "pareto", min = "10 kB", shape = 1.2 }"#,

@@ -3,7 +3,7 @@
 use super::end::{End, Side};
 use super::{Kernel, Refusal, Refusals, keys, usual};
 use crate::host::{SocketSettings, Sysctl};
-use fairwind_scenario::{Experiment, FlowGroup};
+use fairwind_scenario::{Experiment, FlowGroup, Transport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -59,6 +59,7 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
     let mut groups = Vec::new();
     let mut hosts = BTreeMap::new();
     for flows in &experiment.flows {
+        refusals.extend(datagrams_refused(kernel, flows));
         let mtu = experiment.network.mtu.get();
         let mut ends = [Side::Sender, Side::Receiver].map(|side| end(kernel, flows, side, mtu));
         for (end, host) in ends.iter_mut().zip([&flows.from, &flows.to]) {
@@ -80,6 +81,18 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
         .filter_map(|node| hosts.remove(node.name.as_str()).map(|host| host.settings(&node.name)))
         .collect();
     Ok(Settings { hosts, groups, remarks })
+}
+
+/// Hosts on the kernel open connections, and nothing else yet.
+fn datagrams_refused(kernel: &Kernel, flows: &FlowGroup) -> Option<Refusal> {
+    (flows.workload.transport() == Transport::Udp).then(|| Refusal {
+        group: flows.name.clone(),
+        key: format!("flows.{}.workload.transport", flows.name),
+        value: "udp".to_owned(),
+        mechanism: "hosts open TCP connections, and no sockets for datagrams".to_owned(),
+        kernel: kernel.release.clone(),
+        alternative: "transport = \"tcp\", or the simulator, which has datagrams".to_owned(),
+    })
 }
 
 /// One end of a group with all its rules applied.

@@ -9,15 +9,16 @@ use crate::{RecordedWrite, TIMESTAMP_BYTES, Transport, Varying, WorkloadInput};
 use fairwind_units::{ByteCount, Span};
 
 pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
+    if input.flows[index].workload.transport() == Transport::Udp {
+        datagrams(rules, input, index);
+    }
     let key = format!("flows[{index}].workload");
     match &input.flows[index].workload {
-        WorkloadInput::Thin { payload, packet, interval, transport } => {
-            carried(rules, &key, *transport);
+        WorkloadInput::Thin { payload, packet, interval, transport: _ } => {
             message(rules, input, index, payload.as_ref(), packet.as_ref());
             interval_varies(rules, &format!("{key}.interval"), interval);
         }
         WorkloadInput::Profile { application, transport } => {
-            carried(rules, &key, *transport);
             if application.is_greedy() && *transport == Transport::Udp {
                 let hint = "use the workload constant, which has a rate";
                 let rule = "a greedy stream has no rate of its own, so only TCP can carry it";
@@ -41,17 +42,34 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
         }
         WorkloadInput::OnOff { .. } => on_off(rules, &key, &input.flows[index].workload),
         WorkloadInput::Web { .. } => web(rules, &key, &input.flows[index].workload),
-        WorkloadInput::Constant { rate, payload, packet, transport } => {
-            carried(rules, &key, *transport);
+        WorkloadInput::Constant { rate, payload, packet, transport: _ } => {
             rate_is_positive(rules, &format!("{key}.rate"), Some(*rate));
             let constant = |size: &Option<ByteCount>| size.map(Varying::Constant);
             let (payload, packet) = (constant(payload), constant(packet));
             message(rules, input, index, payload.as_ref(), packet.as_ref());
         }
-        WorkloadInput::Replay { writes, transport } => {
-            carried(rules, &key, *transport);
+        WorkloadInput::Replay { writes, transport: _ } => {
             replay(rules, &format!("{key}.writes"), writes);
         }
+    }
+}
+
+/// Datagrams have no connection, and captures are of connections.
+fn datagrams(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
+    for end in ["tcp", "receiver_tcp"] {
+        let key = format!("flows[{index}].{end}");
+        if rules.is_written(&key) {
+            rules.warn(&[&key], "it changes nothing: the group sends datagrams");
+        }
+    }
+    let name = &input.flows[index].name;
+    let named = input
+        .capture
+        .as_ref()
+        .is_some_and(|capture| capture.groups.as_ref().is_none_or(|groups| groups.contains(name)));
+    if named {
+        let rule = format!("packets of the group \"{name}\" are not captured: they are datagrams");
+        rules.warn(&["capture"], rule);
     }
 }
 
@@ -127,12 +145,6 @@ fn replay(rules: &mut Rules<'_>, key: &str, writes: &[RecordedWrite]) {
     }
 }
 
-fn carried(rules: &mut Rules<'_>, key: &str, transport: Transport) {
-    if transport == Transport::Udp {
-        rules.broken(&format!("{key}.transport"), "no engine sends datagrams yet");
-    }
-}
-
 /// Time passes between writes; in a table of quantiles it may be too short for the table.
 fn interval_varies(rules: &mut Rules<'_>, key: &str, interval: &Varying<Span>) {
     varies(rules, key, interval, Span::from_nanos(1));
@@ -172,14 +184,19 @@ fn packet_is_possible(
     packet: &Varying<ByteCount>,
 ) {
     let group = &input.flows[index];
-    let ends = [Some(&group.tcp), group.receiver_tcp.as_ref()];
-    let timestamps = ends.into_iter().flatten().all(|tcp| tcp.timestamps != Some(false));
     let version = ip_version(input);
-    let headers = version.header_bytes() + if timestamps { TIMESTAMP_BYTES } else { 0 };
+    let (headers, with) = if group.workload.transport() == Transport::Udp {
+        (version.datagram_header_bytes(), "")
+    } else {
+        let ends = [Some(&group.tcp), group.receiver_tcp.as_ref()];
+        let has_timestamps = ends.into_iter().flatten().all(|tcp| tcp.timestamps != Some(false));
+        let options = if has_timestamps { TIMESTAMP_BYTES } else { 0 };
+        let with = if has_timestamps { " with timestamps" } else { " without timestamps" };
+        (version.header_bytes() + options, with)
+    };
     let least = packet.smallest_or_mean();
     if least.is_some_and(|least| least <= ByteCount::new(headers)) {
-        let with = if timestamps { "with timestamps" } else { "without timestamps" };
-        let rule = format!("the headers alone have {headers} B {with}");
+        let rule = format!("the headers alone have {headers} B{with}");
         rules.report(&[key, &format!("flows[{index}].tcp.timestamps")], rule, None);
         return;
     }

@@ -73,6 +73,15 @@ fn everything_that_cannot_be_had_is_told_at_once() {
 }
 
 #[test]
+fn datagrams_are_refused_by_their_key() {
+    let call = "[[flows]]\nname = \"call\"\nworkload = { kind = \"profile\", \
+                application = \"Skype (UDP)\", transport = \"udp\" }";
+    let text = settings(&linux_6_18(), call).unwrap_err();
+    assert!(text.starts_with("flows.call.workload.transport = udp: Linux 6.18.0: "), "{text}");
+    assert!(text.contains("nearest: transport = \"tcp\", or the simulator"), "{text}");
+}
+
+#[test]
 fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
     let text = settings(&linux_6_18(), "tcp = { profile = \"linux-3.16\" }").unwrap_err();
     assert!(text.contains("flows.greedy.tcp.profile"), "{text}");
