@@ -3,6 +3,7 @@
 mod any_script;
 mod calls;
 mod commands;
+mod early;
 mod judging;
 mod mutations;
 mod recording;

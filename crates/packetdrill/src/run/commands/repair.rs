@@ -2,7 +2,7 @@
 //!
 //! | parameter | changes |
 //! |---|---|
-//! | `tcp_early_retrans` | tail loss probe: off at 0 to 2, on at 3 and 4 |
+//! | `tcp_early_retrans` | tail loss probe: off at 0 to 2, on at 3 and 4; where the profile has early retransmit, that too: off at 0 and 4, at once at 1, delayed at 2 and 3 |
 //! | `tcp_recovery` | 2: RACK does not adapt; 4: RACK waits whatever the number of duplicates |
 //! | `tcp_frto` | forward RTO recovery: off at 0 |
 //! | `tcp_max_reordering` | greatest threshold of duplicates |
@@ -10,7 +10,7 @@
 
 use super::{number, unknown};
 use crate::outcome::Step;
-use fairwind_tcp::{Config, Profile, ReorderingDetection, TailLossProbe};
+use fairwind_tcp::{Config, EarlyRetransmit, Profile, ReorderingDetection, TailLossProbe};
 use fairwind_units::Span;
 
 const STATIC_WINDOW: u32 = 2;
@@ -22,11 +22,20 @@ pub(super) fn set(short: &str, value: &str, config: &mut Config, profile: Profil
     match short {
         "tcp_early_retrans" => {
             let usual = profile.config().loss.tail_loss_probe;
-            loss.tail_loss_probe = match number::<u32>(value)? {
+            let mode = number::<u32>(value)?;
+            loss.tail_loss_probe = match mode {
                 0..=2 => TailLossProbe::Off,
                 3 | 4 => usual,
                 _ => return Err(unknown()),
             };
+            // Whoever has no early retransmit any more has forgotten what the numbers meant.
+            if profile.config().loss.early_retransmit != EarlyRetransmit::Off {
+                loss.early_retransmit = match mode {
+                    1 => EarlyRetransmit::Immediate,
+                    2 | 3 => EarlyRetransmit::Delayed,
+                    _ => EarlyRetransmit::Off,
+                };
+            }
         }
         "tcp_recovery" => {
             let bits: u32 = number(value)?;

@@ -28,7 +28,7 @@ use crate::run::commands::congestion_named;
 use crate::run::host::Host;
 use crate::run::told;
 use crate::script::Expression;
-use fairwind_tcp::{Config, CongestionAlgorithm, Nagle, Profile};
+use fairwind_tcp::{Config, CongestionAlgorithm, EarlyRetransmit, Nagle, Profile};
 use fairwind_units::Span;
 use std::sync::Arc;
 
@@ -331,6 +331,10 @@ fn change_config(
         "TCP_THIN_DUPACK" => {
             let Some(on) = within(0, 1) else { return Ok(Some("EINVAL")) };
             config.modified_fast_retransmit = on != 0;
+            if on != 0 {
+                // As Linux did: a socket that asks for the one does without the other.
+                config.loss.early_retransmit = EarlyRetransmit::Off;
+            }
         }
         other => {
             return Err(Stop::unsupported(format!("the endpoint has nothing for {other}")));
