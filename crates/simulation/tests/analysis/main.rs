@@ -2,6 +2,7 @@
 //! show, held against what the simulation that wrote them counted.
 
 mod agreement;
+mod bundles;
 mod causes;
 mod conversation;
 mod matrix;

@@ -69,3 +69,73 @@ fn a_simulated_capture_is_well_formed() {
     let conflicting = select("sender", "tcp.segment.overlap.conflict == 1");
     assert_eq!(conflicting, 0);
 }
+
+const BUNDLED: &str = r#"
+    name = "bundled"
+    duration = "60 s"
+    [path]
+    rate = "1 Mbit/s"
+    rtt = "100 ms"
+    loss = "2 %"
+    [[flows]]
+    name = "thin"
+    stop = "50 s"
+    workload = { kind = "thin", payload = "120 B", interval = "30 ms" }
+    tcp = { redundant_bundling = true }
+    [capture]
+    points = ["sender", "receiver"]
+"#;
+
+/// First sequence number and number after the last one of each data packet.
+fn places(file: &std::path::Path) -> Vec<(u64, u64)> {
+    let fields = ["-Y", "tcp.len > 0 && tcp.dstport >= 60000", "-T", "fields"];
+    let arguments = [&fields[..], &["-e", "tcp.seq", "-e", "tcp.len"]].concat();
+    let number = |text: &str| text.parse::<u64>().unwrap();
+    let place = |line: &String| {
+        let (start, bytes) = line.split_once('\t').unwrap();
+        (number(start), number(start) + number(bytes))
+    };
+    tshark(file, &arguments).unwrap().iter().map(place).collect()
+}
+
+/// Segments of old and new data overlap, with the same bytes, and what follows the stream finds it whole.
+#[test]
+fn overlapping_segments_of_bundled_data_are_accepted() {
+    if Command::new("tshark").arg("--version").output().is_err() {
+        eprintln!("skipped: tshark is not installed (Debian package tshark)");
+        return;
+    }
+    let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let path = |name: &str| folder.join(format!("bundled-{name}.pcapng"));
+    let create =
+        |name| Some(Box::new(File::create(path(name)).unwrap()) as Box<dyn std::io::Write + Send>);
+    let files = CaptureFiles { sender: create("sender"), receiver: create("receiver") };
+    let simulation = Simulation::with_captures(&experiment(BUNDLED), 4, files).unwrap();
+    let outcome = simulation.run(&Control::default()).unwrap();
+    let read = crate::run::group(&outcome.tables, "thin", "payload_bytes_read");
+    for name in ["sender", "receiver"] {
+        let places = places(&path(name));
+        let mut highest = 0;
+        let mut overlapping = 0;
+        for (start, end) in places {
+            overlapping += usize::from(start < highest && highest < end);
+            highest = highest.max(end);
+        }
+        assert!(overlapping > 500, "{overlapping} overlapping segments at the {name}");
+        let strict = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
+        let wrong = "_ws.malformed || tcp.checksum.status == 0 || ip.checksum.status == 0 || \
+                     tcp.segment.overlap.conflict";
+        let wrong = tshark(&path(name), &[&strict[..], &["-Y", wrong]].concat()).unwrap();
+        assert!(wrong.is_empty(), "{wrong:?}");
+        // Sequence numbers of tshark begin with the SYN.
+        #[expect(clippy::cast_precision_loss, reason = "a count of bytes")]
+        let stream = (highest - 1) as f64;
+        assert!((stream - read).abs() < 0.5, "{stream} B at the {name}, {read} B were read");
+    }
+    let followed = tshark(&path("receiver"), &["-q", "-z", "follow,tcp,raw,0"]).unwrap();
+    let is_hex = |line: &&String| !line.is_empty() && line.bytes().all(|c| c.is_ascii_hexdigit());
+    let digits: usize = followed.iter().filter(is_hex).map(String::len).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a count of bytes")]
+    let bytes = digits as f64 / 2.0;
+    assert!((bytes - read).abs() < 0.5, "{bytes} B are followed, {read} B were read");
+}

@@ -1,10 +1,10 @@
 //! A scenario, simulated with captures, and what is read out of these.
 
 use fairwind_analyse::{
-    Analysis, Captured, GroupRule, Limit, Outcome, Progress, Settings, Vantage,
+    Analysis, Captured, GroupRule, Limit, Next, Outcome, PacketSource, Progress, Settings, Vantage,
 };
 use fairwind_assembly::FIRST_RECEIVER_PORT;
-use fairwind_capture::{Ending, Input};
+use fairwind_capture::{Ending, Input, Packet};
 use fairwind_measure::Tables;
 use fairwind_scenario::{Document, Experiment, Workload};
 use fairwind_simulation::{CaptureFiles, Control, Simulation};
@@ -71,6 +71,23 @@ impl Simulated {
         let mut analysis = analysis.expect("the settings hold");
         while analysis.advance(10_000) != Progress::Done {}
         analysis.finish()
+    }
+
+    /// Stream offsets where the payload of each data packet to the receiver begins and ends, in the order of
+    /// a point's capture; the scenario has one flow.
+    pub(crate) fn data_packets(&self, point: &str) -> Vec<(u64, u64)> {
+        let inputs = vec![Input::Path(path(&self.name, point))];
+        let mut capture = Captured::open(inputs, Ending::Final).expect("a capture");
+        let (mut packet, mut packets, mut first) = (Packet::EMPTY, Vec::new(), None);
+        while capture.next(&mut packet) == Next::Packet {
+            let segment = &packet.segment;
+            if segment.payload_bytes > 0 && segment.destination_port >= FIRST_RECEIVER_PORT {
+                let first = *first.get_or_insert(segment.sequence);
+                let start = u64::from(segment.sequence.distance_from(first));
+                packets.push((start, start + u64::from(segment.payload_bytes)));
+            }
+        }
+        packets
     }
 
     /// Groups are told by the receiver's port.

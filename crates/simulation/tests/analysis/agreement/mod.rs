@@ -6,7 +6,7 @@ mod compare;
 mod estimates;
 mod scenarios;
 
-use captured::{Simulated, Taps};
+pub(crate) use captured::{Simulated, Taps};
 use compare::Agreements;
 use estimates::{Estimate, USUAL};
 use fairwind_measure::{Table, Tables};
