@@ -166,9 +166,9 @@ def table(root: Path) -> str:
 
 
 def number(file: Path) -> tuple[int, str]:
-    """Order files by the number in their name."""
+    """Order files by the number in their name; papers, which have none, come last."""
     digits = re.search(r"\d+", file.stem)
-    return (int(digits[0]) if digits else 0, file.stem)
+    return (int(digits[0]) if digits else sys.maxsize, file.stem)
 
 
 def row(requirement: Requirement) -> str:

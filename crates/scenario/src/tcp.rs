@@ -142,6 +142,10 @@ pub struct TcpSettings {
     /// fit into the least round trip.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub redundant_interval: Option<Span>,
+    /// Smart framing (TCP-SF): a congestion window of fewer than four segments is cut into four smaller ones,
+    /// so that a loss among them is found by duplicate ACKs (Mellia and others, 2005).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smart_framing: Option<bool>,
     /// How losses are found with SACK.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_detection: Option<LossDetection>,

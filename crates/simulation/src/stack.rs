@@ -4,8 +4,8 @@ use crate::SimulationError;
 use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
     AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
-    LossDetection, LossRecovery, Nagle, RedundantBundling, ReorderingDetection, TailLossProbe,
-    WindowReduction,
+    LossDetection, LossRecovery, Nagle, RedundantBundling, ReorderingDetection, SmartFraming,
+    TailLossProbe, WindowReduction,
 };
 
 /// The behaviour that `settings` describe, for the endpoints of `group`.
@@ -60,6 +60,7 @@ fn set_mechanisms(config: &mut Config, settings: &TcpSettings) {
     switch(&mut config.sending.bundling, settings.bundling, None, usual.sending.bundling);
     set(&mut config.sending.pacing.enabled, settings.pacing);
     config.sending.redundancy = redundancy(settings);
+    config.sending.framing = (settings.smart_framing == Some(true)).then_some(SmartFraming::USUAL);
     if let Some(ecn) = settings.ecn {
         set_ecn(&mut config.ecn, ecn);
     }
@@ -196,3 +197,6 @@ fn set<T>(field: &mut T, setting: Option<T>) {
         *field = value;
     }
 }
+
+#[cfg(test)]
+mod tests;

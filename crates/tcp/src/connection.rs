@@ -7,6 +7,7 @@ use crate::delivery_rate::DeliveryRate;
 use crate::ecn::Ecn;
 use crate::event::Event;
 use crate::fast_open::FastOpenState;
+use crate::framing::Framing;
 use crate::inflight::InflightLimit;
 use crate::input::Unreachable;
 use crate::negotiation::Negotiated;
@@ -64,6 +65,7 @@ pub struct Connection {
     pub(crate) written: Written,
     pub(crate) run: Run,
     pub(crate) bundles: Bundles,
+    pub(crate) framing: Framing,
     pub(crate) pacer: Pacer,
     pub(crate) delivery_rate: DeliveryRate,
     pub(crate) path: Path,
@@ -130,6 +132,7 @@ impl Connection {
             written: Written::default(),
             run: Run::default(),
             bundles: Bundles::default(),
+            framing: Framing::default(),
             pacer: Pacer::new(),
             delivery_rate: DeliveryRate::new(),
             path,

@@ -87,18 +87,16 @@ impl Connection {
         }
     }
 
-    /// Segments that may be in flight when new data is to be sent.
-    #[inline]
-    pub(crate) fn window_for_new_data(&self) -> u32 {
-        if self.has_extras { self.limited_window() } else { self.window.segments }
-    }
-
+    /// Segments that may be in flight when new data is to be sent, where few connections differ; `None`
+    /// while it has to wait for its pace.
     #[cold]
-    fn limited_window(&self) -> u32 {
-        match &self.inflight_limit {
-            None => self.window.segments,
-            Some(limit) => self.window.segments.min(limit.segments),
+    #[inline(never)]
+    pub(crate) fn unusual_window(&mut self, now: Instant) -> Option<u32> {
+        if self.waits_for_pace(now) {
+            return None;
         }
+        let limit = self.inflight_limit.as_ref().map_or(u32::MAX, |limit| limit.segments);
+        Some(self.framed_window().min(limit))
     }
 }
 

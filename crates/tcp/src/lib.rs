@@ -35,7 +35,7 @@
 //! | `pacing`, `delivery_rate` | sending at a rate; how fast data is delivered |
 //! | `negotiation`, `timestamp` | what the SYNs agree on; the timestamp clock |
 //! | `account` | what was sent, and what the sender's time went into |
-//! | `segment_size` | how large a segment may be |
+//! | `segment_size`, `framing` | how large a segment may be; small windows cut into several |
 //! | `write`, `send_buffer`, `written` | writing; what room there is; what the application has written and was not sent yet |
 //! | `send_queue`, `scoreboard` | what is outstanding; what of it has arrived |
 //! | `recovery`, `thin` | finding and repairing losses; thin streams |
@@ -59,6 +59,7 @@ mod ecn;
 mod event;
 mod fast_open;
 mod flow_control;
+mod framing;
 mod inflight;
 mod information;
 mod input;
@@ -91,7 +92,8 @@ pub use config::{
     EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, LossDetection,
     LossRecovery, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig, Patience,
     ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
-    SendBufferRule, Sending, SillyWindow, StampRule, TailLossProbe, TimerRule, WindowReduction,
+    SendBufferRule, Sending, SillyWindow, SmartFraming, StampRule, TailLossProbe, TimerRule,
+    WindowReduction,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

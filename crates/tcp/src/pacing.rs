@@ -72,12 +72,12 @@ impl Connection {
     /// Whether the next bundle has to wait; then a timer is set.
     #[inline]
     pub(crate) fn waits_for_pace(&mut self, now: Instant) -> bool {
-        self.config.sending.pacing.enabled && self.set_pacing_timer(now)
+        self.has_extras && self.set_pacing_timer(now)
     }
 
     #[cold]
     fn set_pacing_timer(&mut self, now: Instant) -> bool {
-        let waits = self.pacer.through_at > now;
+        let waits = self.config.sending.pacing.enabled && self.pacer.through_at > now;
         if waits && !self.timers.pacing.is_set() {
             self.timers.pacing.set_exactly(self.pacer.through_at);
         }
@@ -87,7 +87,7 @@ impl Connection {
     /// A bundle of `bytes` in segments of `full` bytes is about to go.
     #[inline]
     pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
-        if self.config.sending.pacing.enabled {
+        if self.has_extras && self.config.sending.pacing.enabled {
             self.reckon_pace(bytes, bytes.div_ceil(full), now);
         }
     }

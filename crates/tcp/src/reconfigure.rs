@@ -20,6 +20,7 @@ impl Connection {
             self.congestion = Congestion::new(&config);
         }
         self.has_extras = config.has_extras();
+        self.follow_framing();
         self.window.recount(&config);
         self.reconfigure_receiver(&before, &config);
         self.release_held(&before, &config);

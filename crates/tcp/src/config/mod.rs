@@ -5,6 +5,7 @@
 
 mod ecn;
 mod fast_open;
+mod framing;
 mod growth;
 mod loss;
 mod pacing;
@@ -16,6 +17,7 @@ mod sending;
 
 pub use ecn::{AccurateEcnOption, EcnConfig, EcnFeedback};
 pub use fast_open::FastOpenConfig;
+pub use framing::SmartFraming;
 pub use growth::Growth;
 pub use loss::{
     EarlyRetransmit, LossDetection, LossRecovery, ReorderingDetection, TailLossProbe,
@@ -150,8 +152,12 @@ pub enum CongestionAlgorithm {
 impl Config {
     /// Whether each segment and acknowledgment is followed by something that few connections have.
     pub(crate) const fn has_extras(&self) -> bool {
-        let Sending { delivery_rate, redundancy, .. } = &self.sending;
-        *delivery_rate || redundancy.is_some() || self.growth.inflight_limit
+        let Sending { delivery_rate, pacing, redundancy, framing, .. } = &self.sending;
+        *delivery_rate
+            || pacing.enabled
+            || redundancy.is_some()
+            || framing.is_some()
+            || self.growth.inflight_limit
     }
 }
 

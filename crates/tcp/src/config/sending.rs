@@ -1,6 +1,6 @@
 //! What goes out when: how written data is cut, pushed and bundled.
 
-use super::{Pacing, RedundantBundling};
+use super::{Pacing, RedundantBundling, SmartFraming};
 
 /// How what the application writes is gathered before it is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,6 +91,8 @@ pub struct Sending {
     pub pacing: Pacing,
     /// Old data that travels along with new data; `None` for none.
     pub redundancy: Option<RedundantBundling>,
+    /// How small windows are cut; `None` for full segments always.
+    pub framing: Option<SmartFraming>,
 }
 
 /// Linux' bound on one bundle: 64 KiB less the headers' room, less one.
@@ -122,6 +124,7 @@ impl Sending {
             delivery_rate: false,
             pacing: Pacing::LINUX,
             redundancy: None,
+            framing: None,
         }
     }
 
@@ -156,6 +159,7 @@ impl Sending {
             delivery_rate: false,
             pacing: Pacing::LINUX,
             redundancy: None,
+            framing: None,
         }
     }
 }

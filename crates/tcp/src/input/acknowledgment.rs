@@ -423,6 +423,40 @@ impl Connection {
             AckCounting::Segments => news.delivered,
             AckCounting::PerAck | AckCounting::SegmentsInSlowStart => acknowledged.segments,
         };
+        if self.has_extras {
+            self.control_closely(segments, round_trip, lost_before, news);
+        } else {
+            self.change_window(segments, round_trip, lost_before, news);
+        }
+    }
+
+    /// The same with what few connections have: a limit to follow, segments that count as fewer, rates
+    /// that are sampled.
+    #[cold]
+    #[inline(never)]
+    fn control_closely(
+        &mut self,
+        segments: u32,
+        round_trip: RoundTrip,
+        lost_before: u32,
+        news: &AckNews,
+    ) {
+        self.follow_inflight_limit(news.now);
+        let segments = self.count_full_segments(segments);
+        self.change_window(segments, round_trip, lost_before, news);
+        self.sample_delivery_rate(news);
+        self.follow_framing();
+    }
+
+    /// `segments` are acknowledged, as far as that matters to growth.
+    #[inline]
+    fn change_window(
+        &mut self,
+        segments: u32,
+        round_trip: RoundTrip,
+        lost_before: u32,
+        news: &AckNews,
+    ) {
         let sample = AckSample {
             acknowledged: segments,
             rtt: round_trip.latest,
@@ -430,9 +464,6 @@ impl Connection {
             oldest_unacked: self.send.oldest_unacked,
             next: self.send.next,
         };
-        if self.has_extras {
-            self.follow_inflight_limit(news.now);
-        }
         self.congestion.on_sample(&sample, &mut self.window);
         if self.recovery.is_reducing() {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
@@ -443,9 +474,6 @@ impl Connection {
             }
         }
         self.update_pacing_rate();
-        if self.has_extras {
-            self.sample_delivery_rate(news);
-        }
     }
 
     /// Where reordering is common, progress out of order counts too (Linux `tcp_may_raise_cwnd`).

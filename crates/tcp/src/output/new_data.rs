@@ -107,10 +107,10 @@ impl Connection {
     #[inline]
     pub(super) fn is_held_by_window(&self) -> bool {
         self.run.is_yet_to_begin()
+            && !self.has_extras
             && self.in_flight() >= self.window.segments
-            && self.in_flight_for_new_data() >= self.window_for_new_data()
+            && self.in_flight_for_new_data() >= self.window.segments
             && self.path.search.is_none()
-            && !self.config.sending.pacing.enabled
             && self.state.may_send()
             && self.account.is_just_busy()
             && !self.queue.is_empty()
@@ -173,16 +173,14 @@ impl Connection {
                 }
             }
         }
-        if self.waits_for_pace(now) {
-            return None;
-        }
+        let window = if self.has_extras { self.unusual_window(now)? } else { self.window.segments };
         let single = matches!(self.run.haste, Haste::PushOne | Haste::Probe);
         if self.run.haste == Haste::Wait || single && self.run.sent {
             return None;
         }
         let in_flight = self.in_flight_for_new_data();
         let least = u32::from(self.run.haste == Haste::Probe);
-        let room = self.window_for_new_data().saturating_sub(in_flight).max(least);
+        let room = window.saturating_sub(in_flight).max(least);
         if room == 0 {
             return None;
         }
@@ -388,11 +386,11 @@ impl Connection {
     fn resume(&mut self, now: Instant) {
         self.run.resumes = false;
         let last = self.send.last_sent;
-        if last == Instant::ZERO || last == now || !self.queue.is_empty() {
-            return;
+        if last != Instant::ZERO && last != now && self.queue.is_empty() {
+            let idle = now.saturating_since(last);
+            self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);
         }
-        let idle = now.saturating_since(last);
-        self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);
+        self.follow_framing();
     }
 
     #[inline]

@@ -53,6 +53,18 @@
 //! | slow start ends early (`HyStart`) | no | no | yes | yes | no | no | `hystart_update`; Linux 2.6.29 |
 //! | default congestion control | Reno | BIC | CUBIC (Linux) | CUBIC (Linux) | Reno | CUBIC | Linux 2.6.8, 2.6.19; FreeBSD 14 |
 //!
+//! **In no profile, but a switch in each**
+//!
+//! | mechanism | switch | source |
+//! |---|---|---|
+//! | modified fast retransmit, for thin streams | [`Config::modified_fast_retransmit`] | `tcp_thin_dupack`, Linux 2.6.34 to 4.10, off by default |
+//! | linear time-outs, for thin streams | [`Config::linear_timeouts`] | `tcp_thin_linear_timeouts`, Linux since 2.6.34, off by default |
+//! | redundant data bundling | [`crate::Sending::redundancy`] | LCN 2015; in no Linux |
+//! | smart framing | [`crate::Sending::framing`] | IEEE/ACM Transactions on Networking 13(2), 2005; in no Linux |
+//!
+//! In `linux-3.16`, the socket option `TCP_THIN_DUPACK` takes early retransmit away where it switches modified fast
+//! retransmit on; the parameter `tcp_thin_dupack` leaves it.
+//!
 //! **What is missing so far**
 //!
 //! - `linux-6.18`: scripts and conversations with the kernel have exact timers; segments that have arrived are joined to

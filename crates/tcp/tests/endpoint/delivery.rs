@@ -10,15 +10,15 @@ use rand::{RngExt, SeedableRng as _};
 const BOUND_OF_COMPLETION: Span = Span::from_secs(45);
 
 #[derive(Debug, Clone)]
-struct Weather {
+pub struct Weather {
     seed: u64,
-    loss: f64,
+    pub loss: f64,
     duplication: f64,
     lateness: f64,
 }
 
 impl Weather {
-    fn judge(&self) -> impl FnMut(End, usize, &fairwind_wire::Segment) -> Fate + 'static {
+    pub fn judge(&self) -> impl FnMut(End, usize, &fairwind_wire::Segment) -> Fate + 'static {
         let mut random = rand_pcg::Pcg64Mcg::seed_from_u64(self.seed);
         let weather = self.clone();
         move |_, _, _| {
@@ -37,13 +37,13 @@ impl Weather {
     }
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+pub fn weather() -> impl Strategy<Value = Weather> {
     (any::<u64>(), 0.0..0.25, 0.0..0.2, 0.0..0.3).prop_map(|(seed, loss, duplication, lateness)| {
         Weather { seed, loss, duplication, lateness }
     })
 }
 
-fn config() -> impl Strategy<Value = Config> {
+pub fn config() -> impl Strategy<Value = Config> {
     let profile =
         prop_oneof![Just(Profile::Rfc), Just(Profile::Linux3_16), Just(Profile::Linux6_18)];
     let algorithm = prop_oneof![

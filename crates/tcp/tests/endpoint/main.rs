@@ -9,6 +9,7 @@ mod delivery;
 mod ecn;
 mod eras;
 mod fast_open;
+mod framing;
 mod growing;
 mod growth;
 mod handshake;

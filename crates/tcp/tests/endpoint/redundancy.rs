@@ -1,11 +1,13 @@
 //! Redundant data bundling: old data ahead of new data, while a stream is thin.
 
+use crate::delivery;
 use crate::pair::{End, Fate, Line, Pair};
 use fairwind_tcp::{
     AckDelay, Config, EarlyRetransmit, Event, LossRecovery, Nagle, Profile, RedundantBundling,
-    TailLossProbe,
+    SmartFraming, TailLossProbe,
 };
 use fairwind_units::{Instant, Span};
+use proptest::prelude::*;
 
 const USUAL: RedundantBundling = RedundantBundling::USUAL;
 
@@ -190,4 +192,49 @@ fn a_bundle_that_is_lost_with_what_it_repeats_is_repaired_unbundled() {
     // Small neighbours are merged where they are sent again, as without bundling.
     assert_eq!(lines[22..], [(20 * 120, 240)]);
     assert_eq!(pair.read_bytes(End::Server), 22 * 120);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, ..ProptestConfig::default() })]
+
+    /// Bundles and small frames, at either end or both: the receiver takes out of overlapping segments
+    /// what it lacks, under any loss, reordering and duplication.
+    #[test]
+    fn the_stream_arrives_whole_whatever_is_bundled_and_cut(
+        client in delivery::config(),
+        server in delivery::config(),
+        switches in any::<[bool; 4]>(),
+        most_segments in prop::option::of(1_u32..4),
+        weather in delivery::weather(),
+        writes in prop::collection::vec((1_usize..2_000, 0_u64..120), 1..30),
+    ) {
+        let with = |mut config: Config, [bundles, frames]: [bool; 2]| {
+            let rule = RedundantBundling { most_segments, ..USUAL };
+            config.sending.redundancy = bundles.then_some(rule);
+            config.sending.framing = frames.then_some(SmartFraming::USUAL);
+            config
+        };
+        let [first, second, third, fourth] = switches;
+        let mut pair = Pair::established(
+            with(client, [first || !second, second]),
+            with(server, [third, fourth]),
+        );
+        pair.judged_by(weather.judge());
+        let (mut written, mut answered) = (0, 0);
+        for (bytes, pause) in writes {
+            written += pair.write(End::Client, bytes);
+            answered += pair.write(End::Server, bytes / 2);
+            let later = pair.now + Span::from_millis(pause);
+            pair.run_until(later);
+        }
+        pair.close(End::Client);
+        pair.close(End::Server);
+        let limit = pair.now + Span::from_secs(3_600 * 4);
+        pair.run_to_rest(limit);
+        if pair.count(Event::TimedOut) > 0 && weather.loss > 0.1 {
+            return Ok(());
+        }
+        prop_assert_eq!(pair.read_bytes(End::Server), written);
+        prop_assert_eq!(pair.read_bytes(End::Client), answered);
+    }
 }

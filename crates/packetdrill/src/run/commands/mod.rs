@@ -24,6 +24,7 @@
 //! command makes the script unsupported.
 
 mod receiving;
+mod redundancy;
 mod repair;
 mod route;
 mod sending;

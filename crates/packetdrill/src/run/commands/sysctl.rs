@@ -8,7 +8,7 @@
 //! Most parameters count at once for open connections too, as far as these still look at them; a few
 //! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
 
-use super::{Scope, congestion_named, number, repair, sending, unknown};
+use super::{Scope, congestion_named, number, redundancy, repair, sending, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{
     AccurateEcnOption, Config, CookieKey, EcnFeedback, IdleRestart, Profile, SendBufferRule,
@@ -143,6 +143,7 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         }
         "tcp_wmem" => set_send_buffer(value, config)?,
         _ if sending::set(short, value, config)? => {}
+        _ if redundancy::set(short, value, config)? => {}
         _ if repair::set(short, value, config, profile)? => {}
         _ => return settled(short, value),
     }
@@ -223,7 +224,7 @@ fn unsettled(name: &str, value: &str) -> Stop {
     Stop::unsupported(format!("the endpoint has nothing for the kernel parameter {name} = {value}"))
 }
 
-fn switch(value: &str) -> Step<bool> {
+pub(super) fn switch(value: &str) -> Step<bool> {
     match value {
         "0" => Ok(false),
         "1" => Ok(true),

@@ -60,6 +60,12 @@ pub(super) const KEYS: &[Key] = &[
     Key { name: "redundant_bytes", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
     Key { name: "redundant_interval", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
     Key {
+        name: "smart_framing",
+        told: "nothing: always off",
+        limits: "cannot be had: segments are full whatever the window",
+        apply: smart_framing,
+    },
+    Key {
         name: "loss_detection",
         told: "`rack`: `tcp_recovery` 1; `rfc6675`: `tcp_recovery` 0, up to 6.16",
         limits: "since 6.17 SACK always brings RACK; `forward` is gone since 4.15",
@@ -155,6 +161,17 @@ fn redundant_bundling(end: &mut End<'_>) {
             "redundant_bundling",
             "old data never travels with new data there: the change that would do so was never taken up",
             "tail_loss_probe = true, which repeats the last segment after two round trips, or the \
+             simulator",
+        );
+    }
+}
+
+fn smart_framing(end: &mut End<'_>) {
+    if end.settings.smart_framing == Some(true) {
+        end.refuse(
+            "smart_framing",
+            "it sends full segments however small the window is",
+            "mss, which makes all segments smaller, as \"362 B\" for a quarter of the usual ones; or the \
              simulator",
         );
     }

@@ -61,11 +61,12 @@ fn senders_and_receivers_are_told_what_their_own_tables_say() {
 #[test]
 fn everything_that_cannot_be_had_is_told_at_once() {
     let tables = "tcp = { profile = \"linux-3.16\", modified_fast_retransmit = true, \
-                  initial_rto = \"3 s\", initial_ssthresh = 20, redundant_bundling = true }\n\
+                  initial_rto = \"3 s\", initial_ssthresh = 20, redundant_bundling = true, \
+                  smart_framing = true }\n\
                   receiver_tcp = { undo = false }";
     let text = settings(&linux_6_18(), tables).unwrap_err();
     let keys = ["profile", "modified_fast_retransmit", "initial_rto", "initial_ssthresh"];
-    for key in keys.into_iter().chain(["redundant_bundling"]) {
+    for key in keys.into_iter().chain(["redundant_bundling", "smart_framing"]) {
         assert!(text.contains(&format!("flows.greedy.tcp.{key} = ")), "{key} is missing: {text}");
     }
     assert!(text.contains("flows.greedy.receiver_tcp.undo = false: Linux 6.18.0: "), "{text}");

@@ -1,0 +1,119 @@
+use super::config;
+use fairwind_scenario::{
+    self as scenario, Document, LossDetection as Detection, Profile, TcpSettings,
+    WindowReduction as Reduction, Workload,
+};
+use fairwind_tcp::{
+    Config, EarlyRetransmit, LossDetection, RedundantBundling, SmartFraming, TailLossProbe,
+    WindowReduction,
+};
+use fairwind_units::{ByteCount, Span};
+
+/// Any workload; mechanisms of repair do not depend on it.
+fn greedy() -> Workload {
+    let text = "name = \"one\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"100 ms\"\n\
+                [[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    let plan = Document::parse("test", text).unwrap().plan().unwrap();
+    plan.cells[0].experiment.flows[0].workload.clone()
+}
+
+fn with(profile: Profile, settings: TcpSettings) -> Config {
+    let settings = TcpSettings { profile: Some(profile), ..settings };
+    config("group", &settings, &greedy()).unwrap()
+}
+
+/// Asserts that `found` has `on` with the switch on, and `off` with it off, in every profile that repairs.
+fn switches<T: PartialEq + std::fmt::Debug>(
+    set: fn(&mut TcpSettings, bool),
+    found: fn(&Config) -> T,
+    profile: Profile,
+    (off, on): (T, T),
+) {
+    for (is_on, expected) in [(false, off), (true, on)] {
+        let mut settings = TcpSettings::default();
+        set(&mut settings, is_on);
+        assert_eq!(found(&with(profile, settings)), expected, "{settings:?}");
+    }
+}
+
+#[test]
+fn every_mechanism_of_repair_is_switched_by_its_key() {
+    for profile in [Profile::Rfc, Profile::Linux3_16, Profile::Linux6_18] {
+        let plain = (false, true);
+        let mfr = |config: &Config| config.modified_fast_retransmit;
+        switches(|it, on| it.modified_fast_retransmit = Some(on), mfr, profile, plain);
+        switches(|it, on| it.linear_timeouts = Some(on), |it| it.linear_timeouts, profile, plain);
+        switches(|it, on| it.forward_rto = Some(on), |it| it.loss.forward_rto, profile, plain);
+        switches(|it, on| it.undo = Some(on), |it| it.loss.undo, profile, plain);
+        let probes = |config: &Config| config.loss.tail_loss_probe != TailLossProbe::Off;
+        switches(|it, on| it.tail_loss_probe = Some(on), probes, profile, plain);
+        let early = |config: &Config| config.loss.early_retransmit != EarlyRetransmit::Off;
+        switches(|it, on| it.early_retransmit = Some(on), early, profile, plain);
+        let bundles = (None, Some(RedundantBundling::USUAL));
+        let redundancy = |config: &Config| config.sending.redundancy;
+        switches(|it, on| it.redundant_bundling = Some(on), redundancy, profile, bundles);
+        let frames = (None, Some(SmartFraming::USUAL));
+        switches(|it, on| it.smart_framing = Some(on), |it| it.sending.framing, profile, frames);
+    }
+}
+
+#[test]
+fn losses_are_found_and_windows_reduced_as_the_keys_say() {
+    let pairs = [
+        (Detection::Rack, LossDetection::Rack),
+        (Detection::Rfc6675, LossDetection::Rfc6675),
+        (Detection::Forward, LossDetection::Forward),
+    ];
+    for (key, expected) in pairs {
+        let settings = TcpSettings { loss_detection: Some(key), ..TcpSettings::default() };
+        assert_eq!(with(Profile::Linux3_16, settings).loss.detection, expected);
+    }
+    let pairs = [
+        (Reduction::AtOnce, WindowReduction::AtOnce),
+        (Reduction::RateHalving, WindowReduction::RateHalving),
+        (Reduction::Proportional, WindowReduction::Proportional),
+        (Reduction::ProportionalSafe, WindowReduction::ProportionalSafe),
+    ];
+    for (key, expected) in pairs {
+        let settings = TcpSettings { window_reduction: Some(key), ..TcpSettings::default() };
+        assert_eq!(with(Profile::Linux3_16, settings).loss.reduction, expected);
+    }
+}
+
+/// `tcp_early_retrans` 3 and 0 of Linux 3.16, and what a profile without it gets.
+#[test]
+fn early_retransmit_is_the_profiles_own_where_it_has_one() {
+    let of = |profile, early_retransmit, tail_loss_probe| {
+        let settings = TcpSettings { early_retransmit, tail_loss_probe, ..TcpSettings::default() };
+        let loss = with(profile, settings).loss;
+        (loss.early_retransmit, loss.tail_loss_probe)
+    };
+    let three = (EarlyRetransmit::Delayed, TailLossProbe::Linux3_10);
+    assert_eq!(of(Profile::Linux3_16, None, None), three);
+    assert_eq!(of(Profile::Linux3_16, Some(true), Some(true)), three);
+    let zero = (EarlyRetransmit::Off, TailLossProbe::Off);
+    assert_eq!(of(Profile::Linux3_16, Some(false), Some(false)), zero);
+    let immediate = (EarlyRetransmit::Immediate, TailLossProbe::Rfc8985);
+    assert_eq!(of(Profile::Linux6_18, Some(true), None), immediate);
+}
+
+#[test]
+fn bounds_of_bundles_are_those_of_the_keys_and_zero_segments_are_no_bound() {
+    let settings = TcpSettings {
+        redundant_bundling: Some(true),
+        redundant_segments: Some(3),
+        redundant_bytes: Some(ByteCount::new(700)),
+        redundant_interval: Some(Span::from_millis(20)),
+        ..TcpSettings::default()
+    };
+    let rule = RedundantBundling {
+        most_bytes: Some(700),
+        most_segments: Some(3),
+        least_interval: Span::from_millis(20),
+    };
+    let bundles = |settings| with(Profile::Linux3_16, settings).sending.redundancy;
+    assert_eq!(bundles(settings), Some(rule));
+    let unbounded = scenario::TcpSettings { redundant_segments: Some(0), ..settings };
+    assert_eq!(bundles(unbounded), Some(RedundantBundling { most_segments: None, ..rule }));
+    assert_eq!(bundles(TcpSettings { redundant_bundling: None, ..settings }), None);
+}
