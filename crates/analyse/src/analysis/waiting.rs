@@ -89,7 +89,7 @@ impl Follower {
         let group = usize::try_from(self.groups.of_flow(connection, side)).unwrap_or(usize::MAX);
         self.waits.add(Wait {
             flow: self.collector.number_of(flow),
-            name: connection.flow_name(side),
+            ends: (connection.end(side), connection.end(side.other())),
             group,
             seen_at,
             held,

@@ -1,6 +1,7 @@
 //! The longest waits as a table.
 
 use super::waits::{SeenAt, Wait};
+use crate::connection::flow_name;
 use crate::stream::Cause;
 use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition};
 use fairwind_units::Instant;
@@ -31,7 +32,7 @@ const WAITS: &[DefinitionLine] = &[
 pub(crate) fn slowest_table(waits: &[Wait], origin: Instant, groups: &[String]) -> Table {
     TableBuilder::new(SLOWEST, waits)
         .with("flow", |wait| wait.flow)
-        .with("name", |wait| wait.name.clone())
+        .with("name", |wait| flow_name(wait.ends.0, wait.ends.1))
         .with("group", |wait| groups.get(wait.group).cloned().unwrap_or_default())
         .with("seen_at", |wait| seen_at(wait.seen_at).to_owned())
         .with("sent_s", |wait| wait.held.sent_at.saturating_since(origin).as_secs_f64())

@@ -6,6 +6,7 @@ use crate::stream::{Cause, Held};
 use fairwind_units::{Instant, Span};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
+use std::net::SocketAddr;
 
 /// Where a wait was seen to begin and end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +24,8 @@ pub(crate) enum SeenAt {
 pub(crate) struct Wait {
     /// The number of its flow.
     pub(crate) flow: Option<u64>,
-    pub(crate) name: String,
+    /// Who sends to whom.
+    pub(crate) ends: (SocketAddr, SocketAddr),
     /// The place of its flow's group.
     pub(crate) group: usize,
     pub(crate) seen_at: SeenAt,
@@ -91,10 +93,13 @@ impl Waits {
         if wait.length() <= self.threshold {
             return;
         }
-        self.shortest_first.push(Reverse(Ranked { wait, number: self.added }));
+        let ranked = Reverse(Ranked { wait, number: self.added });
         self.added += 1;
-        if self.shortest_first.len() > self.most {
-            self.shortest_first.pop();
+        if self.shortest_first.len() < self.most {
+            self.shortest_first.push(ranked);
+        } else if let Some(mut shortest) = self.shortest_first.peek_mut() {
+            // While a queue grows each wait is longer than all before.
+            *shortest = ranked;
         }
         if self.shortest_first.len() == self.most {
             let shortest = self.shortest_first.peek();
@@ -125,11 +130,14 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const END: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
     fn wait(begin: u64, length: u64) -> Wait {
         Wait {
             flow: Some(begin),
-            name: String::new(),
+            ends: (END, END),
             group: 0,
             seen_at: SeenAt::Sender,
             held: Held {
