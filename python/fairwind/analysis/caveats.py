@@ -26,8 +26,8 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
     connections = pl.scan_parquet(file)
     total = connections.select(pl.len()).collect().item()
     told = [
-        *(ask(connections, total) for ask in ASKED),
         *_clocks(folder, facts),
+        *(ask(connections, total) for ask in ASKED),
         _not_drawn(facts),
         _beyond_windows(facts),
     ]
@@ -39,24 +39,43 @@ def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
     file = folder / "clocks.parquet"
     if not file.exists():
         return []
-    merged_by = {
-        (fact["cell"], fact["replicate"]): (fact["clock_offset_ns"] or 0) / 1e9 for fact in facts
+    strangers = {
+        (fact["cell"], fact["replicate"]) for fact in facts if not fact["packets_in_both"]
     }
     told = []
     for row in pl.read_parquet(file).iter_rows(named=True):
+        if (row["cell"], row["replicate"]) in strangers:
+            told.append(STRANGERS)
         if row["clock"] == "shared" or row["offset_s"] is None:
             continue
-        offset = row["offset_s"] + merged_by.get((row["cell"], row["replicate"]), 0.0)
         drift = row["drift_parts_per_million"]
         drifts = "no drift can be measured"
         if drift is not None and row["is_compensated"]:
             drifts = f"its drift of {drift:+.3g} parts in a million is taken off"
         told.append(
-            f"Two clocks: the receiver's is {_apart(offset)}; {drifts}. Delays are "
-            "right but for a constant, as if both ways took the same time; their variation needs "
-            "no such assumption."
+            f"Two clocks: the receiver's is {_apart(row['offset_s'])}; {drifts}. {_meant_by(row)}"
         )
     return told
+
+
+STRANGERS = (
+    "No packet is in both captures, so nothing is known of what one side sent and the other got. "
+    "Perhaps they are not of the same time or path; if something between them translates "
+    "addresses, --nat names them; a proxy makes connections of its own."
+)
+
+
+def _meant_by(row: Mapping[str, Any]) -> str:
+    """Say what delays by two clocks are worth."""
+    if not row["is_symmetric"]:
+        return (
+            "Packets of one direction only are in both captures, so their smallest delay counts "
+            "as none; the variation of delays needs no such assumption."
+        )
+    return (
+        "Delays are right but for a constant, as if both ways took the same time; their variation "
+        "needs no such assumption."
+    )
 
 
 def _apart(offset_s: float) -> str:

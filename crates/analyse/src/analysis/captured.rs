@@ -6,10 +6,13 @@ use fairwind_capture::{
     Advance, CaptureReader, Ending, Filter, Input, NoteKind, Notes, Oddities, Packet, Place,
     ReadError, Skipped, decode,
 };
+use std::path::PathBuf;
 
 /// The TCP packets of the files of one tap.
 pub struct Captured {
     reader: CaptureReader,
+    /// What is read, where all of it can be read again.
+    paths: Option<Vec<PathBuf>>,
     filter: Option<Filter>,
     frames: Frames,
     notes: Notes,
@@ -53,8 +56,9 @@ impl Captured {
     /// # Errors
     /// Where something cannot be opened, or is no capture.
     pub fn open(inputs: Vec<Input>, ending: Ending) -> Result<Self, ReadError> {
+        let paths = inputs.iter().map(path_of).collect();
         let reader = CaptureReader::open(inputs, ending)?;
-        Ok(Self { reader, filter: None, frames: Frames::default(), notes: Notes::NONE })
+        Ok(Self { reader, paths, filter: None, frames: Frames::default(), notes: Notes::NONE })
     }
 
     /// The same packets, without those that do not match `filter`.
@@ -112,6 +116,15 @@ impl Captured {
     }
 }
 
+/// The file or folder that an input is, if it is one.
+fn path_of(input: &Input) -> Option<PathBuf> {
+    match input {
+        // Not a pipe that has a name.
+        Input::Path(path) if path.is_file() || path.is_dir() => Some(path.clone()),
+        _ => None,
+    }
+}
+
 impl PacketSource for Captured {
     #[expect(clippy::inline_always, reason = "calls and returns take a tenth of reading a packet")]
     #[inline(always)]
@@ -139,6 +152,12 @@ impl PacketSource for Captured {
             }
             return Next::Packet;
         }
+    }
+
+    fn again(&self) -> Option<Self> {
+        let inputs = self.paths.as_ref()?.iter().cloned().map(Input::Path).collect();
+        let again = Self::open(inputs, Ending::Final).ok()?;
+        Some(Self { filter: self.filter.clone(), ..again })
     }
 
     #[inline]

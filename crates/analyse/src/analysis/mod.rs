@@ -1,11 +1,12 @@
 //! The whole way from packets to tables: sources are read, merged and followed.
 //!
 //! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
-//! do), `groups`, `follower` (one packet after the other), `doubt` (SYNs and resets that endpoints would not believe), `placing` (where taps are), `joining` (two taps), `translation` (of addresses between them), `waiting` (which segments took longest), `ending`
+//! do), `comparison` (of two captures), `groups`, `follower` (one packet after the other), `doubt` (SYNs and resets that endpoints would not believe), `placing` (where taps are), `joining` (two taps), `translation` (of addresses between them), `waiting` (which segments took longest), `ending`
 //! (rows and sums), `merge`, `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
 
 mod captured;
 mod clock;
+mod comparison;
 mod doubt;
 mod ending;
 mod follower;

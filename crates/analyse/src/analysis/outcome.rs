@@ -44,7 +44,8 @@ pub struct Facts {
     /// What was taken from the second tap's timestamps to have them by the first one's clock, in
     /// nanoseconds; `None` where there is one clock, or one tap.
     pub clock_offset_nanos: Option<i64>,
-    /// Packets that were found in both captures, by which the offset was estimated.
+    /// Packets that were found in both captures, of those that were compared to estimate the offset: a few
+    /// thousand are enough.
     pub clock_packets: u64,
     /// Packets between two taps in windows that are too many to be kept, so that they are in no row of losses
     /// over time: the windows are too short.

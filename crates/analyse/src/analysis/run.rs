@@ -1,5 +1,6 @@
 //! The loop: the earlier packet of each source, until there is none.
 
+use super::comparison::Comparison;
 use super::follower::{Follower, Rules};
 use super::groups::Groups;
 use super::input::Input;
@@ -26,17 +27,14 @@ pub struct Analysis<S> {
     /// From the first packet on that counts.
     follower: Option<Follower>,
     facts: Facts,
-    has_compared_clocks: bool,
+    /// Of two inputs, until it has told what it can.
+    comparison: Option<Comparison<S>>,
     /// Whether timestamps of captures of ours cannot be of one clock: somebody has moved them.
     is_moved: bool,
     bearings: Bearings,
     from: Instant,
     until: Instant,
 }
-
-/// Packets of each input that are looked at to compare clocks, at most; and as many found in both are enough.
-const MOST_COMPARED: u32 = 50_000;
-const ENOUGH_COMPARED: u64 = 5_000;
 
 /// The clock of a run of ours is behind this (a year), and a clock that counts from 1970 is not.
 const LATEST_OWN: Instant = Instant::from_secs(365 * 86_400);
@@ -57,6 +55,7 @@ impl<S: PacketSource> Analysis<S> {
     pub fn of_two(first: S, second: S, settings: Settings) -> Result<Self, AnalysisError> {
         let mut analysis = Self::new(vec![Input::new(first), Input::new(second)], settings)?;
         analysis.inputs[1].translations.clone_from(&analysis.settings.translations);
+        analysis.comparison = Some(Comparison::of(&analysis.inputs[0], &analysis.inputs[1]));
         Ok(analysis)
     }
 
@@ -72,7 +71,7 @@ impl<S: PacketSource> Analysis<S> {
             groups,
             follower: None,
             facts: Facts::default(),
-            has_compared_clocks: false,
+            comparison: None,
             is_moved: false,
             bearings: Bearings::default(),
             from: Instant::ZERO,
@@ -82,8 +81,12 @@ impl<S: PacketSource> Analysis<S> {
 
     /// Reads up to `packets` packets.
     pub fn advance(&mut self, packets: u64) -> Progress {
-        if !self.has_compared_clocks {
-            self.compare_clocks();
+        if let Some(mut comparison) = self.comparison.take() {
+            if !comparison.advance(&mut self.inputs, packets) {
+                self.comparison = Some(comparison);
+                return Progress::Working;
+            }
+            self.take_comparison(&comparison.finder);
         }
         let mut left = packets;
         while left > 0 {
@@ -128,22 +131,13 @@ impl<S: PacketSource> Analysis<S> {
         }
     }
 
-    /// Finds out what two clocks are apart, and which tap is whose, by the first packets of both inputs.
+    /// What the comparison of two captures has told.
     #[cold]
-    fn compare_clocks(&mut self) {
-        self.has_compared_clocks = true;
+    fn take_comparison(&mut self, finder: &OffsetFinder) {
         let is_one_clock = self.is_one_clock();
         // Captures of our own begin with the run, and have one clock.
         let is_known = is_one_clock && self.inputs.iter().all(|input| input.source.is_own());
-        let [first, second] = &mut self.inputs[..] else { return };
-        let mut finder = OffsetFinder::default();
-        for _ in 0..MOST_COMPARED {
-            let has_first = first.peek().map(|packet| finder.at_sender(packet)).is_some();
-            let has_second = second.peek().map(|packet| finder.at_receiver(packet)).is_some();
-            if finder.found() >= ENOUGH_COMPARED || !has_first && !has_second {
-                break;
-            }
-        }
+        self.facts.clock_packets = finder.found();
         if is_known && finder.fits_one_clock() {
             return;
         }
@@ -152,8 +146,8 @@ impl<S: PacketSource> Analysis<S> {
         if is_one_clock && !self.is_moved {
             return;
         }
+        let Some(second) = self.inputs.get_mut(1) else { return };
         second.offset = finder.estimate();
-        self.facts.clock_packets = finder.found();
         self.facts.clock_offset_nanos = second.offset.map(|offset| offset.nanos);
     }
 
@@ -240,6 +234,7 @@ impl<S: PacketSource> Analysis<S> {
         let joint = || {
             let passages = PassageSettings {
                 clock,
+                merged_by: self.inputs.get(1).and_then(|input| input.offset),
                 origin,
                 intervals: settings.intervals.clone(),
                 most_silent_rows: settings.most_silent_rows,

@@ -42,6 +42,15 @@ pub trait PacketSource {
     /// Puts the next packet into `packet`.
     fn next(&mut self, packet: &mut Packet) -> Next;
 
+    /// The same packets from the first one to the last one that there is now, to be looked at beforehand;
+    /// `None` where they can be read once only.
+    fn again(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Whether the next packet, if there is one, can be had without waiting for it.
     fn is_at_hand(&self) -> bool {
         true

@@ -177,7 +177,8 @@ const RUN_LENGTHS: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const CLOCKS: &[DefinitionLine] = &[
     ("clock", "text", "`shared`: both captures were taken with one clock. `apart`: with two, of which the following is estimated."),
-    ("offset_s", "s", "By how much the receiver's clock was still ahead of the sender's at the first packet, after the rough offset by which the captures were merged: half the difference of the smallest delays of both directions."),
+    ("offset_s", "s", "By how much the receiver's clock was ahead of the sender's at the first packet, so that the smallest delays of both directions are equal. 0 for one clock; missing where no packet is in both captures."),
+    ("is_symmetric", "yes or no", "Whether packets of both directions are in both captures. If not, the smallest delay of the one direction counts as none: with two clocks, all its delays are too small by what it was."),
     ("drift_parts_per_million", "ppm", "What the receiver's clock gains on the sender's: the slope of the lines under the delays of both directions."),
     ("drift_uncertainty_parts_per_million", "ppm", "By how much the slope may be wrong, from how uneven the floor of the delays is. Missing where there was too little to draw a line under."),
     ("is_compensated", "yes or no", "Whether the drift is larger than its uncertainty, and was taken off the delays."),

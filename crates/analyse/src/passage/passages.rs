@@ -9,11 +9,11 @@ mod common;
 
 pub use closing::FlowName;
 
-use super::clock::{ClockModel, Drift};
+use super::clock::{ClockModel, DelayFloor, Drift, OffsetEstimate};
 use super::group::Group;
 use super::passage::{Arrival, Departure, Passage, Watch};
 use super::stash::Stash;
-use super::tables::{DelayRow, FlowRow};
+use super::tables::{Clocks, DelayRow, FlowRow};
 use super::timeline::Timeline;
 use common::{Common, Sight};
 use fairwind_capture::Packet;
@@ -32,6 +32,9 @@ pub struct PassageSettings {
     /// Whether both captures were taken with one clock. If so, they are taken to have been watching from
     /// beginning to end, too.
     pub clock: ClockModel,
+    /// What has been taken from the receiver's timestamps already, so that instants are those of the sender's clock
+    /// but for drift; `None`: nothing.
+    pub merged_by: Option<OffsetEstimate>,
     /// How long a departure may wait for its arrival before it is lost.
     pub patience: Span,
     /// Where windows count from.
@@ -49,6 +52,7 @@ impl Default for PassageSettings {
     fn default() -> Self {
         Self {
             clock: ClockModel::Shared,
+            merged_by: None,
             patience: Span::from_secs(10),
             origin: Instant::ZERO,
             intervals: Vec::new(),
@@ -371,6 +375,18 @@ impl Passages {
                 let Sight { first, last } = self.seen[tap];
                 Watch { from: first.unwrap_or(Instant::MAX), until: last }
             }
+        }
+    }
+
+    /// What is known of the clocks.
+    fn clocks(&self) -> Clocks {
+        let merged_by = self.settings.merged_by;
+        Clocks {
+            model: self.settings.clock,
+            drift: self.drift(),
+            merged_by_nanos: merged_by.map_or(0, |offset| offset.nanos),
+            is_known: merged_by.is_some() || !self.common.floors.iter().all(DelayFloor::is_empty),
+            is_symmetric: !self.common.floors.iter().any(DelayFloor::is_empty),
         }
     }
 

@@ -401,20 +401,41 @@ fn run_lengths_table(groups: &[Group]) -> Table {
         .build()
 }
 
-pub(super) fn clocks_table(clock: ClockModel, drift: &Drift) -> Table {
-    let rows = [(clock, drift)];
+/// What is known of the clocks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clocks {
+    pub(super) model: ClockModel,
+    pub(super) drift: Drift,
+    /// What was taken from the receiver's timestamps before all else.
+    pub(super) merged_by_nanos: i64,
+    /// Whether any packet is in both captures.
+    pub(super) is_known: bool,
+    /// Whether packets of both ways are.
+    pub(super) is_symmetric: bool,
+}
+
+impl Clocks {
+    const fn is_apart(&self) -> bool {
+        matches!(self.model, ClockModel::Apart)
+    }
+
+    fn offset_s(&self) -> Option<f64> {
+        let merged_by_s = Span::from_nanos(self.merged_by_nanos.unsigned_abs()).as_secs_f64();
+        let merged_by_s = if self.merged_by_nanos < 0 { -merged_by_s } else { merged_by_s };
+        let is_known = self.is_known || !self.is_apart();
+        is_known.then_some(merged_by_s + self.drift.offset_nanos / 1e9)
+    }
+}
+
+pub(super) fn clocks_table(clocks: &Clocks) -> Table {
+    let rows = [clocks];
     TableBuilder::new("clocks", &rows)
-        .with("clock", |row| {
-            match row.0 {
-                ClockModel::Shared => "shared",
-                ClockModel::Apart => "apart",
-            }
-            .to_owned()
-        })
-        .with("offset_s", |row| row.1.offset_nanos / 1e9)
-        .with("drift_parts_per_million", |row| row.1.parts_per_million)
-        .with("drift_uncertainty_parts_per_million", |row| row.1.uncertainty_parts_per_million)
-        .with("is_compensated", |row| row.1.is_compensated)
+        .with("clock", |row| if row.is_apart() { "apart" } else { "shared" }.to_owned())
+        .with("offset_s", |row| row.offset_s())
+        .with("is_symmetric", |row| row.is_symmetric)
+        .with("drift_parts_per_million", |row| row.drift.parts_per_million)
+        .with("drift_uncertainty_parts_per_million", |row| row.drift.uncertainty_parts_per_million)
+        .with("is_compensated", |row| row.drift.is_compensated)
         .build()
 }
 

@@ -1,11 +1,15 @@
 //! Connections that two taps see.
 
 use crate::dialogue::{CLIENT, Dialogue, Pair, WAY, cell, cells, table};
-use fairwind_analyse::{Clock, Outcome, Settings, Translation};
+use fairwind_analyse::{
+    Analysis, Clock, Next, Outcome, PacketSource, Progress, Settings, Translation,
+};
+use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
 use fairwind_wire::bytes::Addresses;
 use std::net::{IpAddr, Ipv4Addr};
+use std::sync::Arc;
 
 /// Ten segments of 100 bytes, ten milliseconds apart, each acknowledged 20 ms later, and an end.
 fn transfer() -> Dialogue {
@@ -123,11 +127,85 @@ fn clocks_of_their_own_are_compared_by_packets_in_both_captures() {
     }
     let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
     assert_eq!(outcome.facts.clock_offset_nanos, Some(-700_000_000));
+    assert_eq!(cell(table(&outcome, "clocks"), 0, "offset_s"), "-0.7");
     let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
     assert_eq!(cells(table(&outcome, "flows"), 0, columns), ["12", "12", "0", "1000"]);
     assert_eq!(cell(table(&outcome, "connections"), 0, "vantage"), "near-opener");
     let delays = table(&outcome, "delays");
     assert_eq!(cell(delays, 0, "min_s"), WAY.as_secs_f64().to_string());
+}
+
+/// Packets that can be read again.
+#[derive(Debug, Clone)]
+struct Kept {
+    packets: Arc<Vec<Packet>>,
+    next: usize,
+}
+
+impl Kept {
+    fn of(packets: Vec<Packet>) -> Self {
+        Self { packets: Arc::new(packets), next: 0 }
+    }
+}
+
+impl PacketSource for Kept {
+    fn next(&mut self, packet: &mut Packet) -> Next {
+        let Some(next) = self.packets.get(self.next) else { return Next::End };
+        *packet = *next;
+        self.next += 1;
+        Next::Packet
+    }
+
+    fn again(&self) -> Option<Self> {
+        Some(Self { next: 0, ..self.clone() })
+    }
+}
+
+/// The capture near the server was begun half a minute, and 60 000 packets, after the other one, with a clock
+/// that is 700 s behind.
+#[test]
+fn captures_that_begin_at_different_times_are_compared_by_what_is_in_both() {
+    let mut dialogue = Dialogue::new();
+    dialogue.set_up(800_000_000);
+    for segment in 0..32_000_u32 {
+        let at = 800_100_000 + u64::from(segment) * 1_000;
+        dialogue.client(at, Flags::ACK, (1 + segment * 100, 1, 100));
+        dialogue.server(at + 20_000, Flags::ACK, (1, 101 + segment * 100, 0));
+    }
+    dialogue.packets.sort_by_key(|packet| packet.at);
+    let Pair { near_client, mut near_server } = Pair::of(&dialogue);
+    near_server.packets.retain(|packet| packet.at >= Instant::from_secs(830));
+    for packet in &mut near_server.packets {
+        packet.at = Instant::ZERO + packet.at.since_origin().saturating_sub(Span::from_secs(700));
+    }
+    let (first, second) = (Kept::of(near_client.packets), Kept::of(near_server.packets));
+    let settings = Settings { clock: Clock::Free, ..Settings::default() };
+    let mut analysis = Analysis::of_two(first, second, settings).unwrap();
+    while analysis.advance(1_000) != Progress::Done {}
+    let outcome = analysis.finish();
+    assert_eq!(outcome.facts.clock_offset_nanos, Some(-700_000_000_000));
+    let clocks = table(&outcome, "clocks");
+    assert_eq!(cells(clocks, 0, ["clock", "offset_s", "is_symmetric"]), ["apart", "-700", "true"]);
+    // Half a minute of segments had left before anybody watched them arrive.
+    let columns = ["data_packets_sent", "packets_lost", "payload_bytes_duplicated"];
+    assert_eq!(cells(table(&outcome, "passages"), 0, columns), ["32000", "0", "0"]);
+    let delays = table(&outcome, "delays");
+    assert_eq!(cell(delays, 0, "min_s"), WAY.as_secs_f64().to_string());
+}
+
+#[test]
+fn of_captures_with_no_packet_in_common_no_offset_is_told() {
+    let mut pair = Pair::of(&transfer());
+    for packet in &mut pair.near_server.packets {
+        packet.segment.window = 7;
+    }
+    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    assert_eq!((outcome.facts.clock_packets, outcome.facts.clock_offset_nanos), (0, None));
+    let mut other = transfer();
+    other.packets.clear();
+    let pair = Pair { near_client: transfer(), near_server: other };
+    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    assert_eq!(cells(table(&outcome, "clocks"), 0, ["offset_s", "is_symmetric"]), ["", "false"]);
 }
 
 #[test]

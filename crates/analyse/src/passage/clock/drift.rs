@@ -123,6 +123,11 @@ impl DelayFloor {
         }
     }
 
+    /// Whether there was no delay.
+    pub(in super::super) const fn is_empty(&self) -> bool {
+        self.begin.is_none()
+    }
+
     /// A packet that departed at `at` took `delay` nanoseconds.
     #[inline]
     pub(in super::super) fn observe(&mut self, at: Instant, delay: i64) {

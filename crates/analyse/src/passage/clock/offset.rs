@@ -1,10 +1,13 @@
-//! What two clocks are roughly apart, from the first packets that are in both captures.
+//! What two clocks are roughly apart, from packets that are in both captures.
 //!
 //! Needed before anything can be put in order. A packet that departs at the sender's tap shows the
 //! offset of the receiver's clock plus its delay, one of the other way the offset minus its delay. So
 //! the offset lies between the smallest difference of the first and the largest of the second, and
 //! half-way between them if the path is symmetric (the idea of D. Mills' clock filter, RFC 5905 §8).
 //! Which way is which is told by the differences themselves.
+//!
+//! Captures may begin at different times, so it is not their first packets that are compared: packets are
+//! sampled by their contents, the same ones in both captures, and half as many whenever they become too many.
 
 use super::signed_since;
 use fairwind_capture::Packet;
@@ -17,6 +20,11 @@ use std::collections::hash_map::Entry;
 
 /// Packets that are remembered of both captures together.
 const MOST: usize = 1 << 17;
+
+/// So many packets found in both are enough while all are looked at, and of a sample as much of it, but
+/// [`FEWEST`].
+const ENOUGH: u64 = 5_000;
+const FEWEST: u64 = 500;
 
 /// Who sends to whom.
 type Ends = (Addresses, u16, u16);
@@ -53,6 +61,16 @@ impl Likeness {
             stamps: segment.options.timestamps.map(stamps),
             first_block: segment.options.sack.as_slice().first().filter(|_| has_blocks).map(block),
         }
+    }
+}
+
+impl Likeness {
+    /// A number by which packets are sampled: any part of all numbers has the same part of all packets.
+    fn rank(packet: &Packet) -> u64 {
+        let segment = &packet.segment;
+        let pair = |one: u32, two: u32| u64::from(one) << 32 | u64::from(two);
+        let numbers = pair(segment.sequence.get(), segment.acknowledgment.get());
+        mixed(numbers ^ mixed(pair(segment.flags.bits().into(), segment.payload_bytes)))
     }
 }
 
@@ -112,10 +130,14 @@ impl Bearings {
     }
 }
 
-/// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough.
+/// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough; their
+/// instants are those of the clock that is asked about.
 #[derive(Debug, Clone, Default)]
 pub struct OffsetFinder {
-    sightings: HashMap<Likeness, Sighting>,
+    /// Each with its rank.
+    sightings: HashMap<Likeness, (u64, Sighting)>,
+    /// How often the sample was halved.
+    halvings: u32,
     directions: Vec<Differences>,
     places: HashMap<Ends, usize>,
     found: u64,
@@ -137,23 +159,31 @@ impl OffsetFinder {
         self.found
     }
 
-    /// Whether no more packets are remembered, so that handing in more is of no use.
-    pub fn is_full(&self) -> bool {
-        self.sightings.len() >= MOST
+    /// Whether so many were found that handing in more is of little use.
+    pub fn is_enough(&self) -> bool {
+        self.found >= (ENOUGH >> self.halvings.min(63)).max(FEWEST)
     }
 
+    #[inline]
     fn see(&mut self, packet: &Packet, is_sender: bool) {
-        let is_full = self.is_full();
+        let rank = Likeness::rank(packet);
+        if rank <= u64::MAX.checked_shr(self.halvings).unwrap_or(0) {
+            self.compare_with_others(packet, rank, is_sender);
+        }
+    }
+
+    fn compare_with_others(&mut self, packet: &Packet, rank: u64, is_sender: bool) {
         let mine =
             if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
         let pair = match self.sightings.entry(Likeness::of(packet)) {
             Entry::Vacant(entry) => {
-                if !is_full {
-                    entry.insert(mine);
+                entry.insert((rank, mine));
+                if self.sightings.len() > MOST {
+                    self.halve();
                 }
                 return;
             }
-            Entry::Occupied(mut entry) => (entry.insert(Sighting::Spent), mine),
+            Entry::Occupied(mut entry) => (entry.insert((rank, Sighting::Spent)).1, mine),
         };
         let ((Sighting::Sender(sent), Sighting::Receiver(received))
         | (Sighting::Receiver(received), Sighting::Sender(sent))) = pair
@@ -175,6 +205,15 @@ impl OffsetFinder {
                 largest: difference,
             }),
         }
+    }
+
+    /// Forgets half of the packets, and looks at half of those to come. Packets that are as good as equal are
+    /// not told apart by that: of them all are forgotten.
+    #[cold]
+    fn halve(&mut self) {
+        self.halvings += 1;
+        let highest = u64::MAX.checked_shr(self.halvings).unwrap_or(0);
+        self.sightings.retain(|_, (rank, _)| *rank <= highest);
     }
 
     /// How the differences of a direction compare with those of the opposite one, where that was found, too:
@@ -230,6 +269,13 @@ impl OffsetFinder {
         }
         (above, below)
     }
+}
+
+/// The finaliser of `SplitMix64` (Steele, Lea, Flood 2014).
+const fn mixed(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
 }
 
 fn midpoint(one: i64, two: i64) -> i64 {
@@ -302,6 +348,27 @@ mod tests {
         }
         let estimate = finder.estimate().unwrap();
         assert_eq!((estimate.nanos, estimate.is_symmetric), (35_000_000, false));
+    }
+
+    #[test]
+    fn captures_that_begin_late_or_end_early_are_compared_by_the_packets_of_both() {
+        let mut finder = OffsetFinder::default();
+        // The receiver's capture begins where 200 000 packets have left, and ends much later.
+        let sent = |sequence: u32| packet(1_000 + u64::from(sequence), true, sequence * 100);
+        let came = |sequence: u32| packet(61_030 + u64::from(sequence), true, sequence * 100);
+        let mut looked_at = 0;
+        for step in 0..300_000_u32 {
+            finder.at_sender(&sent(step));
+            finder.at_receiver(&came(200_000 + step));
+            assert!(finder.sightings.len() <= MOST);
+            if finder.is_enough() {
+                looked_at = step;
+                break;
+            }
+        }
+        let estimate = finder.estimate().unwrap();
+        assert_eq!((estimate.nanos, estimate.is_symmetric), (60_030_000_000, false));
+        assert!(looked_at > 200_000 && finder.halvings > 0, "{looked_at} packets of each");
     }
 
     #[test]

@@ -187,7 +187,7 @@ impl Passages {
         ];
         let most_silent_rows = self.settings.most_silent_rows;
         all.extend(tables::group_series(&self.common.groups, most_silent_rows));
-        all.push(tables::clocks_table(self.settings.clock, &self.drift()));
+        all.push(tables::clocks_table(&self.clocks()));
         Tables { tables: all }
     }
 }
