@@ -20,7 +20,7 @@ use fairwind_measure::{
     Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points,
 };
 use fairwind_units::{Instant, Span};
-use fairwind_wire::Flags;
+use fairwind_wire::{Flags, Segment};
 use std::hint::black_box;
 
 /// Flags that may change a connection's life.
@@ -255,8 +255,8 @@ impl Follower {
         if self.rules.limits_connections && !self.rules.counts(connection.began, at) {
             return;
         }
-        let segment = &packet.segment;
         let leaves = wiring.leaves(tap, side);
+        let segment = &packet.segment;
         if wiring.flows.answering.is_none() {
             if connection.is_first_answer(side, segment) {
                 return self.on_first_answer(slot, tap, at, packet);
@@ -268,16 +268,24 @@ impl Follower {
                 connection.note_early(at, segment);
             }
         }
-        if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
-            let shows = |sender| !self.rules.is_joined || wiring.leaves(tap, sender);
-            let shows = [Side::Opener, Side::Answerer].map(shows);
-            tracer.on_packet(trace, at, side, shows, packet);
-        }
         let ConnectionFlows { opening, answering } = wiring.flows;
         let (direction, own, opposite) = match side {
             Side::Opener => (Direction::Forward, Some(opening), answering),
             Side::Answerer => (Direction::Reverse, answering, Some(opening)),
         };
+        let believed;
+        let packet = if turn == Turn::Foreign || self.admits(at, (own, opposite), leaves, packet) {
+            packet
+        } else {
+            believed = without_numbers(packet);
+            &believed
+        };
+        let segment = &packet.segment;
+        if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
+            let shows = |sender| !self.rules.is_joined || wiring.leaves(tap, sender);
+            let shows = [Side::Opener, Side::Answerer].map(shows);
+            tracer.on_packet(trace, at, side, shows, packet);
+        }
         let (flow, direction) = wiring.flows.attribute(direction, segment);
         let wire_bytes = packet.wire_bytes;
         if leaves {
@@ -292,6 +300,22 @@ impl Follower {
         if turn != Turn::Foreign {
             self.follow_streams(at, (slot, side), (own, opposite), (leaves, turn), packet);
         }
+    }
+
+    /// Whether the numbers of a packet can belong to the streams of its data and of what it acknowledges.
+    #[inline]
+    fn admits(
+        &mut self,
+        at: Instant,
+        (own, opposite): (Option<FlowId>, Option<FlowId>),
+        leaves: bool,
+        packet: &Packet,
+    ) -> bool {
+        let (segment, streams) = (&packet.segment, &mut self.streams);
+        let own = own.filter(|_| leaves || !self.rules.is_joined);
+        let opposite = opposite.filter(|_| !leaves || !self.rules.is_joined);
+        own.is_none_or(|flow| streams.admits(flow, at, segment))
+            && opposite.is_none_or(|flow| streams.admits_acknowledgment(flow, segment))
     }
 
     /// Tells a packet to the stream of its data and to that which it acknowledges. Of two taps, the one near a
@@ -462,6 +486,15 @@ fn points(rules: &Rules, wiring: &Wiring, side: Side) -> Points {
     } else {
         Points::RECEIVER | Points::READER
     }
+}
+
+/// A packet as it counts whose numbers cannot be true: as one without data that acknowledges nothing.
+#[cold]
+fn without_numbers(packet: &Packet) -> Packet {
+    let flags = packet.segment.flags;
+    let kept = flags.bits() & !(Flags::ACK.bits() | Flags::FIN.bits());
+    let flags = Flags::from_bits(kept);
+    Packet { segment: Segment { payload_bytes: 0, flags, ..packet.segment }, ..*packet }
 }
 
 /// Where the tap is that tells of the stream of `side`.

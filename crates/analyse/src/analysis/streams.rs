@@ -46,6 +46,18 @@ impl Streams {
         }
     }
 
+    /// Whether the numbers of a packet of the flow's data can belong to it.
+    #[inline]
+    pub(crate) fn admits(&mut self, flow: FlowId, at: Instant, segment: &Segment) -> bool {
+        self.followed[flow.index()].admits(at, segment)
+    }
+
+    /// Whether something of the flow can be acknowledged so.
+    #[inline]
+    pub(crate) fn admits_acknowledgment(&mut self, flow: FlowId, segment: &Segment) -> bool {
+        self.followed[flow.index()].admits_acknowledgment(segment)
+    }
+
     /// A packet of the flow's data passes.
     #[inline]
     pub(crate) fn on_segment(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> SegmentKind {

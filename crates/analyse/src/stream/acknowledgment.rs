@@ -4,7 +4,6 @@ use super::kind::{AckFacts, TapSide};
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
-use super::unusual::MOST_DISTANT;
 use fairwind_capture::{Oddities, Packet};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
@@ -56,7 +55,7 @@ impl Stream {
         }
         let offset = self.offset_of(segment.acknowledgment);
         if offset > self.highest {
-            if offset - self.highest > MOST_DISTANT {
+            if !self.admits_number(segment) {
                 return AckFacts::default();
             }
             self.acknowledge_unseen(offset);

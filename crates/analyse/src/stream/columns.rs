@@ -57,7 +57,7 @@ const ODDITIES: &[DefinitionLine] = &[
     ("out_of_order_segments", "segments", "Data segments that fill a gap and were sent before what followed it, by their timestamps, their IPv4 identification, or because they come within half a round trip."),
     ("duplicate_segments", "segments", "Data segments with the sequence number, timestamp and IPv4 identification of one that passed before: copies, not retransmissions. Not recognised without an identification."),
     ("missing_bytes", "B", "Bytes that were acknowledged and never passed the tap: the capture is incomplete, or the tap does not see all of the path."),
-    ("segments_out_of_window", "segments", "Segments more than 1 GiB off the stream, which no window allows; they count nowhere else."),
+    ("segments_out_of_window", "segments", "Data segments whose numbers cannot be the stream's: further ahead than four of the largest windows that were offered (1 MiB at least, 1 GiB where no SYN told the scale) or more than 1 GiB behind. They count as packets without data, unless the next one continues them."),
     ("forgotten_ranges", "ranges", "Outstanding ranges that were given up, since nobody acknowledged them and there were too many."),
 ];
 

@@ -9,7 +9,7 @@
 //! All rules by which a cause is found stand in one list, in `cause`. They are meant for a tap at, or
 //! near, the host that sends the data; [`TapSide`] says where it is.
 //!
-//! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back),
+//! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back), `belonging` (which of both are the stream's),
 //! `outstanding` (what was sent and not acknowledged), `ring` (where it is kept), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
 //! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
 //! needless), `held` (what is outstanding longest), `window` (what the other side offers), `occupation` (what the time goes into),
@@ -17,6 +17,7 @@
 
 mod acknowledgment;
 mod afar;
+mod belonging;
 mod cause;
 mod columns;
 mod episode;

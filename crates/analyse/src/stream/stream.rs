@@ -97,6 +97,8 @@ pub struct Stream {
     pub(super) last_repetition_end: u64,
     /// Behind a segment that lay too far off to belong to the stream.
     pub(super) far_end: Option<u64>,
+    /// What lay too far off was acknowledged.
+    pub(super) far_acknowledgment: Option<u64>,
     pub(super) repeats: Option<Box<Repeats>>,
     /// Where the tap is near the receiver.
     pub(super) afar: Afar,
@@ -134,6 +136,7 @@ impl Stream {
             last_repetition_at: Instant::ZERO,
             last_repetition_end: 0,
             far_end: None,
+            far_acknowledgment: None,
             is_blind: false,
             own_sack: None,
             other_sack: None,

@@ -7,10 +7,10 @@ use super::kind::{Cause, Retransmission, SegmentKind};
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::repeats::is_earlier;
-use super::stream::{NOTHING_MARKED, Seen, Stream};
+use super::stream::{Seen, Stream};
 use crate::connection::ResetStanding;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
+use fairwind_wire::{Flags, Segment, SequenceNumber};
 use std::ops::Range;
 
 /// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.
@@ -95,7 +95,7 @@ impl Stream {
             return SegmentKind::Bare;
         }
         if self.measures.common.data_segments == 0 && !self.is_answered {
-            self.restart(segment.sequence + 1);
+            self.begin_behind(segment);
         }
         if self.syns == 0 {
             self.syn_at = at;
@@ -122,9 +122,13 @@ impl Stream {
         start: u64,
         end: u64,
     ) -> SegmentKind {
-        let Some((start, end)) = self.place(seen.segment.sequence, start, end) else {
+        let length = end - start;
+        if !self.admits(at, seen.segment) {
             return SegmentKind::OutOfOrder;
-        };
+        }
+        // What was admitted may have moved the stream.
+        let start = self.offset_of(seen.segment.sequence);
+        let end = start + length;
         self.pass_time(at, start >= self.highest);
         if seen.segment.payload_bytes <= 1 && !seen.segment.flags.contains(Flags::FIN) {
             if start + 1 == self.highest && self.highest == self.acknowledged {
@@ -150,35 +154,8 @@ impl Stream {
         self.on_old(at, seen, start, end)
     }
 
-    /// Whether a segment can belong to the stream. One far off is let pass, until a second one continues
-    /// it: then the stream begins anew with that, and its new place is given.
-    fn place(&mut self, sequence: SequenceNumber, start: u64, end: u64) -> Option<(u64, u64)> {
-        let is_near =
-            start <= self.highest + MOST_DISTANT && end + MOST_DISTANT >= self.acknowledged;
-        if is_near {
-            self.far_end = None;
-            return Some((start, end));
-        }
-        if self.far_end.take() == Some(start) {
-            self.restart(sequence);
-            return Some((self.highest, self.highest + (end - start)));
-        }
-        self.far_end = Some(end);
-        self.measures.rare().out_of_window += 1;
-        None
-    }
-
-    fn restart(&mut self, first: SequenceNumber) {
-        self.set_origin(first);
-        self.outstanding.restart(self.highest);
-        self.highest_sacked = 0;
-        self.last_marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
-        self.episode.give_up();
-        self.probe_until = None;
-    }
-
     /// The tap has not seen what lies between.
-    fn push_missing(&mut self, at: Instant, start: u64) {
+    pub(super) fn push_missing(&mut self, at: Instant, start: u64) {
         let bytes = start - self.highest;
         let packets = bytes.div_ceil(u64::from(self.full_segment.max(1)));
         let missing = Sent {

@@ -84,6 +84,11 @@ impl OfferedWindow {
         }
     }
 
+    /// The largest window that was offered; `None` where it is not known what numbers mean.
+    pub(super) fn most(&self) -> Option<u64> {
+        self.shift().map(|_| self.counts.most)
+    }
+
     /// Whether a segment has the same window as the one before it.
     #[inline]
     pub(super) const fn is_unchanged(&self, segment: &Segment) -> bool {

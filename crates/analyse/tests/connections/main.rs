@@ -1,6 +1,7 @@
 //! Connections and their lives, by hand-made packets.
 
 mod columns;
+mod damage;
 mod dialogue;
 mod doubts;
 mod groups;
