@@ -215,7 +215,7 @@ impl PacketSource for Made<'_> {
 
 fn run<S: PacketSource>(mut analysis: Analysis<S>) {
     let mut rows = 0;
-    while analysis.advance(5) == Progress::Working {
+    while analysis.advance(20) == Progress::Working {
         if let Some(tables) = analysis.take_rows(4) {
             rows += tables.get("connections").map_or(0, fairwind_measure::Table::rows);
         }
