@@ -159,8 +159,14 @@ def test_captures_of_two_clocks_and_translated_addresses_tell_the_same_losses(se
     assert clock["drift_parts_per_million"] == pytest.approx(50, abs=0.5)
     assert "Two clocks: the receiver's is 1.59999" in error
     assert "s behind the sender's; its drift of +50 parts in a million is taken off" in error
+    assert clock["offset_s"] == pytest.approx(-1.6, abs=0.001)
+    assert clock["is_symmetric"]
     together = package.analyse(sender, receiver).groups
     assert document["groups"][0]["packet_loss_ratio"] == together["packet_loss_ratio"][0] > 0
+    code, _, error = fairwind("analyse", "a.pcap", "b.pcap", cwd=tmp_path)
+    assert code == 0, error
+    assert "No packet is in both captures" in error
+    assert "--nat names them" in error
 
 
 def test_a_sender_alone_knows_nothing_of_arrivals(sender):

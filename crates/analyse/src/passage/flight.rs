@@ -33,6 +33,9 @@ const OVERLAPPING: usize = 8;
 /// Retransmissions on their way that are looked at for one arrival: lost ones stay among them for a while.
 const MOST_SEARCHED: usize = 1 << 12;
 
+/// So many bytes an arrival may come before its departure is seen: two clocks are never so far apart.
+const MOST_AHEAD: u64 = 1 << 28;
+
 /// Where a transmission waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Queue {
@@ -195,7 +198,9 @@ impl Flight {
     ) -> Found {
         pieces.clear();
         if end > self.highest {
-            return Found::Early;
+            // What is so far ahead is damaged, or its departure was missed: nobody behind it is to wait for that.
+            let is_far = self.highest > 0 && start > self.highest + MOST_AHEAD;
+            return if is_far { Found::Nothing } else { Found::Early };
         }
         self.effort.begin(self.departed);
         let found = self.exact(at, (start, end), mark);

@@ -95,6 +95,20 @@ fn an_arrival_that_comes_before_its_departure_is_held() {
 }
 
 #[test]
+fn an_arrival_far_ahead_keeps_none_of_those_behind_it_waiting() {
+    let mut world = World::new(PassageSettings::default());
+    world.passed(100, &data(0, 10));
+    // A damaged number, and then one that comes a little early.
+    world.came(108, &data(900_000_000, 10));
+    world.came(109, &data(10, 10));
+    assert_eq!(world.sent(110, &data(10, 10)).in_order_end, Some(20));
+    let (lost, report) = world.end();
+    assert!(lost.is_empty());
+    assert_eq!(report.counts(["payload_bytes_matched", "packets_departure_unseen"]), [20.0, 1.0]);
+    assert_conserved(&report);
+}
+
+#[test]
 fn a_capture_that_ends_early_condemns_nothing() {
     let mut world =
         World::new(PassageSettings { clock: ClockModel::Apart, ..PassageSettings::default() });
