@@ -39,9 +39,7 @@ def _clocks(folder: Path, facts: Sequence[Mapping[str, Any]]) -> list[str]:
     file = folder / "clocks.parquet"
     if not file.exists():
         return []
-    strangers = {
-        (fact["cell"], fact["replicate"]) for fact in facts if not fact["packets_in_both"]
-    }
+    strangers = {(fact["cell"], fact["replicate"]) for fact in facts if not fact["packets_in_both"]}
     told = []
     for row in pl.read_parquet(file).iter_rows(named=True):
         if (row["cell"], row["replicate"]) in strangers:

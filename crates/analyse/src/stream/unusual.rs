@@ -7,10 +7,10 @@ use super::kind::{Cause, Retransmission, SegmentKind};
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::repeats::is_earlier;
-use super::stream::{Seen, Stream};
+use super::stream::{NOTHING_MARKED, Seen, Stream};
 use crate::connection::ResetStanding;
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment, SequenceNumber};
+use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::ops::Range;
 
 /// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.

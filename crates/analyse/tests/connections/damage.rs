@@ -29,7 +29,7 @@ fn with_a_sequence_number_ahead(bytes: u32) -> Dialogue {
     transfer(|dialogue| {
         let data = dialogue.packets.iter_mut().filter(|packet| packet.segment.payload_bytes > 0);
         for packet in data.skip(4).take(1) {
-            packet.segment.sequence = packet.segment.sequence + bytes;
+            packet.segment.sequence += bytes;
         }
     })
 }
@@ -88,9 +88,9 @@ fn where_the_next_packets_go_on_far_ahead_the_capture_has_missed_what_lies_betwe
             if packet.at.as_nanos() >= 1_200_000_000 {
                 let segment = &mut packet.segment;
                 if segment.payload_bytes > 0 {
-                    segment.sequence = segment.sequence + 2_000_000;
+                    segment.sequence += 2_000_000;
                 } else if segment.destination_port == dialogue.client_port {
-                    segment.acknowledgment = segment.acknowledgment + 2_000_000;
+                    segment.acknowledgment += 2_000_000;
                 }
             }
         }
