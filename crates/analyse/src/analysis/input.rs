@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 /// Packets that are read at once: what is fetched for the first of them must still be near when it is the turn
 /// of the last.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 24;
 
 /// The clock was set, or a record is damaged.
 const CLOCK_STEP: NoteKind = NoteKind::new(
