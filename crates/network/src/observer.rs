@@ -20,6 +20,13 @@ impl Backlog {
         Self { packets: self.packets + other.packets, bytes: self.bytes + other.bytes }
     }
 
+    /// Without `other`, which is part of it.
+    #[inline]
+    #[must_use]
+    pub fn minus(self, other: Self) -> Self {
+        Self { packets: self.packets - other.packets, bytes: self.bytes - other.bytes }
+    }
+
     /// With a packet of `bytes` more.
     #[inline]
     #[must_use]

@@ -144,7 +144,7 @@ pub struct Cake {
     pub rtt: Span,
     /// Bytes that every packet costs beyond the IP packet, in the shaper's account.
     pub overhead_bytes: i32,
-    /// Bytes that may wait; `None`: what suits rate and round trip, 4 MiB at most.
+    /// Bytes that may wait; `None`: four times what rate and round trip hold, 4 MiB at least.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_limit_bytes: Option<u64>,
 }
@@ -162,7 +162,7 @@ impl Default for Cake {
     }
 }
 
-/// Priorities of CAKE.
+/// Priorities of CAKE, by code points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum CakeTins {

@@ -1,5 +1,6 @@
 //! From the description of a discipline to the discipline.
 
+use super::cake::Cake;
 use super::choke::Choke;
 use super::codel::Codel;
 use super::drr::Drr;
@@ -37,6 +38,6 @@ pub fn discipline(queue: &Qdisc, seed: u64, groups: &Groups) -> Box<dyn QueueDis
         Qdisc::Htb(htb) => Box::new(Htb::new(htb, seed, groups)),
         Qdisc::Dualpi2(dualpi2) => Box::new(Dualpi2::new(dualpi2, seed)),
         Qdisc::Codel(codel) => Box::new(Codel::new(codel)),
-        other => unreachable!("{} is not built yet", other.name()),
+        Qdisc::Cake(cake) => Box::new(Cake::new(cake, seed)),
     }
 }

@@ -5,6 +5,7 @@
 mod average;
 mod bucket;
 mod build;
+mod cake;
 mod choke;
 mod codel;
 mod drr;

@@ -2,8 +2,8 @@
 
 use fairwind_network::Qdisc;
 use fairwind_qdisc::{
-    Choke, Codel, Drr, DrrClass, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Red,
-    Sfq, Tbf,
+    Cake, CakeIsolation, CakeTins, Choke, Codel, Drr, DrrClass, Dualpi2, Filter, FqCodel, FqPie,
+    Htb, HtbClass, Pie, Prio, Red, Sfq, Tbf,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
 pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (0_usize..15, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+    (0_usize..16, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
         let leaf = Qdisc::Pfifo { limit_packets: limit };
         disciplines(limit, switches, &leaf).swap_remove(which)
     })
@@ -96,6 +96,14 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             update,
             ecn,
             ..FqPie::default()
+        }),
+        Qdisc::Cake(Cake {
+            bandwidth: one.then(|| BitRate::from_bits_per_second(7_777_777)),
+            tins: if ecn { CakeTins::Diffserv4 } else { CakeTins::Besteffort },
+            isolation: if other { CakeIsolation::TripleIsolate } else { CakeIsolation::Flows },
+            rtt: interval,
+            overhead_bytes: 7,
+            memory_limit_bytes: Some(u64::from(limit) * 700),
         }),
         Qdisc::Dualpi2(Dualpi2 {
             limit_packets: limit,
