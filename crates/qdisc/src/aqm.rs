@@ -4,6 +4,15 @@ use crate::{DEFAULT_PACKETS, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
+/// Bytes of a typical packet where nothing is said: what tc-choke(8) takes and tc-red(8) calls a good value.
+const AVERAGE_PACKET: u32 = 1000;
+
+/// Largest probability where nothing is said (tc-red(8)).
+const USUAL_PROBABILITY: Ratio = Ratio::from_parts_per_billion(20_000_000);
+
+/// Rate that `tc` takes for a link's where nobody tells it (tc-red(8)).
+pub const UNKNOWN_BANDWIDTH: BitRate = BitRate::from_bits_per_second(10_000_000);
+
 /// Random early detection (Floyd and Jacobson, 1993; parameters as tc-red(8) has them).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +45,50 @@ pub struct Red {
     pub child: Option<Box<Qdisc>>,
 }
 
+impl Red {
+    /// What `tc` makes of a limit alone: thresholds and burst as Floyd recommends (2000), average packets of 1000 B, a
+    /// largest probability of 2 %.
+    pub fn with_limit(limit_bytes: u64, bandwidth: BitRate) -> Self {
+        let mut red = Self {
+            limit_bytes,
+            min_bytes: 0,
+            max_bytes: 0,
+            average_packet_bytes: AVERAGE_PACKET,
+            burst_packets: 0,
+            probability: USUAL_PROBABILITY,
+            bandwidth,
+            ecn: false,
+            hard_drop: false,
+            gentle: false,
+            adaptive: false,
+            child: None,
+        };
+        red.complete();
+        red
+    }
+
+    /// Fills in thresholds and burst where they are zero, as `tc` does.
+    pub fn complete(&mut self) {
+        let of_limit = self.limit_bytes / 4;
+        (self.min_bytes, self.max_bytes) = thresholds(self.min_bytes, self.max_bytes, of_limit);
+        if self.burst_packets == 0 {
+            let packet = u64::from(self.average_packet_bytes.max(1));
+            let burst = (self.min_bytes.saturating_mul(2)).saturating_add(self.max_bytes);
+            self.burst_packets = u32::try_from(burst / (packet * 3)).unwrap_or(u32::MAX);
+        }
+    }
+}
+
+/// Both thresholds, where zero stands for what is usual: the larger is thrice the smaller one.
+fn thresholds(min: u64, max: u64, of_limit: u64) -> (u64, u64) {
+    match (min, max) {
+        (0, 0) => (of_limit / 3, of_limit),
+        (0, max) => (max / 3, max),
+        (min, 0) => (min, min.saturating_mul(3)),
+        both => both,
+    }
+}
+
 /// CHOKe (Pan, Prabhakar and Psounis, 2000; parameters as tc-choke(8) has them).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,6 +109,40 @@ pub struct Choke {
     pub bandwidth: BitRate,
     /// Mark packets that can be marked instead of dropping them.
     pub ecn: bool,
+}
+
+impl Choke {
+    /// What `tc` makes of a limit alone.
+    pub fn with_limit(limit_packets: u32, bandwidth: BitRate) -> Self {
+        let mut choke = Self {
+            limit_packets,
+            min_packets: 0,
+            max_packets: 0,
+            burst_packets: 0,
+            average_packet_bytes: AVERAGE_PACKET,
+            probability: USUAL_PROBABILITY,
+            bandwidth,
+            ecn: false,
+        };
+        choke.complete();
+        choke
+    }
+
+    /// Fills in thresholds and burst where they are zero, as `tc` does.
+    pub fn complete(&mut self) {
+        let packets = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let (min, max, of_limit) =
+            (self.min_packets.into(), self.max_packets.into(), u64::from(self.limit_packets / 4));
+        let (min, max) = match (min, max) {
+            // Unlike with RED, `tc` does not look at the smaller one here.
+            (min, 0) if min > 0 => (min, of_limit),
+            (min, max) => thresholds(min, max, of_limit),
+        };
+        (self.min_packets, self.max_packets) = (packets(min), packets(max));
+        if self.burst_packets == 0 {
+            self.burst_packets = packets((2 * min + max) / 3);
+        }
+    }
 }
 
 /// Controlled delay (RFC 8289).

@@ -22,7 +22,7 @@ mod qdisc;
 mod select;
 mod shape;
 
-pub use aqm::{Choke, Codel, Dualpi2, Pie, Red};
+pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
 pub use select::Filter;

@@ -1,6 +1,7 @@
 //! The tree of disciplines before a link.
 
 use crate::{Cake, Choke, Codel, Drr, Dualpi2, FqCodel, FqPie, Htb, Pie, Prio, Red, Sfq, Tbf};
+use fairwind_units::BitRate;
 use serde::{Deserialize, Serialize};
 
 /// Packets that may wait where `tc` takes the length of the device's queue (`txqueuelen`).
@@ -80,6 +81,22 @@ impl Qdisc {
             Self::Prio(_) => "prio",
             Self::Tbf(_) => "tbf",
             Self::Htb(_) => "htb",
+        }
+    }
+
+    /// The rate that nothing exceeds for long behind it, where it is a shaper: of an htb, that of the classes directly
+    /// below it, which have nobody to borrow from.
+    pub fn shaped_rate(&self) -> Option<BitRate> {
+        match self {
+            Self::Tbf(tbf) => Some(tbf.rate),
+            Self::Cake(cake) => cake.bandwidth,
+            Self::Htb(htb) => {
+                let roots = htb.classes.iter().filter(|class| class.parent.is_none());
+                let rates = roots.map(|class| class.rate.as_bits_per_second());
+                let whole = rates.fold(0, u64::saturating_add);
+                (whole > 0).then(|| BitRate::from_bits_per_second(whole))
+            }
+            _ => None,
         }
     }
 

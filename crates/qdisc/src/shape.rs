@@ -52,6 +52,15 @@ pub struct Tbf {
     pub child: Option<Box<Qdisc>>,
 }
 
+impl Tbf {
+    /// Bytes that may wait so that none waits longer than `latency` for tokens, as `tc` reckons them.
+    pub fn limit_of(&self, latency: Span) -> u64 {
+        let limit = |rate: BitRate, burst: u64| rate.bytes_in(latency).get().saturating_add(burst);
+        let of_peak = self.peak_rate.zip(self.mtu_bytes).map(|(rate, burst)| limit(rate, burst));
+        limit(self.rate, self.burst_bytes).min(of_peak.unwrap_or(u64::MAX))
+    }
+}
+
 /// Hierarchy token bucket (tc-htb(8)): classes have a rate of their own and borrow up to their ceiling.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -68,6 +77,56 @@ pub struct Htb {
     /// As for [`Tbf::granularity`].
     #[serde(default)]
     pub granularity: Span,
+}
+
+impl Default for Htb {
+    /// Without any class; as `tc` has it otherwise.
+    fn default() -> Self {
+        Self {
+            classes: Vec::new(),
+            default_class: None,
+            rate_to_quantum: 10,
+            direct_packets: crate::DEFAULT_PACKETS,
+            granularity: Span::ZERO,
+        }
+    }
+}
+
+/// Bytes that `tc` adds to what a rate sends between two looks at the clock, which is next to nothing.
+const HTB_BURST_BYTES: u64 = 1600;
+
+/// Bounds of a quantum that the kernel derives from a rate.
+const DERIVED_QUANTUM: std::ops::RangeInclusive<u64> = 1000..=200_000;
+
+impl HtbClass {
+    /// A leaf with what `tc` takes besides the rate: the same ceiling, bursts of 1600 B, a quantum of the rate in bytes
+    /// per second divided by `rate_to_quantum`, and a pfifo of 1000 packets.
+    pub fn new(name: impl Into<String>, rate: BitRate, rate_to_quantum: u32) -> Self {
+        Self {
+            name: name.into(),
+            parent: None,
+            rate,
+            ceil: rate,
+            burst_bytes: Self::usual_burst(rate),
+            ceil_burst_bytes: Self::usual_burst(rate),
+            priority: 0,
+            quantum_bytes: Self::usual_quantum(rate, rate_to_quantum),
+            filters: Vec::new(),
+            child: Some(Qdisc::Pfifo { limit_packets: crate::DEFAULT_PACKETS }),
+        }
+    }
+
+    /// Burst in bytes at `rate` where none is given: what it sends in a nanosecond, and 1600 B.
+    pub fn usual_burst(rate: BitRate) -> u64 {
+        rate.as_bits_per_second() / 8 / 1_000_000_000 + HTB_BURST_BYTES
+    }
+
+    /// Quantum in bytes at `rate` where none is given, 1000 to 200 000.
+    pub fn usual_quantum(rate: BitRate, rate_to_quantum: u32) -> u32 {
+        let quantum = rate.as_bits_per_second() / 8 / u64::from(rate_to_quantum.max(1));
+        let bounded = quantum.clamp(*DERIVED_QUANTUM.start(), *DERIVED_QUANTUM.end());
+        u32::try_from(bounded).unwrap_or(u32::MAX)
+    }
 }
 
 /// A class of [`Htb`].

@@ -11,7 +11,7 @@ use crate::node::{Node, NodeValue};
 use crate::quantity::Quantity;
 use crate::shape::{Shape, Table};
 use expectation::unexpected;
-use placeholder::{placeholder, placeholder_table};
+use placeholder::{placeholder, placeholder_variant};
 use serde_json::{Map, Value, json};
 
 /// A scenario that fits the schema, and what had to be replaced to make it so.
@@ -62,7 +62,15 @@ impl<'s> Checker<'s> {
             (Shape::Boolean, NodeValue::Boolean(truth)) => json!(truth),
             (Shape::List(item), NodeValue::List(nodes)) => self.list(nodes, item, key),
             (Shape::Table(table), NodeValue::Table(_)) => self.table(node, table, key),
-            (Shape::Tagged { tag, variants }, NodeValue::Table(_)) => {
+            (Shape::Tagged { tag, usual: Some(word), variants }, NodeValue::Table(_))
+                if node.get(tag).is_none() =>
+            {
+                let said = Node { line: node.line, value: NodeValue::Text((*word).to_owned()) };
+                let mut node = node.clone();
+                node.insert(tag, said);
+                self.tagged(&node, tag, variants, key)
+            }
+            (Shape::Tagged { tag, variants, .. }, NodeValue::Table(_)) => {
                 self.tagged(node, tag, variants, key)
             }
             (Shape::TextOrTable { table, .. }, NodeValue::Table(_)) => self.value(node, table, key),
@@ -190,7 +198,7 @@ impl<'s> Checker<'s> {
             return self.table_of_variant(node, table, variants, key);
         }
         self.replaced.push(key.to_owned());
-        placeholder_table(&variants[0].1, self.root)
+        placeholder_variant(tag, &variants[0], self.root)
     }
 
     /// The variant that the tag of a table names, where it names one.

@@ -3,7 +3,9 @@
 //! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
 //! scenario. The checker reads the same schema: a key exists if and only if it stands here.
 
-use crate::{Capture, IpVersion, Measure, QueueLimit, RouterKind, TcpSettings, WorkloadInput};
+use crate::{
+    Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
+};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -80,30 +82,6 @@ pub struct PathInput {
     /// Who carries the packets when the experiment runs on the kernel; the simulator has one network only.
     #[serde(default)]
     pub router: RouterKind,
-}
-
-/// A queue: which packets wait, and which are dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct QueueInput {
-    /// Which packet leaves and which is dropped.
-    #[serde(default)]
-    pub discipline: Discipline,
-    /// How much may wait.
-    pub limit: QueueLimit,
-}
-
-/// A queue discipline.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum Discipline {
-    /// First in, first out; an arrival is dropped when `limit` packets wait.
-    #[default]
-    Pfifo,
-    /// First in, first out; an arrival is dropped when it would not fit in `limit` bytes.
-    Bfifo,
 }
 
 /// A network of hosts and routers.
@@ -223,10 +201,10 @@ fn ethernet_mtu() -> ByteCount {
 }
 
 fn one_bandwidth_delay_product() -> QueueInput {
-    QueueInput { discipline: Discipline::Pfifo, limit: QueueLimit::BandwidthDelay(Ratio::ONE) }
+    QueueInput::pfifo(QueueLimit::BandwidthDelay(Ratio::ONE))
 }
 
 /// A queue that is long enough not to matter in most experiments.
 pub(crate) fn generous_queue() -> QueueInput {
-    QueueInput { discipline: Discipline::Pfifo, limit: QueueLimit::Packets(1000) }
+    QueueInput::pfifo(QueueLimit::Packets(1000))
 }

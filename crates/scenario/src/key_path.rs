@@ -157,11 +157,16 @@ fn merge(target: &mut Node, value: &Node) -> Result<(), String> {
     Ok(())
 }
 
+/// Whether this names one of the two disciplines that have the same keys.
+fn is_fifo(discipline: &Node) -> bool {
+    discipline.as_text().is_some_and(|name| ["pfifo", "bfifo"].contains(&name))
+}
+
 /// Whether `value` is another kind of thing than `target`, so that none of its keys would fit.
 fn changes_kind(target: &Node, value: &Node) -> bool {
-    ["kind", "distribution"].iter().any(|tag| {
-        value
-            .get(tag)
-            .is_some_and(|kind| target.get(tag).is_some_and(|old| old.value != kind.value))
+    ["kind", "distribution", "discipline"].iter().any(|tag| {
+        let (old, new) = (target.get(tag), value.get(tag));
+        old.zip(new)
+            .is_some_and(|(old, new)| old.value != new.value && !(is_fifo(old) && is_fifo(new)))
     })
 }

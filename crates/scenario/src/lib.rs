@@ -33,7 +33,7 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`,
-//! `queue_limit`, `varying`, `workload`, `recorded`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
 mod document;
@@ -46,6 +46,7 @@ mod measure;
 mod node;
 mod plan;
 mod quantity;
+mod queue;
 mod queue_limit;
 mod recorded;
 mod resolve;
@@ -62,13 +63,15 @@ pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind};
 pub use fairwind_qdisc::Qdisc;
-pub use input::{
-    Discipline, FlowsInput, LinkInput, PathInput, QueueInput, ScenarioInput, StartPattern,
-    TopologyInput,
-};
+pub use input::{FlowsInput, LinkInput, PathInput, ScenarioInput, StartPattern, TopologyInput};
 pub use ip_version::{IpVersion, UnknownIpVersion};
 pub use measure::{Capture, CapturePoint, Measure};
 pub use plan::{Cell, Plan, PlanAxis, Point};
+pub use queue::{
+    CakeInput, ChokeInput, CodelInput, DrrClassInput, DrrInput, Dualpi2Input, FqCodelInput,
+    FqPieInput, HtbClassInput, HtbInput, PieInput, PrioFilterInput, PrioInput, QueueInput,
+    QueueTable, QueueText, QueueTextError, RedInput, SfqInput, TbfInput,
+};
 pub use queue_limit::{QueueLimit, QueueLimitError};
 pub use recorded::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
 pub use schema::json_schema;

@@ -1,6 +1,6 @@
 //! The quantities that a text can be, by the format that the schema names.
 
-use crate::QueueLimit;
+use crate::{QueueLimit, QueueText};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
 /// A quantity written as a text with its unit.
@@ -16,6 +16,11 @@ pub(crate) struct Quantity {
 
 impl Quantity {
     /// The quantity that `format` names.
+    /// Whether it is a number with a unit.
+    pub(crate) fn has_unit(self) -> bool {
+        self.noun != "queue discipline"
+    }
+
     pub(crate) fn of_format(format: &str) -> Option<Self> {
         let quantity = |noun, example, fault| Some(Self { noun, example, fault });
         match format {
@@ -23,6 +28,7 @@ impl Quantity {
             "BitRate" => quantity("rate", "10 Mbit/s", fault::<BitRate>),
             "ByteCount" => quantity("size", "1500 B", fault::<ByteCount>),
             "Ratio" => quantity("share", "2 %", fault::<Ratio>),
+            "Queue" => quantity("queue discipline", "fq_codel", fault::<QueueText>),
             "QueueLimit" => quantity("queue limit", "1 bdp", fault::<QueueLimit>),
             _ => None,
         }

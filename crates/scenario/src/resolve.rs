@@ -4,10 +4,11 @@ mod dumbbell;
 mod topology;
 
 use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
-use crate::input::{Discipline, FlowsInput, QueueInput, ScenarioInput};
+use crate::input::{FlowsInput, ScenarioInput};
+use crate::queue::{QueueInput, Scale};
 use crate::{Burst, MessageSize, Pace, TcpSettings, Varying, Workload, WorkloadInput};
 use fairwind_qdisc::Qdisc;
-use fairwind_units::{BitRate, ByteCount, Span};
+use fairwind_units::{ByteCount, Span};
 
 pub(crate) use topology::{link_name, reverse_name};
 
@@ -35,28 +36,11 @@ fn network(input: &ScenarioInput) -> NetworkDescription {
     }
 }
 
-/// What a queue's limit is resolved with.
-#[derive(Debug, Clone, Copy)]
-struct Scale {
-    rate: Option<BitRate>,
-    rtt: Option<Span>,
-    mtu: ByteCount,
-}
-
-fn queue(input: QueueInput, scale: Scale) -> Qdisc {
-    let Scale { rate, rtt, mtu } = scale;
-    let known = "the rules ask for a rate and an RTT where a limit needs them";
-    match input.discipline {
-        Discipline::Pfifo => {
-            let packets = input.limit.packets(rate, rtt, mtu).expect(known);
-            Qdisc::Pfifo { limit_packets: u32::try_from(packets).unwrap_or(u32::MAX) }
-        }
-        Discipline::Bfifo => {
-            let bytes = input.limit.bytes(rate, rtt, mtu).expect(known);
-            // Less than one packet would let nothing wait at all.
-            Qdisc::Bfifo { limit_bytes: bytes.max(mtu).get() }
-        }
-    }
+/// The discipline that `input` describes.
+fn queue(input: &QueueInput, scale: Scale) -> Qdisc {
+    let (queue, faults) = crate::queue::resolve(input, scale, "");
+    assert!(faults.is_empty(), "the rules refuse such a queue: {faults:?}");
+    queue
 }
 
 fn flow_group(flows: &FlowsInput) -> FlowGroup {

@@ -2,6 +2,7 @@
 
 mod flows;
 mod path;
+mod queue;
 mod tcp;
 mod topology;
 mod whole;

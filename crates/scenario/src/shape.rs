@@ -21,8 +21,8 @@ pub(crate) enum Shape<'s> {
     List(&'s Value),
     /// A table with known keys.
     Table(Table<'s>),
-    /// One of several tables, told apart by the value of one key.
-    Tagged { tag: &'s str, variants: Vec<(&'s str, Table<'s>)> },
+    /// One of several tables, told apart by the value of one key, which is `usual` where it is left out.
+    Tagged { tag: &'s str, usual: Option<&'s str>, variants: Vec<(&'s str, Table<'s>)> },
     /// A text, or a table instead.
     TextOrTable { text: &'s Value, table: &'s Value },
 }
@@ -101,5 +101,8 @@ fn one_of(branches: &[Value]) -> Shape<'_> {
         let table: Table<'_> = table(branch);
         (table.properties[tag]["const"].as_str().expect("a tag is a word"), table)
     };
-    Shape::Tagged { tag, variants: branches.iter().map(variant).collect() }
+    let variants: Vec<(&str, Table<'_>)> = branches.iter().map(variant).collect();
+    let is_usual = |(_, table): &&(&str, Table<'_>)| !table.required.contains(&tag);
+    let usual = variants.iter().find(is_usual).map(|(word, _)| *word);
+    Shape::Tagged { tag, usual, variants }
 }

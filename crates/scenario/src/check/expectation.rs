@@ -7,7 +7,8 @@ use crate::shape::{Shape, Table};
 /// The rule that `node` breaks by not being of this shape, and a hint.
 pub(super) fn unexpected(node: &Node, shape: &Shape<'_>, key: &str) -> (String, Option<String>) {
     let number = matches!(node.value, NodeValue::Integer(_) | NodeValue::Number(..));
-    if let (Some(Quantity { noun, example, .. }), true) = (quantity(shape), number) {
+    let measured = quantity(shape).filter(|quantity| quantity.has_unit());
+    if let (Some(Quantity { noun, example, .. }), true) = (measured, number) {
         let rule = format!("a {noun} needs a unit, for example \"{example}\"");
         return (rule, Some("write it as a text, in quotes".into()));
     }
@@ -51,7 +52,7 @@ fn hint(node: &Node, shape: &Shape<'_>, key: &str) -> Option<String> {
             let keys: Vec<&str> = properties.keys().map(String::as_str).collect();
             Some(format!("known here are {}", keys.join(", ")))
         }
-        Shape::Tagged { tag, variants } => {
+        Shape::Tagged { tag, variants, .. } => {
             Some(format!("for example {{ {tag} = \"{}\", .. }}", variants[0].0))
         }
         Shape::Text { .. } | Shape::Choice(_) | Shape::TextOrTable { .. } => None,

@@ -21,13 +21,24 @@ pub(super) fn placeholder(schema: &Value, root: &Value) -> Value {
         Shape::Boolean => json!(false),
         Shape::List(_) => json!([]),
         Shape::Table(table) => placeholder_table(&table, root),
-        Shape::Tagged { variants, .. } => placeholder_table(&variants[0].1, root),
+        Shape::Tagged { tag, variants, .. } => placeholder_variant(tag, &variants[0], root),
         Shape::TextOrTable { text, .. } => placeholder(text, root),
     }
 }
 
+/// The tag and the required keys of one of several tables.
+pub(super) fn placeholder_variant(
+    tag: &str,
+    (word, table): &(&str, Table<'_>),
+    root: &Value,
+) -> Value {
+    let mut value = placeholder_table(table, root);
+    value[tag] = json!(word);
+    value
+}
+
 /// The required keys of a table, each with something that fits.
-pub(super) fn placeholder_table(table: &Table<'_>, root: &Value) -> Value {
+fn placeholder_table(table: &Table<'_>, root: &Value) -> Value {
     let required = table.required.iter().map(|name| {
         let schema = &table.properties[*name];
         let constant = schema.get("const").cloned();

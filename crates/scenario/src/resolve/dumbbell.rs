@@ -1,8 +1,9 @@
 //! `[path]`: every group has a sender on the left and a receiver on the right of one bottleneck.
 
-use super::{Scale, queue};
+use super::queue;
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind};
 use crate::input::{FlowsInput, PathInput};
+use crate::queue::Scale;
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{BitRate, Ratio, Span};
 
@@ -66,7 +67,7 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         to: RIGHT.into(),
         rate: Some(path.rate),
         delay: forward,
-        queue: queue(path.queue, scale(path.rate)),
+        queue: queue(&path.queue, scale(path.rate)),
         loss: path.loss,
         overhead_bytes,
     };
@@ -76,7 +77,7 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         to: LEFT.into(),
         rate: Some(reverse_rate),
         delay: reverse,
-        queue: queue(path.reverse_queue, scale(reverse_rate)),
+        queue: queue(&path.reverse_queue, scale(reverse_rate)),
         loss: path.reverse_loss,
         overhead_bytes,
     };

@@ -1,8 +1,9 @@
 //! `[topology]`: nodes and links as described, with the ways back.
 
-use super::{Scale, queue};
+use super::queue;
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind, RouterKind};
 use crate::input::{LinkInput, TopologyInput, generous_queue};
+use crate::queue::{QueueInput, Scale};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::ByteCount;
 
@@ -62,11 +63,11 @@ fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
 }
 
 fn link_queue(input: &LinkInput, mtu: ByteCount) -> Qdisc {
-    if input.rate.is_none() {
+    if input.rate.is_none() && !input.queue.as_ref().is_some_and(QueueInput::shapes) {
         return Qdisc::Unlimited {};
     }
     let scale = Scale { rate: input.rate, rtt: None, mtu };
-    queue(input.queue.unwrap_or_else(generous_queue), scale)
+    queue(input.queue.as_ref().unwrap_or(&generous_queue()), scale)
 }
 
 /// The link with the lowest rate, the first one of several.

@@ -1,8 +1,10 @@
 //! Rules about a dumbbell, and about queues and links anywhere.
 
 use super::Rules;
-use crate::input::{PathInput, QueueInput};
-use crate::{IpVersion, QueueLimit};
+use super::queue;
+use crate::IpVersion;
+use crate::input::PathInput;
+use crate::queue::Scale;
 use fairwind_units::{BitRate, ByteCount, Ratio};
 
 /// Room for the IPv4 header, the longest TCP header (60 bytes, RFC 9293 section 3.1) and one byte;
@@ -17,8 +19,10 @@ pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
     loss_is_a_share(rules, "path.reverse_loss", path.reverse_loss);
     mtu_is_possible(rules, "path", path.mtu, path.ip_version);
     overhead_is_small(rules, "path.overhead", path.overhead);
-    queue_holds_something(rules, "path.queue", &path.queue);
-    queue_holds_something(rules, "path.reverse_queue", &path.reverse_queue);
+    let reverse_rate = path.reverse_rate.unwrap_or(path.rate);
+    let scale = |rate| Scale { rate: Some(rate), rtt: Some(path.round_trip()), mtu: path.mtu };
+    queue::check(rules, &path.queue, scale(path.rate), "path.queue");
+    queue::check(rules, &path.reverse_queue, scale(reverse_rate), "path.reverse_queue");
     delay_is_described_once(rules, path);
 }
 
@@ -79,15 +83,5 @@ pub(super) fn mtu_is_possible(
 pub(super) fn overhead_is_small(rules: &mut Rules<'_>, key: &str, overhead: ByteCount) {
     if overhead > ByteCount::new(65_535) {
         rules.broken(key, "the framing of a packet is at most 65535 B");
-    }
-}
-
-pub(super) fn queue_holds_something(rules: &mut Rules<'_>, key: &str, queue: &QueueInput) {
-    let limit = format!("{key}.limit");
-    if queue.limit.is_zero() {
-        rules.broken(&limit, "a queue holds one packet or more");
-    }
-    if matches!(queue.limit, QueueLimit::Packets(packets) if packets > u64::from(u32::MAX)) {
-        rules.broken(&limit, "a queue holds at most 4294967295 packets");
     }
 }

@@ -1,12 +1,10 @@
 //! Rules about hosts, routers and links.
 
-use super::Rules;
-use super::path::{
-    loss_is_a_share, mtu_is_possible, overhead_is_small, queue_holds_something, rate_is_positive,
-};
-use crate::QueueLimit;
+use super::path::{loss_is_a_share, mtu_is_possible, overhead_is_small, rate_is_positive};
+use super::{Rules, queue};
 use crate::error::nearest;
 use crate::input::{LinkInput, TopologyInput};
+use crate::queue::Scale;
 use crate::resolve::{link_name, reverse_name};
 use std::collections::BTreeSet;
 
@@ -46,19 +44,17 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
     rate_is_positive(rules, &format!("{key}.rate"), link.rate);
     loss_is_a_share(rules, &format!("{key}.loss"), link.loss);
     overhead_is_small(rules, &format!("{key}.overhead"), link.overhead);
-    queue_is_possible(rules, link, &format!("{key}.queue"));
+    queue_is_possible(rules, topology, link, &format!("{key}.queue"));
 }
 
-fn queue_is_possible(rules: &mut Rules<'_>, link: &LinkInput, key: &str) {
+fn queue_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &LinkInput, key: &str) {
     let Some(queue) = &link.queue else { return };
-    queue_holds_something(rules, key, queue);
-    if link.rate.is_none() {
+    if link.rate.is_none() && !queue.shapes() {
         let hint = "give the link a rate, or leave the queue out";
         rules.broken_with_hint(&[key], "nothing waits before a link without a rate", hint);
-    } else if matches!(queue.limit, QueueLimit::BandwidthDelay(_)) {
-        let hint = "write it as a time or in packets: \"20 ms\", \"9 packets\"";
-        let rule = "a link has no round-trip time of its own to take the product with";
-        rules.broken_with_hint(&[&format!("{key}.limit")], rule, hint);
+    } else {
+        let scale = Scale { rate: link.rate, rtt: None, mtu: topology.mtu };
+        queue::check(rules, queue, scale, key);
     }
 }
 

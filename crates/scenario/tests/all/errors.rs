@@ -122,7 +122,7 @@ fn types_are_checked() {
     breaks(
         "queue = { discipline = \"pfifo\", limit = \"1 bdp\" }",
         "queue = \"1 bdp\"",
-        "expected a table, found a text",
+        "path.queue = \"1 bdp\": this is a limit: write { limit = \"1 bdp\" }",
     );
     breaks(
         "[[flows]]\nname = \"greedy\"\ncount = 8",

@@ -3,6 +3,7 @@
 mod errors;
 mod examples;
 mod grid;
+mod queues;
 mod resolution;
 mod robustness;
 mod settings;

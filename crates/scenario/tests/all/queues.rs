@@ -1,0 +1,257 @@
+//! Queues: every discipline with what is usual, with parameters, in trees, and what is refused.
+
+use crate::errors::error;
+use crate::{document, experiment, plan, with};
+use fairwind_scenario::Qdisc;
+use serde_json::{Value, json};
+
+const QUEUE: &str = "{ discipline = \"pfifo\", limit = \"1 bdp\" }";
+
+/// What the bottleneck's queue (1 Mbit/s, 100 ms) resolves to, as JSON.
+fn resolved(queue: &str) -> Value {
+    let experiment = experiment(&with(QUEUE, queue));
+    serde_json::to_value(&experiment.network.links[0].queue).expect("a queue is JSON")
+}
+
+fn refused(queue: &str, expected: &str) {
+    let text = error(&with(QUEUE, queue));
+    assert!(text.contains(expected), "expected {expected}\nfound {text}");
+}
+
+#[test]
+fn a_name_is_a_discipline_with_the_defaults_of_tc() {
+    for name in ["pfifo", "bfifo", "codel", "pie", "dualpi2", "sfq", "fq_codel", "fq_pie", "cake"] {
+        let by_name = resolved(&format!("\"{name}\""));
+        assert_eq!(by_name["discipline"], *name);
+        assert_eq!(by_name, resolved(&format!("{{ discipline = \"{name}\" }}")), "{name}");
+    }
+    assert_eq!(resolved("\"pfifo\""), json!({ "discipline": "pfifo", "limit_packets": 1000 }));
+    assert_eq!(resolved("\"bfifo\""), json!({ "discipline": "bfifo", "limit_bytes": 1_514_000 }));
+    assert_eq!(
+        resolved("\"fq_codel\""),
+        json!({
+            "discipline": "fq_codel", "limit_packets": 10_240, "flows": 1024, "quantum_bytes": 1514,
+            "target": "5 ms", "interval": "100 ms", "ecn": true,
+            "memory_limit_bytes": 33_554_432, "drop_batch_packets": 64,
+        })
+    );
+}
+
+#[test]
+fn the_discipline_may_be_left_out_for_a_pfifo() {
+    assert_eq!(resolved("{ limit = \"63 packets\" }")["limit_packets"], 63);
+    assert_eq!(resolved("{ limit = \"63 packets\" }")["discipline"], "pfifo");
+    assert_eq!(resolved("{}")["limit_packets"], 1000);
+}
+
+#[test]
+fn parameters_have_the_names_that_tc_gives_them() {
+    assert_eq!(
+        resolved(
+            "{ discipline = \"codel\", limit = \"2 bdp\", target = \"20 ms\", interval = \"300 ms\", \
+             ecn = true, ce_threshold = \"1 ms\" }"
+        ),
+        json!({
+            "discipline": "codel", "limit_packets": 17, "target": "20 ms", "interval": "300 ms",
+            "ecn": true, "ce_threshold": "1 ms",
+        })
+    );
+    assert_eq!(
+        resolved(
+            "{ discipline = \"pie\", limit = \"24 ms\", target = \"20 ms\", tupdate = \"30 ms\", \
+             alpha = 3, beta = 21, ecn = true, bytemode = true, dq_rate_estimator = true }"
+        ),
+        json!({
+            "discipline": "pie", "limit_packets": 2, "target": "20 ms", "update": "30 ms",
+            "alpha": 3, "beta": 21, "ecn": true, "bytemode": true, "departure_rate": true,
+        })
+    );
+    assert_eq!(
+        resolved(
+            "{ discipline = \"sfq\", limit = \"64 packets\", quantum = \"3 kB\", divisor = 512, \
+             flows = 60, depth = 10, perturb = \"10 s\", headdrop = true }"
+        ),
+        json!({
+            "discipline": "sfq", "limit_packets": 64, "quantum_bytes": 3000, "divisor": 512,
+            "flows": 60, "depth_packets": 10, "perturb": "10 s", "head_drop": true,
+        })
+    );
+    assert_eq!(
+        resolved(
+            "{ discipline = \"cake\", bandwidth = \"900 kbit/s\", tins = \"besteffort\", \
+                  isolation = \"flows\", rtt = \"30 ms\", overhead = \"38 B\", memlimit = \"1 MiB\" }"
+        ),
+        json!({
+            "discipline": "cake", "bandwidth": "900 kbit/s", "tins": "besteffort",
+            "isolation": "flows", "rtt": "30 ms", "overhead_bytes": 38,
+            "memory_limit_bytes": 1_048_576,
+        })
+    );
+}
+
+#[test]
+fn red_and_choke_get_thresholds_as_floyd_recommends() {
+    // A quarter of the limit, a third of that; (2 x 5000 + 15 000) / 3000 packets.
+    assert_eq!(
+        resolved("{ discipline = \"red\", limit = \"60 kB\" }"),
+        json!({
+            "discipline": "red", "limit_bytes": 60_000, "min_bytes": 5000, "max_bytes": 15_000,
+            "average_packet_bytes": 1000, "burst_packets": 8, "probability": "2 %",
+            "bandwidth": "1 Mbit/s", "ecn": false, "hard_drop": false, "gentle": false,
+            "adaptive": false,
+        })
+    );
+    let red =
+        resolved("{ discipline = \"red\", limit = \"60 kB\", min = \"4 kB\", avpkt = \"500 B\" }");
+    assert_eq!([&red["min_bytes"], &red["max_bytes"]], [4000, 12_000]);
+    assert_eq!(red["burst_packets"], 13);
+    assert_eq!(
+        resolved("{ discipline = \"choke\", limit = \"60 packets\" }"),
+        json!({
+            "discipline": "choke", "limit_packets": 60, "min_packets": 5, "max_packets": 15,
+            "burst_packets": 8, "average_packet_bytes": 1000, "probability": "2 %",
+            "bandwidth": "1 Mbit/s", "ecn": false,
+        })
+    );
+}
+
+#[test]
+fn disciplines_nest_and_what_is_below_a_shaper_is_measured_by_its_rate() {
+    let queue = resolved(
+        "{ discipline = \"htb\", rate = \"500 kbit/s\", burst = \"1520 B\", child = \
+         { discipline = \"prio\", bands = [{ limit = \"1 bdp\" }, \"fq_codel\"], priomap = \
+         [1, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1], filters = [{ band = 0, match = \
+         { group = \"thin\" } }] } }",
+    );
+    let class = &queue["classes"][0];
+    assert_eq!(queue["default_class"], 0);
+    assert_eq!(
+        [&class["name"], &class["rate"], &class["ceil"]],
+        ["1:1", "500 kbit/s", "500 kbit/s"]
+    );
+    assert_eq!([&class["burst_bytes"], &class["ceil_burst_bytes"]], [1520, 1600]);
+    // 62 500 B/s divided by 10.
+    assert_eq!(class["quantum_bytes"], 6250);
+    // 500 kbit/s x 100 ms = 6250 B: 5 packets.
+    assert_eq!(class["child"]["bands"][0], json!({ "discipline": "pfifo", "limit_packets": 5 }));
+    assert_eq!(class["child"]["bands"][1]["discipline"], "fq_codel");
+    assert_eq!(class["child"]["filters"], json!([[{ "group": "thin" }, 0]]));
+}
+
+#[test]
+fn classes_of_htb_name_their_parents() {
+    let queue = resolved(
+        "{ discipline = \"htb\", default = \"1:20\", classes = [\
+         { name = \"1:1\", rate = \"1 Mbit/s\" }, \
+         { name = \"1:10\", parent = \"1:1\", rate = \"300 kbit/s\", ceil = \"1 Mbit/s\", prio = 1, \
+           filters = [{ destination_port = 443 }], child = \"sfq\" }, \
+         { name = \"1:20\", parent = \"1:1\", rate = \"700 kbit/s\", quantum = \"1514 B\" }] }",
+    );
+    assert_eq!(queue["default_class"], 2);
+    assert_eq!(queue["classes"][0].get("child"), None);
+    assert_eq!(
+        queue["classes"][1],
+        json!({
+            "name": "1:10", "parent": 0, "rate": "300 kbit/s", "ceil": "1 Mbit/s",
+            "burst_bytes": 1600, "ceil_burst_bytes": 1600, "priority": 1, "quantum_bytes": 3750,
+            "filters": [{ "destination_port": 443 }], "child": resolved("\"sfq\""),
+        })
+    );
+    assert_eq!(
+        queue["classes"][2]["child"],
+        json!({ "discipline": "pfifo", "limit_packets": 1000 })
+    );
+}
+
+#[test]
+fn a_tbf_reckons_its_limit_from_a_latency_as_tc_does() {
+    // 1 Mbit/s x 48 ms = 6000 B, and the burst.
+    let queue = resolved(
+        "{ discipline = \"tbf\", rate = \"1 Mbit/s\", burst = \"2 kB\", latency = \"48 ms\" }",
+    );
+    assert_eq!([&queue["burst_bytes"], &queue["limit_bytes"]], [2000, 8000]);
+    // 2 Mbit/s x 24 ms = 6000 B, and one packet; without the peak it would be 5000 B.
+    let queue = resolved(
+        "{ discipline = \"tbf\", rate = \"1 Mbit/s\", burst = \"9 kB\", latency = \"24 ms\", \
+         peakrate = \"2 Mbit/s\", mtu = \"1500 B\" }",
+    );
+    assert_eq!(queue["limit_bytes"], 7500);
+}
+
+#[test]
+fn a_drr_has_classes() {
+    let queue = resolved(
+        "{ discipline = \"drr\", classes = [{ quantum = \"600 B\", filters = [{ group = \"thin\" }], \
+         child = { discipline = \"bfifo\", limit = \"9 kB\" } }, {}] }",
+    );
+    assert_eq!(
+        queue["classes"],
+        json!([
+            {
+                "quantum_bytes": 600, "filters": [{ "group": "thin" }],
+                "child": { "discipline": "bfifo", "limit_bytes": 9000 },
+            },
+            { "quantum_bytes": 1514, "child": { "discipline": "pfifo", "limit_packets": 1000 } },
+        ])
+    );
+}
+
+#[test]
+fn queues_are_swept_by_name_and_by_key() {
+    let text = with(
+        "[[flows]]",
+        "[sweep]\n\"path.queue\" = [\"sfq\", { discipline = \"codel\" }]\n[[flows]]",
+    );
+    let names: Vec<_> = plan(&text)
+        .cells
+        .iter()
+        .map(|cell| cell.experiment.network.links[0].queue.name())
+        .collect();
+    assert_eq!(names, ["sfq", "codel"]);
+    let mut document = document(&with(QUEUE, "{ discipline = \"codel\" }"));
+    document.set("path.queue.target", "20 ms").unwrap();
+    let plan = document.plan().unwrap();
+    let Qdisc::Codel(codel) = &plan.cells[0].experiment.network.links[0].queue else { panic!() };
+    assert_eq!(codel.target.as_millis(), 20);
+}
+
+#[test]
+fn what_is_no_queue_is_refused_with_what_comes_nearest() {
+    refused(
+        "\"fq_coddle\"",
+        "path.queue = \"fq_coddle\": it names no queue discipline; did you mean \"fq_codel\"?",
+    );
+    refused("\"hfsc2\"", "it names no queue discipline; known are pfifo, ");
+    refused("\"tbf\"", "tbf needs parameters: write { discipline = \"tbf\", .. }");
+    refused("{ discipline = \"fqcodel\" }", "did you mean \"fq_codel\"?");
+    refused(
+        "{ discipline = \"codel\", targt = \"5 ms\" }",
+        "unknown key\n  hint: did you mean \"target\"?",
+    );
+    refused(
+        "{ discipline = \"pfifo\", target = \"5 ms\" }",
+        "only codel, pie, dualpi2, fq_codel, fq_pie has this key",
+    );
+    refused("63", "expected a queue discipline such as \"fq_codel\", found a whole number");
+}
+
+#[test]
+fn limits_are_checked_wherever_they_stand() {
+    refused(
+        "{ discipline = \"prio\", bands = [\"pfifo\", { limit = \"0 packets\" }] }",
+        "path.queue.bands[1].limit = \"0 packets\": a queue holds one packet or more",
+    );
+    refused(
+        "{ discipline = \"tbf\", rate = \"1 Mbit/s\", burst = \"2 kB\" }",
+        "path.queue.limit: missing, but it is needed\n  hint: how much may wait; or else write latency",
+    );
+    refused("{ discipline = \"htb\" }", "path.queue.rate: missing, but it is needed");
+    refused(
+        "{ discipline = \"htb\", classes = [{ rate = \"1 Mbit/s\", parent = \"1:2\" }] }",
+        "path.queue.classes[0].parent = \"1:2\": no class is called so\n  hint: did you mean \"1:1\"?",
+    );
+    refused(
+        "{ discipline = \"prio\", priomap = [0, 1] }",
+        "path.queue.priomap = [0, 1]: there are 16 priorities, not 2",
+    );
+}
