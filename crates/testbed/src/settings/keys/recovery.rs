@@ -33,8 +33,9 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "modified_fast_retransmit",
         told: "`TCP_THIN_DUPACK`, up to 4.10",
-        limits: "gone since 4.11; `sack = false, duplicate_threshold = 1, tail_loss_probe = false` does \
-                 the same for a stream that is always thin, and RACK (with SACK) nearly the same",
+        limits: "takes early retransmit away where it is; gone since 4.11; `sack = false, \
+                 duplicate_threshold = 1, tail_loss_probe = false` does the same for a stream that is \
+                 always thin, and RACK (with SACK) nearly the same",
         apply: modified_fast_retransmit,
     },
     Key {
