@@ -39,6 +39,9 @@ pub struct Analysis<S> {
 /// The clock of a run of ours is behind this (a year), and a clock that counts from 1970 is not.
 const LATEST_OWN: Instant = Instant::from_secs(365 * 86_400);
 
+/// What begins later has no end that a clock can show.
+const LAST_BEGINNING: Instant = Instant::from_nanos(u64::MAX - 1);
+
 impl<S: PacketSource> Analysis<S> {
     /// An analysis of what one tap saw.
     ///
@@ -200,7 +203,7 @@ impl<S: PacketSource> Analysis<S> {
         // The clock of a run of ours counts from its beginning.
         let is_own = self.inputs.iter().all(|input| input.source.is_own());
         let usual = if is_own && first < LATEST_OWN { Instant::ZERO } else { first };
-        let origin = self.settings.origin.unwrap_or(usual);
+        let origin = self.settings.origin.unwrap_or(usual).min(LAST_BEGINNING);
         let instant = |limit| match limit {
             Limit::At(at) => at,
             Limit::Since(span) => origin + span,
@@ -208,7 +211,7 @@ impl<S: PacketSource> Analysis<S> {
         let settings = &self.settings;
         self.from = settings.from.map_or(Instant::ZERO, instant);
         self.until = settings.until.map_or(Instant::MAX, instant);
-        let counted_from = self.from.max(origin + settings.warmup);
+        let counted_from = self.from.max(origin + settings.warmup).min(LAST_BEGINNING);
         if self.until <= counted_from {
             // The part that is asked for is over before it begins: nothing counts.
             self.until = self.from;

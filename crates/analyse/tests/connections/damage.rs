@@ -1,7 +1,8 @@
 //! Numbers that were damaged on the way to the capture.
 
 use crate::dialogue::{Dialogue, Pair, cells, table};
-use fairwind_analyse::{Clock, Outcome, Settings};
+use fairwind_analyse::{Clock, Limit, Outcome, Settings};
+use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 
 /// Twenty segments of 1000 bytes, 10 ms apart, each acknowledged 20 ms after it was sent, and what `damage` does
@@ -104,4 +105,21 @@ fn where_the_next_packets_go_on_far_ahead_the_capture_has_missed_what_lies_betwe
     // The first packet behind the gap counts as one without data, so its bytes are missing, too.
     assert_eq!(flow, ["22", "19", "0", "0"]);
     assert_eq!(stream, ["19", "0", "2001000", "1"]);
+}
+
+#[test]
+fn packets_of_the_last_instants_that_a_clock_can_show_do_no_harm() {
+    let second = Some(Limit::Since(Span::from_secs(1)));
+    for (before_the_last, counted) in [(0, 0), (1, 1)] {
+        let mut dialogue = transfer(|_| {});
+        for packet in &mut dialogue.packets {
+            packet.at = Instant::from_nanos(u64::MAX - before_the_last);
+        }
+        let outcome = dialogue.analysed();
+        // Measures end with the last instant.
+        assert_eq!(outcome.facts.connections, counted);
+        assert_eq!(outcome.facts.outside, (1 - counted) * 43);
+        let later = Settings { warmup: Span::from_secs(1), from: second, ..Settings::default() };
+        assert_eq!(dialogue.analysed_by(later).facts.outside, 43);
+    }
 }
