@@ -8,7 +8,7 @@ import sys
 import polars as pl
 
 import fairwind
-from fairwind.studies.application_limited_streams.comparisons import share_ratios
+from fairwind.studies.application_limited_streams.shares import share_ratios
 
 COLUMNS = (
     "N",

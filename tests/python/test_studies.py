@@ -17,11 +17,9 @@ from fairwind.studies.application_limited_streams.claims import (
     latency_reduced,
     thin_below_share,
 )
-from fairwind.studies.application_limited_streams.ranges import panels_in_words
-from fairwind.studies.application_limited_streams.shares import (
-    fair_shares,
-    offered_bits_per_second,
-)
+from fairwind.studies.application_limited_streams.shares import fair_shares
+from fairwind.studies.ranges import panels_in_words
+from fairwind.studies.streams import offered_bits_per_second
 from made_up import VARIANTS, ScriptedEngine, experiment, plan
 
 NAME = "application-limited-streams"

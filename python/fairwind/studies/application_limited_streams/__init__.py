@@ -4,9 +4,8 @@ Do modified fast retransmit and linear time-outs, used by thin streams, take thr
 greedy streams? Ten stream counts, four variants, throughput in windows of 30 s. The form for a
 running Linux 6.18 has seven counts and a fifth variant, what that kernel does out of the box.
 
-Map: `shares` what a thin aggregate is due, `comparisons` variants against the reference, `claims`
-the verdicts, `ranges` panels in words, `figures` the two figures; the scenario files lie beside
-them.
+Map: `shares` what a thin aggregate is due, `claims` the verdicts, `figures` the two figures; the
+scenario files lie beside them.
 """
 
 from fairwind.studies.application_limited_streams.claims import claims

@@ -8,12 +8,8 @@ import polars as pl
 from fairwind.plots import Figure, group_colours, inline, themed
 from fairwind.results import Results
 from fairwind.results.tidy import group_windows
-from fairwind.studies.application_limited_streams.shares import (
-    COUNT,
-    VARIANT,
-    fair_shares,
-    variants,
-)
+from fairwind.studies.application_limited_streams.shares import fair_shares
+from fairwind.studies.streams import COUNT, VARIANT, VARIANT_COLOURS, variants
 
 BOX = {"lowest": 0.0, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75, "highest": 1.0}
 """The numbers that a box shows, as quantiles."""
@@ -173,4 +169,4 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
 
 
 def _variant_colours(order: list[str]) -> alt.Scale:
-    return group_colours(order, {"TCP": "#4d4d4d"})
+    return group_colours(order, VARIANT_COLOURS)

@@ -1,49 +1,17 @@
-"""What the thin aggregate is due, and the frames that figures and claims share."""
+"""What the thin aggregate is due, and what it got of that."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
-from fairwind.errors import FairwindError
-from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 from fairwind.results import Results
-
-COUNT = "flows_count"
-"""Column of the axis ``flows.*.count``."""
-
-VARIANT = "variant"
-REFERENCE = "TCP"
-"""The variant that the others are compared with."""
-
-SOURCE_VARIANTS = (REFERENCE, "mFR", "LT", "LT+mFR")
-"""The variants that the source compares; a form may have more."""
-
-HEADER_BYTES = 40
-"""IPv4 and TCP header without options."""
-
-TIMESTAMP_BYTES = 12
-"""The timestamp option with its padding (RFC 7323 §3.2, appendix A)."""
-
-
-def offered_bits_per_second(experiment: dict[str, Any]) -> float:
-    """Rate of one thin stream on the wire without losses, IP headers included.
-
-    Parameters
-    ----------
-    experiment : dict
-        A resolved experiment whose thin workload has a fixed size and interval.
-    """
-    thin = _group(experiment, "thin")
-    workload = thin["workload"]
-    if "packet" in workload["size"]:
-        size = parse_bytes(workload["size"]["packet"])
-    else:
-        uses_timestamps = thin["tcp"].get("timestamps") is not False  # on in every profile
-        options = TIMESTAMP_BYTES if uses_timestamps else 0
-        size = parse_bytes(workload["size"]["payload"]) + HEADER_BYTES + options
-    return 8 * size / parse_seconds(workload["interval"])
+from fairwind.statistics import Interval, mean_interval
+from fairwind.studies.streams import (
+    COUNT,
+    VARIANT,
+    capacity_bits_per_second,
+    offered_bits_per_second,
+)
 
 
 def fair_shares(results: Results) -> pl.DataFrame:
@@ -65,28 +33,31 @@ def fair_shares(results: Results) -> pl.DataFrame:
     )
 
 
-def capacity_bits_per_second(experiment: dict[str, Any]) -> float:
-    """Rate of the bottleneck."""
-    network = experiment["network"]
-    links = [link for link in network["links"] if link["name"] == "bottleneck"]
-    if not links:
-        raise FairwindError("the experiment has no link called bottleneck")
-    return parse_bits_per_second(links[0]["rate"])
+def share_ratios(results: Results) -> pl.DataFrame:
+    """Give the thin aggregate's throughput over its fair share, per panel and variant.
 
-
-def variants(results: Results) -> list[str]:
-    """Give the variants in the order of the scenario."""
-    return list(results.manifest.plan.axis(VARIANT).labels)
-
-
-def source_variants(results: Results) -> list[str]:
-    """Give those variants that the source has, in the order of the scenario."""
-    return [variant for variant in variants(results) if variant in SOURCE_VARIANTS]
-
-
-def _group(experiment: dict[str, Any], name: str) -> dict[str, Any]:
-    for group in experiment["flows"]:
-        if group["name"] == name:
-            found: dict[str, Any] = group
-            return found
-    raise FairwindError(f"the experiment has no group of flows called {name}")
+    Returns
+    -------
+    DataFrame
+        ``flows_count``, ``variant``, ``fair_bits_per_second``, ``ratio`` with ``low_ratio`` and
+        ``high_ratio`` (95 % interval of the mean over seeds), ``replicates``.
+    """
+    thin = results.groups.filter(pl.col("group") == "thin").join(
+        fair_shares(results), on=COUNT, maintain_order="left"
+    )
+    ratio = pl.col("throughput_bits_per_second") / pl.col("fair_bits_per_second")
+    rows = []
+    for (count, variant), part in thin.group_by([COUNT, VARIANT], maintain_order=True):
+        interval: Interval = mean_interval(part.select(ratio).to_series().to_numpy())
+        rows.append(
+            {
+                COUNT: count,
+                VARIANT: variant,
+                "fair_bits_per_second": part["fair_bits_per_second"][0],
+                "ratio": interval.estimate,
+                "low_ratio": interval.low,
+                "high_ratio": interval.high,
+                "replicates": interval.samples,
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)

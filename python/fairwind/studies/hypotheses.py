@@ -1,0 +1,142 @@
+"""What studies of thin streams ask again and again, judged in one way.
+
+Faster retransmission of thin streams does no harm to greedy streams, and reduces the latency that
+thin streams feel: each mechanism against the reference, in every panel.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.comparisons import differences
+from fairwind.studies.panels import Panels, largest_difference
+from fairwind.studies.streams import (
+    IN_FULL,
+    REFERENCE,
+    SOURCE_VARIANTS,
+    VARIANT,
+    mechanisms,
+    source_variants,
+    variants,
+)
+
+SIGNIFICANCE = 0.05
+MARGIN_RATIO = 0.05
+"""Differences below this share of a measure count as none."""
+
+LATENCIES = {
+    "ack_latency_mean_s": "mean",
+    "ack_latency_p50_s": "median",
+    "ack_latency_p99_s": "99th percentile",
+}
+
+IS_SIGNIFICANT = pl.col("p_value_holm") < SIGNIFICANCE
+IS_REDUCED = IS_SIGNIFICANT & (pl.col("difference") < 0)
+IS_INCREASED = IS_SIGNIFICANT & (pl.col("difference") > 0)
+IS_WITHIN = (pl.col("relative_low_ratio") > -MARGIN_RATIO) & (
+    pl.col("relative_high_ratio") < MARGIN_RATIO
+)
+IS_BEYOND = IS_SIGNIFICANT & (pl.col("relative_ratio").abs() > MARGIN_RATIO)
+
+
+def unharmed(
+    results: Results, statement: str, measure: str, panels: Panels, group: str = "greedy"
+) -> Claim:
+    """Judge: a measure of a group that uses no mechanism does not differ between the variants."""
+    compared = mechanisms(source_variants(results))
+    details = differences(results, group, [measure], compared, panels.columns)
+    within, beyond = details.filter(IS_WITHIN).height, details.filter(IS_BEYOND).height
+    if within == details.height:
+        verdict = Verdict.BORNE_OUT
+    elif within and beyond:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if beyond else Verdict.UNDECIDED
+    ranges = "; ".join(
+        f"{variant}: {_harm_in_words(details.filter(pl.col(VARIANT) == variant), panels)}"
+        for variant in compared
+    )
+    return Claim(
+        statement=statement,
+        rule=(
+            f"{compared_in_words(results)}, Holm-corrected over all comparisons. In one "
+            f"panel, borne out: the 95 % interval lies within {MARGIN_RATIO:.0%}; not: a "
+            f"significant difference above {MARGIN_RATIO:.0%}; otherwise undecided. In all: borne "
+            "out in every panel, in part if in some and not in others."
+        ),
+        verdict=verdict,
+        evidence=(
+            f"{ranges}. Significant, of whatever size: {details.filter(IS_SIGNIFICANT).height} of "
+            f"{details.height} differences; the largest: {largest_difference(details, panels)}."
+        ),
+        details=details,
+    )
+
+
+def latency_reduced(results: Results, panels: Panels) -> list[Claim]:
+    """Judge, mechanism by mechanism: it reduces the thin streams' ACK latency."""
+    compared = mechanisms(variants(results))
+    every = differences(results, "thin", list(LATENCIES), compared, panels.columns)
+    return [
+        _latency_reduced_by(
+            variant,
+            every.filter(pl.col(VARIANT) == variant),
+            compared_in_words(results),
+            panels,
+        )
+        for variant in compared
+    ]
+
+
+def compared_in_words(results: Results) -> str:
+    """Say how variants are compared with the reference."""
+    if results.manifest.is_real_time:
+        return f"Compared with {REFERENCE} as independent samples (Welch)"
+    return f"Paired by seed against {REFERENCE}"
+
+
+def _latency_reduced_by(
+    variant: str, details: pl.DataFrame, compared: str, panels: Panels
+) -> Claim:
+    reduced = panels.places(details.filter(IS_REDUCED))
+    increased = panels.places(details.filter(IS_INCREASED))
+    if reduced == panels.places(details) and not increased:
+        verdict = Verdict.BORNE_OUT
+    elif reduced:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if increased else Verdict.UNDECIDED
+    changes = {"reduced": (IS_REDUCED, False), "increased": (IS_INCREASED, True)}
+    measures = "; ".join(
+        f"{name} {panels.extremes(details.filter(pl.col('measure') == measure), changes)}"
+        for measure, name in LATENCIES.items()
+    )
+    return Claim(
+        statement=_purpose(variant),
+        rule=(
+            f"ACK latency (mean, median, 99th percentile). {compared}, "
+            "Holm-corrected over all comparisons of all variants. Borne out: for every N one of "
+            "the three falls significantly, and none rises anywhere; in part: some fall; not: some "
+            "rise and none falls; otherwise undecided."
+        ),
+        verdict=verdict,
+        evidence=f"{measures}.",
+        details=details,
+    )
+
+
+def _harm_in_words(own: pl.DataFrame, panels: Panels) -> str:
+    """Name the panels in which one variant does no harm, does some, or may do some."""
+    sides = {
+        "borne out for": IS_WITHIN,
+        "not for": IS_BEYOND,
+        "undecided for": ~IS_WITHIN & ~IS_BEYOND,
+    }
+    return panels.sides(own, sides)
+
+
+def _purpose(variant: str) -> str:
+    name = IN_FULL.get(variant, variant)
+    beyond = "" if variant in SOURCE_VARIANTS else "Beyond the source: "
+    return f"{beyond}{name} reduces the latency that thin streams feel."
