@@ -75,14 +75,21 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
     #[inline]
     fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {
         if let Some(queue) = self.queues.of(link) {
-            let wire_bytes = packet.wire_bytes();
-            self.sink.observe(at, Observation::Dequeued { queue, wire_bytes, sojourn });
+            let (flow, wire_bytes) = (packet.label().flow, packet.wire_bytes());
+            self.sink.observe(at, Observation::Dequeued { queue, flow, wire_bytes, sojourn });
         }
     }
 
     /// A link without effect has no queue, so none that is measured.
     #[inline]
     fn on_pass(&mut self, _: Instant, _: LinkId, _: &P) {}
+
+    #[inline]
+    fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {
+        let queue = self.queues.of(link).expect("only links with a queue mark");
+        let (flow, wire_bytes) = (packet.label().flow, packet.wire_bytes());
+        self.sink.observe(at, Observation::Marked { queue, flow, wire_bytes });
+    }
 
     #[inline]
     fn on_drop(
@@ -92,6 +99,7 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         packet: &P,
         _backlog: Backlog,
         reason: fairwind_network::DropReason,
+        waited: Option<Span>,
     ) {
         let queue = self.queues.of(link).expect("only links with a queue drop");
         let PacketLabel { flow, direction, payload_bytes } = packet.label();
@@ -106,6 +114,7 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
                 fairwind_network::DropReason::Early => DropReason::Early,
                 _ => DropReason::QueueFull,
             },
+            waited,
         };
         self.sink.observe(at, dropped);
     }

@@ -176,7 +176,7 @@ fn send(collector: &mut Collector, at: Instant, flow: FlowId, round: u32, noise:
         at,
         Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes },
     );
-    collector.observe(at, Observation::Dequeued { queue, wire_bytes, sojourn });
+    collector.observe(at, Observation::Dequeued { queue, flow, wire_bytes, sojourn });
 }
 
 fn receive(collector: &mut Collector, at: Instant, flow: FlowId, round: u32) {
@@ -197,7 +197,7 @@ fn receive(collector: &mut Collector, at: Instant, flow: FlowId, round: u32) {
     );
     collector.observe(at, Observation::Read { flow, end_offset });
     collector.observe(at, Observation::Sent { flow, direction, segment: &ack, wire_bytes });
-    collector.observe(at, Observation::Dequeued { queue, wire_bytes, sojourn: Span::ZERO });
+    collector.observe(at, Observation::Dequeued { queue, flow, wire_bytes, sojourn: Span::ZERO });
     collector.observe(at, Observation::Received { flow, direction, segment: &ack, wire_bytes });
 }
 

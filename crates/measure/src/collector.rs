@@ -7,8 +7,8 @@ use crate::endpoint::EndpointSample;
 use crate::flow::{Flow, Milestones};
 use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
-use crate::observation::{Direction, FlowId, Observation};
-use crate::queue::Queue;
+use crate::observation::{Direction, FlowId, Observation, QueueId};
+use crate::queue::{Fate, Queue};
 use crate::retired::Retired;
 use crate::row::latency_percentiles;
 use crate::settings::{FlowDescription, Settings, SettingsError};
@@ -199,16 +199,27 @@ impl Collector {
                     Direction::Reverse => flow.on_reverse_received(at, segment),
                 }
             }
-            Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason } => {
-                let group = self.group_of_flow[flow.index()];
-                self.queues[queue.index()].on_dropped(group, reason, wire_bytes);
+            Observation::Dropped {
+                flow,
+                direction,
+                queue,
+                payload_bytes,
+                wire_bytes,
+                reason,
+                waited,
+            } => {
                 self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
+                self.drop_at(
+                    queue,
+                    flow,
+                    Fate { reason, has_waited: waited.is_some(), wire_bytes },
+                );
             }
             Observation::Lost { flow, direction, payload_bytes, wire_bytes } => {
                 // What is found lost may have left in the warm-up, or in a window that is over.
                 if !self.is_warm || at >= self.measured_from {
                     self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
-                    self.count_loss_late(at, flow, direction);
+                    self.count_loss_late(at, flow, direction, wire_bytes);
                 }
             }
             Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
@@ -216,12 +227,13 @@ impl Collector {
                 let queue = &mut self.queues[queue.index()];
                 queue.on_enqueued(group, wire_bytes, backlog_packets, backlog_bytes);
             }
-            Observation::Dequeued { queue, wire_bytes, sojourn } => {
+            Observation::Dequeued { queue, flow, wire_bytes, sojourn } => {
                 // Networks may tell of a departure long after it was due, so perhaps of one within
                 // the warm-up when that is already over.
                 if at >= self.measured_from {
                     let measured = at.saturating_since(self.measured_from);
-                    self.queues[queue.index()].on_dequeued(measured, wire_bytes, sojourn);
+                    let group = self.group_of_flow[flow.index()];
+                    self.queues[queue.index()].on_dequeued(measured, group, wire_bytes, sojourn);
                 }
             }
             Observation::Written { flow, end_offset } => {
@@ -234,14 +246,36 @@ impl Collector {
         }
     }
 
+    /// A packet is dropped at a queue, or lost behind it.
+    fn drop_at(&mut self, queue: QueueId, flow: FlowId, fate: Fate) {
+        let group = self.group_of_flow[flow.index()];
+        let connection = self.connection_of(flow);
+        self.queues[queue.index()].on_dropped(group, connection, fate);
+    }
+
+    /// A number that both flows of one connection share, and no others.
+    fn connection_of(&self, flow: FlowId) -> u64 {
+        let opening = self.settings.flows[flow.index()].answers.unwrap_or(flow);
+        // What is told of a flow that is over belongs to nobody else.
+        self.number_of(opening).or_else(|| self.number_of(flow)).unwrap_or(u64::MAX)
+    }
+
     /// A loss belongs to the window in which the packet left.
-    fn count_loss_late(&mut self, at: Instant, flow: FlowId, direction: Direction) {
+    fn count_loss_late(
+        &mut self,
+        at: Instant,
+        flow: FlowId,
+        direction: Direction,
+        wire_bytes: u32,
+    ) {
         if direction == Direction::Forward && self.is_warm {
             let since = at.saturating_since(self.measured_from);
             let group = self.scopes.of_group[self.group_of_flow[flow.index()]];
             let of_flow = self.scopes.of_flow.get(flow.index());
             for scope in std::iter::once(group).chain(of_flow.copied()) {
-                self.series.iter_mut().for_each(|series| series.count_loss(scope, since));
+                self.series
+                    .iter_mut()
+                    .for_each(|series| series.count_loss(scope, since, wire_bytes));
             }
         }
     }
@@ -256,11 +290,15 @@ impl Collector {
                 self.flow(flow).on_datagram_received(at, payload_bytes, wire_bytes, written);
             }
             Observation::Answered { flow, asked } => self.flow(flow).on_answered(at, asked),
-            Observation::Timeout { flow } => self.flow(flow).totals_mut().timeouts += 1,
+            Observation::Timeout { flow } => self.flow(flow).on_timeout(),
             Observation::FastRetransmit { flow } => {
                 self.flow(flow).totals_mut().fast_retransmits += 1;
             }
-            Observation::SynRetry { flow } => self.flow(flow).totals_mut().syn_retries += 1,
+            Observation::SynRetry { flow } => self.flow(flow).on_syn_retry(),
+            Observation::Marked { queue, flow, wire_bytes } => {
+                let group = self.group_of_flow[flow.index()];
+                self.queues[queue.index()].on_marked(group, wire_bytes);
+            }
             Observation::ZeroWindowProbe { flow } => {
                 self.flow(flow).totals_mut().zero_window_probes += 1;
             }

@@ -114,13 +114,15 @@ fn table_faults(definitions: &[ColumnDefinition], table: &Table) -> Vec<String> 
 type Line = DefinitionLine;
 
 const TABLES: &[TableDefinition] = &[
-    ("flows", &[FLOW, RATES, COUNTS, LATENCIES]),
-    ("groups", &[GROUP, RATES, COUNTS, LATENCIES]),
+    ("flows", &[FLOW, RATES, COUNTS, LATENCIES, FLOW_TROUBLE]),
+    ("groups", &[GROUP, RATES, COUNTS, LATENCIES, GROUP_TROUBLE]),
     ("intervals", &[INTERVAL]),
     ("latencies", &[LATENCY]),
     ("latency_histogram", &[LATENCY_HISTOGRAM]),
     ("queues", &[QUEUE]),
     ("queue_drops", &[QUEUE_DROPS]),
+    ("queue_loss_runs", &[QUEUE_LOSS_RUNS]),
+    ("queue_loss_run_lengths", &[QUEUE_LOSS_RUN_LENGTHS]),
     ("fairness", &[FAIRNESS]),
     ("endpoint", &[ENDPOINT]),
     ("lateness", &[LATENESS]),
@@ -187,6 +189,9 @@ const COUNTS: &[Line] = &[
     ("fast_retransmits", "events", "Entries into fast retransmit."),
     ("syn_retries", "events", "SYN packets sent again."),
     ("zero_window_probes", "events", "Probes sent into a closed window."),
+    ("packets_marked", "packets", "Packets received that carried a mark of congestion (Congestion Experienced, RFC 3168)."),
+    ("wire_bytes_marked", "B", "Bytes on the wire of the packets marked."),
+    ("packet_mark_ratio", "ratio", "Packets marked over packets received."),
 ];
 
 #[rustfmt::skip]
@@ -207,6 +212,22 @@ const LATENCIES: &[Line] = &[
 ];
 
 #[rustfmt::skip]
+const FLOW_TROUBLE: &[Line] = &[
+    ("timeouts_in_a_row_max", "events", "Most time-outs one after another without a segment of new data sent or acknowledged in between."),
+    ("longest_wait_s", "s", "The longest that a write waited to be read whole, or had been waiting when the run ended or the flow was over; what was written in the warm-up waits since then."),
+    ("problematic", "1 or 0", "1 if the network hardly served the flow: its connection was given up, or never came to be (though asked for 1 s or more before the end), or its SYN was sent again (all of these in the warm-up, too), or three or more time-outs came in a row (RFC 1122 §4.2.3.5), or a write waited for 10 s or more."),
+];
+
+#[rustfmt::skip]
+const GROUP_TROUBLE: &[Line] = &[
+    ("flows_problematic", "flows", "Flows that the network hardly served, for any of the four reasons of the following columns."),
+    ("flows_without_connection", "flows", "Flows whose connection was given up, or never came to be though it was asked for 1 s or more before the end."),
+    ("flows_with_syn_retries", "flows", "Flows whose SYN was sent again, in the warm-up or after it."),
+    ("flows_with_timeouts_in_a_row", "flows", "Flows with three or more time-outs one after another without a segment of new data sent or acknowledged in between (RFC 1122 §4.2.3.5)."),
+    ("flows_with_long_waits", "flows", "Flows of which a write waited for 10 s or more to be read whole, or had been waiting so long at the end."),
+];
+
+#[rustfmt::skip]
 const INTERVAL: &[Line] = &[
     ("interval_s", "s", "Length of the window; each requested length is a series of its own."),
     ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out. Of captures, silence that is long for its windows has no rows: 131 072 rows of it are shown, and 4096 more for each window in which something happened."),
@@ -219,6 +240,12 @@ const INTERVAL: &[Line] = &[
     ("packets_sent", "packets", "Packets that left the data sender's host in the window."),
     ("bytes_retransmitted", "B", "Payload bytes sent in the window that had been sent before."),
     ("packets_lost", "packets", "Packets of the data sender dropped in the network in the window; between two captures, those that left in the window."),
+    ("wire_bytes_sent", "B", "Bytes on the wire of the packets sent in the window."),
+    ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost in the window."),
+    ("packet_loss_ratio", "ratio", "Packets lost in the window over packets sent in it; above 1 where more of earlier windows were lost than left in this one."),
+    ("wire_byte_loss_ratio", "ratio", "Bytes on the wire lost in the window over those sent in it."),
+    ("packets_received", "packets", "Packets that reached the receiving host in the window."),
+    ("packets_marked", "packets", "Packets received in the window that carried a mark of congestion."),
 ];
 
 #[rustfmt::skip]
@@ -271,6 +298,8 @@ const QUEUE: &[Line] = &[
     ("sojourn_p90_s", "s", "90th percentile of the waiting time."),
     ("sojourn_p99_s", "s", "99th percentile of the waiting time."),
     ("sojourn_max_s", "s", "Longest waiting time."),
+    ("marks_packets", "packets", "Packets that the queue marked instead of dropping them (RFC 3168)."),
+    ("marks_bytes", "B", "Bytes on the wire of these packets."),
 ];
 
 #[rustfmt::skip]
@@ -282,6 +311,43 @@ const QUEUE_DROPS: &[Line] = &[
     ("share", "ratio", "The group's part of all packets dropped there."),
     ("enqueued_packets", "packets", "Packets of the group that the queue accepted."),
     ("enqueued_bytes", "B", "Bytes on the wire of these packets."),
+    ("offered_packets", "packets", "Packets of the group that came to the queue, let in or not."),
+    ("offered_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_queue_full_packets", "packets", "Packets of the group dropped because the queue was full."),
+    ("drops_queue_full_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_early_packets", "packets", "Packets of the group dropped by the queue discipline although there was room."),
+    ("drops_early_bytes", "B", "Bytes on the wire of these packets."),
+    ("drops_link_loss_packets", "packets", "Packets of the group lost or damaged on the link behind the queue."),
+    ("drops_link_loss_bytes", "B", "Bytes on the wire of these packets."),
+    ("packet_drop_ratio", "ratio", "The group's relative packet loss at the queue: packets that the queue dropped, for whatever reason, over packets offered."),
+    ("byte_drop_ratio", "ratio", "The group's relative byte loss at the queue: bytes on the wire that the queue dropped over bytes offered."),
+    ("marked_packets", "packets", "Packets of the group that the queue marked instead of dropping them."),
+    ("marked_bytes", "B", "Bytes on the wire of these packets."),
+    ("sojourn_mean_s", "s", "Mean time that a packet of the group waited before it was transmitted."),
+    ("sojourn_p50_s", "s", "Median of the group's waiting time, at most 1 % above the true one."),
+    ("sojourn_p90_s", "s", "90th percentile of the group's waiting time."),
+    ("sojourn_p99_s", "s", "99th percentile of the group's waiting time."),
+    ("sojourn_max_s", "s", "Longest waiting time of the group."),
+];
+
+#[rustfmt::skip]
+const QUEUE_LOSS_RUNS: &[Line] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("packets_sent", "packets", "Packets of the group that came to the queue, in the order in which they came."),
+    ("packets_lost", "packets", "Packets of the group dropped at the queue or lost on the link behind it."),
+    ("packet_loss_ratio", "ratio", "Lost by sent."),
+    ("in_succession_ratio", "ratio", "Share of the losses that are in runs of two or more packets of the group, one after another: refused arrivals with none in between that was let in; packets dropped out of the queue with none in between that left it; packets lost on the link with none in between that was not."),
+    ("among_connections_ratio", "ratio", "Share of the losses that are in runs which hit more than one connection."),
+    ("within_connections_ratio", "ratio", "Share of the losses that are in runs in which some connection lost more than one packet."),
+];
+
+#[rustfmt::skip]
+const QUEUE_LOSS_RUN_LENGTHS: &[Line] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("length_packets", "packets", "Length of a run of lost packets, as in the table `queue_loss_runs`."),
+    ("runs", "runs", "How often there was a run of this length."),
 ];
 
 #[rustfmt::skip]

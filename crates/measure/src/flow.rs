@@ -8,8 +8,9 @@ use crate::latency::StretchLatency;
 use crate::observation::{Direction, FlowId};
 use crate::offset::{StreamOrigin, clamped};
 use crate::received::ReceivedBytes;
-use fairwind_units::Instant;
-use fairwind_wire::{Flags, Segment};
+use crate::trouble::{Setbacks, TIME_TO_BEGIN, Trouble};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Ecn, Flags, Segment};
 
 /// Counters of a flow, or sums of them over a group, since the end of the warm-up.
 ///
@@ -37,6 +38,8 @@ pub(crate) struct Totals {
     pub(crate) fast_retransmits: u64,
     pub(crate) syn_retries: u64,
     pub(crate) zero_window_probes: u64,
+    pub(crate) packets_marked: u64,
+    pub(crate) wire_bytes_marked: u64,
 }
 
 impl Totals {
@@ -62,6 +65,8 @@ impl Totals {
         self.fast_retransmits += other.fast_retransmits;
         self.syn_retries += other.syn_retries;
         self.zero_window_probes += other.zero_window_probes;
+        self.packets_marked += other.packets_marked;
+        self.wire_bytes_marked += other.wire_bytes_marked;
     }
 }
 
@@ -104,6 +109,7 @@ pub(crate) struct Flow {
     /// The flow of the data that goes the other way on the same connection.
     opposite: Option<FlowId>,
     response_time: Times,
+    setbacks: Setbacks,
 }
 
 impl Flow {
@@ -122,6 +128,7 @@ impl Flow {
             milestones: Milestones::default(),
             opposite,
             response_time: Times::new(),
+            setbacks: Setbacks::default(),
         }
     }
 
@@ -176,6 +183,17 @@ impl Flow {
         self.ack_latency.forget_samples();
         self.delivery_latency.forget_samples();
         self.response_time = Times::new();
+        self.setbacks.end_warmup();
+    }
+
+    /// What has gone wrong until `now` with the flow, which was opened at `start`.
+    pub(crate) fn trouble(&self, start: Instant, now: Instant) -> Trouble {
+        let is_there = self.received.next() > 0
+            || !self.ack_latency.samples().is_empty()
+            || now.saturating_since(start) < TIME_TO_BEGIN;
+        let (read, waiting) = (&self.delivery_latency, self.delivery_latency.oldest(now));
+        let read = read.samples().maximum().map(Span::from_nanos);
+        Trouble::of(&self.setbacks, &self.milestones, is_there, read.max(waiting))
     }
 
     #[inline]
@@ -209,6 +227,9 @@ impl Flow {
     pub(crate) fn on_forward_received(&mut self, segment: &Segment, wire_bytes: u32) {
         self.totals.packets_received += 1;
         self.totals.wire_bytes_received += u64::from(wire_bytes);
+        if segment.traffic_class.ecn() == Ecn::Ce {
+            self.on_marked(wire_bytes);
+        }
         self.origin.learn(segment);
         if segment.payload_bytes > 0 {
             let payload = u64::from(segment.payload_bytes);
@@ -240,6 +261,23 @@ impl Flow {
         self.totals.payload_bytes_received += u64::from(payload_bytes);
         self.totals.payload_bytes_read += u64::from(payload_bytes);
         self.delivery_latency.record(at, written);
+    }
+
+    /// A packet arrived that told of congestion.
+    #[cold]
+    fn on_marked(&mut self, wire_bytes: u32) {
+        self.totals.packets_marked += 1;
+        self.totals.wire_bytes_marked += u64::from(wire_bytes);
+    }
+
+    pub(crate) fn on_timeout(&mut self) {
+        self.totals.timeouts += 1;
+        self.setbacks.on_timeout((self.highest_sent, self.ack_latency.progress()));
+    }
+
+    pub(crate) const fn on_syn_retry(&mut self) {
+        self.totals.syn_retries += 1;
+        self.setbacks.on_syn_retry();
     }
 
     /// A packet of either direction was lost.

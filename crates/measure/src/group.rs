@@ -5,6 +5,8 @@ use crate::fairness::Shares;
 use crate::flow::{Flow, Totals};
 use crate::points::{Points, Watched};
 use crate::settings::FlowDescription;
+use crate::trouble::Troubled;
+use fairwind_units::Instant;
 
 /// The sum over some flows.
 ///
@@ -17,6 +19,7 @@ pub(crate) struct GroupSum {
     pub(crate) failed: u64,
     /// Sum of the set-up times of established flows, in nanoseconds.
     pub(crate) setup_nanos: u128,
+    pub(crate) troubled: Troubled,
     pub(crate) totals: Totals,
     /// Of flows watched at both hosts only: what a loss is a share of.
     pub(crate) totals_at_both_hosts: Totals,
@@ -36,6 +39,7 @@ impl GroupSum {
             finished: 0,
             failed: 0,
             setup_nanos: 0,
+            troubled: Troubled::default(),
             totals: Totals::default(),
             totals_at_both_hosts: Totals::default(),
             ack_latency: Times::new(),
@@ -45,14 +49,17 @@ impl GroupSum {
         }
     }
 
-    /// Adds a flow.
-    pub(crate) fn add(&mut self, description: &FlowDescription, flow: &Flow) {
+    /// Adds a flow as it is `now`.
+    pub(crate) fn add(&mut self, description: &FlowDescription, flow: &Flow, now: Instant) {
         let stages = &flow.milestones;
         self.watched.add(description.seen_at);
         self.established += u64::from(stages.established.is_some());
         self.finished += u64::from(stages.finished.is_some());
         self.failed += u64::from(stages.failed.is_some());
         let setup_time = stages.established.map(|at| at.saturating_since(description.start));
+        if description.seen_at.contain(Points::SENDER) {
+            self.troubled.add(&flow.trouble(description.start, now));
+        }
         self.setup_nanos += setup_time.map_or(0, |time| u128::from(time.as_nanos()));
         self.totals.add(flow.totals());
         if description.seen_at.contain(Points::HOSTS) {

@@ -20,8 +20,12 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct WindowCounts {
     pub(crate) packets_sent: u64,
+    pub(crate) wire_bytes_sent: u64,
     pub(crate) payload_bytes_retransmitted: u64,
     pub(crate) packets_lost: u64,
+    pub(crate) wire_bytes_lost: u64,
+    pub(crate) packets_received: u64,
+    pub(crate) packets_marked: u64,
     pub(crate) wire_bytes_received: u64,
     pub(crate) payload_bytes_read: u64,
 }
@@ -30,8 +34,12 @@ impl WindowCounts {
     pub(crate) const fn of(totals: &Totals) -> Self {
         Self {
             packets_sent: totals.packets_sent,
+            wire_bytes_sent: totals.wire_bytes_sent,
             payload_bytes_retransmitted: totals.payload_bytes_retransmitted,
             packets_lost: totals.packets_lost,
+            wire_bytes_lost: totals.wire_bytes_lost,
+            packets_received: totals.packets_received,
+            packets_marked: totals.packets_marked,
             wire_bytes_received: totals.wire_bytes_received,
             payload_bytes_read: totals.payload_bytes_read,
         }
@@ -39,8 +47,12 @@ impl WindowCounts {
 
     pub(crate) const fn add(&mut self, other: &Self) {
         self.packets_sent += other.packets_sent;
+        self.wire_bytes_sent += other.wire_bytes_sent;
         self.payload_bytes_retransmitted += other.payload_bytes_retransmitted;
         self.packets_lost += other.packets_lost;
+        self.wire_bytes_lost += other.wire_bytes_lost;
+        self.packets_received += other.packets_received;
+        self.packets_marked += other.packets_marked;
         self.wire_bytes_received += other.wire_bytes_received;
         self.payload_bytes_read += other.payload_bytes_read;
     }
@@ -49,10 +61,14 @@ impl WindowCounts {
     const fn since(&self, before: &Self) -> Self {
         Self {
             packets_sent: self.packets_sent.saturating_sub(before.packets_sent),
+            wire_bytes_sent: self.wire_bytes_sent.saturating_sub(before.wire_bytes_sent),
             payload_bytes_retransmitted: self
                 .payload_bytes_retransmitted
                 .saturating_sub(before.payload_bytes_retransmitted),
             packets_lost: self.packets_lost.saturating_sub(before.packets_lost),
+            wire_bytes_lost: self.wire_bytes_lost.saturating_sub(before.wire_bytes_lost),
+            packets_received: self.packets_received.saturating_sub(before.packets_received),
+            packets_marked: self.packets_marked.saturating_sub(before.packets_marked),
             wire_bytes_received: self
                 .wire_bytes_received
                 .saturating_sub(before.wire_bytes_received),
@@ -191,7 +207,7 @@ impl Series {
 
     /// A packet is found lost, and is counted in `scope` as of now, that left so long after the first
     /// window began: the window in which it left counts it, unless somebody has it already.
-    pub(crate) fn count_loss(&mut self, scope: usize, since: Span) {
+    pub(crate) fn count_loss(&mut self, scope: usize, since: Span, wire_bytes: u32) {
         let number = since.as_nanos() / self.length.as_nanos().max(1);
         let found = self.windows.binary_search_by_key(&number, |(number, _)| *number);
         let (Ok(place), true) = (found, number >= self.scopes[scope].since) else { return };
@@ -201,8 +217,10 @@ impl Series {
             grown.resize(self.scopes.len(), WindowCounts::default());
             *counts = grown.into();
         }
-        counts[scope].packets_lost += 1;
-        self.scopes[scope].before.packets_lost += 1;
+        for counts in [&mut counts[scope], &mut self.scopes[scope].before] {
+            counts.packets_lost += 1;
+            counts.wire_bytes_lost += u64::from(wire_bytes);
+        }
     }
 
     /// The numbers of the windows that ended, in the order of time.

@@ -9,7 +9,7 @@
 //! stretches under way, up to a bound.
 
 use crate::distribution::Times;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
 /// How many stretches may be under way: of full segments a window of more than a gigabyte. Where more are,
@@ -79,6 +79,16 @@ impl StretchLatency {
             self.under_way.pop_front();
             self.samples.record(at.saturating_since(began).as_nanos());
         }
+    }
+
+    /// Another number whenever a stretch has been covered since.
+    pub(crate) const fn progress(&self) -> u64 {
+        self.oldest_end
+    }
+
+    /// How long the oldest stretch that is not covered has been under way.
+    pub(crate) fn oldest(&self, now: Instant) -> Option<Span> {
+        self.under_way.front().map(|(_, began)| now.saturating_since(*began))
     }
 
     /// Forgets the samples; what is under way stays.

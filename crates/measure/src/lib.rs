@@ -50,7 +50,7 @@
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
-//! `queue`, `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
+//! `queue`, `loss_runs` (how losses come together), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
 //! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
 //! words and names), `tabulate` (one file per table), `columns` (what each column means).
@@ -69,6 +69,7 @@ mod histogram;
 mod interval;
 mod latency;
 mod lateness;
+mod loss_runs;
 mod observation;
 mod offset;
 mod points;
@@ -84,6 +85,7 @@ mod summary;
 mod table;
 mod tabulate;
 mod texts;
+mod trouble;
 
 pub use collector::Collector;
 pub use columns::{
@@ -94,6 +96,7 @@ pub use distribution::{Counts, Distribution, Times};
 pub use early::{EarlyPackets, PacketCount};
 pub use histogram::Slot;
 pub use lateness::{Lateness, RoutedPackets};
+pub use loss_runs::{LossRun, LossRuns};
 pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
 pub use offset::StreamOrigin;
 pub use points::Points;

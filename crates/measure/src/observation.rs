@@ -166,6 +166,18 @@ pub enum Observation<'a> {
         wire_bytes: u32,
         /// Why.
         reason: DropReason,
+        /// How long it had waited in the queue; `None` where that did not let it in, or where it was lost
+        /// behind it.
+        waited: Option<Span>,
+    },
+    /// A queue marked a packet instead of dropping it (RFC 3168 §5).
+    Marked {
+        /// The queue.
+        queue: QueueId,
+        /// The packet's flow.
+        flow: FlowId,
+        /// Bytes on the wire.
+        wire_bytes: u32,
     },
     /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why. Its
     /// instant is that at which it left, however long ago that was.
@@ -196,6 +208,8 @@ pub enum Observation<'a> {
     Dequeued {
         /// The queue.
         queue: QueueId,
+        /// The packet's flow.
+        flow: FlowId,
         /// Bytes on the wire.
         wire_bytes: u32,
         /// How long it had waited.

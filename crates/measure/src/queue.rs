@@ -4,8 +4,14 @@
 //! The time-weighted backlog is the sum of the packets' waiting times over the measured time
 //! (Little's law), which needs no state about the queue's content. Waiting before the end of the
 //! warm-up is cut off; a packet still waiting at the end, or dropped out of the queue, adds nothing.
+//!
+//! Losses of a group are in one run where no packet of the group was spared between them by the same
+//! decision: at arrival, where packets stand in the order in which they came (of a queue that drops
+//! arrivals only this is all that there is); in the queue, in the order in which they left or were dropped
+//! out of it; on the link behind it.
 
 use crate::distribution::{Counts, Times};
+use crate::loss_runs::{LossRun, LossRuns};
 use crate::observation::DropReason;
 use fairwind_units::Span;
 
@@ -29,16 +35,120 @@ impl Amount {
     }
 }
 
+/// One group at one queue, since the end of the warm-up.
+#[derive(Debug, Clone)]
+pub(crate) struct GroupAtQueue {
+    enqueued: Amount,
+    /// Packets that left for the link.
+    dequeued_packets: u64,
+    sojourn: Times,
+    /// What was not let in.
+    refused: Amount,
+    /// Packets dropped after they were let in.
+    dropped_waiting: u64,
+    dropped: [Amount; DropReason::COUNT],
+    marked: Amount,
+    runs: LossRuns,
+    /// Runs that may go on: of arrivals, in the queue, on the link.
+    open_runs: [LossRun; 3],
+}
+
+impl GroupAtQueue {
+    fn new() -> Self {
+        Self {
+            enqueued: Amount::default(),
+            dequeued_packets: 0,
+            sojourn: Times::new(),
+            refused: Amount::default(),
+            dropped_waiting: 0,
+            dropped: [Amount::default(); DropReason::COUNT],
+            marked: Amount::default(),
+            runs: LossRuns::default(),
+            open_runs: Default::default(),
+        }
+    }
+
+    fn on_dropped(&mut self, fate: Fate, connection: u64) {
+        let bytes = u64::from(fate.wire_bytes);
+        self.dropped[fate.reason.index()].add_packet(bytes);
+        // Where the packet stands among those of its group that met the same decision.
+        let (row, place) = match (fate.reason, fate.has_waited) {
+            (DropReason::LinkLoss, _) => (2, self.dequeued_packets),
+            (_, true) => {
+                self.dropped_waiting += 1;
+                (1, self.dequeued_packets + self.dropped_waiting)
+            }
+            (_, false) => {
+                self.refused.add_packet(bytes);
+                (0, self.offered().packets)
+            }
+        };
+        self.open_runs[row].lose(place, connection, &mut self.runs);
+    }
+
+    /// What was accepted.
+    pub(crate) const fn enqueued(&self) -> Amount {
+        self.enqueued
+    }
+
+    /// What came to the queue, whether it was let in or not.
+    pub(crate) const fn offered(&self) -> Amount {
+        let mut offered = self.enqueued;
+        offered.add(self.refused);
+        offered
+    }
+
+    /// What was dropped by the queue, or lost behind it.
+    pub(crate) fn dropped(&self) -> Amount {
+        total(&self.dropped)
+    }
+
+    pub(crate) const fn dropped_for(&self, reason: DropReason) -> Amount {
+        self.dropped[reason.index()]
+    }
+
+    /// What was dropped by the queue itself.
+    pub(crate) fn dropped_by_queue(&self) -> Amount {
+        let mut dropped = self.dropped_for(DropReason::QueueFull);
+        dropped.add(self.dropped_for(DropReason::Early));
+        dropped
+    }
+
+    pub(crate) const fn marked(&self) -> Amount {
+        self.marked
+    }
+
+    /// How long packets waited before they left.
+    pub(crate) const fn sojourn(&self) -> &Times {
+        &self.sojourn
+    }
+
+    /// The losses in runs, with those that may go on as if they were over.
+    pub(crate) fn loss_runs(&self) -> LossRuns {
+        let mut runs = LossRuns { packets: self.offered().packets, ..self.runs.clone() };
+        for mut open in self.open_runs.clone() {
+            open.end(&mut runs);
+        }
+        runs
+    }
+}
+
+/// What became of a packet that was not delivered.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fate {
+    pub(crate) reason: DropReason,
+    /// Whether it had been let in.
+    pub(crate) has_waited: bool,
+    pub(crate) wire_bytes: u32,
+}
+
 /// One queue, since the end of the warm-up.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue {
-    dropped_by_reason: [Amount; DropReason::COUNT],
-    enqueued_by_group: Vec<Amount>,
-    dropped_by_group: Vec<Amount>,
+    groups: Vec<GroupAtQueue>,
     backlog_packets: Counts,
     backlog_bytes_sum: u128,
     backlog_bytes_maximum: u32,
-    sojourn: Times,
     packet_nanos: u128,
     byte_nanos: u128,
 }
@@ -46,13 +156,10 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(groups: usize) -> Self {
         Self {
-            dropped_by_reason: [Amount::default(); DropReason::COUNT],
-            enqueued_by_group: vec![Amount::default(); groups],
-            dropped_by_group: vec![Amount::default(); groups],
+            groups: (0..groups).map(|_| GroupAtQueue::new()).collect(),
             backlog_packets: Counts::new(),
             backlog_bytes_sum: 0,
             backlog_bytes_maximum: 0,
-            sojourn: Times::new(),
             packet_nanos: 0,
             byte_nanos: 0,
         }
@@ -60,13 +167,12 @@ impl Queue {
 
     /// A group is added, after those that there are.
     pub(crate) fn add_group(&mut self) {
-        self.enqueued_by_group.push(Amount::default());
-        self.dropped_by_group.push(Amount::default());
+        self.groups.push(GroupAtQueue::new());
     }
 
     /// Begins to count afresh.
     pub(crate) fn end_warmup(&mut self) {
-        *self = Self::new(self.enqueued_by_group.len());
+        *self = Self::new(self.groups.len());
     }
 
     #[inline]
@@ -77,7 +183,7 @@ impl Queue {
         backlog_packets: u32,
         backlog_bytes: u32,
     ) {
-        self.enqueued_by_group[group].add_packet(u64::from(wire_bytes));
+        self.groups[group].enqueued.add_packet(u64::from(wire_bytes));
         self.backlog_packets.record(u64::from(backlog_packets));
         self.backlog_bytes_sum += u128::from(backlog_bytes);
         self.backlog_bytes_maximum = self.backlog_bytes_maximum.max(backlog_bytes);
@@ -85,39 +191,39 @@ impl Queue {
 
     /// A packet that waited `sojourn` leaves, `measured` after the end of the warm-up.
     #[inline]
-    pub(crate) fn on_dequeued(&mut self, measured: Span, wire_bytes: u32, sojourn: Span) {
+    pub(crate) fn on_dequeued(
+        &mut self,
+        measured: Span,
+        group: usize,
+        wire_bytes: u32,
+        sojourn: Span,
+    ) {
         let counted = u128::from(sojourn.min(measured).as_nanos());
         self.packet_nanos += counted;
         self.byte_nanos += counted * u128::from(wire_bytes);
-        self.sojourn.record(sojourn.as_nanos());
+        let group = &mut self.groups[group];
+        group.dequeued_packets += 1;
+        group.sojourn.record(sojourn.as_nanos());
     }
 
-    #[inline]
-    pub(crate) fn on_dropped(&mut self, group: usize, reason: DropReason, wire_bytes: u32) {
-        self.dropped_by_reason[reason.index()].add_packet(u64::from(wire_bytes));
-        self.dropped_by_group[group].add_packet(u64::from(wire_bytes));
+    /// A packet of `connection` is dropped, or lost on the link.
+    pub(crate) fn on_dropped(&mut self, group: usize, connection: u64, fate: Fate) {
+        self.groups[group].on_dropped(fate, connection);
     }
 
-    pub(crate) fn enqueued(&self) -> Amount {
-        total(&self.enqueued_by_group)
+    pub(crate) fn on_marked(&mut self, group: usize, wire_bytes: u32) {
+        self.groups[group].marked.add_packet(u64::from(wire_bytes));
     }
 
-    pub(crate) fn dropped(&self) -> Amount {
-        total(&self.dropped_by_reason)
+    /// What is known of each group.
+    pub(crate) fn groups(&self) -> &[GroupAtQueue] {
+        &self.groups
     }
 
-    pub(crate) const fn dropped_for(&self, reason: DropReason) -> Amount {
-        self.dropped_by_reason[reason.index()]
-    }
-
-    /// What was accepted of each group.
-    pub(crate) fn enqueued_by_group(&self) -> &[Amount] {
-        &self.enqueued_by_group
-    }
-
-    /// What was dropped of each group.
-    pub(crate) fn dropped_by_group(&self) -> &[Amount] {
-        &self.dropped_by_group
+    /// The sum over the groups.
+    pub(crate) fn sum(&self, amount: impl Fn(&GroupAtQueue) -> Amount) -> Amount {
+        let amounts: Vec<Amount> = self.groups.iter().map(amount).collect();
+        total(&amounts)
     }
 
     /// Packets that accepted arrivals found waiting.
@@ -135,9 +241,11 @@ impl Queue {
         self.backlog_bytes_maximum
     }
 
-    /// How long packets waited before they left.
-    pub(crate) const fn sojourn(&self) -> &Times {
-        &self.sojourn
+    /// How long packets of all groups waited before they left.
+    pub(crate) fn sojourn(&self) -> Times {
+        let mut sojourn = Times::new();
+        self.groups.iter().for_each(|group| sojourn.add(&group.sojourn));
+        sojourn
     }
 
     /// Sum over packets of nanoseconds waited.

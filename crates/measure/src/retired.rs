@@ -99,8 +99,8 @@ impl Collector {
         if self.settings.keeps_endpoint_samples {
             self.retired.labels.insert(number, description.clone());
         }
-        self.retired.groups[description.group_index()].add(&description, &over);
-        let row = FlowRow::of(number, description, &over, &self.percentiles);
+        self.retired.groups[description.group_index()].add(&description, &over, at);
+        let row = FlowRow::of(number, description, &over, at, &self.percentiles);
         self.retired.rows.push(row);
         self.retired.free.push(flow);
     }
@@ -158,8 +158,8 @@ impl Collector {
         let mut flows = self.retired.rows.clone();
         for one in &open {
             let description = one.description.clone();
-            groups[description.group_index()].add(&description, one.flow);
-            flows.push(FlowRow::of(one.number, description, one.flow, &self.percentiles));
+            groups[description.group_index()].add(&description, one.flow, end);
+            flows.push(FlowRow::of(one.number, description, one.flow, end, &self.percentiles));
         }
         flows.sort_by_key(|row| row.number);
         tables(&Measurement {

@@ -6,7 +6,8 @@ use crate::group::GroupSum;
 use crate::points::Points;
 use crate::settings::{FlowDescription, Settings};
 use crate::summary::{Percentiles, Summary};
-use fairwind_units::Span;
+use crate::trouble::Trouble;
+use fairwind_units::{Instant, Span};
 
 /// The percentiles of latencies that the columns of `flows` and `groups` show.
 pub(crate) const SHOWN_PERCENTILES: [f64; 2] = [50.0, 99.0];
@@ -54,23 +55,28 @@ pub(crate) struct FlowRow {
     pub(crate) number: u64,
     pub(crate) description: FlowDescription,
     pub(crate) milestones: Milestones,
+    pub(crate) trouble: Trouble,
     totals: Totals,
     latencies: Latencies,
 }
 
 impl FlowRow {
+    /// As it is `now`.
     pub(crate) fn of(
         number: u64,
         description: FlowDescription,
         flow: &Flow,
+        now: Instant,
         percentiles: &Percentiles,
     ) -> Self {
+        let trouble = flow.trouble(description.start, now);
         let times =
             [flow.ack_latency().samples(), flow.delivery_latency().samples(), flow.response_time()];
         Self {
             number,
             description,
             milestones: flow.milestones,
+            trouble,
             totals: *flow.totals(),
             latencies: Latencies::of(times, percentiles),
         }

@@ -120,7 +120,7 @@ impl Table {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tables {
     /// The tables of a whole run: `flows`, `groups`, `intervals`, `latencies`, `latency_histogram`, `queues`,
-    /// `queue_drops`, `fairness`, `endpoint`.
+    /// `queue_drops`, `queue_loss_runs`, `queue_loss_run_lengths`, `fairness`, `endpoint`.
     pub tables: Vec<Table>,
 }
 

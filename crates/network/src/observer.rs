@@ -82,7 +82,9 @@ pub trait Observer<P> {
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
     /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
-    /// packet itself counts in `backlog` only where it was waiting and had to make room.
+    /// packet itself counts in `backlog` only where it was waiting and had to make room. It had
+    /// `waited` so long in the queue; `None` where the queue did not let it in, or where it was lost
+    /// behind it.
     #[inline]
     fn on_drop(
         &mut self,
@@ -91,6 +93,7 @@ pub trait Observer<P> {
         packet: &P,
         backlog: Backlog,
         reason: DropReason,
+        waited: Option<Span>,
     ) {
     }
 

@@ -1,29 +1,11 @@
-//! Loss clustering: how losses of a group come together.
+//! The row of one group at one tap, in which losses come together in runs.
 //!
-//! Source: the `clustering.py` of A. Petlund's and C. Griwodz' group, kept as their measure. The packets of
-//! a group are a row, in the order in which they left at one tap; a *run* is a row of lost packets with
-//! none in between that arrived. Of the losses it is told how many are in runs of two or more, in runs
-//! that hit more than one connection, and in runs in which some connection lost more than one.
+//! The packets stand in the order in which they left at the tap. Which of them are lost turns out later, and
+//! not in that order; what runs are is the measures' to say ([`LossRuns`]).
 
+use fairwind_measure::{LossRun, LossRuns};
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
-
-/// What is known of the runs of one group.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct LossRuns {
-    /// Packets in the row.
-    pub packets: u64,
-    /// Losses.
-    pub losses: u64,
-    /// Losses in runs of two or more.
-    pub in_succession: u64,
-    /// Losses in runs that hit more than one connection.
-    pub among_connections: u64,
-    /// Losses in runs in which some connection lost more than one packet.
-    pub within_connections: u64,
-    /// Runs by their length.
-    pub lengths: BTreeMap<u64, u64>,
-}
+use std::collections::BinaryHeap;
 
 /// The row of one group at one tap.
 #[derive(Debug, Clone, Default)]
@@ -31,8 +13,8 @@ pub(super) struct LossRow {
     departed: u64,
     /// Losses whose neighbours may still be unknown: ticket and connection.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
-    /// The run that is being made: its last ticket, and the connections that it hit.
-    run: Option<(u64, Vec<u64>)>,
+    /// The run that is being made.
+    run: LossRun,
 }
 
 impl LossRow {
@@ -58,39 +40,15 @@ impl LossRow {
             && ticket <= known
         {
             self.waiting.pop();
-            match &mut self.run {
-                Some((last, hit)) if *last + 1 == ticket => {
-                    *last = ticket;
-                    hit.push(connection);
-                }
-                _ => {
-                    self.end_run(runs);
-                    self.run = Some((ticket, vec![connection]));
-                }
-            }
+            self.run.lose(ticket, connection, runs);
         }
-        if self.run.as_ref().is_some_and(|(last, _)| *last < known) {
-            self.end_run(runs);
-        }
+        self.run.spare(known, runs);
     }
 
     /// Nothing more departs.
     pub(super) fn finish(&mut self, runs: &mut LossRuns) {
         self.settle(u64::MAX, runs);
         runs.packets += self.departed;
-    }
-
-    fn end_run(&mut self, runs: &mut LossRuns) {
-        let Some((_, mut hit)) = self.run.take() else { return };
-        let length = u64::try_from(hit.len()).unwrap_or(u64::MAX);
-        hit.sort_unstable();
-        let is_within = hit.windows(2).any(|pair| pair[0] == pair[1]);
-        let is_among = hit.first() != hit.last();
-        runs.losses += length;
-        runs.in_succession += if length > 1 { length } else { 0 };
-        runs.among_connections += if is_among { length } else { 0 };
-        runs.within_connections += if is_within { length } else { 0 };
-        *runs.lengths.entry(length).or_default() += 1;
     }
 }
 

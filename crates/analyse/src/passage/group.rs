@@ -1,11 +1,12 @@
 //! What is kept of a group of connections: sums of those that are closed, and series.
 
-use super::clustering::{LossRow, LossRuns};
+use super::clustering::LossRow;
 use super::counts::Counts;
 use super::delays::GroupDelays;
 use super::first::FirstArrivals;
 use super::timeline::Timeline;
 use super::windows::LossWindow;
+use fairwind_measure::LossRuns;
 use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 

@@ -45,7 +45,6 @@ mod transmission;
 mod windows;
 
 pub use clock::{Bearings, ClockModel, Drift, OffsetEstimate, OffsetFinder};
-pub use clustering::LossRuns;
 pub use columns::columns;
 pub use counts::Counts;
 pub use first::{Came, FirstArrivals};

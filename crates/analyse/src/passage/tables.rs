@@ -1,14 +1,13 @@
 //! Tables of passages: counts, first arrivals, delays, losses over time and in runs, clocks.
 
 use super::clock::{ClockModel, Drift};
-use super::clustering::LossRuns;
 use super::counts::Counts;
 use super::delays::GroupDelays;
 use super::first::{Came, FirstArrivals};
 use super::group::Group;
 use super::windows::LossWindow;
 use fairwind_measure::{
-    Percentiles, Silence, Slot, Summary, Table, TableBuilder, Times, percentile_name,
+    LossRuns, Percentiles, Silence, Slot, Summary, Table, TableBuilder, Times, percentile_name,
 };
 use fairwind_units::Span;
 

@@ -1,7 +1,7 @@
 //! The table `intervals`: what happened in each window.
 
 use super::{Basis, OpenFlow, Scope};
-use crate::formula::bits_per_second;
+use crate::formula::{bits_per_second, ratio};
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::points::{Points, Watched};
 use crate::table::{Table, TableBuilder};
@@ -28,6 +28,10 @@ struct Row<'a> {
 impl Row<'_> {
     fn rate(&self, points: Points, bytes: u64) -> Option<f64> {
         self.known(points, bits_per_second(bytes, self.length).unwrap_or_default())
+    }
+
+    fn share(&self, points: Points, part: u64, whole: u64) -> Option<f64> {
+        self.known(points, ratio(part, whole)).flatten()
     }
 
     fn known<Value>(&self, points: Points, value: Value) -> Option<Value> {
@@ -58,6 +62,18 @@ pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table
             row.known(Points::SENDER, row.counts.payload_bytes_retransmitted)
         })
         .with_known("packets_lost", |row| row.known(Points::HOSTS, row.counts.packets_lost))
+        .with_known("wire_bytes_sent", |row| row.known(Points::LEAVING, row.counts.wire_bytes_sent))
+        .with_known("wire_bytes_lost", |row| row.known(Points::HOSTS, row.counts.wire_bytes_lost))
+        .with("packet_loss_ratio", |row| {
+            row.share(Points::HOSTS, row.counts.packets_lost, row.counts.packets_sent)
+        })
+        .with("wire_byte_loss_ratio", |row| {
+            row.share(Points::HOSTS, row.counts.wire_bytes_lost, row.counts.wire_bytes_sent)
+        })
+        .with_known("packets_received", |row| {
+            row.known(Points::ARRIVING, row.counts.packets_received)
+        })
+        .with_known("packets_marked", |row| row.known(Points::RECEIVER, row.counts.packets_marked))
         .build()
 }
 

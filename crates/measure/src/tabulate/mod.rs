@@ -68,6 +68,7 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
         .zip(measurement.groups)
         .map(|(name, sum)| GroupRow::of(name, sum, basis.percentiles))
         .collect();
+    let [loss_runs, loss_run_lengths] = queues::loss_runs_tables(measurement);
     Tables {
         tables: vec![
             totals::flows_table(basis, flows),
@@ -77,6 +78,8 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
             latencies::histogram_table(&groups),
             queues::queues_table(measurement),
             queues::drops_table(measurement),
+            loss_runs,
+            loss_run_lengths,
             fairness::fairness_table(measurement),
             endpoint::endpoint_table(basis, measurement.samples, measurement.labels),
         ],

@@ -7,6 +7,7 @@ use crate::points::Points;
 use crate::row::{FlowRow, GroupRow, Latencies, Measured, SHOWN_PERCENTILES};
 use crate::summary::{Percentiles, Place, Summary};
 use crate::table::{Table, TableBuilder};
+use crate::trouble::Troubled;
 use fairwind_units::Span;
 
 /// Rows in the order in which they are given.
@@ -27,7 +28,16 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
         .with("completion_time_s", |row| row.completion_time().map(Span::as_secs_f64))
         .with_known("failed", |row| of_connection(row).then_some(row.milestones.failed.is_some()))
         .with("failed_s", |row| row.milestones.failed.map(|at| basis.seconds_at(at)));
-    with_measures(table, basis).build()
+    let at = Points::SENDER;
+    let seen = move |row: &FlowRow| row.knows(at).then_some(row.trouble);
+    with_measures(table, basis)
+        .with_known("timeouts_in_a_row_max", move |row| Some(seen(row)?.timeouts_in_a_row))
+        .with("longest_wait_s", |row| {
+            let wait = row.trouble.longest_wait.filter(|_| row.knows(Points::APPLICATIONS));
+            wait.map(Span::as_secs_f64)
+        })
+        .with_known("problematic", move |row| Some(u64::from(seen(row)?.is_problematic())))
+        .build()
 }
 
 /// Rows in the order of the groups.
@@ -46,7 +56,20 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
             let flows = row.sum.watched.flows_at(Points::READER);
             (flows > 0).then(|| goodput / formula::real(flows))
         });
-    with_measures(table, basis).build()
+    let at = Points::SENDER;
+    let count = |count: fn(&Troubled) -> u64| {
+        move |row: &GroupRow<'_>| row.knows(at).then(|| count(&row.sum.troubled))
+    };
+    with_measures(table, basis)
+        .with_known("flows_problematic", count(|troubled| troubled.problematic))
+        .with_known("flows_without_connection", count(|troubled| troubled.failed))
+        .with_known("flows_with_syn_retries", count(|troubled| troubled.with_repeated_syn))
+        .with_known(
+            "flows_with_timeouts_in_a_row",
+            count(|troubled| troubled.with_repeated_timeouts),
+        )
+        .with_known("flows_with_long_waits", count(|troubled| troubled.with_long_waits))
+        .build()
 }
 
 /// Whether it is of a connection, or of some, as far as is known: of datagrams there is none.
@@ -154,6 +177,13 @@ fn with_endpoint_events<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBui
         .with_known("fast_retransmits", known(at, |sum| sum.fast_retransmits))
         .with_known("syn_retries", known(at, |sum| sum.syn_retries))
         .with_known("zero_window_probes", known(at, |sum| sum.zero_window_probes))
+        .with_known("packets_marked", known(Points::RECEIVER, |sum| sum.packets_marked))
+        .with_known("wire_bytes_marked", known(Points::RECEIVER, |sum| sum.wire_bytes_marked))
+        .with("packet_mark_ratio", |row: &Row| {
+            let sum = row.totals();
+            let share = ratio(sum.packets_marked, sum.packets_received);
+            share.filter(|_| row.knows(Points::RECEIVER))
+        })
 }
 
 fn with_latencies<'a, Row: Measured>(

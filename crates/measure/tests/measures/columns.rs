@@ -66,6 +66,8 @@ fn tables_always_come_in_the_same_order() {
         "latency_histogram",
         "queues",
         "queue_drops",
+        "queue_loss_runs",
+        "queue_loss_run_lengths",
         "fairness",
         "endpoint",
     ];

@@ -56,6 +56,7 @@ proptest! {
                         payload_bytes: length,
                         wire_bytes: length + HEADER_BYTES,
                         reason: DropReason::QueueFull,
+                        waited: None,
                     });
                 }
                 Fate::StaysInFlight => {

@@ -13,6 +13,7 @@ fn dropped(direction: Direction, payload_bytes: u32) -> Observation<'static> {
         payload_bytes,
         wire_bytes: payload_bytes + HEADER_BYTES,
         reason: DropReason::QueueFull,
+        waited: None,
     }
 }
 
@@ -229,4 +230,21 @@ fn fairness_is_told_of_all_flows_of_groups_and_between_groups() {
     assert_number(&tables, "fairness", "minimum_to_maximum_ratio", 0, 1.0 / 3.0);
     assert_number(&tables, "fairness", "goodput_max_bits_per_second", 0, 2_400.0);
     assert_eq!(count(&tables, "fairness", "members", 3), 2);
+}
+
+#[test]
+fn packets_that_arrive_with_a_mark_of_congestion_are_counted() {
+    use fairwind_wire::{Ecn, TrafficClass};
+    let marked = Segment {
+        traffic_class: TrafficClass::default().with_ecn(Ecn::Ce),
+        ..crate::run::data(0, 460)
+    };
+    let (flow, direction, wire_bytes) = (FlowId(0), Direction::Forward, 500);
+    let mut run = Run::new(&settings("a"));
+    run.at(10, Observation::Received { flow, direction, segment: &marked, wire_bytes });
+    run.receive(20, 0, 460, 460).receive(30, 0, 920, 460).receive(40, 0, 1_380, 460);
+    let tables = run.finish(1_000);
+    assert_eq!(count(&tables, "flows", "packets_marked", 0), 1);
+    assert_eq!(count(&tables, "groups", "wire_bytes_marked", 0), 500);
+    assert_number(&tables, "flows", "packet_mark_ratio", 0, 0.25);
 }

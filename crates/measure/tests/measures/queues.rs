@@ -13,12 +13,37 @@ fn enqueued(flow: u32, wire_bytes: u32, backlog_packets: u32) -> Observation<'st
 }
 
 fn dequeued(wire_bytes: u32, millis: u64) -> Observation<'static> {
-    Observation::Dequeued { queue: QUEUE, wire_bytes, sojourn: Span::from_millis(millis) }
+    dequeued_of(0, wire_bytes, millis)
+}
+
+fn dequeued_of(flow: u32, wire_bytes: u32, millis: u64) -> Observation<'static> {
+    let (flow, sojourn) = (FlowId(flow), Span::from_millis(millis));
+    Observation::Dequeued { queue: QUEUE, flow, wire_bytes, sojourn }
 }
 
 fn dropped(flow: u32, wire_bytes: u32, reason: DropReason) -> Observation<'static> {
-    let (flow, direction) = (FlowId(flow), Direction::Forward);
-    Observation::Dropped { flow, direction, queue: QUEUE, payload_bytes: 0, wire_bytes, reason }
+    dropped_after(None, flow, wire_bytes, reason)
+}
+
+fn dropped_after(
+    waited: Option<Span>,
+    flow: u32,
+    wire_bytes: u32,
+    reason: DropReason,
+) -> Observation<'static> {
+    Observation::Dropped {
+        flow: FlowId(flow),
+        direction: Direction::Forward,
+        queue: QUEUE,
+        payload_bytes: 0,
+        wire_bytes,
+        reason,
+        waited,
+    }
+}
+
+fn marked(flow: u32, wire_bytes: u32) -> Observation<'static> {
+    Observation::Marked { queue: QUEUE, flow: FlowId(flow), wire_bytes }
 }
 
 #[test]
@@ -106,4 +131,69 @@ fn drops_are_told_by_reason_and_by_group() {
     assert_eq!(count(&tables, "queue_drops", "enqueued_packets", 0), 0);
     assert_eq!(count(&tables, "queue_drops", "enqueued_packets", 1), 1);
     assert_eq!(count(&tables, "queue_drops", "enqueued_bytes", 1), 160);
+}
+
+#[test]
+fn each_group_has_its_drops_by_reason_and_its_share_of_what_it_offered() {
+    let mut run = Run::new(&settings("ab"));
+    // Group a: 1000 B let in and dropped later, 500 B let in, 500 B refused early, 500 B lost on the link.
+    run.at(0, enqueued(0, 1_000, 0)).at(1, enqueued(0, 500, 1)).at(2, enqueued(0, 500, 1));
+    run.at(3, dropped(0, 500, DropReason::Early));
+    run.at(4, dropped_after(Some(Span::from_millis(4)), 0, 1_000, DropReason::Early));
+    run.at(5, dequeued(500, 4)).at(6, dropped(0, 500, DropReason::LinkLoss));
+    // Group b: 100 B are refused of 400 B.
+    run.at(7, dropped(1, 100, DropReason::QueueFull)).at(8, enqueued(1, 300, 1));
+    let tables = run.finish(1_000);
+    for (column, of_a, of_b) in [
+        ("packets", 3, 1),
+        ("bytes", 2_000, 100),
+        ("enqueued_packets", 3, 1),
+        ("offered_packets", 4, 2),
+        ("offered_bytes", 2_500, 400),
+        ("drops_queue_full_packets", 0, 1),
+        ("drops_queue_full_bytes", 0, 100),
+        ("drops_early_packets", 2, 0),
+        ("drops_early_bytes", 1_500, 0),
+        ("drops_link_loss_packets", 1, 0),
+        ("drops_link_loss_bytes", 500, 0),
+    ] {
+        assert_eq!(count(&tables, "queue_drops", column, 0), of_a, "{column}");
+        assert_eq!(count(&tables, "queue_drops", column, 1), of_b, "{column}");
+    }
+    assert_number(&tables, "queue_drops", "packet_drop_ratio", 0, 0.5);
+    assert_number(&tables, "queue_drops", "byte_drop_ratio", 0, 0.6);
+    assert_number(&tables, "queue_drops", "packet_drop_ratio", 1, 0.5);
+    assert_number(&tables, "queue_drops", "byte_drop_ratio", 1, 0.25);
+}
+
+#[test]
+fn marks_are_told_of_queue_and_group() {
+    let mut run = Run::new(&settings("aab"));
+    run.at(0, marked(0, 1_500)).at(1, marked(1, 1_000)).at(2, marked(2, 160));
+    let tables = run.finish(1_000);
+    assert_eq!(count(&tables, "queues", "marks_packets", 0), 3);
+    assert_eq!(count(&tables, "queues", "marks_bytes", 0), 2_660);
+    assert_eq!(count(&tables, "queue_drops", "marked_packets", 0), 2);
+    assert_eq!(count(&tables, "queue_drops", "marked_bytes", 0), 2_500);
+    assert_eq!(count(&tables, "queue_drops", "marked_bytes", 1), 160);
+    assert_eq!(count(&tables, "queue_drops", "packets", 0), 0);
+}
+
+#[test]
+fn each_group_has_its_own_waiting_times() {
+    let mut run = Run::new(&settings("ab"));
+    for millis in 1..=100 {
+        run.at(millis, dequeued_of(0, 1_000, millis));
+    }
+    run.at(200, dequeued_of(1, 1_000, 150));
+    let tables = run.finish(1_000);
+    assert_number(&tables, "queue_drops", "sojourn_mean_s", 0, 0.050_5);
+    for (percentile, seconds) in [("p50", 0.05), ("p90", 0.09), ("p99", 0.099)] {
+        let column = format!("sojourn_{percentile}_s");
+        let value = number(&tables, "queue_drops", &column, 0).unwrap();
+        assert!((seconds..seconds * 1.01).contains(&value), "{column} is {value}");
+    }
+    assert_number(&tables, "queue_drops", "sojourn_max_s", 0, 0.1);
+    assert_number(&tables, "queue_drops", "sojourn_max_s", 1, 0.15);
+    assert_number(&tables, "queues", "sojourn_max_s", 0, 0.15);
 }

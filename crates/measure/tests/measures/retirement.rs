@@ -195,7 +195,9 @@ fn merged(chunks: &mut [Tables], name: &str, measured: Span) -> Vec<String> {
         for table in chunk.tables.iter_mut().filter(|table| table.name == name) {
             fill_rates(table, measured);
             rows.extend((0..table.rows()).filter(|&row| !is_empty_window(table, row)).map(|row| {
-                let cells = table.columns.iter().map(|column| cell(&column.values, row));
+                // How long something has been waiting is told as of when the flow is over.
+                let columns = table.columns.iter().filter(|column| column.name != "longest_wait_s");
+                let cells = columns.map(|column| cell(&column.values, row));
                 cells.collect::<Vec<_>>().join(" | ")
             }));
         }

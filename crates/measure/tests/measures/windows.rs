@@ -105,13 +105,24 @@ fn windows_tell_rates_and_losses() {
     run.receive(10, 0, 0, 85).read(20, 0, 50).read(110, 0, 85);
     let (flow, direction, queue) = (FlowId(0), Direction::Forward, QueueId(0));
     let (payload_bytes, wire_bytes, reason) = (10, 50, DropReason::QueueFull);
-    let lost = Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason };
+    let waited = None;
+    let lost =
+        Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited };
     run.at(150, lost);
+    run.send(105, 0, 85, 160).send(106, 0, 245, 10);
     let tables = run.finish(200);
     // 125 B, 50 B and 35 B in 100 ms each.
     assert_eq!(series(&tables, 100, "a", "throughput_bits_per_second"), [10_000.0, 0.0]);
     assert_eq!(series(&tables, 100, "a", "goodput_bits_per_second"), [4_000.0, 2_800.0]);
     assert_eq!(series(&tables, 100, "a", "packets_lost"), [0.0, 1.0]);
+    assert_eq!(series(&tables, 100, "a", "wire_bytes_lost"), [0.0, 50.0]);
+    // Packets of 200 B and of 50 B left in the second window, none in the first.
+    assert_eq!(series(&tables, 100, "a", "wire_bytes_sent"), [0.0, 250.0]);
+    assert_eq!(series(&tables, 100, "a", "packets_received"), [1.0, 0.0]);
+    assert_eq!(series(&tables, 100, "a", "packets_marked"), [0.0, 0.0]);
+    assert_eq!(number(&tables, "intervals", "packet_loss_ratio", 0), None);
+    assert_eq!(number(&tables, "intervals", "packet_loss_ratio", 1), Some(0.5));
+    assert_eq!(number(&tables, "intervals", "wire_byte_loss_ratio", 1), Some(0.2));
 }
 
 #[test]

@@ -180,7 +180,8 @@ impl FusedLink {
         let lost = self.ring.get(self.first_waiting - 1);
         let lost = lost.expect("a loss that is due has its packet");
         let sighting = depot.sighting(self.loss_due, lost.parcel);
-        self.ledger.dropped(&sighting, self.backlog(), DropReason::LinkLoss, observer);
+        let backlog = self.backlog();
+        self.ledger.dropped(&sighting, backlog, DropReason::LinkLoss, None, observer);
         self.loss_due = Instant::MAX;
     }
 

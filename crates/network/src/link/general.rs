@@ -189,7 +189,8 @@ impl GeneralLink {
             let lost = self.under_way.back().expect("a loss that is due has its packet");
             let sighting = around.depot.sighting(due, lost.parcel);
             let backlog = self.queue.backlog();
-            self.ledger.dropped(&sighting, backlog, DropReason::LinkLoss, around.observer);
+            let reason = DropReason::LinkLoss;
+            self.ledger.dropped(&sighting, backlog, reason, None, around.observer);
             self.loss_due = None;
         }
     }
@@ -233,7 +234,8 @@ impl GeneralLink {
     ) {
         for (waiting, reason) in self.effects.dropped.drain(..) {
             let sighting = around.depot.sighting(at, waiting.parcel);
-            self.ledger.dropped(&sighting, backlog, reason, around.observer);
+            let waited = Some(waiting.sojourn(at));
+            self.ledger.dropped(&sighting, backlog, reason, waited, around.observer);
             backlog = backlog.without(waiting.bytes());
             drop(around.depot.take(waiting.parcel));
         }

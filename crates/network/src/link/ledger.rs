@@ -109,15 +109,16 @@ impl Ledger {
         observer: &mut O,
     ) {
         self.counters.offered.add_packet(arrival.bytes);
-        self.dropped(arrival, backlog, reason, observer);
+        self.dropped(arrival, backlog, reason, None, observer);
     }
 
-    /// A packet that had been accepted before.
+    /// A packet that had been accepted before; `None` of those that do not wait any more.
     pub(crate) fn dropped<P, O: Observer<P>>(
         &mut self,
         victim: &Sighting<'_, P>,
         backlog: Backlog,
         reason: DropReason,
+        waited: Option<Span>,
         observer: &mut O,
     ) {
         match reason {
@@ -127,7 +128,7 @@ impl Ledger {
             DropReason::LinkLoss => self.counters.lost_by_link.add_packet(victim.bytes),
         }
         if let Some(packet) = victim.packet {
-            observer.on_drop(victim.at, self.link, packet, backlog, reason);
+            observer.on_drop(victim.at, self.link, packet, backlog, reason, waited);
         }
     }
 

@@ -55,7 +55,15 @@ impl Observer<Flowing> for Counts {
         self.longest_wait[flow] = self.longest_wait[flow].max(sojourn);
     }
 
-    fn on_drop(&mut self, _: Instant, _: LinkId, _: &Flowing, _: Backlog, reason: DropReason) {
+    fn on_drop(
+        &mut self,
+        _: Instant,
+        _: LinkId,
+        _: &Flowing,
+        _: Backlog,
+        reason: DropReason,
+        _: Option<Span>,
+    ) {
         match reason {
             DropReason::QueueFull => self.full += 1,
             _ => self.early += 1,

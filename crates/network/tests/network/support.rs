@@ -81,6 +81,7 @@ impl Observer<Numbered> for Diary {
         packet: &Numbered,
         backlog: Backlog,
         reason: DropReason,
+        _: Option<Span>,
     ) {
         self.write(link, Fact::Dropped { at, number: packet.number, backlog, reason });
     }

@@ -153,7 +153,7 @@ impl Teller {
                 // What was in the queue before the watch began is nobody's.
                 let Some(since) = self.waiting.remove(&key) else { return };
                 let sojourn = at.saturating_since(since);
-                Observation::Dequeued { queue, wire_bytes, sojourn }
+                Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
             }
             PacketDeed::Dropped => Observation::Dropped {
                 flow: measured.flow,
@@ -162,6 +162,7 @@ impl Teller {
                 payload_bytes: measured.segment.payload_bytes,
                 wire_bytes,
                 reason: self.reason_at(event.place),
+                waited: None,
             },
             PacketDeed::Leaves | PacketDeed::Arrives => return,
         };

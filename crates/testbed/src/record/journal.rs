@@ -234,12 +234,13 @@ fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
         Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
             Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
         }
-        Fact::Dequeued { queue, wire_bytes, sojourn } => {
-            Fact::Dequeued { queue, wire_bytes, sojourn }
+        Fact::Dequeued { queue, flow, wire_bytes, sojourn } => {
+            Fact::Dequeued { queue, flow, wire_bytes, sojourn }
         }
-        Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason } => {
-            Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason }
+        Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited } => {
+            Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited }
         }
+        Fact::Marked { queue, flow, wire_bytes } => Fact::Marked { queue, flow, wire_bytes },
         Fact::Timeout { flow } => Fact::Timeout { flow },
         Fact::FastRetransmit { flow } => Fact::FastRetransmit { flow },
         Fact::SynRetry { flow } => Fact::SynRetry { flow },

@@ -42,6 +42,13 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
     fn on_pass(&mut self, _: Instant, _: LinkId, _: &RoutedPacket) {}
 
     #[inline]
+    fn on_mark(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
+        if packet.measured.is_some() {
+            self.tap().on_mark(at, link, packet);
+        }
+    }
+
+    #[inline]
     fn on_drop(
         &mut self,
         at: Instant,
@@ -49,9 +56,10 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
         packet: &RoutedPacket,
         backlog: Backlog,
         reason: DropReason,
+        waited: Option<Span>,
     ) {
         if packet.measured.is_some() {
-            self.tap().on_drop(at, link, packet, backlog, reason);
+            self.tap().on_drop(at, link, packet, backlog, reason, waited);
         }
         self.buffers.give_back(packet.buffer);
     }
