@@ -27,10 +27,10 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-analyse bench-testbed docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-analyse bench-testbed docs docs-check docs-rust deny clean
 
 help: ## explain the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) ## look for compilers, make .venv, install the locked Python packages into it
 	@tools/prerequisites.sh tests
@@ -100,13 +100,18 @@ fmt: $(INSTALLED) ## format all sources
 	$(BIN)/ruff check --fix-only --quiet $(PYTHON_SOURCES)
 	$(BIN)/ruff format $(PYTHON_SOURCES)
 
-bench: ## time the simulator: make bench SCENARIOS="A B"
+bench: ## time the simulator and count what disciplines cost: make bench SCENARIOS="A B"
 	cargo build --release --locked -p fairwind-simulation --example benchmark
 	@# One process for each, since a process can tell only its own greatest use of memory.
 	@for name in $(SCENARIOS); do \
 		cargo run --quiet --release --locked -p fairwind-simulation --example benchmark -- \
 			benches/scenarios/$$name.toml; \
 	done
+	@$(MAKE) --no-print-directory bench-disciplines
+
+bench-disciplines: ## count what a packet costs with every queue discipline, in instructions
+	cargo build --release --locked -p fairwind-network --example discipline_cost
+	$${CARGO_TARGET_DIR:-target}/release/examples/discipline_cost
 
 bench-analyse: build ## time the analyser beside tcptrace, on a simulated capture of two million packets
 	cargo build --release --locked -p fairwind-analyse --example analyse_speed

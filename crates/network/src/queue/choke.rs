@@ -108,6 +108,10 @@ impl QueueDiscipline for Choke {
         Dequeued::Packet(first)
     }
 
+    fn head(&self) -> Option<Waiting> {
+        self.waiting.front().copied()
+    }
+
     fn backlog(&self) -> Backlog {
         Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
     }

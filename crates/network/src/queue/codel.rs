@@ -52,11 +52,12 @@ pub(crate) struct Controller {
     is_dropping: bool,
 }
 
-/// A packet off the queue, and whether it may be dropped.
+/// A packet off the queue, whether it may be dropped, and whether it was marked instead.
 #[derive(Clone, Copy)]
 struct Candidate {
     waiting: Option<Waiting>,
     may_drop: bool,
+    is_marked: bool,
 }
 
 impl Controller {
@@ -75,7 +76,8 @@ impl Controller {
             next = self.begin(now, settings, source, effects, next);
         }
         let mut waiting = next.waiting?;
-        if settings.ce_threshold.is_some_and(|threshold| waiting.sojourn(now) > threshold) {
+        let is_late = |threshold| waiting.sojourn(now) > threshold;
+        if !next.is_marked && settings.ce_threshold.is_some_and(is_late) {
             effects.mark(&mut waiting);
         }
         Some(waiting)
@@ -95,7 +97,7 @@ impl Controller {
     ) -> Candidate {
         let Some(waiting) = source.pop() else {
             self.first_above = None;
-            return Candidate { waiting: None, may_drop: false };
+            return Candidate { waiting: None, may_drop: false, is_marked: false };
         };
         let is_above = waiting.sojourn(now) >= settings.target && source.bytes() > LARGEST_PACKET;
         let may_drop = is_above && self.first_above.is_some_and(|instant| now >= instant);
@@ -104,7 +106,7 @@ impl Controller {
         } else if self.first_above.is_none() {
             self.first_above = Some(now + settings.interval);
         }
-        Candidate { waiting: Some(waiting), may_drop }
+        Candidate { waiting: Some(waiting), may_drop, is_marked: false }
     }
 
     /// While packets are being dropped: those whose instant has come.
@@ -119,7 +121,7 @@ impl Controller {
         self.is_dropping = next.may_drop;
         while self.is_dropping && now >= self.drop_next {
             self.count = self.count.saturating_add(1);
-            if is_marked(&mut next, settings, effects) {
+            if next.mark(settings, effects) {
                 self.drop_next += control_law(settings.interval, self.count);
                 return next;
             }
@@ -141,7 +143,7 @@ impl Controller {
         effects: &mut Effects,
         mut next: Candidate,
     ) -> Candidate {
-        if !is_marked(&mut next, settings, effects) {
+        if !next.mark(settings, effects) {
             next = self.replace(now, settings, source, effects, next);
         }
         let grown = self.count - self.last_count;
@@ -169,12 +171,13 @@ impl Controller {
     }
 }
 
-fn is_marked(
-    candidate: &mut Candidate,
-    settings: &ControllerSettings,
-    effects: &mut Effects,
-) -> bool {
-    settings.ecn && candidate.waiting.as_mut().is_some_and(|waiting| effects.mark(waiting))
+impl Candidate {
+    /// Marks it where that is wanted and possible; whether it was.
+    fn mark(&mut self, settings: &ControllerSettings, effects: &mut Effects) -> bool {
+        self.is_marked =
+            settings.ecn && self.waiting.as_mut().is_some_and(|waiting| effects.mark(waiting));
+        self.is_marked
+    }
 }
 
 /// Time to the next drop: `interval / sqrt(count)` (RFC 8289 §5.4), rounded down to a nanosecond.

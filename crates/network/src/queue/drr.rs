@@ -96,7 +96,7 @@ impl QueueDiscipline for Drr {
                         continue;
                     }
                     class.deficit_bytes -= bytes;
-                    class.child.take();
+                    class.child.take(now, effects);
                     if class.child.backlog().packets == 0 {
                         self.retire(place);
                     }

@@ -14,6 +14,9 @@ use fairwind_units::{Instant, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
 
+/// With less than this waiting in both queues the controller neither drops nor marks, as in Linux: two full packets.
+const SPARED_BYTES: u64 = 2 * 1500;
+
 /// Both queues and what couples them.
 pub(super) struct Dualpi2 {
     description: fairwind_qdisc::Dualpi2,
@@ -92,8 +95,11 @@ impl Dualpi2 {
         self.base * f64::from(self.description.coupling)
     }
 
-    /// What the coupled controllers make of a packet (RFC 9332 §A.1, overload in §A.2).
-    fn judge(&mut self, is_low: bool) -> Verdict {
+    /// What the coupled controllers make of a packet while `bytes` wait (RFC 9332 §A.1, overload in §A.2).
+    fn judge(&mut self, is_low: bool, bytes: u64) -> Verdict {
+        if bytes < SPARED_BYTES {
+            return Verdict::Leaves;
+        }
         let coupled = self.coupled();
         if !is_low {
             let is_chosen = self.happens(self.base * self.base);
@@ -156,7 +162,7 @@ impl QueueDiscipline for Dualpi2 {
         }
         let is_low = self.is_low_latency(&arrival.header);
         if !self.description.drop_on_dequeue {
-            let verdict = self.judge(is_low);
+            let verdict = self.judge(is_low, self.backlog().bytes);
             if !Self::carry_out(verdict, &mut arrival, effects) {
                 return Err(DropReason::Early);
             }
@@ -171,9 +177,11 @@ impl QueueDiscipline for Dualpi2 {
 
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
         self.catch_up(now);
-        while let Some((mut waiting, is_low)) = self.take() {
+        loop {
+            let bytes = self.backlog().bytes;
+            let Some((mut waiting, is_low)) = self.take() else { return Dequeued::Empty };
             let is_late = is_low && waiting.sojourn(now) >= self.description.step_threshold;
-            let judged = self.description.drop_on_dequeue.then(|| self.judge(is_low));
+            let judged = self.description.drop_on_dequeue.then(|| self.judge(is_low, bytes));
             let verdict = match judged.unwrap_or(Verdict::Leaves) {
                 Verdict::Leaves if is_late => Verdict::Notified,
                 verdict => verdict,
@@ -183,7 +191,6 @@ impl QueueDiscipline for Dualpi2 {
             }
             effects.drop(waiting, DropReason::Early);
         }
-        Dequeued::Empty
     }
 
     fn backlog(&self) -> Backlog {
@@ -201,7 +208,7 @@ mod tests {
 
     fn share_of(verdict: Verdict, base: f64, is_low: bool) -> f64 {
         let mut queue = Dualpi2 { base, ..dualpi2() };
-        let hits = (0..20_000).filter(|_| queue.judge(is_low) == verdict).count();
+        let hits = (0..20_000).filter(|_| queue.judge(is_low, SPARED_BYTES) == verdict).count();
         f64::from(u32::try_from(hits).unwrap()) / 20_000.0
     }
 

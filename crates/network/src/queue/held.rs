@@ -25,9 +25,13 @@ impl Held {
         self.child.enqueue(now, arrival, effects)
     }
 
-    /// What would leave; a packet stays until it is [taken](Held::take).
+    /// What would leave; a packet stays until it is [taken](Held::take). It is taken out of the child only where the
+    /// child cannot tell otherwise, so that it counts in the limits of the others, as in the kernel.
     pub(super) fn peek(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
         if let Some(waiting) = self.next {
+            return Dequeued::Packet(waiting);
+        }
+        if let Some(waiting) = self.child.head() {
             return Dequeued::Packet(waiting);
         }
         let answer = self.child.dequeue(now, effects);
@@ -37,9 +41,11 @@ impl Held {
         answer
     }
 
-    /// Lets the packet go that was looked at.
-    pub(super) fn take(&mut self) {
-        self.next = None;
+    /// Lets the packet go that was looked at, at the same instant.
+    pub(super) fn take(&mut self, now: Instant, effects: &mut Effects) {
+        if self.next.take().is_none() {
+            self.child.dequeue(now, effects);
+        }
     }
 
     pub(super) fn backlog(&self) -> Backlog {

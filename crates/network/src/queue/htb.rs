@@ -227,7 +227,7 @@ impl QueueDiscipline for Htb {
         let Dequeued::Packet(waiting) = leaf.child.peek(now, effects) else {
             unreachable!("a packet that was looked at stays");
         };
-        leaf.child.take();
+        leaf.child.take(now, effects);
         self.charge(place, rank.level, waiting.bytes());
         self.end_turn(place, rank, waiting.bytes());
         Dequeued::Packet(waiting)

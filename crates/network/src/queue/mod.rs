@@ -147,6 +147,11 @@ pub trait QueueDiscipline: Send {
     /// The next packet to be serialised; those dropped on the way to it go to `effects`.
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued;
 
+    /// What would leave now, where that is certain without letting it leave; none where it has to be decided.
+    fn head(&self) -> Option<Waiting> {
+        None
+    }
+
     /// What is waiting.
     fn backlog(&self) -> Backlog;
 }

@@ -294,6 +294,10 @@ impl QueueDiscipline for Pie {
         Dequeued::Packet(first)
     }
 
+    fn head(&self) -> Option<Waiting> {
+        self.line.oldest().copied()
+    }
+
     fn backlog(&self) -> Backlog {
         self.line.backlog()
     }

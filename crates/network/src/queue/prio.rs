@@ -62,6 +62,10 @@ impl QueueDiscipline for Prio {
         answer
     }
 
+    fn head(&self) -> Option<Waiting> {
+        self.bands.iter().find(|band| band.backlog().packets > 0)?.head()
+    }
+
     fn backlog(&self) -> Backlog {
         self.bands.iter().map(|band| band.backlog()).fold(Backlog::default(), Backlog::plus)
     }

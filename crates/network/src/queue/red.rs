@@ -92,6 +92,10 @@ impl QueueDiscipline for Red {
         next
     }
 
+    fn head(&self) -> Option<Waiting> {
+        self.child.head()
+    }
+
     fn backlog(&self) -> Backlog {
         self.child.backlog()
     }

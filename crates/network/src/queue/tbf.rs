@@ -61,7 +61,7 @@ impl QueueDiscipline for Tbf {
             return Dequeued::NotBefore(ready);
         }
         self.buckets.iter_mut().for_each(|bucket| bucket.take(bytes));
-        self.child.take();
+        self.child.take(now, effects);
         Dequeued::Packet(waiting)
     }
 

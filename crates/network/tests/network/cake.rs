@@ -1,42 +1,10 @@
 //! CAKE keeps its rate, and shares it among hosts before flows.
 
+use crate::flowing::{Flowing, packet};
 use crate::support::single_link;
-use fairwind_network::{
-    Backlog, DropReason, Header, LinkId, LinkSpec, Network, NodeId, Observer, Packet, Qdisc,
-    Topology,
-};
+use fairwind_network::{Backlog, DropReason, LinkId, LinkSpec, Network, Observer, Qdisc, Topology};
 use fairwind_qdisc::{Cake, CakeIsolation, CakeTins};
 use fairwind_units::{BitRate, Instant, Span};
-
-/// A packet of a flow between two hosts.
-#[derive(Debug, Clone, Copy)]
-struct Flowing {
-    flow: u32,
-    source: u32,
-    bytes: u32,
-    code_point: u8,
-    to: NodeId,
-    is_marked: bool,
-}
-
-impl Packet for Flowing {
-    fn wire_bytes(&self) -> u32 {
-        self.bytes
-    }
-
-    fn destination(&self) -> NodeId {
-        self.to
-    }
-
-    fn header(&self) -> Header {
-        let traffic_class = self.code_point << 2;
-        Header { connection: self.flow, source: self.source, traffic_class, ..Header::default() }
-    }
-
-    fn mark(&mut self) {
-        self.is_marked = true;
-    }
-}
 
 /// Counts what is dropped by reason, and the longest waiting time of each flow after the first second.
 #[derive(Default)]
@@ -97,7 +65,8 @@ fn carried(spec: LinkSpec, senders: &[Sender], seconds: u32) -> ([f64; 16], Coun
     for &(flow, source, code_point, rate, bytes) in senders {
         let gap = u64::from(bytes) * 8 * 1_000_000_000 / rate;
         let to = receivers[usize::try_from(source.saturating_sub(1)).expect("three")];
-        let packet = Flowing { flow, source, bytes, code_point, to, is_marked: false };
+        let packet =
+            Flowing { source, traffic_class: code_point << 2, to, ..packet(flow, bytes, false) };
         let count = u64::from(seconds) * 1_000_000_000 / gap;
         // No two at the same instant for ever.
         packets.extend((0..count).map(|number| (number * gap + u64::from(flow), packet)));
@@ -138,7 +107,7 @@ fn the_shaper_keeps_its_rate_with_the_overhead_that_it_was_told() {
 fn nothing_is_saved_up_for_a_burst() {
     let (topology, from, to, _) = single_link(behind(cake(Some(12 * MEGABIT))));
     let mut network: Network<Flowing> = topology.build(1).expect("a sound topology");
-    let packet = Flowing { flow: 0, source: 0, bytes: 1500, code_point: 0, to, is_marked: false };
+    let packet = Flowing { to, ..packet(0, 1500, false) };
     for _ in 0..4 {
         network.inject(Instant::from_secs(10), from, packet, &mut ());
     }
@@ -247,7 +216,7 @@ fn a_standing_queue_meets_its_first_drop_after_target_and_interval() {
     // 12 packets of 1 ms wait at once, and one comes as one leaves: 12 ms for ever, which is above the target of 5 ms.
     let (topology, from, to, _) = single_link(behind(cake(Some(12 * MEGABIT))));
     let mut network: Network<Flowing> = topology.build(1).expect("a sound topology");
-    let packet = Flowing { flow: 0, source: 0, bytes: 1500, code_point: 0, to, is_marked: false };
+    let packet = Flowing { to, ..packet(0, 1500, false) };
     let mut first_drop = None;
     for _ in 0..12 {
         network.inject(Instant::ZERO, from, packet, &mut ());

@@ -3,11 +3,14 @@
 mod any_discipline;
 mod cake;
 mod conservation;
+mod controlled;
 mod disciplines;
 mod errors;
+mod flowing;
 mod late_poll;
 mod links;
 mod queues;
+mod responsive;
 mod routing;
 mod shapers;
 mod support;

@@ -1,7 +1,8 @@
 //! Queues against closed forms.
 
 use crate::support::{Numbered, single_link};
-use fairwind_network::{LinkId, LinkSpec, Network, Observer};
+use fairwind_network::{LinkId, LinkSpec, Network, Observer, Qdisc};
+use fairwind_qdisc::Tbf;
 use fairwind_units::{BitRate, Instant, Span};
 use rand_distr::{Distribution, Exp};
 use rand_pcg::Pcg64;
@@ -20,10 +21,26 @@ impl Observer<Numbered> for Waits {
     }
 }
 
+/// A link that takes 1 ms for a packet, and a token bucket of one packet that fills in 1 ms.
+fn servers() -> [LinkSpec; 2] {
+    let rate = BitRate::from_bits_per_second(12_000_000);
+    let tbf = Tbf {
+        rate,
+        burst_bytes: 1500,
+        limit_bytes: u64::MAX,
+        peak_rate: None,
+        mtu_bytes: None,
+        granularity: Span::ZERO,
+        child: None,
+    };
+    [
+        LinkSpec { rate: Some(rate), ..LinkSpec::default() },
+        LinkSpec { queue: Qdisc::Tbf(tbf), ..LinkSpec::default() },
+    ]
+}
+
 /// Mean wait of 1 million Poisson arrivals at `load` before a server that takes 1 ms each.
-fn mean_wait_in_seconds(load: f64, seed: u64) -> f64 {
-    let spec =
-        LinkSpec { rate: Some(BitRate::from_bits_per_second(12_000_000)), ..LinkSpec::default() };
+fn mean_wait_in_seconds(spec: LinkSpec, load: f64, seed: u64) -> f64 {
     let (topology, sender, receiver, _) = single_link(spec);
     let mut network: Network<Numbered> = topology.build(0).expect("a sound topology");
     let gaps = Exp::new(load * 1000.0).expect("a positive rate");
@@ -44,8 +61,13 @@ fn the_mean_wait_of_poisson_arrivals_is_that_of_m_d_1() {
     for (load, seed) in [(0.3, 1), (0.5, 2), (0.8, 3)] {
         // Pollaczek and Khinchine for constant service: load * service / (2 * (1 - load)).
         let expected = load * 0.001 / (2.0 * (1.0 - load));
-        let mean = mean_wait_in_seconds(load, seed);
         // A million arrivals at load 0.8 leave a standard error of about 0.5 %.
-        assert!((mean / expected - 1.0).abs() < 0.02, "load {load}: {mean} s, not {expected} s");
+        for spec in servers() {
+            let mean = mean_wait_in_seconds(spec, load, seed);
+            assert!(
+                (mean / expected - 1.0).abs() < 0.02,
+                "load {load}: {mean} s, not {expected} s"
+            );
+        }
     }
 }
