@@ -61,7 +61,15 @@ impl Packet for Circulating {
 struct Dropped(Vec<Circulating>);
 
 impl Observer<Circulating> for Dropped {
-    fn on_drop(&mut self, _: Instant, _: LinkId, packet: &Circulating, _: Backlog, _: DropReason) {
+    fn on_drop(
+        &mut self,
+        _: Instant,
+        _: LinkId,
+        packet: &Circulating,
+        _: Backlog,
+        _: DropReason,
+        _: Option<Span>,
+    ) {
         self.0.push(*packet);
     }
 }

@@ -3,15 +3,17 @@
 use fairwind_units::{BitRate, Instant, Span};
 
 /// Billionths of a bit in a byte: what a rate in bits per second brings in eight billion nanoseconds.
-const PER_BYTE: i128 = 8_000_000_000;
+const PER_BYTE: i64 = 8_000_000_000;
+/// Tokens of the largest bucket, half a gigabyte: with as many in debt there is no overflow.
+const MOST_TOKENS: i64 = i64::MAX / 2;
 
 /// A token bucket. Tokens are counted in billionths of a bit, so a rate times nanoseconds is a whole number of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Bucket {
-    bits_per_second: i128,
-    capacity: i128,
+    bits_per_second: i64,
+    capacity: i64,
     /// Less than none where more was taken than there was.
-    tokens: i128,
+    tokens: i64,
     /// Up to when tokens have come.
     filled: Instant,
     /// Time between two looks of the shaper at its clock; zero for a clock that is exact.
@@ -19,25 +21,40 @@ pub(crate) struct Bucket {
 }
 
 impl Bucket {
-    /// A full bucket of `bytes`.
+    /// A full bucket of `bytes`, or of half a gigabyte where that is less.
     pub(crate) fn new(rate: BitRate, bytes: u64, granularity: Span) -> Self {
-        let capacity = i128::from(bytes) * PER_BYTE;
-        let bits_per_second = i128::from(rate.as_bits_per_second()).max(1);
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let capacity = bytes.saturating_mul(PER_BYTE).min(MOST_TOKENS);
+        let bits_per_second = i64::try_from(rate.as_bits_per_second()).unwrap_or(i64::MAX).max(1);
         Self { bits_per_second, capacity, tokens: capacity, filled: Instant::ZERO, granularity }
     }
 
     /// Whether it ever holds enough for `bytes`.
     pub(crate) fn can_hold(&self, bytes: u32) -> bool {
-        i128::from(bytes) * PER_BYTE <= self.capacity
+        i64::from(bytes) <= self.capacity / PER_BYTE
     }
 
     /// Lets the tokens come that are due by `now`.
     pub(crate) fn fill(&mut self, now: Instant) {
         let seen = self.tick_before(now);
-        let elapsed = i128::from(seen.saturating_since(self.filled).as_nanos());
-        let brought = elapsed.saturating_mul(self.bits_per_second);
+        if seen <= self.filled {
+            return;
+        }
+        let elapsed = i64::try_from(seen.saturating_since(self.filled).as_nanos());
+        let brought = elapsed.unwrap_or(i64::MAX).saturating_mul(self.bits_per_second);
         self.tokens = self.tokens.saturating_add(brought).min(self.capacity);
-        self.filled = self.filled.max(seen);
+        self.filled = seen;
+    }
+
+    /// Whether more was taken than there was.
+    pub(crate) fn is_in_debt(&self) -> bool {
+        self.tokens < 0
+    }
+
+    /// Whether there is enough for `bytes`, as of the last filling.
+    pub(crate) fn has(&self, bytes: u32) -> bool {
+        // At most 2^32 times 2^33: it may exceed what any bucket holds.
+        i64::from(bytes).checked_mul(PER_BYTE).is_some_and(|needed| self.tokens >= needed)
     }
 
     /// When there is enough for `bytes`, reckoned from the last filling; not before that.
@@ -45,17 +62,16 @@ impl Bucket {
     /// # Panics
     /// Where it never [holds](Bucket::can_hold) so many.
     pub(crate) fn ready_at(&self, bytes: u32) -> Instant {
-        let needed = i128::from(bytes) * PER_BYTE;
-        assert!(needed <= self.capacity, "what never fits was refused");
-        let missing = (needed - self.tokens).max(0);
-        let nanos = (missing + self.bits_per_second - 1) / self.bits_per_second;
-        let wait = Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX));
+        assert!(self.can_hold(bytes), "what never fits was refused");
+        let missing = i64::from(bytes).saturating_mul(PER_BYTE).saturating_sub(self.tokens).max(0);
+        let nanos = missing / self.bits_per_second + i64::from(missing % self.bits_per_second > 0);
+        let wait = Span::from_nanos(nanos.unsigned_abs());
         self.tick_from(self.filled + wait)
     }
 
     /// Takes the tokens of `bytes`, on credit where there are fewer.
     pub(crate) fn take(&mut self, bytes: u32) {
-        self.tokens -= i128::from(bytes) * PER_BYTE;
+        self.tokens = self.tokens.saturating_sub(i64::from(bytes).saturating_mul(PER_BYTE));
     }
 
     /// The last instant at or before `now` at which the shaper looked at its clock.

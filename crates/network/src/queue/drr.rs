@@ -27,6 +27,8 @@ pub(super) struct Drr {
     classifier: Classifier,
     /// The class of packets that no filter takes.
     others: Option<usize>,
+    /// Of all classes.
+    backlog: Backlog,
 }
 
 impl Drr {
@@ -45,6 +47,7 @@ impl Drr {
             active: VecDeque::new(),
             classifier: Classifier::new(filters, groups),
             others: drr.classes.iter().position(|class| class.filters.is_empty()),
+            backlog: Backlog::default(),
         }
     }
 
@@ -72,7 +75,10 @@ impl QueueDiscipline for Drr {
         let place = self.classifier.class_of(&arrival.header).or(self.others);
         let place = place.ok_or(DropReason::QueueFull)?;
         let class = &mut self.classes[place];
-        class.child.enqueue(now, arrival, effects)?;
+        let before = class.child.backlog();
+        let result = class.child.enqueue(now, arrival, effects);
+        self.backlog = self.backlog.minus(before).plus(class.child.backlog());
+        result?;
         if !class.is_active {
             class.is_active = true;
             class.deficit_bytes = class.quantum_bytes;
@@ -88,7 +94,10 @@ impl QueueDiscipline for Drr {
         while passed_over < self.active.len() {
             let place = self.active[0];
             let class = &mut self.classes[place];
-            match class.child.peek(now, effects) {
+            let before = class.child.backlog();
+            let next = class.child.peek(now, effects);
+            self.backlog = self.backlog.minus(before).plus(class.child.backlog());
+            match next {
                 Dequeued::Packet(waiting) => {
                     let bytes = u64::from(waiting.bytes());
                     if bytes > class.deficit_bytes {
@@ -97,6 +106,7 @@ impl QueueDiscipline for Drr {
                     }
                     class.deficit_bytes -= bytes;
                     class.child.take(now, effects);
+                    self.backlog = self.backlog.without(waiting.bytes());
                     if class.child.backlog().packets == 0 {
                         self.retire(place);
                     }
@@ -114,7 +124,6 @@ impl QueueDiscipline for Drr {
     }
 
     fn backlog(&self) -> Backlog {
-        let backlogs = self.classes.iter().map(|class| class.child.backlog());
-        backlogs.fold(Backlog::default(), Backlog::plus)
+        self.backlog
     }
 }

@@ -55,7 +55,9 @@ impl QueueDiscipline for Tbf {
         let mut ready = now;
         for bucket in &mut self.buckets {
             bucket.fill(now);
-            ready = ready.max(bucket.ready_at(bytes));
+            if !bucket.has(bytes) {
+                ready = ready.max(bucket.ready_at(bytes));
+            }
         }
         if ready > now {
             return Dequeued::NotBefore(ready);

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 /// Any discipline that is more than first in, first out, small enough to be full and slow enough to shape.
 pub(crate) fn any_discipline() -> impl Strategy<Value = Qdisc> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>());
-    (0_usize..16, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
+    (0_usize..17, 1_u32..12, switches).prop_map(|(which, limit, switches)| {
         let leaf = Qdisc::Pfifo { limit_packets: limit };
         disciplines(limit, switches, &leaf).swap_remove(which)
     })
@@ -145,12 +145,13 @@ fn with_classes((ecn, one, other): (bool, bool, bool), leaf: &Qdisc) -> Vec<Qdis
             ..tbf.clone()
         }),
         Qdisc::Prio(Prio {
-            bands: vec![Qdisc::Tbf(tbf), leaf.clone()],
+            bands: vec![Qdisc::Tbf(tbf.clone()), leaf.clone()],
             priomap: [0; 16],
             filters: vec![(Filter { dscp: Some(0), ..Filter::default() }, u8::from(ecn))],
         }),
         Qdisc::Htb(htb(leaf, other)),
         Qdisc::Htb(Htb { default_class: None, ..htb(leaf, other) }),
+        Qdisc::Htb(htb(&Qdisc::Tbf(tbf), false)),
     ]
 }
 

@@ -90,6 +90,7 @@ impl Observer<Flowing> for Log {
         packet: &Flowing,
         _: Backlog,
         reason: DropReason,
+        _: Option<Span>,
     ) {
         self.entries.push(Entry { at, flow: packet.flow, deed: Deed::Dropped { reason } });
     }

@@ -39,7 +39,15 @@ impl Observer<Flowing> for Watch {
         self.log.on_dequeue(at, link, packet, sojourn);
     }
 
-    fn on_drop(&mut self, _: Instant, _: LinkId, packet: &Flowing, _: Backlog, _: DropReason) {
+    fn on_drop(
+        &mut self,
+        _: Instant,
+        _: LinkId,
+        packet: &Flowing,
+        _: Backlog,
+        _: DropReason,
+        _: Option<Span>,
+    ) {
         self.losses.push(packet.flow);
     }
 }

@@ -128,6 +128,23 @@ fn classes_have_their_rates_and_share_what_is_left_over() {
 }
 
 #[test]
+fn parents_share_what_their_lender_has_and_children_what_their_parent_gets() {
+    // Two departments with next to nothing of their own borrow 4 Mbit/s; one has three children, the other one.
+    let tree = htb(vec![
+        class(None, 4_000_000, 4_000_000, None),
+        class(Some(0), 8000, 4_000_000, None),
+        class(Some(0), 8000, 4_000_000, None),
+        class(Some(1), 8000, 4_000_000, Some(0)),
+        class(Some(1), 8000, 4_000_000, Some(1)),
+        class(Some(1), 8000, 4_000_000, Some(2)),
+        class(Some(2), 8000, 4_000_000, Some(3)),
+    ]);
+    let got = carried(tree, &[0, 1, 2, 3].map(|flow| (flow, 5_000_000, 1500)));
+    assert!((got[3] / 2e6 - 1.0).abs() < 0.02, "{got:?}");
+    assert!(got[..3].iter().all(|got| (got / (2e6 / 3.0) - 1.0).abs() < 0.03), "{got:?}");
+}
+
+#[test]
 fn no_class_exceeds_its_ceiling_and_each_is_sure_of_its_rate() {
     let tree = htb(vec![
         class(None, 5_000_000, 5_000_000, None),
