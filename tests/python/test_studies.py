@@ -288,3 +288,17 @@ def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):
     thin = [row for row in rows if row["group"] == "thin"]
     fair = sorted({row["fair_kbit_per_second"] for row in thin})
     assert fair == pytest.approx([8.53333, 34.13333, 136.53333], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["impact-on-others", "queue-disciplines"])
+def test_a_short_form_differs_from_the_whole_only_in_time_and_seeds(name):
+    full, reduced = (
+        tomllib.loads(study_named(name).scenario(form).text) for form in ("full", "reduced")
+    )
+    for key in ("name", "duration"):
+        reduced[key] = full[key]
+    for group, of_full in zip(reduced["flows"], full["flows"], strict=True):
+        group["start_spread"] = of_full["start_spread"]
+    reduced["sweep"]["repeat"] = full["sweep"]["repeat"]
+    reduced["measure"]["warmup"] = full["measure"]["warmup"]
+    assert reduced == full

@@ -4,6 +4,7 @@ All charts share one theme: plain sans-serif letters, colours that colour-blind 
 apart, greedy flows red and thin flows blue unless told otherwise. Data is embedded in the chart.
 """
 
+from fairwind.plots.boxes import BOX, box_numbers, boxes_by_setting
 from fairwind.plots.estimates import estimates_by_setting
 from fairwind.plots.figure import Figure
 from fairwind.plots.flows import flow_panels
@@ -16,7 +17,10 @@ from fairwind.plots.theme import group_colours, inline, themed
 from fairwind.plots.traces import time_sequence
 
 __all__ = [
+    "BOX",
     "Figure",
+    "box_numbers",
+    "boxes_by_setting",
     "brought_together",
     "closer_look",
     "drops_by_group",

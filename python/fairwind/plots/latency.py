@@ -41,7 +41,7 @@ def cumulative(histogram: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     )
 
 
-def thinned(distributions: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def thinned(distributions: pl.DataFrame, by: list[str], lowest_share: float = 0.0) -> pl.DataFrame:
     """Leave out the points of cumulative distributions that nobody could see.
 
     Parameters
@@ -50,14 +50,18 @@ def thinned(distributions: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         As `cumulative` gives them.
     by : list of str
         Their keys.
+    lowest_share : float
+        The least share that is shown; a step is that much finer.
 
     Returns
     -------
     DataFrame
-        The first and last point of every distribution, and every point at which the share
-        passes a multiple of 1 / `STEPS`; latencies with four significant digits.
+        The first and last point of every distribution that is shown, and every point at which the
+        share passes a multiple of 1 / `STEPS` of what is shown; latencies with four significant
+        digits.
     """
-    step = (pl.col("share_ratio") * STEPS).floor()
+    distributions = distributions.filter(pl.col("share_ratio") >= lowest_share)
+    step = (pl.col("share_ratio") / (1 - lowest_share) * STEPS).floor()
     is_new = (step != step.shift(1)).fill_null(value=True)
     is_last = pl.int_range(pl.len()) == pl.len() - 1
     return distributions.filter((is_new | is_last).over(by)).with_columns(
@@ -71,6 +75,8 @@ def latency_distribution(
     panels: str | None = None,
     columns: int = 3,
     title: str = "ACK latency",
+    marks: pl.DataFrame | None = None,
+    lowest_share: float = 0.0,
 ) -> alt.TopLevelMixin:
     """Draw cumulative distributions of latency, one colour per group.
 
@@ -85,22 +91,23 @@ def latency_distribution(
         Panels in one row.
     title : str
         What the latency is.
+    marks : DataFrame, optional
+        Vertical lines to read the curves by: columns ``latency_ms`` and ``label``; without panels
+        only.
+    lowest_share : float
+        Where the axis of shares begins: what matters may be the slowest few.
     """
     keys = ["group"] if panels is None else [panels, "group"]
     order = histogram[panels].unique(maintain_order=True).to_list() if panels else []
-    frame = thinned(cumulative(histogram, keys), keys)
+    frame = thinned(cumulative(histogram, keys), keys, lowest_share)
     scale, axis = quantity_axis(frame["latency_ms"])
+    shares = alt.Scale(domain=[lowest_share, 1])
     chart = (
         alt.Chart(inline(frame))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X(
-                "latency_ms:Q",
-                title=f"{title} / ms",
-                scale=scale,
-                axis=axis,
-            ),
-            y=alt.Y("share_ratio:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
+            x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=scale, axis=axis),
+            y=alt.Y("share_ratio:Q", title="share of samples", scale=shares),
             color=alt.Color(
                 "group:N", scale=group_colours(histogram["group"]), legend=alt.Legend(title=None)
             ),
@@ -112,6 +119,19 @@ def latency_distribution(
         )
         .properties(width=560 if panels is None else 220, height=260 if panels is None else 170)
     )
+    if marks is not None:
+        chart = alt.layer(_marks(marks, frame["latency_ms"]), chart)
     if panels is not None:
         chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
     return themed(chart)
+
+
+def _marks(marks: pl.DataFrame, latencies_ms: pl.Series) -> alt.LayerChart | alt.FacetChart:
+    """Draw labelled vertical lines where the curves are."""
+    is_shown = pl.col("latency_ms").is_between(latencies_ms.min(), latencies_ms.max())
+    base = alt.Chart(inline(marks.filter(is_shown))).encode(x="latency_ms:Q")
+    lines = base.mark_rule(strokeDash=[3, 3], color="#777777")
+    labels = base.mark_text(angle=270, align="left", dx=6, dy=-6, color="#444444").encode(
+        y=alt.value(260), text="label:N"
+    )
+    return alt.layer(lines, labels)

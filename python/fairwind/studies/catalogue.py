@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from fairwind.errors import FairwindError
 from fairwind.studies.application_limited_streams import STUDY as APPLICATION_LIMITED_STREAMS
+from fairwind.studies.impact_on_others import STUDY as IMPACT_ON_OTHERS
+from fairwind.studies.queue_disciplines import STUDY as QUEUE_DISCIPLINES
 from fairwind.studies.study import Study
 
 
 def studies() -> dict[str, Study]:
     """Give every study by its name."""
-    return {study.name: study for study in (APPLICATION_LIMITED_STREAMS,)}
+    return {
+        study.name: study
+        for study in (APPLICATION_LIMITED_STREAMS, IMPACT_ON_OTHERS, QUEUE_DISCIPLINES)
+    }
 
 
 def study_named(name: str) -> Study:

@@ -71,20 +71,22 @@ def _rows(
         for variant in mechanisms:
             changed = panel.filter(pl.col(VARIANT) == variant)
             for measure in measures:
-                found = _difference(results, reference, changed, measure)
-                yield {**place, VARIANT: variant, "measure": measure, **_columns(found)}
+                found = difference_between(results, reference, changed, measure)
+                yield {**place, VARIANT: variant, "measure": measure, **difference_columns(found)}
 
 
-def _difference(
+def difference_between(
     results: Results, reference: pl.DataFrame, changed: pl.DataFrame, measure: str
 ) -> Difference:
+    """Compare a measure of two sets of rows of the groups table: by seed in virtual time."""
     if results.manifest.is_real_time:
         return welch_difference(reference[measure].to_numpy(), changed[measure].to_numpy())
     pairs = reference.join(changed, on="seed", suffix="_variant").sort("seed")
     return paired_difference(pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy())
 
 
-def _columns(difference: Difference) -> dict[str, float | int]:
+def difference_columns(difference: Difference) -> dict[str, float | int]:
+    """Give a difference as columns of a table; those of `differences` tell what they are."""
     relative, low, high = difference.relative
     return {
         "mean_reference": difference.mean_a,
