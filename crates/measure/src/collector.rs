@@ -161,9 +161,9 @@ impl Collector {
         self.scopes.add()
     }
 
-    /// Reads what an observation of this flow needs first, so that it is near when the observation comes: where
-    /// flows are many, it is worth while to do so for several coming observations at once. The number means
-    /// nothing.
+    /// Reads what an observation of a packet of this flow needs first, so that it is near when the observation
+    /// comes: where flows are many, it is worth while to do so for several coming observations at once. The
+    /// number means nothing.
     #[inline]
     pub fn fetch(&self, flow: FlowId) -> u64 {
         self.flows.get(flow.index()).map_or(0, Flow::fetch)

@@ -4,19 +4,27 @@
 //! for, or half the resolution where that is more (512 ns for times: 1 us is the smallest that is told
 //! apart). Mean, minimum, maximum and count are exact.
 //!
-//! Memory: nothing before the first sample, then the counters of the range in use.
+//! Where distributions are many, samples may wait until there are so many that counting them at once pays
+//! ([`Distribution::record_later`]): what a sample changes is then one line of memory, though the histogram and
+//! what else is known lie outside the nearest caches. Whoever reads takes those that wait into account.
 //!
-//! Cost per sample: one counter, one addition, two comparisons. The number of samples is counted when
-//! it is asked for.
+//! Memory: 128 bytes, and as soon as samples have been counted the counters of the range in use.
+//!
+//! Cost per sample: one counter, one addition, two comparisons, and one store if it waits. The number of
+//! samples is counted when it is asked for.
 
 use crate::formula;
 use crate::histogram::{Histogram, Slot};
+use std::borrow::Cow;
 
 /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
 pub type Times = Distribution<9>;
 
 /// Of whole numbers, exact up to 255.
 pub type Counts = Distribution<0>;
+
+/// Samples that wait at most: with their number they fill one line of memory.
+const MOST_WAITING: usize = 15;
 
 /// What is known of a set of samples, in units of 2^`UNIT_BITS`.
 ///
@@ -31,29 +39,63 @@ pub type Counts = Distribution<0>;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Distribution<const UNIT_BITS: u32> {
+    waiting: Waiting,
+    /// Of the samples that do not wait.
+    counted: Counted<UNIT_BITS>,
+}
+
+/// Samples that are not counted yet. Those that do not fit into 32 bits, 4.3 seconds for times, never wait.
+#[derive(Debug, Clone)]
+#[repr(C, align(64))]
+struct Waiting {
+    count: u32,
+    samples: [u32; MOST_WAITING],
+}
+
+/// What is known of samples that were counted.
+#[derive(Debug, Clone)]
+struct Counted<const UNIT_BITS: u32> {
     sum: u128,
     minimum: u64,
     maximum: u64,
     histogram: Histogram<UNIT_BITS>,
 }
 
-impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
-    /// Of no samples yet.
-    pub fn new() -> Self {
+impl Waiting {
+    const NONE: Self = Self { count: 0, samples: [0; MOST_WAITING] };
+
+    /// Takes a sample; false where there is no room for it.
+    #[inline]
+    fn take(&mut self, value: u64) -> bool {
+        let place = usize::try_from(self.count).unwrap_or(MOST_WAITING);
+        if let (Ok(value), Some(sample)) = (u32::try_from(value), self.samples.get_mut(place)) {
+            *sample = value;
+            self.count += 1;
+            return true;
+        }
+        false
+    }
+
+    fn samples(&self) -> &[u32] {
+        let count = usize::try_from(self.count).unwrap_or(MOST_WAITING);
+        self.samples.get(..count).unwrap_or(&self.samples)
+    }
+}
+
+impl<const UNIT_BITS: u32> Counted<UNIT_BITS> {
+    fn new() -> Self {
         Self { sum: 0, minimum: u64::MAX, maximum: 0, histogram: Histogram::new() }
     }
 
-    /// Adds every sample of `other`.
-    pub fn add(&mut self, other: &Self) {
+    fn add(&mut self, other: &Self) {
         self.sum = self.sum.saturating_add(other.sum);
         self.minimum = self.minimum.min(other.minimum);
         self.maximum = self.maximum.max(other.maximum);
         self.histogram.add(&other.histogram);
     }
 
-    /// Adds one sample.
     #[inline]
-    pub fn record(&mut self, value: u64) {
+    fn record_one(&mut self, value: u64) {
         self.sum += u128::from(value);
         // Seldom the case, so that mostly nothing is stored.
         if value < self.minimum {
@@ -65,51 +107,133 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
         self.histogram.record(value);
     }
 
-    /// Adds `weight` samples of `value` at once, or one of that weight: a latency counts for each of
-    /// its bytes, say.
-    pub fn record_many(&mut self, value: u64, weight: u64) {
-        if weight == 0 {
-            return;
-        }
+    fn record(&mut self, value: u64, weight: u64) {
         self.sum = self.sum.saturating_add(u128::from(value) * u128::from(weight));
         self.minimum = self.minimum.min(value);
         self.maximum = self.maximum.max(value);
         self.histogram.record_many(value, weight);
     }
 
+    #[inline]
+    fn record_all(&mut self, samples: &[u32]) {
+        let (mut sum, mut minimum, mut maximum) = (0, u32::MAX, 0);
+        for &value in samples {
+            sum += u64::from(value);
+            minimum = minimum.min(value);
+            maximum = maximum.max(value);
+        }
+        if !samples.is_empty() {
+            self.sum = self.sum.saturating_add(sum.into());
+            self.minimum = self.minimum.min(minimum.into());
+            self.maximum = self.maximum.max(maximum.into());
+            self.histogram.record_all(samples);
+        }
+    }
+}
+
+impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
+    /// Of no samples yet.
+    pub fn new() -> Self {
+        Self { waiting: Waiting::NONE, counted: Counted::new() }
+    }
+
+    /// Reads what the next sample changes, for whoever calls it in advance.
+    #[inline]
+    pub const fn fetch(&self) -> u32 {
+        self.waiting.count
+    }
+
+    /// Adds every sample of `other`.
+    pub fn add(&mut self, other: &Self) {
+        self.counted.add(&other.counted);
+        self.counted.record_all(other.waiting.samples());
+    }
+
+    /// Adds one sample.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.counted.record_one(value);
+    }
+
+    /// Adds one sample, which may wait to be counted: for one distribution of many, which is not near. Where it
+    /// is near, [`record`](Self::record) takes less.
+    #[inline]
+    pub fn record_later(&mut self, value: u64) {
+        if !self.waiting.take(value) {
+            self.count_waiting_and(value);
+        }
+    }
+
+    /// Counts what waits, and `value`.
+    #[inline(never)]
+    fn count_waiting_and(&mut self, value: u64) {
+        match self.waiting.samples().try_into() {
+            // Of a known number, which is quicker.
+            Ok::<&[u32; MOST_WAITING], _>(samples) => self.counted.record_all(samples),
+            Err(_) => self.counted.record_all(self.waiting.samples()),
+        }
+        self.waiting.count = 0;
+        if !self.waiting.take(value) {
+            self.counted.record_one(value);
+        }
+    }
+
+    /// Adds `weight` samples of `value` at once, or one of that weight: a latency counts for each of
+    /// its bytes, say.
+    pub fn record_many(&mut self, value: u64, weight: u64) {
+        if weight > 0 {
+            self.counted.record(value, weight);
+        }
+    }
+
+    /// What is known once those that wait are counted, too.
+    fn all(&self) -> Cow<'_, Counted<UNIT_BITS>> {
+        let waiting = self.waiting.samples();
+        let mut all = Cow::Borrowed(&self.counted);
+        if !waiting.is_empty() {
+            all.to_mut().record_all(waiting);
+        }
+        all
+    }
+
     /// The slots that are not empty, in ascending order.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> {
-        self.histogram.slots()
+    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<UNIT_BITS> {
+        self.all().histogram.slots().collect::<Vec<Slot>>().into_iter()
     }
 
     /// Number of samples, counted over the slots.
     pub fn count(&self) -> u64 {
-        self.histogram.count()
+        self.counted.histogram.count() + u64::from(self.waiting.count)
     }
 
     /// Whether there are no samples.
     pub const fn is_empty(&self) -> bool {
-        self.minimum > self.maximum
+        self.waiting.count == 0 && self.counted.minimum > self.counted.maximum
     }
 
     /// The smallest sample.
     pub fn minimum(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.minimum)
+        let waiting = self.waiting.samples().iter().copied().min();
+        let minimum = waiting.map_or(u64::MAX, u64::from).min(self.counted.minimum);
+        (!self.is_empty()).then_some(minimum)
     }
 
     /// The largest sample.
     pub fn maximum(&self) -> Option<u64> {
-        (!self.is_empty()).then_some(self.maximum)
+        let waiting = self.waiting.samples().iter().copied().max();
+        let maximum = waiting.map_or(0, u64::from).max(self.counted.maximum);
+        (!self.is_empty()).then_some(maximum)
     }
 
     /// The sum of the samples.
-    pub const fn sum(&self) -> u128 {
-        self.sum
+    pub fn sum(&self) -> u128 {
+        let waiting: u64 = self.waiting.samples().iter().map(|&value| u64::from(value)).sum();
+        self.counted.sum.saturating_add(waiting.into())
     }
 
     /// The mean of the samples, exact but for rounding.
     pub fn mean(&self) -> Option<f64> {
-        formula::mean(self.sum, self.count())
+        formula::mean(self.sum(), self.count())
     }
 
     /// The sample that `percentile` per cent of the samples do not exceed, above 0 and up to 100: at most
@@ -122,11 +246,35 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
     /// The sample of each of `ranks`, which ascend from 1 to the number of samples, up to the width of
     /// its slot and never outside the extremes.
     pub(crate) fn values_of_ranks(&self, ranks: &[u64]) -> Vec<u64> {
-        let mut values = self.histogram.values_of_ranks(ranks);
+        if self.counted.minimum > self.counted.maximum {
+            return self.values_of_few(ranks);
+        }
+        let all = self.all();
+        let mut values = all.histogram.values_of_ranks(ranks);
         for value in &mut values {
-            *value = (*value).clamp(self.minimum, self.maximum);
+            *value = (*value).clamp(all.minimum, all.maximum);
         }
         values
+    }
+
+    /// The same where all samples wait, without a histogram: connections of a few packets are many.
+    fn values_of_few(&self, ranks: &[u64]) -> Vec<u64> {
+        let mut sorted = self.waiting.samples;
+        let Some(sorted) = sorted.get_mut(..self.waiting.samples().len()) else {
+            return Vec::new();
+        };
+        sorted.sort_unstable();
+        let Some(&mut maximum) = sorted.last_mut() else { return Vec::new() };
+        let sample = |&rank: &u64| {
+            let place = usize::try_from(rank.saturating_sub(1)).ok()?;
+            Some(u64::from(*sorted.get(place)?))
+        };
+        let largest_alike = Histogram::<UNIT_BITS>::largest_alike;
+        ranks
+            .iter()
+            .filter_map(sample)
+            .map(|value| largest_alike(value).min(maximum.into()))
+            .collect()
     }
 }
 
@@ -181,6 +329,40 @@ mod tests {
         let counts: Vec<u64> = merged.slots().map(|slot| slot.count).collect();
         assert_eq!(counts, [2 * (few + 1), 2]);
         assert_eq!((merged.minimum(), merged.maximum()), (Some(5_000), Some(5_000_000_000)));
+    }
+
+    proptest! {
+        #[test]
+        fn samples_that_wait_tell_what_counted_ones_do(
+            samples in proptest::collection::vec(0_u64..1 << 34, 1..50), shift in 0_u32..34,
+            are_late in proptest::collection::vec(proptest::bool::weighted(0.9), 50),
+        ) {
+            let mut sorted: Vec<u64> = samples.iter().map(|sample| sample >> shift).collect();
+            let (mut times, mut histogram) = (Times::new(), Histogram::<9>::new());
+            for (&sample, is_late) in sorted.iter().zip(are_late) {
+                if is_late { times.record_later(sample) } else { times.record(sample) }
+                histogram.record_many(sample, 1);
+            }
+            let count = u64::try_from(sorted.len()).unwrap();
+            sorted.sort_unstable();
+            let (minimum, maximum) = (sorted[0], sorted[sorted.len() - 1]);
+            prop_assert_eq!((times.minimum(), times.maximum()), (Some(minimum), Some(maximum)));
+            prop_assert_eq!(times.sum(), sorted.iter().map(|&sample| u128::from(sample)).sum());
+            prop_assert_eq!((times.count(), times.is_empty()), (count, false));
+            prop_assert!(times.slots().eq(histogram.slots()));
+            let ranks: Vec<u64> = (1..=count).collect();
+            let mut expected = histogram.values_of_ranks(&ranks);
+            for value in &mut expected {
+                *value = (*value).clamp(minimum, maximum);
+            }
+            prop_assert_eq!(times.values_of_ranks(&ranks), expected);
+        }
+    }
+
+    #[test]
+    fn a_sample_changes_one_line_of_memory() {
+        assert_eq!((size_of::<Waiting>(), align_of::<Waiting>()), (64, 64));
+        assert_eq!(size_of::<Times>(), 128);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! continues the stream costs one ring entry, and one that fills a hole a search among the holes.
 
 use crate::distribution::Times;
-use crate::latency::StretchLatency;
+use crate::latency::Stretches;
 use crate::observation::{Direction, FlowId};
 use crate::offset::{StreamOrigin, clamped};
 use crate::received::ReceivedBytes;
@@ -14,7 +14,8 @@ use fairwind_wire::{Ecn, Flags, Segment};
 
 /// Counters of a flow, or sums of them over a group, since the end of the warm-up.
 ///
-/// In this order in memory: what a sent packet counts, what a received one counts, what is seldom.
+/// In this order in memory: what a sent packet counts and what is read, what a received one counts, what is
+/// seldom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
 pub(crate) struct Totals {
@@ -22,13 +23,13 @@ pub(crate) struct Totals {
     pub(crate) wire_bytes_sent: u64,
     pub(crate) data_segments_sent: u64,
     pub(crate) payload_bytes_sent: u64,
+    pub(crate) payload_bytes_read: u64,
     pub(crate) data_segments_retransmitted: u64,
     pub(crate) payload_bytes_retransmitted: u64,
     pub(crate) packets_received: u64,
     pub(crate) wire_bytes_received: u64,
     pub(crate) payload_bytes_received: u64,
     pub(crate) payload_bytes_duplicate: u64,
-    pub(crate) payload_bytes_read: u64,
     pub(crate) ack_packets_sent: u64,
     pub(crate) packets_lost: u64,
     pub(crate) wire_bytes_lost: u64,
@@ -91,24 +92,27 @@ impl Milestones {
 /// One flow.
 ///
 /// With a thousand flows each packet finds its flow outside the nearest cache, so its fields lie in
-/// the order in which they are needed together: in the first 64 bytes is what a sent packet changes,
-/// and in 384 bytes is everything that is needed for each.
+/// the order in which they are needed together: in the first two lines of 64 bytes is everything that a
+/// sent packet, or an acknowledgment, changes for each; the next three have what a received one does.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub(crate) struct Flow {
     origin: StreamOrigin,
     /// Behind the highest payload byte sent so far.
     highest_sent: u64,
-    totals: Totals,
-    written: u64,
+    sent: Stretches,
     read: u64,
-    ack_latency: StretchLatency,
+    written: Stretches,
+    totals: Totals,
     received: ReceivedBytes,
-    delivery_latency: StretchLatency,
-    pub(crate) milestones: Milestones,
+    highest_written: u64,
     /// The flow of the data that goes the other way on the same connection.
     opposite: Option<FlowId>,
+    /// Apart from the stretches: a sample changes one line of it.
+    ack_latency: Times,
+    delivery_latency: Times,
     response_time: Times,
+    pub(crate) milestones: Milestones,
     setbacks: Setbacks,
 }
 
@@ -119,27 +123,27 @@ impl Flow {
         Self {
             origin: StreamOrigin::default(),
             highest_sent: 0,
-            totals: Totals::default(),
-            written: 0,
+            sent: Stretches::new(),
             read: 0,
-            ack_latency: StretchLatency::new(),
+            written: Stretches::new(),
+            totals: Totals::default(),
             received: ReceivedBytes::default(),
-            delivery_latency: StretchLatency::new(),
-            milestones: Milestones::default(),
+            highest_written: 0,
             opposite,
+            ack_latency: Times::new(),
+            delivery_latency: Times::new(),
             response_time: Times::new(),
+            milestones: Milestones::default(),
             setbacks: Setbacks::default(),
         }
     }
 
-    /// Reads a field out of each line of memory that most packets need, for whoever calls it in advance.
+    /// Reads a field out of each line of memory that most packets need in captures, for whoever calls it in
+    /// advance.
     #[inline]
     pub(crate) fn fetch(&self) -> u64 {
-        self.highest_sent
-            ^ self.totals.packets_received
-            ^ self.read
-            ^ self.ack_latency.fetch()
-            ^ self.delivery_latency.fetch()
+        let latency = u64::from(self.ack_latency.fetch());
+        self.highest_sent ^ self.totals.packets_sent ^ latency ^ self.sent.fetch()
     }
 
     #[inline]
@@ -165,11 +169,11 @@ impl Flow {
         &mut self.totals
     }
 
-    pub(crate) const fn ack_latency(&self) -> &StretchLatency {
+    pub(crate) const fn ack_latency(&self) -> &Times {
         &self.ack_latency
     }
 
-    pub(crate) const fn delivery_latency(&self) -> &StretchLatency {
+    pub(crate) const fn delivery_latency(&self) -> &Times {
         &self.delivery_latency
     }
 
@@ -180,8 +184,8 @@ impl Flow {
     /// Begins to count afresh; what is known of the stream stays.
     pub(crate) fn end_warmup(&mut self) {
         self.totals = Totals::default();
-        self.ack_latency.forget_samples();
-        self.delivery_latency.forget_samples();
+        self.ack_latency = Times::new();
+        self.delivery_latency = Times::new();
         self.response_time = Times::new();
         self.setbacks.end_warmup();
     }
@@ -189,10 +193,10 @@ impl Flow {
     /// What has gone wrong until `now` with the flow, which was opened at `start`.
     pub(crate) fn trouble(&self, start: Instant, now: Instant) -> Trouble {
         let is_there = self.received.next() > 0
-            || !self.ack_latency.samples().is_empty()
+            || !self.ack_latency.is_empty()
             || now.saturating_since(start) < TIME_TO_BEGIN;
-        let (read, waiting) = (&self.delivery_latency, self.delivery_latency.oldest(now));
-        let read = read.samples().maximum().map(Span::from_nanos);
+        let read = self.delivery_latency.maximum().map(Span::from_nanos);
+        let waiting = self.written.oldest(now);
         Trouble::of(&self.setbacks, &self.milestones, is_there, read.max(waiting))
     }
 
@@ -212,14 +216,15 @@ impl Flow {
         let payload = u64::from(segment.payload_bytes);
         let end = clamped(self.origin.payload_end(segment, self.highest_sent));
         let new = end.saturating_sub(self.highest_sent);
-        let old = payload.saturating_sub(new);
         self.totals.data_segments_sent += 1;
         self.totals.payload_bytes_sent += payload;
-        self.totals.data_segments_retransmitted += u64::from(old > 0);
-        self.totals.payload_bytes_retransmitted += old;
+        if new < payload {
+            self.totals.data_segments_retransmitted += 1;
+            self.totals.payload_bytes_retransmitted += payload - new;
+        }
         if new > 0 {
             self.highest_sent = end;
-            self.ack_latency.begin(at, end);
+            self.sent.begin(at, end);
         }
     }
 
@@ -260,7 +265,8 @@ impl Flow {
         self.totals.wire_bytes_received += u64::from(wire_bytes);
         self.totals.payload_bytes_received += u64::from(payload_bytes);
         self.totals.payload_bytes_read += u64::from(payload_bytes);
-        self.delivery_latency.record(at, written);
+        // It has gone its way on its own, whatever else is under way.
+        self.delivery_latency.record(at.saturating_since(written).as_nanos());
     }
 
     /// A packet arrived that told of congestion.
@@ -272,7 +278,7 @@ impl Flow {
 
     pub(crate) fn on_timeout(&mut self) {
         self.totals.timeouts += 1;
-        self.setbacks.on_timeout((self.highest_sent, self.ack_latency.progress()));
+        self.setbacks.on_timeout((self.highest_sent, self.sent.progress()));
     }
 
     pub(crate) const fn on_syn_retry(&mut self) {
@@ -306,7 +312,7 @@ impl Flow {
             && let Some(offset) =
                 self.origin.acknowledged(segment.acknowledgment, self.highest_sent)
         {
-            self.ack_latency.cover(at, clamped(offset));
+            self.sent.cover_later(at, clamped(offset), &mut self.ack_latency);
         }
     }
 
@@ -316,9 +322,9 @@ impl Flow {
 
     #[inline]
     pub(crate) fn on_written(&mut self, at: Instant, end_offset: u64) {
-        if end_offset > self.written {
-            self.written = end_offset;
-            self.delivery_latency.begin(at, end_offset);
+        if end_offset > self.highest_written {
+            self.highest_written = end_offset;
+            self.written.begin(at, end_offset);
         }
     }
 
@@ -327,7 +333,7 @@ impl Flow {
         if end_offset > self.read {
             self.totals.payload_bytes_read += end_offset - self.read;
             self.read = end_offset;
-            self.delivery_latency.cover(at, end_offset);
+            self.written.cover(at, end_offset, &mut self.delivery_latency);
         }
     }
 }
@@ -339,9 +345,7 @@ mod tests {
 
     #[test]
     fn what_packets_need_lies_in_the_first_lines_of_memory() {
-        // What a packet that is sent changes ends with the counters of sent packets.
-        assert!(offset_of!(Flow, totals) + offset_of!(Totals, packets_received) <= 64);
-        // Behind the ACK latency and the received bytes, the first field of the delivery latency.
-        assert!(offset_of!(Flow, delivery_latency) + size_of::<u64>() <= 384);
+        assert!(offset_of!(Flow, totals) + offset_of!(Totals, data_segments_retransmitted) <= 128);
+        assert!(offset_of!(Flow, received) + size_of::<u64>() <= 320);
     }
 }

@@ -65,8 +65,8 @@ impl GroupSum {
         if description.seen_at.contain(Points::HOSTS) {
             self.totals_at_both_hosts.add(flow.totals());
         }
-        self.ack_latency.add(flow.ack_latency().samples());
-        self.delivery_latency.add(flow.delivery_latency().samples());
+        self.ack_latency.add(flow.ack_latency());
+        self.delivery_latency.add(flow.delivery_latency());
         self.response_time.add(flow.response_time());
         if description.seen_at.contain(Points::READER) {
             self.bytes_read.add(flow.totals().payload_bytes_read);

@@ -66,6 +66,32 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
         }
     }
 
+    /// Counts each of `values`.
+    pub(crate) fn record_all(&mut self, mut values: &[u32]) {
+        loop {
+            let counted = self.count_first(values);
+            let Some((&value, rest)) = values.get(counted..).and_then(<[u32]>::split_first) else {
+                return;
+            };
+            self.count_with_more_room(slot_of(u64::from(value) >> UNIT_BITS));
+            values = rest;
+        }
+    }
+
+    /// Counts the first of `values`, as many as have a counter with room; gives how many these were.
+    #[inline]
+    fn count_first(&mut self, values: &[u32]) -> usize {
+        let Counters::Narrow(counters) = &mut self.counters else { return 0 };
+        for (counted, &value) in values.iter().enumerate() {
+            let place = slot_of(u64::from(value) >> UNIT_BITS).wrapping_sub(self.first);
+            match counters.get_mut(place) {
+                Some(counter) if *counter < u16::MAX => *counter += 1,
+                _ => return counted,
+            }
+        }
+        values.len()
+    }
+
     /// Counts a value of `slot`; false where the slot has no counter, or one that is full.
     #[inline]
     fn count_in(&mut self, slot: usize) -> bool {
@@ -201,6 +227,11 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
         places.into_iter().map(|place| Self::lower_bound(self.first + place + 1) - 1).collect()
     }
 
+    /// The largest value that falls into the slot of `value`.
+    pub(crate) fn largest_alike(value: u64) -> u64 {
+        Self::lower_bound(slot_of(value >> UNIT_BITS) + 1) - 1
+    }
+
     /// The smallest value of `slot`; of the slot behind the last one, the largest value there is.
     fn lower_bound(slot: usize) -> u64 {
         let slot = u64::try_from(slot).expect("it was made of fewer bits");
@@ -322,7 +353,7 @@ mod tests {
     fn histogram_of<const UNIT_BITS: u32>(values: &[u64]) -> Histogram<UNIT_BITS> {
         let mut histogram = Histogram::new();
         for &value in values {
-            histogram.record(value);
+            histogram.record_many(value, 1);
         }
         histogram
     }
@@ -368,9 +399,27 @@ mod tests {
             let mut often = Histogram::<9>::new();
             for (value, count) in values {
                 at_once.record_many(value, count);
-                (0..count).for_each(|_| often.record(value));
+                (0..count).for_each(|_| often.record_many(value, 1));
             }
             prop_assert!(at_once.slots().eq(often.slots()));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn values_counted_together_are_those_values_counted_one_by_one(
+            values in proptest::collection::vec((0..=u32::MAX, 0_u32..32), 0..200),
+        ) {
+            let values: Vec<u32> = values.into_iter().map(|(value, shift)| value >> shift).collect();
+            let mut together = Histogram::<9>::new();
+            for _ in 0..400 {
+                together.record_all(&values);
+            }
+            let mut singly = Histogram::<9>::new();
+            for &value in &values {
+                singly.record_many(value.into(), 400);
+            }
+            prop_assert!(together.slots().eq(singly.slots()));
         }
     }
 

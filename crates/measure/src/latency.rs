@@ -9,35 +9,34 @@
 //! stretches under way, up to a bound.
 
 use crate::distribution::Times;
+use crate::ring::Ring;
 use fairwind_units::{Instant, Span};
-use std::collections::VecDeque;
 
 /// How many stretches may be under way: of full segments a window of more than a gigabyte. Where more are,
 /// as in a capture that has lost all acknowledgments, the oldest ones are forgotten.
 const MOST_UNDER_WAY: usize = 1 << 20;
 
-/// The latency of consecutive stretches of one stream.
+/// Consecutive stretches of one stream that have begun their way, and are not covered.
 ///
 /// In this order in memory: most offsets cover no stretch, which the first field alone tells.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub(crate) struct StretchLatency {
-    /// End offset of the oldest stretch under way, or `u64::MAX`.
+pub(crate) struct Stretches {
+    /// End offset of the oldest one, or `u64::MAX`.
     oldest_end: u64,
-    /// `(end offset, first instant)` of stretches not yet covered, ascending in both.
-    under_way: VecDeque<(u64, Instant)>,
-    samples: Times,
+    /// `(end offset, first instant)`, ascending in both.
+    under_way: Ring<(u64, Instant)>,
 }
 
-impl StretchLatency {
+impl Stretches {
     pub(crate) fn new() -> Self {
-        Self { oldest_end: u64::MAX, under_way: VecDeque::new(), samples: Times::new() }
+        Self { oldest_end: u64::MAX, under_way: Ring::new() }
     }
 
-    /// Reads what the next packet needs, for whoever calls it in advance.
+    /// Reads where the oldest stretch is, for whoever calls it in advance.
     #[inline]
     pub(crate) fn fetch(&self) -> u64 {
-        self.oldest_end ^ self.under_way.front().map_or(0, |oldest| oldest.0)
+        self.under_way.first_place().map_or(0, |stretch| stretch.0)
     }
 
     /// The stream up to `end_offset`, as far as it is new, begins its way.
@@ -50,17 +49,20 @@ impl StretchLatency {
         self.under_way.push_back((end_offset, at));
     }
 
-    /// Everything before `offset` has arrived: one sample for each stretch that this completes.
+    /// Everything before `offset` has arrived: one sample of latency for each stretch that this completes.
     #[inline]
-    pub(crate) fn cover(&mut self, at: Instant, offset: u64) {
+    pub(crate) fn cover(&mut self, at: Instant, offset: u64, latencies: &mut Times) {
         if self.oldest_end <= offset {
-            self.complete(at, offset);
+            self.complete(at, offset, |latency| latencies.record(latency));
         }
     }
 
-    /// What began its way on its own has arrived, whatever else is under way.
-    pub(crate) fn record(&mut self, at: Instant, began: Instant) {
-        self.samples.record(at.saturating_since(began).as_nanos());
+    /// The same, where samples may wait to be counted.
+    #[inline]
+    pub(crate) fn cover_later(&mut self, at: Instant, offset: u64, latencies: &mut Times) {
+        if self.oldest_end <= offset {
+            self.complete(at, offset, |latency| latencies.record_later(latency));
+        }
     }
 
     #[cold]
@@ -69,16 +71,18 @@ impl StretchLatency {
         self.oldest_end = self.under_way.front().map_or(u64::MAX, |oldest| oldest.0);
     }
 
-    fn complete(&mut self, at: Instant, offset: u64) {
-        self.oldest_end = u64::MAX;
-        while let Some(&(end_offset, began)) = self.under_way.front() {
+    #[inline(never)]
+    fn complete(&mut self, at: Instant, offset: u64, mut record: impl FnMut(u64)) {
+        let mut oldest_end = u64::MAX;
+        self.under_way.pop_front_while(|&(end_offset, began)| {
             if end_offset > offset {
-                self.oldest_end = end_offset;
-                return;
+                oldest_end = end_offset;
+                return false;
             }
-            self.under_way.pop_front();
-            self.samples.record(at.saturating_since(began).as_nanos());
-        }
+            record(at.saturating_since(began).as_nanos());
+            true
+        });
+        self.oldest_end = oldest_end;
     }
 
     /// Another number whenever a stretch has been covered since.
@@ -90,15 +94,6 @@ impl StretchLatency {
     pub(crate) fn oldest(&self, now: Instant) -> Option<Span> {
         self.under_way.front().map(|(_, began)| now.saturating_since(*began))
     }
-
-    /// Forgets the samples; what is under way stays.
-    pub(crate) fn forget_samples(&mut self) {
-        self.samples = Times::new();
-    }
-
-    pub(crate) const fn samples(&self) -> &Times {
-        &self.samples
-    }
 }
 
 #[cfg(test)]
@@ -108,15 +103,15 @@ mod tests {
     #[test]
     fn stretches_that_nothing_ever_covers_are_forgotten_at_some_time() {
         let most = u64::try_from(MOST_UNDER_WAY).unwrap();
-        let mut latency = StretchLatency::new();
+        let (mut stretches, mut latencies) = (Stretches::new(), Times::new());
         for end_offset in 1..=most + 2 {
-            latency.begin(Instant::from_nanos(end_offset), end_offset);
+            stretches.begin(Instant::from_nanos(end_offset), end_offset);
         }
-        assert_eq!(latency.under_way.len(), MOST_UNDER_WAY);
+        assert_eq!(stretches.under_way.len(), MOST_UNDER_WAY);
         // The first two stretches are not known any more, the third one is.
-        latency.cover(Instant::from_nanos(2_000_003), 2);
-        assert_eq!(latency.samples().count(), 0);
-        latency.cover(Instant::from_nanos(2_000_003), 3);
-        assert_eq!(latency.samples().maximum(), Some(2_000_000));
+        stretches.cover(Instant::from_nanos(2_000_003), 2, &mut latencies);
+        assert_eq!(latencies.count(), 0);
+        stretches.cover(Instant::from_nanos(2_000_003), 3, &mut latencies);
+        assert_eq!(latencies.maximum(), Some(2_000_000));
     }
 }

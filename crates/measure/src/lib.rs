@@ -48,7 +48,7 @@
 //! to), `early` (what was counted before that was clear), `points` (where a flow is watched), `settings` (what is measured, and its checks), `collector`
 //! (who is told what, and when warm-up and windows end), `flow` (counters of one flow), `offset`
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
-//! instant to a last one), `distribution` (samples: extremes, sum and
+//! instant to a last one), `ring` (a queue), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
 //! `queue`, `loss_runs` (how losses come together), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
@@ -78,6 +78,7 @@ mod queue;
 mod rates;
 mod received;
 mod retired;
+mod ring;
 mod row;
 mod settings;
 mod silence;
@@ -103,6 +104,7 @@ pub use points::Points;
 pub use punctuality::{HostPunctuality, hosts_table};
 pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
+pub use ring::Ring;
 pub use settings::{FlowDescription, Settings, SettingsError};
 pub use silence::Silence;
 pub use summary::{Percentiles, Place, Summary, percentile_name};

@@ -70,8 +70,7 @@ impl FlowRow {
         percentiles: &Percentiles,
     ) -> Self {
         let trouble = flow.trouble(description.start, now);
-        let times =
-            [flow.ack_latency().samples(), flow.delivery_latency().samples(), flow.response_time()];
+        let times = [flow.ack_latency(), flow.delivery_latency(), flow.response_time()];
         Self {
             number,
             description,

@@ -62,7 +62,7 @@ impl Stream {
         }
         self.pass_time(at, false);
         let mut facts = AckFacts::default();
-        self.measures.common.acknowledgments += 1;
+        self.measures.answers.acknowledgments += 1;
         if offset > self.acknowledged {
             self.advance(at, segment, offset, &mut facts);
         } else if offset == self.acknowledged {
@@ -71,11 +71,29 @@ impl Stream {
         if !segment.options.sack.is_empty() {
             self.on_sack(at, segment, offset, &mut facts);
         }
-        if !segment.flags.contains(Flags::SYN) && offset >= self.acknowledged {
-            self.window.on_segment(at, segment, offset);
-        }
+        self.follow_window(at, segment, offset);
         self.occupation = self.occupation_now();
         facts
+    }
+
+    /// Takes the window that a segment offers. That of a SYN is never scaled, and that of an acknowledgment
+    /// that was overtaken is no news.
+    #[inline]
+    pub(super) fn follow_window(&mut self, at: Instant, segment: &Segment, offset: u64) {
+        let Self { window, measures, .. } = self;
+        let is_news = !segment.flags.contains(Flags::SYN) && offset >= self.acknowledged;
+        if is_news && window.may_turn(segment) {
+            window.turn(at, segment, &mut measures.window);
+        }
+        let offered = if is_news { window.on_segment(segment, offset) } else { None };
+        let Some((bytes, is_new)) = offered else {
+            measures.window.unknown += 1;
+            return;
+        };
+        measures.answers.window_sum += u64::from(bytes);
+        if is_new {
+            measures.window.on_change(bytes);
+        }
     }
 
     #[cold]
@@ -97,8 +115,8 @@ impl Stream {
         if self.syns == 1 {
             let rtt = at.saturating_since(self.syn_at);
             self.sample_timeout(rtt);
-            self.measures.common.handshakes += 1;
-            self.measures.common.handshake += rtt;
+            self.measures.beginning.handshakes += 1;
+            self.measures.beginning.handshake += rtt;
         }
         self.syns = 0;
     }
@@ -173,7 +191,7 @@ impl Stream {
         }
         if let Some(sent) = newest {
             let rtt = since(sent);
-            self.measures.rtts.record(rtt.as_nanos());
+            self.measures.rtts.record_later(rtt.as_nanos());
             facts.rtt = Some(rtt);
         }
     }
@@ -189,7 +207,7 @@ impl Stream {
         self.episode.follow(self.acknowledged, self.may_sack());
         // The probe counts as under way until more than it is acknowledged, or a duplicate has told that
         // it was needless (RFC 8985 §7.4.2).
-        if self.probe_until.is_some_and(|until| self.acknowledged > until) {
+        if self.probe_until.is_some_and(|until| self.acknowledged > until.get()) {
             self.probe_until = None;
         }
     }
@@ -217,7 +235,7 @@ impl Stream {
         if segment.payload_bytes > 0 || segment.flags.intersects(Flags::SYN | Flags::FIN) {
             return;
         }
-        if self.probe_until == Some(self.acknowledged) {
+        if self.probe_until.is_some_and(|until| self.acknowledged == until.get()) {
             self.probe_until = None;
         }
         if self.highest == self.acknowledged {
@@ -270,7 +288,7 @@ impl Stream {
     fn take_report(&mut self, blocks: &[SackBlock]) -> u32 {
         let Some(block) = blocks.first() else { return 0 };
         let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
-        if self.probe_until.is_some_and(|until| until <= self.acknowledged) {
+        if self.probe_until.is_some_and(|until| until.get() <= self.acknowledged) {
             self.probe_until = None;
         }
         let rare = self.measures.rare.get_or_insert_default();
@@ -319,7 +337,7 @@ impl Stream {
         if let Some(sent) = newest_once {
             let rtt = at.saturating_since(sent);
             self.sample_timeout(rtt);
-            self.measures.rtts.record(rtt.as_nanos());
+            self.measures.rtts.record_later(rtt.as_nanos());
             facts.rtt = Some(rtt);
         }
         bytes

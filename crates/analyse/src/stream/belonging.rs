@@ -81,7 +81,7 @@ impl Stream {
 
     /// How far ahead of what was seen the next segment may lie.
     fn reach(&self) -> u64 {
-        match self.window.most() {
+        match self.window.most(&self.measures.window) {
             Some(bytes) => (MOST_WINDOWS * bytes).clamp(LEAST_REACH, MOST_DISTANT),
             None => MOST_DISTANT,
         }

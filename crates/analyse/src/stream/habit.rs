@@ -38,22 +38,26 @@ enum Single {
     /// There is none.
     #[default]
     None,
-    /// It is not acknowledged; whether nothing was lost before it.
-    Out { is_first: bool },
-    /// It was acknowledged then, by a bare acknowledgment, and nothing was sent since.
-    Acknowledged { at: Instant, is_first: bool },
+    /// It is not acknowledged.
+    Out,
+    /// It was acknowledged by a bare acknowledgment, and nothing was sent since.
+    Acknowledged,
 }
 
 /// What is known, and what waits for it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Habit {
     shown: ProbeHabit,
+    single: Single,
+    /// Nothing was lost before the single segment.
+    is_first: bool,
+    /// When the single segment was acknowledged, if it was.
+    acknowledged_at: Instant,
     /// Repetitions that are taken for probes until it is known, and their bytes.
     undecided: u64,
     undecided_bytes: u64,
     /// How long was waited before the last of them.
     wait: Span,
-    single: Single,
 }
 
 impl Habit {
@@ -76,7 +80,8 @@ impl Habit {
     /// A single segment of so much payload was sent again after `wait`; it may be a probe or a time-out.
     pub(super) fn on_undecided(&mut self, wait: Span, payload: u64, is_first: bool) {
         self.wait = wait;
-        self.single = Single::Out { is_first };
+        self.single = Single::Out;
+        self.is_first = is_first;
         if payload > 0 {
             self.undecided += 1;
             self.undecided_bytes += payload;
@@ -87,11 +92,13 @@ impl Habit {
     #[cold]
     pub(super) fn on_new_data(&mut self, now: Instant) {
         match self.single {
-            Single::Out { .. } if !self.has_shown() => {
+            Single::Out if !self.has_shown() => {
                 self.shown = ProbeHabit::SeemsToProbe;
             }
-            Single::Acknowledged { at, is_first: true }
-                if self.shown == ProbeHabit::Unknown && now.saturating_since(at) <= FAST_ANSWER =>
+            Single::Acknowledged
+                if self.is_first
+                    && self.shown == ProbeHabit::Unknown
+                    && now.saturating_since(self.acknowledged_at) <= FAST_ANSWER =>
             {
                 self.shown = ProbeHabit::SeemsToWait;
             }
@@ -104,9 +111,10 @@ impl Habit {
     #[cold]
     pub(super) fn on_acknowledged(&mut self, at: Instant, is_bare: bool) {
         self.single = match self.single {
-            Single::Out { is_first } if is_bare => Single::Acknowledged { at, is_first },
+            Single::Out if is_bare => Single::Acknowledged,
             _ => Single::None,
         };
+        self.acknowledged_at = at;
     }
 
     /// The cause of a repetition was found.

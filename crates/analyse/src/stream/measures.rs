@@ -2,7 +2,7 @@
 
 use super::kind::Cause;
 use super::occupation::TimeShares;
-use super::window::WindowCounts;
+use super::window::{Answers, WindowCounts};
 use fairwind_measure::{Counts, Times};
 use fairwind_units::Span;
 
@@ -10,25 +10,28 @@ use fairwind_units::Span;
 pub(crate) const ORDERS: usize = 10;
 
 /// Everything that is known of a stream, or of all streams of a group.
+///
+/// In this order in memory: a line of what data changes, and a line of what every packet or an
+/// acknowledgment does.
 #[derive(Debug, Clone)]
 #[repr(C)]
 pub struct Measures {
     pub(super) common: Common,
     pub(super) time: TimeShares,
+    pub(super) answers: Answers,
     pub(super) sizes: Counts,
     pub(super) spacings: Times,
     pub(super) rtts: Times,
     pub(super) rare: Option<Box<Rare>>,
     pub(super) window: WindowCounts,
+    pub(super) beginning: Beginning,
 }
 
-/// Counters that every packet may change.
+/// Counters that every data segment may change.
 #[derive(Debug, Clone, Copy, Default)]
-#[repr(C)]
 pub(super) struct Common {
     pub(super) data_segments: u64,
     pub(super) payload_bytes: u64,
-    pub(super) acknowledgments: u64,
     /// Sum, over data segments, of the bytes outstanding once it was sent.
     pub(super) flight_bytes_sum: u64,
     /// The same in packets.
@@ -39,6 +42,11 @@ pub(super) struct Common {
     pub(super) few_in_flight: u64,
     /// Those of them sent after the initial slow start.
     pub(super) thin: u64,
+}
+
+/// What only the first packets of a stream change.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Beginning {
     pub(super) streams: u64,
     pub(super) initial_packets: u64,
     pub(super) initial_bytes: u64,
@@ -49,9 +57,14 @@ pub(super) struct Common {
     pub(super) handshake: Span,
 }
 
-/// Counters that few streams need.
+/// Counters that few streams need; those that many acknowledgments change come first in memory.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct Rare {
+    pub(super) sack_blocks: u64,
+    pub(super) sack_segments: u64,
+    pub(super) duplicate_acks_by_order: [u64; ORDERS],
+    pub(super) reports_of_duplicates: u64,
     pub(super) segments_by_cause: [u64; Cause::COUNT],
     pub(super) bytes_by_cause: [u64; Cause::COUNT],
     pub(super) segments_by_order: [u64; ORDERS],
@@ -72,10 +85,6 @@ pub(super) struct Rare {
     pub(super) forgotten_ranges: u64,
     /// Segments that lay too far off to belong to the stream.
     pub(super) out_of_window: u64,
-    pub(super) duplicate_acks_by_order: [u64; ORDERS],
-    pub(super) sack_blocks: u64,
-    pub(super) sack_segments: u64,
-    pub(super) reports_of_duplicates: u64,
     /// ACK latency of what was sent again once, twice, ...
     pub(super) latency_by_order: [Times; ORDERS],
 }
@@ -127,7 +136,9 @@ impl Measures {
         Self {
             common: Common::default(),
             time: TimeShares::default(),
+            answers: Answers::default(),
             window: WindowCounts::default(),
+            beginning: Beginning::default(),
             sizes: Counts::new(),
             spacings: Times::new(),
             rtts: Times::new(),
@@ -139,6 +150,11 @@ impl Measures {
     #[cold]
     pub(super) fn rare(&mut self) -> &mut Rare {
         self.rare.get_or_insert_default()
+    }
+
+    /// Windows that are known in bytes.
+    pub(super) const fn windows(&self) -> u64 {
+        self.answers.acknowledgments + self.window.early - self.window.unknown
     }
 
     /// Packets sent that carry payload.
@@ -162,8 +178,8 @@ impl Measures {
         if !others.rtts.is_empty() {
             self.rtts = Times::new();
         }
-        if others.common.handshakes > 0 {
-            (self.common.handshakes, self.common.handshake) = (0, Span::ZERO);
+        if others.beginning.handshakes > 0 {
+            (self.beginning.handshakes, self.beginning.handshake) = (0, Span::ZERO);
         }
         let has_latencies = |rare: &Rare| rare.latency_by_order.iter().any(|of| !of.is_empty());
         if others.rare.as_deref().is_some_and(has_latencies)
@@ -177,6 +193,8 @@ impl Measures {
     pub fn merge(&mut self, other: &Self) {
         self.common.merge(&other.common);
         self.time.merge(&other.time);
+        self.answers.merge(&other.answers);
+        self.beginning.merge(&other.beginning);
         self.window.merge(&other.window);
         self.sizes.add(&other.sizes);
         self.spacings.add(&other.spacings);
@@ -189,16 +207,33 @@ impl Measures {
 
 impl Common {
     fn merge(&mut self, other: &Self) {
-        self.streams += other.streams;
         self.data_segments += other.data_segments;
         self.payload_bytes += other.payload_bytes;
-        self.acknowledgments += other.acknowledgments;
         self.flight_bytes_sum = self.flight_bytes_sum.saturating_add(other.flight_bytes_sum);
         self.flight_packets_sum = self.flight_packets_sum.saturating_add(other.flight_packets_sum);
         self.flight_bytes_max = self.flight_bytes_max.max(other.flight_bytes_max);
         self.flight_packets_max = self.flight_packets_max.max(other.flight_packets_max);
         self.few_in_flight += other.few_in_flight;
         self.thin += other.thin;
+    }
+}
+
+impl Beginning {
+    /// A packet is sent of the initial window.
+    #[cold]
+    pub(super) const fn add_to_window(&mut self, packets: u64, bytes: u64) {
+        self.initial_windows = 1;
+        self.initial_packets += packets;
+        self.initial_bytes += bytes;
+    }
+
+    /// The initial window has not been acknowledged, so that nobody knows where it ended.
+    pub(super) const fn forget_window(&mut self) {
+        (self.initial_windows, self.initial_packets, self.initial_bytes) = (0, 0, 0);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.streams += other.streams;
         self.initial_packets += other.initial_packets;
         self.initial_bytes += other.initial_bytes;
         self.initial_windows += other.initial_windows;
@@ -207,10 +242,17 @@ impl Common {
     }
 }
 
+impl Answers {
+    fn merge(&mut self, other: &Self) {
+        self.acknowledgments += other.acknowledgments;
+        self.window_sum = self.window_sum.saturating_add(other.window_sum);
+    }
+}
+
 impl WindowCounts {
     fn merge(&mut self, other: &Self) {
-        self.samples += other.samples;
-        self.sum = self.sum.saturating_add(other.sum);
+        self.unknown += other.unknown;
+        self.early += other.early;
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
         self.closings += other.closings;

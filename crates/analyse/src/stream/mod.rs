@@ -10,7 +10,7 @@
 //! near, the host that sends the data; [`TapSide`] says where it is.
 //!
 //! Modules: `kind` (what is told), `stream` (segments of the data), `unusual` (those that do not simply continue it), `acknowledgment` (what comes back), `belonging` (which of both are the stream's),
-//! `outstanding` (what was sent and not acknowledged), `ring` (where it is kept), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
+//! `outstanding` (what was sent and not acknowledged), `cause` (the rules), `afar` (what is known near the receiver), `episode` (repairs that
 //! belong together), `habit` (whether the sender probes), `timeout` (the sender's time-out, estimated), `repeats` (which repetitions were
 //! needless), `held` (what is outstanding longest), `window` (what the other side offers), `occupation` (what the time goes into),
 //! `measures` (what is counted), `group` (the same of many streams), `tables`, `columns`.
@@ -29,7 +29,6 @@ mod measures;
 mod occupation;
 mod outstanding;
 mod repeats;
-mod ring;
 #[expect(clippy::module_inception, reason = "the room is called after what it is about")]
 mod stream;
 mod tables;

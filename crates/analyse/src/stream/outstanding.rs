@@ -7,7 +7,7 @@
 //!
 //! Memory: 48 bytes for each range, at most [`MOST_RANGES`] of them.
 
-use super::ring::Ring;
+use fairwind_measure::Ring;
 use fairwind_units::Instant;
 use std::ops::Range;
 
@@ -74,17 +74,18 @@ impl Marks {
 
 /// The ring.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub(super) struct Outstanding {
     /// Where the oldest range begins.
     front: u64,
-    ring: Ring<Sent>,
     /// Packets of full size that all ranges take.
     packets: u64,
+    ring: Ring<Sent>,
 }
 
 impl Outstanding {
     /// Nothing is outstanding, and the first range will begin at `offset`.
-    pub(super) const fn from_offset(offset: u64) -> Self {
+    pub(super) fn from_offset(offset: u64) -> Self {
         Self { front: offset, ring: Ring::new(), packets: 0 }
     }
 
@@ -103,6 +104,12 @@ impl Outstanding {
     #[inline]
     pub(super) fn oldest(&self) -> Option<&Sent> {
         self.ring.front()
+    }
+
+    /// Reads where the oldest range is, for whoever calls it in advance.
+    #[inline]
+    pub(super) fn fetch(&self) -> u64 {
+        self.ring.first_place().map_or(0, |sent| sent.end)
     }
 
     #[inline]
@@ -153,16 +160,19 @@ impl Outstanding {
     /// Takes off what lies before `offset`, and hands out each range that ends there with its beginning.
     #[inline]
     pub(super) fn acknowledge(&mut self, offset: u64, mut taken: impl FnMut(u64, &Sent)) {
-        while let Some(oldest) = self.ring.front() {
+        let Self { front, packets, ring } = self;
+        let mut packets_taken = 0;
+        ring.pop_front_while(|oldest| {
             if oldest.end > offset {
-                break;
+                return false;
             }
-            taken(self.front, oldest);
-            self.front = oldest.end;
-            self.packets = self.packets.saturating_sub(u64::from(oldest.packets));
-            self.ring.pop_front();
-        }
-        self.front = self.front.max(offset);
+            taken(*front, oldest);
+            *front = oldest.end;
+            packets_taken += u64::from(oldest.packets);
+            true
+        });
+        *packets = packets.saturating_sub(packets_taken);
+        *front = (*front).max(offset);
     }
 
     /// The range in which `offset` lies; the number of ranges where it lies behind all.
@@ -180,8 +190,8 @@ impl Outstanding {
         if self.ring.len() >= MOST_CUT {
             return self.within(start, end);
         }
-        let first = self.cut(start.max(self.front));
-        let behind = self.cut(end.max(self.front));
+        let first = self.cut(start.max(self.front), 0);
+        let behind = self.cut(end.max(self.front), first);
         first..behind.max(first)
     }
 
@@ -215,9 +225,13 @@ impl Outstanding {
         first..self.index_of(end).max(first)
     }
 
-    /// The first range that begins at `offset` or behind it, after cutting the one in which it lies.
-    fn cut(&mut self, offset: u64) -> usize {
-        let index = self.index_of(offset);
+    /// The first range that begins at `offset` or behind it, after cutting the one in which it lies; often the
+    /// range `near` ends there.
+    fn cut(&mut self, offset: u64, near: usize) -> usize {
+        let index = match self.ring.get(near) {
+            Some(sent) if sent.end == offset => return near + 1,
+            _ => self.index_of(offset),
+        };
         let start = self.start_of(index);
         if start >= offset {
             return index;

@@ -13,6 +13,7 @@ use super::timeout::TimeoutEstimate;
 use super::window::OfferedWindow;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
+use std::num::NonZeroU64;
 
 /// Offset of the first payload byte. Not 0, so that what lies before it is not below 0.
 pub(super) const ORIGIN: u64 = 1 << 32;
@@ -26,7 +27,8 @@ const DEFAULT_SEGMENT: u32 = 536;
 /// One direction's data of one connection at one tap.
 ///
 /// In this order in memory: what every packet needs is in the first lines, what few need comes last. With
-/// thousands of streams each packet finds its stream outside the nearest caches.
+/// thousands of streams each packet finds its stream outside the nearest caches. Of four lines of
+/// 64 bytes the third is for acknowledgments, the others are for every packet; then come the measures.
 #[derive(Debug, Clone)]
 #[repr(C, align(64))]
 pub struct Stream {
@@ -42,6 +44,8 @@ pub struct Stream {
     last_data_at: Instant,
     /// Sequence number of [`ORIGIN`].
     origin: Option<SequenceNumber>,
+    pub(super) outstanding: Outstanding,
+    pub(super) window: OfferedWindow,
     /// Payload of a full segment.
     pub(super) full_segment: u32,
     /// Timestamp of what passed last.
@@ -60,25 +64,23 @@ pub struct Stream {
     /// An acknowledgment has come again, its window changed or not.
     pub(super) has_repeated_ack: bool,
     pub(super) side: TapSide,
-    pub(super) outstanding: Outstanding,
     /// Data segments in a row that were as large as the last one, and are not in the distribution of sizes
     /// yet: most are as large as the one before.
-    sizes_alike: u64,
+    sizes_alike: u32,
+    pub(super) timeout: TimeoutEstimate,
+    /// When an acknowledgment last advanced.
+    pub(super) advanced_at: Instant,
     /// Duplicate acknowledgments in a row.
     pub(super) duplicates: u32,
     /// Time-outs since the last progress.
-    pub(super) expired: u32,
-    /// When an acknowledgment last advanced.
-    pub(super) advanced_at: Instant,
-    pub(super) window: OfferedWindow,
-    pub(super) episode: Episode,
-    pub(super) habit: Habit,
-    /// Offset whose acknowledgment answers the last probe.
-    pub(super) probe_until: Option<u64>,
-    pub(super) timeout: TimeoutEstimate,
-    pub(super) measures: Measures,
+    pub(super) expired: u16,
     /// SYNs that were sent and are not acknowledged.
     pub(super) syns: u16,
+    pub(super) episode: Episode,
+    /// Offset whose acknowledgment answers the last probe.
+    pub(super) probe_until: Option<NonZeroU64>,
+    pub(super) habit: Habit,
+    pub(super) measures: Measures,
     pub(super) has_stamps: bool,
     /// Options of an acknowledgment were cut off by the capture.
     pub(super) is_blind: bool,
@@ -108,7 +110,7 @@ impl Stream {
     /// A stream of which nothing is known; its first packet passes at `at`.
     pub fn new(at: Instant) -> Self {
         let mut measures = Measures::new();
-        measures.common.streams = 1;
+        measures.beginning.streams = 1;
         Self {
             highest: ORIGIN,
             acknowledged: ORIGIN,
@@ -182,17 +184,19 @@ impl Stream {
         self.outstanding.packets()
     }
 
-    /// Reads a field out of each line of memory that most packets need, for whoever calls it in advance.
+    /// Reads a field out of each line of memory that most packets need, for whoever calls it in advance: of
+    /// either direction, since telling them apart takes longer.
     #[inline]
     pub(crate) fn fetch(&self) -> u64 {
-        let Self { outstanding, window, measures, .. } = self;
-        let oldest = outstanding.oldest().map_or(0, |oldest| oldest.end);
+        let Measures { common, answers, spacings, rtts, .. } = &self.measures;
         self.highest
-            ^ self.acknowledged
-            ^ oldest
-            ^ window.counts.samples
-            ^ measures.common.data_segments
-            ^ measures.common.handshakes
+            ^ u64::from(self.full_segment)
+            ^ self.timeout.first_field()
+            ^ self.probe_until.map_or(0, NonZeroU64::get)
+            ^ common.data_segments
+            ^ answers.acknowledgments
+            ^ u64::from(spacings.fetch() ^ rtts.fetch())
+            ^ self.outstanding.fetch()
     }
 
     /// A segment of the data's direction passes the tap at `at`: what it is. `identification` is that of
@@ -241,13 +245,10 @@ impl Stream {
     /// and have not been told of.
     pub fn finish(&mut self, at: Instant, habits: &mut Habits) -> u64 {
         self.pass_time(at, false);
-        self.window.finish(self.now);
-        self.measures.window = self.window.counts;
+        self.window.finish(self.now, &mut self.measures.window);
         self.record_sizes();
         if !self.is_answered {
-            self.measures.common.initial_windows = 0;
-            self.measures.common.initial_packets = 0;
-            self.measures.common.initial_bytes = 0;
+            self.measures.beginning.forget_window();
         }
         let (segments, bytes) = self.habit.settle(habits);
         if segments > 0 {
@@ -265,7 +266,7 @@ impl Stream {
         let origin = *self.origin.get_or_insert(sequence);
         let low_bits = low_bits(self.highest - ORIGIN);
         let distance = sequence.distance_from(origin + low_bits).cast_signed();
-        self.highest.saturating_add_signed(distance.into())
+        self.highest.wrapping_add_signed(distance.into())
     }
 
     /// The stream begins with this number.
@@ -326,7 +327,7 @@ impl Stream {
         let packets = self.outstanding.packets();
         let common = &mut self.measures.common;
         if common.data_segments > 0 {
-            self.measures.spacings.record(at.saturating_since(self.last_data_at).as_nanos());
+            self.measures.spacings.record_later(at.saturating_since(self.last_data_at).as_nanos());
         }
         common.data_segments += 1;
         common.payload_bytes += u64::from(segment.payload_bytes);
@@ -338,7 +339,7 @@ impl Stream {
             common.few_in_flight += 1;
             common.thin += u64::from(self.has_lost);
         }
-        if segment.payload_bytes == self.last_size {
+        if segment.payload_bytes == self.last_size && self.sizes_alike < u32::MAX {
             self.sizes_alike += 1;
         } else {
             self.record_sizes();
@@ -350,7 +351,7 @@ impl Stream {
     /// Puts the sizes that were alike into the distribution.
     #[inline(never)]
     fn record_sizes(&mut self) {
-        self.measures.sizes.record_many(self.last_size.into(), self.sizes_alike);
+        self.measures.sizes.record_many(self.last_size.into(), self.sizes_alike.into());
         self.sizes_alike = 0;
     }
 
@@ -382,10 +383,7 @@ impl Stream {
         }
         self.note_passing(&sent);
         if !self.is_answered {
-            let common = &mut self.measures.common;
-            common.initial_windows = 1;
-            common.initial_packets += u64::from(packets);
-            common.initial_bytes += u64::from(payload);
+            self.measures.beginning.add_to_window(packets.into(), payload.into());
         }
         self.highest = end;
         self.push(sent);
@@ -424,5 +422,22 @@ impl Seen<'_> {
     #[inline]
     pub(super) fn stamp(self) -> u32 {
         self.segment.options.timestamps.map_or(0, |stamps| stamps.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::measures::Common;
+    use std::mem::offset_of;
+
+    #[test]
+    fn what_packets_need_lies_in_few_lines_of_memory() {
+        let measures = offset_of!(Stream, measures);
+        assert!(offset_of!(Stream, outstanding) < 64);
+        assert_eq!(offset_of!(Stream, timeout), 128);
+        assert_eq!(offset_of!(Stream, episode), 192);
+        assert_eq!((measures, size_of::<Common>()), (256, 64));
+        assert_eq!(offset_of!(Measures, sizes), 128);
     }
 }

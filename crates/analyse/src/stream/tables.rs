@@ -229,7 +229,7 @@ type TransportTable<'a> = TableBuilder<'a, Row<Transport>>;
 
 fn transport_table(rows: &[Row<Transport>], percentiles: &Percentiles) -> Table {
     let table = subjects("transport", rows)
-        .with("streams", |row| row.measures().common.streams)
+        .with("streams", |row| row.measures().beginning.streams)
         .with("observed_s", |row| row.time().observed().as_secs_f64())
         .with("data_segments", |row| row.measures().common.data_segments)
         .with("payload_bytes", |row| row.measures().common.payload_bytes);
@@ -272,7 +272,7 @@ fn with_oddities(table: TransportTable<'_>) -> TransportTable<'_> {
 
 fn with_answers(table: TransportTable<'_>) -> TransportTable<'_> {
     table
-        .with("acknowledgments", |row| row.measures().common.acknowledgments)
+        .with("acknowledgments", |row| row.measures().answers.acknowledgments)
         .with("duplicate_acks", |row| row.rare(|rare| rare.duplicate_acks_by_order.iter().sum()))
         .with("sack_segments", |row| row.rare(|rare| rare.sack_segments))
         .with("sack_blocks", |row| row.rare(|rare| rare.sack_blocks))
@@ -280,16 +280,15 @@ fn with_answers(table: TransportTable<'_>) -> TransportTable<'_> {
         .with("zero_windows", |row| row.measures().window.closings)
         .with("zero_window_s", |row| row.measures().window.closed.as_secs_f64())
         .with("window_min_bytes", |row| {
-            let window = row.measures().window;
-            (window.samples > 0).then_some(window.least)
+            let least = row.measures().window.least;
+            (row.measures().windows() > 0).then_some(u64::from(least))
         })
         .with("window_mean_bytes", |row| {
-            let window = row.measures().window;
-            ratio(window.sum, window.samples)
+            ratio(row.measures().answers.window_sum, row.measures().windows())
         })
         .with("window_max_bytes", |row| {
-            let window = row.measures().window;
-            (window.samples > 0).then_some(window.most)
+            let most = row.measures().window.most;
+            (row.measures().windows() > 0).then_some(u64::from(most))
         })
 }
 
@@ -306,12 +305,12 @@ fn with_flight(table: TransportTable<'_>) -> TransportTable<'_> {
         })
         .with("flight_max_packets", |row| row.measures().common.flight_packets_max)
         .with("initial_window_mean_packets", |row| {
-            let common = row.measures().common;
-            ratio(common.initial_packets, common.initial_windows)
+            let beginning = row.measures().beginning;
+            ratio(beginning.initial_packets, beginning.initial_windows)
         })
         .with("initial_window_mean_bytes", |row| {
-            let common = row.measures().common;
-            ratio(common.initial_bytes, common.initial_windows)
+            let beginning = row.measures().beginning;
+            ratio(beginning.initial_bytes, beginning.initial_windows)
         })
         .with("few_in_flight_ratio", |row| {
             let common = row.measures().common;
@@ -326,8 +325,8 @@ fn with_flight(table: TransportTable<'_>) -> TransportTable<'_> {
 fn with_rtt<'a>(table: TransportTable<'a>, percentiles: &Percentiles) -> TransportTable<'a> {
     let mut table = table
         .with("handshake_rtt_mean_s", |row| {
-            let common = row.measures().common;
-            share(common.handshake, Span::from_secs(common.handshakes))
+            let beginning = row.measures().beginning;
+            share(beginning.handshake, Span::from_secs(beginning.handshakes))
         })
         .with("rtt_samples", |row| row.values.rtt.count)
         .with("rtt_min_s", |row| row.values.rtt.minimum_s())
@@ -377,7 +376,9 @@ impl Measures {
         Self {
             common: self.common,
             time: self.time,
+            answers: self.answers,
             window: self.window,
+            beginning: self.beginning,
             sizes: Counts::new(),
             spacings: Times::new(),
             rtts: Times::new(),

@@ -33,6 +33,12 @@ pub(super) struct TimeoutEstimate {
 }
 
 impl TimeoutEstimate {
+    /// A field, for whoever reads it in advance.
+    #[inline]
+    pub(super) const fn first_field(&self) -> u64 {
+        self.smoothed
+    }
+
     /// Takes a sample; everything before `acknowledged` is acknowledged, everything before `highest`
     /// was sent.
     #[inline]

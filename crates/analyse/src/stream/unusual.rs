@@ -11,6 +11,7 @@ use super::stream::{NOTHING_MARKED, Seen, Stream};
 use crate::connection::ResetStanding;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 /// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.
@@ -56,7 +57,8 @@ impl Stream {
     /// This window was offered last, before there was anything to be sent.
     pub(crate) fn on_window(&mut self, at: Instant, window: u16) {
         let offering = Segment { window, ..Segment::default() };
-        self.window.on_segment(at, &offering, self.acknowledged);
+        self.measures.window.early += 1;
+        self.follow_window(at, &offering, self.acknowledged);
     }
 
     /// Neither payload nor FIN, or SYN.
@@ -417,7 +419,7 @@ impl Stream {
             }
             Cause::FastRetransmit => self.begin_fast_recovery(),
             Cause::TailLossProbe => {
-                self.probe_until = Some(self.highest);
+                self.probe_until = NonZeroU64::new(self.highest);
                 false
             }
             Cause::AfterTimeout | Cause::Unknown => false,

@@ -3,7 +3,7 @@
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
 
-/// What is known of it.
+/// What is known of it: all that most packets need.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct OfferedWindow {
     /// Offset behind the last byte that may be sent; 0 before it is known.
@@ -12,31 +12,51 @@ pub(super) struct OfferedWindow {
     field: u16,
     own_scale: Scale,
     other_scale: Scale,
-    /// Since when it is closed.
-    closed_since: Option<Instant>,
-    pub(super) counts: WindowCounts,
+    is_closed: bool,
+    /// The window of the last segment is among the smallest and the largest.
+    is_counted: bool,
 }
 
-/// What was counted.
+/// What was counted of acknowledgments and their windows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Answers {
+    pub(super) acknowledgments: u64,
+    /// Sum of the windows that are known in bytes.
+    pub(super) window_sum: u64,
+}
+
+/// What changes with the window only.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WindowCounts {
-    /// Segments whose window is known in bytes.
-    pub(super) samples: u64,
-    /// Sum of their windows.
-    pub(super) sum: u64,
-    /// The smallest.
-    pub(super) least: u64,
+    /// The smallest window that is known in bytes; none has more than 30 bits.
+    pub(super) least: u32,
     /// The largest.
-    pub(super) most: u64,
+    pub(super) most: u32,
+    /// Windows that are not known in bytes, or are no news.
+    pub(super) unknown: u64,
+    /// Windows that were offered before acknowledgments were counted.
+    pub(super) early: u64,
     /// How often it closed.
     pub(super) closings: u64,
     /// How long it was closed.
     pub(super) closed: Span,
+    /// When it closed, where it is closed.
+    closed_at: Instant,
+}
+
+impl WindowCounts {
+    /// This window, in bytes, is offered from now on.
+    #[inline]
+    pub(super) fn on_change(&mut self, bytes: u32) {
+        self.least = self.least.min(bytes);
+        self.most = self.most.max(bytes);
+    }
 }
 
 impl Default for WindowCounts {
     fn default() -> Self {
-        Self { samples: 0, sum: 0, least: u64::MAX, most: 0, closings: 0, closed: Span::ZERO }
+        let (closed, closed_at) = (Span::ZERO, Instant::ZERO);
+        Self { least: u32::MAX, most: 0, unknown: 0, early: 0, closings: 0, closed, closed_at }
     }
 }
 
@@ -63,11 +83,13 @@ impl OfferedWindow {
     /// The SYN of the data's sender.
     pub(super) fn on_own_syn(&mut self, syn: &Segment) {
         self.own_scale = Scale::of(syn);
+        self.is_counted = false;
     }
 
     /// The SYN of the side that offers the window; its window is never scaled.
     pub(super) fn on_other_syn(&mut self, syn: &Segment, acknowledged: Option<u64>) {
         self.other_scale = Scale::of(syn);
+        self.is_counted = false;
         self.field = syn.window;
         if let Some(offset) = acknowledged {
             self.edge = offset + u64::from(syn.window);
@@ -85,8 +107,8 @@ impl OfferedWindow {
     }
 
     /// The largest window that was offered; `None` where it is not known what numbers mean.
-    pub(super) fn most(&self) -> Option<u64> {
-        self.shift().map(|_| self.counts.most)
+    pub(super) fn most(&self, counts: &WindowCounts) -> Option<u64> {
+        self.shift().map(|_| counts.most.into())
     }
 
     /// Whether a segment has the same window as the one before it.
@@ -95,42 +117,45 @@ impl OfferedWindow {
         self.field == segment.window
     }
 
-    /// A segment that acknowledges everything before `acknowledged`.
+    /// A segment that acknowledges everything before `acknowledged`: its window in bytes, if that is known, and
+    /// whether it is another one than before.
     #[inline]
-    pub(super) fn on_segment(&mut self, at: Instant, segment: &Segment, acknowledged: u64) {
+    pub(super) fn on_segment(
+        &mut self,
+        segment: &Segment,
+        acknowledged: u64,
+    ) -> Option<(u32, bool)> {
+        let is_new = self.field != segment.window || !self.is_counted;
         self.field = segment.window;
-        if let Some(shift) = self.shift() {
-            let bytes = u64::from(segment.window) << shift;
-            self.edge = acknowledged + bytes;
-            self.counts.samples += 1;
-            self.counts.sum += bytes;
-            self.counts.least = self.counts.least.min(bytes);
-            self.counts.most = self.counts.most.max(bytes);
-        }
-        if segment.window == 0 || self.closed_since.is_some() {
-            self.follow_closing(at, segment);
-        }
+        let bytes = u32::from(segment.window) << self.shift()?;
+        self.edge = acknowledged + u64::from(bytes);
+        self.is_counted = true;
+        Some((bytes, is_new))
     }
 
+    /// Whether a segment may close the window, or open it.
+    #[inline]
+    pub(super) const fn may_turn(&self, segment: &Segment) -> bool {
+        segment.window == 0 || self.is_closed
+    }
+
+    /// Such a segment passes.
     #[cold]
-    fn follow_closing(&mut self, at: Instant, segment: &Segment) {
-        match self.closed_since {
-            None if !segment.flags.contains(Flags::RST) => {
-                self.counts.closings += 1;
-                self.closed_since = Some(at);
-            }
-            Some(since) if segment.window > 0 => {
-                self.counts.closed += at.saturating_since(since);
-                self.closed_since = None;
-            }
-            _ => {}
+    pub(super) fn turn(&mut self, at: Instant, segment: &Segment, counts: &mut WindowCounts) {
+        if !self.is_closed && !segment.flags.contains(Flags::RST) {
+            counts.closings += 1;
+            counts.closed_at = at;
+            self.is_closed = true;
+        } else if segment.window > 0 {
+            self.finish(at, counts);
         }
     }
 
     /// It stays as it is from now on.
-    pub(super) fn finish(&mut self, at: Instant) {
-        if let Some(since) = self.closed_since.take() {
-            self.counts.closed += at.saturating_since(since);
+    pub(super) fn finish(&mut self, at: Instant, counts: &mut WindowCounts) {
+        if self.is_closed {
+            counts.closed += at.saturating_since(counts.closed_at);
+            self.is_closed = false;
         }
     }
 
@@ -144,12 +169,12 @@ impl OfferedWindow {
 
     #[inline]
     pub(super) const fn is_closed(&self) -> bool {
-        self.closed_since.is_some()
+        self.is_closed
     }
 
     /// Whether it is known to have no room for `bytes` behind `offset`.
     #[inline]
     pub(super) const fn lacks_room(&self, offset: u64, bytes: u64) -> bool {
-        self.closed_since.is_some() || self.edge > 0 && self.edge < offset + bytes
+        self.is_closed || self.edge > 0 && self.edge < offset + bytes
     }
 }
