@@ -13,7 +13,13 @@ from fairwind.statistics.differences import (
 )
 from fairwind.statistics.fairness import jain_index
 from fairwind.statistics.ratios import relative_difference
-from fairwind.statistics.summaries import Interval, bootstrap_interval, mean_interval, quantiles
+from fairwind.statistics.summaries import (
+    Interval,
+    bootstrap_interval,
+    mean_interval,
+    prediction_half_width,
+    quantiles,
+)
 
 __all__ = [
     "Difference",
@@ -25,6 +31,7 @@ __all__ = [
     "jain_index",
     "mean_interval",
     "paired_difference",
+    "prediction_half_width",
     "quantiles",
     "relative_difference",
     "welch_difference",

@@ -56,6 +56,29 @@ def mean_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     return Interval(mean, mean - half, mean + half, level, sample.size)
 
 
+def prediction_half_width(values: ArrayLike, level: float = 0.95) -> float:
+    """Tell how far from the mean one further sample may lie (Student's t prediction interval).
+
+    Parameters
+    ----------
+    values : float64, shape (samples,)
+        Independent samples of about normal distribution; NaN are left out.
+    level : float
+        Share of further samples that lie within, 0 to 1.
+
+    Returns
+    -------
+    float
+        Half the width of the interval around the mean, in the unit of the sample; NaN for fewer
+        than two samples.
+    """
+    sample = finite(values)
+    if sample.size < 2:
+        return math.nan
+    spread = float(sample.std(ddof=1)) * math.sqrt(1 + 1 / sample.size)
+    return t_quantile(level, sample.size - 1) * spread
+
+
 def bootstrap_interval(
     values: ArrayLike,
     statistic: Callable[[Floats], float],

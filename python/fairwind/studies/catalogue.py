@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from fairwind.errors import FairwindError
 from fairwind.studies.application_limited_streams import STUDY as APPLICATION_LIMITED_STREAMS
+from fairwind.studies.duration import STUDY as DURATION
 from fairwind.studies.impact_on_others import STUDY as IMPACT_ON_OTHERS
 from fairwind.studies.queue_disciplines import STUDY as QUEUE_DISCIPLINES
 from fairwind.studies.study import Study
+from fairwind.studies.thin_vs_five_greedy import STUDY as THIN_VS_FIVE_GREEDY
+from fairwind.studies.thin_vs_greedy import STUDY as THIN_VS_GREEDY
 
 
 def studies() -> dict[str, Study]:
     """Give every study by its name."""
-    return {
-        study.name: study
-        for study in (APPLICATION_LIMITED_STREAMS, IMPACT_ON_OTHERS, QUEUE_DISCIPLINES)
-    }
+    every = (
+        APPLICATION_LIMITED_STREAMS,
+        THIN_VS_GREEDY,
+        DURATION,
+        THIN_VS_FIVE_GREEDY,
+        QUEUE_DISCIPLINES,
+        IMPACT_ON_OTHERS,
+    )
+    return {study.name: study for study in every}
 
 
 def study_named(name: str) -> Study:

@@ -44,7 +44,19 @@ def differences(
         name ends in; the same relative to the reference, as ratios; ``p_value`` (two-sided) and
         ``p_value_holm`` (corrected over all rows); ``pairs`` (0 of independent samples).
     """
-    rows = list(_rows(results, group, measures, mechanisms, panels))
+    groups = results.groups.filter(pl.col("group") == group)
+    return differences_among(results, groups, measures, mechanisms, panels)
+
+
+def differences_among(
+    results: Results,
+    groups: pl.DataFrame,
+    measures: Sequence[str],
+    mechanisms: Sequence[str],
+    panels: Sequence[str],
+) -> pl.DataFrame:
+    """Compare variants as `differences` does, among rows of the groups table of one group."""
+    rows = list(_rows(results, groups, measures, mechanisms, panels))
     p_values = [row["p_value"] for row in rows]
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(
         pl.Series("p_value_holm", holm(p_values))
@@ -59,13 +71,13 @@ def counts_where(frame: pl.DataFrame, condition: pl.Expr, count: str = COUNT) ->
 
 def _rows(
     results: Results,
-    group: str,
+    groups: pl.DataFrame,
     measures: Sequence[str],
     mechanisms: Sequence[str],
     panels: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    groups = results.groups.filter(pl.col("group") == group).sort("seed", maintain_order=True)
-    for key, panel in groups.group_by(list(panels), maintain_order=True):
+    ordered = groups.sort("seed", maintain_order=True)
+    for key, panel in ordered.group_by(list(panels), maintain_order=True):
         place = dict(zip(panels, key, strict=True))
         reference = panel.filter(pl.col(VARIANT) == REFERENCE)
         for variant in mechanisms:

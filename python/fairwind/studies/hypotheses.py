@@ -10,6 +10,7 @@ import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.comparisons import differences
+from fairwind.studies.groups import between_groups
 from fairwind.studies.panels import Panels, largest_difference
 from fairwind.studies.streams import (
     IN_FULL,
@@ -87,6 +88,46 @@ def latency_reduced(results: Results, panels: Panels) -> list[Claim]:
         )
         for variant in compared
     ]
+
+
+def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
+    """Judge: thin streams lose a larger share of their packets than greedy ones, in any variant."""
+    keys = (VARIANT, *panels.columns)
+    details = between_groups(results.groups, "greedy", "thin", "packet_loss_ratio", keys)
+    more, less = details.filter(IS_INCREASED).height, details.filter(IS_REDUCED).height
+    if more == details.height:
+        verdict = Verdict.BORNE_OUT
+    elif more:
+        verdict = Verdict.BORNE_OUT_IN_PART
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if less else Verdict.UNDECIDED
+    sides = {"more for": IS_INCREASED, "less for": IS_REDUCED}
+    ranges = "; ".join(
+        f"{variant}: {panels.sides(details.filter(pl.col(VARIANT) == variant), sides)}"
+        for variant in variants(results)
+    )
+    is_last = pl.col(panels.count) == pl.col(panels.count).max()
+    last = details.filter(is_last & (pl.col(VARIANT) == REFERENCE))
+    shares = "; ".join(
+        f"{row[VARIANT]}, {panels.title(row)}: thin {row['mean_second']:.1%}, "
+        f"greedy {row['mean_first']:.1%}"
+        for row in last.iter_rows(named=True)
+    )
+    return Claim(
+        statement=(
+            "Thin streams, with the modifications or without, are at a disadvantage beside greedy "
+            "streams: they lose a larger share of their packets."
+        ),
+        rule=(
+            "Relative packet loss of the thin streams less that of the greedy ones of the same "
+            "run, Student's t over seeds, Holm-corrected over all panels and variants. Borne out: "
+            "significantly more in every one, in part: in some; not: less in some and more in "
+            "none; otherwise undecided."
+        ),
+        verdict=verdict,
+        evidence=f"{ranges}. {shares}.",
+        details=details,
+    )
 
 
 def compared_in_words(results: Results) -> str:

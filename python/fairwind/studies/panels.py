@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,11 +68,14 @@ class Panels:
         """
         return self._each(own, lambda part: self._extremes_of(part, sides))
 
-    def _each(self, own: pl.DataFrame, tell: Any) -> str:  # noqa: ANN401 - a local function
-        return " | ".join(
-            f"({circumstance}) {tell(part)}" if circumstance else tell(part)
-            for circumstance, part in self._parts(own)
-        )
+    def _each(self, own: pl.DataFrame, tell: Callable[[pl.DataFrame], str]) -> str:
+        """Tell something of all circumstances, once where it is the same in several."""
+        alike: dict[str, list[str]] = {}
+        for circumstance, part in self._parts(own):
+            alike.setdefault(tell(part), []).append(circumstance)
+        if len(alike) == 1:
+            return next(iter(alike))
+        return " | ".join(f"({'; '.join(where)}) {told}" for told, where in alike.items())
 
     def _parts(self, own: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
         if not self.beside:

@@ -1,0 +1,140 @@
+"""Are short runs long enough? Judged by our results."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.comparisons import differences_among
+from fairwind.studies.duration.lengths import MINUTES, by_length, deviations
+from fairwind.studies.hypotheses import LATENCIES, MARGIN_RATIO, SIGNIFICANCE, compared_in_words
+from fairwind.studies.streams import VARIANT, mechanisms, variants
+
+IS_WITHIN = (pl.col("low_ratio") > -MARGIN_RATIO) & (pl.col("high_ratio") < MARGIN_RATIO)
+ONE_IS_ENOUGH = pl.col("single_run_ratio") < MARGIN_RATIO
+SUBJECT = (VARIANT, "group", "measure")
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge bias, scatter, and what short runs decide."""
+    details = deviations(results)
+    return [unbiased(details), one_run_tells(details), decides_the_same(results)]
+
+
+def unbiased(details: pl.DataFrame) -> Claim:
+    """Judge: short runs give on average what long ones give."""
+    return _from_length(
+        details,
+        IS_WITHIN,
+        "Short runs are long enough: on average they give the measures of the longest.",
+        (
+            "Mean over seeds of each measure against that of the longest runs with the same seeds "
+            f"(paired). Enough from the length on from which all 95 % intervals lie within "
+            f"{MARGIN_RATIO:.0%}."
+        ),
+    )
+
+
+def one_run_tells(details: pl.DataFrame) -> Claim:
+    """Judge: a single short run tells a measure well enough."""
+    return _from_length(
+        details,
+        ONE_IS_ENOUGH,
+        "One run is enough: repeated with another seed it gives the same.",
+        (
+            "Half width of the 95 % prediction interval of a further run (Student's t over seeds) "
+            f"relative to the mean. Enough from the length on from which it stays below "
+            f"{MARGIN_RATIO:.0%}."
+        ),
+    )
+
+
+def decides_the_same(results: Results) -> Claim:
+    """Judge: comparisons of variants come out the same, however long the runs."""
+    runs = by_length(results)
+    measures = [*LATENCIES, "goodput_bits_per_second"]
+    details = pl.concat(
+        differences_among(
+            results,
+            runs.filter(pl.col("group") == group),
+            measures,
+            mechanisms(variants(results)),
+            (MINUTES,),
+        ).with_columns(pl.lit(group).alias("group"))
+        for group in ("thin", "greedy")
+    )
+    is_significant = pl.col("p_value_holm") < SIGNIFICANCE
+    details = details.with_columns(
+        (pl.col("difference").sign() * is_significant).cast(pl.Int64).alias("side")
+    )
+    longest = details.filter(pl.col(MINUTES) == pl.col(MINUTES).max())
+    on = [VARIANT, "group", "measure"]
+    short = details.filter(pl.col(MINUTES) < pl.col(MINUTES).max()).join(
+        longest.select(*on, pl.col("side").alias("side_longest")), on=on, maintain_order="left"
+    )
+    against = short.filter(pl.col("side") * pl.col("side_longest") < 0)
+    unseen = short.filter((pl.col("side") == 0) & (pl.col("side_longest") != 0))
+    new = short.filter((pl.col("side") != 0) & (pl.col("side_longest") == 0))
+    if against.height:
+        verdict = Verdict.NOT_BORNE_OUT
+    else:
+        verdict = Verdict.BORNE_OUT_IN_PART if unseen.height + new.height else Verdict.BORNE_OUT
+    return Claim(
+        statement="Short runs decide the same about the modifications as long ones.",
+        rule=(
+            f"{compared_in_words(results)}, Holm-corrected per group over all lengths. Borne out: "
+            "every comparison has the outcome (significantly more, less, or neither) of the "
+            "longest runs; not: one has the opposite; otherwise in part."
+        ),
+        verdict=verdict,
+        evidence=(
+            f"Of {short.height} comparisons {against.height} say the opposite of the longest runs, "
+            f"{unseen.height} do not see what those see, {new.height} see what those do not. In "
+            f"the longest runs {longest.filter(is_significant).height} of {longest.height} "
+            "comparisons are significant."
+        ),
+        details=details,
+    )
+
+
+def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: str) -> Claim:
+    """Judge from which length on something holds for every measure."""
+    lengths = details[MINUTES].unique().sort().to_list()
+    told, shortest, never = [], 0, 0
+    for (variant, group, measure), part in details.group_by(SUBJECT, maintain_order=True):
+        enough = _enough_from(part.sort(MINUTES), holds)
+        shortest += enough == lengths[0]
+        never += enough is None
+        when = "at no length" if enough is None else f"from {enough:g} min on"
+        told.append((f"{group}, {measure}", str(variant), when))
+    if shortest == len(told):
+        verdict = Verdict.BORNE_OUT
+    else:
+        verdict = Verdict.NOT_BORNE_OUT if never == len(told) else Verdict.BORNE_OUT_IN_PART
+    subjects = dict.fromkeys(subject for subject, _, _ in told)
+    evidence = "; ".join(
+        f"{subject}: "
+        + ", ".join(f"{variant} {when}" for name, variant, when in told if name == subject)
+        for subject in subjects
+    )
+    return Claim(
+        statement=statement,
+        rule=(
+            f"{rule} Borne out: the shortest length is enough for every measure; not: no length is "
+            "for any; otherwise in part."
+        ),
+        verdict=verdict,
+        evidence=f"{evidence}.",
+        details=details,
+    )
+
+
+def _enough_from(part: pl.DataFrame, holds: pl.Expr) -> float | None:
+    """Give the length from which on something holds at every length; None if at no length."""
+    enough = None
+    for row in part.with_columns(holds.fill_null(value=False).alias("holds")).iter_rows(named=True):
+        if not row["holds"]:
+            enough = None
+        elif enough is None:
+            enough = row[MINUTES]
+    return enough
