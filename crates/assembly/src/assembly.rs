@@ -198,6 +198,7 @@ fn link_spec(link: &Link) -> LinkSpec {
         delay: link.delay,
         queue: link.queue.clone(),
         loss: link.loss,
+        impairments: link.impairments.clone(),
         overhead_bytes: link.overhead_bytes,
     }
 }
@@ -210,7 +211,8 @@ fn queues(experiment: &Experiment) -> (Queues, Vec<String>) {
         let spec = link_spec(link);
         let measured = spec.rate.is_some()
             || spec.loss.as_parts_per_billion() > 0
-            || spec.queue != Qdisc::default();
+            || spec.queue != Qdisc::default()
+            || !spec.impairments.is_none();
         by_link.push(measured.then(|| {
             names.push(link.name.clone());
             QueueId(u32::try_from(names.len() - 1).expect("a network has fewer than 2^32 links"))

@@ -101,21 +101,34 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         reason: fairwind_network::DropReason,
         waited: Option<Span>,
     ) {
+        let reason = match reason {
+            fairwind_network::DropReason::LinkLoss => DropReason::LinkLoss,
+            fairwind_network::DropReason::Early => DropReason::Early,
+            _ => DropReason::QueueFull,
+        };
+        self.lose(at, link, packet, reason, waited);
+    }
+
+    /// What is damaged is lost: no host will take it.
+    fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {
+        self.lose(at, link, packet, DropReason::LinkLoss, None);
+    }
+}
+
+impl<S: Sink> Tap<'_, S> {
+    fn lose<P: Labelled>(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        packet: &P,
+        reason: DropReason,
+        waited: Option<Span>,
+    ) {
         let queue = self.queues.of(link).expect("only links with a queue drop");
         let PacketLabel { flow, direction, payload_bytes } = packet.label();
-        let dropped = Observation::Dropped {
-            flow,
-            direction,
-            queue,
-            payload_bytes,
-            wire_bytes: packet.wire_bytes(),
-            reason: match reason {
-                fairwind_network::DropReason::LinkLoss => DropReason::LinkLoss,
-                fairwind_network::DropReason::Early => DropReason::Early,
-                _ => DropReason::QueueFull,
-            },
-            waited,
-        };
+        let wire_bytes = packet.wire_bytes();
+        let dropped =
+            Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited };
         self.sink.observe(at, dropped);
     }
 }

@@ -201,7 +201,7 @@ impl<P: Packet> Network<P> {
         let around =
             &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
         match due.work() {
-            Work::Delivery => link.deliver(due.at(), around),
+            Work::Delivery => Some(link.deliver(due.at(), around)),
             Work::Departure => {
                 link.depart(due.at(), around);
                 None
@@ -426,7 +426,7 @@ mod tests {
             delay: Span::from_millis(3),
             queue: fairwind_qdisc::Qdisc::Pfifo { limit_packets: 4 },
             loss: half,
-            overhead_bytes: 0,
+            ..LinkSpec::default()
         };
         topology.add_link(a, b, spec);
         let fused = topology.clone().build(1).unwrap();

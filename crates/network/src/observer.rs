@@ -81,6 +81,14 @@ pub trait Observer<P> {
     #[inline]
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
+    /// `link` made a second `packet` at `at`, which it will deliver, too.
+    #[inline]
+    fn on_duplicate(&mut self, at: Instant, link: LinkId, packet: &P) {}
+
+    /// `packet` was damaged on `link` at `at`; it goes on, to no avail.
+    #[inline]
+    fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {}
+
     /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
     /// packet itself counts in `backlog` only where it was waiting and had to make room. It had
     /// `waited` so long in the queue; `None` where the queue did not let it in, or where it was lost

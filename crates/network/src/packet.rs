@@ -16,6 +16,19 @@ pub trait Packet {
     /// Writes down that congestion was experienced (CE, RFC 3168 §5). Asked only of packets whose header says that
     /// they can be marked.
     fn mark(&mut self) {}
+
+    /// The same packet again, for a link that duplicates; `None` where a packet cannot be.
+    fn duplicate(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
+    /// Something in it becomes wrong on a link; `draw` may choose what.
+    fn corrupt(&mut self, draw: u32) {
+        let _ = draw;
+    }
 }
 
 /// What queue disciplines look at to tell packets apart.

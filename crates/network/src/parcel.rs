@@ -71,6 +71,13 @@ impl<P: Packet> Depot<P> {
         Sighting { at, bytes: parcel.bytes, packet }
     }
 
+    /// Puts a second one of a packet down; `None` where it cannot be duplicated.
+    pub(crate) fn duplicate(&mut self, parcel: Parcel) -> Option<Parcel> {
+        let original = self.slots.get(Self::index(parcel.slot)).and_then(Option::as_ref)?;
+        let copy = original.duplicate()?;
+        Some(self.put(copy))
+    }
+
     /// The packet itself, to be written on.
     pub(crate) fn packet_mut(&mut self, parcel: Parcel) -> Option<&mut P> {
         self.slots.get_mut(Self::index(parcel.slot)).and_then(Option::as_mut)

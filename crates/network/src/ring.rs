@@ -35,12 +35,6 @@ impl<T: Copy> Ring<T> {
         self.get(self.first)
     }
 
-    /// The last entry.
-    #[inline]
-    pub(crate) fn back(&self) -> Option<&T> {
-        if self.is_empty() { None } else { self.get(self.end - 1) }
-    }
-
     /// The entry at `position`, which no entry has left yet; none where it is the end.
     #[inline]
     pub(crate) fn get(&self, position: usize) -> Option<&T> {
@@ -105,7 +99,6 @@ mod tests {
                 }
                 prop_assert_eq!(ring.is_empty(), model.is_empty());
                 prop_assert_eq!(ring.front(), model.front().map(|(_, number)| number));
-                prop_assert_eq!(ring.back(), model.back().map(|(_, number)| number));
                 prop_assert_eq!(ring.get(ring.end()), None);
                 for (position, number) in &model {
                     prop_assert_eq!(ring.get(*position), Some(number));

@@ -14,16 +14,21 @@
 //! ```
 //!
 //! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
-//! `shape` (shapers and schedulers with classes), `select` (which packets a class takes).
+//! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a link does to packets besides
+//! taking time).
 
 mod aqm;
 mod fair;
+mod impair;
 mod qdisc;
 mod select;
 mod shape;
 
 pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
+pub use impair::{
+    Chance, ImpairmentError, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot,
+};
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
 pub use select::Filter;
 pub use shape::{Htb, HtbClass, Prio, Tbf};

@@ -1,7 +1,7 @@
 //! An experiment with everything decided: what an engine is given.
 
 use crate::{Capture, IpVersion, Measure, StartPattern, TcpSettings, Workload};
-use fairwind_qdisc::Qdisc;
+use fairwind_qdisc::{Impairments, Qdisc};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +106,9 @@ pub struct Link {
     pub queue: Qdisc,
     /// Share of packets lost at random, after they used the link.
     pub loss: Ratio,
+    /// What happens to packets behind the link besides that.
+    #[serde(default, skip_serializing_if = "Impairments::is_none")]
+    pub impairments: Impairments,
     /// Bytes that every packet costs beyond the IP packet.
     pub overhead_bytes: u32,
 }

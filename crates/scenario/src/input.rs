@@ -6,6 +6,7 @@
 use crate::{
     Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
 };
+use fairwind_qdisc::Impairments;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -68,6 +69,11 @@ pub struct PathInput {
     /// Share of packets lost at random in the direction of the acknowledgements.
     #[serde(default)]
     pub reverse_loss: Ratio,
+    /// What happens to packets behind the bottleneck besides that: jitter, losses in bursts, duplicates, damage,
+    /// reordering, slots.
+    pub impairments: Option<Impairments>,
+    /// The same in the direction of the acknowledgements.
+    pub reverse_impairments: Option<Impairments>,
     /// Rate of every host's own link; unlimited unless said.
     pub access_rate: Option<BitRate>,
     /// Bytes that every packet costs on the bottleneck beyond the IP packet (framing).
@@ -125,6 +131,8 @@ pub struct LinkInput {
     /// Share of packets lost at random.
     #[serde(default)]
     pub loss: Ratio,
+    /// What happens to packets on the link besides that.
+    pub impairments: Option<Impairments>,
     /// Bytes that every packet costs beyond the IP packet (framing).
     #[serde(default)]
     pub overhead: ByteCount,

@@ -128,7 +128,8 @@ impl Simulation {
             is_plain: parts.answered.is_empty()
                 && parts.datagrams.is_empty()
                 && experiment.capture.is_none()
-                && !experiment.measure.endpoint_every_ack,
+                && !experiment.measure.endpoint_every_ack
+                && !experiment.network.links.iter().any(|link| link.impairments.corrupt.is_some()),
             datagrams: parts.datagrams,
             answered: parts.answered,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
@@ -200,6 +201,9 @@ impl Simulation {
         self.packets_delivered += 1;
         let (number, way) = if self.is_plain {
             (packet.flow, packet.direction)
+        } else if packet.is_damaged {
+            // Its checksum is wrong: the host throws it away, and the link has told of it.
+            return;
         } else if packet.is_datagram() {
             return self.on_datagram(at, packet);
         } else {

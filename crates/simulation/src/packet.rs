@@ -13,6 +13,8 @@ pub(crate) struct SimulatedPacket {
     pub(crate) wire_bytes: u32,
     pub(crate) flow: u32,
     pub(crate) direction: Direction,
+    /// Whether a link has damaged it, so that its checksum is wrong.
+    pub(crate) is_damaged: bool,
     pub(crate) segment: Segment,
 }
 
@@ -47,7 +49,14 @@ impl SimulatedPacket {
             ..Segment::default()
         };
         let wire_bytes = ip_header_bytes + UDP_HEADER_BYTES + payload_bytes;
-        Self { destination, wire_bytes, flow, direction: Direction::Forward, segment }
+        Self {
+            destination,
+            wire_bytes,
+            flow,
+            direction: Direction::Forward,
+            is_damaged: false,
+            segment,
+        }
     }
 
     /// Whether it is a datagram: a segment always has a flag.
@@ -70,7 +79,7 @@ impl SimulatedPacket {
         ip_header_bytes: u32,
     ) -> Self {
         let wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
-        Self { destination, wire_bytes, flow, direction, segment }
+        Self { destination, wire_bytes, flow, direction, is_damaged: false, segment }
     }
 }
 
@@ -100,6 +109,14 @@ impl Packet for SimulatedPacket {
     fn mark(&mut self) {
         let class = self.segment.traffic_class;
         self.segment.traffic_class = class.with_ecn(Ecn::Ce);
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
+
+    fn corrupt(&mut self, _: u32) {
+        self.is_damaged = true;
     }
 }
 

@@ -3,33 +3,20 @@
 //! Cost per packet: two entries on the agenda where it waits, one where the link was idle, and the
 //! calls of the discipline through a table of functions.
 
+use super::wire::{Leaving, Wire};
 use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
 use crate::parcel::Parcel;
 use crate::queue::{Dequeued, Effects, QueueDiscipline, Waiting};
-use crate::ring::Ring;
 use crate::{Backlog, DropReason, Header, Observer, Packet};
 use fairwind_units::Instant;
-
-/// A packet that has left the queue.
-#[derive(Clone, Copy)]
-struct UnderWay {
-    delivery: Due,
-    parcel: Parcel,
-    is_lost: bool,
-}
-
-impl UnderWay {
-    const NOTHING: Self = Self { delivery: Due::NEVER, parcel: Parcel::NONE, is_lost: false };
-}
 
 /// A link with any queue discipline.
 pub(crate) struct GeneralLink {
     queue: Box<dyn QueueDiscipline>,
-    /// In order of service, which is that of delivery.
-    under_way: Ring<UnderWay>,
-    /// When the last packet under way will be found lost.
-    loss_due: Option<Instant>,
+    wire: Wire,
+    /// The packet in service that will be found lost at its end, and when that is.
+    loss_due: Option<(Instant, Parcel)>,
     /// The discipline lets nothing leave before this.
     not_before: Instant,
     /// The earliest departure on the agenda; [`Instant::MAX`] for none.
@@ -41,10 +28,15 @@ pub(crate) struct GeneralLink {
 }
 
 impl GeneralLink {
-    pub(super) fn new(carriage: Carriage, queue: Box<dyn QueueDiscipline>, ledger: Ledger) -> Self {
+    pub(super) fn new(
+        carriage: Carriage,
+        queue: Box<dyn QueueDiscipline>,
+        wire: Wire,
+        ledger: Ledger,
+    ) -> Self {
         Self {
             queue,
-            under_way: Ring::with_vacant(UnderWay::NOTHING),
+            wire,
             loss_due: None,
             not_before: Instant::ZERO,
             departure: Instant::MAX,
@@ -96,26 +88,19 @@ impl GeneralLink {
         self.settle(at, around);
     }
 
-    /// Hands over the first packet under way, whose delivery is the first on the agenda; none where
-    /// the link had lost it.
+    /// Hands over the packet whose delivery is the first on the agenda.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
-    ) -> Option<Parcel> {
+    ) -> Parcel {
         self.report_loss_until(at, around);
-        let arrived = self.under_way.pop_front().expect("a delivery on the agenda has its packet");
-        let arrived = *arrived;
-        match self.under_way.front() {
-            Some(next) => around.agenda.replace_first(next.delivery),
-            None => around.agenda.remove_first(),
-        }
-        if arrived.is_lost {
-            drop(around.depot.take(arrived.parcel));
-            return None;
+        let arrived = self.wire.deliver(around.agenda);
+        if arrived.has_overtaken {
+            self.ledger.counters.reordered.add_packet(arrived.parcel.bytes);
         }
         self.ledger.delivered(arrived.parcel.bytes);
-        Some(arrived.parcel)
+        arrived.parcel
     }
 
     /// Starts every service due at `at`, reports losses up to then, and keeps the next departure on
@@ -163,21 +148,38 @@ impl GeneralLink {
         let sighting = around.depot.sighting(start, waiting.parcel);
         self.ledger.dequeued(&sighting, waiting.sojourn(start), around.observer);
         let service = self.carriage.transmitter.transmit(start, waiting.bytes());
-        let is_lost = self.carriage.loss.happens();
-        let packet = UnderWay {
-            delivery: Due::delivery(
-                service.end + self.carriage.delay,
-                waiting.insertion,
-                self.ledger.link,
-            ),
-            parcel: waiting.parcel,
-            is_lost,
-        };
-        if self.under_way.is_empty() {
-            around.agenda.push(packet.delivery);
+        let fate = self.wire.fate();
+        if self.carriage.loss.happens() || fate.copies == 0 {
+            self.loss_due = Some((service.end, waiting.parcel));
+            return;
         }
-        self.loss_due = is_lost.then_some(service.end);
-        self.under_way.push_back(packet);
+        if fate.is_corrupted {
+            self.corrupt(start, waiting.parcel, around);
+        }
+        let leaving =
+            Leaving { at: service.end, parcel: waiting.parcel, insertion: waiting.insertion };
+        if fate.copies > 1
+            && let Some(parcel) = around.depot.duplicate(waiting.parcel)
+        {
+            let sighting = around.depot.sighting(start, parcel);
+            self.ledger.duplicated(&sighting, around.observer);
+            self.wire.send(Leaving { parcel, ..leaving }, self.ledger.link, around.agenda);
+        }
+        self.wire.send(leaving, self.ledger.link, around.agenda);
+    }
+
+    #[inline(never)]
+    fn corrupt<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        parcel: Parcel,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        let draw = self.wire.draw();
+        if let Some(packet) = around.depot.packet_mut(parcel) {
+            packet.corrupt(draw);
+        }
+        self.ledger.corrupted(&around.depot.sighting(at, parcel), around.observer);
     }
 
     fn report_loss_until<P: Packet, O: Observer<P>>(
@@ -185,12 +187,12 @@ impl GeneralLink {
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
     ) {
-        if let Some(due) = self.loss_due.filter(|due| *due <= at) {
-            let lost = self.under_way.back().expect("a loss that is due has its packet");
-            let sighting = around.depot.sighting(due, lost.parcel);
+        if let Some((due, lost)) = self.loss_due.filter(|(due, _)| *due <= at) {
+            let sighting = around.depot.sighting(due, lost);
             let backlog = self.queue.backlog();
             let reason = DropReason::LinkLoss;
             self.ledger.dropped(&sighting, backlog, reason, None, around.observer);
+            drop(around.depot.take(lost));
             self.loss_due = None;
         }
     }

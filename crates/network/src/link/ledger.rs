@@ -36,7 +36,7 @@ impl Sub for Volume {
     }
 }
 
-/// What happened on a link so far. `offered` = `delivered` + `dropped_by_queue` + `lost_by_link` +
+/// What happened on a link so far. `offered` + `duplicated` = `delivered` + `dropped_by_queue` + `lost_by_link` +
 /// what is [inside](LinkCounters::inside).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LinkCounters {
@@ -50,12 +50,20 @@ pub struct LinkCounters {
     pub marked: Volume,
     /// Lost after serialisation ([`DropReason::LinkLoss`]).
     pub lost_by_link: Volume,
+    /// Made by the link, beside those that were offered.
+    pub duplicated: Volume,
+    /// Damaged by the link; they are delivered like others.
+    pub corrupted: Volume,
+    /// Delivered before others that were sent earlier.
+    pub reordered: Volume,
 }
 
 impl LinkCounters {
     /// What waits, is being serialised or is on its way.
     pub fn inside(&self) -> Volume {
-        self.offered - self.delivered - self.dropped_by_queue - self.lost_by_link
+        let mut all = self.offered;
+        all.add_volume(self.duplicated);
+        all - self.delivered - self.dropped_by_queue - self.lost_by_link
     }
 }
 
@@ -129,6 +137,30 @@ impl Ledger {
         }
         if let Some(packet) = victim.packet {
             observer.on_drop(victim.at, self.link, packet, backlog, reason, waited);
+        }
+    }
+
+    /// A second packet that the link has made.
+    pub(crate) fn duplicated<P, O: Observer<P>>(
+        &mut self,
+        copy: &Sighting<'_, P>,
+        observer: &mut O,
+    ) {
+        self.counters.duplicated.add_packet(copy.bytes);
+        if let Some(packet) = copy.packet {
+            observer.on_duplicate(copy.at, self.link, packet);
+        }
+    }
+
+    /// A packet that was damaged.
+    pub(crate) fn corrupted<P, O: Observer<P>>(
+        &mut self,
+        packet: &Sighting<'_, P>,
+        observer: &mut O,
+    ) {
+        self.counters.corrupted.add_packet(packet.bytes);
+        if let Some(damaged) = packet.packet {
+            observer.on_corrupt(packet.at, self.link, damaged);
         }
     }
 

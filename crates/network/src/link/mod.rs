@@ -1,10 +1,13 @@
 //! One direction of a link: its description, and the three ways of carrying packets over it.
 
+mod deviate;
 mod fused;
 mod general;
+mod impair;
 mod ledger;
 mod loss;
 mod transmitter;
+mod wire;
 
 pub(crate) use fused::FusedLink;
 pub(crate) use general::GeneralLink;
@@ -17,10 +20,11 @@ use crate::queue::{FifoLimit, QueueDiscipline, discipline};
 use crate::random;
 use crate::topology::LinkDescription;
 use crate::{Groups, LinkId, NodeId};
-use fairwind_qdisc::Qdisc;
+use fairwind_qdisc::{Impairments, Qdisc};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use loss::BernoulliLoss;
 use transmitter::Transmitter;
+use wire::Wire;
 
 /// One direction of a link. The default is a wire without any effect.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,6 +37,8 @@ pub struct LinkSpec {
     pub queue: Qdisc,
     /// Probability that a serialised packet is lost, each on its own.
     pub loss: Ratio,
+    /// What it does to packets besides taking time.
+    pub impairments: Impairments,
     /// Bytes that the link layer adds to every IP packet when it is serialised. Queue limits and
     /// backlogs do not count them.
     pub overhead_bytes: u32,
@@ -45,6 +51,7 @@ impl LinkSpec {
             && self.delay.is_zero()
             && self.loss == Ratio::ZERO
             && self.queue == Qdisc::default()
+            && self.impairments.is_none()
     }
 }
 
@@ -110,11 +117,14 @@ impl Link {
         let ledger = Ledger::new(link);
         let kind = match (own, FifoLimit::of(&spec.queue)) {
             (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent(ledger),
-            (None, Some(limit)) => LinkKind::Fused(FusedLink::new(carriage, limit, ledger)),
+            (None, Some(limit)) if spec.impairments.is_none() => {
+                LinkKind::Fused(FusedLink::new(carriage, limit, ledger))
+            }
             (own, _) => {
                 let draws = random::mixed(seed, !u64::from(link.0));
                 let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws, groups));
-                LinkKind::General(Box::new(GeneralLink::new(carriage, queue, ledger)))
+                let wire = Wire::new(spec, random::mixed(draws, u64::MAX));
+                LinkKind::General(Box::new(GeneralLink::new(carriage, queue, wire, ledger)))
             }
         };
         Self { to: description.to, kind }

@@ -65,18 +65,21 @@ impl Dualpi2 {
             let before = (self.base, self.delay_before);
             self.update(at);
             self.next_update += self.description.update;
-            let is_at_rest = self.classic.backlog().packets + self.low_latency.backlog().packets
-                == 0
-                && before == (self.base, self.delay_before);
-            if is_at_rest {
-                let missed = now.saturating_since(self.next_update).as_nanos();
-                let tick = self.description.update;
-                self.next_update += tick * (missed / tick.as_nanos().max(1));
-                if self.next_update <= now {
-                    self.next_update += tick;
-                }
+            let is_empty = self.backlog().packets == 0;
+            let is_at_rest = is_empty && before == (self.base, self.delay_before);
+            // What waits only waits longer, so once all is dropped that stays so.
+            let is_at_the_end = !is_empty && self.base >= 1.0;
+            if is_at_rest || is_at_the_end {
+                self.skip_to(now);
             }
         }
+    }
+
+    /// Leaves out updates that would change nothing, up to the last one that is due by `now`.
+    fn skip_to(&mut self, now: Instant) {
+        let tick = self.description.update;
+        let ahead = now.saturating_since(self.next_update).as_nanos() / tick.as_nanos().max(1);
+        self.next_update += tick * ahead;
     }
 
     /// The controller's step (RFC 9332 §A.1, `dualpi2_update`).

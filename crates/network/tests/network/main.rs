@@ -1,6 +1,7 @@
 //! The network as a whole, its links and its queues.
 
 mod any_discipline;
+mod any_impairments;
 mod cake;
 mod conservation;
 mod controlled;

@@ -1,6 +1,7 @@
 //! A packet, an observer that writes everything down, and random networks.
 
 use crate::any_discipline::any_discipline;
+use crate::any_impairments::any_impairments;
 use fairwind_network::{
     Backlog, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec, Network, NodeId,
     Observer, Packet, Qdisc, QueueDiscipline, Topology, Volume,
@@ -30,6 +31,10 @@ impl Packet for Numbered {
         let connection = u32::try_from(self.number % 5).expect("below five");
         let traffic_class = if self.number.is_multiple_of(2) { 0b10 } else { 0 };
         Header { connection, traffic_class, protocol: 6, ..Header::default() }
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
     }
 }
 
@@ -192,14 +197,14 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
         1 => (1_u64..5000).prop_map(|limit_bytes| Qdisc::Bfifo { limit_bytes }),
     ];
     let loss = prop_oneof![2 => Just(0), 1 => Just(300_000_000), 1 => Just(1_000_000_000)];
-    (rate, delay, queue, loss, 0_u32..40).prop_map(|(rate, delay, queue, loss, overhead_bytes)| {
-        LinkSpec {
-            rate,
-            delay: Span::from_nanos(delay),
-            queue,
-            loss: Ratio::from_parts_per_billion(loss),
-            overhead_bytes,
-        }
+    let all = (rate, delay, queue, loss, 0_u32..40, any_impairments());
+    all.prop_map(|(rate, delay, queue, loss, overhead_bytes, impairments)| LinkSpec {
+        rate,
+        delay: Span::from_nanos(delay),
+        queue,
+        loss: Ratio::from_parts_per_billion(loss),
+        overhead_bytes,
+        impairments,
     })
 }
 

@@ -4,7 +4,7 @@ use super::queue;
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind};
 use crate::input::{FlowsInput, PathInput};
 use crate::queue::Scale;
-use fairwind_qdisc::Qdisc;
+use fairwind_qdisc::{Impairments, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
 const LEFT: &str = "left";
@@ -69,6 +69,7 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         delay: forward,
         queue: queue(&path.queue, scale(path.rate)),
         loss: path.loss,
+        impairments: path.impairments.clone().unwrap_or_default(),
         overhead_bytes,
     };
     let back = Link {
@@ -79,6 +80,7 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         delay: reverse,
         queue: queue(&path.reverse_queue, scale(reverse_rate)),
         loss: path.reverse_loss,
+        impairments: path.reverse_impairments.clone().unwrap_or_default(),
         overhead_bytes,
     };
     vec![bottleneck, back]
@@ -93,6 +95,7 @@ fn access_link(from: &str, to: &str, rate: Option<BitRate>, delay: Span) -> Link
         delay,
         queue: Qdisc::Unlimited {},
         loss: Ratio::ZERO,
+        impairments: Impairments::default(),
         overhead_bytes: 0,
     }
 }

@@ -51,6 +51,7 @@ fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
         delay: input.delay,
         queue: link_queue(input, mtu),
         loss: input.loss,
+        impairments: input.impairments.clone().unwrap_or_default(),
         overhead_bytes: u32::try_from(input.overhead.get()).unwrap_or(u32::MAX),
     };
     let back = Link {

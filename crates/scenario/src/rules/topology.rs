@@ -45,6 +45,11 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
     loss_is_a_share(rules, &format!("{key}.loss"), link.loss);
     overhead_is_small(rules, &format!("{key}.overhead"), link.overhead);
     queue_is_possible(rules, topology, link, &format!("{key}.queue"));
+    super::path::impairments_are_possible(
+        rules,
+        &format!("{key}.impairments"),
+        link.impairments.as_ref(),
+    );
 }
 
 fn queue_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &LinkInput, key: &str) {

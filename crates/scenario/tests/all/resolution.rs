@@ -222,3 +222,15 @@ fn ipv6_headers_leave_less_room() {
     let usual = serde_json::to_value(experiment(THIN_AGAINST_GREEDY).network).unwrap();
     assert_eq!(usual.get("ip_version"), None, "what is usual is not said");
 }
+
+#[test]
+fn impairments_reach_the_link_and_wrong_ones_are_named() {
+    let text = THIN_AGAINST_GREEDY.to_owned()
+        + "\n[path.impairments]\njitter = { deviation = \"5 ms\", distribution = \"normal\" }\n\
+         loss = { model = \"gemodel\", p = \"1 %\", r = \"20 %\", bad_loss = \"100 %\", good_loss = \"0 %\" }\n\
+         reorder = { probability = \"25 %\", gap = 5 }\n";
+    let impairments = experiment(&text).network.links[0].impairments.clone();
+    assert_eq!(impairments.jitter.unwrap().deviation, Span::from_millis(5));
+    assert_eq!(impairments.reorder.unwrap().gap, 5);
+    assert!(experiment(&text).network.links[1].impairments.is_none());
+}

@@ -68,6 +68,10 @@ pub fn check(experiment: &Experiment) -> Verdict {
             }
         }
     }
+    for (key, mechanism) in what_no_buffer_can(experiment) {
+        let alternative = "the simulator, or no such impairment".to_owned();
+        refusals.push(refuse(key, "set".to_owned(), mechanism.to_owned(), alternative));
+    }
     let most = sys::most_files();
     for (host, connections) in connections(experiment) {
         let wanted = files_for(connections);
@@ -85,6 +89,22 @@ pub fn check(experiment: &Experiment) -> Verdict {
         }
     }
     Verdict { refusals, remarks }
+}
+
+/// Impairments that the router cannot have for real packets: a buffer is delivered once, as it was read.
+fn what_no_buffer_can(experiment: &Experiment) -> Vec<(&'static str, &'static str)> {
+    let all = || experiment.network.links.iter().map(|link| &link.impairments);
+    let mut found = Vec::new();
+    if all().any(|impairments| impairments.duplicate.is_some()) {
+        found.push(("impairments.duplicate", "the router does not send a packet twice"));
+    }
+    if all().any(|impairments| impairments.corrupt.is_some()) {
+        found.push(("impairments.corrupt", "the router does not write on what hosts have sent"));
+    }
+    if experiment.network.router == RouterKind::Kernel && all().any(|one| !one.is_none()) {
+        found.push(("impairments", "netem is not told of them"));
+    }
+    found
 }
 
 /// Hosts with the number of connections that end there.

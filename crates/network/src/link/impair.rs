@@ -1,0 +1,379 @@
+//! What happens to a packet behind the transmitter: netem's impairments, drawn packet by packet.
+//!
+//! Source: tc-netem(8). The order of the draws is netem's: duplication, loss, corruption, delay. Every impairment has a
+//! stream of random numbers of its own, so that switching one on changes nothing about the others.
+
+use crate::random::mixed;
+use fairwind_qdisc::{Chance, Impairments, Jitter, Loss, Reorder, Slot};
+use fairwind_units::{Instant, Ratio, Span};
+use rand::{Rng as _, RngExt as _};
+use rand_pcg::Pcg32;
+
+use super::deviate::Deviate;
+
+/// What becomes of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Fate {
+    /// How many of it go on: none where it is lost, two where it is duplicated.
+    pub(super) copies: u8,
+    pub(super) is_corrupted: bool,
+}
+
+/// All impairments of a link at work.
+pub(super) struct Impairer {
+    loss: Option<LossProcess>,
+    duplicate: Option<Event>,
+    corrupt: Option<Event>,
+    delay: DelayProcess,
+}
+
+impl Impairer {
+    pub(super) fn new(impairments: &Impairments, base: Span, seed: u64) -> Self {
+        let event = |chance: Option<Chance>, stream| {
+            chance.map(|chance| Event::new(chance, mixed(seed, stream)))
+        };
+        Self {
+            loss: impairments.loss.as_ref().map(|loss| LossProcess::new(loss, mixed(seed, 1))),
+            duplicate: event(impairments.duplicate, 2),
+            corrupt: event(impairments.corrupt, 3),
+            delay: DelayProcess::new(impairments, base, seed),
+        }
+    }
+
+    /// Decides on the next packet.
+    pub(super) fn fate(&mut self) -> Fate {
+        let is_twice = self.duplicate.as_mut().is_some_and(Event::happens);
+        let is_lost = self.loss.as_mut().is_some_and(LossProcess::loses);
+        // As in netem, loss takes one of the two.
+        let copies = 1 + u8::from(is_twice) - u8::from(is_lost);
+        let is_corrupted = copies > 0 && self.corrupt.as_mut().is_some_and(Event::happens);
+        Fate { copies, is_corrupted }
+    }
+
+    /// When a packet of `bytes` that leaves the transmitter at `at` reaches the other end, and whether it overtakes.
+    pub(super) fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
+        self.delay.arrival(at, bytes)
+    }
+}
+
+/// A draw that has something of the last one in it (netem's `get_crandom`): `(1 - c) x + c last`.
+struct Correlated {
+    generator: Pcg32,
+    correlation: u64,
+    last: u64,
+}
+
+/// A whole, as the draws count.
+const WHOLE: u64 = 1 << 32;
+
+impl Correlated {
+    fn new(correlation: Ratio, seed: u64) -> Self {
+        let mut generator = Pcg32::new(mixed(seed, 0), 0);
+        let last = u64::from(generator.next_u32());
+        Self { generator, correlation: correlation.of(WHOLE).min(WHOLE), last }
+    }
+
+    fn draw(&mut self) -> u32 {
+        let fresh = u64::from(self.generator.next_u32());
+        if self.correlation > 0 {
+            let sum = u128::from(fresh) * u128::from(WHOLE - self.correlation)
+                + u128::from(self.last) * u128::from(self.correlation);
+            self.last = u64::try_from(sum >> 32).unwrap_or(u64::MAX);
+        } else {
+            self.last = fresh;
+        }
+        u32::try_from(self.last).unwrap_or(u32::MAX)
+    }
+}
+
+/// Something that happens to a share of the packets.
+struct Event {
+    probability: Ratio,
+    draws: Correlated,
+}
+
+impl Event {
+    fn new(chance: Chance, seed: u64) -> Self {
+        Self { probability: chance.probability, draws: Correlated::new(chance.correlation, seed) }
+    }
+
+    fn happens(&mut self) -> bool {
+        self.probability.happens(self.draws.draw())
+    }
+}
+
+/// Which packets are lost.
+enum LossProcess {
+    Random(Event),
+    Gemodel { p: Ratio, r: Ratio, losses: [Ratio; 2], is_bad: bool, generator: Pcg32 },
+    Recorded { lost: Vec<bool>, next: usize },
+}
+
+impl LossProcess {
+    fn new(loss: &Loss, seed: u64) -> Self {
+        match loss {
+            &Loss::Random { probability, correlation } => {
+                Self::Random(Event::new(Chance { probability, correlation }, seed))
+            }
+            &Loss::Gemodel { p, r, bad_loss, good_loss } => Self::Gemodel {
+                p,
+                r,
+                losses: [good_loss, bad_loss],
+                is_bad: false,
+                generator: Pcg32::new(mixed(seed, 0), 0),
+            },
+            Loss::Recorded { lost } => Self::Recorded { lost: lost.clone(), next: 0 },
+        }
+    }
+
+    fn loses(&mut self) -> bool {
+        match self {
+            Self::Random(event) => event.happens(),
+            Self::Gemodel { p, r, losses, is_bad, generator } => {
+                let change = if *is_bad { *r } else { *p };
+                if change.happens(generator.next_u32()) {
+                    *is_bad = !*is_bad;
+                }
+                losses[usize::from(*is_bad)].happens(generator.next_u32())
+            }
+            Self::Recorded { lost, next } => {
+                let is_lost = lost.get(*next).copied().unwrap_or(false);
+                *next = if *next + 1 < lost.len() { *next + 1 } else { 0 };
+                is_lost
+            }
+        }
+    }
+}
+
+/// When packets reach the other end.
+struct DelayProcess {
+    base: Span,
+    jitter: Option<(Deviate, Correlated)>,
+    keeps_order: bool,
+    reorder: Option<(Reorder, Event)>,
+    /// Packets since one overtook.
+    since_overtaking: u32,
+    slot: Option<SlotProcess>,
+    latest: Instant,
+}
+
+impl DelayProcess {
+    fn new(impairments: &Impairments, base: Span, seed: u64) -> Self {
+        let jitter = impairments.jitter.as_ref();
+        let reorder = impairments.reorder.map(|reorder| {
+            let Reorder { probability, correlation, .. } = reorder;
+            (reorder, Event::new(Chance { probability, correlation }, mixed(seed, 5)))
+        });
+        Self {
+            base,
+            jitter: jitter.map(|jitter: &Jitter| {
+                (Deviate::new(jitter), Correlated::new(jitter.correlation, mixed(seed, 4)))
+            }),
+            keeps_order: jitter.is_some_and(|jitter| jitter.keep_order),
+            reorder,
+            since_overtaking: 0,
+            slot: impairments.slot.map(|slot| SlotProcess::new(slot, mixed(seed, 6))),
+            latest: Instant::ZERO,
+        }
+    }
+
+    fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
+        if self.overtakes() {
+            return (at, true);
+        }
+        let mut arrival = at + self.delay();
+        if self.keeps_order {
+            arrival = arrival.max(self.latest);
+        }
+        if let Some(slot) = &mut self.slot {
+            arrival = slot.next(arrival, bytes);
+        }
+        self.latest = self.latest.max(arrival);
+        (arrival, false)
+    }
+
+    /// Whether the next packet waits for nothing: of those whose turn it is by the gap, the drawn share.
+    fn overtakes(&mut self) -> bool {
+        let Some((reorder, event)) = &mut self.reorder else { return false };
+        self.since_overtaking += 1;
+        if self.since_overtaking < reorder.gap || !event.happens() {
+            return false;
+        }
+        self.since_overtaking = 0;
+        true
+    }
+
+    /// The link's delay and what it varies by, never below zero.
+    fn delay(&mut self) -> Span {
+        let Some((deviate, draws)) = &mut self.jitter else { return self.base };
+        let nanos = i128::from(self.base.as_nanos()) + deviate.nanos(draws.draw());
+        Span::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
+}
+
+/// Slots: what comes until one begins is delivered then, as far as it holds so much.
+struct SlotProcess {
+    slot: Slot,
+    generator: Pcg32,
+    /// Begin of the last slot that was used.
+    begin: Instant,
+    packets_left: u32,
+    bytes_left: u64,
+}
+
+impl SlotProcess {
+    fn new(slot: Slot, seed: u64) -> Self {
+        Self {
+            slot,
+            generator: Pcg32::new(mixed(seed, 0), 0),
+            begin: Instant::ZERO,
+            packets_left: 0,
+            bytes_left: 0,
+        }
+    }
+
+    /// The first slot at or after `arrival` that has room for `bytes`.
+    fn next(&mut self, arrival: Instant, bytes: u32) -> Instant {
+        let bytes = u64::from(bytes);
+        if self.begin < arrival || self.packets_left == 0 || self.bytes_left < bytes {
+            // As in netem, a slot begins so long after what it begins with, not at fixed instants.
+            self.begin = self.begin.max(arrival) + self.wait();
+            self.packets_left = self.slot.packets.unwrap_or(u32::MAX).max(1);
+            // A slot that is smaller than a packet takes one.
+            self.bytes_left = self.slot.bytes.unwrap_or(u64::MAX).max(bytes);
+        }
+        self.packets_left -= 1;
+        self.bytes_left -= bytes;
+        self.begin
+    }
+
+    fn wait(&mut self) -> Span {
+        let (least, greatest) = (self.slot.min_delay.as_nanos(), self.slot.max_delay.as_nanos());
+        let nanos = self.generator.random_range(least..=greatest.max(least));
+        Span::from_nanos(nanos.max(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_qdisc::JitterDistribution;
+
+    fn ratio(text: &str) -> Ratio {
+        text.parse().unwrap()
+    }
+
+    fn impairer(impairments: &Impairments) -> Impairer {
+        Impairer::new(impairments, Span::from_millis(50), 11)
+    }
+
+    const PACKETS: u32 = 400_000;
+
+    fn losses(loss: Loss) -> Vec<bool> {
+        let mut impairer = impairer(&Impairments { loss: Some(loss), ..Impairments::default() });
+        (0..PACKETS).map(|_| impairer.fate().copies == 0).collect()
+    }
+
+    fn share(hits: &[bool]) -> f64 {
+        let count = hits.iter().filter(|hit| **hit).count();
+        f64::from(u32::try_from(count).unwrap()) / f64::from(u32::try_from(hits.len()).unwrap())
+    }
+
+    #[test]
+    fn gilbert_and_elliott_lose_their_share_in_bursts_of_their_length() {
+        let (p, r) = (ratio("1 %"), ratio("20 %"));
+        let lost = losses(Loss::Gemodel { p, r, bad_loss: Ratio::ONE, good_loss: Ratio::ZERO });
+        // In the bad state p / (p + r) of the time, for 1 / r packets.
+        assert!((share(&lost) - 0.01 / 0.21).abs() < 0.002, "{}", share(&lost));
+        let runs: Vec<usize> =
+            lost.split(|lost| !lost).map(<[bool]>::len).filter(|n| *n > 0).collect();
+        let mean = f64::from(u32::try_from(runs.iter().sum::<usize>()).unwrap())
+            / f64::from(u32::try_from(runs.len()).unwrap());
+        assert!((mean - 5.0).abs() < 0.2, "{mean}");
+        let both = Loss::Gemodel { p, r, bad_loss: ratio("50 %"), good_loss: ratio("1 %") };
+        let expected = (0.01 * 0.5 + 0.20 * 0.01) / 0.21;
+        assert!((share(&losses(both)) - expected).abs() < 0.002);
+    }
+
+    #[test]
+    fn recorded_losses_repeat() {
+        let lost = losses(Loss::Recorded { lost: vec![false, true, true] });
+        assert_eq!(lost[..6], [false, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn correlation_makes_runs_and_the_mix_is_of_first_order() {
+        let mut draws = Correlated::new(ratio("25 %"), 3);
+        let values: Vec<f64> =
+            (0..PACKETS).map(|_| f64::from(draws.draw()) / 4_294_967_296.0).collect();
+        let mean = values.iter().sum::<f64>() / f64::from(PACKETS);
+        let spread = |lag: usize| {
+            values.windows(lag + 1).map(|w| (w[0] - mean) * (w[lag] - mean)).sum::<f64>()
+        };
+        assert!((spread(1) / spread(0) - 0.25).abs() < 0.01, "{}", spread(1) / spread(0));
+    }
+
+    #[test]
+    fn duplicates_and_corruption_have_their_shares_and_streams_of_their_own() {
+        let chance = |text| Some(Chance { probability: ratio(text), correlation: Ratio::ZERO });
+        let plain = Impairments { corrupt: chance("2 %"), ..Impairments::default() };
+        let also = Impairments { duplicate: chance("3 %"), ..plain.clone() };
+        let fates = |impairments: &Impairments| {
+            let mut impairer = impairer(impairments);
+            (0..PACKETS).map(|_| impairer.fate()).collect::<Vec<Fate>>()
+        };
+        let (plain, also) = (fates(&plain), fates(&also));
+        let corrupted =
+            |fates: &[Fate]| fates.iter().map(|fate| fate.is_corrupted).collect::<Vec<_>>();
+        assert_eq!(corrupted(&plain), corrupted(&also));
+        assert!((share(&corrupted(&also)) - 0.02).abs() < 0.001);
+        let twice: Vec<bool> = also.iter().map(|fate| fate.copies == 2).collect();
+        assert!((share(&twice) - 0.03).abs() < 0.001);
+    }
+
+    #[test]
+    fn every_so_many_packets_the_drawn_share_overtakes() {
+        let reorder = Reorder { probability: ratio("25 %"), correlation: Ratio::ZERO, gap: 5 };
+        let mut impairer =
+            impairer(&Impairments { reorder: Some(reorder), ..Impairments::default() });
+        let overtaking: Vec<bool> =
+            (0..PACKETS).map(|_| impairer.arrival(Instant::ZERO, 100).1).collect();
+        // Four that may not, then a geometric number of tries with 1/4 each: one of 4 + 4.
+        assert!((share(&overtaking) - 1.0 / 8.0).abs() < 0.002, "{}", share(&overtaking));
+    }
+
+    #[test]
+    fn slots_deliver_what_came_before_as_far_as_they_hold_it() {
+        let slot = Slot {
+            min_delay: Span::from_millis(10),
+            max_delay: Span::from_millis(10),
+            packets: Some(2),
+            bytes: None,
+        };
+        let mut impairer = impairer(&Impairments { slot: Some(slot), ..Impairments::default() });
+        let mut at = |millis| impairer.arrival(Instant::from_millis(millis), 100).0;
+        // Ready at 51, 52, 53 and 75 ms; a slot begins 10 ms after what it begins with.
+        let arrivals = [at(1), at(2), at(3), at(25)];
+        assert_eq!(arrivals, [61, 61, 71, 85].map(Instant::from_millis));
+    }
+
+    #[test]
+    fn jitter_that_keeps_the_order_never_lets_packets_overtake() {
+        let jitter = |keep_order| Impairments {
+            jitter: Some(Jitter {
+                deviation: Span::from_millis(20),
+                distribution: JitterDistribution::Normal,
+                table: Vec::new(),
+                correlation: Ratio::ZERO,
+                keep_order,
+            }),
+            ..Impairments::default()
+        };
+        let arrivals = |impairments: &Impairments| {
+            let mut impairer = impairer(impairments);
+            (0..1000).map(|n| impairer.arrival(Instant::from_millis(n), 100).0).collect::<Vec<_>>()
+        };
+        assert!(arrivals(&jitter(true)).is_sorted());
+        assert!(!arrivals(&jitter(false)).is_sorted());
+    }
+}

@@ -1,0 +1,65 @@
+//! Random impairments: mostly none.
+
+use fairwind_qdisc::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
+use fairwind_units::{Ratio, Span};
+use proptest::prelude::*;
+
+const THIRD: Ratio = Ratio::from_parts_per_billion(333_333_333);
+
+/// None, or each with a chance of a half.
+pub(crate) fn any_impairments() -> impl Strategy<Value = Impairments> {
+    prop_oneof![3 => Just(Impairments::default()), 1 => some_impairments()]
+}
+
+fn some_impairments() -> impl Strategy<Value = Impairments> {
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    (any_jitter(), any_loss(), switches).prop_map(
+        |(jitter, loss, (duplicate, corrupt, reorder, slot))| {
+            let chance = Chance { probability: THIRD, correlation: THIRD };
+            Impairments {
+                jitter,
+                loss,
+                duplicate: duplicate.then_some(chance),
+                corrupt: corrupt.then_some(chance),
+                reorder: reorder.then_some(Reorder {
+                    probability: THIRD,
+                    correlation: Ratio::ZERO,
+                    gap: 2,
+                }),
+                slot: slot.then_some(Slot {
+                    min_delay: Span::from_micros(10),
+                    max_delay: Span::from_millis(20),
+                    packets: Some(2),
+                    bytes: Some(2000),
+                }),
+            }
+        },
+    )
+}
+
+fn any_jitter() -> impl Strategy<Value = Option<Jitter>> {
+    let distribution = prop::sample::select(vec![
+        JitterDistribution::Uniform,
+        JitterDistribution::Normal,
+        JitterDistribution::Pareto,
+        JitterDistribution::Paretonormal,
+        JitterDistribution::Table,
+    ]);
+    let jitter = (distribution, any::<bool>()).prop_map(|(distribution, keep_order)| Jitter {
+        deviation: Span::from_millis(5),
+        distribution,
+        table: vec![-8192, 8192],
+        correlation: THIRD,
+        keep_order,
+    });
+    prop::option::of(jitter)
+}
+
+fn any_loss() -> impl Strategy<Value = Option<Loss>> {
+    prop::sample::select(vec![
+        None,
+        Some(Loss::Random { probability: THIRD, correlation: THIRD }),
+        Some(Loss::Gemodel { p: THIRD, r: THIRD, bad_loss: THIRD, good_loss: Ratio::ZERO }),
+        Some(Loss::Recorded { lost: vec![true, false, false] }),
+    ])
+}

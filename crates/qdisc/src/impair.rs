@@ -1,0 +1,270 @@
+//! What a link does to packets besides taking time: netem's impairments.
+//!
+//! Source: tc-netem(8). Names and defaults are netem's; shares are of packets.
+
+use fairwind_units::{Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+/// Impairments of a link, after its queue and its transmitter. The default is none.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Impairments {
+    /// Delay that varies around the link's own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// Which packets are lost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Loss>,
+    /// Packets that come twice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate: Option<Chance>,
+    /// Packets in which a bit is wrong when they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub corrupt: Option<Chance>,
+    /// Packets that do not wait for the link's delay, and so overtake others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reorder: Option<Reorder>,
+    /// Times in which nothing is delivered, and after which all is at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slot: Option<Slot>,
+}
+
+/// Something that happens to a share of the packets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chance {
+    /// How many packets it happens to.
+    pub probability: Ratio,
+    /// How much of the last draw is in the next one.
+    #[serde(default)]
+    pub correlation: Ratio,
+}
+
+/// Delay that varies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Jitter {
+    /// Half of the width where it is uniform, else the standard deviation.
+    pub deviation: Span,
+    /// How it is distributed.
+    #[serde(default)]
+    pub distribution: JitterDistribution,
+    /// Quantiles at equal distances, in deviations from the mean times 8192, as in netem's tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub table: Vec<i32>,
+    /// How much of the last draw is in the next one.
+    #[serde(default)]
+    pub correlation: Ratio,
+    /// Whether packets leave in the order in which they came, later ones waiting for earlier ones.
+    #[serde(default)]
+    pub keep_order: bool,
+}
+
+/// How a delay varies around its mean.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum JitterDistribution {
+    /// Evenly, between the mean less the deviation and the mean and the deviation.
+    #[default]
+    Uniform,
+    /// Normally.
+    Normal,
+    /// As Pareto's law of shape 3, brought to mean 0 and deviation 1.
+    Pareto,
+    /// A quarter normal and three quarters Pareto.
+    Paretonormal,
+    /// As recorded in `table`.
+    Table,
+}
+
+/// Which packets are lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Loss {
+    /// Each on its own, or with something of the last draw in the next one.
+    Random {
+        /// How many packets are lost.
+        probability: Ratio,
+        /// How much of the last draw is in the next one.
+        #[serde(default)]
+        correlation: Ratio,
+    },
+    /// Two states, each with a loss of its own (Gilbert and Elliott); probabilities are those of netem's `gemodel`.
+    Gemodel {
+        /// From the good state to the bad one, per packet.
+        p: Ratio,
+        /// From the bad state to the good one, per packet.
+        r: Ratio,
+        /// Loss in the bad state (netem's `1-h`).
+        bad_loss: Ratio,
+        /// Loss in the good state (netem's `1-k`).
+        good_loss: Ratio,
+    },
+    /// As recorded: `true` for a packet that is lost, from the beginning again at its end.
+    Recorded {
+        /// One for each packet.
+        lost: Vec<bool>,
+    },
+}
+
+/// Packets that overtake others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reorder {
+    /// How many of the packets that may overtake do.
+    pub probability: Ratio,
+    /// How much of the last draw is in the next one.
+    #[serde(default)]
+    pub correlation: Ratio,
+    /// Only every so many packets may overtake; every one where it is 1.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1))]
+    pub gap: u32,
+}
+
+/// Deliveries in slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Slot {
+    /// Least time from one slot to the next.
+    pub min_delay: Span,
+    /// Greatest time from one slot to the next.
+    pub max_delay: Span,
+    /// Packets in one slot; as many as there are where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packets: Option<u32>,
+    /// Bytes in one slot; as many as there are where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl Impairments {
+    /// Whether there are none.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// What is wrong with impairments, at which of their keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImpairmentError {
+    /// The key below the impairments, with dots.
+    pub key: &'static str,
+    /// What it has to be.
+    pub rule: &'static str,
+}
+
+impl Impairments {
+    /// Everything that is wrong; nothing where a link may have them.
+    pub fn errors(&self) -> Vec<ImpairmentError> {
+        let mut errors = Vec::new();
+        let mut hold = |holds: bool, key, rule| {
+            if !holds {
+                errors.push(ImpairmentError { key, rule });
+            }
+        };
+        let share = "a share of packets or of a draw is at most 100 %";
+        let is_share = |ratio: Ratio| ratio <= Ratio::ONE;
+        for (chance, keys) in [
+            (self.duplicate, ["duplicate.probability", "duplicate.correlation"]),
+            (self.corrupt, ["corrupt.probability", "corrupt.correlation"]),
+        ] {
+            let Some(Chance { probability, correlation }) = chance else { continue };
+            hold(is_share(probability), keys[0], share);
+            hold(is_share(correlation), keys[1], share);
+        }
+        if let Some(reorder) = &self.reorder {
+            hold(is_share(reorder.probability), "reorder.probability", share);
+            hold(is_share(reorder.correlation), "reorder.correlation", share);
+            hold(
+                reorder.gap > 0,
+                "reorder.gap",
+                "every packet may overtake where the gap is 1; it cannot be 0",
+            );
+        }
+        if let Some(jitter) = &self.jitter {
+            let is_table = jitter.distribution == JitterDistribution::Table;
+            hold(is_share(jitter.correlation), "jitter.correlation", share);
+            hold(
+                is_table != jitter.table.is_empty(),
+                "jitter.table",
+                "quantiles belong to distribution = \"table\", which needs at least one",
+            );
+        }
+        if let Some(slot) = &self.slot {
+            hold(slot.max_delay >= slot.min_delay, "slot.max_delay", "no less than min_delay");
+            hold(!slot.max_delay.is_zero(), "slot.max_delay", "longer than nothing");
+            hold(slot.packets != Some(0), "slot.packets", "a slot holds one packet or more");
+            hold(slot.bytes != Some(0), "slot.bytes", "a slot holds one byte or more");
+        }
+        match &self.loss {
+            Some(Loss::Random { probability, correlation }) => {
+                hold(is_share(*probability), "loss.probability", share);
+                hold(is_share(*correlation), "loss.correlation", share);
+            }
+            Some(Loss::Gemodel { p, r, bad_loss, good_loss }) => {
+                for (ratio, key) in [
+                    (p, "loss.p"),
+                    (r, "loss.r"),
+                    (bad_loss, "loss.bad_loss"),
+                    (good_loss, "loss.good_loss"),
+                ] {
+                    hold(is_share(*ratio), key, share);
+                }
+            }
+            Some(Loss::Recorded { lost }) => {
+                hold(!lost.is_empty(), "loss.lost", "a record of losses has one packet or more");
+            }
+            None => {}
+        }
+        errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_wrong_is_told_at_once() {
+        let twice = Ratio::from_parts_per_billion(2_000_000_000);
+        let impairments = Impairments {
+            jitter: Some(Jitter {
+                deviation: Span::from_millis(1),
+                distribution: JitterDistribution::Table,
+                table: Vec::new(),
+                correlation: Ratio::ZERO,
+                keep_order: false,
+            }),
+            loss: Some(Loss::Recorded { lost: Vec::new() }),
+            duplicate: Some(Chance { probability: twice, correlation: Ratio::ZERO }),
+            corrupt: None,
+            reorder: Some(Reorder { probability: Ratio::ONE, correlation: Ratio::ZERO, gap: 0 }),
+            slot: Some(Slot {
+                min_delay: Span::from_millis(2),
+                max_delay: Span::from_millis(1),
+                packets: Some(0),
+                bytes: None,
+            }),
+        };
+        let keys: Vec<&str> = impairments.errors().iter().map(|error| error.key).collect();
+        assert_eq!(
+            keys,
+            [
+                "duplicate.probability",
+                "reorder.gap",
+                "jitter.table",
+                "slot.max_delay",
+                "slot.packets",
+                "loss.lost",
+            ]
+        );
+        assert_eq!(Impairments::default().errors(), []);
+    }
+}
