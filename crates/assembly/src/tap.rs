@@ -127,8 +127,15 @@ impl<S: Sink> Tap<'_, S> {
         let queue = self.queues.of(link).expect("only links with a queue drop");
         let PacketLabel { flow, direction, payload_bytes } = packet.label();
         let wire_bytes = packet.wire_bytes();
-        let dropped =
-            Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited };
+        let dropped = Observation::Dropped {
+            flow,
+            direction,
+            queue,
+            payload_bytes,
+            wire_bytes,
+            reason,
+            waited,
+        };
         self.sink.observe(at, dropped);
     }
 }
