@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
@@ -100,23 +102,15 @@ def decides_the_same(results: Results) -> Claim:
 def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: str) -> Claim:
     """Judge from which length on something holds for every measure."""
     lengths = details[MINUTES].unique().sort().to_list()
-    told, shortest, never = [], 0, 0
-    for (variant, group, measure), part in details.group_by(SUBJECT, maintain_order=True):
-        enough = _enough_from(part.sort(MINUTES), holds)
-        shortest += enough == lengths[0]
-        never += enough is None
-        when = "at no length" if enough is None else f"from {enough:g} min on"
-        told.append((f"{group}, {measure}", str(variant), when))
-    if shortest == len(told):
+    found = {
+        subject: _enough_from(part.sort(MINUTES), holds)
+        for subject, part in details.group_by(SUBJECT, maintain_order=True)
+    }
+    if set(found.values()) == {lengths[0]}:
         verdict = Verdict.BORNE_OUT
     else:
-        verdict = Verdict.NOT_BORNE_OUT if never == len(told) else Verdict.BORNE_OUT_IN_PART
-    subjects = dict.fromkeys(subject for subject, _, _ in told)
-    evidence = "; ".join(
-        f"{subject}: "
-        + ", ".join(f"{variant} {when}" for name, variant, when in told if name == subject)
-        for subject in subjects
-    )
+        is_never = set(found.values()) == {None}
+        verdict = Verdict.NOT_BORNE_OUT if is_never else Verdict.BORNE_OUT_IN_PART
     return Claim(
         statement=statement,
         rule=(
@@ -124,9 +118,24 @@ def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: st
             "for any; otherwise in part."
         ),
         verdict=verdict,
-        evidence=f"{evidence}.",
+        evidence=f"{_lengths_in_words(found, lengths)}.",
         details=details,
     )
+
+
+def _lengths_in_words(found: dict[tuple[Any, ...], float | None], lengths: list[float]) -> str:
+    """Name the measures that each length is enough for, shortest first."""
+    told = []
+    for length in [*lengths, None]:
+        subjects: dict[str, list[str]] = {}
+        for (variant, group, measure), enough in found.items():
+            if enough == length:
+                subjects.setdefault(f"{group} {measure}", []).append(variant)
+        if subjects:
+            when = "at no length" if length is None else f"from {length:g} min on"
+            names = ", ".join(f"{name} ({', '.join(own)})" for name, own in subjects.items())
+            told.append(f"{when}: {names}")
+    return "; ".join(told)
 
 
 def _enough_from(part: pl.DataFrame, holds: pl.Expr) -> float | None:

@@ -29,7 +29,7 @@ def figures(results: Results) -> list[Figure]:
     panels = Panels.of(results, THIN_COUNT)
     return [
         Figure(
-            name="goodput",
+            name="goodput-by-count",
             title="Aggregated goodput of N thin streams and five greedy ones",
             caption=(
                 "Payload that the receiving applications read, each byte once, summed over all "
@@ -54,7 +54,7 @@ def figures(results: Results) -> list[Figure]:
         ),
         _loss(results, panels),
         Figure(
-            name="ack-latency",
+            name="ack-latency-by-count",
             title="ACK latency beside greedy streams, 99th percentile",
             caption=(
                 "Time from the first transmission of a segment to its cumulative acknowledgement "

@@ -41,7 +41,7 @@ def figures(results: Results) -> list[Figure]:
             chart=_chart(results, "flows_problematic", 1.0, "problematic connections"),
         ),
         Figure(
-            name="ack-latency",
+            name="ack-latency-by-count",
             title="ACK latency of N greedy and N thin streams, 99th percentile",
             caption=(
                 "Time from the first transmission of a segment to its cumulative acknowledgement "
