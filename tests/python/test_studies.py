@@ -290,7 +290,7 @@ def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):
     assert fair == pytest.approx([8.53333, 34.13333, 136.53333], abs=1e-4)
 
 
-@pytest.mark.parametrize("name", ["impact-on-others", "queue-disciplines"])
+@pytest.mark.parametrize("name", ["impact-on-others", "queue-disciplines", "thin-streams-today"])
 def test_a_short_form_differs_from_the_whole_only_in_time_and_seeds(name):
     full, reduced = (
         tomllib.loads(study_named(name).scenario(form).text) for form in ("full", "reduced")

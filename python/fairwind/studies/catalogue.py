@@ -7,7 +7,9 @@ from fairwind.studies.application_limited_streams import STUDY as APPLICATION_LI
 from fairwind.studies.duration import STUDY as DURATION
 from fairwind.studies.impact_on_others import STUDY as IMPACT_ON_OTHERS
 from fairwind.studies.queue_disciplines import STUDY as QUEUE_DISCIPLINES
+from fairwind.studies.rate_limit_granularity import STUDY as RATE_LIMIT_GRANULARITY
 from fairwind.studies.study import Study
+from fairwind.studies.thin_streams_today import STUDY as THIN_STREAMS_TODAY
 from fairwind.studies.thin_vs_five_greedy import STUDY as THIN_VS_FIVE_GREEDY
 from fairwind.studies.thin_vs_greedy import STUDY as THIN_VS_GREEDY
 
@@ -21,6 +23,8 @@ def studies() -> dict[str, Study]:
         THIN_VS_FIVE_GREEDY,
         QUEUE_DISCIPLINES,
         IMPACT_ON_OTHERS,
+        RATE_LIMIT_GRANULARITY,
+        THIN_STREAMS_TODAY,
     )
     return {study.name: study for study in every}
 
