@@ -4,7 +4,9 @@ mod datagrams;
 
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
-use crate::flow::{AnswerPlan, DatagramPlan, FlowPlan, addresses, receiver_port, sender_port};
+use crate::flow::{
+    AnswerPlan, DatagramPlan, FlowPlan, addresses, connections_of, receiver_port, sender_port,
+};
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
 use fairwind_measure::{FlowDescription, FlowId, Points, QueueId, Settings};
@@ -172,6 +174,7 @@ fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, 
             NodeKind::Router => topology.add_router(&node.name),
         };
     }
+    name_flows(&mut topology, experiment);
     for link in &experiment.network.links {
         let what = || format!("link \"{}\"", link.name);
         let from = node(experiment, &link.from, what)?;
@@ -179,6 +182,13 @@ fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, 
         topology.add_link(from, to, link_spec(link));
     }
     Ok(topology.build(derive(seed, Purpose::Network, 0))?)
+}
+
+/// Tells filters which connections are a group's.
+fn name_flows(topology: &mut Topology, experiment: &Experiment) {
+    for (number, group) in experiment.flows.iter().enumerate() {
+        topology.name_flows(&group.name, connections_of(number));
+    }
 }
 
 fn node(

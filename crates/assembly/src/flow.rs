@@ -7,6 +7,7 @@ use fairwind_units::Instant;
 use fairwind_wire::bytes::Addresses;
 use fairwind_workload::Application;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::ops::Range;
 
 /// First port of the sending side; flows count up from it.
 pub const FIRST_SENDER_PORT: u16 = 49_152;
@@ -114,6 +115,24 @@ impl FlowPlan {
     }
 }
 
+/// The number that queue disciplines know a connection by, from the ports of one of its packets, and whether the packet
+/// goes back to the side that opened it. Flows of a group that use the same port again, from another address, share it.
+#[inline]
+pub fn numbered_by_ports(source_port: u16, destination_port: u16) -> (u32, bool) {
+    let sender_place = source_port.wrapping_sub(FIRST_SENDER_PORT);
+    let is_backward = u32::from(sender_place) >= SENDER_PORTS;
+    let (sender, receiver) =
+        if is_backward { (destination_port, source_port) } else { (source_port, destination_port) };
+    let group = u32::from(receiver.wrapping_sub(FIRST_RECEIVER_PORT));
+    (group << 16 | u32::from(sender.wrapping_sub(FIRST_SENDER_PORT)), is_backward)
+}
+
+/// The numbers that queue disciplines know the connections of a group by.
+pub(crate) fn connections_of(group: usize) -> Range<u32> {
+    let first = u32::from(low_16(group as u64)) << 16;
+    first..first + SENDER_PORTS
+}
+
 /// Address number `block` of a host: 10.0.0.1 or `fd00::1` for the first node, and so on; a block
 /// serves [`SENDER_PORTS`] flows.
 pub fn address(ip_version: IpVersion, node: NodeId, block: u32) -> IpAddr {
@@ -152,4 +171,23 @@ pub(crate) fn receiver_port(group: usize) -> u16 {
 #[expect(clippy::cast_possible_truncation, reason = "the low bits are what is wanted")]
 fn low_16(number: u64) -> u16 {
     number as u16
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_of_a_connection_have_the_number_of_its_group() {
+        for group in [0, 1, 300] {
+            for index in [0, 7, SENDER_PORTS - 1] {
+                let (sender, receiver) = (sender_port(index), receiver_port(group));
+                let (there, is_backward) = numbered_by_ports(sender, receiver);
+                assert!(!is_backward);
+                assert!(connections_of(group).contains(&there), "{group}, {index}");
+                assert!(!connections_of(group + 1).contains(&there), "{group}, {index}");
+                assert_eq!(numbered_by_ports(receiver, sender), (there, true));
+            }
+        }
+    }
 }

@@ -55,7 +55,7 @@ pub use control::Control;
 pub use error::AssemblyError;
 pub use flow::{
     AnswerPlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
-    address,
+    address, numbered_by_ports,
 };
 pub use seeds::{Purpose, derive};
 pub use tap::{Labelled, PacketLabel, Queues, Sink, Tap};

@@ -308,16 +308,17 @@ impl Simulation {
     #[inline]
     fn send(&mut self, number: u32, way: Direction, segment: &Segment, now: Instant) {
         let flow = &self.flows[number as usize];
-        let (from, to) = match way {
-            Direction::Forward => (flow.sender_node, flow.receiver_node),
-            Direction::Reverse => (flow.receiver_node, flow.sender_node),
+        let (from, to, source) = match way {
+            Direction::Forward => (flow.sender_node, flow.receiver_node, flow.sender_host),
+            Direction::Reverse => (flow.receiver_node, flow.sender_node, flow.receiver_host),
         };
         let (id, direction) = if self.is_plain {
             (FlowId(number), way)
         } else {
             self.look_at_departure(now, number, way, segment)
         };
-        let packet = SimulatedPacket::new(*segment, id.0, direction, to, self.ip_header_bytes);
+        let hosts = (source, to);
+        let packet = SimulatedPacket::new(*segment, id.0, direction, hosts, self.ip_header_bytes);
         let sent =
             Observation::Sent { flow: id, direction, segment, wire_bytes: packet.wire_bytes };
         self.collector.observe(now, sent);

@@ -1,6 +1,7 @@
 //! One flow: an application, the endpoint that sends for it, and the endpoint that receives.
 
 use crate::dialogue::Dialogue;
+use crate::packet::{HostNumber, host_number};
 use fairwind_assembly::FlowPlan;
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
@@ -24,6 +25,9 @@ pub(crate) struct Flow {
     pub(crate) application: Application,
     pub(crate) sender_node: NodeId,
     pub(crate) receiver_node: NodeId,
+    /// The two nodes as packets know them.
+    pub(crate) sender_host: HostNumber,
+    pub(crate) receiver_host: HostNumber,
     /// When the application opens the connection; [`Instant::MAX`] once it has.
     pub(crate) start: Instant,
     /// When the application stops; [`Instant::MAX`] once it has.
@@ -56,6 +60,8 @@ impl Flow {
             application: plan.application,
             sender_node: plan.sender_node,
             receiver_node: plan.receiver_node,
+            sender_host: host_number(plan.sender_node),
+            receiver_host: host_number(plan.receiver_node),
             start: plan.start,
             stop: plan.stop,
             blocked_bytes: 0,

@@ -1,6 +1,6 @@
 //! What travels through the simulated network: a real header, and a payload length.
 
-use fairwind_assembly::{Labelled, PacketLabel};
+use fairwind_assembly::{Labelled, PacketLabel, numbered_by_ports};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_units::Instant;
@@ -15,7 +15,16 @@ pub(crate) struct SimulatedPacket {
     pub(crate) direction: Direction,
     /// Whether a link has damaged it, so that its checksum is wrong.
     pub(crate) is_damaged: bool,
+    pub(crate) source: HostNumber,
     pub(crate) segment: Segment,
+}
+
+/// A node's number, as short as it is looked at: hosts beyond the last one are taken for one.
+pub(crate) type HostNumber = u16;
+
+/// The number of a node.
+pub(crate) fn host_number(node: NodeId) -> HostNumber {
+    HostNumber::try_from(node.0).unwrap_or(HostNumber::MAX)
 }
 
 /// Protocol numbers of the IP header.
@@ -31,7 +40,7 @@ impl SimulatedPacket {
     pub(crate) fn datagram(
         flow: u32,
         (source_port, destination_port): (u16, u16),
-        destination: NodeId,
+        (source, destination): (NodeId, NodeId),
         (ip_header_bytes, payload_bytes): (u32, u32),
         written: Instant,
     ) -> Self {
@@ -49,14 +58,8 @@ impl SimulatedPacket {
             ..Segment::default()
         };
         let wire_bytes = ip_header_bytes + UDP_HEADER_BYTES + payload_bytes;
-        Self {
-            destination,
-            wire_bytes,
-            flow,
-            direction: Direction::Forward,
-            is_damaged: false,
-            segment,
-        }
+        let (source, direction) = (host_number(source), Direction::Forward);
+        Self { destination, wire_bytes, flow, direction, is_damaged: false, source, segment }
     }
 
     /// Whether it is a datagram: a segment always has a flag.
@@ -75,11 +78,11 @@ impl SimulatedPacket {
         segment: Segment,
         flow: u32,
         direction: Direction,
-        destination: NodeId,
+        (source, destination): (HostNumber, NodeId),
         ip_header_bytes: u32,
     ) -> Self {
         let wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
-        Self { destination, wire_bytes, flow, direction, is_damaged: false, segment }
+        Self { destination, wire_bytes, flow, direction, is_damaged: false, source, segment }
     }
 }
 
@@ -95,12 +98,14 @@ impl Packet for SimulatedPacket {
     }
 
     fn header(&self) -> Header {
+        let Segment { source_port, destination_port, .. } = self.segment;
+        let (connection, is_backward) = numbered_by_ports(source_port, destination_port);
         Header {
-            connection: self.flow,
-            is_backward: self.direction == Direction::Reverse,
-            source: 0,
-            source_port: self.segment.source_port,
-            destination_port: self.segment.destination_port,
+            connection,
+            is_backward,
+            source: self.source.into(),
+            source_port,
+            destination_port,
             traffic_class: self.segment.traffic_class.octet(),
             protocol: if self.is_datagram() { UDP } else { TCP },
         }

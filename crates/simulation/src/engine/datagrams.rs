@@ -18,7 +18,7 @@ impl Simulation {
             let packet = SimulatedPacket::datagram(
                 flow,
                 datagrams.ports,
-                datagrams.receiver_node,
+                (datagrams.sender_node, datagrams.receiver_node),
                 (self.ip_header_bytes, payload_bytes),
                 now,
             );

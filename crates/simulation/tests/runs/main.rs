@@ -9,6 +9,7 @@ mod conservation;
 mod determinism;
 mod dialogues;
 mod laws;
+mod queues;
 mod run;
 mod samples;
 mod single_loss;

@@ -1,6 +1,7 @@
 //! The loop that drives a network in real time.
 
 use super::buffers::{BufferId, Buffers};
+use super::header::header_of;
 use super::packet::RoutedPacket;
 use super::sorter::{Sorted, Sorter};
 use super::tap::RouterTap;
@@ -12,6 +13,7 @@ use fairwind_assembly::Queues;
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
 use fairwind_units::{Instant, Span};
+use fairwind_wire::bytes::mark_congestion;
 use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -235,7 +237,10 @@ impl<S: Sorter> Router<S> {
             self.journal.on_packet(now, Sight::Departs, measured, wire_bytes, bytes);
         }
         let buffer = std::mem::replace(&mut self.next_buffer, self.buffers.take());
-        let packet = RoutedPacket { buffer, wire_bytes, destination, measured };
+        let connection = measured.as_ref().and_then(|packet| self.sorter.connection(packet));
+        let header = header_of(node, connection, &self.buffers.bytes(buffer)[..length]);
+        let packet =
+            RoutedPacket { buffer, wire_bytes, destination, header, is_marked: false, measured };
         let mut tap = RouterTap {
             journal: &mut self.journal,
             queues: &self.queues,
@@ -267,6 +272,9 @@ impl<S: Sorter> Router<S> {
 
     fn deliver(&mut self, delivery: &Delivery<RoutedPacket>) -> Result<(), RouterError> {
         let packet = &delivery.packet;
+        if packet.is_marked {
+            mark_congestion(self.buffers.bytes_mut(packet.buffer));
+        }
         let bytes = self.buffers.bytes(packet.buffer);
         let bytes = &bytes[..usize::try_from(packet.wire_bytes).unwrap_or(usize::MAX)];
         if let Some(place) = self.port_of_node[delivery.node.index()] {

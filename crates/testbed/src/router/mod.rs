@@ -15,12 +15,14 @@
 //! |---|---|
 //! | `buffers` | where packets' bytes lie |
 //! | `packet` | what travels through the network |
+//! | `header` | what queue disciplines see of it |
 //! | `sorter` | whose packet it is, and where it goes |
 //! | `tap` | what the network reports |
 //! | `driver` | the loop |
 
 mod buffers;
 mod driver;
+mod header;
 mod packet;
 mod sorter;
 mod tap;

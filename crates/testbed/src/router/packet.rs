@@ -4,7 +4,8 @@
 use super::buffers::BufferId;
 use crate::record::Measured;
 use fairwind_assembly::{Labelled, PacketLabel};
-use fairwind_network::{NodeId, Packet};
+use fairwind_network::{Header, NodeId, Packet};
+use fairwind_wire::Ecn;
 
 /// A packet from a host.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +13,10 @@ pub(crate) struct RoutedPacket {
     pub(crate) buffer: BufferId,
     pub(crate) wire_bytes: u32,
     pub(crate) destination: NodeId,
+    /// What queue disciplines see of it.
+    pub(crate) header: Header,
+    /// Whether a queue has marked it; its bytes learn of it when it is handed over.
+    pub(crate) is_marked: bool,
     pub(crate) measured: Option<Measured>,
 }
 
@@ -24,6 +29,18 @@ impl Packet for RoutedPacket {
     #[inline]
     fn destination(&self) -> NodeId {
         self.destination
+    }
+
+    fn header(&self) -> Header {
+        self.header
+    }
+
+    fn mark(&mut self) {
+        self.is_marked = true;
+        if let Some(measured) = &mut self.measured {
+            let class = &mut measured.segment.traffic_class;
+            *class = class.with_ecn(Ecn::Ce);
+        }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Whose packet this is, and where it goes.
 
 use crate::record::{Journal, Measured};
-use fairwind_assembly::{FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS};
+use fairwind_assembly::{
+    FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, numbered_by_ports,
+};
 use fairwind_measure::{ConnectionFlows, Direction};
 use fairwind_network::NodeId;
 use fairwind_units::Instant;
@@ -25,6 +27,12 @@ pub(crate) trait Sorter {
     /// What the packet is that the host at `from` has sent, and was read `at`; what it says beyond
     /// that goes into the journal.
     fn sort(&mut self, at: Instant, from: NodeId, packet: &[u8], journal: &mut Journal) -> Sorted;
+
+    /// The number of the connection of a packet that was sorted, and whether it goes back on it; `None` where
+    /// connections have no numbers that others know.
+    fn connection(&self, _: &Measured) -> Option<(u32, bool)> {
+        None
+    }
 }
 
 /// Finds the flows of an experiment, by their addresses and ports: the receiver's port says which
@@ -143,6 +151,12 @@ impl Sorter for PlannedFlows {
             .ok()
             .and_then(|parsed| self.measured(from, &parsed))
             .unwrap_or_else(|| self.unmeasured(packet))
+    }
+
+    #[inline]
+    fn connection(&self, measured: &Measured) -> Option<(u32, bool)> {
+        let segment = &measured.segment;
+        Some(numbered_by_ports(segment.source_port, segment.destination_port))
     }
 }
 

@@ -8,7 +8,7 @@ use fairwind_measure::{Lateness, Tables};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_units::Span;
 use fairwind_wire::bytes::{IpHeader, Payload, emit};
-use fairwind_wire::{Flags, Segment, SequenceNumber};
+use fairwind_wire::{Ecn, Flags, Segment, SequenceNumber, TrafficClass};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::time::Duration;
@@ -38,14 +38,18 @@ struct Bench {
     recorder: Recorder,
 }
 
-fn experiment() -> Experiment {
-    let document = Document::parse("path.toml", PATH).unwrap();
+fn experiment(path: &str) -> Experiment {
+    let document = Document::parse("path.toml", path).unwrap();
     document.experiment(&document.grid().unwrap()[0]).unwrap()
 }
 
 impl Bench {
     fn new() -> Self {
-        let experiment = experiment();
+        Self::of(PATH)
+    }
+
+    fn of(path: &str) -> Self {
+        let experiment = experiment(path);
         let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
         let mut devices: Vec<Option<UnixDatagram>> =
             experiment.network.nodes.iter().map(|_| None).collect();
@@ -92,12 +96,17 @@ impl Bench {
 
     /// Data of a flow from its sender, `payload` bytes at `sequence`.
     fn data(&self, flow: usize, sequence: u32, payload: u32) -> Vec<u8> {
+        self.data_of(TrafficClass::default(), flow, sequence, payload)
+    }
+
+    fn data_of(&self, class: TrafficClass, flow: usize, sequence: u32, payload: u32) -> Vec<u8> {
         let plan = &self.flows[flow];
         let segment = Segment {
             source_port: plan.sender_port,
             destination_port: plan.receiver_port,
             sequence: SequenceNumber::new(sequence),
             flags: Flags::ACK,
+            traffic_class: class,
             payload_bytes: payload,
             ..Segment::default()
         };
@@ -158,6 +167,42 @@ fn packets_come_out_unchanged_in_order_and_as_late_as_the_path_is_long() {
 }
 
 #[test]
+fn a_mark_is_written_into_the_packet_where_it_can_be_marked() {
+    let queue = "queue = { discipline = \"codel\", ce_threshold = \"40 ms\" }";
+    let bench = Bench::of(&PATH.replace("queue = { limit = \"3 packets\" }", queue));
+    bench.switch.begin(sys::monotonic());
+    // The first leaves at once; the second waits for 80 ms, and the third, which cannot be marked, for 160 ms.
+    let classes = [Ecn::Ect0, Ecn::Ect0, Ecn::NotEct].map(TrafficClass::from);
+    for (place, class) in (0..).zip(classes) {
+        bench.send(0, &bench.data_of(class, 0, 960 * place, 960));
+    }
+    let arrived = [Ecn::Ect0, Ecn::Ce, Ecn::NotEct].map(TrafficClass::from);
+    for (place, class) in (0..).zip(arrived) {
+        assert_eq!(bench.receive(0), bench.data_of(class, 0, 960 * place, 960));
+    }
+    bench.finish();
+}
+
+#[test]
+fn bands_are_chosen_by_the_group_of_a_flow() {
+    let queue = "queue = { discipline = \"prio\", bands = [{ limit = \"1 packet\" }, \"pfifo\"], \
+        filters = [{ band = 0, match = { group = \"greedy\" } }, \
+        { band = 1, match = { group = \"other\" } }] }";
+    let bench = Bench::of(&PATH.replace("queue = { limit = \"3 packets\" }", queue));
+    bench.switch.begin(sys::monotonic());
+    // One is on its way, one waits, and there is no room for the third; for the other group there is.
+    for flow in [0, 1] {
+        let packets: Vec<_> = (0..3).map(|k| bench.data(flow, 960 * k, 960)).collect();
+        bench.send_all(flow, &packets);
+    }
+    (0..2).for_each(|_| drop(bench.receive(0)));
+    (0..3).for_each(|_| drop(bench.receive(1)));
+    let (_, tables) = bench.finish();
+    assert!((number(&tables, "flows", "packets_lost", 0) - 1.0).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_lost", 1)).abs() < 0.5);
+}
+
+#[test]
 fn a_full_queue_drops_and_what_was_dropped_leaves_room_for_others() {
     let bench = Bench::new();
     bench.switch.begin(sys::monotonic());
@@ -199,7 +244,7 @@ fn a_complaint_is_carried_unmeasured_and_what_is_for_nobody_is_discarded() {
 
 #[test]
 fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
-    let experiment = experiment();
+    let experiment = experiment(PATH);
     let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
     let flow = &assembly.flows[0];
     let sorter = PlannedFlows::new(&assembly.flows);

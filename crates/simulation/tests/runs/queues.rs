@@ -1,0 +1,79 @@
+//! Queue disciplines of scenarios, as whole runs see them.
+
+use crate::run::{group, tables};
+
+/// Greedy flows that fill a bottleneck, beside a thin stream, somebody who asks and is answered, and datagrams.
+fn scenario(queue: &str) -> String {
+    format!(
+        r#"
+        name = "everybody at one bottleneck"
+        duration = "60 s"
+        [path]
+        rate = "1 Mbit/s"
+        rtt = "100 ms"
+        queue = {queue}
+        reverse_queue = {queue}
+        [[flows]]
+        name = "datagrams"
+        count = 2
+        workload = {{ kind = "constant", rate = "20 kbit/s", payload = "200 B" }}
+        [[flows]]
+        name = "greedy"
+        count = 4
+        workload = {{ kind = "greedy" }}
+        [[flows]]
+        name = "asking"
+        count = 2
+        workload = {{ kind = "request-response", request = "300 B", response = "3 kB", pause = "500 ms" }}
+        [[flows]]
+        name = "thin"
+        count = 3
+        workload = {{ kind = "thin", payload = "120 B", interval = "100 ms" }}
+        "#
+    )
+}
+
+/// Nobody but `group` finds room for more than one packet.
+fn lost_where_only_it_has_room(name: &str) -> [f64; 4] {
+    let queue = format!(
+        r#"{{ discipline = "prio", bands = ["pfifo", {{ limit = "1 packet" }}],
+        priomap = [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
+        filters = [{{ band = 0, match = {{ group = "{name}" }} }}] }}"#
+    );
+    let queue = queue.replace('\n', " ");
+    let tables = tables(&scenario(&queue), 1);
+    ["datagrams", "greedy", "asking", "thin"].map(|name| group(&tables, name, "packets_lost"))
+}
+
+#[test]
+fn filters_know_the_group_of_every_packet() {
+    for (place, name) in [(0, "datagrams"), (2, "asking"), (3, "thin")] {
+        assert_eq!(lost_where_only_it_has_room(name)[place], 0.0, "{name} has room");
+    }
+    let [datagrams, _, asking, thin] = lost_where_only_it_has_room("greedy");
+    let others = [datagrams, asking, thin];
+    assert!(others.iter().all(|lost| *lost > 0.0), "the greedy ones are served first: {others:?}");
+}
+
+#[test]
+fn answers_are_of_the_group_that_asks() {
+    let queue = r#"{ discipline = "drr", classes = [{ filters = [{ group = "asking" }] }] }"#;
+    let tables = tables(&scenario(queue), 1);
+    // What no class takes is dropped: nobody else's packet arrives.
+    for name in ["datagrams", "greedy", "thin"] {
+        assert_eq!(group(&tables, name, "packets_received"), 0.0, "{name}");
+    }
+    assert_eq!(group(&tables, "asking", "packets_lost"), 0.0);
+    assert_eq!(group(&tables, "asking-responses", "packets_lost"), 0.0);
+    assert!(group(&tables, "asking", "responses") > 100.0);
+}
+
+#[test]
+fn a_fair_queue_keeps_the_latency_of_thin_streams_from_greedy_ones() {
+    let latency = |queue: &str| {
+        let tables = tables(&scenario(queue), 1);
+        group(&tables, "thin", "ack_latency_p50_s")
+    };
+    let (fifo, fair) = (latency("\"pfifo\""), latency("\"fq_codel\""));
+    assert!(fair < 0.15 && fifo > 1.0, "{fair} s behind fq_codel, {fifo} s behind a pfifo");
+}
