@@ -9,9 +9,9 @@ use crate::flow::{
 };
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
-use fairwind_measure::{FlowDescription, FlowId, Points, QueueId, Settings};
+use fairwind_measure::{FlowDescription, FlowId, Points, QueueEventSettings, QueueId, Settings};
 use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
-use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, Transport};
+use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport};
 use fairwind_units::Instant;
 use fairwind_workload::Application;
 
@@ -236,7 +236,6 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
     Settings {
         groups: experiment.flows.iter().map(|group| group.name.clone()).collect(),
         flows: Vec::new(),
-        queues,
         origin: Instant::ZERO,
         warmup: measure.warmup,
         end: Instant::ZERO + experiment.duration,
@@ -244,7 +243,23 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
         most_silent_rows: None,
         per_flow_intervals: measure.per_flow_intervals,
         percentiles: measure.percentiles.clone(),
+        queue_events: measure.queue_events.as_ref().map(|events| queue_events(events, &queues)),
+        queues,
         keeps_endpoint_samples: measure.endpoint_interval.is_some() || measure.endpoint_every_ack,
+    }
+}
+
+/// The events of queues that are asked for; a link without a queue has none.
+fn queue_events(asked: &QueueEvents, names: &[String]) -> QueueEventSettings {
+    let of_name = |name: &String| {
+        let place = names.iter().position(|known| known == name)?;
+        Some(QueueId(u32::try_from(place).expect("a network has fewer than 2^32 links")))
+    };
+    QueueEventSettings {
+        queues: asked.queues.as_ref().map(|queues| queues.iter().filter_map(of_name).collect()),
+        from: Instant::ZERO + asked.from,
+        until: asked.until.map_or(Instant::MAX, |until| Instant::ZERO + until),
+        most: usize::try_from(asked.most).unwrap_or(usize::MAX),
     }
 }
 

@@ -97,7 +97,7 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         at: Instant,
         link: LinkId,
         packet: &P,
-        _backlog: Backlog,
+        backlog: Backlog,
         reason: fairwind_network::DropReason,
         waited: Option<Span>,
     ) {
@@ -106,12 +106,12 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
             fairwind_network::DropReason::Early => DropReason::Early,
             _ => DropReason::QueueFull,
         };
-        self.lose(at, link, packet, reason, waited);
+        self.lose(at, link, packet, reason, waited, Some(backlog));
     }
 
     /// What is damaged is lost: no host will take it.
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {
-        self.lose(at, link, packet, DropReason::LinkLoss, None);
+        self.lose(at, link, packet, DropReason::LinkLoss, None, None);
     }
 }
 
@@ -123,6 +123,7 @@ impl<S: Sink> Tap<'_, S> {
         packet: &P,
         reason: DropReason,
         waited: Option<Span>,
+        backlog: Option<Backlog>,
     ) {
         let queue = self.queues.of(link).expect("only links with a queue drop");
         let PacketLabel { flow, direction, payload_bytes } = packet.label();
@@ -135,6 +136,8 @@ impl<S: Sink> Tap<'_, S> {
             wire_bytes,
             reason,
             waited,
+            backlog: backlog
+                .map(|backlog| (backlog.packets, u32::try_from(backlog.bytes).unwrap_or(u32::MAX))),
         };
         self.sink.observe(at, dropped);
     }

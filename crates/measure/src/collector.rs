@@ -9,6 +9,7 @@ use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, FlowId, Observation, QueueId};
 use crate::queue::{Fate, Queue};
+use crate::queue_events::{Happening, QueueEvent, QueueEvents};
 use crate::retired::Retired;
 use crate::row::latency_percentiles;
 use crate::settings::{FlowDescription, Settings, SettingsError};
@@ -40,6 +41,7 @@ pub struct Collector {
     pub(crate) series: Vec<Series>,
     pub(crate) scopes: Scopes,
     pub(crate) endpoint_samples: Vec<EndpointSample>,
+    pub(crate) queue_events: Option<QueueEvents>,
     pub(crate) retired: Retired,
     /// Percentiles of latencies that some table shows.
     pub(crate) percentiles: Percentiles,
@@ -73,6 +75,7 @@ impl Collector {
                 .collect(),
             scopes,
             endpoint_samples: Vec::new(),
+            queue_events: settings.queue_events.clone().map(QueueEvents::new),
             retired: Retired::new(settings),
             percentiles: latency_percentiles(settings),
             settings: settings.clone(),
@@ -199,22 +202,7 @@ impl Collector {
                     Direction::Reverse => flow.on_reverse_received(at, segment),
                 }
             }
-            Observation::Dropped {
-                flow,
-                direction,
-                queue,
-                payload_bytes,
-                wire_bytes,
-                reason,
-                waited,
-            } => {
-                self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
-                self.drop_at(
-                    queue,
-                    flow,
-                    Fate { reason, has_waited: waited.is_some(), wire_bytes },
-                );
-            }
+            dropped @ Observation::Dropped { .. } => self.on_dropped(at, dropped),
             Observation::Lost { flow, direction, payload_bytes, wire_bytes } => {
                 // What is found lost may have left in the warm-up, or in a window that is over.
                 if !self.is_warm || at >= self.measured_from {
@@ -224,8 +212,12 @@ impl Collector {
             }
             Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
                 let group = self.group_of_flow[flow.index()];
-                let queue = &mut self.queues[queue.index()];
-                queue.on_enqueued(group, wire_bytes, backlog_packets, backlog_bytes);
+                let known = &mut self.queues[queue.index()];
+                known.on_enqueued(group, wire_bytes, backlog_packets, backlog_bytes);
+                if self.queue_events.is_some() {
+                    let backlog = Some((backlog_packets, backlog_bytes));
+                    self.keep(at, (queue, flow), wire_bytes, backlog, Happening::Accepted);
+                }
             }
             Observation::Dequeued { queue, flow, wire_bytes, sojourn } => {
                 // Networks may tell of a departure long after it was due, so perhaps of one within
@@ -246,11 +238,43 @@ impl Collector {
         }
     }
 
+    /// Keeps what happened to a packet at a queue, where that was asked for.
+    #[cold]
+    fn keep(
+        &mut self,
+        at: Instant,
+        (queue, flow): (QueueId, FlowId),
+        wire_bytes: u32,
+        backlog: Option<(u32, u32)>,
+        happening: Happening,
+    ) {
+        let (number, group) = (self.number_of(flow), self.group_of_flow[flow.index()]);
+        if let (Some(events), Some(flow)) = (&mut self.queue_events, number) {
+            events.take(QueueEvent { at, queue, flow, group, wire_bytes, backlog, happening });
+        }
+    }
+
     /// A packet is dropped at a queue, or lost behind it.
-    fn drop_at(&mut self, queue: QueueId, flow: FlowId, fate: Fate) {
+    fn on_dropped(&mut self, at: Instant, dropped: Observation<'_>) {
+        let Observation::Dropped {
+            flow,
+            direction,
+            queue,
+            payload_bytes,
+            wire_bytes,
+            reason,
+            waited,
+            backlog,
+        } = dropped
+        else {
+            return;
+        };
+        self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
         let group = self.group_of_flow[flow.index()];
         let connection = self.connection_of(flow);
+        let fate = Fate { reason, has_waited: waited.is_some(), wire_bytes };
         self.queues[queue.index()].on_dropped(group, connection, fate);
+        self.keep(at, (queue, flow), wire_bytes, backlog, Happening::of_drop(reason, waited));
     }
 
     /// A number that both flows of one connection share, and no others.
@@ -298,6 +322,7 @@ impl Collector {
             Observation::Marked { queue, flow, wire_bytes } => {
                 let group = self.group_of_flow[flow.index()];
                 self.queues[queue.index()].on_marked(group, wire_bytes);
+                self.keep(at, (queue, flow), wire_bytes, None, Happening::Marked);
             }
             Observation::ZeroWindowProbe { flow } => {
                 self.flow(flow).totals_mut().zero_window_probes += 1;

@@ -123,6 +123,9 @@ const TABLES: &[TableDefinition] = &[
     ("queue_drops", &[QUEUE_DROPS]),
     ("queue_loss_runs", &[QUEUE_LOSS_RUNS]),
     ("queue_loss_run_lengths", &[QUEUE_LOSS_RUN_LENGTHS]),
+    ("queue_sojourn_histogram", &[QUEUE_SOJOURN_HISTOGRAM]),
+    ("queue_backlog_histogram", &[QUEUE_BACKLOG_HISTOGRAM]),
+    ("queue_events", &[QUEUE_EVENTS]),
     ("fairness", &[FAIRNESS]),
     ("endpoint", &[ENDPOINT]),
     ("lateness", &[LATENESS]),
@@ -215,7 +218,7 @@ const LATENCIES: &[Line] = &[
 const FLOW_TROUBLE: &[Line] = &[
     ("timeouts_in_a_row_max", "events", "Most time-outs one after another without a segment of new data sent or acknowledged in between."),
     ("longest_wait_s", "s", "The longest that a write waited to be read whole, or had been waiting when the run ended or the flow was over; what was written in the warm-up waits since then."),
-    ("problematic", "1 or 0", "1 if the network hardly served the flow: its connection was given up, or never came to be (though asked for 1 s or more before the end), or its SYN was sent again (all of these in the warm-up, too), or three or more time-outs came in a row (RFC 1122 §4.2.3.5), or a write waited for 10 s or more."),
+    ("problematic", "yes/no", "Whether the network hardly served the flow: its connection was given up, or never came to be (though asked for 1 s or more before the end), or its SYN was sent again (all of these in the warm-up, too), or three or more time-outs came in a row (RFC 1122 §4.2.3.5), or a write waited for 10 s or more."),
 ];
 
 #[rustfmt::skip]
@@ -300,6 +303,7 @@ const QUEUE: &[Line] = &[
     ("sojourn_max_s", "s", "Longest waiting time."),
     ("marks_packets", "packets", "Packets that the queue marked instead of dropping them (RFC 3168)."),
     ("marks_bytes", "B", "Bytes on the wire of these packets."),
+    ("events_left_out", "events", "Events of all queues that were asked for and that the table `queue_events` had no room for."),
 ];
 
 #[rustfmt::skip]
@@ -348,6 +352,38 @@ const QUEUE_LOSS_RUN_LENGTHS: &[Line] = &[
     ("group", "text", "The group whose packets these are, in either direction."),
     ("length_packets", "packets", "Length of a run of lost packets, as in the table `queue_loss_runs`."),
     ("runs", "runs", "How often there was a run of this length."),
+];
+
+#[rustfmt::skip]
+const QUEUE_SOJOURN_HISTOGRAM: &[Line] = &[
+    ("queue", "text", "The queue's name."),
+    ("group", "text", "The group whose packets these are, in either direction."),
+    ("lower_s", "s", "Smallest waiting time that falls into the slot."),
+    ("upper_s", "s", "Smallest waiting time above the slot."),
+    ("count", "packets", "Packets of the group that waited so long and left; empty slots are left out."),
+];
+
+#[rustfmt::skip]
+const QUEUE_BACKLOG_HISTOGRAM: &[Line] = &[
+    ("queue", "text", "The queue's name."),
+    ("of", "text", "What is counted of those that an accepted packet found waiting: `packets`, or `bytes` on the wire."),
+    ("lower", "packets or B", "Smallest backlog that falls into the slot."),
+    ("upper", "packets or B", "Smallest backlog above the slot."),
+    ("count", "packets", "Accepted packets that found so much waiting; empty slots are left out."),
+];
+
+#[rustfmt::skip]
+const QUEUE_EVENTS: &[Line] = &[
+    ("time_s", "s", "When it happened, since the experiment began; the warm-up included. Only scenarios that ask for `measure.queue_events` have rows here."),
+    ("queue", "text", "The queue's name."),
+    ("flow", "number", "The number of the packet's flow."),
+    ("group", "text", "The flow's group."),
+    ("event", "text", "`accepted`: the queue let the packet in; `refused`: it did not; `dropped`: dropped after it was let in; `lost`: on the link behind the queue; `marked` instead of being dropped."),
+    ("reason", "text", "Why it was dropped: `queue_full`, `early` or `link_loss`; else nothing."),
+    ("wire_bytes", "B", "Bytes of the packet on the wire."),
+    ("backlog_packets", "packets", "Packets that waited before it came, or, of one that was dropped after it was let in, with it; missing where that is not told."),
+    ("backlog_bytes", "B", "Bytes on the wire of these packets."),
+    ("waited_s", "s", "How long it had waited when it was dropped, where it was let in before."),
 ];
 
 #[rustfmt::skip]

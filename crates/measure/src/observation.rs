@@ -169,6 +169,9 @@ pub enum Observation<'a> {
         /// How long it had waited in the queue; `None` where that did not let it in, or where it was lost
         /// behind it.
         waited: Option<Span>,
+        /// Packets and bytes that waited there, the dropped one included if it had waited; `None` where
+        /// nobody tells.
+        backlog: Option<(u32, u32)>,
     },
     /// A queue marked a packet instead of dropping it (RFC 3168 §5).
     Marked {

@@ -147,8 +147,7 @@ pub(crate) struct Fate {
 pub(crate) struct Queue {
     groups: Vec<GroupAtQueue>,
     backlog_packets: Counts,
-    backlog_bytes_sum: u128,
-    backlog_bytes_maximum: u32,
+    backlog_bytes: Counts,
     packet_nanos: u128,
     byte_nanos: u128,
 }
@@ -158,8 +157,7 @@ impl Queue {
         Self {
             groups: (0..groups).map(|_| GroupAtQueue::new()).collect(),
             backlog_packets: Counts::new(),
-            backlog_bytes_sum: 0,
-            backlog_bytes_maximum: 0,
+            backlog_bytes: Counts::new(),
             packet_nanos: 0,
             byte_nanos: 0,
         }
@@ -185,8 +183,7 @@ impl Queue {
     ) {
         self.groups[group].enqueued.add_packet(u64::from(wire_bytes));
         self.backlog_packets.record(u64::from(backlog_packets));
-        self.backlog_bytes_sum += u128::from(backlog_bytes);
-        self.backlog_bytes_maximum = self.backlog_bytes_maximum.max(backlog_bytes);
+        self.backlog_bytes.record(u64::from(backlog_bytes));
     }
 
     /// A packet that waited `sojourn` leaves, `measured` after the end of the warm-up.
@@ -231,14 +228,9 @@ impl Queue {
         &self.backlog_packets
     }
 
-    /// Sum of the bytes that accepted arrivals found waiting.
-    pub(crate) const fn backlog_bytes_sum(&self) -> u128 {
-        self.backlog_bytes_sum
-    }
-
-    /// Most bytes that an accepted arrival found waiting.
-    pub(crate) const fn backlog_bytes_maximum(&self) -> u32 {
-        self.backlog_bytes_maximum
+    /// Bytes that accepted arrivals found waiting.
+    pub(crate) const fn backlog_bytes(&self) -> &Counts {
+        &self.backlog_bytes
     }
 
     /// How long packets of all groups waited before they left.

@@ -169,6 +169,7 @@ impl Collector {
             retired: &self.retired.groups,
             groups: &groups,
             queues: &self.queues,
+            queue_events: self.queue_events.as_ref(),
             windows: &self.windows(&open),
             samples: &self.endpoint_samples,
             labels: &self.labels(&open),

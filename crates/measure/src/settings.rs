@@ -2,6 +2,7 @@
 
 use crate::observation::FlowId;
 use crate::points::Points;
+use crate::queue_events::QueueEventSettings;
 use fairwind_units::{Instant, Span};
 
 /// One flow, as it is named in tables.
@@ -57,6 +58,8 @@ pub struct Settings {
     /// Whether samples of endpoints are tabulated, in the table `endpoint`. The collector takes none by
     /// itself: it keeps those that it is told.
     pub keeps_endpoint_samples: bool,
+    /// Which events of queues are tabulated, in the table `queue_events`; none unless said.
+    pub queue_events: Option<QueueEventSettings>,
 }
 
 impl Default for Settings {
@@ -74,6 +77,7 @@ impl Default for Settings {
             per_flow_intervals: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
             keeps_endpoint_samples: false,
+            queue_events: None,
         }
     }
 }

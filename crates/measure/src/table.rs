@@ -120,7 +120,8 @@ impl Table {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tables {
     /// The tables of a whole run: `flows`, `groups`, `intervals`, `latencies`, `latency_histogram`, `queues`,
-    /// `queue_drops`, `queue_loss_runs`, `queue_loss_run_lengths`, `fairness`, `endpoint`.
+    /// `queue_drops`, `queue_loss_runs`, `queue_loss_run_lengths`,
+    /// `queue_sojourn_histogram`, `queue_backlog_histogram`, `queue_events`, `fairness`, `endpoint`.
     pub tables: Vec<Table>,
 }
 

@@ -65,7 +65,7 @@ pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, Node
 pub use fairwind_qdisc::Qdisc;
 pub use input::{FlowsInput, LinkInput, PathInput, ScenarioInput, StartPattern, TopologyInput};
 pub use ip_version::{IpVersion, UnknownIpVersion};
-pub use measure::{Capture, CapturePoint, Measure};
+pub use measure::{Capture, CapturePoint, Measure, QueueEvents};
 pub use plan::{Cell, Plan, PlanAxis, Point};
 pub use queue::{
     CakeInput, ChokeInput, CodelInput, DrrClassInput, DrrInput, Dualpi2Input, FqCodelInput,

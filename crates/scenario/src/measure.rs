@@ -20,6 +20,9 @@ pub struct Measure {
     /// established: the state that an acknowledgement finds, before it changes anything.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub endpoint_every_ack: bool,
+    /// Which events of queues are told packet by packet, in the table `queue_events`; none unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_events: Option<QueueEvents>,
     /// Percentiles of latencies and queues, from 0 to 100.
     #[schemars(inner(range(min = 0.0, max = 100.0)))]
     pub percentiles: Vec<f64>,
@@ -33,9 +36,33 @@ impl Default for Measure {
             per_flow_intervals: false,
             endpoint_interval: None,
             endpoint_every_ack: false,
+            queue_events: None,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
         }
     }
+}
+
+/// Events of queues that are told packet by packet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueEvents {
+    /// Names of the links whose queues are watched; all unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<Vec<String>>,
+    /// From when on, since the experiment begins; the warm-up counts, too.
+    #[serde(default)]
+    pub from: Span,
+    /// Until when; to the end unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Span>,
+    /// No more events than so many, the first ones: each takes about 70 bytes of memory until the run is over.
+    #[serde(default = "a_million")]
+    #[schemars(range(min = 1))]
+    pub most: u32,
+}
+
+const fn a_million() -> u32 {
+    1_000_000
 }
 
 /// Packets to be written to capture files.

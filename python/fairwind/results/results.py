@@ -21,6 +21,11 @@ TABLES = (
     "latency_histogram",
     "queues",
     "queue_drops",
+    "queue_loss_runs",
+    "queue_loss_run_lengths",
+    "queue_sojourn_histogram",
+    "queue_backlog_histogram",
+    "queue_events",
     "fairness",
     "endpoint",
     "lateness",
@@ -86,8 +91,33 @@ class Results:
 
     @cached_property
     def queue_drops(self) -> pl.DataFrame:
-        """One row per queue and group: who was dropped."""
+        """One row per queue and group: who was dropped and marked, and who waited how long."""
         return self.table("queue_drops")
+
+    @cached_property
+    def queue_loss_runs(self) -> pl.DataFrame:
+        """One row per queue and group: how losses came together."""
+        return self.table("queue_loss_runs")
+
+    @cached_property
+    def queue_loss_run_lengths(self) -> pl.DataFrame:
+        """One row per queue, group and length: how many runs of lost packets were so long."""
+        return self.table("queue_loss_run_lengths")
+
+    @cached_property
+    def queue_sojourn_histogram(self) -> pl.DataFrame:
+        """One row per bucket of a group's waiting times at a queue."""
+        return self.table("queue_sojourn_histogram")
+
+    @cached_property
+    def queue_backlog_histogram(self) -> pl.DataFrame:
+        """One row per bucket of the packets, or bytes, that arrivals found at a queue."""
+        return self.table("queue_backlog_histogram")
+
+    @cached_property
+    def queue_events(self) -> pl.DataFrame:
+        """One row per packet at a queue, if the scenario asked for it."""
+        return self.table("queue_events")
 
     @cached_property
     def fairness(self) -> pl.DataFrame:

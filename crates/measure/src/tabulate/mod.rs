@@ -5,6 +5,8 @@ mod fairness;
 mod intervals;
 mod latencies;
 mod lateness;
+mod queue_events;
+mod queue_histograms;
 mod queues;
 mod totals;
 
@@ -15,6 +17,7 @@ use crate::endpoint::{EndpointSample, Labels};
 use crate::flow::Flow;
 use crate::group::GroupSum;
 use crate::queue::Queue;
+use crate::queue_events::QueueEvents;
 use crate::row::{FlowRow, GroupRow};
 use crate::settings::{FlowDescription, Settings};
 use crate::summary::Percentiles;
@@ -54,6 +57,7 @@ pub(crate) struct Measurement<'a> {
     /// Of each group the sum of all its flows.
     pub(crate) groups: &'a [GroupSum],
     pub(crate) queues: &'a [Queue],
+    pub(crate) queue_events: Option<&'a QueueEvents>,
     pub(crate) windows: &'a Windows<'a>,
     pub(crate) samples: &'a [EndpointSample],
     pub(crate) labels: &'a Labels,
@@ -68,6 +72,7 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
         .zip(measurement.groups)
         .map(|(name, sum)| GroupRow::of(name, sum, basis.percentiles))
         .collect();
+    let events = measurement.queue_events.map_or(&[][..], QueueEvents::kept);
     let [loss_runs, loss_run_lengths] = queues::loss_runs_tables(measurement);
     Tables {
         tables: vec![
@@ -80,6 +85,9 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
             queues::drops_table(measurement),
             loss_runs,
             loss_run_lengths,
+            queue_histograms::sojourn_histogram_table(measurement),
+            queue_histograms::backlog_histogram_table(measurement),
+            queue_events::queue_events_table(basis, events),
             fairness::fairness_table(measurement),
             endpoint::endpoint_table(basis, measurement.samples, measurement.labels),
         ],

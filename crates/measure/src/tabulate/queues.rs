@@ -2,10 +2,11 @@
 //! how long), `queue_loss_runs` and `queue_loss_run_lengths` (how losses come together).
 
 use super::Measurement;
-use crate::formula::{self, ratio, time_weighted};
+use crate::formula::{ratio, time_weighted};
 use crate::loss_runs::LossRuns;
 use crate::observation::DropReason;
 use crate::queue::{Amount, GroupAtQueue, Queue};
+use crate::queue_events::QueueEvents;
 use crate::summary::{Percentiles, Summary};
 use crate::table::{Table, TableBuilder};
 use fairwind_units::Span;
@@ -50,6 +51,7 @@ pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
     with_sojourn(with_backlog(table, percentiles), percentiles)
         .with("marks_packets", |row| row.queue.sum(GroupAtQueue::marked).packets)
         .with("marks_bytes", |row| row.queue.sum(GroupAtQueue::marked).bytes)
+        .with("events_left_out", |_| measurement.queue_events.map_or(0, QueueEvents::left_out))
         .build()
 }
 
@@ -73,13 +75,8 @@ fn with_backlog<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a
         .with("arrival_backlog_p90_packets", |row| row.backlog_packets.percentile(p90))
         .with("arrival_backlog_p99_packets", |row| row.backlog_packets.percentile(p99))
         .with("arrival_backlog_max_packets", |row| row.backlog_packets.maximum)
-        .with("arrival_backlog_mean_bytes", |row| {
-            formula::mean(row.queue.backlog_bytes_sum(), row.backlog_packets.count)
-        })
-        .with("arrival_backlog_max_bytes", |row| {
-            let seen = row.backlog_packets.count > 0;
-            seen.then(|| u64::from(row.queue.backlog_bytes_maximum()))
-        })
+        .with("arrival_backlog_mean_bytes", |row| row.queue.backlog_bytes().mean())
+        .with("arrival_backlog_max_bytes", |row| row.queue.backlog_bytes().maximum())
         .with("backlog_mean_packets", |row| time_weighted(row.queue.packet_nanos(), row.measured))
         .with("backlog_mean_bytes", |row| time_weighted(row.queue.byte_nanos(), row.measured))
 }

@@ -36,7 +36,7 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
             let wait = row.trouble.longest_wait.filter(|_| row.knows(Points::APPLICATIONS));
             wait.map(Span::as_secs_f64)
         })
-        .with_known("problematic", move |row| Some(u64::from(seen(row)?.is_problematic())))
+        .with_known("problematic", move |row| Some(seen(row)?.is_problematic()))
         .build()
 }
 

@@ -68,6 +68,9 @@ fn tables_always_come_in_the_same_order() {
         "queue_drops",
         "queue_loss_runs",
         "queue_loss_run_lengths",
+        "queue_sojourn_histogram",
+        "queue_backlog_histogram",
+        "queue_events",
         "fairness",
         "endpoint",
     ];

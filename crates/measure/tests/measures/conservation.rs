@@ -57,6 +57,7 @@ proptest! {
                         wire_bytes: length + HEADER_BYTES,
                         reason: DropReason::QueueFull,
                         waited: None,
+backlog: None,
                     });
                 }
                 Fate::StaysInFlight => {

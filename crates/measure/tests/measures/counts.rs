@@ -14,6 +14,7 @@ fn dropped(direction: Direction, payload_bytes: u32) -> Observation<'static> {
         wire_bytes: payload_bytes + HEADER_BYTES,
         reason: DropReason::QueueFull,
         waited: None,
+        backlog: None,
     }
 }
 

@@ -44,6 +44,7 @@ fn observed() -> Tables {
         wire_bytes: 128,
         reason: DropReason::QueueFull,
         waited: None,
+        backlog: None,
     };
     let facts =
         [(0, sent), (30, received(0)), (100, sent), (100, lost), (200, sent), (250, received(200))];

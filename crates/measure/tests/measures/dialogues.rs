@@ -142,6 +142,7 @@ fn a_lost_packet_is_lost_to_the_flow_and_group_that_it_was_of() {
                 wire_bytes: payload_bytes + HEADER_BYTES,
                 reason: DropReason::QueueFull,
                 waited: None,
+                backlog: None,
             },
         );
     }

@@ -24,7 +24,17 @@ fn arrivals(run: &mut Run, letters: &str) {
 
 fn dropped(flow: FlowId, reason: DropReason, waited: Option<Span>) -> Observation<'static> {
     let (queue, direction, payload_bytes, wire_bytes) = (QUEUE, Direction::Forward, 60, 100);
-    Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited }
+    let backlog = None;
+    Observation::Dropped {
+        flow,
+        direction,
+        queue,
+        payload_bytes,
+        wire_bytes,
+        reason,
+        waited,
+        backlog,
+    }
 }
 
 fn left(flow: FlowId) -> Observation<'static> {

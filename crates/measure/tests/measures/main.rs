@@ -12,6 +12,7 @@ mod latencies;
 mod lateness;
 mod loss_runs;
 mod points;
+mod queue_events;
 mod queues;
 mod retirement;
 mod run;

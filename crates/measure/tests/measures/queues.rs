@@ -39,6 +39,7 @@ fn dropped_after(
         wire_bytes,
         reason,
         waited,
+        backlog: Some((2, 1_500)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which flows are problematic, and why.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{FlowId, Observation, Points, Settings};
+use fairwind_measure::{FlowId, Observation, Points, Settings, Tables, Values};
 use fairwind_units::{Instant, Span};
 
 const A: FlowId = FlowId(0);
@@ -16,7 +16,7 @@ fn a_flow_that_is_served_is_not_problematic() {
     established(&mut run, 50);
     run.write(60, 0, 100).send(60, 0, 0, 100).read(110, 0, 100).acknowledge(160, 0, 100);
     let tables = run.finish(5_000);
-    assert_eq!(count(&tables, "flows", "problematic", 0), 0);
+    assert_eq!(problematic(&tables, 0), Some(false));
     assert_eq!(count(&tables, "flows", "timeouts_in_a_row_max", 0), 0);
     assert_number(&tables, "flows", "longest_wait_s", 0, 0.05);
     for column in [
@@ -38,8 +38,8 @@ fn a_connection_that_never_came_to_be_is_problematic_unless_it_was_just_asked_fo
     let mut run = Run::new(&described);
     run.at(100, Observation::Established { flow: FlowId(1) });
     let tables = run.finish(2_000);
-    let problematic = |flow| count(&tables, "flows", "problematic", flow);
-    assert_eq!([problematic(0), problematic(1), problematic(2)], [1, 0, 0]);
+    let flows = [0, 1, 2].map(|flow| problematic(&tables, flow));
+    assert_eq!(flows, [Some(true), Some(false), Some(false)]);
     assert_eq!(count(&tables, "groups", "flows_without_connection", 0), 1);
     assert_eq!(count(&tables, "groups", "flows_problematic", 0), 1);
 }
@@ -50,7 +50,7 @@ fn a_connection_that_is_given_up_is_problematic() {
     established(&mut run, 50);
     run.at(900, Observation::Failed { flow: A });
     let tables = run.finish(2_000);
-    assert_eq!(count(&tables, "flows", "problematic", 0), 1);
+    assert_eq!(problematic(&tables, 0), Some(true));
     assert_eq!(count(&tables, "groups", "flows_without_connection", 0), 1);
 }
 
@@ -79,7 +79,7 @@ fn time_outs_are_in_a_row_until_new_data_is_acknowledged() {
     let tables = run.finish(2_000);
     assert_eq!(count(&tables, "flows", "timeouts", 0), 5);
     assert_eq!(count(&tables, "flows", "timeouts_in_a_row_max", 0), 3);
-    assert_eq!(count(&tables, "flows", "problematic", 0), 1);
+    assert_eq!(problematic(&tables, 0), Some(true));
     assert_eq!(count(&tables, "groups", "flows_with_timeouts_in_a_row", 0), 1);
 }
 
@@ -90,7 +90,7 @@ fn a_write_that_waits_for_ten_seconds_makes_a_flow_problematic_while_it_waits() 
     run.write(100, 0, 100).read(200, 0, 100).write(1_000, 0, 200);
     let before = run.collector.snapshot(at(10_999));
     assert_number(&before, "flows", "longest_wait_s", 0, 9.999);
-    assert_eq!(count(&before, "flows", "problematic", 0), 0);
+    assert_eq!(problematic(&before, 0), Some(false));
     let tables = run.finish(11_000);
     assert_number(&tables, "flows", "longest_wait_s", 0, 10.0);
     assert_eq!(count(&tables, "groups", "flows_with_long_waits", 0), 1);
@@ -102,8 +102,8 @@ fn who_is_not_watched_at_the_sender_has_unknown_trouble() {
     let mut described = settings("a");
     described.flows[0].seen_at = Points::RECEIVER;
     let tables = Run::new(&described).finish(2_000);
+    assert_eq!(problematic(&tables, 0), None);
     for (table, column) in [
-        ("flows", "problematic"),
         ("flows", "timeouts_in_a_row_max"),
         ("flows", "longest_wait_s"),
         ("groups", "flows_problematic"),
@@ -115,4 +115,13 @@ fn who_is_not_watched_at_the_sender_has_unknown_trouble() {
 
 fn at(millis: u64) -> Instant {
     Instant::from_millis(millis)
+}
+
+/// What the column says of a flow.
+fn problematic(tables: &Tables, flow: usize) -> Option<bool> {
+    match tables.get("flows").unwrap().column("problematic").unwrap() {
+        Values::Bool(values) => Some(values[flow]),
+        Values::OptionalBool(values) => values[flow],
+        other => panic!("{other:?} is not yes or no"),
+    }
 }

@@ -106,8 +106,16 @@ fn windows_tell_rates_and_losses() {
     let (flow, direction, queue) = (FlowId(0), Direction::Forward, QueueId(0));
     let (payload_bytes, wire_bytes, reason) = (10, 50, DropReason::QueueFull);
     let waited = None;
-    let lost =
-        Observation::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited };
+    let lost = Observation::Dropped {
+        flow,
+        direction,
+        queue,
+        payload_bytes,
+        wire_bytes,
+        reason,
+        waited,
+        backlog: None,
+    };
     run.at(150, lost);
     run.send(105, 0, 85, 160).send(106, 0, 245, 10);
     let tables = run.finish(200);

@@ -2,8 +2,10 @@
 
 use super::Rules;
 use crate::WorkloadInput;
+use crate::error::nearest;
 use crate::experiment::answers_name;
 use crate::input::ScenarioInput;
+use crate::resolve::{link_name, reverse_name};
 use fairwind_units::{ByteCount, Span};
 use std::collections::BTreeSet;
 
@@ -83,10 +85,40 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
             rules.warn(&[&key, "duration", "measure.warmup"], rule);
         }
     }
+    queue_events(rules, input);
     for (index, percentile) in measure.percentiles.iter().enumerate() {
         if measure.percentiles[..index].contains(percentile) {
             let key = format!("measure.percentiles[{index}]");
             rules.broken(&key, "this percentile is there twice");
+        }
+    }
+}
+
+fn queue_events(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let Some(events) = &input.measure.queue_events else { return };
+    if events.until.is_some_and(|until| until <= events.from) {
+        let rule = "it must be later than the beginning of the events".to_owned();
+        rules.report(&["measure.queue_events.until", "measure.queue_events.from"], rule, None);
+    }
+    if events.most == 0 {
+        rules.broken("measure.queue_events.most", "whoever asks for events wants one or more");
+    }
+    let known: Vec<String> = match &input.topology {
+        None => vec!["bottleneck".to_owned(), "reverse".to_owned()],
+        Some(topology) => {
+            let names = topology.links.iter().flat_map(|link| {
+                let name = link.name.clone().unwrap_or_else(|| link_name(&link.from, &link.to));
+                [Some(name), link.both_ways.then(|| reverse_name(link))]
+            });
+            names.flatten().collect()
+        }
+    };
+    for (index, name) in events.queues.iter().flatten().enumerate() {
+        if !known.contains(name) {
+            let hint = nearest(name, known.iter().map(String::as_str));
+            let hint = hint.map(|name| format!("did you mean \"{name}\"?"));
+            let rule = format!("no such link; there are {}", known.join(", "));
+            rules.report(&[&format!("measure.queue_events.queues[{index}]")], rule, hint);
         }
     }
 }

@@ -163,6 +163,7 @@ impl Teller {
                 wire_bytes,
                 reason: self.reason_at(event.place),
                 waited: None,
+                backlog: None,
             },
             PacketDeed::Leaves | PacketDeed::Arrives => return,
         };

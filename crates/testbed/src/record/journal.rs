@@ -237,9 +237,25 @@ fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
         Fact::Dequeued { queue, flow, wire_bytes, sojourn } => {
             Fact::Dequeued { queue, flow, wire_bytes, sojourn }
         }
-        Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited } => {
-            Fact::Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited }
-        }
+        Fact::Dropped {
+            flow,
+            direction,
+            queue,
+            payload_bytes,
+            wire_bytes,
+            reason,
+            waited,
+            backlog,
+        } => Fact::Dropped {
+            flow,
+            direction,
+            queue,
+            payload_bytes,
+            wire_bytes,
+            reason,
+            waited,
+            backlog,
+        },
         Fact::Marked { queue, flow, wire_bytes } => Fact::Marked { queue, flow, wire_bytes },
         Fact::Timeout { flow } => Fact::Timeout { flow },
         Fact::FastRetransmit { flow } => Fact::FastRetransmit { flow },
