@@ -15,7 +15,7 @@
 //!
 //! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
 //! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a link does to packets besides
-//! taking time).
+//! taking time), `trace` (rates as recorded).
 
 mod aqm;
 mod fair;
@@ -23,6 +23,7 @@ mod impair;
 mod qdisc;
 mod select;
 mod shape;
+mod trace;
 
 pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
@@ -32,3 +33,4 @@ pub use impair::{
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
 pub use select::Filter;
 pub use shape::{Htb, HtbClass, Prio, Tbf};
+pub use trace::{OPPORTUNITY_BYTES, RateStep, RateTrace};

@@ -1,7 +1,7 @@
 //! An experiment with everything decided: what an engine is given.
 
 use crate::{Capture, IpVersion, Measure, StartPattern, TcpSettings, Workload};
-use fairwind_qdisc::{Impairments, Qdisc};
+use fairwind_qdisc::{Impairments, Qdisc, RateTrace};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +100,9 @@ pub struct Link {
     /// Its rate; `None`: packets take no time to send.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<BitRate>,
+    /// Instead of the rate: when packets may leave, as recorded. The rate is then its mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_trace: Option<RateTrace>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue before it.

@@ -3,6 +3,7 @@
 //! Cost per packet: two entries on the agenda where it waits, one where the link was idle, and the
 //! calls of the discipline through a table of functions.
 
+use super::traced::Traced;
 use super::wire::{Leaving, Wire};
 use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
@@ -24,12 +25,15 @@ pub(crate) struct GeneralLink {
     /// Kept for its memory.
     effects: Effects,
     carriage: Carriage,
+    /// In the place of the carriage's transmitter, where the rate was recorded.
+    traced: Option<Traced>,
     ledger: Ledger,
 }
 
 impl GeneralLink {
     pub(super) fn new(
         carriage: Carriage,
+        traced: Option<Traced>,
         queue: Box<dyn QueueDiscipline>,
         wire: Wire,
         ledger: Ledger,
@@ -42,6 +46,7 @@ impl GeneralLink {
             departure: Instant::MAX,
             effects: Effects::default(),
             carriage,
+            traced,
             ledger,
         }
     }
@@ -136,7 +141,9 @@ impl GeneralLink {
 
     /// When the link may ask for a packet.
     fn ready_at(&self) -> Instant {
-        self.carriage.transmitter.busy_until().max(self.not_before)
+        let free =
+            self.traced.as_ref().map_or(self.carriage.transmitter.busy_until(), Traced::busy_until);
+        free.max(self.not_before)
     }
 
     fn serve<P: Packet, O: Observer<P>>(
@@ -147,7 +154,11 @@ impl GeneralLink {
     ) {
         let sighting = around.depot.sighting(start, waiting.parcel);
         self.ledger.dequeued(&sighting, waiting.sojourn(start), around.observer);
-        let service = self.carriage.transmitter.transmit(start, waiting.bytes());
+        let bytes = waiting.bytes();
+        let service = match &mut self.traced {
+            Some(traced) => traced.transmit(start, bytes),
+            None => self.carriage.transmitter.transmit(start, bytes),
+        };
         let fate = self.wire.fate();
         if self.carriage.loss.happens() || fate.copies == 0 {
             self.loss_due = Some((service.end, waiting.parcel));

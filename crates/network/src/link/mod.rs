@@ -6,6 +6,7 @@ mod general;
 mod impair;
 mod ledger;
 mod loss;
+mod traced;
 mod transmitter;
 mod wire;
 
@@ -20,9 +21,10 @@ use crate::queue::{FifoLimit, QueueDiscipline, discipline};
 use crate::random;
 use crate::topology::LinkDescription;
 use crate::{Groups, LinkId, NodeId};
-use fairwind_qdisc::{Impairments, Qdisc};
+use fairwind_qdisc::{Impairments, Qdisc, RateTrace};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use loss::BernoulliLoss;
+use traced::Traced;
 use transmitter::Transmitter;
 use wire::Wire;
 
@@ -31,6 +33,8 @@ use wire::Wire;
 pub struct LinkSpec {
     /// Rate of serialisation; `None` takes no time, so that nothing ever waits.
     pub rate: Option<BitRate>,
+    /// Instead of the rate: when packets may leave, as recorded.
+    pub rate_trace: Option<RateTrace>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue in front of the link.
@@ -48,6 +52,7 @@ impl LinkSpec {
     /// Whether packets pass as if the two nodes were one.
     fn is_transparent(&self) -> bool {
         self.rate.is_none()
+            && self.rate_trace.is_none()
             && self.delay.is_zero()
             && self.loss == Ratio::ZERO
             && self.queue == Qdisc::default()
@@ -117,14 +122,16 @@ impl Link {
         let ledger = Ledger::new(link);
         let kind = match (own, FifoLimit::of(&spec.queue)) {
             (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent(ledger),
-            (None, Some(limit)) if spec.impairments.is_none() => {
+            (None, Some(limit)) if spec.impairments.is_none() && spec.rate_trace.is_none() => {
                 LinkKind::Fused(FusedLink::new(carriage, limit, ledger))
             }
             (own, _) => {
                 let draws = random::mixed(seed, !u64::from(link.0));
                 let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws, groups));
                 let wire = Wire::new(spec, random::mixed(draws, u64::MAX));
-                LinkKind::General(Box::new(GeneralLink::new(carriage, queue, wire, ledger)))
+                let trace = spec.rate_trace.as_ref();
+                let traced = trace.map(|trace| Traced::new(trace, spec.overhead_bytes));
+                LinkKind::General(Box::new(GeneralLink::new(carriage, traced, queue, wire, ledger)))
             }
         };
         Self { to: description.to, kind }

@@ -1,7 +1,9 @@
 //! Random impairments: mostly none.
 
-use fairwind_qdisc::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
-use fairwind_units::{Ratio, Span};
+use fairwind_qdisc::{
+    Chance, Impairments, Jitter, JitterDistribution, Loss, RateStep, RateTrace, Reorder, Slot,
+};
+use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
 
 const THIRD: Ratio = Ratio::from_parts_per_billion(333_333_333);
@@ -9,6 +11,20 @@ const THIRD: Ratio = Ratio::from_parts_per_billion(333_333_333);
 /// None, or each with a chance of a half.
 pub(crate) fn any_impairments() -> impl Strategy<Value = Impairments> {
     prop_oneof![3 => Just(Impairments::default()), 1 => some_impairments()]
+}
+
+/// Mostly no trace; else a short one of either form.
+pub(crate) fn any_trace() -> impl Strategy<Value = Option<RateTrace>> {
+    let step = |millis, rate| RateStep {
+        duration: Span::from_millis(millis),
+        rate: BitRate::from_bits_per_second(rate),
+    };
+    let steps = vec![step(1, 12_000_000), step(2, 0), step(1, 777_777)];
+    prop_oneof![
+        6 => Just(None),
+        1 => Just(Some(RateTrace::Opportunities { milliseconds: vec![0, 2, 2, 7] })),
+        1 => Just(Some(RateTrace::Steps { steps })),
+    ]
 }
 
 fn some_impairments() -> impl Strategy<Value = Impairments> {

@@ -1,7 +1,7 @@
 //! A packet, an observer that writes everything down, and random networks.
 
 use crate::any_discipline::any_discipline;
-use crate::any_impairments::any_impairments;
+use crate::any_impairments::{any_impairments, any_trace};
 use fairwind_network::{
     Backlog, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec, Network, NodeId,
     Observer, Packet, Qdisc, QueueDiscipline, Topology, Volume,
@@ -197,8 +197,9 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
         1 => (1_u64..5000).prop_map(|limit_bytes| Qdisc::Bfifo { limit_bytes }),
     ];
     let loss = prop_oneof![2 => Just(0), 1 => Just(300_000_000), 1 => Just(1_000_000_000)];
-    let all = (rate, delay, queue, loss, 0_u32..40, any_impairments());
-    all.prop_map(|(rate, delay, queue, loss, overhead_bytes, impairments)| LinkSpec {
+    let all = (rate, delay, queue, loss, 0_u32..40, any_impairments(), any_trace());
+    all.prop_map(|(rate, delay, queue, loss, overhead_bytes, impairments, rate_trace)| LinkSpec {
+        rate_trace,
         rate,
         delay: Span::from_nanos(delay),
         queue,

@@ -1,0 +1,128 @@
+//! Rates that change with time, as recorded.
+
+use fairwind_units::{BitRate, Span};
+use serde::{Deserialize, Serialize};
+
+/// When a link may send, instead of a rate that stays the same. At its end it begins again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "form", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RateTrace {
+    /// Instants at each of which 1500 bytes may leave, as Mahimahi records them (packet-delivery trace): several small
+    /// packets share one, a larger packet needs several, and what nobody uses is lost.
+    Opportunities {
+        /// Milliseconds from the beginning, never decreasing, the last above zero; the last is the length of the trace.
+        milliseconds: Vec<u64>,
+    },
+    /// Rates, each for some time.
+    Steps {
+        /// In order.
+        steps: Vec<RateStep>,
+    },
+}
+
+/// A rate for some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RateStep {
+    /// How long it lasts.
+    pub duration: Span,
+    /// Bits per second meanwhile; may be nothing.
+    pub rate: BitRate,
+}
+
+/// Bytes that may leave at one opportunity.
+pub const OPPORTUNITY_BYTES: u64 = 1500;
+
+impl RateTrace {
+    /// Reads Mahimahi's format: a whole number of milliseconds on each line.
+    ///
+    /// # Errors
+    /// The number of the line, from one, and what is wrong with it; line 0 where the whole is.
+    pub fn from_mahimahi(text: &str) -> Result<Self, (usize, &'static str)> {
+        let mut milliseconds: Vec<u64> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            let line = line.trim();
+            if line.is_empty() {
+                continue;
+            }
+            let instant = line.parse().map_err(|_| (number, "a whole number of milliseconds"))?;
+            if milliseconds.last().is_some_and(|last| *last > instant) {
+                return Err((number, "no less than the line before"));
+            }
+            milliseconds.push(instant);
+        }
+        let trace = Self::Opportunities { milliseconds };
+        trace.error().map_or(Ok(trace), |rule| Err((0, rule)))
+    }
+
+    /// What is wrong with it; `None` where a link may follow it.
+    pub fn error(&self) -> Option<&'static str> {
+        match self {
+            Self::Opportunities { milliseconds } => {
+                if !milliseconds.is_sorted() {
+                    return Some("instants never decrease");
+                }
+                let is_empty = milliseconds.last().is_none_or(|last| *last == 0);
+                is_empty.then_some("a trace has one instant or more, the last above zero")
+            }
+            Self::Steps { steps } => {
+                let carries = |step: &RateStep| {
+                    !step.duration.is_zero() && step.rate.as_bits_per_second() > 0
+                };
+                let carries = steps.iter().any(carries);
+                (!carries)
+                    .then_some("some step lasts longer than nothing and has a rate above zero")
+            }
+        }
+    }
+
+    /// The mean rate over the whole trace.
+    pub fn mean_rate(&self) -> BitRate {
+        let (bits, nanos) = match self {
+            Self::Opportunities { milliseconds } => {
+                let bits = milliseconds.len() as u128 * u128::from(OPPORTUNITY_BYTES) * 8;
+                (
+                    bits * 1_000_000_000,
+                    u128::from(milliseconds.last().copied().unwrap_or(0)) * 1_000_000,
+                )
+            }
+            Self::Steps { steps } => {
+                let bits = |step: &RateStep| {
+                    u128::from(step.rate.as_bits_per_second())
+                        * u128::from(step.duration.as_nanos())
+                };
+                let nanos = steps.iter().map(|step| u128::from(step.duration.as_nanos())).sum();
+                (steps.iter().map(bits).sum(), nanos)
+            }
+        };
+        let rate = bits.checked_div(nanos).unwrap_or(0);
+        BitRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mahimahi_s_lines_are_read_and_wrong_ones_named() {
+        let trace = RateTrace::from_mahimahi("0\n0\n3\n10\n").unwrap();
+        let milliseconds = vec![0, 0, 3, 10];
+        assert_eq!(trace, RateTrace::Opportunities { milliseconds });
+        assert_eq!(trace.mean_rate().as_bits_per_second(), 4_800_000);
+        let error = |text| RateTrace::from_mahimahi(text).unwrap_err().0;
+        assert_eq!([error("1\nx\n"), error("5\n4\n"), error(""), error("0\n")], [2, 2, 0, 0]);
+    }
+
+    #[test]
+    fn the_mean_of_steps_is_weighted_by_their_time() {
+        let step = |seconds, rate| RateStep {
+            duration: Span::from_secs(seconds),
+            rate: BitRate::from_bits_per_second(rate),
+        };
+        let trace = RateTrace::Steps { steps: vec![step(1, 9_000_000), step(2, 0)] };
+        assert_eq!(trace.mean_rate().as_bits_per_second(), 3_000_000);
+        let silent = RateTrace::Steps { steps: vec![step(1, 0)] };
+        assert!(silent.error().is_some() && trace.error().is_none());
+    }
+}
