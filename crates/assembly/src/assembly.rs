@@ -205,7 +205,7 @@ fn node(
 fn link_spec(link: &Link) -> LinkSpec {
     LinkSpec {
         rate: link.rate,
-        rate_trace: None,
+        rate_trace: link.rate_trace.clone(),
         delay: link.delay,
         queue: link.queue.clone(),
         loss: link.loss,

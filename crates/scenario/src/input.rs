@@ -6,7 +6,7 @@
 use crate::{
     Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
 };
-use fairwind_qdisc::Impairments;
+use fairwind_qdisc::{Impairments, RateTrace};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,9 @@ pub struct ScenarioInput {
 pub struct PathInput {
     /// Rate of the bottleneck.
     pub rate: BitRate,
+    /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time. Limits and tables go on
+    /// to be reckoned with the rate: give the mean.
+    pub rate_trace: Option<RateTrace>,
     /// Round-trip time without queues, half of it in each direction.
     pub rtt: Option<Span>,
     /// Instead of the RTT: delay from sender to receiver.
@@ -123,6 +126,8 @@ pub struct LinkInput {
     pub to: String,
     /// Rate; unlimited unless said.
     pub rate: Option<BitRate>,
+    /// When packets may leave, as recorded, instead of at the rate all the time; needs the rate all the same.
+    pub rate_trace: Option<RateTrace>,
     /// Propagation delay.
     #[serde(default)]
     pub delay: Span,

@@ -111,7 +111,7 @@ impl Opportunities {
 /// Rates one after another.
 struct Steps {
     /// Length in nanoseconds and rate in bits per second.
-    steps: Vec<(u64, u64)>,
+    rates: Vec<(u64, u64)>,
     period: u64,
     /// Billionths of a bit that the whole trace carries.
     work: u128,
@@ -129,7 +129,7 @@ impl Steps {
             .collect();
         let work = steps.iter().map(|(nanos, rate)| u128::from(*nanos) * u128::from(*rate)).sum();
         let period = steps.iter().map(|(nanos, _)| nanos).sum::<u64>().max(1);
-        Self { steps, period, work, spare: 0, last_end: Instant::ZERO }
+        Self { rates: steps, period, work, spare: 0, last_end: Instant::ZERO }
     }
 
     /// When the last of `bytes` leaves whose first is sent at `start`.
@@ -161,7 +161,7 @@ impl Steps {
     /// The rate at an instant, and until when it lasts.
     fn step_at(&self, at: u64) -> (u64, u64) {
         let mut within = at % self.period;
-        for (nanos, rate) in &self.steps {
+        for (nanos, rate) in &self.rates {
             if within < *nanos {
                 return (at.saturating_add(nanos - within), *rate);
             }

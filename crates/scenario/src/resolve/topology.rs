@@ -48,6 +48,7 @@ fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
         from: input.from.clone(),
         to: input.to.clone(),
         rate: input.rate,
+        rate_trace: input.rate_trace.clone(),
         delay: input.delay,
         queue: link_queue(input, mtu),
         loss: input.loss,

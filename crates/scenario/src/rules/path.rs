@@ -5,7 +5,7 @@ use super::queue;
 use crate::IpVersion;
 use crate::input::PathInput;
 use crate::queue::Scale;
-use fairwind_qdisc::Impairments;
+use fairwind_qdisc::{Impairments, RateTrace};
 use fairwind_units::{BitRate, ByteCount, Ratio};
 
 /// Room for the IPv4 header, the longest TCP header (60 bytes, RFC 9293 section 3.1) and one byte;
@@ -24,6 +24,7 @@ pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
     let scale = |rate| Scale { rate: Some(rate), rtt: Some(path.round_trip()), mtu: path.mtu };
     queue::check(rules, &path.queue, scale(path.rate), "path.queue");
     queue::check(rules, &path.reverse_queue, scale(reverse_rate), "path.reverse_queue");
+    trace_is_possible(rules, "path.rate_trace", path.rate_trace.as_ref());
     impairments_are_possible(rules, "path.impairments", path.impairments.as_ref());
     impairments_are_possible(rules, "path.reverse_impairments", path.reverse_impairments.as_ref());
     delay_is_described_once(rules, path);
@@ -80,6 +81,12 @@ pub(super) fn mtu_is_possible(
     } else if ip_version == IpVersion::V6 && mtu < LEAST_IPV6_MTU {
         let rule = "IPv6 needs 1280 B or more (RFC 8200 section 5)".to_owned();
         rules.report(&[&mtu_key, &version_key], rule, None);
+    }
+}
+
+pub(super) fn trace_is_possible(rules: &mut Rules<'_>, key: &str, trace: Option<&RateTrace>) {
+    if let Some(rule) = trace.and_then(RateTrace::error) {
+        rules.broken(key, rule);
     }
 }
 

@@ -45,6 +45,11 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
     loss_is_a_share(rules, &format!("{key}.loss"), link.loss);
     overhead_is_small(rules, &format!("{key}.overhead"), link.overhead);
     queue_is_possible(rules, topology, link, &format!("{key}.queue"));
+    super::path::trace_is_possible(rules, &format!("{key}.rate_trace"), link.rate_trace.as_ref());
+    if link.rate.is_none() && link.rate_trace.is_some() {
+        let rule = "limits and tables need the mean rate beside a trace";
+        rules.broken(&format!("{key}.rate_trace"), rule);
+    }
     super::path::impairments_are_possible(
         rules,
         &format!("{key}.impairments"),

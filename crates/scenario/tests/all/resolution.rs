@@ -2,7 +2,7 @@
 
 use crate::{THIN_AGAINST_GREEDY, experiment, with};
 use fairwind_scenario::{
-    Experiment, IpVersion, MessageSize, NodeKind, Qdisc, QueueLimit, StartPattern,
+    Document, Experiment, IpVersion, MessageSize, NodeKind, Qdisc, QueueLimit, StartPattern,
 };
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde_json::json;
@@ -233,4 +233,16 @@ fn impairments_reach_the_link_and_wrong_ones_are_named() {
     assert_eq!(impairments.jitter.unwrap().deviation, Span::from_millis(5));
     assert_eq!(impairments.reorder.unwrap().gap, 5);
     assert!(experiment(&text).network.links[1].impairments.is_none());
+}
+
+#[test]
+fn a_recorded_rate_reaches_the_bottleneck_and_an_empty_one_is_an_error() {
+    let with_trace = |trace: &str| {
+        THIN_AGAINST_GREEDY.to_owned() + "\n[path.rate_trace]\nform = \"opportunities\"\n" + trace
+    };
+    let text = with_trace("milliseconds = [0, 4, 10]\n");
+    assert!(experiment(&text).network.links[0].rate_trace.is_some());
+    let document = Document::parse("test.toml", &with_trace("milliseconds = []\n")).unwrap();
+    let errors = document.plan().unwrap_err().to_string();
+    assert!(errors.contains("rate_trace"), "{errors}");
 }

@@ -104,6 +104,10 @@ fn what_no_buffer_can(experiment: &Experiment) -> Vec<(&'static str, &'static st
     if experiment.network.router == RouterKind::Kernel && all().any(|one| !one.is_none()) {
         found.push(("impairments", "netem is not told of them"));
     }
+    let has_trace = experiment.network.links.iter().any(|link| link.rate_trace.is_some());
+    if experiment.network.router == RouterKind::Kernel && has_trace {
+        found.push(("rate_trace", "the kernel's shapers have one rate"));
+    }
     found
 }
 
