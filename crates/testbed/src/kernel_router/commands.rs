@@ -1,7 +1,7 @@
 //! What `ip` and `tc` are told.
 
+use super::queues;
 use super::wiring::{Cable, CableEnd, Discipline};
-use fairwind_scenario::Qdisc;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -71,7 +71,16 @@ pub(super) fn routes(device: &str, addresses: &[IpAddr]) -> String {
 fn discipline(device: &str, discipline: &Discipline, mtu: ByteCount) -> String {
     match discipline {
         Discipline::None => String::new(),
-        &Discipline::Rate { rate, ref queue, overhead_bytes, .. } => {
+        &Discipline::Rate { rate: None, ref queue, overhead_bytes, .. } => {
+            let overhead = i64::from(overhead_bytes) - i64::from(ETHERNET_HEADER);
+            let text = queues::commands(device, "root", 0x10, queue);
+            text.replacen(
+                " handle 10: ",
+                &format!(" handle 10: stab overhead {overhead} linklayer ethernet "),
+                1,
+            )
+        }
+        &Discipline::Rate { rate: Some(rate), ref queue, overhead_bytes, .. } => {
             let bucket = bucket(rate, mtu + ByteCount::new(overhead_bytes.into()));
             let rate = rate.as_bits_per_second();
             // Packets cost what they do on our links, in the rate as in a queue's bytes.
@@ -81,24 +90,14 @@ fn discipline(device: &str, discipline: &Discipline, mtu: ByteCount) -> String {
                  stab overhead {overhead} linklayer ethernet htb default 1
 tc class replace dev {device} parent 1: classid 1:1 \
                  htb rate {rate}bit burst {bucket} cburst {bucket} quantum {}
-tc qdisc replace dev {device} parent 1:1 handle 10: {}
-",
+{}",
                 mtu.get(),
-                leaf(queue)
+                queues::commands(device, "parent 1:1", 0x10, queue)
             )
         }
         &Discipline::Delay { delay, loss, .. } => {
             format!("tc qdisc replace dev {device} root handle 1: {}\n", netem(delay, loss))
         }
-    }
-}
-
-fn leaf(queue: &Qdisc) -> String {
-    match queue {
-        Qdisc::Unlimited {} => format!("pfifo limit {UNLIMITED}"),
-        Qdisc::Pfifo { limit_packets } => format!("pfifo limit {limit_packets}"),
-        Qdisc::Bfifo { limit_bytes } => format!("bfifo limit {limit_bytes}"),
-        other => unreachable!("{} was refused before", other.name()),
     }
 }
 
@@ -140,7 +139,7 @@ mod tests {
             "cable0a",
             &Discipline::Rate {
                 link: 0,
-                rate: BitRate::from_bits_per_second(2_000_000),
+                rate: Some(BitRate::from_bits_per_second(2_000_000)),
                 queue: Qdisc::Pfifo { limit_packets: 9 },
                 overhead_bytes: 18,
             },

@@ -26,6 +26,15 @@ pub enum KernelRouterError {
         /// What a scenario could do without it, with a comma before it; or nothing.
         instead: &'static str,
     },
+    /// Something of a queue is not told to the kernel.
+    #[error(
+        "path.router = \"kernel\": the kernel is not told of {what}; have pfifo, bfifo, tbf or htb there, or leave \
+         out path.router, and our own router carries the packets"
+    )]
+    Untold {
+        /// What of it.
+        what: String,
+    },
     /// Packets cannot be seen on their way.
     #[error(
         "path.router = \"kernel\": queues are watched by eBPF programs, and there are none: {0}"
@@ -47,6 +56,10 @@ impl KernelRouterError {
                     "get it with `modprobe {module}` or a kernel that is built with \
                      {option}{instead}; or {OURS}"
                 ),
+            ),
+            Self::Untold { what } => (
+                format!("the kernel is not told of {what}"),
+                format!("have pfifo, bfifo, tbf or htb there; or {OURS}"),
             ),
             Self::Unseen(error) => (
                 format!("queues are watched by eBPF programs, and there are none: {error}"),

@@ -1,5 +1,5 @@
 //! An experiment's network made of the kernel's own parts, as the thesis' testbed was: routers in
-//! namespaces, htb with pfifo or bfifo for rates and queues, netem for delays and losses.
+//! namespaces, htb with any tree of pfifo, bfifo, tbf and htb for rates and queues, netem for delays and losses.
 //!
 //! It serves where our own router is to be held against the kernel's: same hosts, same observations,
 //! same tables. What happens to packets is told by eBPF programs at the tracepoints of devices
@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `wiring` | which namespaces, cables and disciplines a network becomes |
 //! | `commands` | what `ip` and `tc` are told |
+//! | `queues` | the queue of a scenario, as commands |
 //! | `parts` | whether the kernel has what is needed |
 //! | `middle` | namespaces of ours |
 //! | `path` | all of it at work |
@@ -29,6 +30,7 @@ mod error;
 mod middle;
 mod parts;
 mod path;
+mod queues;
 mod remarks;
 mod tally;
 mod wiring;

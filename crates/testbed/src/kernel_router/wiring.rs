@@ -14,8 +14,8 @@ use fairwind_units::{BitRate, Ratio, Span};
 pub(super) enum Discipline {
     /// Nothing: packets pass at once.
     None,
-    /// A rate, with the queue before it; the first is the link that it stands for.
-    Rate { link: usize, rate: BitRate, queue: Qdisc, overhead_bytes: u32 },
+    /// A rate, with the queue before it, or a queue that shapes; the first is the link that it stands for.
+    Rate { link: usize, rate: Option<BitRate>, queue: Qdisc, overhead_bytes: u32 },
     /// Delay and loss of a link.
     Delay { link: usize, delay: Span, loss: Ratio },
 }
@@ -89,7 +89,7 @@ impl Wiring {
         let links =
             [Some(there), back].map(|index| index.map(|index| (index, &network.links[index])));
         for (end, leaving) in ends.iter_mut().zip(links) {
-            let has_rate = leaving.is_some_and(|(_, link)| link.rate.is_some());
+            let has_rate = leaving.is_some_and(|leaving| rate_of(leaving) != Discipline::None);
             if has_rate && matches!(self.places[*end], Place::Host { .. }) {
                 let port = self.middle(&link.name, "port");
                 self.join([*end, port], [Discipline::None, Discipline::None]);
@@ -156,14 +156,15 @@ impl Wiring {
 }
 
 fn rate_of((index, link): (usize, &Link)) -> Discipline {
-    match link.rate {
-        None => Discipline::None,
-        Some(rate) => Discipline::Rate {
-            link: index,
-            rate,
-            queue: link.queue.clone(),
-            overhead_bytes: link.overhead_bytes,
-        },
+    // Without a rate nothing ever waits in a queue that does not shape.
+    if link.rate.is_none() && link.queue.is_fifo() {
+        return Discipline::None;
+    }
+    Discipline::Rate {
+        link: index,
+        rate: link.rate,
+        queue: link.queue.clone(),
+        overhead_bytes: link.overhead_bytes,
     }
 }
 

@@ -63,6 +63,53 @@ fn a_greedy_flow_gets_from_the_kernels_router_what_it_gets_from_ours() {
 }
 
 #[test]
+fn the_kernels_shapers_let_pass_and_drop_what_ours_do() {
+    if !is_watchable("the_kernels_shapers_let_pass_and_drop_what_ours_do") {
+        return;
+    }
+    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    let child = "child = { limit = \"20 packets\" }";
+    for shaper in ["tbf\", rate = \"10 Mbit/s\", burst = \"3 kB\"", "htb\", rate = \"10 Mbit/s\""] {
+        let path = format!(
+            "rate = \"100 Mbit/s\"\nrtt = \"0 ms\"\nqueue = {{ discipline = \"{shaper}, {child} }}\n"
+        );
+        let ours = run(&experiment(&path, flows)).expect("a run");
+        let theirs = run(&experiment(&format!("{path}router = \"kernel\""), flows)).expect("a run");
+        let both = |table, column| [&ours, &theirs].map(|tables| number(tables, table, column));
+        let [mine, kernels] = both("flows", "goodput_bits_per_second");
+        println!("{shaper}: goodput {mine} and {kernels} bit/s");
+        assert!((mine - kernels).abs() < 0.03 * mine, "{shaper}: {mine} and {kernels} bit/s");
+        let [mine, kernels] = both("queues", "drops_queue_full_packets");
+        println!("{shaper}: {mine} and {kernels} packets dropped");
+        assert!(
+            mine > 0.0 && (mine - kernels).abs() < 0.3 * mine + 10.0,
+            "{shaper}: {mine} and {kernels}"
+        );
+        let [mine, kernels] = both("queues", "backlog_mean_packets");
+        assert!((mine - kernels).abs() < 0.25 * mine, "{shaper}: {mine} and {kernels} packets");
+    }
+}
+
+#[test]
+fn a_discipline_that_the_kernel_lacks_or_is_not_told_of_is_named_before_anything_runs() {
+    if !is_watchable(
+        "a_discipline_that_the_kernel_lacks_or_is_not_told_of_is_named_before_anything_runs",
+    ) {
+        return;
+    }
+    let flows = "[[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n";
+    let coarse = "{ discipline = \"tbf\", rate = \"5 Mbit/s\", burst = \"3 kB\", limit = \"9 kB\", \
+                  granularity = \"4 ms\" }";
+    for (queue, word) in [("\"fq_codel\"", "fq_codel"), (coarse, "granularity of tbf")] {
+        let path = format!("{PATH}queue = {queue}\nrouter = \"kernel\"");
+        let refused =
+            KernelRun::new(&experiment(&path, flows), 1, CaptureFiles::default(), command());
+        let text = refused.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(text.contains(word), "{word} is not in: {text}");
+    }
+}
+
+#[test]
 fn packets_of_thin_flows_pass_an_idle_kernel_router_at_once() {
     if !is_watchable("packets_of_thin_flows_pass_an_idle_kernel_router_at_once") {
         return;
