@@ -246,6 +246,7 @@ impl Flow {
         }
     }
 
+    #[cold]
     pub(crate) fn on_datagram_sent(&mut self, payload_bytes: u32, wire_bytes: u32) {
         self.totals.packets_sent += 1;
         self.totals.wire_bytes_sent += u64::from(wire_bytes);
@@ -253,17 +254,9 @@ impl Flow {
         self.totals.payload_bytes_sent += u64::from(payload_bytes);
     }
 
-    /// A datagram has arrived, and is read at once.
-    pub(crate) fn on_datagram_received(
-        &mut self,
-        at: Instant,
-        payload_bytes: u32,
-        wire_bytes: u32,
-        written: Instant,
-    ) {
-        self.totals.packets_received += 1;
-        self.totals.wire_bytes_received += u64::from(wire_bytes);
-        self.totals.payload_bytes_received += u64::from(payload_bytes);
+    /// A datagram that has arrived is read.
+    #[cold]
+    pub(crate) fn on_datagram_read(&mut self, at: Instant, payload_bytes: u32, written: Instant) {
         self.totals.payload_bytes_read += u64::from(payload_bytes);
         // It has gone its way on its own, whatever else is under way.
         self.delivery_latency.record(at.saturating_since(written).as_nanos());

@@ -140,14 +140,13 @@ pub enum Observation<'a> {
         /// Bytes on the wire.
         wire_bytes: u32,
     },
-    /// A datagram reaches the host that it was meant for, and is read.
-    DatagramReceived {
+    /// A datagram is read. Before, it is [`Received`](Self::Received) as any packet is, as a segment
+    /// without flags whose sequence number is always 0.
+    DatagramRead {
         /// Its flow.
         flow: FlowId,
         /// Payload bytes in it.
         payload_bytes: u32,
-        /// Bytes on the wire.
-        wire_bytes: u32,
         /// When it was written.
         written: Instant,
     },

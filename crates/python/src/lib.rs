@@ -74,21 +74,48 @@ fn rate_columns() -> Vec<(&'static str, &'static str, &'static str)> {
 
 /// Checks a scenario and resolves it: every cell of its grid, as JSON text.
 #[pyfunction]
+#[pyo3(signature = (file, text, overrides, replayed=Vec::new()))]
 fn plan(
     py: Python<'_>,
     file: &str,
     text: &str,
     overrides: Vec<(String, String)>,
+    replayed: Vec<(String, String)>,
 ) -> PyResult<String> {
-    let planned = resolve(file, text, &overrides).map_err(|all| errors::scenario(py, &all))?;
+    let planned = document(file, text, &overrides).and_then(|mut document| {
+        for (name, writes) in &replayed {
+            document.provide(name, writes)?;
+        }
+        document.plan()
+    });
+    let planned = planned.map_err(|all| errors::scenario(py, &all))?;
     serde_json::to_string(&planned).map_err(|error| SimulationError::new_err(error.to_string()))
 }
 
-fn resolve(
+/// The files of writes that a scenario wants to replay, as it names them.
+#[pyfunction]
+fn replayed_files(
+    py: Python<'_>,
+    file: &str,
+    text: &str,
+    overrides: Vec<(String, String)>,
+) -> PyResult<Vec<String>> {
+    let document = document(file, text, &overrides).map_err(|all| errors::scenario(py, &all))?;
+    Ok(document.replayed_files().into_iter().collect())
+}
+
+/// Applications whose traffic was recorded, with what was recorded, as JSON text.
+#[pyfunction]
+fn recorded_applications() -> PyResult<String> {
+    let recordings = fairwind_scenario::RecordedApplication::recordings();
+    serde_json::to_string(recordings).map_err(|error| SimulationError::new_err(error.to_string()))
+}
+
+fn document(
     file: &str,
     text: &str,
     overrides: &[(String, String)],
-) -> Result<fairwind_scenario::Plan, ScenarioErrors> {
+) -> Result<Document, ScenarioErrors> {
     let mut document = Document::parse(file, text)?;
     let mut refused: Option<ScenarioErrors> = None;
     for (key, value) in overrides {
@@ -101,7 +128,7 @@ fn resolve(
     }
     match refused {
         Some(all) => Err(all),
-        None => document.plan(),
+        None => Ok(document),
     }
 }
 
@@ -191,6 +218,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analysis_columns, module)?)?;
     module.add_function(wrap_pyfunction!(rate_columns, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
+    module.add_function(wrap_pyfunction!(replayed_files, module)?)?;
+    module.add_function(wrap_pyfunction!(recorded_applications, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::kernel_problem, module)?)?;

@@ -7,9 +7,11 @@ use crate::input::ScenarioInput;
 use crate::key_path::KeyPath;
 use crate::node::{Node, NodeValue};
 use crate::plan::Point;
+use crate::recording::Recordings;
 use crate::schema::schema;
 use crate::sweep::{Axis, Sweep, is_scenario_path};
 use crate::{resolve, rules};
+use std::collections::BTreeSet;
 use toml::de::{DeTable, DeValue};
 
 /// A scenario file that is TOML; whether it is also a scenario is found by [`Document::plan`].
@@ -20,6 +22,8 @@ pub struct Document {
     pub(crate) root: Node,
     /// The `[sweep]` table as written.
     sweep: Option<Node>,
+    /// The writes of files that were provided.
+    recordings: Recordings,
 }
 
 /// One point's experiment, or what is wrong with it.
@@ -43,7 +47,7 @@ impl Document {
         }
         let mut root = Node::from_toml_document(table.get_ref(), text);
         let sweep = root.remove("sweep");
-        Ok(Self { file: file_name.to_owned(), root, sweep })
+        Ok(Self { file: file_name.to_owned(), root, sweep, recordings: Recordings::default() })
     }
 
     /// Sets what `key_path` addresses (`flows.thin.count`, `path.rate`, `sweep.repeat`) to a TOML
@@ -135,6 +139,34 @@ impl Document {
         node.remove(steps[steps.len() - 1]);
     }
 
+    /// The files that replayed workloads name, as they name them, at any point of the grid. Their text is to
+    /// be given by [`provide`](Self::provide): this room opens no file.
+    pub fn replayed_files(&self) -> BTreeSet<String> {
+        let sweep = self.sweep();
+        let mut files = BTreeSet::new();
+        for point in Point::all(&sweep.axes) {
+            let mut root = self.root.clone();
+            apply(&sweep, &point, &mut root);
+            let groups = root.get("flows").map(|flows| &flows.value);
+            let Some(NodeValue::List(groups)) = groups else { continue };
+            for workload in groups.iter().filter_map(|group| group.get("workload")) {
+                let text = |key| workload.get(key).and_then(|node| node.as_text());
+                if text("kind") == Some("replay") {
+                    files.extend(text("file").map(str::to_owned));
+                }
+            }
+        }
+        files
+    }
+
+    /// Takes the text of a file that a replayed workload names.
+    ///
+    /// # Errors
+    /// The first line that is no write.
+    pub fn provide(&mut self, file: &str, text: &str) -> Result<(), ScenarioErrors> {
+        self.recordings.provide(file, text)
+    }
+
     /// The points of the grid, in the order of the file: the last axis varies fastest.
     ///
     /// # Errors
@@ -210,9 +242,9 @@ impl Document {
                 return Outcome { experiment: None, errors, warnings: Vec::new() };
             }
         };
-        let findings = rules::check(&input, &root, &checked.replaced);
+        let findings = rules::check(&input, &root, &checked.replaced, &self.recordings);
         errors.extend(findings.errors);
-        let experiment = errors.is_empty().then(|| resolve::resolve(&input));
+        let experiment = errors.is_empty().then(|| resolve::resolve(&input, &self.recordings));
         Outcome { experiment, errors, warnings: findings.warnings }
     }
 }

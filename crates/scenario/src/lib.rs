@@ -33,7 +33,7 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`,
-//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `recording`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
 mod document;
@@ -49,6 +49,7 @@ mod quantity;
 mod queue;
 mod queue_limit;
 mod recorded;
+mod recording;
 mod resolve;
 mod rules;
 mod schema;

@@ -6,6 +6,7 @@ mod topology;
 use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
 use crate::input::{FlowsInput, ScenarioInput};
 use crate::queue::{QueueInput, Scale};
+use crate::recording::Recordings;
 use crate::{Burst, MessageSize, Pace, TcpSettings, Varying, Workload, WorkloadInput};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::{ByteCount, Span};
@@ -15,14 +16,14 @@ pub(crate) use topology::{link_name, reverse_name};
 /// Resolves a scenario that keeps all the rules.
 ///
 /// # Panics
-/// On a scenario that breaks one.
-pub(crate) fn resolve(input: &ScenarioInput) -> Experiment {
+/// On a scenario that breaks one, or names a recording that is not there.
+pub(crate) fn resolve(input: &ScenarioInput, recordings: &Recordings) -> Experiment {
     Experiment {
         name: input.name.clone(),
         description: input.description.clone().unwrap_or_default(),
         duration: input.duration,
         network: network(input),
-        flows: input.flows.iter().map(flow_group).collect(),
+        flows: input.flows.iter().map(|flows| flow_group(flows, recordings)).collect(),
         measure: input.measure.clone(),
         capture: input.capture.clone(),
     }
@@ -43,8 +44,8 @@ fn queue(input: &QueueInput, scale: Scale) -> Qdisc {
     queue
 }
 
-fn flow_group(flows: &FlowsInput) -> FlowGroup {
-    let workload = workload(&flows.workload);
+fn flow_group(flows: &FlowsInput, recordings: &Recordings) -> FlowGroup {
+    let workload = workload(&flows.workload, recordings);
     FlowGroup {
         name: flows.name.clone(),
         count: flows.count,
@@ -60,7 +61,7 @@ fn flow_group(flows: &FlowsInput) -> FlowGroup {
     }
 }
 
-fn workload(input: &WorkloadInput) -> Workload {
+fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
     match input.clone() {
         WorkloadInput::Thin { payload, packet, interval, transport } => {
             Workload::Thin { size: message_size(payload, packet), interval, transport }
@@ -111,8 +112,11 @@ fn workload(input: &WorkloadInput) -> Workload {
                 transport,
             }
         }
-        WorkloadInput::Replay { writes, transport } => {
-            Workload::Replay { writes: writes.into(), transport }
+        WorkloadInput::Replay { file, writes, transport } => {
+            let recorded = file.and_then(|file| recordings.writes(&file));
+            let writes = recorded.or(writes.map(Into::into));
+            let writes = writes.unwrap_or_else(|| unreachable!("the rules ask for one of them"));
+            Workload::Replay { writes, transport }
         }
     }
 }

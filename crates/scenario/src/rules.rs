@@ -10,6 +10,7 @@ mod whole;
 use crate::error::ScenarioError;
 use crate::input::ScenarioInput;
 use crate::node::Node;
+use crate::recording::Recordings;
 
 /// What the rules found.
 #[derive(Debug, Default)]
@@ -22,8 +23,14 @@ pub(crate) struct Findings {
 
 /// Tries all rules on `input`; `node` is where it was read from, and `replaced` are the keys
 /// whose values were replaced because they were wrong, so that no rule is tried on them.
-pub(crate) fn check(input: &ScenarioInput, node: &Node, replaced: &[String]) -> Findings {
-    let mut rules = Rules { node, replaced: replaced.to_vec(), findings: Findings::default() };
+pub(crate) fn check(
+    input: &ScenarioInput,
+    node: &Node,
+    replaced: &[String],
+    recordings: &Recordings,
+) -> Findings {
+    let replaced = replaced.to_vec();
+    let mut rules = Rules { node, replaced, recordings, findings: Findings::default() };
     whole::check(&mut rules, input);
     if let Some(path) = &input.path {
         path::check(&mut rules, path);
@@ -46,6 +53,8 @@ struct Rules<'a> {
     node: &'a Node,
     /// Keys that no more rules are tried on.
     replaced: Vec<String>,
+    /// The writes of files that were provided.
+    recordings: &'a Recordings,
     findings: Findings,
 }
 

@@ -44,7 +44,7 @@ pub enum WorkloadInput {
     },
     /// A stream like that of a recorded application.
     Profile {
-        /// Which application; the page on recorded applications has their numbers.
+        /// Which application; `fairwind applications` lists them with their numbers.
         application: RecordedApplication,
         /// What carries the messages, whatever carried them when they were recorded.
         #[serde(default)]
@@ -102,8 +102,11 @@ pub enum WorkloadInput {
     },
     /// The writes of another application, at the same distances in time.
     Replay {
-        /// The writes, in the order of their times.
-        writes: Vec<RecordedWrite>,
+        /// Name of a text file with the writes, seen from the scenario's folder: a line for each with the
+        /// seconds since the connection was established, a comma, and the bytes.
+        file: Option<String>,
+        /// Instead of a file: the writes, in the order of their times.
+        writes: Option<Vec<RecordedWrite>>,
         /// What carries them.
         #[serde(default)]
         transport: Transport,

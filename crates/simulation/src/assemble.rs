@@ -1,7 +1,7 @@
 //! What every engine shares gets endpoints.
 
 use crate::agenda::Agenda;
-use crate::datagrams::Datagrams;
+use crate::datagrams::DatagramStreams;
 use crate::flow::{Ends, Flow};
 use crate::packet::SimulatedPacket;
 use crate::{SimulationError, stack};
@@ -20,7 +20,7 @@ pub(crate) struct Parts {
     pub(crate) queues: Queues,
     pub(crate) flows: Vec<Flow>,
     /// Streams of datagrams, whose ids follow all others.
-    pub(crate) datagrams: Vec<Datagrams>,
+    pub(crate) datagrams: DatagramStreams,
     /// The connections of the flows that answer, whose ids follow those of the others.
     pub(crate) answered: Vec<u32>,
     pub(crate) settings: Settings,
@@ -62,7 +62,7 @@ pub(crate) fn assemble(experiment: &Experiment, seed: u64) -> Result<Parts, Simu
         Flow::new(plan, ends)
     };
     let flows = (0..).zip(flows).map(with_endpoints).collect();
-    let datagrams = datagrams.into_iter().map(Datagrams::new).collect();
+    let datagrams = DatagramStreams::new(datagrams);
     Ok(Parts { network, queues, flows, datagrams, answered, settings, captured })
 }
 

@@ -7,7 +7,7 @@ mod samples;
 use crate::SimulationError;
 use crate::agenda::Agenda;
 use crate::assemble::{assemble, ip_header_bytes};
-use crate::datagrams::Datagrams;
+use crate::datagrams::DatagramStreams;
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
@@ -58,10 +58,8 @@ pub struct Simulation {
     network: Network<SimulatedPacket>,
     queues: Queues,
     flows: Vec<Flow>,
-    /// Streams of datagrams; on the agenda they stand behind the connections.
-    datagrams: Vec<Datagrams>,
-    /// How many flows answer.
-    answering_flows: u32,
+    /// Streams of datagrams, which have an agenda of their own.
+    datagrams: DatagramStreams,
     /// The connections of the flows that answer, whose ids follow those of the others.
     answered: Vec<u32>,
     ip_header_bytes: u32,
@@ -76,6 +74,8 @@ pub struct Simulation {
     /// sampled at acknowledgments. One question in the place of three, at every packet.
     is_plain: bool,
     next_sample: Instant,
+    /// When something is due beside the connections: a sample, or a datagram.
+    next_aside: Instant,
     data_segments_delivered: u64,
     packets_delivered: u64,
 }
@@ -104,19 +104,15 @@ impl Simulation {
             None => Recorder::default(),
         };
         let deadlines: Vec<_> = parts.flows.iter().map(deadlines_of).collect();
-        let mut agenda = Agenda::with_flows(deadlines.len() + parts.datagrams.len());
+        let mut agenda = Agenda::with_flows(deadlines.len());
         for (number, deadlines) in (0..).zip(&deadlines) {
             agenda.schedule(Instant::ZERO, number, deadlines.earliest());
-        }
-        for (number, datagrams) in (0..).skip(deadlines.len()).zip(&parts.datagrams) {
-            agenda.schedule(Instant::ZERO, number, datagrams.deadline());
         }
         let sample_every = experiment.measure.endpoint_interval;
         Ok(Self {
             network: parts.network,
             queues: parts.queues,
             flows: parts.flows,
-            answering_flows: u32::try_from(parts.answered.len()).unwrap_or(u32::MAX),
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -133,6 +129,7 @@ impl Simulation {
             datagrams: parts.datagrams,
             answered: parts.answered,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
+            next_aside: Instant::ZERO,
             data_segments_delivered: 0,
             packets_delivered: 0,
         })
@@ -162,7 +159,7 @@ impl Simulation {
     fn run_some(&mut self, events: u32) -> Option<Instant> {
         let mut reached = Instant::ZERO;
         for _ in 0..events {
-            let by_clock = self.agenda.next().min(self.next_sample).min(self.end);
+            let by_clock = self.agenda.next().min(self.next_aside).min(self.end);
             let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
             if let Some(delivery) = self.network.next_delivery(by_clock, tap) {
                 reached = delivery.at;
@@ -183,32 +180,34 @@ impl Simulation {
 
     #[inline]
     fn on_clock(&mut self, now: Instant) {
-        if self.next_sample <= now {
-            self.sample(now);
+        if self.next_aside <= now {
+            self.on_aside(now);
         } else if let Some(number) = self.agenda.due(now) {
-            if number as usize >= self.deadlines.len() {
-                return self.on_datagrams_deadline(number, now);
-            }
             self.on_flow_deadline(number, now);
             let deadlines = self.deadlines[number as usize];
             self.agenda.reschedule(now, number, deadlines.earliest());
         }
     }
 
+    /// Does one thing that is due beside the connections.
+    #[cold]
+    fn on_aside(&mut self, now: Instant) {
+        if self.next_sample <= now {
+            self.sample(now);
+        } else {
+            self.send_datagrams(now);
+        }
+        self.next_aside = self.next_sample.min(self.datagrams.next());
+    }
+
     #[inline]
     fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
         let (at, packet) = (delivery.at, &delivery.packet);
         self.packets_delivered += 1;
-        let (number, way) = if self.is_plain {
-            (packet.flow, packet.direction)
-        } else if packet.is_damaged {
+        if !self.is_plain && packet.is_damaged {
             // Its checksum is wrong: the host throws it away, and the link has told of it.
             return;
-        } else if packet.is_datagram() {
-            return self.on_datagram(at, packet);
-        } else {
-            self.look_at_arrival(at, packet)
-        };
+        }
         let received = Observation::Received {
             flow: FlowId(packet.flow),
             direction: packet.direction,
@@ -216,6 +215,13 @@ impl Simulation {
             wire_bytes: packet.wire_bytes,
         };
         self.collector.observe(at, received);
+        let (number, way) = if self.is_plain {
+            (packet.flow, packet.direction)
+        } else if packet.is_datagram() {
+            return self.on_datagram(at, packet);
+        } else {
+            self.look_at_arrival(at, packet)
+        };
         match way {
             Direction::Forward => {
                 self.data_segments_delivered += u64::from(packet.segment.payload_bytes > 0);

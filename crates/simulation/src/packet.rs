@@ -36,7 +36,8 @@ const UDP_HEADER_BYTES: u32 = 8;
 
 impl SimulatedPacket {
     /// A datagram, written at `written`. It has no TCP header: of the segment's fields the ports and the
-    /// payload are meant, and the two numbers hold the instant, so that the packet is no larger for it.
+    /// payload are meant, and three that only connections need hold the instant, so that the packet is no
+    /// larger for it.
     pub(crate) fn datagram(
         flow: u32,
         (source_port, destination_port): (u16, u16),
@@ -44,16 +45,15 @@ impl SimulatedPacket {
         (ip_header_bytes, payload_bytes): (u32, u32),
         written: Instant,
     ) -> Self {
-        let nanos = written.as_nanos().to_be_bytes();
-        let half = |start: usize| {
-            let bytes = [0, 1, 2, 3].map(|place: usize| nanos[start + place]);
-            SequenceNumber::new(u32::from_be_bytes(bytes))
-        };
+        // Sixteen bits of the instant, from its lowest ones up to the place.
+        let bits = |place: u64| u16::try_from(written.as_nanos() >> place & 0xffff).unwrap_or(0);
+        let low = u32::from(bits(16)) << 16 | u32::from(bits(0));
         let segment = Segment {
             source_port,
             destination_port,
-            sequence: half(0),
-            acknowledgment: half(4),
+            window: bits(48),
+            urgent: bits(32),
+            acknowledgment: SequenceNumber::new(low),
             payload_bytes,
             ..Segment::default()
         };
@@ -69,8 +69,9 @@ impl SimulatedPacket {
 
     /// When the datagram was written.
     pub(crate) fn written(&self) -> Instant {
-        let high = u64::from(self.segment.sequence.get());
-        Instant::from_nanos(high << 32 | u64::from(self.segment.acknowledgment.get()))
+        let Segment { window, urgent, acknowledgment, .. } = self.segment;
+        let high = u64::from(window) << 48 | u64::from(urgent) << 32;
+        Instant::from_nanos(high | u64::from(acknowledgment.get()))
     }
 
     #[inline]

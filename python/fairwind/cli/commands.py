@@ -52,7 +52,7 @@ from fairwind.run import (
     run_plan,
 )
 from fairwind.run.progress import shown_progress
-from fairwind.scenario import Plan, Scenario, load
+from fairwind.scenario import Plan, Scenario, load, recorded_streams
 from fairwind.studies import studies, study_named
 
 app = typer.Typer(
@@ -168,6 +168,12 @@ def columns(*, output: Format = OutputFormat.TABLE) -> None:
     """List every column of every table with its unit and meaning."""
     every = [*table_columns(), *analysis_columns()]
     print_frame(pl.DataFrame(every, infer_schema_length=None), output)
+
+
+@app.command()
+def applications(*, output: Format = OutputFormat.TABLE) -> None:
+    """List the recorded applications that a workload may be a profile of, with their numbers."""
+    print_frame(recorded_streams(), output)
 
 
 @app.command()

@@ -16,6 +16,8 @@ from fairwind.engine.core import (
     core_version,
     core_versions,
     plan_document,
+    recorded_applications,
+    replayed_files,
     scenario_schema,
     table_columns,
 )
@@ -38,6 +40,8 @@ __all__ = [
     "core_versions",
     "engine_named",
     "plan_document",
+    "recorded_applications",
+    "replayed_files",
     "scenario_schema",
     "table_columns",
 ]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 try:
@@ -51,16 +52,48 @@ def analysis_columns() -> list[dict[str, str]]:
     return columns
 
 
-def plan_document(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def plan_document(
+    file: str,
+    text: str,
+    overrides: Sequence[tuple[str, str]],
+    replayed: Mapping[str, str] = MappingProxyType({}),
+) -> dict[str, Any]:
     """Resolve a scenario's text into its plan.
+
+    Parameters
+    ----------
+    file, text : str
+        The scenario.
+    overrides : sequence of (str, str)
+        Key path and TOML value of each change.
+    replayed : mapping of str to str
+        The text of each of `replayed_files`.
 
     Raises
     ------
     ScenarioError
         With everything that is wrong at once.
     """
-    document: dict[str, Any] = json.loads(_core.plan(file, text, list(overrides)))
+    resolved = _core.plan(file, text, list(overrides), list(replayed.items()))
+    document: dict[str, Any] = json.loads(resolved)
     return document
+
+
+def replayed_files(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> list[str]:
+    """Give the files of writes that a scenario's workloads replay, as the scenario names them.
+
+    Raises
+    ------
+    ScenarioError
+        If the scenario is no scenario at all.
+    """
+    return _core.replayed_files(file, text, list(overrides))
+
+
+def recorded_applications() -> list[dict[str, Any]]:
+    """Give the applications whose traffic was recorded, with what was recorded of each."""
+    applications: list[dict[str, Any]] = json.loads(_core.recorded_applications())
+    return applications
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,8 @@
 core's business: nothing here knows what a scenario may say.
 """
 
+from fairwind.scenario.applications import recorded_streams
 from fairwind.scenario.plan import Axis, Cell, Plan
 from fairwind.scenario.scenario import Scenario, load
 
-__all__ = ["Axis", "Cell", "Plan", "Scenario", "load"]
+__all__ = ["Axis", "Cell", "Plan", "Scenario", "load", "recorded_streams"]

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairwind.engine import engine_named, plan_document, table_columns
+from fairwind.engine import engine_named, plan_document, replayed_files, table_columns
 from fairwind.errors import FairwindError
 from fairwind.scenario.plan import Plan
 
@@ -48,8 +48,14 @@ class Scenario:
         ScenarioError
             With everything that is wrong in the scenario at once.
         """
-        document = plan_document(self.file, self.text, self.overrides)
+        document = plan_document(self.file, self.text, self.overrides, self._replayed())
         return Plan.from_document(document, (row["column"] for row in table_columns()))
+
+    def _replayed(self) -> dict[str, str]:
+        """Read the files of writes that are replayed; they lie beside the scenario."""
+        folder = Path(self.file).parent
+        names = replayed_files(self.file, self.text, self.overrides)
+        return {name: _text_of(folder / name, "the writes to be replayed") for name in names}
 
     def check(self) -> Plan:
         """Validate the scenario and give its resolved grid (see `plan`)."""
@@ -129,10 +135,18 @@ def load(path: str | os.PathLike[str]) -> Scenario:
         If the file cannot be read as text.
     """
     file = Path(path)
+    hint = "give the path of a TOML scenario file"
+    return Scenario(str(file), _text_of(file, "the scenario", hint))
+
+
+def _text_of(
+    file: Path,
+    what: str,
+    hint: str = "give the name of a text file with lines such as 0.035,1200",
+) -> str:
+    """Read a file of text, or say why it cannot be."""
     try:
-        return Scenario(str(file), file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FairwindError(
-            f"cannot read the scenario {file}: {reason}", "give the path of a TOML scenario file"
-        ) from error
+        raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error

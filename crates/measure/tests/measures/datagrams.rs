@@ -5,6 +5,7 @@ use fairwind_measure::{
     Settings, Tables, Values,
 };
 use fairwind_units::{Instant, Span};
+use fairwind_wire::Segment;
 
 const FLOW: FlowId = FlowId(0);
 
@@ -30,10 +31,16 @@ fn settings() -> Settings {
 fn observed() -> Tables {
     let mut collector = Collector::new(&settings());
     let sent = Observation::DatagramSent { flow: FLOW, payload_bytes: 100, wire_bytes: 128 };
-    let received = |written| Observation::DatagramReceived {
+    let segment = Segment { payload_bytes: 100, ..Segment::default() };
+    let received = Observation::Received {
+        flow: FLOW,
+        direction: Direction::Forward,
+        segment: &segment,
+        wire_bytes: 128,
+    };
+    let read = |written| Observation::DatagramRead {
         flow: FLOW,
         payload_bytes: 100,
-        wire_bytes: 128,
         written: Instant::from_millis(written),
     };
     let lost = Observation::Dropped {
@@ -46,8 +53,16 @@ fn observed() -> Tables {
         waited: None,
         backlog: None,
     };
-    let facts =
-        [(0, sent), (30, received(0)), (100, sent), (100, lost), (200, sent), (250, received(200))];
+    let facts = [
+        (0, sent),
+        (30, received),
+        (30, read(0)),
+        (100, sent),
+        (100, lost),
+        (200, sent),
+        (250, received),
+        (250, read(200)),
+    ];
     for (milliseconds, fact) in facts {
         collector.observe(Instant::from_millis(milliseconds), fact);
     }
@@ -132,15 +147,14 @@ fn what_only_a_connection_tells_is_missing_and_not_0() {
 #[test]
 fn the_warm_up_hides_datagrams_that_arrived_in_it() {
     let mut collector = Collector::new(&Settings { warmup: Span::from_millis(50), ..settings() });
-    let received = |written| Observation::DatagramReceived {
+    let read = |written| Observation::DatagramRead {
         flow: FLOW,
         payload_bytes: 7,
-        wire_bytes: 35,
         written: Instant::from_millis(written),
     };
-    collector.observe(Instant::from_millis(40), received(10));
-    collector.observe(Instant::from_millis(60), received(45));
+    collector.observe(Instant::from_millis(40), read(10));
+    collector.observe(Instant::from_millis(60), read(45));
     let tables = collector.finish(Instant::from_secs(1));
-    assert_eq!(number(&tables, "flows", "packets_received"), Some(1.0));
+    assert_eq!(number(&tables, "flows", "payload_bytes_read"), Some(7.0));
     assert_eq!(number(&tables, "flows", "delivery_latency_max_s"), Some(0.015));
 }

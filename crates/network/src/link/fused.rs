@@ -186,7 +186,11 @@ impl FusedLink {
     }
 
     /// Decides all that will happen to an accepted packet.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "with two observers there are two callers, each per packet"
+    )]
+    #[inline(always)]
     fn carry(&mut self, arrival: &Arrival) -> Carried {
         let Arrival { at, insertion, parcel } = *arrival;
         let service = self.carriage.transmitter.transmit(at, parcel.bytes);

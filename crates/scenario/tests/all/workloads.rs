@@ -1,7 +1,7 @@
 //! What applications write: defaults, and rules.
 
 use crate::errors::{breaks, error};
-use crate::{experiment, plan, with};
+use crate::{document, experiment, plan, with};
 use fairwind_scenario::{Burst, Distribution, Pace, Transport, Varying, Workload};
 use fairwind_units::{BitRate, ByteCount, Span};
 
@@ -126,5 +126,39 @@ fn datagrams_have_no_tcp_and_smaller_headers() {
     refused(
         "kind = \"profile\", application = \"FTP download\", transport = \"udp\"",
         "a greedy stream has no rate of its own",
+    );
+}
+
+#[test]
+fn writes_to_be_replayed_may_come_from_a_file_that_somebody_else_opens() {
+    let text = with("kind = \"greedy\"", "kind = \"replay\", file = \"writes.csv\"")
+        + "[sweep]\n\"flows.greedy.workload.file\" = [\"writes.csv\", \"more.csv\"]\n";
+    let mut document = document(&text);
+    let files: Vec<_> = document.replayed_files().into_iter().collect();
+    assert_eq!(files, ["more.csv", "writes.csv"]);
+    let unread = document.plan().expect_err("nobody has read them").to_string();
+    assert!(
+        unread.contains("workload.file = \"writes.csv\": nobody has read this file"),
+        "{unread}"
+    );
+    document.provide("writes.csv", "seconds,bytes\n0,10\n0.5,2000\n").expect("two writes");
+    document.provide("more.csv", "1,7").expect("one write");
+    let plan = document.plan().expect("all is there");
+    let writes = |cell: usize| match &plan.cells[cell].experiment.flows[1].workload {
+        Workload::Replay { writes, .. } => {
+            writes.iter().map(|write| (write.at.as_nanos(), write.size.get())).collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(writes(0), [(0, 10), (500_000_000, 2000)]);
+    assert_eq!(writes(1), [(1_000_000_000, 7)]);
+    let json = serde_json::to_string(&plan.cells[0].experiment).expect("it is JSON");
+    let again: fairwind_scenario::Experiment =
+        serde_json::from_str(&json).expect("it was written so");
+    assert_eq!(again, plan.cells[0].experiment, "the writes are in the experiment");
+    refused("kind = \"replay\"", "workload.file: missing");
+    refused(
+        "kind = \"replay\", file = \"a.csv\", writes = [{ at = \"0 s\", size = \"1 B\" }]",
+        "not both",
     );
 }

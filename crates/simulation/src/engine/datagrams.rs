@@ -2,46 +2,54 @@
 
 use super::Simulation;
 use crate::packet::SimulatedPacket;
-use fairwind_assembly::Tap;
-use fairwind_measure::{FlowId, Observation};
+use fairwind_assembly::{Sink, Tap};
+use fairwind_measure::{Collector, FlowId, Observation};
 use fairwind_units::Instant;
 
+/// The collector under another name: what the network does on behalf of datagrams is code of its own, so
+/// that what it does for segments is compiled for one caller, as if there were no datagrams.
+struct Aside<'a>(&'a mut Collector);
+
+impl Sink for Aside<'_> {
+    #[expect(clippy::inline_always, reason = "a literal observation becomes its own code only so")]
+    #[inline(always)]
+    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
+        self.0.observe(at, observation);
+    }
+}
+
 impl Simulation {
-    /// It is the turn of the agenda's entry `number`, which is behind those of the connections.
-    #[cold]
-    pub(super) fn on_datagrams_deadline(&mut self, number: u32, now: Instant) {
-        let place = number as usize - self.flows.len();
-        // Flows that answer are counted between connections and datagrams, and have no turn of their own.
-        let flow = number + self.answering_flows;
-        let Some(datagrams) = self.datagrams.get_mut(place) else { return };
+    /// A stream whose turn is due, if one is, sends what it has to.
+    pub(super) fn send_datagrams(&mut self, now: Instant) {
+        let Some(place) = self.datagrams.take_turn(now) else { return };
+        let datagrams = self.datagrams.stream(place);
         while let Some(payload_bytes) = datagrams.poll_payload(now) {
             let packet = SimulatedPacket::datagram(
-                flow,
+                datagrams.flow,
                 datagrams.ports,
                 (datagrams.sender_node, datagrams.receiver_node),
                 (self.ip_header_bytes, payload_bytes),
                 now,
             );
             let wire_bytes = packet.wire_bytes;
-            let flow = FlowId(flow);
+            let flow = FlowId(datagrams.flow);
             let sent = Observation::DatagramSent { flow, payload_bytes, wire_bytes };
             self.collector.observe(now, sent);
-            let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
+            let tap = &mut Tap { sink: &mut Aside(&mut self.collector), queues: &self.queues };
             self.network.inject(now, datagrams.sender_node, packet, tap);
         }
-        let deadline = datagrams.deadline();
-        self.agenda.reschedule(now, number, deadline);
+        self.datagrams.set_turn(place);
     }
 
-    /// A datagram has reached its host.
+    /// A datagram has reached its host, as any packet does, and is read.
+    #[cold]
     pub(super) fn on_datagram(&mut self, at: Instant, packet: &SimulatedPacket) {
         self.data_segments_delivered += 1;
-        let received = Observation::DatagramReceived {
+        let read = Observation::DatagramRead {
             flow: FlowId(packet.flow),
             payload_bytes: packet.segment.payload_bytes,
-            wire_bytes: packet.wire_bytes,
             written: packet.written(),
         };
-        self.collector.observe(at, received);
+        self.collector.observe(at, read);
     }
 }

@@ -48,8 +48,8 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
             let (payload, packet) = (constant(payload), constant(packet));
             message(rules, input, index, payload.as_ref(), packet.as_ref());
         }
-        WorkloadInput::Replay { writes, transport: _ } => {
-            replay(rules, &format!("{key}.writes"), writes);
+        WorkloadInput::Replay { file, writes, transport: _ } => {
+            replay(rules, &key, file.as_deref(), writes.as_deref());
         }
     }
 }
@@ -128,7 +128,29 @@ fn web(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
     }
 }
 
-fn replay(rules: &mut Rules<'_>, key: &str, writes: &[RecordedWrite]) {
+fn replay(rules: &mut Rules<'_>, key: &str, file: Option<&str>, writes: Option<&[RecordedWrite]>) {
+    let (file_key, writes_key) = (format!("{key}.file"), format!("{key}.writes"));
+    match (file, writes) {
+        (Some(_), Some(_)) => rules.broken_with_hint(
+            &[&writes_key],
+            "a file is there already",
+            "write file (a text file with the writes) or writes (the writes themselves), not both",
+        ),
+        (None, None) => rules.broken_with_hint(
+            &[&file_key],
+            "missing, but it is needed",
+            "file is a text file with the writes; writes, instead, has them in the scenario",
+        ),
+        (Some(file), None) => {
+            if rules.recordings.writes(file).is_none() {
+                rules.broken(&file_key, "nobody has read this file");
+            }
+        }
+        (None, Some(writes)) => are_writes(rules, &writes_key, writes),
+    }
+}
+
+fn are_writes(rules: &mut Rules<'_>, key: &str, writes: &[RecordedWrite]) {
     if writes.is_empty() {
         rules.broken(key, "there is nothing to write");
     }
