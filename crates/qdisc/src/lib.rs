@@ -23,6 +23,7 @@ mod impair;
 mod qdisc;
 mod select;
 mod shape;
+pub mod tc;
 mod trace;
 
 pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};

@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(untagged)]
 pub enum QueueInput {
-    /// The name of a discipline.
+    /// The name of a discipline, or what `tc` would be told.
     Text(QueueText),
     /// A discipline and its parameters.
     Table(Box<QueueTable>),

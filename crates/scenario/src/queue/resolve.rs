@@ -52,7 +52,7 @@ pub(super) struct Resolver<'f> {
 impl Resolver<'_> {
     fn queue(&mut self, input: &QueueInput) -> Qdisc {
         match input {
-            QueueInput::Text(text) => text.queue().clone(),
+            QueueInput::Text(text) => text.queue(self.bandwidth()).unwrap_or_default(),
             QueueInput::Table(table) => self.table(table),
         }
     }

@@ -1,17 +1,15 @@
 //! A queue as one text.
 
 use crate::error::nearest;
-use fairwind_qdisc::Qdisc;
+use fairwind_qdisc::{Qdisc, UNKNOWN_BANDWIDTH, tc};
+use fairwind_units::BitRate;
 use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A queue as one text: the name of a discipline.
-#[derive(Debug, Clone, PartialEq)]
-pub struct QueueText {
-    text: String,
-    queue: Qdisc,
-}
+/// A queue as one text: the name of a discipline, or what `tc` would be told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueText(String);
 
 /// Why a text describes no queue.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -40,9 +38,12 @@ const BY_NAME: [Usual; 11] = [
 const WITH_PARAMETERS: [&str; 5] = ["red", "choke", "drr", "tbf", "htb"];
 
 impl QueueText {
-    /// What it describes.
-    pub fn queue(&self) -> &Qdisc {
-        &self.queue
+    /// What it describes before a link of this rate.
+    ///
+    /// # Errors
+    /// Where it describes nothing; a text that was read does.
+    pub fn queue(&self, bandwidth: BitRate) -> Result<Qdisc, QueueTextError> {
+        queue(&self.0, bandwidth)
     }
 }
 
@@ -50,36 +51,55 @@ impl FromStr for QueueText {
     type Err = QueueTextError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let name = text.trim();
-        if let Some((_, queue)) = BY_NAME.iter().find(|(known, _)| *known == name) {
-            return Ok(Self { text: text.to_owned(), queue: queue() });
-        }
-        if WITH_PARAMETERS.contains(&name) {
-            let rule = format!("{name} needs parameters: write {{ discipline = \"{name}\", .. }}");
-            return Err(QueueTextError(rule));
-        }
-        if name.parse::<crate::QueueLimit>().is_ok() {
-            let rule = format!("this is a limit: write {{ limit = \"{name}\" }}");
-            return Err(QueueTextError(rule));
-        }
-        let known = || BY_NAME.iter().map(|(known, _)| *known).chain(WITH_PARAMETERS);
-        let advice = match nearest(name, known()) {
-            Some(nearest) => format!("did you mean \"{nearest}\"?"),
-            None => format!("known are {}", known().collect::<Vec<_>>().join(", ")),
-        };
-        Err(QueueTextError(format!("it names no queue discipline; {advice}")))
+        queue(text, UNKNOWN_BANDWIDTH).map(|_| Self(text.to_owned()))
     }
+}
+
+fn queue(text: &str, bandwidth: BitRate) -> Result<Qdisc, QueueTextError> {
+    let name = text.trim();
+    let in_syntax_of_tc = name.strip_prefix("tc:").or(name.starts_with("tc ").then_some(name));
+    if let Some(tc) = in_syntax_of_tc {
+        // Places are counted from the beginning of the text.
+        let blanks = text.len() - text.trim_start().len() + name.len() - tc.len();
+        let padded = format!("{}{tc}", " ".repeat(blanks));
+        return tc::parse(&padded, bandwidth).map_err(|error| QueueTextError(error.to_string()));
+    }
+    match BY_NAME.iter().find(|(known, _)| *known == name) {
+        Some((_, queue)) => Ok(queue()),
+        None => Err(unknown(name)),
+    }
+}
+
+fn unknown(name: &str) -> QueueTextError {
+    let first = name.split_whitespace().next().unwrap_or_default();
+    let known = || BY_NAME.iter().map(|(known, _)| *known).chain(WITH_PARAMETERS);
+    if WITH_PARAMETERS.contains(&name) {
+        let rule = format!("{name} needs parameters: write {{ discipline = \"{name}\", .. }}");
+        return QueueTextError(rule);
+    }
+    if first != name && known().any(|known| known == first) {
+        let rule = format!("write \"tc: {name}\" for the syntax of tc, or a table");
+        return QueueTextError(rule);
+    }
+    if name.parse::<crate::QueueLimit>().is_ok() {
+        return QueueTextError(format!("this is a limit: write {{ limit = \"{name}\" }}"));
+    }
+    let advice = match nearest(name, known()) {
+        Some(nearest) => format!("did you mean \"{nearest}\"?"),
+        None => format!("known are {}", known().collect::<Vec<_>>().join(", ")),
+    };
+    QueueTextError(format!("it names no queue discipline; {advice}"))
 }
 
 impl fmt::Display for QueueText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        f.write_str(&self.0)
     }
 }
 
 impl serde::Serialize for QueueText {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+        serializer.serialize_str(&self.0)
     }
 }
 
@@ -99,7 +119,8 @@ impl schemars::JsonSchema for QueueText {
         schemars::json_schema!({
             "type": "string",
             "format": "Queue",
-            "description": "The name of a discipline, with what is usual: \"fq_codel\".",
+            "description": "The name of a discipline, with what is usual (\"fq_codel\"), or what tc would be told: \
+                \"tc: htb rate 5mbit burst 1520 / pfifo limit 63\", or its commands, one per line.",
         })
     }
 }

@@ -255,3 +255,39 @@ fn limits_are_checked_wherever_they_stand() {
         "path.queue.priomap = [0, 1]: there are 16 priorities, not 2",
     );
 }
+
+#[test]
+fn the_syntax_of_tc_is_accepted_in_both_forms() {
+    let chain = resolved("\"tc: htb rate 500kbit burst 1520 / pfifo limit 63\"");
+    assert_eq!(
+        chain,
+        resolved(
+            "{ discipline = \"htb\", rate = \"500 kbit/s\", burst = \"1520 B\", child = \
+             { limit = \"63 packets\" } }"
+        )
+    );
+    let commands = resolved(
+        "\"\"\"
+tc qdisc add dev eth0 root handle 1: htb default 1
+tc class add dev eth0 parent 1: classid 1:1 htb rate 500kbit burst 1520
+tc qdisc add dev eth0 parent 1:1 pfifo limit 63\"\"\"",
+    );
+    assert_eq!(chain, commands);
+    assert_eq!(
+        resolved("\"tc: red limit 60000\""),
+        resolved("{ discipline = \"red\", limit = \"60 kB\" }")
+    );
+}
+
+#[test]
+fn mistakes_in_the_syntax_of_tc_have_a_column() {
+    refused(
+        "\"tc: codel taget 5ms\"",
+        "path.queue = \"tc: codel taget 5ms\": column 11: \"taget\" is no parameter of codel; did you mean \"target\"?",
+    );
+    refused(
+        "\"codel target 5ms\"",
+        "write \"tc: codel target 5ms\" for the syntax of tc, or a table",
+    );
+    refused("\"tc: netem delay 50ms\"", "column 5: netem is what a link does, and no queue");
+}

@@ -1,0 +1,184 @@
+//! The long form: commands as one would type them.
+
+use super::draft::{Body, ClassBody, ClassDraft, DisciplineDraft, Draft, Handle};
+use super::error::TcError;
+use super::filter::{FilterDraft, flower, handle, matches};
+use super::words::{Place, Words, split};
+use super::{options, shaping};
+use fairwind_units::BitRate;
+
+/// Whether a text consists of commands.
+pub(super) fn is_script(text: &str) -> bool {
+    let first = text.split_whitespace().find(|word| *word != "tc" && *word != "sudo");
+    first.is_some_and(|word| ["qdisc", "class", "filter"].contains(&word))
+        && text
+            .split_whitespace()
+            .nth(usize::from(text.trim_start().starts_with("tc")) + 1)
+            .is_some_and(|verb| VERBS.contains(&verb))
+}
+
+const VERBS: [&str; 3] = ["add", "replace", "change"];
+
+/// Reads commands, one per line or separated by `;`. What follows a `#` is a comment.
+pub(super) fn read(text: &str, bandwidth: BitRate) -> Result<Draft, TcError> {
+    let mut draft = Draft::default();
+    for (line, text) in (1..).zip(text.lines()) {
+        let text = text.split('#').next().unwrap_or_default();
+        let mut column = 1;
+        for command in text.split(';') {
+            let mut words = split(command, line);
+            for word in &mut words {
+                word.place.column += column - 1;
+            }
+            column += command.chars().count() + 1;
+            if !words.is_empty() {
+                let place = Place { line, column: 1 };
+                read_command(&mut draft, &mut Words::new(&words, place), bandwidth)?;
+            }
+        }
+    }
+    Ok(draft)
+}
+
+fn read_command(
+    draft: &mut Draft,
+    words: &mut Words<'_>,
+    bandwidth: BitRate,
+) -> Result<(), TcError> {
+    words.take("sudo");
+    words.take("tc");
+    let object = words.value("qdisc, class or filter")?;
+    let object_place = words.last;
+    let verb = words.value("add")?;
+    if !VERBS.contains(&verb) {
+        return Err(
+            words.wrong(format!("\"{verb}\" builds nothing; known are {}", VERBS.join(", ")))
+        );
+    }
+    if words.take("dev") {
+        words.value("the name of a device")?;
+    }
+    match object {
+        "qdisc" => read_discipline(draft, words, bandwidth),
+        "class" => read_class(draft, words),
+        "filter" => read_filter(draft, words),
+        _ => {
+            let known = "known are qdisc, class, filter";
+            Err(object_place.error(format!("tc has no \"{object}\" here; {known}")))
+        }
+    }
+}
+
+fn read_discipline(
+    draft: &mut Draft,
+    words: &mut Words<'_>,
+    bandwidth: BitRate,
+) -> Result<(), TcError> {
+    let mut parent = None;
+    let mut is_placed = false;
+    let mut major = None;
+    loop {
+        if words.take("root") {
+            is_placed = true;
+        } else if words.take("parent") {
+            parent = Some(handle(words, None)?);
+            is_placed = true;
+        } else if words.take("handle") {
+            major = Some(handle(words, None)?.major);
+        } else if words.take("dev") {
+            words.value("the name of a device")?;
+        } else {
+            break;
+        }
+    }
+    let kind = options::kind(words)?;
+    let place = words.last;
+    if !is_placed {
+        return Err(place.error("before the discipline comes root, or parent and a class"));
+    }
+    let (body, class) = shaping::body(kind, words, bandwidth)?;
+    if class.is_some() {
+        return Err(place.error("in commands the rate of an htb is that of a class: tc class add"));
+    }
+    let major = major.unwrap_or_else(|| draft.next_major().max(0x8001));
+    if draft.disciplines.iter().any(|other| other.major == major) {
+        return Err(place.error(format!("another discipline has the handle {major:x}: already")));
+    }
+    draft.disciplines.push(DisciplineDraft { major, parent, body, place });
+    Ok(())
+}
+
+fn read_class(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
+    let begin = words.last;
+    let (mut parent, mut number) = (None, None);
+    loop {
+        if words.take("parent") {
+            parent = Some(handle(words, None)?);
+        } else if words.take("classid") {
+            number = Some((handle(words, None)?, words.last));
+        } else if words.take("dev") {
+            words.value("the name of a device")?;
+        } else {
+            break;
+        }
+    }
+    let (Some(parent), Some((number, place))) = (parent, number) else {
+        return Err(begin.error("a class has a parent and a classid: parent 1: classid 1:10"));
+    };
+    if parent.major != number.major {
+        return Err(place.error(format!("a class below {parent} begins with {:x}:", parent.major)));
+    }
+    let kind = words.value("htb or drr")?;
+    let kind = match kind {
+        "htb" => "htb",
+        "drr" => "drr",
+        _ => return Err(words.wrong(format!("\"{kind}\" has no such classes; known are htb, drr"))),
+    };
+    let body = shaping::class_body(kind, words)?;
+    let parent = Some(parent).filter(|parent| parent.minor != 0);
+    draft.classes.push(ClassDraft { handle: number, parent, body, place });
+    Ok(())
+}
+
+fn read_filter(draft: &mut Draft, words: &mut Words<'_>) -> Result<(), TcError> {
+    let place = words.last;
+    let mut priority = 0;
+    loop {
+        if words.take("parent") {
+            handle(words, None)?;
+        } else if words.take("protocol") {
+            words.value("a protocol")?;
+        } else if words.take("prio") || words.take("pref") {
+            priority = words.count()?;
+        } else if words.take("dev") {
+            words.value("the name of a device")?;
+        } else if !words.take("root") {
+            break;
+        }
+    }
+    let filter = if words.take("flower") {
+        flower(words)?
+    } else {
+        let _ = words.take("u32") || words.take("matchall") || words.take("basic");
+        matches(words)?
+    };
+    if !(words.take("flowid") || words.take("classid")) {
+        let what = words.next().unwrap_or_default();
+        return Err(
+            words.wrong(format!("\"{what}\": behind what a filter matches comes flowid 1:10"))
+        );
+    }
+    let target = handle(words, None)?;
+    draft.filters.push(FilterDraft { target, filter, priority, place });
+    Ok(())
+}
+
+/// Whether a body is of a discipline whose classes have this kind.
+pub(super) fn has_classes(body: &Body, class: ClassBody) -> bool {
+    matches!((body, class), (Body::Htb(_), ClassBody::Htb(_)) | (Body::Drr, ClassBody::Drr { .. }))
+}
+
+/// The number of the class that a discipline without classes of its own has.
+pub(super) fn only_class(major: u32) -> Handle {
+    Handle { major, minor: 1 }
+}
