@@ -169,8 +169,7 @@ impl Impairments {
                 errors.push(ImpairmentError { key, rule });
             }
         };
-        let share = "a share of packets or of a draw is at most 100 %";
-        let is_share = |ratio: Ratio| ratio <= Ratio::ONE;
+        let share = SHARE;
         for (chance, keys) in [
             (self.duplicate, ["duplicate.probability", "duplicate.correlation"]),
             (self.corrupt, ["corrupt.probability", "corrupt.correlation"]),
@@ -203,27 +202,38 @@ impl Impairments {
             hold(slot.packets != Some(0), "slot.packets", "a slot holds one packet or more");
             hold(slot.bytes != Some(0), "slot.bytes", "a slot holds one byte or more");
         }
-        match &self.loss {
-            Some(Loss::Random { probability, correlation }) => {
-                hold(is_share(*probability), "loss.probability", share);
-                hold(is_share(*correlation), "loss.correlation", share);
-            }
-            Some(Loss::Gemodel { p, r, bad_loss, good_loss }) => {
-                for (ratio, key) in [
-                    (p, "loss.p"),
-                    (r, "loss.r"),
-                    (bad_loss, "loss.bad_loss"),
-                    (good_loss, "loss.good_loss"),
-                ] {
-                    hold(is_share(*ratio), key, share);
-                }
-            }
-            Some(Loss::Recorded { lost }) => {
-                hold(!lost.is_empty(), "loss.lost", "a record of losses has one packet or more");
-            }
-            None => {}
-        }
+        errors.extend(self.loss.as_ref().map(Loss::errors).unwrap_or_default());
         errors
+    }
+}
+
+/// What holds for every share.
+const SHARE: &str = "a share of packets or of a draw is at most 100 %";
+
+fn is_share(ratio: Ratio) -> bool {
+    ratio <= Ratio::ONE
+}
+
+impl Loss {
+    fn errors(&self) -> Vec<ImpairmentError> {
+        let shares: Vec<(Ratio, &'static str)> = match self {
+            Self::Random { probability, correlation } => {
+                vec![(*probability, "loss.probability"), (*correlation, "loss.correlation")]
+            }
+            Self::Gemodel { p, r, bad_loss, good_loss } => vec![
+                (*p, "loss.p"),
+                (*r, "loss.r"),
+                (*bad_loss, "loss.bad_loss"),
+                (*good_loss, "loss.good_loss"),
+            ],
+            Self::Recorded { lost } => {
+                let rule = "a record of losses has one packet or more";
+                let error = ImpairmentError { key: "loss.lost", rule };
+                return if lost.is_empty() { vec![error] } else { Vec::new() };
+            }
+        };
+        let wrong = shares.into_iter().filter(|(ratio, _)| !is_share(*ratio));
+        wrong.map(|(_, key)| ImpairmentError { key, rule: SHARE }).collect()
     }
 }
 

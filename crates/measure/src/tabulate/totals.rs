@@ -68,7 +68,9 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
             "flows_with_timeouts_in_a_row",
             count(|troubled| troubled.with_repeated_timeouts),
         )
-        .with_known("flows_with_long_waits", count(|troubled| troubled.with_long_waits))
+        .with_known("flows_with_long_waits", |row| {
+            row.knows(Points::APPLICATIONS).then_some(row.sum.troubled.with_long_waits)
+        })
         .build()
 }
 

@@ -72,23 +72,29 @@ pub fn check(experiment: &Experiment) -> Verdict {
         let alternative = "the simulator, or no such impairment".to_owned();
         refusals.push(refuse(key, "set".to_owned(), mechanism.to_owned(), alternative));
     }
-    let most = sys::most_files();
-    for (host, connections) in connections(experiment) {
-        let wanted = files_for(connections);
-        if wanted > most {
-            refusals.push(refuse(
-                "flows.*.count",
-                connections.to_string(),
-                format!(
-                    "the process of host {host} needs {wanted} open files for its connections and \
-                     may have {most}"
-                ),
-                "fewer connections; or raise the hard limit (ulimit -Hn), or run as root"
-                    .to_owned(),
-            ));
-        }
-    }
+    refusals.extend(too_many_files(experiment).into_iter().map(|(count, mechanism)| {
+        let alternative =
+            "fewer connections; or raise the hard limit (ulimit -Hn), or run as root".to_owned();
+        refuse("flows.*.count", count.to_string(), mechanism, alternative)
+    }));
     Verdict { refusals, remarks }
+}
+
+/// Numbers of connections for which a host may not open files enough, and why.
+fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
+    let most = sys::most_files();
+    let all = connections(experiment).into_iter();
+    all.filter_map(|(host, connections)| {
+        let wanted = files_for(connections);
+        let reason = || {
+            format!(
+                "the process of host {host} needs {wanted} open files for its connections and may \
+                 have {most}"
+            )
+        };
+        (wanted > most).then(|| (connections, reason()))
+    })
+    .collect()
 }
 
 /// Impairments that the router cannot have for real packets: a buffer is delivered once, as it was read.

@@ -143,7 +143,7 @@ fn is_answer(key: &str) -> bool {
 
 /// Columns about what leaves, about what arrives, about what happens between, and about applications: each
 /// by the beginning of its name.
-const LEAVING: [&str; 12] = [
+const LEAVING: [&str; 15] = [
     "packets_sent",
     "wire_bytes_sent",
     "data_segments",
@@ -155,15 +155,21 @@ const LEAVING: [&str; 12] = [
     "fast_retransmits",
     "syn_retries",
     "zero_window_probes",
+    "problematic",
+    "flows_problematic",
+    "flows_with",
     "ack",
 ];
-const ARRIVING: [&str; 6] = [
+const ARRIVING: [&str; 9] = [
     "packets_received",
     "wire_bytes_received",
     "payload_bytes_received",
     "payload_bytes_duplicate",
     "ack_packets_sent",
     "throughput",
+    "packets_marked",
+    "wire_bytes_marked",
+    "packet_mark",
 ];
 const BETWEEN: [&str; 8] = [
     "packets_lost",
@@ -175,7 +181,8 @@ const BETWEEN: [&str; 8] = [
     "ack_packets_lost",
     "ack_loss",
 ];
-const APPLICATION: [&str; 3] = ["delivery", "response", "responses"];
+const APPLICATION: [&str; 5] =
+    ["delivery", "response", "responses", "longest_wait", "flows_with_long_waits"];
 
 /// Whether the taps can know a column: of flows that answer, the sender's tap is the receiver's.
 fn is_seen(taps: Taps, table: &str, column: &str, is_answer: bool) -> bool {
@@ -203,14 +210,25 @@ fn is_row_unseen(taps: Taps, table: &Table, row: usize, key: &str) -> bool {
         // At the receiver a flow begins with the first SYN that arrives.
         let begins_late = is_answer(key) || taps == Taps::Receiver;
         let no_counts: &[&str] = if begins_late {
-            &["interval_s", "start_s", "packets_sent", "packets_lost", "throughput_bits_per_second"]
+            &[
+                "interval_s",
+                "start_s",
+                "packets_sent",
+                "wire_bytes_sent",
+                "packets_received",
+                "packets_lost",
+                "wire_bytes_lost",
+                "packet_loss_ratio",
+                "wire_byte_loss_ratio",
+                "throughput_bits_per_second",
+            ]
         } else {
             &["interval_s", "start_s"]
         };
         let is_count = |name: &str| !no_counts.contains(&name);
         let mut counts = counts.filter(|column| is_count(&column.name));
         return key.starts_with("flow ")
-            && counts.all(|column| value(&column.values, row) == Some(0.0));
+            && counts.all(|column| value(&column.values, row).is_none_or(|count| count == 0.0));
     }
     let kind = table.column("kind").and_then(|kinds| kinds.text(row));
     kind.is_some_and(|kind| !is_seen(taps, table.name, kind, is_answer(key)))
@@ -224,6 +242,9 @@ fn is_compared(column: &str) -> bool {
 fn value(values: &Values, row: usize) -> Option<f64> {
     match values {
         Values::Bool(values) => values.get(row).map(|&value| f64::from(u8::from(value))),
+        Values::OptionalBool(values) => {
+            values.get(row).copied().flatten().map(|value| f64::from(u8::from(value)))
+        }
         other => other.number(row),
     }
 }

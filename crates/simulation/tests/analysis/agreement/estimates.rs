@@ -12,15 +12,18 @@ pub(crate) enum Bound {
     Share(f64),
     /// Single values as they come, but their sum by this share at most.
     Sum(f64),
+    /// A quotient of such values: where nothing is counted below the line, there is none.
+    Quotient(f64),
 }
 
 impl Bound {
     pub(crate) fn holds(self, agreement: &Agreement) -> bool {
-        agreement.one_sided == 0
+        let is_there = agreement.one_sided == 0 || matches!(self, Self::Quotient(_));
+        is_there
             && match self {
                 Self::Difference(most) => agreement.worst <= most,
                 Self::Share(most) => agreement.worst_share <= most,
-                Self::Sum(most) => agreement.sum_share() <= most,
+                Self::Sum(most) | Self::Quotient(most) => agreement.sum_share() <= most,
             }
     }
 }
@@ -87,14 +90,27 @@ pub(crate) const USUAL: &[Estimate] = &[
     Estimate {
         taps: &[Taps::Both],
         tables: WINDOWS,
-        columns: &["packets_lost"],
+        columns: &["packets_lost", "wire_bytes_lost"],
         bound: Bound::Sum(0.001),
+    },
+    Estimate {
+        taps: &[Taps::Both],
+        tables: WINDOWS,
+        columns: &["packet_loss_ratio", "wire_byte_loss_ratio"],
+        bound: Bound::Quotient(0.02),
+    },
+    // Inferred time-outs: one more or less may end a row of them.
+    Estimate {
+        taps: &[Taps::Sender, Taps::Receiver, Taps::Both],
+        tables: &["flows"],
+        columns: &["timeouts_in_a_row_max"],
+        bound: Bound::Difference(1.0),
     },
     // The packets of a set-up, where the first answer comes in a later window.
     Estimate {
         taps: &[Taps::Sender, Taps::Receiver, Taps::Both],
         tables: WINDOWS,
-        columns: &["packets_sent"],
+        columns: &["packets_sent", "wire_bytes_sent", "packets_received"],
         bound: Bound::Sum(0.001),
     },
     Estimate {
