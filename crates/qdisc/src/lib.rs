@@ -14,10 +14,12 @@
 //! ```
 //!
 //! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
-//! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a link does to packets besides
-//! taking time), `trace` (rates as recorded).
+//! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a
+//! link does to packets besides taking time), `trace` (rates as recorded), `check` (what is wrong with a tree), [`tc`] (the
+//! syntax of `tc`).
 
 mod aqm;
+mod check;
 mod fair;
 mod impair;
 mod qdisc;
@@ -27,6 +29,7 @@ pub mod tc;
 mod trace;
 
 pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
+pub use check::QdiscFinding;
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
     Chance, ImpairmentError, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot,

@@ -107,13 +107,36 @@ impl Qdisc {
 
     /// Disciplines directly below.
     pub fn children(&self) -> Vec<&Self> {
+        self.named_children().into_iter().map(|(_, child)| child).collect()
+    }
+
+    /// Disciplines directly below, each with the key that it stands at: `bands[0]`, `classes[1].child`.
+    pub fn named_children(&self) -> Vec<(String, &Self)> {
+        let only = |child: &'_ Option<Box<Self>>| child.is_some().then(|| "child".to_owned());
         match self {
-            Self::Red(red) => red.child.iter().map(AsRef::as_ref).collect(),
-            Self::Tbf(tbf) => tbf.child.iter().map(AsRef::as_ref).collect(),
-            Self::Prio(prio) => prio.bands.iter().collect(),
-            Self::Drr(drr) => drr.classes.iter().map(|class| &class.child).collect(),
-            Self::Htb(htb) => htb.classes.iter().filter_map(|class| class.child.as_ref()).collect(),
+            Self::Red(red) => only(&red.child).into_iter().zip(red.child.as_deref()).collect(),
+            Self::Tbf(tbf) => only(&tbf.child).into_iter().zip(tbf.child.as_deref()).collect(),
+            Self::Prio(prio) => {
+                let bands = prio.bands.iter().enumerate();
+                bands.map(|(index, band)| (format!("bands[{index}]"), band)).collect()
+            }
+            Self::Drr(drr) => {
+                let classes = drr.classes.iter().enumerate();
+                classes.map(|(index, class)| (class_key(index), &class.child)).collect()
+            }
+            Self::Htb(htb) => {
+                let classes = htb.classes.iter().enumerate();
+                let child = |(index, class): (usize, &'_ crate::HtbClass)| {
+                    class.child.is_some().then(|| class_key(index))
+                };
+                let keys = classes.filter_map(child);
+                keys.zip(htb.classes.iter().filter_map(|class| class.child.as_ref())).collect()
+            }
             _ => Vec::new(),
         }
     }
+}
+
+fn class_key(index: usize) -> String {
+    format!("classes[{index}].child")
 }

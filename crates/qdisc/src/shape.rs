@@ -27,6 +27,15 @@ impl Default for Prio {
     }
 }
 
+impl Prio {
+    /// Priorities to `bands` bands unless said otherwise: where there are fewer than three, the last one takes what
+    /// would go behind it.
+    pub fn usual_priomap(bands: usize) -> [u8; 16] {
+        let last = u8::try_from(bands.saturating_sub(1)).unwrap_or(u8::MAX);
+        PRIOMAP.map(|band| band.min(last))
+    }
+}
+
 /// Token bucket filter (tc-tbf(8)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -45,8 +45,8 @@ pub struct ScenarioInput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathInput {
-    /// Rate of the bottleneck.
-    pub rate: BitRate,
+    /// Rate of the bottleneck; only a queue that shapes (`tbf`, `htb`, `cake` with `bandwidth`) makes it needless.
+    pub rate: Option<BitRate>,
     /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time. Limits and tables go on
     /// to be reckoned with the rate: give the mean.
     pub rate_trace: Option<RateTrace>,

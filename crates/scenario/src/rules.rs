@@ -38,6 +38,7 @@ pub(crate) fn check(
     if let Some(topology) = &input.topology {
         topology::check(&mut rules, topology);
     }
+    queue::filters_lead_somewhere(&mut rules, input);
     for (index, group) in input.flows.iter().enumerate() {
         flows::check(&mut rules, input, index);
         tcp::check(&mut rules, &group.tcp, &format!("flows[{index}].tcp"), input);

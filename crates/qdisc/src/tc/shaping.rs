@@ -74,17 +74,20 @@ fn tbf(words: &mut Words<'_>) -> Result<Tbf, TcError> {
 }
 
 fn prio(words: &mut Words<'_>) -> Result<Body, TcError> {
-    let Prio { bands, mut priomap, .. } = Prio::default();
-    let mut bands = bands.len();
+    let mut bands = Prio::default().bands.len();
+    let mut said = None;
     while let Some(key) = words.option(&["bands", "priomap"])? {
         if key == "bands" {
             bands = usize::from(words.count::<u8>()?);
         } else {
+            let mut priomap = [0; 16];
             for band in &mut priomap {
                 *band = words.count()?;
             }
+            said = Some(priomap);
         }
     }
+    let priomap = said.unwrap_or(Prio::usual_priomap(bands));
     Ok(Body::Prio { bands, priomap })
 }
 

@@ -16,7 +16,7 @@ pub struct PrioInput {
     #[serde(default)]
     pub bands: Option<Vec<QueueInput>>,
     /// The band, from 0, of each of the 16 priorities that the kernel makes of a packet's type of service;
-    /// `[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]` unless said.
+    /// `[1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1]` unless said, with 1 for 2 where there are two bands.
     #[schemars(inner(range(max = 15)))]
     pub priomap: Option<Vec<u8>>,
     /// What goes to a band whatever its priority; the first that fits decides.
@@ -42,6 +42,7 @@ impl PrioInput {
         if let Some(bands) = &self.bands {
             let band = |(index, band)| resolver.child(&format!("bands[{index}]"), band);
             prio.bands = bands.iter().enumerate().map(band).collect();
+            prio.priomap = Prio::usual_priomap(prio.bands.len());
         }
         if let Some(priomap) = &self.priomap {
             if let Ok(priomap) = priomap.as_slice().try_into() {

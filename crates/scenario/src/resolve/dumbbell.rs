@@ -31,6 +31,11 @@ impl PathInput {
         }
     }
 
+    /// Rate of the bottleneck: its own, or the one that its queue shapes to.
+    pub(crate) fn bottleneck_rate(&self) -> Option<BitRate> {
+        self.rate.or_else(|| self.queue.shaped_rate())
+    }
+
     /// Round-trip time without queues.
     pub(crate) fn round_trip(&self) -> Span {
         let (forward, reverse) = self.delays();
@@ -58,14 +63,14 @@ pub(super) fn network(path: &PathInput, flows: &[FlowsInput]) -> NetworkDescript
 
 fn central_links(path: &PathInput) -> Vec<Link> {
     let (forward, reverse) = path.delays();
-    let scale = |rate| Scale { rate: Some(rate), rtt: Some(path.round_trip()), mtu: path.mtu };
-    let reverse_rate = path.reverse_rate.unwrap_or(path.rate);
+    let scale = |rate| Scale { rate, rtt: Some(path.round_trip()), mtu: path.mtu };
+    let reverse_rate = path.reverse_rate.or(path.bottleneck_rate());
     let overhead_bytes = u32::try_from(path.overhead.get()).unwrap_or(u32::MAX);
     let bottleneck = Link {
         name: "bottleneck".into(),
         from: LEFT.into(),
         to: RIGHT.into(),
-        rate: Some(path.rate),
+        rate: path.rate,
         rate_trace: path.rate_trace.clone(),
         delay: forward,
         queue: queue(&path.queue, scale(path.rate)),
@@ -77,7 +82,7 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         name: "reverse".into(),
         from: RIGHT.into(),
         to: LEFT.into(),
-        rate: Some(reverse_rate),
+        rate: reverse_rate,
         rate_trace: None,
         delay: reverse,
         queue: queue(&path.reverse_queue, scale(reverse_rate)),

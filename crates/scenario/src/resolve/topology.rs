@@ -74,6 +74,7 @@ fn link_queue(input: &LinkInput, mtu: ByteCount) -> Qdisc {
 
 /// The link with the lowest rate, the first one of several.
 fn slowest(links: &[Link]) -> Option<usize> {
-    let rates = links.iter().enumerate().filter_map(|(index, link)| Some((link.rate?, index)));
+    let slower = |link: &Link| link.rate.into_iter().chain(link.queue.shaped_rate()).min();
+    let rates = links.iter().enumerate().filter_map(|(index, link)| Some((slower(link)?, index)));
     rates.min().map(|(_, index)| index)
 }

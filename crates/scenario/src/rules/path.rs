@@ -13,21 +13,33 @@ use fairwind_units::{BitRate, ByteCount, Ratio};
 const MTU_BOUNDS: std::ops::RangeInclusive<u64> = 81..=65_535;
 
 pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
-    rate_is_positive(rules, "path.rate", Some(path.rate));
+    rate_is_known(rules, path);
+    rate_is_positive(rules, "path.rate", path.rate);
     rate_is_positive(rules, "path.reverse_rate", path.reverse_rate);
     rate_is_positive(rules, "path.access_rate", path.access_rate);
     loss_is_a_share(rules, "path.loss", path.loss);
     loss_is_a_share(rules, "path.reverse_loss", path.reverse_loss);
     mtu_is_possible(rules, "path", path.mtu, path.ip_version);
     overhead_is_small(rules, "path.overhead", path.overhead);
-    let reverse_rate = path.reverse_rate.unwrap_or(path.rate);
-    let scale = |rate| Scale { rate: Some(rate), rtt: Some(path.round_trip()), mtu: path.mtu };
-    queue::check(rules, &path.queue, scale(path.rate), "path.queue");
-    queue::check(rules, &path.reverse_queue, scale(reverse_rate), "path.reverse_queue");
+    let reverse_rate = path.reverse_rate.or(path.bottleneck_rate());
+    let scale = |rate| Scale { rate, rtt: Some(path.round_trip()), mtu: path.mtu };
+    if reverse_rate.is_some() {
+        queue::check(rules, &path.queue, scale(path.rate), "path.queue");
+        queue::check(rules, &path.reverse_queue, scale(reverse_rate), "path.reverse_queue");
+    }
     trace_is_possible(rules, "path.rate_trace", path.rate_trace.as_ref());
     impairments_are_possible(rules, "path.impairments", path.impairments.as_ref());
     impairments_are_possible(rules, "path.reverse_impairments", path.reverse_impairments.as_ref());
     delay_is_described_once(rules, path);
+}
+
+fn rate_is_known(rules: &mut Rules<'_>, path: &PathInput) {
+    if path.bottleneck_rate().is_none() {
+        let hint = "the rate of the bottleneck; only a queue that shapes makes it needless";
+        rules.broken_with_hint(&["path.rate", "path.queue"], "missing, but it is needed", hint);
+    } else if path.rate.is_none() && path.rate_trace.is_some() {
+        rules.broken("path.rate_trace", "limits and tables need the mean rate beside a trace");
+    }
 }
 
 fn delay_is_described_once(rules: &mut Rules<'_>, path: &PathInput) {

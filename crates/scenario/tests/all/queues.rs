@@ -291,3 +291,121 @@ fn mistakes_in_the_syntax_of_tc_have_a_column() {
     );
     refused("\"tc: netem delay 50ms\"", "column 5: netem is what a link does, and no queue");
 }
+
+#[test]
+fn a_tree_that_contradicts_itself_is_refused() {
+    refused(
+        "{ discipline = \"htb\", classes = [{ rate = \"2 Mbit/s\", ceil = \"1 Mbit/s\" }] }",
+        "path.queue.classes[0].ceil = \"1 Mbit/s\": it is no less than the rate",
+    );
+    refused(
+        "{ discipline = \"htb\", classes = [{ name = \"1:1\", rate = \"1 Mbit/s\" }, \
+         { parent = \"1:1\", rate = \"600 kbit/s\" }, { parent = \"1:1\", rate = \"500 kbit/s\" }] }",
+        "path.queue.classes[0].rate = \"1 Mbit/s\": the classes below are sure of more than this one has",
+    );
+    refused(
+        "{ discipline = \"prio\", bands = [\"pfifo\", \"pfifo\"], priomap = \
+         [0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] }",
+        "path.queue.priomap = [0, 1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]: there are 2 bands, counted from 0",
+    );
+    refused(
+        "{ discipline = \"prio\", bands = [\"pfifo\"] }",
+        "path.queue.bands = [\"pfifo\"]: there are 2 to 16 bands",
+    );
+    refused(
+        "{ discipline = \"red\", limit = \"60 kB\", min = \"20 kB\", max = \"10 kB\" }",
+        "path.queue.min = \"20 kB\": it is less than max",
+    );
+    refused(
+        "{ discipline = \"red\", limit = \"60 kB\", max = \"70 kB\" }",
+        "path.queue.max = \"70 kB\": it is no more than the limit",
+    );
+    refused(
+        "{ discipline = \"drr\", classes = [] }",
+        "path.queue.classes = []: without a class everything is dropped",
+    );
+    refused(
+        "{ discipline = \"sfq\", divisor = 1000 }",
+        "path.queue.divisor = 1000: it is a power of two",
+    );
+    refused(
+        "{ discipline = \"codel\", interval = \"0 s\" }",
+        "path.queue.interval = \"0 s\": it is longer than no time",
+    );
+    refused("\"tc: htb rate 5mbit ceil 1mbit\"", "classes[0].ceil: it is no less than the rate");
+    refused("\"tc: pfifo limit 0\"", "limit: a queue holds one packet or more");
+}
+
+#[test]
+fn a_filter_to_nowhere_is_refused_with_the_group_that_comes_nearest() {
+    refused(
+        "{ discipline = \"drr\", classes = [{ filters = [{ group = \"thinn\" }] }, {}] }",
+        "path.queue.classes[0].filters[0].group = \"thinn\": a filter asks for the group \"thinn\", which does not \
+         exist\n  hint: did you mean \"thin\"?",
+    );
+    refused(
+        "\"tc: htb default 2 / class 1:1 rate 1mbit match group fat / class 1:2 rate 1mbit\"",
+        "a filter asks for the group \"fat\", which does not exist\n  hint: there are thin, greedy",
+    );
+}
+
+#[test]
+fn what_is_odd_is_warned_of_and_run() {
+    let warned = |queue: &str, expected: &str| {
+        let warnings = plan(&with(QUEUE, queue)).warnings;
+        assert!(
+            warnings.iter().any(|warning| warning.contains(expected)),
+            "{expected}\n{warnings:?}"
+        );
+    };
+    warned(
+        "{ discipline = \"tbf\", rate = \"500 kbit/s\", burst = \"1 kB\", limit = \"64 kB\" }",
+        "path.queue.burst = \"1 kB\": packets above it never fit and are dropped; there are packets of 1.5 kB",
+    );
+    // 1500 B at 1 Mbit/s take 12 ms.
+    warned(
+        "\"fq_codel\"",
+        "target: below the 12 ms that a packet of 1.5 kB alone takes at 1 Mbit/s",
+    );
+    warned(
+        "{ discipline = \"red\", limit = \"60 kB\", min = \"10 kB\", max = \"15 kB\" }",
+        "path.queue.max = \"15 kB\": less than twice min",
+    );
+    warned(
+        "\"tc: htb rate 2mbit\"",
+        "classes[0].rate: above the link's 1 Mbit/s: it shapes nothing",
+    );
+    warned(
+        "{ discipline = \"htb\", classes = [{ rate = \"500 kbit/s\" }] }",
+        "path.queue.default: missing: what no filter takes passes unshaped, as in the kernel",
+    );
+    // 800 kbit/s for 100 ms are 10 000 B.
+    warned(
+        "{ discipline = \"htb\", rate = \"800 kbit/s\", granularity = \"100 ms\" }",
+        "path.queue.burst: 800 kbit/s needs a burst of 10 kB with a clock that is looked at every 100 ms",
+    );
+    assert!(
+        plan(&with(QUEUE, "{ discipline = \"fq_codel\", target = \"15 ms\" }")).warnings.is_empty()
+    );
+}
+
+#[test]
+fn a_shaper_takes_the_place_of_the_path_s_rate() {
+    let shaped = with("rate = \"1 Mbit/s\"\n", "").replace(
+        QUEUE,
+        "\"tc: htb rate 500kbit / pfifo limit 9\"\nreverse_queue = { limit = \"1 bdp\" }",
+    );
+    let links = experiment(&shaped).network.links;
+    assert_eq!(links[0].rate, None);
+    assert_eq!(links[0].queue.shaped_rate().unwrap().as_bits_per_second(), 500_000);
+    // The way back has the same rate, and a queue of its product with the round trip: 6250 B.
+    assert_eq!(links[1].rate.unwrap().as_bits_per_second(), 500_000);
+    assert_eq!(links[1].queue, Qdisc::Pfifo { limit_packets: 5 });
+    let text = error(&with("rate = \"1 Mbit/s\"\n", ""));
+    assert!(
+        text.starts_with(
+            "path.rate: missing, but it is needed\n  hint: the rate of the bottleneck;"
+        ),
+        "{text}"
+    );
+}
