@@ -83,7 +83,7 @@ pub fn check(experiment: &Experiment) -> Verdict {
 /// Numbers of connections for which a host may not open files enough, and why.
 fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
     let most = sys::most_files();
-    let all = connections(experiment).into_iter();
+    let all = connections(experiment);
     all.filter_map(|(host, connections)| {
         let wanted = files_for(connections);
         let reason = || {
