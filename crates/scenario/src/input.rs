@@ -3,10 +3,11 @@
 //! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
 //! scenario. The checker reads the same schema: a key exists if and only if it stands here.
 
+use crate::ImpairmentsInput;
 use crate::{
     Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
 };
-use fairwind_qdisc::{Impairments, RateTrace};
+use fairwind_qdisc::RateTrace;
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -74,9 +75,9 @@ pub struct PathInput {
     pub reverse_loss: Ratio,
     /// What happens to packets behind the bottleneck besides that: jitter, losses in bursts, duplicates, damage,
     /// reordering, slots.
-    pub impairments: Option<Impairments>,
+    pub impairments: Option<ImpairmentsInput>,
     /// The same in the direction of the acknowledgements.
-    pub reverse_impairments: Option<Impairments>,
+    pub reverse_impairments: Option<ImpairmentsInput>,
     /// Rate of every host's own link; unlimited unless said.
     pub access_rate: Option<BitRate>,
     /// Bytes that every packet costs on the bottleneck beyond the IP packet (framing).
@@ -137,7 +138,7 @@ pub struct LinkInput {
     #[serde(default)]
     pub loss: Ratio,
     /// What happens to packets on the link besides that.
-    pub impairments: Option<Impairments>,
+    pub impairments: Option<ImpairmentsInput>,
     /// Bytes that every packet costs beyond the IP packet (framing).
     #[serde(default)]
     pub overhead: ByteCount,

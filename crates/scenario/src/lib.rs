@@ -32,13 +32,14 @@
 //! Modules, in the order that a scenario passes them: `document` (the file, settings from outside),
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
-//! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`,
+//! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`, `impairments`,
 //! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `recording`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
 mod document;
 mod error;
 mod experiment;
+mod impairments;
 mod input;
 mod ip_version;
 mod key_path;
@@ -64,6 +65,7 @@ pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind};
 pub use fairwind_qdisc::Qdisc;
+pub use impairments::{ImpairmentsInput, NetemText, NetemTextError};
 pub use input::{FlowsInput, LinkInput, PathInput, ScenarioInput, StartPattern, TopologyInput};
 pub use ip_version::{IpVersion, UnknownIpVersion};
 pub use measure::{Capture, CapturePoint, Measure, QueueEvents};

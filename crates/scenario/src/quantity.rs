@@ -1,6 +1,6 @@
 //! The quantities that a text can be, by the format that the schema names.
 
-use crate::{QueueLimit, QueueText};
+use crate::{NetemText, QueueLimit, QueueText};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
 /// A quantity written as a text with its unit.
@@ -18,7 +18,7 @@ impl Quantity {
     /// The quantity that `format` names.
     /// Whether it is a number with a unit.
     pub(crate) fn has_unit(self) -> bool {
-        self.noun != "queue discipline"
+        !["queue discipline", "line for netem"].contains(&self.noun)
     }
 
     pub(crate) fn of_format(format: &str) -> Option<Self> {
@@ -29,6 +29,7 @@ impl Quantity {
             "ByteCount" => quantity("size", "1500 B", fault::<ByteCount>),
             "Ratio" => quantity("share", "2 %", fault::<Ratio>),
             "Queue" => quantity("queue discipline", "fq_codel", fault::<QueueText>),
+            "Netem" => quantity("line for netem", "tc: netem delay 50ms", fault::<NetemText>),
             "QueueLimit" => quantity("queue limit", "1 bdp", fault::<QueueLimit>),
             _ => None,
         }

@@ -48,8 +48,8 @@ Queue = Annotated[
     str | None,
     typer.Option(
         metavar="[DISCIPLINE] LIMIT",
-        help="Queue before the rate, like '64 kB' or 'bfifo 2 bdp'; one bandwidth-delay product if "
-        "not given.",
+        help="Queue before the rate, like '64 kB', 'bfifo 2 bdp', fq_codel or 'tc: red limit 60k'; "
+        "one bandwidth-delay product if not given.",
     ),
 ]
 Loss = Annotated[str | None, typer.Option(help="Share of packets lost at random, like 1%.")]

@@ -19,7 +19,8 @@ GENEROUS = "1000 packets"
 TIME = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*([a-zA-Zµ]+)\s*")
 SHARE = re.compile(r"\s*([0-9]*\.?[0-9]+)\s*(%?)\s*bdp\s*", re.IGNORECASE)
 KEY_OF_LINK = re.compile(r"topology\.links\[([01])\]\.(delay|rate|queue|loss)")
-QUEUE = re.compile(r"\s*([a-z_]+)\s+(.+)")
+QUEUE = re.compile(r"\s*([a-z_][a-z0-9_]*)\s+(.+)")
+NAME_OR_TC = re.compile(r"\s*(?:tc[:\s].*|[a-z_][a-z0-9_]*\s*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,8 @@ class PathOptions:
         Round-trip time without queues; none if not given.
     queue : str, optional
         Limit of the queue before a rate, with the discipline before it if it is not pfifo: ``"64
-        kB"``, ``"bfifo 1 bdp"``. One bandwidth-delay product if there is an RTT.
+        kB"``, ``"bfifo 1 bdp"``; or the name of a discipline, or the syntax of tc. One
+        bandwidth-delay product if there is an RTT.
     loss : str, optional
         Share of packets lost at random.
     mtu : str, optional
@@ -139,6 +141,8 @@ def _queue(queue: str | None, rtt: str | None) -> str:
     """Write a queue as TOML."""
     if queue is None:
         queue = GENEROUS if rtt is None else "1 bdp"
+    if NAME_OR_TC.fullmatch(queue) is not None:
+        return _text(queue)
     match = QUEUE.fullmatch(queue)
     discipline, limit = ("pfifo", queue) if match is None else match.groups()
     return f"{{ discipline = {_text(discipline)}, limit = {_text(_limit(limit, rtt))} }}"

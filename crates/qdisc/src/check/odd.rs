@@ -106,15 +106,7 @@ impl Odd {
         self.note(is_small, format!("{at}mtu"), || {
             format!("packets above it never fit and are dropped; there are packets of {mtu}")
         });
-        self.granularity(&format!("{at}burst"), tbf.rate, tbf.burst_bytes, tbf.granularity);
         self.faster_than_link(at, tbf.rate, link);
-    }
-
-    fn granularity(&mut self, key: &str, rate: BitRate, burst: u64, granularity: Span) {
-        let needed = rate.bytes_in(granularity);
-        self.note(burst < needed.get(), key.to_owned(), || {
-            format!("{rate} needs a burst of {needed} with a clock that is looked at every {granularity}")
-        });
     }
 
     fn faster_than_link(&mut self, at: &str, rate: BitRate, link: Option<BitRate>) {
@@ -132,7 +124,6 @@ impl Odd {
             self.note(class.burst_bytes < mtu.get(), key("burst"), || {
                 format!("below one packet of {mtu}: every packet borrows from the time after it")
             });
-            self.granularity(&key("burst"), class.rate, class.burst_bytes, htb.granularity);
             self.unreachable(htb, index, class, key("filters"));
         }
         let shaped = Qdisc::Htb(htb.clone()).shaped_rate();

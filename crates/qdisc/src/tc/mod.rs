@@ -25,13 +25,14 @@
 //!
 //! Modules: `words` (a text as words with their places), `number` (units), `options` and `shaping` (the parameters of
 //! each discipline), `draft` (what stands where), `chain` and `script` (the two forms), `filter`, `assemble` (a tree of
-//! a draft), `print`.
+//! a draft), `netem`, `print`.
 
 mod assemble;
 mod chain;
 mod draft;
 mod error;
 mod filter;
+mod netem;
 mod number;
 mod options;
 mod print;
@@ -40,6 +41,7 @@ mod shaping;
 mod words;
 
 pub use error::TcError;
+pub use netem::{Netem, parse_netem};
 pub use print::commands;
 
 use crate::Qdisc;

@@ -6,7 +6,7 @@ use crate::{
     CakeIsolation, CakeTins, Choke, Codel, DEFAULT_PACKETS, Dualpi2, ETHERNET_FRAME, FqCodel,
     FqPie, Pie, Qdisc, Red, Sfq,
 };
-use fairwind_units::{BitRate, Ratio, Span};
+use fairwind_units::{BitRate, Span};
 
 /// What `tc` knows, and `unlimited`, which is ours.
 pub(super) const KINDS: [&str; 16] = [
@@ -32,7 +32,8 @@ pub(super) const KINDS: [&str; 16] = [
 pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
     let word = words.value("a queue discipline")?;
     if word == "netem" {
-        let rule = "netem is what a link does, and no queue: write it as impairments and delay of the path";
+        let rule =
+            "netem is what a link does, and no queue: write it as impairments of the path or link";
         return Err(words.wrong(rule));
     }
     KINDS.into_iter().find(|kind| *kind == word).ok_or_else(|| {
@@ -224,7 +225,7 @@ fn dualpi2(words: &mut Words<'_>) -> Result<Dualpi2, TcError> {
             "beta" => dualpi2.beta = words.share()?,
             "step_thresh" => dualpi2.step_threshold = words.time()?,
             "coupling_factor" => dualpi2.coupling = words.count()?,
-            "classic_protection" => dualpi2.classic_protection = per_cent(words)?,
+            "classic_protection" => dualpi2.classic_protection = words.per_cent()?,
             "drop_dequeue" | "drop_enqueue" => dualpi2.drop_on_dequeue = key == "drop_dequeue",
             "drop_on_overload" | "overflow" => dualpi2.drop_on_overload = key == "drop_on_overload",
             "l4s_ect" | "any_ect" => dualpi2.only_ect1 = key == "l4s_ect",
@@ -233,14 +234,6 @@ fn dualpi2(words: &mut Words<'_>) -> Result<Dualpi2, TcError> {
         }
     }
     Ok(dualpi2)
-}
-
-/// A number of per cent, with or without its sign.
-fn per_cent(words: &mut Words<'_>) -> Result<Ratio, TcError> {
-    let is_bare = words.peek().is_some_and(|word| !word.ends_with('%'));
-    let share = words.share()?;
-    let parts = share.as_parts_per_billion();
-    Ok(if is_bare { Ratio::from_parts_per_billion(parts / 100) } else { share })
 }
 
 fn sfq(words: &mut Words<'_>) -> Result<Sfq, TcError> {

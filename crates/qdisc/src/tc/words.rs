@@ -144,6 +144,14 @@ impl<'t> Words<'t> {
         self.number("a probability such as 0.02", number::share)
     }
 
+    /// A number of per cent, with or without its sign.
+    pub(super) fn per_cent(&mut self) -> Result<Ratio, TcError> {
+        let is_bare = self.peek().is_some_and(|word| !word.ends_with('%'));
+        let share = self.share()?;
+        let hundredth = Ratio::from_parts_per_billion(share.as_parts_per_billion() / 100);
+        Ok(if is_bare { hundredth } else { share })
+    }
+
     /// A whole number, in any notation of C.
     pub(super) fn count<T: TryFrom<u64>>(&mut self) -> Result<T, TcError> {
         self.number("a whole number", |word| {

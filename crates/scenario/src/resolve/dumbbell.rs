@@ -1,6 +1,7 @@
 //! `[path]`: every group has a sender on the left and a receiver on the right of one bottleneck.
 
 use super::queue;
+use crate::ImpairmentsInput;
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind};
 use crate::input::{FlowsInput, PathInput};
 use crate::queue::Scale;
@@ -65,6 +66,11 @@ fn central_links(path: &PathInput) -> Vec<Link> {
     let (forward, reverse) = path.delays();
     let scale = |rate| Scale { rate, rtt: Some(path.round_trip()), mtu: path.mtu };
     let reverse_rate = path.reverse_rate.or(path.bottleneck_rate());
+    let netem = |input: &Option<ImpairmentsInput>| {
+        input.as_ref().map(ImpairmentsInput::resolve).unwrap_or_default()
+    };
+    let (forward_netem, reverse_netem) =
+        (netem(&path.impairments), netem(&path.reverse_impairments));
     let overhead_bytes = u32::try_from(path.overhead.get()).unwrap_or(u32::MAX);
     let bottleneck = Link {
         name: "bottleneck".into(),
@@ -72,10 +78,10 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         to: RIGHT.into(),
         rate: path.rate,
         rate_trace: path.rate_trace.clone(),
-        delay: forward,
+        delay: forward + forward_netem.delay,
         queue: queue(&path.queue, scale(path.rate)),
         loss: path.loss,
-        impairments: path.impairments.clone().unwrap_or_default(),
+        impairments: forward_netem.impairments,
         overhead_bytes,
     };
     let back = Link {
@@ -84,10 +90,10 @@ fn central_links(path: &PathInput) -> Vec<Link> {
         to: LEFT.into(),
         rate: reverse_rate,
         rate_trace: None,
-        delay: reverse,
+        delay: reverse + reverse_netem.delay,
         queue: queue(&path.reverse_queue, scale(reverse_rate)),
         loss: path.reverse_loss,
-        impairments: path.reverse_impairments.clone().unwrap_or_default(),
+        impairments: reverse_netem.impairments,
         overhead_bytes,
     };
     vec![bottleneck, back]

@@ -1,6 +1,7 @@
 //! `[topology]`: nodes and links as described, with the ways back.
 
 use super::queue;
+use crate::ImpairmentsInput;
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind, RouterKind};
 use crate::input::{LinkInput, TopologyInput, generous_queue};
 use crate::queue::{QueueInput, Scale};
@@ -43,16 +44,17 @@ pub(crate) fn reverse_name(link: &LinkInput) -> String {
 
 fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
     let name = input.name.clone().unwrap_or_else(|| link_name(&input.from, &input.to));
+    let netem = input.impairments.as_ref().map(ImpairmentsInput::resolve).unwrap_or_default();
     let there = Link {
         name,
         from: input.from.clone(),
         to: input.to.clone(),
         rate: input.rate,
         rate_trace: input.rate_trace.clone(),
-        delay: input.delay,
+        delay: input.delay + netem.delay,
         queue: link_queue(input, mtu),
         loss: input.loss,
-        impairments: input.impairments.clone().unwrap_or_default(),
+        impairments: netem.impairments,
         overhead_bytes: u32::try_from(input.overhead.get()).unwrap_or(u32::MAX),
     };
     let back = Link {

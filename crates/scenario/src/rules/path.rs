@@ -2,10 +2,10 @@
 
 use super::Rules;
 use super::queue;
-use crate::IpVersion;
 use crate::input::PathInput;
 use crate::queue::Scale;
-use fairwind_qdisc::{Impairments, RateTrace};
+use crate::{ImpairmentsInput, IpVersion};
+use fairwind_qdisc::RateTrace;
 use fairwind_units::{BitRate, ByteCount, Ratio};
 
 /// Room for the IPv4 header, the longest TCP header (60 bytes, RFC 9293 section 3.1) and one byte;
@@ -105,9 +105,9 @@ pub(super) fn trace_is_possible(rules: &mut Rules<'_>, key: &str, trace: Option<
 pub(super) fn impairments_are_possible(
     rules: &mut Rules<'_>,
     key: &str,
-    impairments: Option<&Impairments>,
+    impairments: Option<&ImpairmentsInput>,
 ) {
-    for error in impairments.map(Impairments::errors).unwrap_or_default() {
+    for error in impairments.map(|input| input.resolve().impairments.errors()).unwrap_or_default() {
         rules.broken(&format!("{key}.{}", error.key), error.rule);
     }
 }

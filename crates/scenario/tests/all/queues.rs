@@ -379,11 +379,6 @@ fn what_is_odd_is_warned_of_and_run() {
         "{ discipline = \"htb\", classes = [{ rate = \"500 kbit/s\" }] }",
         "path.queue.default: missing: what no filter takes passes unshaped, as in the kernel",
     );
-    // 800 kbit/s for 100 ms are 10 000 B.
-    warned(
-        "{ discipline = \"htb\", rate = \"800 kbit/s\", granularity = \"100 ms\" }",
-        "path.queue.burst: 800 kbit/s needs a burst of 10 kB with a clock that is looked at every 100 ms",
-    );
     assert!(
         plan(&with(QUEUE, "{ discipline = \"fq_codel\", target = \"15 ms\" }")).warnings.is_empty()
     );
@@ -408,4 +403,35 @@ fn a_shaper_takes_the_place_of_the_path_s_rate() {
         ),
         "{text}"
     );
+}
+
+#[test]
+fn impairments_are_read_as_netem_is_told_and_its_delay_is_added() {
+    let path = |impairments: &str| {
+        with("rtt = \"100 ms\"", &format!("rtt = \"100 ms\"\nimpairments = {impairments}"))
+    };
+    let link = |impairments: &str| experiment(&path(impairments)).network.links[0].clone();
+    let text = link(
+        "\"tc: netem delay 30ms 5ms 25% distribution normal loss gemodel 1% 10% 80% 0.1% duplicate 1% reorder 25% 50% gap 5 slot 10ms 20ms packets 4\"",
+    );
+    let table = link(
+        "{ jitter = { deviation = \"5 ms\", correlation = \"25 %\", distribution = \"normal\" }, \
+         loss = { model = \"gemodel\", p = \"1 %\", r = \"10 %\", bad_loss = \"80 %\", good_loss = \"0.1 %\" }, \
+         duplicate = { probability = \"1 %\" }, \
+         reorder = { probability = \"25 %\", correlation = \"50 %\", gap = 5 }, \
+         slot = { min_delay = \"10 ms\", max_delay = \"20 ms\", packets = 4 } }",
+    );
+    assert_eq!(text.impairments, table.impairments);
+    assert_eq!([text.delay.as_millis(), table.delay.as_millis()], [80, 50]);
+    let breaks = |impairments: &str, expected: &str| {
+        let text = error(&path(impairments));
+        assert!(text.contains(expected), "{text}");
+    };
+    breaks(
+        "\"tc: netem los 1%\"",
+        "column 11: \"los\" is no parameter of netem; did you mean \"loss\"?",
+    );
+    breaks("\"tc: netem rate 1mbit\"", "column 11: the rate is the link's");
+    breaks("\"netem loss 1%\"", "write \"tc: netem delay 50ms 5ms loss 1%\", or a table");
+    breaks("\"tc: netem loss 101%\"", "a share of packets or of a draw is at most 100 %");
 }

@@ -1,6 +1,8 @@
 //! Queue disciplines of scenarios, as whole runs see them.
 
 use crate::run::{group, tables};
+use fairwind_scenario::Document;
+use fairwind_simulation::{Control, Simulation};
 
 /// Greedy flows that fill a bottleneck, beside a thin stream, somebody who asks and is answered, and datagrams.
 fn scenario(queue: &str) -> String {
@@ -76,4 +78,25 @@ fn a_fair_queue_keeps_the_latency_of_thin_streams_from_greedy_ones() {
     };
     let (fifo, fair) = (latency("\"pfifo\""), latency("\"fq_codel\""));
     assert!(fair < 0.15 && fifo > 1.0, "{fair} s behind fq_codel, {fifo} s behind a pfifo");
+}
+
+/// Beside greedy streams, thin ones wait least where flows are kept apart or they go first: the round trip and at most
+/// a round of ten full packets of 2.4 ms each, and one that is being sent.
+#[test]
+fn the_example_of_queue_disciplines_runs_and_tells_them_apart() {
+    let text = include_str!("../../../../examples/thin-behind-queues.toml");
+    let mut document = Document::parse("thin-behind-queues.toml", text).unwrap();
+    document.set("duration", "40 s").unwrap();
+    let mut latencies = Vec::new();
+    for point in document.grid().unwrap() {
+        let experiment = document.experiment(&point).unwrap();
+        let outcome = Simulation::new(&experiment, 1).unwrap().run(&Control::default()).unwrap();
+        let latency = group(&outcome.tables, "thin", "ack_latency_p50_s");
+        latencies.push((point.settings[0].1.clone(), latency));
+    }
+    let of = |name: &str| latencies.iter().find(|(known, _)| known == name).unwrap().1;
+    for name in ["sfq", "fq_codel", "cake", "classes"] {
+        assert!(of(name) < 0.177, "{latencies:?}");
+    }
+    assert!(of("pfifo") > 0.2 && of("bfifo") > 0.2, "{latencies:?}");
 }

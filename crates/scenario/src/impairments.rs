@@ -1,0 +1,82 @@
+//! What a link does to packets, as a scenario describes it.
+
+use fairwind_qdisc::Impairments;
+use fairwind_qdisc::tc::{Netem, parse_netem};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::str::FromStr;
+
+/// What a link does to packets besides taking time: a table, or what netem would be told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+pub enum ImpairmentsInput {
+    /// What netem would be told.
+    Text(NetemText),
+    /// One key for each kind.
+    Table(Box<Impairments>),
+}
+
+/// What netem would be told: `tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetemText {
+    text: String,
+    netem: Box<Netem>,
+}
+
+/// Why a text is nothing for netem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NetemTextError(String);
+
+impl ImpairmentsInput {
+    /// Delay beyond the link's own, and everything else.
+    pub(crate) fn resolve(&self) -> Netem {
+        match self {
+            Self::Text(text) => (*text.netem).clone(),
+            Self::Table(table) => Netem { impairments: (**table).clone(), ..Netem::default() },
+        }
+    }
+}
+
+impl FromStr for NetemText {
+    type Err = NetemTextError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let Some(tc) = text.trim_start().strip_prefix("tc:") else {
+            let rule = "write \"tc: netem delay 50ms 5ms loss 1%\", or a table";
+            return Err(NetemTextError(rule.to_owned()));
+        };
+        // Places are counted from the beginning of the text.
+        let padded = format!("{}{tc}", " ".repeat(text.len() - tc.len()));
+        let netem = parse_netem(&padded).map_err(|error| NetemTextError(error.to_string()))?;
+        Ok(Self { text: text.to_owned(), netem: Box::new(netem) })
+    }
+}
+
+impl serde::Serialize for NetemText {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for NetemText {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl schemars::JsonSchema for NetemText {
+    fn schema_name() -> Cow<'static, str> {
+        "NetemText".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "format": "Netem",
+            "description": "What netem would be told: \"tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%\". \
+                Its delay is added to the link's.",
+        })
+    }
+}
