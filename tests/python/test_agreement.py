@@ -278,7 +278,9 @@ def test_tcptrace_measures_the_same_round_trips_where_nothing_was_lost(capture):
         samples = number(stream, "rtt_samples") + (handshake is not None)
         assert samples == sent["RTT_samples"], name
         if known:
-            assert min(known) == pytest.approx(sent["RTT_min"], abs=TICK_MS), name
+            # tcptrace takes a least time of 0 for none yet, and so the next one in its place.
+            if min(known) > 0:
+                assert min(known) == pytest.approx(sent["RTT_min"], abs=TICK_MS), name
             assert max(known) == pytest.approx(sent["RTT_max"], abs=TICK_MS), name
             mean = number(stream, "rtt_mean_s") * number(stream, "rtt_samples") + (handshake or 0)
             assert mean / samples * 1e3 == pytest.approx(sent["RTT_avg"], abs=TICK_MS), name
