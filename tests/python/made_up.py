@@ -70,6 +70,7 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
     """Make the tables of one simulation up."""
     generator = np.random.default_rng(seed)
     groups, windows, buckets, drops, flows = [], [], [], [], []
+    runs, waiting = [], []
     for group in experiment["flows"]:
         name, count = group["name"], int(group["count"])
         rate = 8000.0 * count if name == "thin" else 900_000.0 - 8000.0 * count
@@ -109,8 +110,31 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
             for low, many in ((0.1, 50), (0.15, 40), (0.3, 10))
         ]
         drops.append(
-            {"queue": "bottleneck", "group": name, "packets": 10 * count, "bytes": 99, "share": 0.5}
+            {
+                "queue": "bottleneck",
+                "group": name,
+                "packets": 10 * count,
+                "bytes": 99,
+                "share": 0.5,
+                "enqueued_bytes": 1000,
+                "packet_drop_ratio": 0.02,
+                "byte_drop_ratio": 0.01,
+            }
         )
+        runs += [
+            {"queue": "bottleneck", "group": name, "length_packets": length, "runs": many}
+            for length, many in ((1, 4 * count), (2, 3 * count))
+        ]
+        waiting += [
+            {
+                "queue": "bottleneck",
+                "group": name,
+                "lower_s": low,
+                "upper_s": 2 * low,
+                "count": many,
+            }
+            for low, many in ((0.01, 30), (0.02, 70))
+        ]
         flows += [
             {"flow": index, "name": f"{name}-{index}", "group": name, "established": True}
             for index in range(count)
@@ -121,6 +145,8 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
         "intervals": pl.DataFrame(windows),
         "latency_histogram": pl.DataFrame(buckets),
         "queue_drops": pl.DataFrame(drops),
+        "queue_loss_run_lengths": pl.DataFrame(runs),
+        "queue_sojourn_histogram": pl.DataFrame(waiting),
         "endpoint": pl.DataFrame(),
     }
 

@@ -16,7 +16,8 @@ from fairwind.errors import FairwindError
 from fairwind.plots import estimates_by_setting, save
 from fairwind.plots.latency import STEPS, cumulative, thinned
 from fairwind.report import warnings, write_report
-from fairwind.report.figures import MOST_PANELS, chosen_labels, default_figures
+from fairwind.report.figures import default_figures
+from fairwind.report.layout import MOST_PANELS, chosen_labels
 from fairwind.results import Results
 from fairwind.run import RunSettings, run_plan
 from fairwind.studies import study_named
@@ -242,6 +243,24 @@ def test_groups_have_the_colours_of_the_literature(study_run):
         "greedy": "#c8352b",
         "thin": "#2166ac",
     }
+
+
+def test_queues_are_drawn_by_loss_runs_and_waiting(study_run):
+    def drawn(name):
+        chart = next(f for f in default_figures(study_run) if f.name == name).chart.to_dict()
+        if "datasets" in chart:
+            (values,) = chart["datasets"].values()
+            return values
+        return chart["data"]["values"]
+
+    losses = {(row["counted"], row["loss_ratio"]) for row in drawn("queue-loss")}
+    assert losses == {("packets", 2), ("bytes", 1)}
+    # Of 4 runs of one packet and 3 of two, 4 of 10 losses are alone.
+    shares = {row["length_packets"]: row["share_ratio"] for row in drawn("loss-runs")}
+    assert shares == pytest.approx({1: 0.4, 2: 0.6})
+    waits = drawn("queue-waiting")
+    assert {row["latency_ms"] for row in waits} == {20, 40}
+    assert {round(row["share_ratio"], 3) for row in waits} == {0.3, 1}
 
 
 def test_a_chart_can_be_a_page_of_its_own(study_run, tmp_path):

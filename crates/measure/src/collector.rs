@@ -215,6 +215,7 @@ impl Collector {
                 let known = &mut self.queues[queue.index()];
                 known.on_enqueued(group, wire_bytes, backlog_packets, backlog_bytes);
                 if self.queue_events.is_some() {
+                    known.keep_backlog_bytes(backlog_bytes);
                     let backlog = Some((backlog_packets, backlog_bytes));
                     self.keep(at, (queue, flow), wire_bytes, backlog, Happening::Accepted);
                 }

@@ -366,7 +366,7 @@ const QUEUE_SOJOURN_HISTOGRAM: &[Line] = &[
 #[rustfmt::skip]
 const QUEUE_BACKLOG_HISTOGRAM: &[Line] = &[
     ("queue", "text", "The queue's name."),
-    ("of", "text", "What is counted of those that an accepted packet found waiting: `packets`, or `bytes` on the wire."),
+    ("of", "text", "What is counted of those that an accepted packet found waiting: `packets`, or, in scenarios that ask for `measure.queue_events`, `bytes` on the wire, too."),
     ("lower", "packets or B", "Smallest backlog that falls into the slot."),
     ("upper", "packets or B", "Smallest backlog above the slot."),
     ("count", "packets", "Accepted packets that found so much waiting; empty slots are left out."),

@@ -147,6 +147,9 @@ pub(crate) struct Fate {
 pub(crate) struct Queue {
     groups: Vec<GroupAtQueue>,
     backlog_packets: Counts,
+    backlog_bytes_sum: u128,
+    backlog_bytes_maximum: u32,
+    /// Where events are asked for only: it would cost every packet as much as all else that is counted here.
     backlog_bytes: Counts,
     packet_nanos: u128,
     byte_nanos: u128,
@@ -157,6 +160,8 @@ impl Queue {
         Self {
             groups: (0..groups).map(|_| GroupAtQueue::new()).collect(),
             backlog_packets: Counts::new(),
+            backlog_bytes_sum: 0,
+            backlog_bytes_maximum: 0,
             backlog_bytes: Counts::new(),
             packet_nanos: 0,
             byte_nanos: 0,
@@ -183,6 +188,12 @@ impl Queue {
     ) {
         self.groups[group].enqueued.add_packet(u64::from(wire_bytes));
         self.backlog_packets.record(u64::from(backlog_packets));
+        self.backlog_bytes_sum += u128::from(backlog_bytes);
+        self.backlog_bytes_maximum = self.backlog_bytes_maximum.max(backlog_bytes);
+    }
+
+    /// The distribution of the bytes that an accepted arrival found, where it is asked for.
+    pub(crate) fn keep_backlog_bytes(&mut self, backlog_bytes: u32) {
         self.backlog_bytes.record(u64::from(backlog_bytes));
     }
 
@@ -228,7 +239,17 @@ impl Queue {
         &self.backlog_packets
     }
 
-    /// Bytes that accepted arrivals found waiting.
+    /// Sum of the bytes that accepted arrivals found waiting.
+    pub(crate) const fn backlog_bytes_sum(&self) -> u128 {
+        self.backlog_bytes_sum
+    }
+
+    /// Most bytes that an accepted arrival found waiting.
+    pub(crate) const fn backlog_bytes_maximum(&self) -> u32 {
+        self.backlog_bytes_maximum
+    }
+
+    /// Bytes that accepted arrivals found waiting; of none where that is not kept.
     pub(crate) const fn backlog_bytes(&self) -> &Counts {
         &self.backlog_bytes
     }

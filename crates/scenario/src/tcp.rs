@@ -168,7 +168,7 @@ pub struct TcpSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reordering_detection: Option<bool>,
     /// Explicit congestion notification (RFC 3168, RFC 9768): what a SYN asks for, and what is agreed
-    /// to. Packets are marked where a queue marks; no discipline does so yet.
+    /// to. Packets are marked where a queue discipline with `ecn` does so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Ecn>,
     /// CUBIC leaves slow start when acknowledgements come in long trains or late (`HyStart`).

@@ -1,4 +1,4 @@
-"""What queues dropped, and of whom."""
+"""What queues dropped, of whom, and how losses came together."""
 
 from __future__ import annotations
 
@@ -44,4 +44,95 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
         )
         .properties(width=460, height=alt.Step(22))
     )
+    return themed(chart)
+
+
+def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> alt.TopLevelMixin:
+    """Draw the relative loss of groups per setting, in packets and in bytes, each in a panel.
+
+    Parameters
+    ----------
+    losses : DataFrame
+        Columns ``group``, ``counted`` (the panel), ``loss_ratio``, and the setting's column;
+        rows are averaged.
+    setting : str
+        The column with one row of points per value.
+    setting_title : str
+        Title of its axis.
+    """
+    keys = [setting, "counted", "group"]
+    frame = losses.group_by(keys, maintain_order=True).agg((pl.col("loss_ratio") * 100).mean())
+    order = losses[setting].unique(maintain_order=True).to_list()
+    chart = (
+        alt.Chart(inline(frame))
+        .mark_point(filled=True, size=70, opacity=0.9)
+        .encode(
+            y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=320)),
+            x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
+            color=alt.Color(
+                "group:N", scale=group_colours(losses["group"]), legend=alt.Legend(title=None)
+            ),
+            shape=alt.Shape("group:N", legend=None),
+            tooltip=[
+                alt.Tooltip(f"{setting}:N"),
+                alt.Tooltip("group:N"),
+                alt.Tooltip("counted:N"),
+                alt.Tooltip("loss_ratio:Q", format=".4g"),
+            ],
+        )
+        .properties(width=230, height=alt.Step(22))
+        .facet(facet=alt.Facet("counted:N", sort=["packets", "bytes"], title=None), columns=2)
+    )
+    return themed(chart)
+
+
+def run_lengths(
+    lengths: pl.DataFrame, *, panels: str | None = None, columns: int = 3
+) -> alt.TopLevelMixin:
+    """Draw how many losses were in runs of which length, one colour per group.
+
+    Parameters
+    ----------
+    lengths : DataFrame
+        Columns ``group``, ``length_packets``, ``runs``, and the panels' column if there is one;
+        rows of one group and length are added up.
+    panels : str, optional
+        A column with one panel per value.
+    columns : int
+        Panels in one row.
+    """
+    keys = ["group"] if panels is None else [panels, "group"]
+    order = lengths[panels].unique(maintain_order=True).to_list() if panels else []
+    losses = pl.col("length_packets") * pl.col("runs")
+    frame = (
+        lengths.group_by([*keys, "length_packets"], maintain_order=True)
+        .agg(losses.sum().alias("losses"))
+        .with_columns((pl.col("losses") / pl.col("losses").sum()).over(keys).alias("share_ratio"))
+        .sort([*keys, "length_packets"], maintain_order=True)
+    )
+    chart = (
+        alt.Chart(inline(frame))
+        .mark_line(point=alt.OverlayMarkDef(filled=True, size=30), strokeWidth=1)
+        .encode(
+            x=alt.X(
+                "length_packets:Q",
+                title="length of the run / packets",
+                scale=alt.Scale(type="log", base=2, nice=False),
+                axis=alt.Axis(format="d", values=[2**power for power in range(16)]),
+            ),
+            y=alt.Y("share_ratio:Q", title="share of losses", scale=alt.Scale(domain=[0, 1])),
+            color=alt.Color(
+                "group:N", scale=group_colours(lengths["group"]), legend=alt.Legend(title=None)
+            ),
+            tooltip=[
+                alt.Tooltip("group:N"),
+                alt.Tooltip("length_packets:Q"),
+                alt.Tooltip("losses:Q"),
+                alt.Tooltip("share_ratio:Q", format=".4f"),
+            ],
+        )
+        .properties(width=560 if panels is None else 220, height=260 if panels is None else 170)
+    )
+    if panels is not None:
+        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
     return themed(chart)

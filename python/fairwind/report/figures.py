@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-
 import polars as pl
 
 from fairwind.plots import (
@@ -15,16 +12,16 @@ from fairwind.plots import (
     rate_over_time,
 )
 from fairwind.report.captured import captured_figures
+from fairwind.report.layout import choice, columns, panels
+from fairwind.report.queues import queue_figures
 from fairwind.report.traces import trace_figures
 from fairwind.results import Results, summarise
-from fairwind.results.tidy import drops, group_windows, latency_buckets, with_cell_label
-
-MOST_PANELS = 12
-"""More cells than this are not drawn each in a panel of its own, but a choice of them."""
-
-USUAL_COLUMNS = 3
-MOST_COLUMNS = 4
-"""Panels in one row."""
+from fairwind.results.tidy import (
+    drops,
+    group_windows,
+    latency_buckets,
+    with_cell_label,
+)
 
 
 def default_figures(results: Results) -> list[Figure]:
@@ -34,6 +31,7 @@ def default_figures(results: Results) -> list[Figure]:
         figures.extend(_latency(results, kind, name))
     figures.extend(_over_time(results))
     figures.extend(_drops(results))
+    figures.extend(queue_figures(results))
     figures.extend(captured_figures(results))
     figures.extend(trace_figures(results))
     return figures
@@ -82,7 +80,7 @@ def _latency(results: Results, kind: str, name: str) -> list[Figure]:
     buckets = latency_buckets(results, kind)
     if not buckets.height:
         return []
-    shown, note = _choice(results, buckets)
+    shown, note = choice(results, buckets)
     what = {
         "ack": "Time from a segment's first transmission to its cumulative acknowledgement at the "
         "sender",
@@ -94,7 +92,7 @@ def _latency(results: Results, kind: str, name: str) -> list[Figure]:
             title=f"Distribution of {name[0].lower() + name[1:] if kind != 'ack' else name}",
             caption=f"{what}; all replicates together, read off histograms (1 % error).{note}",
             chart=latency_distribution(
-                shown, panels=_panels(results), columns=_columns(results), title=name
+                shown, panels=panels(results), columns=columns(results), title=name
             ),
         )
     ]
@@ -106,7 +104,7 @@ def _over_time(results: Results) -> list[Figure]:
     windows = group_windows(results)
     if windows["throughput_bits_per_second"].null_count() == windows.height:
         return []  # no windows, or a capture at the sender alone
-    shown, note = _choice(results, windows)
+    shown, note = choice(results, windows)
     seconds = shown["interval_s"][0]
     return [
         Figure(
@@ -121,8 +119,8 @@ def _over_time(results: Results) -> list[Figure]:
                 shown,
                 measure="throughput_bits_per_second",
                 title="throughput",
-                panels=_panels(results),
-                columns=_columns(results),
+                panels=panels(results),
+                columns=columns(results),
             ),
         )
     ]
@@ -144,57 +142,3 @@ def _drops(results: Results) -> list[Figure]:
             ),
         )
     ]
-
-
-def _columns(results: Results) -> int:
-    """Give the panels in one row: those that differ in the last axis alone, if they fit."""
-    if not results.manifest.plan.axes:
-        return USUAL_COLUMNS
-    last = chosen_labels([axis.labels for axis in results.manifest.plan.axes])[-1]
-    return len(last) if 1 < len(last) <= MOST_COLUMNS else USUAL_COLUMNS
-
-
-def _choice(results: Results, frame: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """Keep the rows of as many cells as have room, and say which they are."""
-    plan = results.manifest.plan
-    labelled = with_cell_label(results, frame)
-    if len(plan.cells) <= MOST_PANELS:
-        return labelled, ""
-    kept = chosen_labels([axis.labels for axis in plan.axes])
-    chosen = [
-        cell.index
-        for cell in plan.cells
-        if all(
-            cell.settings[axis.name] in labels for axis, labels in zip(plan.axes, kept, strict=True)
-        )
-    ]
-    parts = [
-        f"{axis.name} = {', '.join(labels)}"
-        for axis, labels in zip(plan.axes, kept, strict=True)
-        if len(labels) < len(axis.labels)
-    ]
-    note = f" {len(chosen)} of {len(plan.cells)} cells are shown: {'; '.join(parts)}."
-    return labelled.filter(pl.col("cell").is_in(chosen)), note
-
-
-def chosen_labels(axes: Sequence[Sequence[str]]) -> list[list[str]]:
-    """Choose labels of every axis so that the grid of the chosen ones has room on a page.
-
-    The longest axes are thinned first, evenly and with their ends.
-    """
-    sizes = [len(labels) for labels in axes]
-    while math.prod(sizes) > MOST_PANELS:
-        longest = max(range(len(sizes)), key=lambda place: sizes[place])
-        sizes[longest] -= 1
-    return [_evenly(labels, size) for labels, size in zip(axes, sizes, strict=True)]
-
-
-def _evenly(labels: Sequence[str], size: int) -> list[str]:
-    last = len(labels) - 1
-    if size == 1:
-        return [labels[last]]  # with so many axes there is no room for both ends of each
-    return [labels[round(place * last / (size - 1))] for place in range(size)]
-
-
-def _panels(results: Results) -> str | None:
-    return "cell_label" if len(results.manifest.plan.cells) > 1 else None

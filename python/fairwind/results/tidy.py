@@ -54,3 +54,50 @@ def drops(results: Results) -> pl.DataFrame:
     axes = [axis.column for axis in results.manifest.plan.axes]
     keys = ["cell", "replicate", "seed", *axes, "group"]
     return results.queue_drops.group_by(keys, maintain_order=True).agg(pl.col("packets").sum())
+
+
+def central_queue(results: Results) -> str | None:
+    """Name the queue that dropped most, or, where none did, through which most bytes went."""
+    if not results.has_table("queue_drops") or not results.queue_drops.height:
+        return None
+    sums = results.queue_drops.group_by("queue", maintain_order=True).agg(
+        pl.col("packets", "enqueued_bytes").sum()
+    )
+    return str(sums.sort("packets", "enqueued_bytes", descending=True)["queue"][0])
+
+
+def of_queue(results: Results, name: str, queue: str) -> pl.DataFrame:
+    """Give the rows of one queue in the table of this name; none where there is no such table."""
+    if not results.has_table(name):
+        return pl.DataFrame()
+    frame = results.table(name)
+    return frame.filter(pl.col("queue") == queue) if frame.height else frame
+
+
+def relative_losses(results: Results, queue: str) -> pl.DataFrame:
+    """Give what share of a group's packets, and of its bytes, a queue dropped.
+
+    Returns
+    -------
+    DataFrame
+        Leading columns, ``group``, ``counted`` (``packets`` or ``bytes``) and ``loss_ratio``;
+        groups that offered nothing to the queue are left out.
+    """
+    axes = [axis.column for axis in results.manifest.plan.axes]
+    frame = of_queue(results, "queue_drops", queue)
+    if "packet_drop_ratio" not in frame.columns:
+        return pl.DataFrame()  # of a folder that an older version wrote
+    return (
+        frame.select(
+            *("cell", "replicate", "seed", *axes, "group"),
+            packets="packet_drop_ratio",
+            bytes="byte_drop_ratio",
+        )
+        .unpivot(
+            ["packets", "bytes"],
+            index=["cell", "replicate", "seed", *axes, "group"],
+            variable_name="counted",
+            value_name="loss_ratio",
+        )
+        .drop_nulls("loss_ratio")
+    )

@@ -2,7 +2,7 @@
 //! how long), `queue_loss_runs` and `queue_loss_run_lengths` (how losses come together).
 
 use super::Measurement;
-use crate::formula::{ratio, time_weighted};
+use crate::formula::{self, ratio, time_weighted};
 use crate::loss_runs::LossRuns;
 use crate::observation::DropReason;
 use crate::queue::{Amount, GroupAtQueue, Queue};
@@ -75,8 +75,13 @@ fn with_backlog<'a>(table: Builder<'a>, percentiles: &Percentiles) -> Builder<'a
         .with("arrival_backlog_p90_packets", |row| row.backlog_packets.percentile(p90))
         .with("arrival_backlog_p99_packets", |row| row.backlog_packets.percentile(p99))
         .with("arrival_backlog_max_packets", |row| row.backlog_packets.maximum)
-        .with("arrival_backlog_mean_bytes", |row| row.queue.backlog_bytes().mean())
-        .with("arrival_backlog_max_bytes", |row| row.queue.backlog_bytes().maximum())
+        .with("arrival_backlog_mean_bytes", |row| {
+            formula::mean(row.queue.backlog_bytes_sum(), row.backlog_packets.count)
+        })
+        .with("arrival_backlog_max_bytes", |row| {
+            let seen = row.backlog_packets.count > 0;
+            seen.then(|| u64::from(row.queue.backlog_bytes_maximum()))
+        })
         .with("backlog_mean_packets", |row| time_weighted(row.queue.packet_nanos(), row.measured))
         .with("backlog_mean_bytes", |row| time_weighted(row.queue.byte_nanos(), row.measured))
 }

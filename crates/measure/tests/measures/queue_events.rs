@@ -78,7 +78,7 @@ fn events_of_other_times_and_queues_are_not_kept_and_those_without_room_are_coun
 
 #[test]
 fn whole_distributions_of_waiting_and_backlog_are_told() {
-    let mut run = Run::new(&settings("ab"));
+    let mut run = Run::new(&asking(None, 1));
     for (flow, backlog) in [(0, 3), (1, 3), (0, 7)] {
         run.at(1, accepted(QUEUE, flow, backlog));
     }
@@ -95,7 +95,7 @@ fn whole_distributions_of_waiting_and_backlog_are_told() {
     let bound = |column, row| number(&tables, "queue_sojourn_histogram", column, row).unwrap();
     assert!((bound("lower_s", 0)..bound("upper_s", 0)).contains(&0.004));
     assert!((bound("lower_s", 1)..bound("upper_s", 1)).contains(&0.008));
-    // Packets 3, 3, 7; bytes 300, 300, 700, whose slots are wider than one.
+    // Bytes, as packets, wherever they are asked for: packets 3, 3, 7; bytes 300, 300, 700, whose slots are wider than one.
     assert_eq!(rows("queue_backlog_histogram"), [2, 1, 2, 1]);
     let backlog = |column, row| count(&tables, "queue_backlog_histogram", column, row);
     assert_eq!([backlog("lower", 0), backlog("upper", 0), backlog("lower", 1)], [3, 4, 7]);
