@@ -1,10 +1,10 @@
 //! Causes of repetitions: what a tap infers, against what the endpoint knows.
 #![expect(clippy::print_stdout, reason = "the matrices stand in the documentation")]
 
-use crate::conversation::{Application, Reading, Setting, hold};
+use crate::conversation::{Application, Setting, hold};
 use crate::matrix::Matrix;
 use fairwind_analyse::stream::{Cause, Habits};
-use fairwind_tcp::{Config, Nagle, Profile, TailLossProbe};
+use fairwind_tcp::{Config, Profile, TailLossProbe};
 use fairwind_units::Span;
 
 /// A change of an endpoint, and its name.
@@ -37,20 +37,11 @@ fn setting(
 ) -> Setting {
     let mut sender = profile.config();
     change(&mut sender);
-    if !matches!(application, Application::Greedy) {
-        sender.nagle = Nagle::Off;
-    }
     Setting {
-        sender,
-        receiver: Profile::Linux6_18.config(),
-        application,
-        reading: Reading::AtOnce,
-        one_way: Span::from_millis(50),
-        bits_per_second: 5_000_000,
-        queue_packets: 60,
         lost_per_thousand: (lost, lost / 2),
         late: (late, Span::from_millis(40)),
         duration: Span::from_secs(600),
+        ..Setting::new(sender, application)
     }
 }
 

@@ -5,7 +5,7 @@
 
 use crate::truth::Truth;
 use fairwind_analyse::stream::{Cause, Habits, Retransmission, SegmentKind, Stream, TapSide};
-use fairwind_tcp::{Config, Connection, Event, Ports, RecoveryState};
+use fairwind_tcp::{Config, Connection, Event, Nagle, Ports, Profile, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
 use std::cmp::Reverse;
@@ -67,6 +67,28 @@ pub(crate) struct Setting {
     /// Of thousand data packets, so many are late by up to this.
     pub(crate) late: (u64, Span),
     pub(crate) duration: Span,
+}
+
+impl Setting {
+    /// A path with a round trip of 100 ms, 5 Mbit/s and a queue of 60 packets that loses nothing, for two minutes,
+    /// between `sender` and a host of today.
+    pub(crate) fn new(mut sender: Config, application: Application) -> Self {
+        if !matches!(application, Application::Greedy) {
+            sender.nagle = Nagle::Off;
+        }
+        Self {
+            sender,
+            receiver: Profile::Linux6_18.config(),
+            application,
+            reading: Reading::AtOnce,
+            one_way: Span::from_millis(50),
+            bits_per_second: 5_000_000,
+            queue_packets: 60,
+            lost_per_thousand: (0, 0),
+            late: (0, Span::ZERO),
+            duration: Span::from_secs(120),
+        }
+    }
 }
 
 /// A data segment that was sent again: why, and what the stream took it for.

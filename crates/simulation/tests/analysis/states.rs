@@ -3,7 +3,7 @@
 
 use crate::conversation::{Application, Outcome, Reading, Setting, hold};
 use fairwind_analyse::stream::{Habits, Stream, StreamRows, Subject};
-use fairwind_tcp::{KeepAlive, Nagle, Profile};
+use fairwind_tcp::{KeepAlive, Profile};
 use fairwind_units::Span;
 
 type Change = fn(&mut Setting);
@@ -17,21 +17,10 @@ const APPLICATIONS: [(&str, Application); 3] = [
 /// A path with a round trip of 100 ms, 5 Mbit/s and a queue of 60 packets. Of a thousand packets `lost` are lost
 /// on the way there, half as many on the way back, and `late` are up to 150 ms late.
 fn setting(profile: Profile, application: Application, (lost, late): (u64, u64)) -> Setting {
-    let mut sender = profile.config();
-    if !matches!(application, Application::Greedy) {
-        sender.nagle = Nagle::Off;
-    }
     Setting {
-        sender,
-        receiver: Profile::Linux6_18.config(),
-        application,
-        reading: Reading::AtOnce,
-        one_way: Span::from_millis(50),
-        bits_per_second: 5_000_000,
-        queue_packets: 60,
         lost_per_thousand: (lost, lost / 2),
         late: (late, Span::from_millis(150)),
-        duration: Span::from_secs(120),
+        ..Setting::new(profile.config(), application)
     }
 }
 
