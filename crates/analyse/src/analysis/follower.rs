@@ -273,13 +273,55 @@ impl Follower {
             Side::Opener => (Direction::Forward, Some(opening), answering),
             Side::Answerer => (Direction::Reverse, answering, Some(opening)),
         };
-        let believed;
-        let packet = if turn == Turn::Foreign || self.admits(at, (own, opposite), leaves, packet) {
-            packet
+        if turn == Turn::Foreign || self.admits(at, (own, opposite), leaves, packet) {
+            self.observe(
+                at,
+                (slot, side),
+                (wiring, tap),
+                (own, opposite),
+                (direction, turn),
+                packet,
+            );
         } else {
-            believed = without_numbers(packet);
-            &believed
-        };
+            self.observe_without_numbers(
+                at,
+                (slot, side),
+                (wiring, tap),
+                (own, opposite),
+                (direction, turn),
+                packet,
+            );
+        }
+    }
+
+    /// Tells the measures of a packet whose numbers are not the connection's. Apart from what is done with
+    /// all others, so that those stay in registers.
+    #[cold]
+    #[inline(never)]
+    fn observe_without_numbers(
+        &mut self,
+        at: Instant,
+        who: (u32, Side),
+        seen: (Wiring, usize),
+        flows: (Option<FlowId>, Option<FlowId>),
+        way: (Direction, Turn),
+        packet: &Packet,
+    ) {
+        self.observe(at, who, seen, flows, way, &without_numbers(packet));
+    }
+
+    /// Tells the measures of a packet that belongs to its connection.
+    #[inline]
+    fn observe(
+        &mut self,
+        at: Instant,
+        (slot, side): (u32, Side),
+        (wiring, tap): (Wiring, usize),
+        (own, opposite): (Option<FlowId>, Option<FlowId>),
+        (direction, turn): (Direction, Turn),
+        packet: &Packet,
+    ) {
+        let leaves = wiring.leaves(tap, side);
         let segment = &packet.segment;
         if let (Some(trace), Some(tracer)) = (wiring.trace, &mut self.tracer) {
             let shows = |sender| !self.rules.is_joined || wiring.leaves(tap, sender);

@@ -6,7 +6,7 @@
 //! what lies between, or the stream has begun anew. What is offered is known where both SYNs were seen;
 //! else it is what can be offered at all.
 
-use super::stream::{NOTHING_MARKED, Stream};
+use super::stream::{NOTHING_MARKED, ORIGIN, Stream, low_bits};
 use super::unusual::MOST_DISTANT;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
@@ -20,16 +20,16 @@ impl Stream {
     /// Whether the numbers of a segment of the data's direction belong to the stream, as far as can be known.
     #[inline]
     pub fn admits(&mut self, at: Instant, segment: &Segment) -> bool {
-        let is_data = segment.payload_bytes > 0 || segment.flags.contains(Flags::FIN);
-        if !is_data || segment.flags.intersects(Flags::SYN | Flags::RST) {
-            return true;
-        }
-        let start = self.offset_of(segment.sequence);
-        start == self.highest || self.admits_unusual(at, segment, start)
+        let is_next = self.next_number() == Some(segment.sequence);
+        is_next || !carries_data(segment) || self.admits_unusual(at, segment)
     }
 
     #[cold]
-    fn admits_unusual(&mut self, at: Instant, segment: &Segment, start: u64) -> bool {
+    fn admits_unusual(&mut self, at: Instant, segment: &Segment) -> bool {
+        let start = self.offset_of(segment.sequence);
+        if start == self.highest {
+            return true;
+        }
         let end = start + u64::from(segment.payload_bytes);
         if start <= self.highest + self.reach() && end + MOST_DISTANT >= self.acknowledged {
             self.far_end = None;
@@ -53,11 +53,17 @@ impl Stream {
     /// asked.
     #[inline]
     pub fn admits_acknowledgment(&mut self, segment: &Segment) -> bool {
-        let is_plain = !segment.flags.intersects(Flags::SYN | Flags::RST);
-        !is_plain || !segment.flags.contains(Flags::ACK) || self.admits_number(segment)
+        let was_sent =
+            self.next_number().is_some_and(|next| segment.acknowledgment.is_at_or_before(next));
+        was_sent || !acknowledges(segment) || self.admits_number(segment)
     }
 
+    /// The number behind the last byte that was sent, once one is known.
     #[inline]
+    fn next_number(&self) -> Option<SequenceNumber> {
+        Some(self.origin? + low_bits(self.highest - ORIGIN))
+    }
+
     pub(super) fn admits_number(&mut self, segment: &Segment) -> bool {
         let offset = self.offset_of(segment.acknowledgment);
         offset <= self.highest || self.admits_unseen(offset)
@@ -100,4 +106,17 @@ impl Stream {
     pub(super) fn begin_behind(&mut self, syn: &Segment) {
         self.restart(syn.sequence + 1);
     }
+}
+
+/// Whether a segment's sequence number tells where data lies.
+#[inline]
+fn carries_data(segment: &Segment) -> bool {
+    let is_data = segment.payload_bytes > 0 || segment.flags.contains(Flags::FIN);
+    is_data && !segment.flags.intersects(Flags::SYN | Flags::RST)
+}
+
+/// Whether a segment acknowledges data of a connection that is open.
+#[inline]
+fn acknowledges(segment: &Segment) -> bool {
+    segment.flags.contains(Flags::ACK) && !segment.flags.intersects(Flags::SYN | Flags::RST)
 }

@@ -43,7 +43,7 @@ pub struct Stream {
     /// Of the last data segment.
     last_data_at: Instant,
     /// Sequence number of [`ORIGIN`].
-    origin: Option<SequenceNumber>,
+    pub(super) origin: Option<SequenceNumber>,
     pub(super) outstanding: Outstanding,
     pub(super) window: OfferedWindow,
     /// Payload of a full segment.
@@ -405,7 +405,7 @@ impl Stream {
 }
 
 #[inline]
-fn low_bits(offset: u64) -> u32 {
+pub(super) fn low_bits(offset: u64) -> u32 {
     u32::try_from(offset & u64::from(u32::MAX)).unwrap_or(0)
 }
 
