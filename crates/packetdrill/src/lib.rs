@@ -39,7 +39,8 @@
 //!   as much as times may. `TSecr` is always compared, unless [`EchoRule::Ignored`] is asked for.
 //! - A time may be off by 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
 //!   (`--tolerance_percent`), whichever is more. `+t` counts from when that event really happened,
-//!   but from when it should have happened between two injected packets.
+//!   but from when it should have happened between two injected packets. What a system does by itself
+//!   may come later by as much as its timers lag ([`System::lag`]): two ticks of the clock of a kernel.
 //! - An expected packet may be met by several segments that differ only as segmentation makes them,
 //!   unless `--strict_segments` stands in the script, or its payload is at most that of `--mss`.
 //! - A packet that nobody expects is an error as soon as another one is expected. Whether one is an

@@ -49,6 +49,7 @@ impl Runner<'_> {
     /// Waits for an expected packet and judges it.
     pub(super) fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<Met> {
         let due = self.timeline.due(time, Kind::Other, &self.settings);
+        let due = due.map(|due| due.with_lag(self.system.lag()));
         let limit = due.map_or(self.system.now() + PATIENCE, |due| due.limit());
         let mut met: Option<Met> = None;
         let mut payloads: Vec<u32> = Vec::new();

@@ -166,6 +166,7 @@ impl<'a> Runner<'a> {
         let due = self.wait_for(event, Kind::Other)?;
         self.await_return()?;
         let end = call.end.map(|end| self.timeline.due_end(event.time, end, &self.settings));
+        let end = end.map(|end| end.with_lag(self.system.lag()));
         match (self.system.call(call)?, end) {
             (Progress::Returned(returned), end) => {
                 self.note(event, due, Kind::Other);

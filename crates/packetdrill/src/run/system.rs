@@ -60,6 +60,11 @@ pub trait System {
     /// The present instant, on the system's own clock.
     fn now(&self) -> Instant;
 
+    /// How much later than they are due its timers may run out.
+    fn lag(&self) -> Span {
+        Span::ZERO
+    }
+
     /// Times that calls hand back count from `origin`, when the script begins, and may be off by
     /// `tolerance`.
     fn begin(&mut self, origin: Instant, tolerance: Span);

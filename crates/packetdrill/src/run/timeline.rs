@@ -29,12 +29,19 @@ pub(crate) struct Due {
     pub(crate) earliest: Instant,
     pub(crate) latest: Instant,
     tolerance: Span,
+    /// How much later still the system's own timers may make it.
+    lag: Span,
 }
 
 impl Due {
     /// The latest instant at which the event would still be on time.
     pub(crate) fn limit(&self) -> Instant {
-        self.latest + self.tolerance
+        self.latest + self.tolerance + self.lag
+    }
+
+    /// The same for what a system does by itself, whose timers may run out later by `lag`.
+    pub(crate) fn with_lag(self, lag: Span) -> Self {
+        Self { lag, ..self }
     }
 }
 
@@ -69,7 +76,7 @@ impl Timeline {
             EventTime::RelativeRange(from, to) => (base + from, base + to),
         };
         let tolerance = settings.tolerance_after(earliest.saturating_since(self.happened));
-        Some(Due { earliest, latest, tolerance })
+        Some(Due { earliest, latest, tolerance, lag: Span::ZERO })
     }
 
     /// When a blocking call that began with an event of this time is due to return.
@@ -82,7 +89,7 @@ impl Timeline {
             EventTime::Any => (self.happened, Span::ZERO),
         };
         let tolerance = settings.tolerance_after(end.saturating_sub(begin));
-        Due { earliest: base + end, latest: base + end, tolerance }
+        Due { earliest: base + end, latest: base + end, tolerance, lag: Span::ZERO }
     }
 
     /// Notes that an event has happened.
@@ -107,7 +114,7 @@ impl Timeline {
         Err(Stop::failed(format!(
             "the time: expected {expected} s, seen {} s (tolerance {} s)",
             at(happened),
-            decimal(due.tolerance)
+            decimal(if early { due.tolerance } else { due.tolerance + due.lag })
         )))
     }
 }

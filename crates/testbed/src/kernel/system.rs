@@ -23,6 +23,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first port of peers that open connections.
 const FIRST_REMOTE_PORT: u16 = 40_000;
+/// A timer is rounded up to a tick of the kernel's clock, and runs out with the tick after.
+const LATE_TICKS: u64 = 2;
 /// How often a waiting call is looked after while time passes.
 const GLANCE: Span = Span::from_micros(500);
 /// How long nobody looks at most whether the run is to stop.
@@ -185,6 +187,10 @@ impl Kernel {
 impl System for Kernel {
     fn now(&self) -> Instant {
         sys::monotonic()
+    }
+
+    fn lag(&self) -> Span {
+        sys::tick().saturating_mul(LATE_TICKS)
     }
 
     fn begin(&mut self, origin: Instant, tolerance: Span) {
