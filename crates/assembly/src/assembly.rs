@@ -1,5 +1,6 @@
 //! An experiment becomes a network, flows and measures.
 
+mod check;
 mod datagrams;
 
 use crate::AssemblyError;
@@ -41,6 +42,7 @@ impl<P: Packet> Assembly<P> {
         seed: u64,
         timestamps: impl Fn(&FlowGroup) -> bool,
     ) -> Result<Self, AssemblyError> {
+        check::groups(experiment)?;
         let (queues, queue_names) = queues(experiment);
         let mut assembly = Self {
             network: network(experiment, seed)?,

@@ -21,6 +21,32 @@ pub enum AssemblyError {
         /// The name.
         node: String,
     },
+    /// A filter asks for a group of flows that does not exist.
+    #[error("link \"{link}\": queue.{key} asks for the group \"{group}\", which does not exist")]
+    UnknownGroup {
+        /// The link before which the queue stands.
+        link: String,
+        /// The filter.
+        key: String,
+        /// The name.
+        group: String,
+    },
+    /// Writes that no application makes.
+    #[error(
+        "group \"{group}\": its write number {number} is empty, or earlier than the one before"
+    )]
+    Writes {
+        /// The group of flows.
+        group: String,
+        /// Which write, from 1.
+        number: usize,
+    },
+    /// A group without flows.
+    #[error("group \"{group}\" has no flows; give it a count of one or more")]
+    NoFlows {
+        /// The group of flows.
+        group: String,
+    },
     /// Two hosts of a flow are not connected.
     #[error("group \"{group}\": no route leads from \"{from}\" to \"{to}\"")]
     Unreachable {

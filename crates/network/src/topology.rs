@@ -4,7 +4,7 @@ use crate::agenda::MOST_LINKS;
 use crate::link::Link;
 use crate::routing::Routes;
 use crate::{Groups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
-use fairwind_qdisc::Qdisc;
+use fairwind_qdisc::{ImpairmentError, QdiscFinding, RateTrace};
 use fairwind_units::{BitRate, Ratio};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -75,13 +75,29 @@ pub enum TopologyError {
         /// The link's name.
         name: String,
     },
-    /// Nothing would ever be accepted.
-    #[error(
-        "the queue of link {name} has limit 0, so it would drop everything; give it at least 1"
-    )]
-    ZeroQueueLimit {
+    /// A tree of disciplines that contradicts itself, or through which nothing passes.
+    #[error("the queue of link {name}: {finding}")]
+    Queue {
         /// The link's name.
         name: String,
+        /// The first thing that is wrong with it.
+        finding: QdiscFinding,
+    },
+    /// Impairments that there cannot be.
+    #[error("the impairments of link {name}: {error}")]
+    Impairments {
+        /// The link's name.
+        name: String,
+        /// The first thing that is wrong with them.
+        error: ImpairmentError,
+    },
+    /// A recorded rate at which nothing would ever leave.
+    #[error("the recorded rate of link {name}: {rule}")]
+    RateTrace {
+        /// The link's name.
+        name: String,
+        /// What holds of every such record.
+        rule: &'static str,
     },
     /// A probability above one.
     #[error("link {name} has loss {loss}; a probability is at most 100 %")]
@@ -207,10 +223,14 @@ fn check_spec(spec: &LinkSpec, name: impl Fn() -> String) -> Result<(), Topology
     if spec.loss > Ratio::ONE {
         return Err(TopologyError::LossAboveOne { name: name(), loss: spec.loss });
     }
-    match spec.queue {
-        Qdisc::Pfifo { limit_packets: 0 } | Qdisc::Bfifo { limit_bytes: 0 } => {
-            Err(TopologyError::ZeroQueueLimit { name: name() })
-        }
-        _ => Ok(()),
+    if let Some(finding) = spec.queue.errors().into_iter().next() {
+        return Err(TopologyError::Queue { name: name(), finding });
+    }
+    if let Some(error) = spec.impairments.errors().into_iter().next() {
+        return Err(TopologyError::Impairments { name: name(), error });
+    }
+    match spec.rate_trace.as_ref().and_then(RateTrace::error) {
+        Some(rule) => Err(TopologyError::RateTrace { name: name(), rule }),
+        None => Ok(()),
     }
 }

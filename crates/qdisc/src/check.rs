@@ -7,6 +7,7 @@ mod odd;
 
 use crate::Qdisc;
 use fairwind_units::{BitRate, Span};
+use std::fmt;
 
 /// Something wrong or odd, and where: the key as scenarios and `tc` call it, below the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +16,15 @@ pub struct QdiscFinding {
     pub key: String,
     /// The rule that is broken, or what is odd.
     pub rule: String,
+}
+
+impl fmt::Display for QdiscFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.key.as_str() {
+            "" => write!(f, "{}", self.rule),
+            key => write!(f, "{key}: {}", self.rule),
+        }
+    }
 }
 
 impl Qdisc {

@@ -4,6 +4,7 @@
 
 use fairwind_units::{Ratio, Span};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Impairments of a link, after its queue and its transmitter. The default is none.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
@@ -158,6 +159,12 @@ pub struct ImpairmentError {
     pub key: &'static str,
     /// What it has to be.
     pub rule: &'static str,
+}
+
+impl fmt::Display for ImpairmentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.key, self.rule)
+    }
 }
 
 impl Impairments {

@@ -1,6 +1,8 @@
 //! The tree of disciplines before a link.
 
-use crate::{Cake, Choke, Codel, Drr, Dualpi2, FqCodel, FqPie, Htb, Pie, Prio, Red, Sfq, Tbf};
+use crate::{
+    Cake, Choke, Codel, Drr, Dualpi2, Filter, FqCodel, FqPie, Htb, Pie, Prio, Red, Sfq, Tbf,
+};
 use fairwind_units::BitRate;
 use serde::{Deserialize, Serialize};
 
@@ -133,6 +135,43 @@ impl Qdisc {
                 keys.zip(htb.classes.iter().filter_map(|class| class.child.as_ref())).collect()
             }
             _ => Vec::new(),
+        }
+    }
+
+    /// Groups that filters ask for, each with the key of the filter: `classes[0].filters[1].group`.
+    pub fn groups(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        self.gather_groups("", &mut found);
+        found
+    }
+
+    fn gather_groups(&self, at: &str, found: &mut Vec<(String, String)>) {
+        let mut note = |key: String, filter: &Filter| {
+            found.extend(filter.group.clone().map(|group| (format!("{key}.group"), group)));
+        };
+        let mut note_class = |index: usize, filters: &[Filter]| {
+            for (number, filter) in filters.iter().enumerate() {
+                note(format!("{at}classes[{index}].filters[{number}]"), filter);
+            }
+        };
+        match self {
+            Self::Prio(prio) => {
+                for (index, (filter, _)) in prio.filters.iter().enumerate() {
+                    note(format!("{at}filters[{index}].match"), filter);
+                }
+            }
+            Self::Drr(drr) => {
+                let classes = drr.classes.iter().enumerate();
+                classes.for_each(|(index, class)| note_class(index, &class.filters));
+            }
+            Self::Htb(htb) => {
+                let classes = htb.classes.iter().enumerate();
+                classes.for_each(|(index, class)| note_class(index, &class.filters));
+            }
+            _ => {}
+        }
+        for (key, child) in self.named_children() {
+            child.gather_groups(&format!("{at}{key}."), found);
         }
     }
 }

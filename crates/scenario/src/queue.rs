@@ -17,7 +17,6 @@ pub use text::{QueueText, QueueTextError};
 pub(crate) use resolve::{Scale, resolve};
 
 use crate::QueueLimit;
-use fairwind_qdisc::{Filter, Qdisc};
 use fairwind_units::{BitRate, ByteCount};
 use serde::{Deserialize, Serialize};
 
@@ -95,8 +94,7 @@ impl QueueInput {
     pub(crate) fn groups(&self) -> Vec<(String, String)> {
         let scale = Scale { rate: None, rtt: None, mtu: ByteCount::new(1500) };
         let (queue, _) = resolve(self, scale, "");
-        let mut found = Vec::new();
-        gather_groups(&queue, "", &mut found);
+        let mut found = queue.groups();
         if matches!(self, Self::Text(_)) {
             for (key, _) in &mut found {
                 key.clear();
@@ -115,36 +113,5 @@ impl QueueInput {
         // Rates do not depend on what limits are resolved with.
         let scale = Scale { rate: None, rtt: None, mtu: ByteCount::new(1500) };
         resolve(self, scale, "").0.shaped_rate()
-    }
-}
-
-fn gather_groups(queue: &Qdisc, at: &str, found: &mut Vec<(String, String)>) {
-    let mut note = |key: String, filter: &Filter| {
-        found.extend(filter.group.clone().map(|group| (format!("{key}.group"), group)));
-    };
-    match queue {
-        Qdisc::Prio(prio) => {
-            for (index, (filter, _)) in prio.filters.iter().enumerate() {
-                note(format!("{at}filters[{index}].match"), filter);
-            }
-        }
-        Qdisc::Drr(drr) => {
-            for (index, class) in drr.classes.iter().enumerate() {
-                for (number, filter) in class.filters.iter().enumerate() {
-                    note(format!("{at}classes[{index}].filters[{number}]"), filter);
-                }
-            }
-        }
-        Qdisc::Htb(htb) => {
-            for (index, class) in htb.classes.iter().enumerate() {
-                for (number, filter) in class.filters.iter().enumerate() {
-                    note(format!("{at}classes[{index}].filters[{number}]"), filter);
-                }
-            }
-        }
-        _ => {}
-    }
-    for (key, child) in queue.named_children() {
-        gather_groups(child, &format!("{at}{key}."), found);
     }
 }

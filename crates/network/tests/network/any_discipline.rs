@@ -46,7 +46,7 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             child: None,
         }),
         Qdisc::Choke(Choke {
-            limit_packets: limit,
+            limit_packets: limit + 7,
             min_packets: 1,
             max_packets: 8,
             burst_packets: 2,
@@ -72,7 +72,7 @@ fn managed(limit: u32, (ecn, one, other): (bool, bool, bool)) -> Vec<Qdisc> {
             ..Pie::default()
         }),
         Qdisc::Sfq(Sfq {
-            limit_packets: limit,
+            limit_packets: limit + 1,
             depth_packets: 3,
             divisor: 4,
             perturb: if one { Span::from_millis(1) } else { Span::ZERO },

@@ -64,7 +64,10 @@ fn any_jitter() -> impl Strategy<Value = Option<Jitter>> {
     let jitter = (distribution, any::<bool>()).prop_map(|(distribution, keep_order)| Jitter {
         deviation: Span::from_millis(5),
         distribution,
-        table: vec![-8192, 8192],
+        table: match distribution {
+            JitterDistribution::Table => vec![-8192, 8192],
+            _ => Vec::new(),
+        },
         correlation: THIRD,
         keep_order,
     });

@@ -225,7 +225,7 @@ fn the_packet_that_waits_for_its_tokens_counts_in_the_limit() {
     let tbf = Tbf {
         rate: BitRate::from_bits_per_second(12_000_000),
         burst_bytes: 1500,
-        limit_bytes: 0,
+        limit_bytes: 4500,
         peak_rate: None,
         mtu_bytes: None,
         granularity: Span::ZERO,

@@ -2,6 +2,7 @@
 
 use crate::support::{Numbered, single_link};
 use fairwind_network::{LinkSpec, NodeId, Qdisc, Topology, TopologyError};
+use fairwind_qdisc::{FqCodel, Htb, HtbClass, Impairments, Loss, RateTrace};
 use fairwind_units::{BitRate, Ratio};
 
 fn error(topology: Topology) -> TopologyError {
@@ -53,8 +54,45 @@ fn a_rate_of_zero_is_refused() {
 fn a_queue_limit_of_zero_is_refused() {
     for queue in [Qdisc::Pfifo { limit_packets: 0 }, Qdisc::Bfifo { limit_bytes: 0 }] {
         let message = error_of_link(LinkSpec { queue, ..LinkSpec::default() });
-        assert!(message.contains("sender->receiver has limit 0"), "{message}");
+        let expected = "link sender->receiver: limit: a queue holds one packet or more";
+        assert!(message.ends_with(expected), "{message}");
     }
+}
+
+#[test]
+fn a_tree_that_contradicts_itself_is_refused_wherever_it_comes_from() {
+    let rate = BitRate::from_bits_per_second;
+    let classes = vec![
+        HtbClass { child: None, ..HtbClass::new("1:1", rate(1_000_000), 10) },
+        HtbClass { parent: Some(0), ..HtbClass::new("1:2", rate(2_000_000), 10) },
+    ];
+    let htb = Htb { classes, ..Htb::default() };
+    let above = "classes[0].rate: the classes below are sure of more than this one has";
+    let lost = Htb { default_class: Some(7), ..htb.clone() };
+    let fair = FqCodel { quantum_bytes: 0, ..FqCodel::default() };
+    for (queue, expected) in [
+        (Qdisc::Htb(htb), above),
+        (Qdisc::Htb(lost), above),
+        (Qdisc::FqCodel(fair), "quantum: in its turn"),
+    ] {
+        let message = error_of_link(LinkSpec { queue, ..LinkSpec::default() });
+        let begin = "the queue of link sender->receiver: ";
+        assert!(message.starts_with(&format!("{begin}{expected}")), "{message}");
+    }
+}
+
+#[test]
+fn impairments_and_recorded_rates_are_held_to_their_rules() {
+    let lost = Some(Loss::Recorded { lost: Vec::new() });
+    let impairments = Impairments { loss: lost, ..Impairments::default() };
+    let message = error_of_link(LinkSpec { impairments, ..LinkSpec::default() });
+    assert!(
+        message.starts_with("the impairments of link sender->receiver: loss.lost"),
+        "{message}"
+    );
+    let rate_trace = Some(RateTrace::Opportunities { milliseconds: vec![5, 4] });
+    let message = error_of_link(LinkSpec { rate_trace, ..LinkSpec::default() });
+    assert!(message.ends_with("link sender->receiver: instants never decrease"), "{message}");
 }
 
 #[test]

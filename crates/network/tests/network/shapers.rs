@@ -132,8 +132,8 @@ fn parents_share_what_their_lender_has_and_children_what_their_parent_gets() {
     // Two departments with next to nothing of their own borrow 4 Mbit/s; one has three children, the other one.
     let tree = htb(vec![
         class(None, 4_000_000, 4_000_000, None),
-        class(Some(0), 8000, 4_000_000, None),
-        class(Some(0), 8000, 4_000_000, None),
+        class(Some(0), 24_000, 4_000_000, None),
+        class(Some(0), 24_000, 4_000_000, None),
         class(Some(1), 8000, 4_000_000, Some(0)),
         class(Some(1), 8000, 4_000_000, Some(1)),
         class(Some(1), 8000, 4_000_000, Some(2)),

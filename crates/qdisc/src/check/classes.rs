@@ -100,7 +100,8 @@ impl Check {
         let comes_later = class.parent.is_some_and(|parent| parent >= index);
         self.hold(!comes_later, &key("parent"), "parents come before their children");
         if !comes_later {
-            let above = std::iter::successors(class.parent, |parent| htb.classes[*parent].parent);
+            let next = |parent: &usize| htb.classes.get(*parent).and_then(|class| class.parent);
+            let above = std::iter::successors(class.parent, next);
             self.hold(
                 above.take(LEVELS).count() < LEVELS,
                 &key("parent"),
@@ -117,6 +118,9 @@ impl Check {
             let inner = "a class with classes below holds no packets";
             self.hold(class.child.is_none(), &key("child"), inner);
             self.hold(class.filters.is_empty(), &key("filters"), inner);
+        } else {
+            let leaf = "a class without classes below holds packets, and needs a queue for them";
+            self.hold(class.child.is_some(), &key("child"), leaf);
         }
         self.filters(&format!("classes[{index}]"), &class.filters);
         if let Some(child) = &class.child {

@@ -1,0 +1,110 @@
+//! Experiments that no scenario made are held to the rules that scenarios keep.
+
+use fairwind_assembly::{Assembly, Labelled, PacketLabel};
+use fairwind_network::{NodeId, Packet};
+use fairwind_scenario::{Document, Experiment};
+use serde_json::{Value, json};
+
+#[derive(Clone, Copy)]
+struct Parcel;
+
+impl Packet for Parcel {
+    fn wire_bytes(&self) -> u32 {
+        1500
+    }
+    fn destination(&self) -> NodeId {
+        NodeId(0)
+    }
+}
+
+impl Labelled for Parcel {
+    fn label(&self) -> PacketLabel {
+        unreachable!("nothing is sent")
+    }
+}
+
+/// A resolved experiment, as JSON.
+fn resolved() -> Value {
+    let text = "name = \"one stream\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"20 ms\"\n\
+         queue = { discipline = \"htb\", default = \"rest\", classes = [\n\
+         { name = \"all\", rate = \"1 Mbit/s\" },\n\
+         { name = \"thin\", parent = \"all\", rate = \"300 kbit/s\", ceil = \"1 Mbit/s\", filters = [{ group = \"thin\" }] },\n\
+         { name = \"rest\", parent = \"all\", rate = \"700 kbit/s\", child = \"fq_codel\" }] }\n\
+         [[flows]]\nname = \"thin\"\n\
+         workload = { kind = \"replay\", writes = [{ at = \"0 s\", size = \"10 B\" }, { at = \"1 ms\", size = \"10 B\" }] }\n";
+    let document = Document::parse("foreign.toml", text).expect("this is TOML");
+    let point = &document.grid().expect("there is one point")[0];
+    let experiment = document.experiment(point).expect("the scenario keeps all rules");
+    serde_json::to_value(experiment).expect("it is JSON")
+}
+
+/// What is said of the experiment with `value` at `pointer`; `None` where it is built.
+fn refusal(pointer: &str, value: Value) -> Option<String> {
+    let mut resolved = resolved();
+    let (place, key) = pointer.rsplit_once('/').expect("a pointer has a key");
+    match resolved.pointer_mut(place).unwrap_or_else(|| panic!("no {place}")) {
+        Value::Array(items) => items[key.parse::<usize>().expect("a number")] = value,
+        table => table[key] = value,
+    }
+    let experiment: Experiment = serde_json::from_value(resolved).expect("it has the form");
+    Assembly::<Parcel>::new(&experiment, 1, |_| true).err().map(|error| error.to_string())
+}
+
+#[test]
+fn what_a_scenario_resolves_to_is_built() {
+    assert_eq!(refusal("/name", json!("another name")), None);
+}
+
+#[test]
+fn contradictory_queues_are_refused_by_their_keys() {
+    let class = |number: usize, key: &str| format!("/network/links/0/queue/classes/{number}/{key}");
+    for (pointer, value, expected) in [
+        (
+            class(1, "rate"),
+            json!("900 kbit/s"),
+            "classes[0].rate: the classes below are sure of more",
+        ),
+        (class(1, "parent"), json!(5), "classes[1].parent: parents come before"),
+        (class(2, "quantum_bytes"), json!(0), "classes[2].quantum: in its turn"),
+        (class(2, "child"), json!(null), "classes[2].child: a class without classes below"),
+        (class(2, "child/limit_packets"), json!(0), "classes[2].child.limit: a queue holds"),
+        (class(2, "child/flows"), json!(0), "classes[2].child.flows: it is between 1 and"),
+        (
+            "/network/links/0/queue/default_class".into(),
+            json!(0),
+            "default: packets wait in a class",
+        ),
+        (
+            "/network/links/0/queue/default_class".into(),
+            json!(3),
+            "default: packets wait in a class",
+        ),
+        (
+            class(1, "filters/0/group"),
+            json!("thick"),
+            "classes[1].filters[0].group asks for the group \"thick\", which does not exist",
+        ),
+    ] {
+        let found = refusal(&pointer, value).unwrap_or_else(|| panic!("{pointer} is accepted"));
+        assert!(found.contains(expected), "{pointer}: expected {expected}, found {found}");
+    }
+}
+
+#[test]
+fn a_parent_that_does_not_exist_is_refused_whoever_stands_below() {
+    let found = refusal("/network/links/0/queue/classes/0/parent", json!(9));
+    let found = found.expect("it is refused");
+    assert!(found.contains("classes[0].parent: parents come before"), "{found}");
+}
+
+#[test]
+fn groups_without_flows_and_writes_that_are_none_are_refused() {
+    for (pointer, value, expected) in [
+        ("/flows/0/count", json!(0), "group \"thin\" has no flows"),
+        ("/flows/0/workload/writes/1/size", json!("0 B"), "write number 2 is empty"),
+        ("/flows/0/workload/writes/0/at", json!("2 ms"), "write number 2 is empty, or earlier"),
+    ] {
+        let found = refusal(pointer, value).unwrap_or_else(|| panic!("{pointer} is accepted"));
+        assert!(found.contains(expected), "{pointer}: expected {expected}, found {found}");
+    }
+}
