@@ -340,6 +340,15 @@ def test_the_group_of_others_is_there_only_if_something_is_in_it(sender, tmp_pat
         assert sorted(windows["group"].unique()) == names
 
 
+def test_a_group_that_no_flow_is_in_is_told_of(sender, tmp_path):
+    for port, is_told in ((60001, False), (6001, True)):
+        code, _, error = fairwind(
+            "analyse", sender, "--group", f"thin=dst port {port}", cwd=tmp_path
+        )
+        assert code == 0
+        assert ("No flow of data is in thin" in error) == is_told
+
+
 def test_what_is_wrong_with_a_capture_is_noted_and_the_rest_is_analysed(sender, tmp_path):
     cut = tmp_path / "cut.pcapng"
     cut.write_bytes(sender.read_bytes()[:-20])

@@ -8,6 +8,8 @@ from typing import Any
 
 import polars as pl
 
+from fairwind.analysis.rows import OTHER
+
 CONNECTIONS = "connections"
 
 
@@ -27,6 +29,7 @@ def caveats_of(folder: Path, facts: Sequence[Mapping[str, Any]]) -> tuple[str, .
     total = connections.select(pl.len()).collect().item()
     told = [
         *_clocks(folder, facts),
+        _empty_groups(folder),
         *(ask(connections, total) for ask in ASKED),
         _not_drawn(facts),
         _beyond_windows(facts),
@@ -85,6 +88,19 @@ def _apart(offset_s: float) -> str:
     if size < 1:
         return f"{size * 1000:.3f} ms {side} the sender's"
     return f"{size:,.6f} s {side} the sender's"
+
+
+def _empty_groups(folder: Path) -> str | None:
+    """Tell of groups whose rules fit no flow: a misspelt port measures nothing."""
+    flows = pl.scan_parquet(folder / "groups.parquet").group_by("group").agg(pl.col("flows").sum())
+    empty = flows.filter(pl.col("flows").eq(0) & pl.col("group").ne(OTHER)).select("group")
+    names = sorted(empty.collect()["group"])
+    if not names:
+        return None
+    return (
+        f"No flow of data is in {' or '.join(names)}: the rule fits none, or an earlier one has "
+        "taken them. --limit 1000 lists the connections with their addresses and ports."
+    )
 
 
 def _not_drawn(facts: Sequence[Mapping[str, Any]]) -> str | None:
