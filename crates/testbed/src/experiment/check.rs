@@ -68,8 +68,8 @@ pub fn check(experiment: &Experiment) -> Verdict {
             }
         }
     }
-    for (key, mechanism) in what_no_buffer_can(experiment) {
-        let alternative = "the simulator, or no such impairment".to_owned();
+    for (key, mechanism) in what_netem_is_not_told(experiment) {
+        let alternative = "leave out path.router, or the simulator".to_owned();
         refusals.push(refuse(key, "set".to_owned(), mechanism.to_owned(), alternative));
     }
     refusals.extend(too_many_files(experiment).into_iter().map(|(count, mechanism)| {
@@ -97,21 +97,17 @@ fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
     .collect()
 }
 
-/// Impairments that the router cannot have for real packets: a buffer is delivered once, as it was read.
-fn what_no_buffer_can(experiment: &Experiment) -> Vec<(&'static str, &'static str)> {
-    let all = || experiment.network.links.iter().map(|link| &link.impairments);
+/// What our router does to packets and the kernel's own parts are not told to do.
+fn what_netem_is_not_told(experiment: &Experiment) -> Vec<(&'static str, &'static str)> {
+    if experiment.network.router != RouterKind::Kernel {
+        return Vec::new();
+    }
+    let links = &experiment.network.links;
     let mut found = Vec::new();
-    if all().any(|impairments| impairments.duplicate.is_some()) {
-        found.push(("impairments.duplicate", "the router does not send a packet twice"));
-    }
-    if all().any(|impairments| impairments.corrupt.is_some()) {
-        found.push(("impairments.corrupt", "the router does not write on what hosts have sent"));
-    }
-    if experiment.network.router == RouterKind::Kernel && all().any(|one| !one.is_none()) {
+    if links.iter().any(|link| !link.impairments.is_none()) {
         found.push(("impairments", "netem is not told of them"));
     }
-    let has_trace = experiment.network.links.iter().any(|link| link.rate_trace.is_some());
-    if experiment.network.router == RouterKind::Kernel && has_trace {
+    if links.iter().any(|link| link.rate_trace.is_some()) {
         found.push(("rate_trace", "the kernel's shapers have one rate"));
     }
     found

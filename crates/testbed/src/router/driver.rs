@@ -1,6 +1,7 @@
 //! The loop that drives a network in real time.
 
 use super::buffers::{BufferId, Buffers};
+use super::damage::turn_a_bit;
 use super::header::header_of;
 use super::packet::RoutedPacket;
 use super::sorter::{Sorted, Sorter};
@@ -239,8 +240,15 @@ impl<S: Sorter> Router<S> {
         let buffer = std::mem::replace(&mut self.next_buffer, self.buffers.take());
         let connection = measured.as_ref().and_then(|packet| self.sorter.connection(packet));
         let header = header_of(node, connection, &self.buffers.bytes(buffer)[..length]);
-        let packet =
-            RoutedPacket { buffer, wire_bytes, destination, header, is_marked: false, measured };
+        let packet = RoutedPacket {
+            buffer,
+            wire_bytes,
+            destination,
+            header,
+            is_marked: false,
+            damage: None,
+            measured,
+        };
         let mut tap = RouterTap {
             journal: &mut self.journal,
             queues: &self.queues,
@@ -272,16 +280,14 @@ impl<S: Sorter> Router<S> {
 
     fn deliver(&mut self, delivery: &Delivery<RoutedPacket>) -> Result<(), RouterError> {
         let packet = &delivery.packet;
-        if packet.is_marked {
-            mark_congestion(self.buffers.bytes_mut(packet.buffer));
-        }
-        let bytes = self.buffers.bytes(packet.buffer);
-        let bytes = &bytes[..usize::try_from(packet.wire_bytes).unwrap_or(usize::MAX)];
+        let buffer = self.written_on(packet);
+        let bytes = &self.buffers.bytes(buffer)[..length_of(packet)];
         if let Some(place) = self.port_of_node[delivery.node.index()] {
             let port = &self.ports[place];
             let now = self.switch.now();
             self.lateness.on_delivery(now.saturating_since(delivery.at));
-            if let Some(measured) = &packet.measured {
+            // What is damaged was told of as lost: its host refuses it.
+            if let Some(measured) = packet.measured.as_ref().filter(|_| packet.damage.is_none()) {
                 self.journal.on_packet(now, Sight::Arrives, measured, packet.wire_bytes, bytes);
             }
             let written = sys::write_plain(port.device.as_raw_fd(), bytes);
@@ -290,9 +296,31 @@ impl<S: Sorter> Router<S> {
             }
             self.lateness.packets.refused += u64::from(written.value < 0);
         }
-        self.buffers.give_back(packet.buffer);
+        self.buffers.give_back(buffer);
         Ok(())
     }
+
+    /// The buffer with the bytes of `packet` as they are at the end of its way.
+    #[inline]
+    fn written_on(&mut self, packet: &RoutedPacket) -> BufferId {
+        if !packet.is_marked && packet.damage.is_none() {
+            return packet.buffer;
+        }
+        let length = length_of(packet);
+        let buffer = self.buffers.own(packet.buffer, length);
+        let bytes = &mut self.buffers.bytes_mut(buffer)[..length];
+        if packet.is_marked {
+            mark_congestion(bytes);
+        }
+        if let Some(draw) = packet.damage {
+            turn_a_bit(bytes, draw);
+        }
+        buffer
+    }
+}
+
+fn length_of(packet: &RoutedPacket) -> usize {
+    usize::try_from(packet.wire_bytes).unwrap_or(usize::MAX)
 }
 
 #[cold]

@@ -15,12 +15,14 @@
 //! |---|---|
 //! | `buffers` | where packets' bytes lie |
 //! | `packet` | what travels through the network |
+//! | `damage` | what a link that damages does to a packet's bytes |
 //! | `header` | what queue disciplines see of it |
 //! | `sorter` | whose packet it is, and where it goes |
 //! | `tap` | what the network reports |
 //! | `driver` | the loop |
 
 mod buffers;
+mod damage;
 mod driver;
 mod header;
 mod packet;

@@ -17,6 +17,9 @@ pub(crate) struct RoutedPacket {
     pub(crate) header: Header,
     /// Whether a queue has marked it; its bytes learn of it when it is handed over.
     pub(crate) is_marked: bool,
+    /// Which of its bits a link has turned over, by the number that was drawn; its bytes learn of it when it
+    /// is handed over.
+    pub(crate) damage: Option<u32>,
     pub(crate) measured: Option<Measured>,
 }
 
@@ -41,6 +44,15 @@ impl Packet for RoutedPacket {
             let class = &mut measured.segment.traffic_class;
             *class = class.with_ecn(Ecn::Ce);
         }
+    }
+
+    /// The copy has the same buffer, which learns of it by [`Buffers::share`](super::buffers::Buffers::share).
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
+    }
+
+    fn corrupt(&mut self, draw: u32) {
+        self.damage = Some(draw);
     }
 }
 

@@ -48,6 +48,17 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
         }
     }
 
+    fn on_duplicate(&mut self, _: Instant, _: LinkId, packet: &RoutedPacket) {
+        self.buffers.share(packet.buffer);
+    }
+
+    /// It goes on, so that the host that it is for has something to refuse.
+    fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
+        if packet.measured.is_some() {
+            self.tap().on_corrupt(at, link, packet);
+        }
+    }
+
     #[inline]
     fn on_drop(
         &mut self,

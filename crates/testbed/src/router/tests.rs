@@ -183,6 +183,42 @@ fn a_mark_is_written_into_the_packet_where_it_can_be_marked() {
     bench.finish();
 }
 
+/// The path with what happens behind its queue.
+fn impaired(impairments: &str) -> Bench {
+    let rtt = "rtt = \"40 ms\"";
+    let bench = Bench::of(&PATH.replace(rtt, &format!("{rtt}\nimpairments = {impairments}")));
+    bench.switch.begin(sys::monotonic());
+    bench
+}
+
+#[test]
+fn a_duplicate_comes_out_as_the_first_one_did() {
+    let bench = impaired("\"tc: netem duplicate 100%\"");
+    let packets: Vec<_> = (0..2).map(|k| bench.data(0, 960 * k, 960)).collect();
+    bench.send_all(0, &packets);
+    for packet in &packets {
+        assert_eq!([&bench.receive(0), &bench.receive(0)], [packet, packet]);
+    }
+    let (_, tables) = bench.finish();
+    assert!((number(&tables, "flows", "packets_sent", 0) - 2.0).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_received", 0) - 4.0).abs() < 0.5);
+}
+
+#[test]
+fn damage_turns_a_bit_that_a_checksum_covers_and_is_told_as_loss() {
+    let bench = impaired("\"tc: netem corrupt 100% duplicate 100%\"");
+    let packet = bench.data(0, 0, 960);
+    bench.send(0, &packet);
+    for _ in 0..2 {
+        let damaged = bench.receive(0);
+        let turned: u32 = packet.iter().zip(&damaged).map(|(a, b)| (a ^ b).count_ones()).sum();
+        assert_eq!((turned, &damaged[..20]), (1, &packet[..20]));
+    }
+    let (_, tables) = bench.finish();
+    assert!((number(&tables, "flows", "packets_received", 0)).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_lost", 0) - 1.0).abs() < 0.5);
+}
+
 #[test]
 fn bands_are_chosen_by_the_group_of_a_flow() {
     let queue = "queue = { discipline = \"prio\", bands = [{ limit = \"1 packet\" }, \"pfifo\"], \

@@ -4,6 +4,7 @@
 
 mod captures;
 mod faults;
+mod impaired;
 mod killed;
 mod stage;
 mod tables;

@@ -1,0 +1,51 @@
+//! What links do to real packets besides delaying and losing them.
+
+use super::stage::{number, path, run, table};
+use crate::is_available;
+use fairwind_measure::Tables;
+use fairwind_scenario::Experiment;
+
+/// One connection with 200 kB to send.
+fn impaired(impairments: &str) -> Experiment {
+    path(
+        "8 s",
+        &format!(
+            "impairments = \"tc: netem {impairments}\"\n\
+             [[flows]]\nname = \"greedy\"\nworkload = {{ kind = \"greedy\", volume = \"200 kB\" }}\n"
+        ),
+    )
+}
+
+fn of_the_flow(tables: &Tables, column: &str) -> f64 {
+    number(table(tables, "flows"), column, 0)
+}
+
+#[test]
+fn every_packet_that_is_sent_twice_comes_twice_and_is_read_once() {
+    if !is_available("every_packet_that_is_sent_twice_comes_twice_and_is_read_once") {
+        return;
+    }
+    let tables = run(&impaired("duplicate 100%"), "fairwind-test-twice").unwrap().tables;
+    let of = |column| of_the_flow(&tables, column);
+    assert!((of("payload_bytes_read") - 200_000.0).abs() < 0.5);
+    let (sent, lost, received) = (of("packets_sent"), of("packets_lost"), of("packets_received"));
+    assert!((received - 2.0 * (sent - lost)).abs() < 0.5, "{received} of {sent} less {lost}");
+    assert!(of("payload_bytes_duplicate") >= 200_000.0);
+}
+
+#[test]
+fn what_is_damaged_is_refused_by_its_host_and_sent_again() {
+    if !is_available("what_is_damaged_is_refused_by_its_host_and_sent_again") {
+        return;
+    }
+    let tables = run(&impaired("corrupt 5%"), "fairwind-test-damaged").unwrap().tables;
+    let of = |column| of_the_flow(&tables, column);
+    assert!((of("payload_bytes_read") - 200_000.0).abs() < 0.5);
+    assert!(of("packets_lost") > 0.0, "of some 140 packets, one in twenty is damaged");
+    assert!(of("bytes_retransmitted") > 0.0, "what its host refuses is sent again");
+    // A kernel that took damaged bytes would never get to establish what it takes all of them for.
+    let tables = run(&impaired("corrupt 100%"), "fairwind-test-all-damaged").unwrap().tables;
+    let of = |column| of_the_flow(&tables, column);
+    assert!(of("packets_sent") > 1.0, "the handshake is tried again");
+    assert!(of("payload_bytes_read") < 0.5 && of("data_segments_sent") < 0.5);
+}
