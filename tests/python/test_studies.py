@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -18,6 +19,7 @@ from fairwind.studies.application_limited_streams.claims import (
     thin_below_share,
 )
 from fairwind.studies.application_limited_streams.shares import fair_shares
+from fairwind.studies.impact_on_others.claims import changed_by
 from fairwind.studies.ranges import panels_in_words
 from fairwind.studies.streams import offered_bits_per_second
 from made_up import VARIANTS, ScriptedEngine, experiment, plan
@@ -302,3 +304,41 @@ def test_a_short_form_differs_from_the_whole_only_in_time_and_seeds(name):
     reduced["sweep"]["repeat"] = full["sweep"]["repeat"]
     reduced["measure"]["warmup"] = full["measure"]["warmup"]
     assert reduced == full
+
+
+@pytest.mark.parametrize(
+    ("form", "settings"),
+    [
+        ("bundling", {"redundant_bundling": True}),
+        ("rack", {"profile": "linux-6.18", "tail_loss_probe": True}),
+    ],
+)
+def test_other_forms_of_the_impact_change_other_settings_of_the_same_streams(form, settings):
+    full, other = (
+        tomllib.loads(study_named("impact-on-others").scenario(name).text)
+        for name in ("full", form)
+    )
+    of_modified = {f"flows.modified.tcp.{key}": value for key, value in settings.items()}
+    of_thin = {f"flows.thin.tcp.{key}": value for key, value in settings.items()}
+    assert other["sweep"].pop("modified") == {
+        "none": {},
+        "half": of_modified,
+        "all": of_modified | of_thin,
+    }
+    for key in ("name", "description"):
+        other[key] = full[key]
+    del full["sweep"]["modified"]
+    assert other == full
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("full", "the modifications"),
+        ("bundling", "redundant data bundling"),
+        ("rack", "RACK and the tail loss probe"),
+    ],
+)
+def test_hypotheses_name_what_a_form_changes(form, words):
+    plan = study_named("impact-on-others").scenario(form).check()
+    assert changed_by(SimpleNamespace(manifest=SimpleNamespace(plan=plan))) == words

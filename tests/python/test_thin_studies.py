@@ -22,6 +22,7 @@ from fairwind.studies.streams import (
     offered_payload_bits_per_second,
 )
 from fairwind.studies.thin_vs_five_greedy.claims import gets_what_it_asks, is_repacketised
+from fairwind.studies.thin_vs_five_greedy.clustering import hits_many_at_once
 from fairwind.studies.thin_vs_five_greedy.figures import figures as five_greedy_figures
 from fairwind.studies.thin_vs_five_greedy.rates import THIN_COUNT, offered_rates
 from fairwind.studies.thin_vs_greedy.claims import too_congested
@@ -57,6 +58,7 @@ class MadeUp:
     groups: pl.DataFrame
     manifest: Manifest
     extra: dict[str, Any] = field(default_factory=dict)
+    queue_loss_runs: pl.DataFrame = field(default_factory=pl.DataFrame)
 
 
 def made_up(axes: dict[str, tuple[Any, ...]], **columns: pl.Expr) -> MadeUp:
@@ -125,6 +127,7 @@ def when(condition: pl.Expr, value: pl.Expr, name: str) -> pl.Expr:
 
 NAIVE = {"flows.*.count": (10, 20), "variant": VARIANTS, "early_retrans": (0, 3)}
 FIVE = {"flows.thin.count": (10,), "flows.greedy.count": (5, 20), "variant": VARIANTS}
+BY_THIN = Panels(THIN_COUNT)
 IS_THIN = pl.col("group") == "thin"
 IS_LT = pl.col("variant") == "LT"
 
@@ -264,6 +267,64 @@ def test_throughput_below_one_packet_per_write_tells_of_joined_writes():
     assert "TCP: (5 greedy) not joined for every N | (20 greedy) joined for every N" in (
         claim.evidence
     )
+
+
+def losses(counts: tuple[int, ...], among: float | None, within: float | None) -> pl.DataFrame:
+    """Make the table of loss runs up: alike for every count of thin streams, but for millionths."""
+    return pl.DataFrame(
+        [
+            {
+                "flows_thin_count": count,
+                "variant": variant,
+                "queue": "bottleneck",
+                "group": group,
+                "seed": seed,
+                "in_succession_ratio": None if among is None else 0.5,
+                "among_connections_ratio": None if among is None else among + at * 1e-6,
+                "within_connections_ratio": within,
+            }
+            for count in counts
+            for variant in VARIANTS
+            for group in ("greedy", "thin")
+            for at, seed in enumerate(SEEDS)
+        ],
+        schema_overrides={
+            "in_succession_ratio": pl.Float64,
+            "among_connections_ratio": pl.Float64,
+            "within_connections_ratio": pl.Float64,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("among", "within", "verdict"),
+    [
+        (0.4, 0.1, Verdict.BORNE_OUT),
+        (0.1, 0.4, Verdict.NOT_BORNE_OUT),
+        (None, None, Verdict.UNDECIDED),
+    ],
+)
+def test_losses_that_hit_several_connections_are_told_from_those_that_hit_one_again(
+    among, within, verdict
+):
+    runs = losses((1, 10), among, within)
+    claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
+    assert claim.verdict is verdict
+    # One thin stream alone cannot share its losses, so N = 1 is no panel.
+    assert claim.details["flows_thin_count"].to_list() == ([] if among is None else [10])
+
+
+def test_how_losses_come_together_is_told_of_both_groups():
+    runs = losses((10,), 0.4, 0.1)
+    claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
+    told = "50.0% in succession, 40.0% among connections, 10.0% within one"
+    assert claim.evidence.endswith(f"N = 10: greedy: {told}; thin: {told}.")
+
+
+def test_figure_4_3_is_of_the_fewest_greedy_streams():
+    chart = five_greedy_figures(made_up(FIVE))[0].chart.to_dict()
+    (rows,) = chart["datasets"].values()
+    assert {row["flows_greedy_count"] for row in rows} == {5}
 
 
 def test_the_naive_experiment_has_a_figure_for_each_of_the_sources():

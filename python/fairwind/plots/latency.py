@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import polars as pl
 
 from fairwind.plots.range import quantity_axis
 from fairwind.plots.theme import group_colours, inline, themed
+
+PLOT_HEIGHT = 260
+"""Of a single plot, in points."""
+
+LABEL: dict[str, Any] = {"angle": 270, "dy": -6, "color": "#444444"}
 
 STEPS = 200
 """A curve has at most about so many points: it is drawn to within 1/200 of the samples."""
@@ -117,21 +124,34 @@ def latency_distribution(
                 alt.Tooltip("share_ratio:Q", format=".4f"),
             ],
         )
-        .properties(width=560 if panels is None else 220, height=260 if panels is None else 170)
+        .properties(
+            width=560 if panels is None else 220, height=PLOT_HEIGHT if panels is None else 170
+        )
     )
     if marks is not None:
-        chart = alt.layer(_marks(marks, frame["latency_ms"]), chart)
+        chart = alt.layer(_marks(marks, frame, lowest_share), chart)
     if panels is not None:
         chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
     return themed(chart)
 
 
-def _marks(marks: pl.DataFrame, latencies_ms: pl.Series) -> alt.LayerChart | alt.FacetChart:
-    """Draw labelled vertical lines where the curves are."""
-    is_shown = pl.col("latency_ms").is_between(latencies_ms.min(), latencies_ms.max())
-    base = alt.Chart(inline(marks.filter(is_shown))).encode(x="latency_ms:Q")
-    lines = base.mark_rule(strokeDash=[3, 3], color="#777777")
-    labels = base.mark_text(angle=270, align="left", dx=6, dy=-6, color="#444444").encode(
-        y=alt.value(260), text="label:N"
+def _marks(
+    marks: pl.DataFrame, curves: pl.DataFrame, lowest_share: float
+) -> alt.LayerChart | alt.FacetChart:
+    """Draw vertical lines, with labels where no curve is: above low curves, below high ones."""
+    latencies_ms = curves["latency_ms"]
+    shown = marks.filter(pl.col("latency_ms").is_between(latencies_ms.min(), latencies_ms.max()))
+    reached = curves.filter(pl.col("share_ratio") < (1 + lowest_share) / 2)
+    is_low = pl.col("latency_ms") < reached.select(pl.col("latency_ms").max().fill_null(0)).item()
+    lines = (
+        alt.Chart(inline(shown))
+        .mark_rule(strokeDash=[3, 3], color="#777777")
+        .encode(x="latency_ms:Q")
     )
-    return alt.layer(lines, labels)
+    above = _label(shown.filter(is_low)).mark_text(align="right", dx=-6, **LABEL)
+    below = _label(shown.filter(~is_low)).mark_text(align="left", dx=6, **LABEL)
+    return alt.layer(lines, above.encode(y=alt.value(0)), below.encode(y=alt.value(PLOT_HEIGHT)))
+
+
+def _label(marks: pl.DataFrame) -> alt.Chart:
+    return alt.Chart(inline(marks)).encode(x="latency_ms:Q", text="label:N")

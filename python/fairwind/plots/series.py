@@ -44,7 +44,9 @@ def rate_over_time(
     base = alt.Chart(inline(frame)).encode(
         x=alt.X("start_s:Q", title="start of the window / s"),
         color=alt.Color(
-            "group:N", scale=group_colours(windows["group"]), legend=alt.Legend(title=None)
+            "group:N",
+            scale=group_colours(windows["group"]),
+            legend=alt.Legend(title=None, symbolOpacity=1),
         ),
     )
     band = base.mark_area(opacity=0.2).encode(

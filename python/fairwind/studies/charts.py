@@ -24,10 +24,11 @@ def estimates(results: Results, measure: str, scale: float = 1.0) -> pl.DataFram
     -------
     DataFrame
         The axes, ``group``, ``mean``, ``low`` and ``high`` (95 % interval over seeds), each times
-        ``scale``.
+        ``scale``; an interval that reaches below zero is cut there, for no measure can be less.
     """
     frame = summarise(results, [measure]).frame.drop("measure", "replicates")
-    return frame.with_columns(pl.col("mean", "low", "high") * scale)
+    scaled = frame.with_columns(pl.col("mean", "low", "high") * scale)
+    return scaled.with_columns(pl.col("low").clip(lower_bound=0.0))
 
 
 def measure_by_count(frame: pl.DataFrame, panels: Panels, title: str) -> alt.TopLevelMixin:

@@ -21,7 +21,7 @@ def figures(results: Results) -> list[Figure]:
     return [
         Figure(
             name="measures-by-length",
-            title="Measures of shorter runs against those of the longest ones",
+            title="Measures of shorter runs against those of the longest ones (table 4.2)",
             caption=(
                 "Mean over seeds, relative to that of the longest runs with the same seeds. Bars: "
                 "95 % interval of the mean; where they end within 5 %, runs are long enough."

@@ -12,6 +12,7 @@ from fairwind.studies.contrasts import (
     in_words,
 )
 from fairwind.studies.hypotheses import IS_INCREASED, IS_REDUCED, MARGIN_RATIO
+from fairwind.studies.streams import group_of
 
 AXIS = "modified"
 """Column of the axis that tells whose retransmissions are modified: none, half, all."""
@@ -28,6 +29,13 @@ SERVICE = {"goodput_bits_per_second": "goodput", "packet_loss_ratio": "packet lo
 LESS_IS_WORSE = ("goodput_bits_per_second",)
 
 
+MECHANISMS = {
+    "redundant_bundling": "redundant data bundling",
+    "tail_loss_probe": "RACK and the tail loss probe",
+}
+"""What forms change that change something else than the source."""
+
+
 def claims(results: Results) -> list[Claim]:
     """Judge the three hypotheses."""
     return [
@@ -36,6 +44,14 @@ def claims(results: Results) -> list[Claim]:
         unhurt(results, "thin", "unmodified thin streams", ("half",), SERVICE | LATENCIES, "H3"),
         still_disadvantaged(results),
     ]
+
+
+def changed_by(results: Results) -> str:
+    """Name what the modified streams do otherwise than all others."""
+    cells = results.manifest.plan.cells
+    plain, changed = (group_of(cells[place].experiment, "modified")["tcp"] for place in (0, -1))
+    differing = (key for key in MECHANISMS if plain.get(key) != changed.get(key))
+    return MECHANISMS.get(next(differing, ""), "the modifications")
 
 
 def latency_improved(results: Results) -> Claim:
@@ -51,8 +67,8 @@ def latency_improved(results: Results) -> Claim:
         verdict = Verdict.NOT_BORNE_OUT if more else Verdict.UNDECIDED
     return Claim(
         statement=(
-            "H1. The modifications improve the latency that applications perceive under "
-            "congestion loss."
+            "H1. The latency that applications perceive under congestion loss is improved by "
+            f"{changed_by(results)}."
         ),
         rule=(
             "The modified streams against the same streams without modifications, when half and "
@@ -81,7 +97,7 @@ def unhurt(
     )
     worse = (pl.col("less_is_worse") & IS_REDUCED) | (~pl.col("less_is_worse") & IS_INCREASED)
     return Claim(
-        statement=f"{label}. The modifications do not hurt {name}.",
+        statement=f"{label}. {name[0].upper()}{name[1:]} are not hurt by {changed_by(results)}.",
         rule=(
             f"{', '.join(measures.values())} of the {name} against the run in which nobody is "
             f"modified; paired by seed, Holm-corrected. Borne out: every 95 % interval excludes "

@@ -1,7 +1,8 @@
-"""What a token bucket attains whose clock has a grain (Markussen 2014, figure 3.6).
+"""What token buckets attain whose clock has a grain (Markussen 2014, figure 3.6).
 
-Rates of 0.1 to 250 Mbit/s, clocks of 100, 250 and 1000 Hz and an exact one, bursts from one frame
-upwards; beside what was attained stands the closed form min(1, burst * 8 * HZ / rate).
+tbf and htb, rates of 0.1 to 250 Mbit/s, clocks of 100, 250 and 1000 Hz and an exact one, bursts
+from one frame upwards; beside what was attained stands the closed form
+min(1, burst * 8 * HZ / rate).
 
 Map: `accuracy` what was attained and what is expected, `claims` the verdicts, `figures` the
 figure; the scenario files lie beside them.

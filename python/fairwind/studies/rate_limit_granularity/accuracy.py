@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import polars as pl
 
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 from fairwind.results import Results
+
+TBF = "tbf"
+HTB = "htb"
+
+
+class Bucket(NamedTuple):
+    """A rate limit.
+
+    Attributes
+    ----------
+    limiter : str
+        `TBF`, which lets a packet go when it has tokens for all of it, or `HTB`, which lets one go
+        while it is not in debt.
+    rate : float
+        Nominal, bit/s.
+    burst : int
+        What it holds, bytes.
+    tick_s : float
+        Time between two looks at the clock, seconds; 0 for an exact clock.
+    """
+
+    limiter: str
+    rate: float
+    burst: int
+    tick_s: float
 
 
 def expected_ratio(rate: float, burst: int, tick_s: float) -> float:
@@ -23,11 +50,15 @@ def expected_ratio(rate: float, burst: int, tick_s: float) -> float:
     return 1.0 if tick_s == 0 else min(1.0, burst * 8 / (tick_s * rate))
 
 
-def whole_packets_ratio(rate: int, burst: int, packet: int, tick_ns: int, ticks: int) -> float:
+def whole_packets_ratio(
+    rate: int, burst: int, packet: int, tick_ns: int, ticks: int, limiter: str = TBF
+) -> float:
     """Give what a bucket lets through that is filled in ticks and gives whole packets only.
 
-    Tokens that find the bucket full are lost, and what is left of them after whole packets takes
-    room from the next tick's: between two packets' worth the closed form is too much.
+    Tokens that find the bucket full are lost. What tbf has left after whole packets takes room from
+    the next tick's tokens: between two packets' worth the closed form is too much. htb sends one
+    packet on credit in every tick and pays with the tokens of the next: the closed form is too
+    little.
 
     Parameters
     ----------
@@ -39,14 +70,25 @@ def whole_packets_ratio(rate: int, burst: int, packet: int, tick_ns: int, ticks:
         Time between two looks at the clock, nanoseconds, above 0.
     ticks : int
         How many ticks are counted.
+    limiter : str
+        `TBF` or `HTB`.
     """
     capacity, cost = burst * 8 * 10**9, packet * 8 * 10**9
     tokens, passed = capacity, 0
     for tick in range(-ticks, ticks):  # the first half empties the bucket
         tokens = min(capacity, tokens + rate * tick_ns)
-        packets, tokens = divmod(tokens, cost)
+        packets = tokens // cost if limiter == TBF else max(0, tokens // cost + 1)
+        tokens -= packets * cost
         passed += packets if tick >= 0 else 0
     return passed * cost / (ticks * rate * tick_ns)
+
+
+def bucket_of(queue: dict[str, Any]) -> Bucket:
+    """Give the rate limit that a resolved queue is."""
+    limiter = queue["discipline"]
+    own = queue["classes"][0] if limiter == HTB else queue
+    tick_s = parse_seconds(queue.get("granularity", "0 ns"))
+    return Bucket(limiter, parse_bits_per_second(own["rate"]), int(own["burst_bytes"]), tick_s)
 
 
 def accuracies(results: Results) -> pl.DataFrame:
@@ -55,34 +97,45 @@ def accuracies(results: Results) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        ``clock``, ``burst``, ``nominal_mbit_per_second``, ``attained_ratio``,
-        ``expected_ratio`` (the closed form), ``whole_packets_ratio``.
+        ``clock``, ``bucket``, ``limiter``, ``burst_bytes``, ``tick_s``,
+        ``nominal_mbit_per_second``, ``attained_ratio``, ``expected_ratio`` (the closed form),
+        ``whole_packets_ratio``.
     """
     attained = dict(
         results.groups.group_by("cell").agg(pl.col("throughput_bits_per_second").mean()).iter_rows()
     )
-    rows = []
-    for cell in results.manifest.plan.cells:
-        if cell.index not in attained:
-            continue
-        queue = cell.experiment["network"]["links"][0]["queue"]
-        rate = parse_bits_per_second(queue["rate"])
-        tick_s = parse_seconds(queue.get("granularity", "0 ns"))
-        burst = int(queue["burst_bytes"])
-        packet = int(parse_bytes(cell.experiment["flows"][0]["workload"]["size"]["packet"]))
-        expected = expected_ratio(rate, burst, tick_s)
-        rows.append(
-            {
-                "clock": cell.settings["clock"],
-                "burst": cell.settings["burst"],
-                "nominal_mbit_per_second": rate / 1e6,
-                "attained_ratio": attained[cell.index] / rate,
-                "expected_ratio": expected,
-                "whole_packets_ratio": expected
-                if tick_s == 0
-                else whole_packets_ratio(
-                    round(rate), burst, packet, round(tick_s * 1e9), round(60 / tick_s)
-                ),
-            }
-        )
-    return pl.DataFrame(rows, infer_schema_length=None)
+    return pl.DataFrame(
+        [
+            _accuracy(cell.settings, cell.experiment, attained[cell.index])
+            for cell in results.manifest.plan.cells
+            if cell.index in attained
+        ],
+        infer_schema_length=None,
+    )
+
+
+def _accuracy(
+    settings: dict[str, Any], experiment: dict[str, Any], attained_bits_per_second: float
+) -> dict[str, Any]:
+    bucket = bucket_of(experiment["network"]["links"][0]["queue"])
+    packet = int(parse_bytes(experiment["flows"][0]["workload"]["size"]["packet"]))
+    return {
+        "clock": settings["clock"],
+        "bucket": settings["bucket"],
+        "limiter": bucket.limiter,
+        "burst_bytes": bucket.burst,
+        "tick_s": bucket.tick_s,
+        "nominal_mbit_per_second": bucket.rate / 1e6,
+        "attained_ratio": attained_bits_per_second / bucket.rate,
+        "expected_ratio": expected_ratio(bucket.rate, bucket.burst, bucket.tick_s),
+        "whole_packets_ratio": _of_whole_packets(bucket, packet),
+    }
+
+
+def _of_whole_packets(bucket: Bucket, packet: int) -> float:
+    if bucket.tick_s == 0:
+        return 1.0
+    tick_ns, ticks = round(bucket.tick_s * 1e9), round(60 / bucket.tick_s)
+    return whole_packets_ratio(
+        round(bucket.rate), bucket.burst, packet, tick_ns, ticks, bucket.limiter
+    )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.rate_limit_granularity.accuracy import accuracies
+from fairwind.studies.rate_limit_granularity.accuracy import HTB, TBF, accuracies
 
 TOLERANCE_RATIO = 0.005
 """A packet more or less in the measured time, at the slowest rate."""
+
+CLOSED_FORM = "min(1, burst * 8 * HZ / rate)"
 
 
 def claims(results: Results) -> list[Claim]:
@@ -17,18 +19,25 @@ def claims(results: Results) -> list[Claim]:
     coarse = table.filter(pl.col("clock") != "exact")
     return [
         _agreement(
-            "With an exact clock every rate is attained with every burst.",
+            "With an exact clock every rate is attained with every bucket.",
             table.filter(pl.col("clock") == "exact"),
             "expected_ratio",
         ),
-        _agreement(
-            "With a clock of HZ ticks a limit attains min(1, burst * 8 * HZ / rate).",
-            coarse,
-            "expected_ratio",
+        *(
+            _agreement(
+                f"With a clock of HZ ticks {limiter} attains {CLOSED_FORM}.",
+                coarse.filter(pl.col("limiter") == limiter),
+                "expected_ratio",
+            )
+            for limiter in (TBF, HTB)
+        ),
+        _at_least(
+            f"With a clock of HZ ticks htb attains at least {CLOSED_FORM}.",
+            coarse.filter(pl.col("limiter") == HTB),
         ),
         _agreement(
             "With a clock of HZ ticks a limit attains what a bucket that is filled in ticks lets "
-            "through in whole packets.",
+            "through in whole packets, tbf of tokens that it has, htb on credit of one packet.",
             coarse,
             "whole_packets_ratio",
         ),
@@ -36,24 +45,45 @@ def claims(results: Results) -> list[Claim]:
 
 
 def _agreement(statement: str, table: pl.DataFrame, formula: str) -> Claim:
+    is_near = pl.col("difference").abs() <= TOLERANCE_RATIO
+    rule = f"Attained over nominal rate within {TOLERANCE_RATIO:.1%} of the formula."
+    return _judged(statement, rule, table, formula, is_near)
+
+
+def _at_least(statement: str, table: pl.DataFrame) -> Claim:
+    is_enough = pl.col("difference") >= -TOLERANCE_RATIO
+    rule = f"Attained over nominal rate not more than {TOLERANCE_RATIO:.1%} below the formula."
+    return _judged(statement, rule, table, "expected_ratio", is_enough)
+
+
+def _judged(statement: str, rule: str, table: pl.DataFrame, formula: str, holds: pl.Expr) -> Claim:
     details = table.with_columns((pl.col("attained_ratio") - pl.col(formula)).alias("difference"))
-    near = details.filter(pl.col("difference").abs() <= TOLERANCE_RATIO).height
-    if near == details.height:
+    held = details.filter(holds).height
+    if details.height == 0:
+        verdict = Verdict.UNDECIDED
+    elif held == details.height:
         verdict = Verdict.BORNE_OUT
     else:
-        verdict = Verdict.BORNE_OUT_IN_PART if near else Verdict.NOT_BORNE_OUT
-    worst = details.sort(pl.col("difference").abs(), descending=True).row(0, named=True)
+        verdict = Verdict.BORNE_OUT_IN_PART if held else Verdict.NOT_BORNE_OUT
     return Claim(
         statement=statement,
         rule=(
-            f"Attained over nominal rate within {TOLERANCE_RATIO:.1%} of the formula. Borne out: "
-            "in every cell; in part: in some. There is no chance in it, so there are no intervals."
+            f"{rule} Borne out: in every cell; in part: in some. There is no chance in it, so "
+            "there are no intervals."
         ),
         verdict=verdict,
-        evidence=(
-            f"{near} of {details.height} cells. The farthest: {worst['clock']}, burst "
-            f"{worst['burst']}, {worst['nominal_mbit_per_second']:g} Mbit/s: attained "
-            f"{worst['attained_ratio']:.3f}, formula {worst[formula]:.3f}."
-        ),
+        evidence=f"{held} of {details.height} cells.{_farthest(details, formula)}",
         details=details,
     )
+
+
+def _farthest(details: pl.DataFrame, formula: str) -> str:
+    """Name the cell that is farthest from the formula; nothing where there are no cells."""
+    ordered = details.sort(pl.col("difference").abs(), descending=True)
+    for worst in ordered.head(1).iter_rows(named=True):
+        return (
+            f" The farthest: {worst['clock']}, {worst['bucket']}, "
+            f"{worst['nominal_mbit_per_second']:g} Mbit/s: attained "
+            f"{worst['attained_ratio']:.3f}, formula {worst[formula]:.3f}."
+        )
+    return ""

@@ -25,7 +25,8 @@ def _slowest(results: Results) -> Figure:
         title="Delivery latency of thin streams, by mechanism and queue",
         caption=(
             "From the application's write to the read in order of its last byte: the slowest "
-            f"{1 - SLOWEST_FROM:.0%} of the messages of all seeds, one panel per discipline."
+            f"{1 - SLOWEST_FROM:.0%} of the messages of all seeds, one panel per discipline. Where "
+            "fewer curves are seen than mechanisms, they coincide."
         ),
         chart=latency_distribution(
             buckets.with_columns(pl.col(VARIANT).alias("group")),

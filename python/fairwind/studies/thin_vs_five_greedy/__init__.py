@@ -3,8 +3,8 @@
 A few greedy streams are enough to fill a path. Do thin streams get what they ask for beside them,
 what does it cost on the wire, and who loses more?
 
-Map: `claims` the verdicts, `figures` the figures 4.3, 4.4 and 4.5; the scenario files lie beside
-them.
+Map: `claims` the verdicts, `clustering` whom losses in a row hit, `rates` what thin streams offer,
+`figures` the figures 4.3, 4.4 and 4.5; the scenario files lie beside them.
 """
 
 from fairwind.studies.study import Study

@@ -15,6 +15,7 @@ from fairwind.studies.streams import (
     offered_payload_bits_per_second,
     variants,
 )
+from fairwind.studies.thin_vs_five_greedy.clustering import hits_many_at_once
 from fairwind.studies.thin_vs_five_greedy.rates import THIN_COUNT
 
 ENOUGH_RATIO = 0.99
@@ -39,6 +40,7 @@ def claims(results: Results) -> list[Claim]:
         hypotheses.at_a_disadvantage(results, panels),
         gets_what_it_asks(results, panels),
         is_repacketised(results, panels),
+        hits_many_at_once(results, panels),
     ]
 
 
@@ -61,7 +63,7 @@ def gets_what_it_asks(results: Results, panels: Panels) -> Claim:
 
 
 def is_repacketised(results: Results, panels: Panels) -> Claim:
-    """Judge: throughput is not one packet per write (sections 4.3.3 and 4.3.4)."""
+    """Judge: throughput is not one packet per write (section 4.3.3)."""
     details = _ratios(results, panels, "throughput_bits_per_second", payload=False)
     is_less, is_all = pl.col("high") < LESS_RATIO, pl.col("low") > LESS_RATIO
     sides = {"joined for": is_less, "not joined for": is_all}

@@ -17,7 +17,7 @@ def figures(results: Results) -> list[Figure]:
     return [
         Figure(
             name="aggregated-goodput",
-            title="Aggregated goodput of N greedy and N thin streams",
+            title="Aggregated goodput of N greedy and N thin streams (figure 4.1)",
             caption=(
                 "Payload that the receiving applications read, each byte once, summed over all "
                 f"streams of a kind. {SEEDS}"
@@ -26,13 +26,13 @@ def figures(results: Results) -> list[Figure]:
         ),
         Figure(
             name="relative-loss",
-            title="Relative loss of N greedy and N thin streams",
+            title="Relative loss of N greedy and N thin streams (figure 4.2)",
             caption=f"Packets lost over packets sent, of all streams of a kind. {SEEDS}",
             chart=_chart(results, "packet_loss_ratio", PER_CENT, "relative loss / %"),
         ),
         Figure(
             name="problematic-connections",
-            title="Problematic connections among N greedy and N thin ones",
+            title="Problematic connections among N greedy and N thin ones (table 4.1)",
             caption=(
                 "Connections that never came to be or were given up, that repeated their SYN, had "
                 "three or more time-outs in a row, or let a write wait for 10 s or more. "
