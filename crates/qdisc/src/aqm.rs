@@ -97,7 +97,7 @@ pub struct Choke {
     pub limit_packets: u32,
     /// Average backlog in packets from which on arrivals are compared with a waiting packet.
     pub min_packets: u32,
-    /// Average backlog in packets from which on every arrival is dropped.
+    /// Average backlog in packets from which on every arrival is dropped, or marked.
     pub max_packets: u32,
     /// Packets that may come at once: decides the weight of the average.
     pub burst_packets: u32,

@@ -3,6 +3,7 @@
 //! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; the weight from a burst
 //! as tc-red(8) derives it; the gentle variant, Floyd 2000; the adaptive one, Floyd, Gummadi and Shenker, 2001.
 
+use super::ticks::{Progress, Ticks};
 use crate::random::mixed;
 use fairwind_units::{BitRate, ByteCount, Instant, Ratio, Span};
 use rand::RngExt as _;
@@ -55,7 +56,7 @@ pub(super) struct Average {
     /// Arrivals since the last notice; `None` while the average is below the first bound.
     since_notice: Option<u32>,
     idle_since: Option<Instant>,
-    next_adaptation: Instant,
+    ticks: Ticks,
     generator: Pcg32,
 }
 
@@ -68,7 +69,7 @@ impl Average {
             probability: settings.probability.as_f64(),
             since_notice: None,
             idle_since: Some(Instant::ZERO),
-            next_adaptation: Instant::ZERO + ADAPTATION,
+            ticks: Ticks::new(ADAPTATION),
             generator: Pcg32::new(mixed(seed, 0), 0),
         }
     }
@@ -79,16 +80,23 @@ impl Average {
 
     /// Takes the backlog that an arrival finds into the average.
     pub(super) fn observe(&mut self, now: Instant, backlog: f64) {
-        if let Some(since) = self.idle_since.take() {
-            // As if so many typical packets had found the queue empty.
-            let steps = now.saturating_since(since).as_secs_f64()
-                / self.settings.packet_time.as_secs_f64().max(f64::MIN_POSITIVE);
-            self.mean *= (steps * (-self.weight).ln_1p()).exp();
-        }
-        self.mean += self.weight * (backlog - self.mean);
         if self.settings.is_adaptive {
             self.adapt(now);
         }
+        if self.idle_since.is_some() {
+            self.mean = self.mean_at(now);
+            self.idle_since = None;
+        } else {
+            self.mean += self.weight * (backlog - self.mean);
+        }
+    }
+
+    /// The average; while the queue is empty, as if a typical packet after the other had found it so.
+    fn mean_at(&self, at: Instant) -> f64 {
+        let Some(since) = self.idle_since else { return self.mean };
+        let steps = at.saturating_since(since).as_secs_f64()
+            / self.settings.packet_time.as_secs_f64().max(f64::MIN_POSITIVE);
+        self.mean * (steps * (-self.weight).ln_1p()).exp()
     }
 
     /// The queue is empty from `now` on.
@@ -137,28 +145,26 @@ impl Average {
         }
     }
 
-    /// Moves the probability for all the half seconds that have passed.
+    /// Moves the probability at all the half seconds that have passed.
     fn adapt(&mut self, now: Instant) {
+        let mut ticks = self.ticks;
+        ticks.catch_up(now, |at| self.adapt_at(at));
+        self.ticks = ticks;
+    }
+
+    fn adapt_at(&mut self, at: Instant) -> Progress {
         let AverageSettings { least, greatest, .. } = self.settings;
         let (low, high) = (least + 0.4 * (greatest - least), least + 0.6 * (greatest - least));
-        while self.next_adaptation <= now {
-            self.next_adaptation += ADAPTATION;
-            let before = self.probability;
-            if self.mean > high && self.probability <= 0.5 {
-                self.probability += (self.probability / 4.0).min(0.01);
-            } else if self.mean < low && self.probability >= 0.01 {
-                self.probability *= 0.9;
-            }
-            if self.probability.to_bits() == before.to_bits() {
-                // Nothing changes any more until the average does.
-                let late = now.saturating_since(self.next_adaptation).as_nanos();
-                let missed = late / ADAPTATION.as_nanos();
-                self.next_adaptation += ADAPTATION * missed;
-                if self.next_adaptation <= now {
-                    self.next_adaptation += ADAPTATION;
-                }
-            }
+        let mean = self.mean_at(at);
+        if mean > high && self.probability <= 0.5 {
+            self.probability += (self.probability / 4.0).min(0.01);
+        } else if mean < low && self.probability >= 0.01 {
+            self.probability *= 0.9;
+        } else if self.idle_since.is_none() || mean < low {
+            // Nothing changes any more until the average does.
+            return Progress::Settled;
         }
+        Progress::GoesOn
     }
 }
 
@@ -200,14 +206,15 @@ mod tests {
     fn the_average_follows_by_its_weight_and_decays_while_the_link_is_idle() {
         let mut average = Average::new(settings(), 1);
         let at = Instant::from_millis;
+        average.observe(at(0), 0.0);
         average.observe(at(0), 8.0);
         assert!((average.value() - 1.0).abs() < 1e-12);
         average.observe(at(0), 8.0);
         assert!((average.value() - 1.875).abs() < 1e-12);
         average.rest(at(10));
         average.observe(at(12), 0.0);
-        // Two packets' time, and the arrival itself: three steps of seven eighths.
-        assert!((average.value() - 1.875 * 0.875_f64.powi(3)).abs() < 1e-12);
+        // Two packets' time: two steps of seven eighths. The arrival itself is none (Floyd and Jacobson, figure 2).
+        assert!((average.value() - 1.875 * 0.875_f64.powi(2)).abs() < 1e-12);
     }
 
     #[test]
@@ -224,7 +231,7 @@ mod tests {
 
     #[test]
     fn notices_come_at_uniform_distances() {
-        // With p = 0.05 the distance is uniform on 1..=20: its mean is 10.5, and none is longer.
+        // With p = 0.05 the distance is uniform on 1..=19, for the first arrival counts: its mean is 10.
         let mut average = Average::new(settings(), 7);
         average.mean = 10.0;
         average.since_notice = Some(0);
@@ -238,7 +245,7 @@ mod tests {
             }
         }
         let mean = f64::from(distances.iter().sum::<u32>()) / 4000.0;
-        assert!(distances.iter().all(|distance| *distance <= 20), "{:?}", distances.iter().max());
+        assert!(distances.iter().all(|distance| *distance <= 19), "{:?}", distances.iter().max());
         assert!((mean - 10.0).abs() < 0.7, "{mean}");
     }
 
@@ -256,6 +263,26 @@ mod tests {
         // An hour is no more work than it takes to come to rest.
         average.observe(Instant::from_secs(3600), 6.0);
         assert!(average.probability < 0.01);
-        assert_eq!(average.next_adaptation, Instant::from_millis(3_600_500));
+    }
+
+    #[test]
+    fn the_probability_adapts_to_the_average_of_each_half_second_not_to_the_one_after_the_arrival()
+    {
+        // A packet's time of 100 ms and an eighth of weight: 14 decays to 14 (7/8)^5 = 7.2 in half a second, which is below
+        // the middle, 9 to 11.
+        let slow = AverageSettings { packet_time: Span::from_millis(100), ..settings() };
+        let mut average = Average::new(AverageSettings { is_adaptive: true, ..slow }, 1);
+        average.idle_since = None;
+        average.mean = 14.0;
+        average.rest(Instant::from_millis(500));
+        average.observe(Instant::from_millis(1000), 0.0);
+        // Up once while it was 14, down once when it had decayed.
+        assert!((average.probability - 0.11 * 0.9).abs() < 1e-12, "{}", average.probability);
+        // An arrival that raises the average above the middle was not there when the controller worked.
+        let mut late = Average::new(AverageSettings { is_adaptive: true, ..settings() }, 1);
+        late.idle_since = None;
+        late.mean = 10.0;
+        late.observe(Instant::from_millis(500), 40.0);
+        assert!(late.value() > 11.0 && (late.probability - 0.1).abs() < 1e-12);
     }
 }

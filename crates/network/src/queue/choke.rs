@@ -66,15 +66,15 @@ impl Choke {
         if self.strike(&arrival.header, effects) {
             return Err(DropReason::Early);
         }
+        let is_chosen = self.average.advise() != Advice::Accept;
+        if is_chosen && !(self.ecn && arrival.header.is_ecn_capable()) {
+            return Err(DropReason::Early);
+        }
         if packet_count(self.waiting.len()) >= self.limit_packets {
             return Err(DropReason::QueueFull);
         }
-        match self.average.advise() {
-            Advice::Accept => {}
-            Advice::Notify if self.ecn && arrival.header.is_ecn_capable() => {
-                effects.mark(&mut arrival);
-            }
-            Advice::Notify | Advice::Refuse => return Err(DropReason::Early),
+        if is_chosen {
+            effects.mark(&mut arrival);
         }
         self.bytes += u64::from(arrival.bytes());
         self.waiting.push_back(arrival);

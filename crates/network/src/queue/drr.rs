@@ -102,6 +102,8 @@ impl QueueDiscipline for Drr {
                     let bytes = u64::from(waiting.bytes());
                     if bytes > class.deficit_bytes {
                         self.end_turn(place);
+                        // Whoever was passed over has to be looked past again, until the bytes suffice.
+                        passed_over = 0;
                         continue;
                     }
                     class.deficit_bytes -= bytes;

@@ -3,18 +3,20 @@
 //! Source: RFC 9332 with its appendix A; parameters as tc-dualpi2(8). As in Linux the greater of both queues' delays
 //! drives the controller, and the classic queue's share of the service is kept by credit instead of by a shift of time.
 //!
-//! The controller is due at fixed instants; those that have passed are caught up at the next call, with the delays that
-//! the oldest packets had then.
+//! Updates of the controller that are caught up see the delays that the oldest packets had then.
 
 use super::codel::{Line, Source as _};
+use super::ticks::{Progress, Ticks};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::random::mixed;
 use crate::{Backlog, DropReason, Header};
-use fairwind_units::{Instant, Span};
+use fairwind_units::{Instant, Ratio, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
 
-/// With less than this waiting in both queues the controller neither drops nor marks, as in Linux: two full packets.
+/// A full packet.
+const FULL_BYTES: f64 = 1500.0;
+/// With less than this waiting behind a packet nothing is dropped or marked, as in Linux: two full packets.
 const SPARED_BYTES: u64 = 2 * 1500;
 
 /// Both queues and what couples them.
@@ -25,7 +27,7 @@ pub(super) struct Dualpi2 {
     /// The probability whose square drops, and whose multiple marks in the low-latency queue.
     base: f64,
     delay_before: f64,
-    next_update: Instant,
+    ticks: Ticks,
     /// Above zero where the classic queue has waited for its share of the service, in bytes.
     credit: f64,
     generator: Pcg32,
@@ -42,13 +44,13 @@ enum Verdict {
 impl Dualpi2 {
     pub(super) fn new(description: &fairwind_qdisc::Dualpi2, seed: u64) -> Self {
         Self {
-            next_update: Instant::ZERO + description.update,
+            ticks: Ticks::new(description.update),
             description: description.clone(),
             low_latency: Line::default(),
             classic: Line::default(),
             base: 0.0,
             delay_before: 0.0,
-            credit: 0.0,
+            credit: first_credit(description.classic_protection),
             generator: Pcg32::new(mixed(seed, 0), 0),
         }
     }
@@ -60,26 +62,29 @@ impl Dualpi2 {
     }
 
     fn catch_up(&mut self, now: Instant) {
-        while self.next_update <= now {
-            let at = self.next_update;
+        let mut ticks = self.ticks;
+        ticks.catch_up(now, |at| {
             let before = (self.base, self.delay_before);
             self.update(at);
-            self.next_update += self.description.update;
             let is_empty = self.backlog().packets == 0;
             let is_at_rest = is_empty && before == (self.base, self.delay_before);
-            // What waits only waits longer, so once all is dropped that stays so.
-            let is_at_the_end = !is_empty && self.base >= 1.0;
-            if is_at_rest || is_at_the_end {
-                self.skip_to(now);
-            }
-        }
+            // What waits only waits longer, so once the end is reached that stays so.
+            let is_at_the_end = !is_empty
+                && self.base >= self.most()
+                && self.delay_before >= self.description.target.as_secs_f64();
+            if is_at_rest || is_at_the_end { Progress::Settled } else { Progress::GoesOn }
+        });
+        self.ticks = ticks;
     }
 
-    /// Leaves out updates that would change nothing, up to the last one that is due by `now`.
-    fn skip_to(&mut self, now: Instant) {
-        let tick = self.description.update;
-        let ahead = now.saturating_since(self.next_update).as_nanos() / tick.as_nanos().max(1);
-        self.next_update += tick * ahead;
+    /// The greatest base probability: where nothing is dropped on overload, what marks all of the low-latency queue, so
+    /// that both kinds keep their balance while the queue overflows.
+    fn most(&self) -> f64 {
+        if self.description.drop_on_overload {
+            1.0
+        } else {
+            1.0 / f64::from(self.description.coupling.max(1))
+        }
     }
 
     /// The controller's step (RFC 9332 §A.1, `dualpi2_update`).
@@ -89,7 +94,7 @@ impl Dualpi2 {
         let change = self.description.alpha.as_f64()
             * (delay - self.description.target.as_secs_f64())
             + self.description.beta.as_f64() * (delay - self.delay_before);
-        self.base = (self.base + change).clamp(0.0, 1.0);
+        self.base = (self.base + change).clamp(0.0, self.most());
         self.delay_before = delay;
     }
 
@@ -98,21 +103,22 @@ impl Dualpi2 {
         self.base * f64::from(self.description.coupling)
     }
 
-    /// What the coupled controllers make of a packet while `bytes` wait (RFC 9332 §A.1, overload in §A.2).
+    /// What the coupled controllers make of a packet behind or before which `bytes` wait (RFC 9332 §A.1). On overload,
+    /// which is when the low-latency queue would be marked for certain, both queues drop alike, whoever could be marked
+    /// (§A.2).
     fn judge(&mut self, is_low: bool, bytes: u64) -> Verdict {
         if bytes < SPARED_BYTES {
             return Verdict::Leaves;
         }
         let coupled = self.coupled();
-        if !is_low {
-            let is_chosen = self.happens(self.base * self.base);
-            return if is_chosen { Verdict::Notified } else { Verdict::Leaves };
+        let is_overloaded = coupled >= 1.0 && self.description.drop_on_overload;
+        let share = if is_low && !is_overloaded { coupled } else { self.base * self.base };
+        match (self.happens(share), is_overloaded) {
+            (true, true) => Verdict::Dropped,
+            (true, false) => Verdict::Notified,
+            (false, true) if is_low => Verdict::Notified,
+            (false, _) => Verdict::Leaves,
         }
-        if coupled >= 1.0 && self.description.drop_on_overload {
-            let is_dropped = self.happens(self.base * self.base);
-            return if is_dropped { Verdict::Dropped } else { Verdict::Notified };
-        }
-        if self.happens(coupled) { Verdict::Notified } else { Verdict::Leaves }
     }
 
     fn happens(&mut self, probability: f64) -> bool {
@@ -134,21 +140,26 @@ impl Dualpi2 {
             && (self.classic.backlog().packets == 0 || self.credit <= 0.0)
     }
 
-    /// The next packet, with the classic queue's credit kept.
+    /// The next packet, and whether it is of the low-latency queue.
     fn take(&mut self) -> Option<(Waiting, bool)> {
-        let share = self.description.classic_protection.as_f64();
-        if self.low_latency_is_next() {
-            let waiting = self.low_latency.pop()?;
-            if self.classic.backlog().packets > 0 {
-                self.credit += share * f64::from(waiting.bytes());
-            }
-            return Some((waiting, true));
+        let is_low = self.low_latency_is_next();
+        let line = if is_low { &mut self.low_latency } else { &mut self.classic };
+        Some((line.pop()?, is_low))
+    }
+
+    /// Keeps the classic queue's credit: a packet has left that the other queue, where it has any, has waited for. With
+    /// nothing left it begins anew.
+    fn charge(&mut self, bytes: u32, is_low: bool) {
+        let share = self.description.classic_protection;
+        let is_waiting = |line: &Line| line.backlog().packets > 0;
+        let (low, classic) = (is_waiting(&self.low_latency), is_waiting(&self.classic));
+        if is_low && classic {
+            self.credit += share.as_f64() * f64::from(bytes);
+        } else if !is_low && low {
+            self.credit -= (1.0 - share.as_f64()) * f64::from(bytes);
+        } else if !low && !classic {
+            self.credit = first_credit(share);
         }
-        let waiting = self.classic.pop()?;
-        if self.low_latency.backlog().packets > 0 {
-            self.credit -= (1.0 - share) * f64::from(waiting.bytes());
-        }
-        Some((waiting, false))
     }
 }
 
@@ -181,8 +192,11 @@ impl QueueDiscipline for Dualpi2 {
     fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
         self.catch_up(now);
         loop {
+            let Some((mut waiting, is_low)) = self.take() else {
+                self.credit = first_credit(self.description.classic_protection);
+                return Dequeued::Empty;
+            };
             let bytes = self.backlog().bytes;
-            let Some((mut waiting, is_low)) = self.take() else { return Dequeued::Empty };
             let is_late = is_low && waiting.sojourn(now) >= self.description.step_threshold;
             let judged = self.description.drop_on_dequeue.then(|| self.judge(is_low, bytes));
             let verdict = match judged.unwrap_or(Verdict::Leaves) {
@@ -190,6 +204,7 @@ impl QueueDiscipline for Dualpi2 {
                 verdict => verdict,
             };
             if Self::carry_out(verdict, &mut waiting, effects) {
+                self.charge(waiting.bytes(), is_low);
                 return Dequeued::Packet(waiting);
             }
             effects.drop(waiting, DropReason::Early);
@@ -199,6 +214,12 @@ impl QueueDiscipline for Dualpi2 {
     fn backlog(&self) -> Backlog {
         self.low_latency.backlog().plus(self.classic.backlog())
     }
+}
+
+/// The credit that both queues begin with, as in Linux: the low-latency queue is a full packet ahead where its share is
+/// the greater one.
+fn first_credit(share: Ratio) -> f64 {
+    FULL_BYTES * (2.0 * share.as_f64() - 1.0)
 }
 
 #[cfg(test)]
@@ -229,6 +250,23 @@ mod tests {
     fn in_overload_the_low_latency_queue_is_dropped_like_the_classic_one() {
         assert!((share_of(Verdict::Dropped, 0.6, true) - 0.36).abs() < 0.015);
         assert!((share_of(Verdict::Notified, 0.6, true) - 0.64).abs() < 0.015);
+        // The classic one drops what it marked before, for marks are not heard (RFC 9332 §A.2).
+        assert!((share_of(Verdict::Dropped, 0.6, false) - 0.36).abs() < 0.015);
+        assert!(share_of(Verdict::Notified, 0.6, false) < 1e-9);
+    }
+
+    #[test]
+    fn where_nothing_is_dropped_on_overload_the_probability_ends_where_all_is_marked() {
+        let description = fairwind_qdisc::Dualpi2 { drop_on_overload: false, ..Default::default() };
+        let mut queue = Dualpi2 { base: 0.499, ..Dualpi2::new(&description, 1) };
+        queue.delay_before = -1.0;
+        queue.update(Instant::from_millis(16));
+        assert!((queue.base - 0.5).abs() < 1e-12, "half, for a coupling of two: {}", queue.base);
+        // A packet in four of the classic queue is told, and none is dropped that can be marked.
+        let verdicts =
+            (0..20_000).filter(|_| queue.judge(false, SPARED_BYTES) == Verdict::Notified);
+        assert!(verdicts.count().abs_diff(5000) < 300);
+        assert!((0..1000).all(|_| queue.judge(true, SPARED_BYTES) == Verdict::Notified));
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod rounds;
 mod select;
 mod sfq;
 mod tbf;
+mod ticks;
 
 pub use build::discipline;
 pub use fifo::Fifo;

@@ -7,6 +7,7 @@
 //! are caught up at the next call.
 
 use super::codel::{Line, Source as _};
+use super::ticks::{Progress, Ticks};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
@@ -84,7 +85,7 @@ pub(super) struct PieController {
     delay: f64,
     delay_before: f64,
     burst_left: Span,
-    next_update: Instant,
+    ticks: Ticks,
     /// Probabilities since the last drop.
     sum: f64,
     measurement: Option<Measurement>,
@@ -100,7 +101,7 @@ impl PieController {
             delay: 0.0,
             delay_before: 0.0,
             burst_left: MOST_BURST,
-            next_update: Instant::ZERO + settings.update,
+            ticks: Ticks::new(settings.update),
             sum: 0.0,
             measurement: None,
             rate_time: None,
@@ -109,19 +110,14 @@ impl PieController {
 
     /// Does the updates that are due by `now`, `bytes` having waited since the last call.
     pub(super) fn catch_up(&mut self, now: Instant, bytes: u64, settings: &PieSettings) {
-        while self.next_update <= now {
+        let mut ticks = self.ticks;
+        ticks.catch_up(now, |_| {
             let before = (self.probability, self.delay_before, self.burst_left);
             self.update(bytes, settings);
-            self.next_update += settings.update;
-            if before == (self.probability, self.delay_before, self.burst_left) {
-                // From here on every update would do the same.
-                let missed = now.saturating_since(self.next_update).as_nanos();
-                self.next_update += settings.update * (missed / settings.update.as_nanos().max(1));
-                if self.next_update <= now {
-                    self.next_update += settings.update;
-                }
-            }
-        }
+            let has_changed = before != (self.probability, self.delay_before, self.burst_left);
+            if has_changed { Progress::GoesOn } else { Progress::Settled }
+        });
+        self.ticks = ticks;
     }
 
     /// One update (RFC 8033 §4.2, §5.5).
@@ -362,7 +358,6 @@ mod tests {
         controller.delay = 0.0;
         controller.catch_up(Instant::from_secs(3600), 0, &settings());
         assert_eq!(controller.burst_left, MOST_BURST);
-        assert_eq!(controller.next_update.as_nanos(), 3_600_000_000_000 + 15_000_000);
     }
 
     #[test]

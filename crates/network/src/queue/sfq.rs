@@ -16,6 +16,8 @@ struct Line {
     waiting: VecDeque<Waiting>,
     /// Bytes that it may still send in its turn.
     allotment: i64,
+    /// When it last became longer or shorter, in changes of all lines.
+    changed: u64,
 }
 
 /// All lines.
@@ -29,6 +31,8 @@ pub(super) struct Sfq {
     seed: u64,
     /// How often flows were hashed anew.
     perturbations: u64,
+    /// How often a line became longer or shorter.
+    changes: u64,
 }
 
 impl Sfq {
@@ -41,6 +45,7 @@ impl Sfq {
             backlog: Backlog::default(),
             seed,
             perturbations: 0,
+            changes: 0,
         }
     }
 
@@ -76,14 +81,25 @@ impl Sfq {
             self.active.push_back(place);
         }
         line.waiting.push_back(waiting);
+        self.note_change(place);
     }
 
-    /// The longest line gives up a packet.
+    fn note_change(&mut self, place: u32) {
+        self.changes += 1;
+        self.lines[index(place)].changed = self.changes;
+    }
+
+    /// The longest line gives up a packet; of several, as in the kernel, the one that became so long or so short last,
+    /// or, where none has two, the one whose turn it is.
     fn make_room(&mut self, effects: &mut Effects) {
-        let lengths =
-            self.active.iter().map(|place| (self.lines[index(*place)].waiting.len(), *place));
-        let Some((_, longest)) = lengths.max() else { return };
-        self.drop_from(longest, effects);
+        let rank = |place: &u32| {
+            let line = &self.lines[index(*place)];
+            (line.waiting.len(), line.changed)
+        };
+        let Some(longest) = self.active.iter().copied().max_by_key(rank) else { return };
+        let is_short = self.lines[index(longest)].waiting.len() == 1;
+        let next = self.active.front().copied();
+        self.drop_from(next.filter(|_| is_short).unwrap_or(longest), effects);
     }
 
     fn drop_from(&mut self, place: u32, effects: &mut Effects) {
@@ -93,11 +109,13 @@ impl Sfq {
         } else {
             line.waiting.pop_back()
         };
+        let is_empty = line.waiting.is_empty();
         if let Some(victim) = victim {
             self.backlog = self.backlog.without(victim.bytes());
             effects.drop(victim, DropReason::QueueFull);
         }
-        if line.waiting.is_empty() {
+        self.note_change(place);
+        if is_empty {
             self.active.retain(|active| *active != place);
         }
     }
@@ -116,14 +134,16 @@ impl QueueDiscipline for Sfq {
         if length == 0 && packet_count(self.active.len()) >= self.description.flows {
             return Err(DropReason::QueueFull);
         }
-        if length >= self.description.depth_packets {
-            if !self.description.head_drop {
-                return Err(DropReason::QueueFull);
-            }
-            self.drop_from(place, effects);
+        let is_deep = length >= self.description.depth_packets;
+        if is_deep && !self.description.head_drop {
+            return Err(DropReason::QueueFull);
         }
         self.join(place, arrival);
         self.backlog = self.backlog.with(arrival.bytes());
+        if is_deep {
+            // Only now, so that a line of one packet keeps its turn.
+            self.drop_from(place, effects);
+        }
         if self.backlog.packets > self.description.limit_packets {
             self.make_room(effects);
         }
@@ -147,6 +167,7 @@ impl QueueDiscipline for Sfq {
             if line.waiting.is_empty() {
                 self.active.pop_front();
             }
+            self.note_change(place);
             self.backlog = self.backlog.without(first.bytes());
             return Dequeued::Packet(first);
         }

@@ -231,3 +231,23 @@ fn a_standing_queue_meets_its_first_drop_after_target_and_interval() {
     // The packet that leaves after 6 ms is the first to have waited more than 5 ms, also more than four packets.
     assert_eq!(first_drop, Some(106));
 }
+
+#[test]
+fn many_flows_do_not_make_a_standing_queue_tolerable() {
+    // Thirty flows keep a packet or more waiting each, at 2.4 ms a packet: each waits 72 ms and longer, far above the
+    // target. Were the bound multiplied by the flows, as for incoming packets only, none would be told before 144 ms.
+    let flows = || (0..30).flat_map(|flow| [(0, packet(flow, 1500, false)); 2]);
+    let mut packets: Vec<(u64, Flowing)> = flows().collect();
+    // A packet comes for each that leaves.
+    packets
+        .extend((0..400).map(|number| (number * 12 / 5, packet(number_of(number), 1500, false))));
+    packets.sort_by_key(|(at, _)| *at);
+    let log = crate::flowing::log_of(behind(cake(Some(5 * MEGABIT))), &packets);
+    let early = crate::flowing::Deed::Dropped { reason: DropReason::Early };
+    let first = log.millis(|entry| entry.deed == early).first().copied();
+    assert!(first.is_some_and(|first| first < 400), "{first:?}");
+}
+
+fn number_of(number: u64) -> u32 {
+    u32::try_from(number % 30).expect("below 30")
+}

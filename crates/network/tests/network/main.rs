@@ -10,6 +10,7 @@ mod errors;
 mod flowing;
 mod late_poll;
 mod links;
+mod overfull;
 mod queues;
 mod responsive;
 mod routing;

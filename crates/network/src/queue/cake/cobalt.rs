@@ -12,6 +12,9 @@ use fairwind_units::{Instant, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
 
+/// So many packets' time a packet may wait whatever the target is: with fewer there is no standing queue. Only shapers of
+/// incoming packets (`ingress`) multiply it by the number of flows.
+const SPARED_PACKETS: u64 = 4;
 /// By how much BLUE's probability rises when the queue is full, and falls while the flow has nothing, of 2^32.
 const RISE: u32 = 1 << 24;
 const FALL: u32 = 1 << 20;
@@ -83,20 +86,18 @@ impl Cobalt {
         self.count == 0 && self.probability == 0 && now >= self.drop_next
     }
 
-    /// Whether a packet that leaves is to be dropped instead; it may be marked in its place. `flows` share the rate.
+    /// Whether a packet that leaves is to be dropped instead; it may be marked in its place.
     pub(super) fn should_drop(
         &mut self,
         now: Instant,
         waiting: &mut Waiting,
-        flows: u32,
         settings: &CobaltSettings,
         generator: &mut Pcg32,
         effects: &mut Effects,
     ) -> bool {
         let sojourn = waiting.sojourn(now);
-        let turn = settings.packet_time * u64::from(flows.max(2)) * 2;
         let is_due = self.count > 0 && now >= self.drop_next;
-        if sojourn <= settings.target || sojourn <= turn {
+        if sojourn <= settings.target || sojourn <= settings.packet_time * SPARED_PACKETS {
             self.is_dropping = false;
         } else {
             if !self.is_dropping {

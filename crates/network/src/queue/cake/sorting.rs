@@ -54,12 +54,12 @@ pub(super) fn tin_of(tins: CakeTins, traffic_class: u8) -> usize {
         CakeTins::Precedence => usize::from(class),
         CakeTins::Diffserv3 => match code_point {
             LOWER_EFFORT | 0o10 => 1,
-            TOS4 | VOICE_ADMIT | EXPEDITED | 0o60.. => 2,
+            TOS4 | VOICE_ADMIT | EXPEDITED | 0o60 | 0o70 => 2,
             _ => 0,
         },
         CakeTins::Diffserv4 => match code_point {
             LOWER_EFFORT | 0o10 => 1,
-            0o40 | 0o50 | VOICE_ADMIT | EXPEDITED | 0o60.. => 3,
+            0o40 | 0o50 | VOICE_ADMIT | EXPEDITED | 0o60 | 0o70 => 3,
             TOS4 => 2,
             // CS2, CS3 and all of AF2x, AF3x and AF4x.
             _ if (2..=4).contains(&class) && code_point.is_multiple_of(2) => 2,
@@ -85,6 +85,10 @@ mod tests {
         assert_eq!(of(CakeTins::Diffserv4, &points), four);
         assert_eq!(of(CakeTins::Precedence, &points[..4]), [0, 0, 1, 1]);
         assert_eq!(of(CakeTins::Besteffort, &points), [0; 16]);
+        // What nobody has assigned is best effort, though it be above CS6 or CS7.
+        let unassigned = [49, 55, 57, 63, 41, 33];
+        assert_eq!(of(CakeTins::Diffserv3, &unassigned), [0; 6]);
+        assert_eq!(of(CakeTins::Diffserv4, &unassigned), [0; 6]);
     }
 
     #[test]

@@ -67,7 +67,6 @@ pub(super) struct Tin {
     flows: Vec<Flow>,
     sparse: VecDeque<u32>,
     round: VecDeque<u32>,
-    busy_flows: u32,
     /// Busy flows of each host that sends, and of each that receives.
     sources: Vec<u32>,
     destinations: Vec<u32>,
@@ -82,7 +81,6 @@ impl Tin {
             flows: std::iter::repeat_with(Flow::default).take(index(QUEUES)).collect(),
             sparse: VecDeque::new(),
             round: VecDeque::new(),
-            busy_flows: 0,
             sources: vec![0; index(HOSTS)],
             destinations: vec![0; index(HOSTS)],
             backlog: Backlog::default(),
@@ -200,7 +198,6 @@ impl Tin {
             let is_dropped = flow.cobalt.should_drop(
                 now,
                 &mut waiting,
-                self.busy_flows,
                 &self.settings.cobalt,
                 generator,
                 effects,
@@ -218,7 +215,6 @@ impl Tin {
         let flow = &mut self.flows[index(place)];
         flow.cobalt.on_empty(now);
         if flow.standing == Standing::Busy {
-            self.busy_flows -= 1;
             self.sources[index(flow.source)] -= 1;
             self.destinations[index(flow.destination)] -= 1;
         }
@@ -228,7 +224,6 @@ impl Tin {
     fn become_busy(&mut self, place: u32) {
         let flow = &mut self.flows[index(place)];
         flow.standing = Standing::Busy;
-        self.busy_flows += 1;
         self.sources[index(flow.source)] += 1;
         self.destinations[index(flow.destination)] += 1;
     }
