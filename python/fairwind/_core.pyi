@@ -22,10 +22,10 @@ __all__ = [
     "kernel_problem",
     "kernel_settings",
     "leftovers",
+    "named_files",
     "plan",
     "rate_columns",
     "recorded_applications",
-    "replayed_files",
     "run_on_kernel",
     "run_shell",
     "schema",
@@ -78,9 +78,11 @@ def plan(
     file: str,
     text: str,
     overrides: list[tuple[str, str]],
-    replayed: list[tuple[str, str]] = ...,
+    provided: list[str] = ...,
 ) -> str: ...
-def replayed_files(file: str, text: str, overrides: list[tuple[str, str]]) -> list[str]: ...
+def named_files(
+    file: str, text: str, overrides: list[tuple[str, str]]
+) -> list[tuple[str, str, str | None]]: ...
 def recorded_applications() -> str: ...
 def simulate(
     experiment_json: str,

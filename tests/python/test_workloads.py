@@ -50,6 +50,56 @@ def test_a_line_that_is_no_write_is_named_with_its_file(tmp_path: Path) -> None:
         _ = load(file).plan
 
 
+LINK = """
+name = "a recorded link"
+duration = "2 s"
+[path]
+rtt = "20 ms"
+rate_trace = { file = "cell.trace" }
+impairments = { loss = { model = "recorded", file = "lost.txt" } }
+[[flows]]
+name = "calls"
+workload = { kind = "constant", rate = "1 Mbit/s", packet = "1250 B" }
+"""
+
+
+def test_a_link_follows_what_the_files_beside_the_scenario_say(tmp_path: Path) -> None:
+    file = tmp_path / "link.toml"
+    file.write_text(LINK, encoding="utf-8")
+    (tmp_path / "lost.txt").write_text("# every fourth packet\n0001\n", encoding="utf-8")
+    # 1500 B each 5 ms: 2.4 Mbit/s.
+    (tmp_path / "cell.trace").write_text("5\n10\n", encoding="utf-8")
+    scenario = load(file)
+    link = scenario.plan.cells[0].experiment["network"]["links"][0]
+    assert link["rate_trace"] == {"form": "opportunities", "milliseconds": [5, 10]}
+    assert link["rate"] == "2.4 Mbit/s"
+    queues = scenario.run(out=tmp_path / "run", jobs=1).table("queues")
+    bottleneck = queues.row(by_predicate=pl.col("queue") == "bottleneck", named=True)
+    # A packet of 1250 B each 10 ms, of which a few are on their way at the end.
+    assert bottleneck["drops_link_loss_packets"] in (49, 50)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("cell.trace", "cannot read the recorded rate"),
+        ("lost.txt", "cannot read the recorded losses"),
+    ],
+)
+def test_a_missing_recording_is_named_with_what_it_should_be(
+    tmp_path: Path, name: str, message: str
+) -> None:
+    file = tmp_path / "link.toml"
+    file.write_text(LINK, encoding="utf-8")
+    for there in {"cell.trace", "lost.txt"} - {name}:
+        (tmp_path / there).write_text("1\n", encoding="utf-8")
+    with pytest.raises(FairwindError, match=message) as caught:
+        _ = load(file).plan
+    assert name in str(caught.value)
+    assert caught.value.hint is not None
+    assert "give the name of" in caught.value.hint
+
+
 def test_recorded_applications_are_listed_as_printed() -> None:
     streams = recorded_streams()
     assert streams.height == 19

@@ -72,19 +72,20 @@ fn rate_columns() -> Vec<(&'static str, &'static str, &'static str)> {
         .collect()
 }
 
-/// Checks a scenario and resolves it: every cell of its grid, as JSON text.
+/// Checks a scenario and resolves it: every cell of its grid, as JSON text. `provided` has the texts of
+/// [`named_files`], in their order.
 #[pyfunction]
-#[pyo3(signature = (file, text, overrides, replayed=Vec::new()))]
+#[pyo3(signature = (file, text, overrides, provided=Vec::new()))]
 fn plan(
     py: Python<'_>,
     file: &str,
     text: &str,
     overrides: Vec<(String, String)>,
-    replayed: Vec<(String, String)>,
+    provided: Vec<String>,
 ) -> PyResult<String> {
     let planned = document(file, text, &overrides).and_then(|mut document| {
-        for (name, writes) in &replayed {
-            document.provide(name, writes)?;
+        for (named, text) in document.files().iter().zip(&provided) {
+            document.provide(named, text)?;
         }
         document.plan()
     });
@@ -92,16 +93,17 @@ fn plan(
     serde_json::to_string(&planned).map_err(|error| SimulationError::new_err(error.to_string()))
 }
 
-/// The files of writes that a scenario wants to replay, as it names them.
+/// The files that a scenario names: the name, what it is to hold, and of a capture the connection.
 #[pyfunction]
-fn replayed_files(
+fn named_files(
     py: Python<'_>,
     file: &str,
     text: &str,
     overrides: Vec<(String, String)>,
-) -> PyResult<Vec<String>> {
+) -> PyResult<Vec<(String, &'static str, Option<String>)>> {
     let document = document(file, text, &overrides).map_err(|all| errors::scenario(py, &all))?;
-    Ok(document.replayed_files().into_iter().collect())
+    let files = document.files().into_iter();
+    Ok(files.map(|named| (named.file, named.content.name(), named.connection)).collect())
 }
 
 /// Applications whose traffic was recorded, with what was recorded, as JSON text.
@@ -218,7 +220,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(analysis_columns, module)?)?;
     module.add_function(wrap_pyfunction!(rate_columns, module)?)?;
     module.add_function(wrap_pyfunction!(plan, module)?)?;
-    module.add_function(wrap_pyfunction!(replayed_files, module)?)?;
+    module.add_function(wrap_pyfunction!(named_files, module)?)?;
     module.add_function(wrap_pyfunction!(recorded_applications, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(packetdrill::follow_script, module)?)?;

@@ -15,7 +15,8 @@
 //!
 //! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
 //! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a
-//! link does to packets besides taking time), `trace` (rates as recorded), `check` (what is wrong with a tree), [`tc`] (the
+//! link does to packets besides taking time), `trace` (rates as recorded), `recorded` (losses and
+//! delays as recorded), `check` (what is wrong with a tree), [`tc`] (the
 //! syntax of `tc`).
 
 mod aqm;
@@ -23,6 +24,7 @@ mod check;
 mod fair;
 mod impair;
 mod qdisc;
+mod recorded;
 mod select;
 mod shape;
 pub mod tc;
@@ -35,6 +37,7 @@ pub use impair::{
     Chance, ImpairmentError, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot,
 };
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
+pub use recorded::{LineFault, delays_of_text, losses_of_text};
 pub use select::Filter;
 pub use shape::{Htb, HtbClass, Prio, Tbf};
 pub use trace::{OPPORTUNITY_BYTES, RateStep, RateTrace};

@@ -5,6 +5,7 @@ use crate::error::{ScenarioError, ScenarioErrors};
 use crate::experiment::Experiment;
 use crate::input::ScenarioInput;
 use crate::key_path::KeyPath;
+use crate::named_file::{self, NamedFile};
 use crate::node::{Node, NodeValue};
 use crate::plan::Point;
 use crate::recording::Recordings;
@@ -22,7 +23,7 @@ pub struct Document {
     pub(crate) root: Node,
     /// The `[sweep]` table as written.
     sweep: Option<Node>,
-    /// The writes of files that were provided.
+    /// What the files hold that were provided.
     recordings: Recordings,
 }
 
@@ -139,31 +140,24 @@ impl Document {
         node.remove(steps[steps.len() - 1]);
     }
 
-    /// The files that replayed workloads name, as they name them, at any point of the grid. Their text is to
-    /// be given by [`provide`](Self::provide): this room opens no file.
-    pub fn replayed_files(&self) -> BTreeSet<String> {
+    /// The files that the scenario names at any point of the grid. Their text is to be given by
+    /// [`provide`](Self::provide): this room opens no file.
+    pub fn files(&self) -> BTreeSet<NamedFile> {
         let sweep = self.sweep();
         let mut files = BTreeSet::new();
         for point in Point::all(&sweep.axes) {
             let mut root = self.root.clone();
             apply(&sweep, &point, &mut root);
-            let groups = root.get("flows").map(|flows| &flows.value);
-            let Some(NodeValue::List(groups)) = groups else { continue };
-            for workload in groups.iter().filter_map(|group| group.get("workload")) {
-                let text = |key| workload.get(key).and_then(|node| node.as_text());
-                if text("kind") == Some("replay") {
-                    files.extend(text("file").map(str::to_owned));
-                }
-            }
+            named_file::gather(&root, &mut files);
         }
         files
     }
 
-    /// Takes the text of a file that a replayed workload names.
+    /// Takes the text of one of the [`files`](Self::files).
     ///
     /// # Errors
-    /// The first line that is no write.
-    pub fn provide(&mut self, file: &str, text: &str) -> Result<(), ScenarioErrors> {
+    /// The first line that does not belong into such a file.
+    pub fn provide(&mut self, file: &NamedFile, text: &str) -> Result<(), ScenarioErrors> {
         self.recordings.provide(file, text)
     }
 
@@ -235,13 +229,14 @@ impl Document {
         let mut errors = apply(sweep, point, &mut root);
         let checked = check(&root, schema());
         errors.extend(checked.errors.iter().cloned());
-        let input: ScenarioInput = match serde_json::from_value(checked.value) {
+        let mut input: ScenarioInput = match serde_json::from_value(checked.value) {
             Ok(input) => input,
             Err(error) => {
                 errors.push(whole_file_error(format!("the scenario cannot be read: {error}")));
                 return Outcome { experiment: None, errors, warnings: Vec::new() };
             }
         };
+        input.complete(&self.recordings);
         let findings = rules::check(&input, &root, &checked.replaced, &self.recordings);
         errors.extend(findings.errors);
         let experiment = errors.is_empty().then(|| resolve::resolve(&input, &self.recordings));

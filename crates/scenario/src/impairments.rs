@@ -1,10 +1,16 @@
 //! What a link does to packets, as a scenario describes it.
 
-use fairwind_qdisc::Impairments;
-use fairwind_qdisc::tc::{Netem, parse_netem};
+mod text;
+
+pub use text::{NetemText, NetemTextError};
+
+use crate::queue::Fault;
+use crate::rate_trace::unread;
+use crate::recording::Recordings;
+use fairwind_qdisc::tc::Netem;
+use fairwind_qdisc::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
+use fairwind_units::{Ratio, Span};
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
-use std::str::FromStr;
 
 /// What a link does to packets besides taking time: a table, or what netem would be told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -13,70 +19,177 @@ pub enum ImpairmentsInput {
     /// What netem would be told.
     Text(NetemText),
     /// One key for each kind.
-    Table(Box<Impairments>),
+    Table(Box<ImpairmentsTable>),
 }
 
-/// What netem would be told: `tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NetemText {
-    text: String,
-    netem: Box<Netem>,
+/// Impairments of a link, after its queue and its transmitter: one key for each kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Impairments")]
+pub struct ImpairmentsTable {
+    /// Delay that varies around the link's own.
+    pub jitter: Option<JitterInput>,
+    /// Which packets are lost.
+    pub loss: Option<LossInput>,
+    /// Packets that come twice.
+    pub duplicate: Option<Chance>,
+    /// Packets in which a bit is wrong when they come.
+    pub corrupt: Option<Chance>,
+    /// Packets that do not wait for the link's delay, and so overtake others.
+    pub reorder: Option<Reorder>,
+    /// Times in which nothing is delivered, and after which all is at once.
+    pub slot: Option<Slot>,
 }
 
-/// Why a text is nothing for netem.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NetemTextError(String);
+/// Delay that varies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Jitter")]
+pub struct JitterInput {
+    /// Half of the width where it is uniform, else the standard deviation.
+    pub deviation: Span,
+    /// How it is distributed; `uniform` unless said, `table` where there is one.
+    pub distribution: Option<JitterDistribution>,
+    /// Quantiles at equal distances, in deviations from the mean times 8192, as in netem's tables.
+    pub table: Option<Vec<i32>>,
+    /// Instead of the table: name of a file with one as netem's are written (`.dist`), seen from the scenario's folder:
+    /// numbers with blanks between them, and remarks from `#` to the end of the line.
+    pub file: Option<String>,
+    /// How much of the last draw is in the next one.
+    #[serde(default)]
+    pub correlation: Ratio,
+    /// Whether packets leave in the order in which they came, later ones waiting for earlier ones.
+    #[serde(default)]
+    pub keep_order: bool,
+}
+
+/// Which packets are lost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
+#[schemars(rename = "Loss")]
+pub enum LossInput {
+    /// Each on its own, or with something of the last draw in the next one.
+    Random {
+        /// How many packets are lost.
+        probability: Ratio,
+        /// How much of the last draw is in the next one.
+        #[serde(default)]
+        correlation: Ratio,
+    },
+    /// Two states, each with a loss of its own (Gilbert and Elliott); probabilities are those of netem's `gemodel`.
+    Gemodel {
+        /// From the good state to the bad one, per packet.
+        p: Ratio,
+        /// From the bad state to the good one, per packet.
+        r: Ratio,
+        /// Loss in the bad state (netem's `1-h`).
+        bad_loss: Ratio,
+        /// Loss in the good state (netem's `1-k`).
+        good_loss: Ratio,
+    },
+    /// As recorded, from the beginning again at its end.
+    Recorded {
+        /// One for each packet: `true` for one that is lost.
+        lost: Option<Vec<bool>>,
+        /// Instead of that: name of a file with a 1 for each packet that is lost and a 0 for each that is not, seen from
+        /// the scenario's folder; blanks, line breaks and remarks from `#` on say nothing.
+        file: Option<String>,
+    },
+}
 
 impl ImpairmentsInput {
-    /// Delay beyond the link's own, and everything else.
-    pub(crate) fn resolve(&self) -> Netem {
-        match self {
-            Self::Text(text) => (*text.netem).clone(),
-            Self::Table(table) => Netem { impairments: (**table).clone(), ..Netem::default() },
+    /// Delay beyond the link's own, and everything else; and what is wrong below `key`.
+    pub(crate) fn resolve(&self, recordings: &Recordings, key: &str) -> (Netem, Vec<Fault>) {
+        let mut faults = Vec::new();
+        let netem = match self {
+            Self::Text(text) => text.netem(),
+            Self::Table(table) => {
+                let impairments = table.resolve(recordings, key, &mut faults);
+                Netem { impairments, ..Netem::default() }
+            }
+        };
+        if faults.is_empty() {
+            faults.extend(netem.impairments.errors().into_iter().map(|error| {
+                let key = format!("{key}.{}", error.key);
+                Fault { key, rule: error.rule.to_owned(), hint: None }
+            }));
+        }
+        (netem, faults)
+    }
+}
+
+impl ImpairmentsTable {
+    fn resolve(&self, recordings: &Recordings, key: &str, faults: &mut Vec<Fault>) -> Impairments {
+        let jitter = self.jitter.as_ref();
+        let loss = self.loss.as_ref();
+        Impairments {
+            jitter: jitter
+                .map(|jitter| jitter.resolve(recordings, &format!("{key}.jitter"), faults)),
+            loss: loss.map(|loss| loss.resolve(recordings, &format!("{key}.loss"), faults)),
+            duplicate: self.duplicate,
+            corrupt: self.corrupt,
+            reorder: self.reorder,
+            slot: self.slot,
         }
     }
 }
 
-impl FromStr for NetemText {
-    type Err = NetemTextError;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Some(tc) = text.trim_start().strip_prefix("tc:") else {
-            let rule = "write \"tc: netem delay 50ms 5ms loss 1%\", or a table";
-            return Err(NetemTextError(rule.to_owned()));
-        };
-        // Places are counted from the beginning of the text.
-        let padded = format!("{}{tc}", " ".repeat(text.len() - tc.len()));
-        let netem = parse_netem(&padded).map_err(|error| NetemTextError(error.to_string()))?;
-        Ok(Self { text: text.to_owned(), netem: Box::new(netem) })
+impl JitterInput {
+    fn resolve(&self, recordings: &Recordings, key: &str, faults: &mut Vec<Fault>) -> Jitter {
+        let has_table = self.table.is_some() || self.file.is_some();
+        let usual = if has_table { JitterDistribution::Table } else { JitterDistribution::Uniform };
+        let distribution = self.distribution.unwrap_or(usual);
+        let file_key = format!("{key}.file");
+        if self.file.is_some() && distribution != JitterDistribution::Table {
+            let rule = "quantiles belong to distribution = \"table\"".to_owned();
+            faults.push(Fault { key: file_key.clone(), rule, hint: None });
+        }
+        let read = |file: &str| recordings.delays(file);
+        let table = one_of((self.table.as_ref(), "table"), self.file.as_deref(), read, key, faults);
+        Jitter {
+            deviation: self.deviation,
+            distribution,
+            table: table.unwrap_or_default(),
+            correlation: self.correlation,
+            keep_order: self.keep_order,
+        }
     }
 }
 
-impl serde::Serialize for NetemText {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text)
+impl LossInput {
+    fn resolve(&self, recordings: &Recordings, key: &str, faults: &mut Vec<Fault>) -> Loss {
+        match self {
+            &Self::Random { probability, correlation } => Loss::Random { probability, correlation },
+            &Self::Gemodel { p, r, bad_loss, good_loss } => {
+                Loss::Gemodel { p, r, bad_loss, good_loss }
+            }
+            Self::Recorded { lost, file } => {
+                let read = |file: &str| recordings.losses(file);
+                let lost = one_of((lost.as_ref(), "lost"), file.as_deref(), read, key, faults);
+                Loss::Recorded { lost: lost.unwrap_or_default() }
+            }
+        }
     }
 }
 
-impl<'de> serde::Deserialize<'de> for NetemText {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <Cow<'de, str> as serde::Deserialize>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
+/// What is written, or else what the file holds; faults where both are there, or the file has not been read.
+fn one_of<T: Clone>(
+    (written, name): (Option<&T>, &str),
+    file: Option<&str>,
+    read: impl Fn(&str) -> Option<T>,
+    key: &str,
+    faults: &mut Vec<Fault>,
+) -> Option<T> {
+    let (Some(file), file_key) = (file, format!("{key}.file")) else { return written.cloned() };
+    if written.is_some() {
+        let (rule, hint) =
+            (format!("there is {name} already"), format!("write {name} or file, not both"));
+        faults.push(Fault { key: file_key, rule, hint: Some(hint) });
+        return None;
     }
-}
-
-impl schemars::JsonSchema for NetemText {
-    fn schema_name() -> Cow<'static, str> {
-        "NetemText".into()
+    let found = read(file);
+    if found.is_none() {
+        faults.push(unread(&file_key));
     }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({
-            "type": "string",
-            "format": "Netem",
-            "description": "What netem would be told: \"tc: netem delay 50ms 5ms distribution normal loss gemodel 1% 10%\". \
-                Its delay is added to the link's.",
-        })
-    }
+    found
 }

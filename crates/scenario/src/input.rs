@@ -3,11 +3,11 @@
 //! The doc comments here are the descriptions in the JSON Schema, so they speak to the author of a
 //! scenario. The checker reads the same schema: a key exists if and only if it stands here.
 
-use crate::ImpairmentsInput;
+use crate::recording::Recordings;
 use crate::{
     Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
 };
-use fairwind_qdisc::RateTrace;
+use crate::{ImpairmentsInput, RateTraceInput};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -42,15 +42,30 @@ pub struct ScenarioInput {
     pub capture: Option<Capture>,
 }
 
+impl ScenarioInput {
+    /// Fills in rates that follow from traces.
+    pub(crate) fn complete(&mut self, recordings: &Recordings) {
+        if let Some(PathInput { rate: rate @ None, rate_trace: Some(trace), .. }) = &mut self.path {
+            *rate = trace.mean_rate(recordings);
+        }
+        for link in self.topology.iter_mut().flat_map(|topology| &mut topology.links) {
+            if let LinkInput { rate: rate @ None, rate_trace: Some(trace), .. } = link {
+                *rate = trace.mean_rate(recordings);
+            }
+        }
+    }
+}
+
 /// A dumbbell: all senders on the left, all receivers on the right, one bottleneck between them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PathInput {
-    /// Rate of the bottleneck; only a queue that shapes (`tbf`, `htb`, `cake` with `bandwidth`) makes it needless.
+    /// Rate of the bottleneck; a queue that shapes (`tbf`, `htb`, `cake` with `bandwidth`) makes it needless, and a
+    /// recorded rate, of which it is the mean unless said.
     pub rate: Option<BitRate>,
-    /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time. Limits and tables go on
-    /// to be reckoned with the rate: give the mean.
-    pub rate_trace: Option<RateTrace>,
+    /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time: `{ file = "..." }`, or
+    /// in the scenario. Limits and tables are reckoned with `rate`, which is the mean of the trace unless said.
+    pub rate_trace: Option<RateTraceInput>,
     /// Round-trip time without queues, half of it in each direction.
     pub rtt: Option<Span>,
     /// Instead of the RTT: delay from sender to receiver.
@@ -125,10 +140,10 @@ pub struct LinkInput {
     pub from: String,
     /// Node that the link leads to.
     pub to: String,
-    /// Rate; unlimited unless said.
+    /// Rate; that of `rate_trace` in the mean, or unlimited unless said.
     pub rate: Option<BitRate>,
-    /// When packets may leave, as recorded, instead of at the rate all the time; needs the rate all the same.
-    pub rate_trace: Option<RateTrace>,
+    /// When packets may leave, as recorded, instead of at the rate all the time: `{ file = "..." }`, or in the scenario.
+    pub rate_trace: Option<RateTraceInput>,
     /// Propagation delay.
     #[serde(default)]
     pub delay: Span,

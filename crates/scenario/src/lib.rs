@@ -33,7 +33,7 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`, `impairments`,
-//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `recording`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `named_file`, `recording`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
 mod document;
@@ -44,11 +44,13 @@ mod input;
 mod ip_version;
 mod key_path;
 mod measure;
+mod named_file;
 mod node;
 mod plan;
 mod quantity;
 mod queue;
 mod queue_limit;
+mod rate_trace;
 mod recorded;
 mod recording;
 mod resolve;
@@ -65,10 +67,13 @@ pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind};
 pub use fairwind_qdisc::Qdisc;
-pub use impairments::{ImpairmentsInput, NetemText, NetemTextError};
+pub use impairments::{
+    ImpairmentsInput, ImpairmentsTable, JitterInput, LossInput, NetemText, NetemTextError,
+};
 pub use input::{FlowsInput, LinkInput, PathInput, ScenarioInput, StartPattern, TopologyInput};
 pub use ip_version::{IpVersion, UnknownIpVersion};
 pub use measure::{Capture, CapturePoint, Measure, QueueEvents};
+pub use named_file::{FileContent, NamedFile};
 pub use plan::{Cell, Plan, PlanAxis, Point};
 pub use queue::{
     CakeInput, ChokeInput, CodelInput, DrrClassInput, DrrInput, Dualpi2Input, FqCodelInput,
@@ -76,6 +81,7 @@ pub use queue::{
     QueueTable, QueueText, QueueTextError, RedInput, SfqInput, TbfInput,
 };
 pub use queue_limit::{QueueLimit, QueueLimitError};
+pub use rate_trace::RateTraceInput;
 pub use recorded::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
 pub use schema::json_schema;
 pub use seeds::replicate_seed;

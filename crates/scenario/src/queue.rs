@@ -14,7 +14,7 @@ pub use fair::{CakeInput, DrrClassInput, DrrInput, FqCodelInput, FqPieInput, Sfq
 pub use shape::{HtbClassInput, HtbInput, PrioFilterInput, PrioInput, TbfInput};
 pub use text::{QueueText, QueueTextError};
 
-pub(crate) use resolve::{Scale, resolve};
+pub(crate) use resolve::{Fault, Scale, resolve};
 
 use crate::QueueLimit;
 use fairwind_units::{BitRate, ByteCount};
@@ -34,7 +34,7 @@ pub enum QueueInput {
 /// A discipline and its parameters; `pfifo` unless said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "discipline", rename_all = "snake_case", deny_unknown_fields)]
-#[schemars(transform = first_is_usual)]
+#[schemars(transform = crate::shape::first_is_usual)]
 pub enum QueueTable {
     /// First in, first out; an arrival is dropped when `limit` packets wait.
     Pfifo {
@@ -74,14 +74,6 @@ pub enum QueueTable {
     /// Hierarchy token bucket: classes have a rate of their own and borrow up to their ceiling. With `rate` it has one
     /// class for all packets, with `classes` several.
     Htb(HtbInput),
-}
-
-/// Lets the tag of the first alternative be left out.
-fn first_is_usual(schema: &mut schemars::Schema) {
-    let required = schema.pointer_mut("/oneOf/0/required").and_then(|keys| keys.as_array_mut());
-    if let Some(required) = required {
-        required.retain(|key| key != "discipline");
-    }
 }
 
 impl QueueInput {

@@ -1,47 +1,111 @@
-//! Writes that are read from files of text, which somebody else opens.
+//! What files hold that a scenario names and somebody else opens: writes, rates, losses, delays.
 
 use crate::error::{ScenarioError, ScenarioErrors};
+use crate::named_file::{FileContent, NamedFile};
 use crate::workload::RecordedWrite;
+use fairwind_qdisc::{LineFault, RateTrace, delays_of_text, losses_of_text};
 use fairwind_units::{ByteCount, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The writes of files that a scenario names, by these names.
+/// What is in the files that a scenario names.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Recordings(BTreeMap<String, Arc<[RecordedWrite]>>);
+pub(crate) struct Recordings {
+    writes: BTreeMap<NamedFile, Arc<[RecordedWrite]>>,
+    traces: BTreeMap<NamedFile, RateTrace>,
+    losses: BTreeMap<NamedFile, Vec<bool>>,
+    delays: BTreeMap<NamedFile, Vec<i32>>,
+}
 
 impl Recordings {
-    /// The writes of the file called so, where they were provided.
-    pub(crate) fn writes(&self, file: &str) -> Option<Arc<[RecordedWrite]>> {
-        self.0.get(file).cloned()
+    /// The writes of a file, where they were provided; of a capture those of this connection.
+    pub(crate) fn writes(
+        &self,
+        file: &str,
+        connection: Option<&str>,
+    ) -> Option<Arc<[RecordedWrite]>> {
+        self.writes.get(&NamedFile::writes(file, connection)).cloned()
     }
 
-    /// Takes the text of the file called `file`: a line for each write with seconds, a comma and bytes.
-    /// Empty lines, those that begin with `#`, and a first line that names the columns say nothing.
+    /// When a link may send.
+    pub(crate) fn rate_trace(&self, file: &str) -> Option<RateTrace> {
+        self.traces.get(&NamedFile::new(file, FileContent::RateTrace)).cloned()
+    }
+
+    /// Which packets are lost.
+    pub(crate) fn losses(&self, file: &str) -> Option<Vec<bool>> {
+        self.losses.get(&NamedFile::new(file, FileContent::Losses)).cloned()
+    }
+
+    /// Quantiles of a delay.
+    pub(crate) fn delays(&self, file: &str) -> Option<Vec<i32>> {
+        self.delays.get(&NamedFile::new(file, FileContent::Delays)).cloned()
+    }
+
+    /// Takes the text of a file.
     ///
     /// # Errors
-    /// The first line that is no write, or comes before the one above it in time.
-    pub(crate) fn provide(&mut self, file: &str, text: &str) -> Result<(), ScenarioErrors> {
-        let mut writes: Vec<RecordedWrite> = Vec::new();
-        let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
-        let told = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
-        for (place, (number, line)) in lines.filter(told).enumerate() {
-            if place == 0 && line.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
-                continue;
+    /// The first line that is nothing that such a file holds, or that the file as a whole holds nothing.
+    pub(crate) fn provide(&mut self, named: &NamedFile, text: &str) -> Result<(), ScenarioErrors> {
+        let wrong = |fault| line_fault(named, text, fault);
+        let named = named.clone();
+        match named.content {
+            FileContent::Writes => {
+                let writes = writes_of_text(&named.file, text)?;
+                self.writes.insert(named, writes);
             }
-            let write = write_of(line).map_err(|rule| fault(file, number, line, rule))?;
-            if writes.last().is_some_and(|last| write.at < last.at) {
-                let rule = "it is earlier than the write before".to_owned();
-                return Err(fault(file, number, line, rule));
+            FileContent::RateTrace => {
+                let trace = RateTrace::from_mahimahi(text).map_err(wrong)?;
+                self.traces.insert(named, trace);
             }
-            writes.push(write);
+            FileContent::Losses => {
+                let losses = losses_of_text(text).map_err(wrong)?;
+                self.losses.insert(named, losses);
+            }
+            FileContent::Delays => {
+                let delays = delays_of_text(text).map_err(wrong)?;
+                self.delays.insert(named, delays);
+            }
         }
-        if writes.is_empty() {
-            return Err(fault(file, 1, "", "there is no write in it".to_owned()));
-        }
-        self.0.insert(file.to_owned(), writes.into());
         Ok(())
     }
+}
+
+/// A line that is wrong, with what the file should be like.
+fn line_fault(named: &NamedFile, text: &str, (line, rule): LineFault) -> ScenarioErrors {
+    let value = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
+    let value: String = value.chars().take(60).collect();
+    let error = ScenarioError {
+        key: if line > 0 { "a line".to_owned() } else { String::new() },
+        line: (line > 0).then_some(line),
+        value: (line > 0).then(|| format!("{value:?}")),
+        rule: rule.to_owned(),
+        hint: Some(named.content.form().to_owned()),
+    };
+    ScenarioErrors::new(&named.file, vec![error])
+}
+
+/// A line for each write with seconds, a comma and bytes. Empty lines, those that begin with `#`, and a first line that
+/// names the columns say nothing.
+fn writes_of_text(file: &str, text: &str) -> Result<Arc<[RecordedWrite]>, ScenarioErrors> {
+    let mut writes: Vec<RecordedWrite> = Vec::new();
+    let lines = (1..).zip(text.lines()).map(|(number, line)| (number, line.trim()));
+    let told = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
+    for (place, (number, line)) in lines.filter(told).enumerate() {
+        if place == 0 && line.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+            continue;
+        }
+        let write = write_of(line).map_err(|rule| fault(file, number, line, rule))?;
+        if writes.last().is_some_and(|last| write.at < last.at) {
+            let rule = "it is earlier than the write before".to_owned();
+            return Err(fault(file, number, line, rule));
+        }
+        writes.push(write);
+    }
+    if writes.is_empty() {
+        return Err(fault(file, 1, "", "there is no write in it".to_owned()));
+    }
+    Ok(writes.into())
 }
 
 fn write_of(line: &str) -> Result<RecordedWrite, String> {
@@ -73,8 +137,9 @@ mod tests {
 
     fn writes(text: &str) -> Result<Vec<(u64, u64)>, String> {
         let mut recordings = Recordings::default();
-        recordings.provide("writes.csv", text).map_err(|errors| errors.to_string())?;
-        let writes = recordings.writes("writes.csv").expect("they were provided");
+        let named = NamedFile::writes("writes.csv", None);
+        recordings.provide(&named, text).map_err(|errors| errors.to_string())?;
+        let writes = recordings.writes("writes.csv", None).expect("they were provided");
         Ok(writes.iter().map(|write| (write.at.as_nanos(), write.size.get())).collect())
     }
 

@@ -7,8 +7,12 @@ use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
 use crate::input::{FlowsInput, ScenarioInput};
 use crate::queue::{QueueInput, Scale};
 use crate::recording::Recordings;
-use crate::{Burst, MessageSize, Pace, TcpSettings, Varying, Workload, WorkloadInput};
-use fairwind_qdisc::Qdisc;
+use crate::{
+    Burst, ImpairmentsInput, MessageSize, Pace, RateTraceInput, TcpSettings, Varying, Workload,
+    WorkloadInput,
+};
+use fairwind_qdisc::tc::Netem;
+use fairwind_qdisc::{Qdisc, RateTrace};
 use fairwind_units::{ByteCount, Span};
 
 pub(crate) use topology::{link_name, reverse_name};
@@ -22,19 +26,33 @@ pub(crate) fn resolve(input: &ScenarioInput, recordings: &Recordings) -> Experim
         name: input.name.clone(),
         description: input.description.clone().unwrap_or_default(),
         duration: input.duration,
-        network: network(input),
+        network: network(input, recordings),
         flows: input.flows.iter().map(|flows| flow_group(flows, recordings)).collect(),
         measure: input.measure.clone(),
         capture: input.capture.clone(),
     }
 }
 
-fn network(input: &ScenarioInput) -> NetworkDescription {
+fn network(input: &ScenarioInput, recordings: &Recordings) -> NetworkDescription {
     match (&input.path, &input.topology) {
-        (Some(path), _) => dumbbell::network(path, &input.flows),
-        (None, Some(topology)) => topology::network(topology),
+        (Some(path), _) => dumbbell::network(path, &input.flows, recordings),
+        (None, Some(topology)) => topology::network(topology, recordings),
         (None, None) => unreachable!("the rules ask for a path or a topology"),
     }
+}
+
+/// What the link does to packets, as `input` describes it.
+fn netem(input: Option<&ImpairmentsInput>, recordings: &Recordings) -> Netem {
+    let Some(input) = input else { return Netem::default() };
+    let (netem, faults) = input.resolve(recordings, "");
+    assert!(faults.is_empty(), "the rules refuse such impairments: {faults:?}");
+    netem
+}
+
+/// The trace that `input` describes.
+fn rate_trace(input: Option<&RateTraceInput>, recordings: &Recordings) -> Option<RateTrace> {
+    let trace = input?.resolve(recordings, "");
+    Some(trace.unwrap_or_else(|fault| unreachable!("the rules refuse such a trace: {fault:?}")))
 }
 
 /// The discipline that `input` describes.
@@ -112,8 +130,8 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
                 transport,
             }
         }
-        WorkloadInput::Replay { file, writes, transport } => {
-            let recorded = file.and_then(|file| recordings.writes(&file));
+        WorkloadInput::Replay { file, connection, writes, transport } => {
+            let recorded = file.and_then(|file| recordings.writes(&file, connection.as_deref()));
             let writes = recorded.or(writes.map(Into::into));
             let writes = writes.unwrap_or_else(|| unreachable!("the rules ask for one of them"));
             Workload::Replay { writes, transport }

@@ -54,7 +54,7 @@ struct Rules<'a> {
     node: &'a Node,
     /// Keys that no more rules are tried on.
     replaced: Vec<String>,
-    /// The writes of files that were provided.
+    /// What the files hold that were provided.
     recordings: &'a Recordings,
     findings: Findings,
 }

@@ -106,3 +106,17 @@ fn one_of(branches: &[Value]) -> Shape<'_> {
     let usual = variants.iter().find(is_usual).map(|(word, _)| *word);
     Shape::Tagged { tag, usual, variants }
 }
+
+/// Lets the tag of the first alternative be left out: changes the schema of a type with a tag.
+pub(crate) fn first_is_usual(schema: &mut schemars::Schema) {
+    let first = schema.pointer_mut("/oneOf/0");
+    let Some(first) = first.and_then(Value::as_object_mut) else { return };
+    let properties = first.get("properties").and_then(Value::as_object).cloned();
+    let is_tag = |key: &Value| {
+        let property = key.as_str().and_then(|key| properties.as_ref()?.get(key));
+        property.is_some_and(|property| property["const"].is_string())
+    };
+    if let Some(required) = first.get_mut("required").and_then(Value::as_array_mut) {
+        required.retain(|key| !is_tag(key));
+    }
+}

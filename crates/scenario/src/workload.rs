@@ -102,9 +102,12 @@ pub enum WorkloadInput {
     },
     /// The writes of another application, at the same distances in time.
     Replay {
-        /// Name of a text file with the writes, seen from the scenario's folder: a line for each with the
-        /// seconds since the connection was established, a comma, and the bytes.
+        /// Name of a file with the writes, seen from the scenario's folder: a text with a line for each, which has the
+        /// seconds since the connection was established, a comma, and the bytes; or a capture (pcap, pcapng).
         file: Option<String>,
+        /// Of a capture, which connection, as `fairwind analyse --filter` takes it; the direction with the most payload
+        /// unless said.
+        connection: Option<String>,
         /// Instead of a file: the writes, in the order of their times.
         writes: Option<Vec<RecordedWrite>>,
         /// What carries them.

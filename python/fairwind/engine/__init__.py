@@ -10,14 +10,15 @@ time, `kernel` the running kernel in real time, `host` how its host processes ar
 from __future__ import annotations
 
 from fairwind.engine.core import (
+    NamedFile,
     ScenarioError,
     SimulationError,
     analysis_columns,
     core_version,
     core_versions,
+    named_files,
     plan_document,
     recorded_applications,
-    replayed_files,
     scenario_schema,
     table_columns,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "CellProgress",
     "Engine",
     "Kernel",
+    "NamedFile",
     "Refusal",
     "ScenarioError",
     "Simulation",
@@ -39,9 +41,9 @@ __all__ = [
     "core_version",
     "core_versions",
     "engine_named",
+    "named_files",
     "plan_document",
     "recorded_applications",
-    "replayed_files",
     "scenario_schema",
     "table_columns",
 ]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 try:
@@ -56,7 +56,7 @@ def plan_document(
     file: str,
     text: str,
     overrides: Sequence[tuple[str, str]],
-    replayed: Mapping[str, str] = MappingProxyType({}),
+    provided: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Resolve a scenario's text into its plan.
 
@@ -66,28 +66,47 @@ def plan_document(
         The scenario.
     overrides : sequence of (str, str)
         Key path and TOML value of each change.
-    replayed : mapping of str to str
-        The text of each of `replayed_files`.
+    provided : sequence of str
+        The text of each of `named_files`, in their order.
 
     Raises
     ------
     ScenarioError
         With everything that is wrong at once.
     """
-    resolved = _core.plan(file, text, list(overrides), list(replayed.items()))
+    resolved = _core.plan(file, text, list(overrides), list(provided))
     document: dict[str, Any] = json.loads(resolved)
     return document
 
 
-def replayed_files(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> list[str]:
-    """Give the files of writes that a scenario's workloads replay, as the scenario names them.
+@dataclass(frozen=True)
+class NamedFile:
+    """A file that a scenario names.
+
+    Attributes
+    ----------
+    name : str
+        As the scenario has it, seen from the scenario's folder.
+    content : str
+        What it is to hold: ``writes``, ``rate-trace``, ``losses`` or ``delays``.
+    connection : str, optional
+        Of a capture, which connection.
+    """
+
+    name: str
+    content: str
+    connection: str | None
+
+
+def named_files(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> list[NamedFile]:
+    """Give the files that a scenario names, at any point of its grid.
 
     Raises
     ------
     ScenarioError
         If the scenario is no scenario at all.
     """
-    return _core.replayed_files(file, text, list(overrides))
+    return [NamedFile(*named) for named in _core.named_files(file, text, list(overrides))]
 
 
 def recorded_applications() -> list[dict[str, Any]]:

@@ -9,8 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairwind.engine import engine_named, plan_document, replayed_files, table_columns
-from fairwind.errors import FairwindError
+from fairwind.engine import engine_named, named_files, plan_document, table_columns
+from fairwind.scenario.files import read_text, text_of
 from fairwind.scenario.plan import Plan
 
 if TYPE_CHECKING:
@@ -48,14 +48,15 @@ class Scenario:
         ScenarioError
             With everything that is wrong in the scenario at once.
         """
-        document = plan_document(self.file, self.text, self.overrides, self._replayed())
+        document = plan_document(self.file, self.text, self.overrides, self._provided())
         return Plan.from_document(document, (row["column"] for row in table_columns()))
 
-    def _replayed(self) -> dict[str, str]:
-        """Read the files of writes that are replayed; they lie beside the scenario."""
+    def _provided(self) -> list[str]:
+        """Read the files that the scenario names; they lie beside it."""
         folder = Path(self.file).parent
-        names = replayed_files(self.file, self.text, self.overrides)
-        return {name: _text_of(folder / name, "the writes to be replayed") for name in names}
+        return [
+            text_of(folder, named) for named in named_files(self.file, self.text, self.overrides)
+        ]
 
     def check(self) -> Plan:
         """Validate the scenario and give its resolved grid (see `plan`)."""
@@ -136,17 +137,4 @@ def load(path: str | os.PathLike[str]) -> Scenario:
     """
     file = Path(path)
     hint = "give the path of a TOML scenario file"
-    return Scenario(str(file), _text_of(file, "the scenario", hint))
-
-
-def _text_of(
-    file: Path,
-    what: str,
-    hint: str = "give the name of a text file with lines such as 0.035,1200",
-) -> str:
-    """Read a file of text, or say why it cannot be."""
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise FairwindError(f"cannot read {what} {file}: {reason}", hint) from error
+    return Scenario(str(file), read_text(file, "the scenario", hint))

@@ -1,10 +1,10 @@
 //! `[path]`: every group has a sender on the left and a receiver on the right of one bottleneck.
 
-use super::queue;
-use crate::ImpairmentsInput;
+use super::{netem, queue, rate_trace};
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind};
 use crate::input::{FlowsInput, PathInput};
 use crate::queue::Scale;
+use crate::recording::Recordings;
 use fairwind_qdisc::{Impairments, Qdisc};
 use fairwind_units::{BitRate, Ratio, Span};
 
@@ -45,9 +45,13 @@ impl PathInput {
 }
 
 /// The dumbbell that `path` describes for these groups of flows.
-pub(super) fn network(path: &PathInput, flows: &[FlowsInput]) -> NetworkDescription {
+pub(super) fn network(
+    path: &PathInput,
+    flows: &[FlowsInput],
+    recordings: &Recordings,
+) -> NetworkDescription {
     let mut nodes = vec![node(LEFT, NodeKind::Router), node(RIGHT, NodeKind::Router)];
-    let mut links = central_links(path);
+    let mut links = central_links(path, recordings);
     for group in flows {
         let (sender, receiver) = (sender(&group.name), receiver(&group.name));
         let extra = group.rtt.map_or(Span::ZERO, |rtt| rtt.saturating_sub(path.round_trip()));
@@ -62,22 +66,19 @@ pub(super) fn network(path: &PathInput, flows: &[FlowsInput]) -> NetworkDescript
     NetworkDescription { nodes, links, bottleneck: Some(0), mtu, ip_version, router }
 }
 
-fn central_links(path: &PathInput) -> Vec<Link> {
+fn central_links(path: &PathInput, recordings: &Recordings) -> Vec<Link> {
     let (forward, reverse) = path.delays();
     let scale = |rate| Scale { rate, rtt: Some(path.round_trip()), mtu: path.mtu };
     let reverse_rate = path.reverse_rate.or(path.bottleneck_rate());
-    let netem = |input: &Option<ImpairmentsInput>| {
-        input.as_ref().map(ImpairmentsInput::resolve).unwrap_or_default()
-    };
-    let (forward_netem, reverse_netem) =
-        (netem(&path.impairments), netem(&path.reverse_impairments));
+    let forward_netem = netem(path.impairments.as_ref(), recordings);
+    let reverse_netem = netem(path.reverse_impairments.as_ref(), recordings);
     let overhead_bytes = u32::try_from(path.overhead.get()).unwrap_or(u32::MAX);
     let bottleneck = Link {
         name: "bottleneck".into(),
         from: LEFT.into(),
         to: RIGHT.into(),
         rate: path.rate,
-        rate_trace: path.rate_trace.clone(),
+        rate_trace: rate_trace(path.rate_trace.as_ref(), recordings),
         delay: forward + forward_netem.delay,
         queue: queue(&path.queue, scale(path.rate)),
         loss: path.loss,

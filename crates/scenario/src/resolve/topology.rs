@@ -1,20 +1,20 @@
 //! `[topology]`: nodes and links as described, with the ways back.
 
-use super::queue;
-use crate::ImpairmentsInput;
+use super::{netem, queue, rate_trace};
 use crate::experiment::{Link, NetworkDescription, Node, NodeKind, RouterKind};
 use crate::input::{LinkInput, TopologyInput, generous_queue};
 use crate::queue::{QueueInput, Scale};
+use crate::recording::Recordings;
 use fairwind_qdisc::Qdisc;
 use fairwind_units::ByteCount;
 
 /// The network that `topology` describes.
-pub(super) fn network(topology: &TopologyInput) -> NetworkDescription {
+pub(super) fn network(topology: &TopologyInput, recordings: &Recordings) -> NetworkDescription {
     let node = |kind| move |name: &String| Node { name: name.clone(), kind };
     let hosts = topology.hosts.iter().map(node(NodeKind::Host));
     let routers = topology.routers.iter().map(node(NodeKind::Router));
-    let links: Vec<Link> =
-        topology.links.iter().flat_map(|link| both_links(link, topology.mtu)).collect();
+    let both = |link| both_links(link, topology.mtu, recordings);
+    let links: Vec<Link> = topology.links.iter().flat_map(both).collect();
     let bottleneck = match &topology.bottleneck {
         Some(name) => links.iter().position(|link| link.name == *name),
         None => slowest(&links),
@@ -42,15 +42,15 @@ pub(crate) fn reverse_name(link: &LinkInput) -> String {
     }
 }
 
-fn both_links(input: &LinkInput, mtu: ByteCount) -> Vec<Link> {
+fn both_links(input: &LinkInput, mtu: ByteCount, recordings: &Recordings) -> Vec<Link> {
     let name = input.name.clone().unwrap_or_else(|| link_name(&input.from, &input.to));
-    let netem = input.impairments.as_ref().map(ImpairmentsInput::resolve).unwrap_or_default();
+    let netem = netem(input.impairments.as_ref(), recordings);
     let there = Link {
         name,
         from: input.from.clone(),
         to: input.to.clone(),
         rate: input.rate,
-        rate_trace: input.rate_trace.clone(),
+        rate_trace: rate_trace(input.rate_trace.as_ref(), recordings),
         delay: input.delay + netem.delay,
         queue: link_queue(input, mtu),
         loss: input.loss,

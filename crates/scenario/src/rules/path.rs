@@ -3,9 +3,8 @@
 use super::Rules;
 use super::queue;
 use crate::input::PathInput;
-use crate::queue::Scale;
-use crate::{ImpairmentsInput, IpVersion};
-use fairwind_qdisc::RateTrace;
+use crate::queue::{Fault, Scale};
+use crate::{ImpairmentsInput, IpVersion, RateTraceInput};
 use fairwind_units::{BitRate, ByteCount, Ratio};
 
 /// Room for the IPv4 header, the longest TCP header (60 bytes, RFC 9293 section 3.1) and one byte;
@@ -34,11 +33,10 @@ pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
 }
 
 fn rate_is_known(rules: &mut Rules<'_>, path: &PathInput) {
-    if path.bottleneck_rate().is_none() {
-        let hint = "the rate of the bottleneck; only a queue that shapes makes it needless";
+    // Of a trace it is told elsewhere what is wrong with it.
+    if path.bottleneck_rate().is_none() && path.rate_trace.is_none() {
+        let hint = "the rate of the bottleneck; only a queue that shapes or a recorded rate makes it needless";
         rules.broken_with_hint(&["path.rate", "path.queue"], "missing, but it is needed", hint);
-    } else if path.rate.is_none() && path.rate_trace.is_some() {
-        rules.broken("path.rate_trace", "limits and tables need the mean rate beside a trace");
     }
 }
 
@@ -96,10 +94,9 @@ pub(super) fn mtu_is_possible(
     }
 }
 
-pub(super) fn trace_is_possible(rules: &mut Rules<'_>, key: &str, trace: Option<&RateTrace>) {
-    if let Some(rule) = trace.and_then(RateTrace::error) {
-        rules.broken(key, rule);
-    }
+pub(super) fn trace_is_possible(rules: &mut Rules<'_>, key: &str, trace: Option<&RateTraceInput>) {
+    let resolved = trace.map(|trace| trace.resolve(rules.recordings, key));
+    report(rules, resolved.and_then(Result::err).as_slice());
 }
 
 pub(super) fn impairments_are_possible(
@@ -107,8 +104,13 @@ pub(super) fn impairments_are_possible(
     key: &str,
     impairments: Option<&ImpairmentsInput>,
 ) {
-    for error in impairments.map(|input| input.resolve().impairments.errors()).unwrap_or_default() {
-        rules.broken(&format!("{key}.{}", error.key), error.rule);
+    let faults = impairments.map(|input| input.resolve(rules.recordings, key).1);
+    report(rules, &faults.unwrap_or_default());
+}
+
+fn report(rules: &mut Rules<'_>, faults: &[Fault]) {
+    for Fault { key, rule, hint } in faults {
+        rules.report(&[key], rule.clone(), hint.clone());
     }
 }
 

@@ -46,10 +46,6 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
     overhead_is_small(rules, &format!("{key}.overhead"), link.overhead);
     queue_is_possible(rules, topology, link, &format!("{key}.queue"));
     super::path::trace_is_possible(rules, &format!("{key}.rate_trace"), link.rate_trace.as_ref());
-    if link.rate.is_none() && link.rate_trace.is_some() {
-        let rule = "limits and tables need the mean rate beside a trace";
-        rules.broken(&format!("{key}.rate_trace"), rule);
-    }
     super::path::impairments_are_possible(
         rules,
         &format!("{key}.impairments"),
@@ -59,7 +55,9 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
 
 fn queue_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &LinkInput, key: &str) {
     let Some(queue) = &link.queue else { return };
-    if link.rate.is_none() && !queue.shapes() {
+    if link.rate.is_none() && link.rate_trace.is_some() {
+        // Of the trace it is told elsewhere what is wrong with it.
+    } else if link.rate.is_none() && !queue.shapes() {
         let hint = "give the link a rate, or leave the queue out";
         rules.broken_with_hint(&[key], "nothing waits before a link without a rate", hint);
     } else {

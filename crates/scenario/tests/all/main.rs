@@ -2,6 +2,7 @@
 
 mod errors;
 mod examples;
+mod files;
 mod grid;
 mod queues;
 mod resolution;

@@ -48,8 +48,13 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
             let (payload, packet) = (constant(payload), constant(packet));
             message(rules, input, index, payload.as_ref(), packet.as_ref());
         }
-        WorkloadInput::Replay { file, writes, transport: _ } => {
-            replay(rules, &key, file.as_deref(), writes.as_deref());
+        WorkloadInput::Replay { file, connection, writes, transport: _ } => {
+            if file.is_none() && connection.is_some() {
+                let rule = "only a capture has connections, and there is no file";
+                rules.broken(&format!("{key}.connection"), rule);
+            }
+            let file = file.as_deref().map(|file| (file, connection.as_deref()));
+            replay(rules, &key, file, writes.as_deref());
         }
     }
 }
@@ -128,21 +133,29 @@ fn web(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
     }
 }
 
-fn replay(rules: &mut Rules<'_>, key: &str, file: Option<&str>, writes: Option<&[RecordedWrite]>) {
+/// Of a file, its name and the connection that is asked for.
+type Recording<'f> = (&'f str, Option<&'f str>);
+
+fn replay(
+    rules: &mut Rules<'_>,
+    key: &str,
+    file: Option<Recording<'_>>,
+    writes: Option<&[RecordedWrite]>,
+) {
     let (file_key, writes_key) = (format!("{key}.file"), format!("{key}.writes"));
     match (file, writes) {
         (Some(_), Some(_)) => rules.broken_with_hint(
             &[&writes_key],
             "a file is there already",
-            "write file (a text file with the writes) or writes (the writes themselves), not both",
+            "write file (a file with the writes) or writes (the writes themselves), not both",
         ),
         (None, None) => rules.broken_with_hint(
             &[&file_key],
             "missing, but it is needed",
-            "file is a text file with the writes; writes, instead, has them in the scenario",
+            "file is a file with the writes; writes, instead, has them in the scenario",
         ),
-        (Some(file), None) => {
-            if rules.recordings.writes(file).is_none() {
+        (Some((file, connection)), None) => {
+            if rules.recordings.writes(file, connection).is_none() {
                 rules.broken(&file_key, "nobody has read this file");
             }
         }
