@@ -55,10 +55,10 @@ demo: build ## run the reduced study: table, page and pictures
 study: build ## run one study in full: make study NAME=application-limited-streams
 	$(BIN)/fairwind study $(NAME) --out $(RUNS)/$(NAME)
 
-pictures: NAME := application-limited-streams
-pictures: study ## draw the pictures of the documents anew, from the full study
-	mkdir -p docs/images
-	cp $(RUNS)/$(NAME)/figures/throughput-by-variant.png docs/images/$(NAME).png
+# All studies if none is named; what is finished in $(RUNS) is drawn as it is.
+pictures: STUDIES ?=
+pictures: build ## draw the pictures of the documents anew, from the full studies (about ten minutes)
+	$(BIN)/python tools/pictures.py $(STUDIES) --runs $(RUNS)
 
 # Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
 validity: SCENARIOS :=

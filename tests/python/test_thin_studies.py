@@ -254,6 +254,17 @@ def test_thin_streams_get_what_they_ask_for_if_goodput_is_what_is_written():
     assert gets_what_it_asks(halved, panels).verdict is Verdict.NOT_BORNE_OUT
 
 
+def test_what_workloads_do_not_tell_is_undecided():
+    results = made_up(FIVE)
+    for cell in results.manifest.plan.cells:
+        cell.experiment["flows"][1]["workload"] = {"kind": "greedy"}
+    panels = Panels(THIN_COUNT, ("flows_greedy_count",))
+    claim = gets_what_it_asks(results, panels)
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "is not known of their workload" in claim.evidence
+    assert offered_rates(results)["mean"].to_list() == [None] * 4
+
+
 def test_throughput_below_one_packet_per_write_tells_of_joined_writes():
     panels = Panels(THIN_COUNT, ("flows_greedy_count",))
     assert is_repacketised(made_up(FIVE), panels).verdict is Verdict.NOT_BORNE_OUT

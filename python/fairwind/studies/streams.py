@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairwind.errors import FairwindError
-from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+from fairwind.quantities import parse_bits_per_second
 from fairwind.results import Results
+from fairwind.studies.offered import payload_bits_per_second, wire_bits_per_second
 
 COUNT = "flows_count"
 """Column of the axis ``flows.*.count``."""
@@ -29,38 +30,15 @@ IN_FULL = {
 
 VARIANT_COLOURS = {REFERENCE: "#4d4d4d"}
 
-HEADER_BYTES = 40
-"""IPv4 and TCP header without options."""
 
-TIMESTAMP_BYTES = 12
-"""The timestamp option with its padding (RFC 7323 §3.2, appendix A)."""
-
-
-def offered_bits_per_second(experiment: dict[str, Any]) -> float:
-    """Rate of one thin stream on the wire without losses, IP headers included.
-
-    Parameters
-    ----------
-    experiment : dict
-        A resolved experiment whose thin workload has a fixed size, and an interval that is fixed or
-        drawn from a distribution with a mean.
-    """
-    thin = group_of(experiment, "thin")
-    if "packet" in thin["workload"]["size"]:
-        size = parse_bytes(thin["workload"]["size"]["packet"])
-    else:
-        size = parse_bytes(thin["workload"]["size"]["payload"]) + _header_bytes(thin)
-    return 8 * size / _interval_s(thin)
+def offered_bits_per_second(experiment: dict[str, Any]) -> float | None:
+    """Rate of one thin stream on the wire without losses, IP headers included; None if unknown."""
+    return wire_bits_per_second(group_of(experiment, "thin"))
 
 
-def offered_payload_bits_per_second(experiment: dict[str, Any]) -> float:
-    """Rate at which the application of one thin stream writes."""
-    thin = group_of(experiment, "thin")
-    if "payload" in thin["workload"]["size"]:
-        size = parse_bytes(thin["workload"]["size"]["payload"])
-    else:
-        size = parse_bytes(thin["workload"]["size"]["packet"]) - _header_bytes(thin)
-    return 8 * size / _interval_s(thin)
+def offered_payload_bits_per_second(experiment: dict[str, Any]) -> float | None:
+    """Rate at which the application of one thin stream writes; None if unknown."""
+    return payload_bits_per_second(group_of(experiment, "thin"))
 
 
 def capacity_bits_per_second(experiment: dict[str, Any]) -> float:
@@ -106,13 +84,3 @@ def group_of(experiment: dict[str, Any], name: str) -> dict[str, Any]:
             found: dict[str, Any] = group
             return found
     raise FairwindError(f"the experiment has no group of flows called {name}")
-
-
-def _header_bytes(group: dict[str, Any]) -> int:
-    uses_timestamps = group["tcp"].get("timestamps") is not False  # on in every profile
-    return HEADER_BYTES + (TIMESTAMP_BYTES if uses_timestamps else 0)
-
-
-def _interval_s(group: dict[str, Any]) -> float:
-    interval = group["workload"]["interval"]
-    return parse_seconds(interval["mean"] if isinstance(interval, dict) else interval)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from fairwind.errors import FairwindError
 from fairwind.results import Results
 from fairwind.statistics import Interval, mean_interval
 from fairwind.studies.streams import (
@@ -25,8 +26,14 @@ def fair_shares(results: Results) -> pl.DataFrame:
     rows = {}
     for cell in results.manifest.plan.cells:
         count = int(cell.settings["flows.*.count"])
-        due = count * offered_bits_per_second(cell.experiment)
-        rows[count] = min(due, capacity_bits_per_second(cell.experiment) / 2)
+        offered = offered_bits_per_second(cell.experiment)
+        if offered is None:
+            raise FairwindError(
+                "what the thin streams are due is not known: their workload has no mean size and "
+                "interval",
+                'give the group "thin" a workload of the kind "thin" or "profile"',
+            )
+        rows[count] = min(count * offered, capacity_bits_per_second(cell.experiment) / 2)
     return pl.DataFrame(
         {COUNT: list(rows), "fair_bits_per_second": list(rows.values())},
         schema={COUNT: pl.Int64, "fair_bits_per_second": pl.Float64},

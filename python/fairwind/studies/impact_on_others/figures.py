@@ -10,9 +10,17 @@ from fairwind.results import Results
 from fairwind.results.tidy import group_windows, latency_buckets
 from fairwind.studies.impact_on_others.claims import AXIS
 from fairwind.studies.impact_on_others.steps import expected_steps
+from fairwind.studies.offered import mean_of
+from fairwind.studies.streams import group_of
 
 SLOWEST_FROM = 0.84
 """Where the annotated figure begins: only what was lost, or waited for that, is above."""
+
+STEPS_TOLD = (
+    "Dotted: when the repair of a lost segment is expected to be acknowledged, reckoned from the "
+    "median round trip, the mean interval of writes, and a time-out of the round trip plus 200 ms. "
+    "The first duplicate ACK would repair at the line of two behind."
+)
 
 
 def figures(results: Results) -> list[Figure]:
@@ -73,16 +81,15 @@ def _latency(half: pl.DataFrame) -> Figure:
 
 
 def _annotated(results: Results, half: pl.DataFrame) -> Figure:
-    steps = expected_steps(_usual_round_trip_s(half), _interval_s(results))
+    interval_s = _interval_s(results)
+    if interval_s is None:
+        steps, told = None, "When repairs are due is not known of this workload."
+    else:
+        steps, told = expected_steps(_usual_round_trip_s(half), interval_s), STEPS_TOLD
     return Figure(
         name="ack-latency-annotated",
         title="What ends the wait: the steps of the ACK latency (figure 5.6)",
-        caption=(
-            f"As before, the slowest {1 - SLOWEST_FROM:.0%}. Dotted: when the repair of a lost "
-            "segment is expected to be acknowledged, reckoned from the median round trip, the mean "
-            "interval of writes, and a time-out of the round trip plus 200 ms. The first duplicate "
-            "ACK would repair at the line of two behind."
-        ),
+        caption=f"As before, the slowest {1 - SLOWEST_FROM:.0%}. {told}",
         chart=latency_distribution(half, marks=steps, lowest_share=SLOWEST_FROM),
     )
 
@@ -94,8 +101,7 @@ def _usual_round_trip_s(half: pl.DataFrame) -> float:
     return float(reached["upper_s"][0])
 
 
-def _interval_s(results: Results) -> float:
-    """Give the mean time between two writes of a thin stream."""
-    groups = results.manifest.plan.cells[0].experiment["flows"]
-    interval = next(group for group in groups if group["name"] == "thin")["workload"]["interval"]
-    return parse_seconds(interval["mean"] if isinstance(interval, dict) else interval)
+def _interval_s(results: Results) -> float | None:
+    """Give the mean time between two writes of a thin stream; None if it is not known."""
+    workload = group_of(results.manifest.plan.cells[0].experiment, "thin")["workload"]
+    return mean_of(workload.get("interval", {}), parse_seconds)

@@ -23,7 +23,8 @@ def offered_rates(results: Results) -> pl.DataFrame:
     -------
     DataFrame
         The axes, ``group`` (``offered payload`` or ``offered on the wire``), ``mean`` (bit/s, of
-        all thin streams together), ``low`` and ``high`` (missing: nothing is estimated).
+        all thin streams together; missing if their workload does not tell), ``low`` and ``high``
+        (missing: nothing is estimated).
     """
     plan = results.manifest.plan
     kinds = {
@@ -37,10 +38,12 @@ def offered_rates(results: Results) -> pl.DataFrame:
             continue
         count = int(group_of(cell.experiment, "thin")["count"])
         rows += [
-            {**place, "group": kind, "mean": count * rate(cell.experiment)}
+            {**place, "group": kind, "mean": None if offered is None else count * offered}
             for kind, rate in kinds.items()
+            for offered in (rate(cell.experiment),)
         ]
     nothing = pl.lit(None, pl.Float64)
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(
-        nothing.alias("low"), nothing.alias("high")
+    table = pl.DataFrame(rows, infer_schema_length=None)
+    return table.with_columns(
+        pl.col("mean").cast(pl.Float64), nothing.alias("low"), nothing.alias("high")
     )

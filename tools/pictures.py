@@ -1,0 +1,102 @@
+"""Draw the pictures of the documents anew, from the studies: `make pictures`.
+
+    python tools/pictures.py [STUDY...] [--runs DIR] [--reduced]
+
+Without names all studies are drawn, each from its run in DIR/STUDY. What is finished there is
+drawn as it is, what is missing is run before. --reduced takes the short forms instead, to see
+what pictures will look like; they are left in DIR/STUDY-reduced/figures, the documents keep
+theirs. The picture of the kernel's form of application-limited-streams is not made here: it needs
+root and half an hour (see that study's page).
+
+Exit code: 0 all are drawn, 2 a study or figure is missing, otherwise the failing study's own.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+
+PICTURES: Mapping[str, Mapping[str, str]] = {
+    "application-limited-streams": {"throughput-by-variant": "application-limited-streams"},
+    "thin-vs-greedy": {"relative-loss": "thin-vs-greedy-loss"},
+    "duration": {"measures-by-length": "duration"},
+    "thin-vs-five-greedy": {
+        "goodput-against-throughput": "thin-vs-five-greedy-goodput-against-throughput",
+        "relative-packet-loss": "thin-vs-five-greedy-relative-packet-loss",
+    },
+    "queue-disciplines": {
+        "byte-loss-by-discipline": "queue-disciplines-loss",
+        "ack-latency-by-discipline": "queue-disciplines",
+    },
+    "impact-on-others": {
+        "packet-loss-by-group": "impact-on-others-loss",
+        "ack-latency-annotated": "impact-on-others",
+    },
+    "rate-limit-granularity": {"rate-accuracy": "rate-limit-granularity"},
+    "thin-streams-today": {"delivery-latency-by-mechanism": "thin-streams-today"},
+}
+"""Of each study: which of its figures is which picture."""
+
+
+def main() -> int:
+    """Run what is missing, and copy the figures that documents show."""
+    arguments = _arguments()
+    unknown = [name for name in arguments.studies if name not in PICTURES]
+    if unknown:
+        _tell(f"error: no pictures are of {', '.join(unknown)}; there are: {', '.join(PICTURES)}")
+        return 2
+    for study in arguments.studies or PICTURES:
+        folder = arguments.runs / (f"{study}-reduced" if arguments.reduced else study)
+        form = ["--reduced"] if arguments.reduced else []
+        code = _run(study, ["--out", str(folder), *form])
+        if code:
+            return code
+        if arguments.reduced:
+            _tell(f"{study}: {folder / 'figures'}")
+            continue
+        missing = _copy(folder / "figures", PICTURES[study])
+        if missing:
+            _tell(f"error: {study} draws no {', '.join(missing)}: mend PICTURES in {__file__}")
+            return 2
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("studies", metavar="STUDY", nargs="*", help="all if none is named")
+    parser.add_argument("--runs", metavar="DIR", type=Path, default=ROOT / "runs")
+    parser.add_argument("--reduced", action="store_true", help="try the short forms")
+    return parser.parse_args()
+
+
+def _run(study: str, options: Sequence[str]) -> int:
+    """Run a study as far as its folder lacks it, and draw its figures; its tables are not told."""
+    command = [sys.executable, "-m", "fairwind.cli", "study", study, *options]
+    return subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+
+
+def _copy(figures: Path, pictures: Mapping[str, str]) -> list[str]:
+    """Copy figures to the documents' pictures, and give the names of those that are missing."""
+    missing = []
+    for figure, picture in pictures.items():
+        drawn = figures / f"{figure}.png"
+        if not drawn.is_file():
+            missing.append(figure)
+            continue
+        target = IMAGES / f"{picture}.png"
+        shutil.copyfile(drawn, target)
+        _tell(f"{target.relative_to(ROOT)}")
+    return missing
+
+
+def _tell(message: str) -> None:
+    sys.stderr.write(f"{message}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
