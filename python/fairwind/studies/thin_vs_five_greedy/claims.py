@@ -56,8 +56,8 @@ def gets_what_it_asks(results: Results, panels: Panels) -> Claim:
         statement="Thin streams get what they ask for in the end: discrimination shows in latency.",
         rule=(
             "Goodput of the thin streams over what their applications write on average, 95 % "
-            f"interval of the mean over seeds. Borne out: above {ENOUGH_RATIO:.0%} in every panel, in part: in "
-            "some; not: below it in every one; otherwise undecided."
+            f"interval of the mean over seeds. Borne out: above {ENOUGH_RATIO:.0%} in every panel, "
+            "in part: in some; not: below it in every one; otherwise undecided."
         ),
         verdict=_verdict(details, is_all, is_less),
         evidence=_evidence(results, panels, details, sides),
