@@ -32,22 +32,25 @@ impl Connection {
             return self.next_segment(now);
         }
         if !self.has_run() {
+            // Mostly of those who only receive, and all that they send.
+            if self.acknowledger.now && self.state != State::Closed {
+                return Some(self.send_ack(now));
+            }
             self.check_nothing_waits_for_ever();
             return None;
         }
-        if self.is_held_by_window() {
+        if !self.acknowledger.now && self.is_held_by_window() {
             self.stay_held_by_window(now);
             return None;
         }
         self.next_segment(now)
     }
 
-    /// Whether something else than new data may be to be sent. Drivers ask once too often after every
-    /// input, and few looks shall tell.
+    /// Whether something else than new data and an acknowledgment may be to be sent. Drivers ask once too
+    /// often after every input, and few looks shall tell.
     #[inline]
     fn is_more_than_data_due(&self) -> bool {
-        self.acknowledger.now
-            || self.is_repair_due()
+        self.is_repair_due()
             || self.has_ahead()
             || self.probe_due
             || self.recovery.state == RecoveryState::Recovery

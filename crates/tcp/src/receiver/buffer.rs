@@ -10,7 +10,7 @@ use crate::config::Receiving;
 use std::collections::VecDeque;
 
 /// Share of the buffer that is window until the peer's packets are known, of 256.
-const FIRST_RATIO: u32 = 128;
+const FIRST_RATIO: u8 = 128;
 /// Segments of the first window that tuning starts from (`TCP_INIT_CWND`).
 pub(super) const TUNING_SEGMENTS: u32 = 10;
 
@@ -24,7 +24,7 @@ pub(crate) struct ReceiveBuffer {
     /// Bytes of memory of packets ahead of their turn, part of `allocated`.
     pub(crate) allocated_ahead: u32,
     /// Share of memory that is payload, of 256 (`scaling_ratio`).
-    ratio: u32,
+    ratio: u8,
     /// Largest window (`window_clamp`).
     pub(crate) clamp: u32,
     /// Present limit of the window (`rcv_ssthresh`).
@@ -53,8 +53,8 @@ impl ReceiveBuffer {
     /// The window that so much memory stands for (`tcp_win_from_space`).
     #[inline]
     pub(crate) fn window_of(&self, memory: u32) -> u32 {
-        // In two parts, neither of which can overflow: the ratio is below 256.
-        (memory >> 8) * self.ratio + (((memory & 0xFF) * self.ratio) >> 8)
+        let product = u64::from(memory) * u64::from(self.ratio);
+        u32::try_from(product >> 8).expect("a share of the memory")
     }
 
     /// The memory that so large a window needs (`tcp_space_from_win`).

@@ -52,9 +52,9 @@ impl Packet {
     }
 
     /// The share of its memory that is payload, of 256.
-    pub(crate) fn ratio(self) -> u32 {
+    pub(crate) fn ratio(self) -> u8 {
         let ratio = (u64::from(self.payload) << 8) / u64::from(self.memory);
-        u32::try_from(ratio).unwrap_or(u32::MAX).clamp(1, 255)
+        u8::try_from(ratio).unwrap_or(u8::MAX).max(1)
     }
 
     /// The memory that packets like this one take for so many bytes of payload.
