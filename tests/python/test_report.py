@@ -13,7 +13,13 @@ import polars as pl
 import pytest
 
 from fairwind.errors import FairwindError
-from fairwind.plots import estimates_by_setting, save
+from fairwind.plots import (
+    BOX,
+    boxes_by_setting,
+    estimates_by_setting,
+    latency_distribution,
+    save,
+)
 from fairwind.plots.latency import STEPS, cumulative, thinned
 from fairwind.report import warnings, write_report
 from fairwind.report.figures import default_figures
@@ -284,3 +290,34 @@ def test_the_labels_of_groups_do_not_touch_in_a_figure_of_one_cell():
     longest = max(map(len, names))
     assert chart["width"] / len(names) > 6 * longest, "six points a character"
     assert "xOffset" not in str(chart), "a point stands over its own label"
+
+
+def test_the_labels_of_boxes_of_one_group_do_not_touch():
+    names = ["pfifo", "fq_codel", "fq_pie", "a-discipline-of-twenty"]
+    boxes = pl.DataFrame({"discipline": names, "group": ["thin"] * len(names)}).with_columns(
+        pl.lit(1.0).alias(number) for number in BOX
+    )
+    chart = boxes_by_setting(
+        boxes, setting="discipline", order=names, measure_title="delivery latency / ms"
+    ).to_dict()
+    assert chart["width"] / len(names) > 6 * max(map(len, names)), "six points a character"
+
+
+def test_lines_are_labelled_where_the_curves_are_not():
+    # Half of all samples take up to 10 ms, so the curve is low at 2 ms and high at 90 ms.
+    histogram = pl.DataFrame(
+        {
+            "group": ["thin"] * 4,
+            "upper_s": [0.001, 0.01, 0.05, 0.1],
+            "count": [10, 40, 40, 10],
+        }
+    )
+    marks = pl.DataFrame({"label": ["early", "late"], "latency_ms": [2.0, 90.0]})
+    chart = latency_distribution(histogram, marks=marks).to_dict()
+    labels = [layer for layer in chart["layer"][0]["layer"] if layer["mark"]["type"] == "text"]
+    drawn = {
+        row["label"]: layer["encoding"]["y"]["value"]
+        for layer in labels
+        for row in chart["datasets"][layer["data"]["name"]]
+    }
+    assert drawn == {"early": 0, "late": 260}, "early above the curve, late below it"

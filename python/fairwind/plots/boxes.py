@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import group_colours, inline, themed
+from fairwind.plots.theme import CHARACTER, group_colours, inline, themed
 
 BOX = {"lowest": 0.0, "lower_quarter": 0.25, "median": 0.5, "upper_quarter": 0.75, "highest": 1.0}
 """The numbers that a box shows, as quantiles."""
@@ -69,5 +69,7 @@ def boxes_by_setting(
         y="lower_quarter:Q", y2="upper_quarter:Q"
     )
     medians = base.mark_tick(size=14, thickness=2.5, opacity=1).encode(y="median:Q")
-    width = max(240, len(order) * (24 * len(groups) + 16))
+    longest = max((len(str(value)) for value in order), default=0)
+    step = max(24 * len(groups) + 16, CHARACTER * (longest + 2))  # no label touches the next one
+    width = max(240, len(order) * step)
     return themed(alt.layer(whiskers, quarters, medians).properties(width=width, height=260))

@@ -7,10 +7,7 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import group_colours, inline, themed
-
-CHARACTER = 7
-"""About the width of a label's character, in points."""
+from fairwind.plots.theme import CHARACTER, group_colours, inline, themed
 
 
 def estimates_by_setting(

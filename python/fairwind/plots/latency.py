@@ -141,8 +141,8 @@ def _marks(
     """Draw vertical lines, with labels where no curve is: above low curves, below high ones."""
     latencies_ms = curves["latency_ms"]
     shown = marks.filter(pl.col("latency_ms").is_between(latencies_ms.min(), latencies_ms.max()))
-    reached = curves.filter(pl.col("share_ratio") < (1 + lowest_share) / 2)
-    is_low = pl.col("latency_ms") < reached.select(pl.col("latency_ms").max().fill_null(0)).item()
+    high = curves.filter(pl.col("share_ratio") >= (1 + lowest_share) / 2)
+    is_low = pl.col("latency_ms") < high["latency_ms"].min()
     lines = (
         alt.Chart(inline(shown))
         .mark_rule(strokeDash=[3, 3], color="#777777")

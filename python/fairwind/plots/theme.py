@@ -16,6 +16,9 @@ PALETTE = ("#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#0072b2", "#d55e00", "#4
 
 FONT = "DejaVu Sans, Helvetica Neue, Helvetica, Arial, sans-serif"
 
+CHARACTER = 7
+"""About the width of a label's character, in points."""
+
 
 def group_colours(groups: Iterable[str], chosen: Mapping[str, str] | None = None) -> alt.Scale:
     """Give every group its colour, in the order given.
