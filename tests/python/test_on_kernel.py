@@ -93,6 +93,58 @@ def test_both_engines_give_the_same_tables_of_the_same_scenario(scenario, tmp_pa
     assert real.hosts["timed_writes"].sum() >= 30
 
 
+CALL = """
+name = "a call beside a download"
+duration = "3 s"
+
+[path]
+rate = "2 Mbit/s"
+rtt = "20 ms"
+queue = { discipline = "pfifo", limit = "20 packets" }
+
+[[flows]]
+name = "greedy"
+stop = "2 s"
+workload = { kind = "greedy" }
+
+[[flows]]
+name = "call"
+stop = "2 s"
+workload = { kind = "constant", rate = "1 Mbit/s", packet = "500 B" }
+"""
+
+
+def test_datagrams_are_counted_on_the_kernel_as_in_the_simulator(tmp_path):
+    path = tmp_path / "call.toml"
+    path.write_text(CALL)
+    code, _, error = fairwind("run", path, "--on", "kernel", "--out", "kernel", cwd=tmp_path)
+    assert code == 0, error
+    real = package.open(tmp_path / "kernel")
+    simulated = package.load(path).run(out=tmp_path / "sim")
+    assert real.flows.schema == simulated.flows.schema
+    calls = [run.flows.row(1, named=True) for run in (real, simulated)]
+    for call in calls:
+        # 1 Mbit/s for 2 s in packets of 4000 bits.
+        assert abs(call["packets_sent"] - 500) <= 1
+        assert call["packets_sent"] == call["packets_received"] + call["packets_lost"]
+        assert call["payload_bytes_read"] == 472 * call["packets_received"]
+        assert call["delivery_latency_p50_s"] >= 0.012
+    known = [{name for name, value in call.items() if value is not None} for call in calls]
+    assert known[0] == known[1], "what a stream without a connection cannot tell is missing in both"
+
+
+def test_a_connection_that_nobody_takes_says_why_it_failed(tmp_path):
+    path = tmp_path / "reset.toml"
+    path.write_text(SCENARIO.replace('queue =', 'impairments = "tc: netem loss 100%"\nqueue ='))
+    settings = ("--set", "flows.thin.tcp.syn_retries=1", "--set", "flows.greedy.tcp.syn_retries=1")
+    for engine in ("sim", "kernel"):
+        arguments = ("--on", engine, "--out", engine, "--set", "duration=5 s")
+        code, _, error = fairwind("run", path, *arguments, *settings, cwd=tmp_path)
+        assert code == 0, error
+        flows = package.open(tmp_path / engine).flows
+        assert flows["failure"].to_list() == ["timed-out", "timed-out"], engine
+
+
 def test_the_manifest_names_the_kernel(scenario, tmp_path):
     manifest = package.load(scenario).run("kernel", out=tmp_path / "run").manifest
     assert manifest.is_real_time

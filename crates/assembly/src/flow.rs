@@ -89,6 +89,18 @@ pub struct AnswerPlan {
     pub application: Application,
 }
 
+impl DatagramPlan {
+    /// Address and port of the host that sends.
+    pub fn sender_end(&self) -> SocketAddr {
+        SocketAddr::new(source_of(self.addresses), self.sender_port)
+    }
+
+    /// Address and port of the host that receives.
+    pub fn receiver_end(&self) -> SocketAddr {
+        SocketAddr::new(destination_of(self.addresses), self.receiver_port)
+    }
+}
+
 impl FlowPlan {
     /// The flows of the connection.
     pub fn connection(&self) -> ConnectionFlows {
@@ -98,20 +110,26 @@ impl FlowPlan {
 
     /// Address and port of the host that opens the connection.
     pub fn sender_end(&self) -> SocketAddr {
-        let address = match self.addresses {
-            Addresses::V4 { source, .. } => source.into(),
-            Addresses::V6 { source, .. } => source.into(),
-        };
-        SocketAddr::new(address, self.sender_port)
+        SocketAddr::new(source_of(self.addresses), self.sender_port)
     }
 
     /// Address and port of the host that is called.
     pub fn receiver_end(&self) -> SocketAddr {
-        let address = match self.addresses {
-            Addresses::V4 { destination, .. } => destination.into(),
-            Addresses::V6 { destination, .. } => destination.into(),
-        };
-        SocketAddr::new(address, self.receiver_port)
+        SocketAddr::new(destination_of(self.addresses), self.receiver_port)
+    }
+}
+
+fn source_of(addresses: Addresses) -> IpAddr {
+    match addresses {
+        Addresses::V4 { source, .. } => source.into(),
+        Addresses::V6 { source, .. } => source.into(),
+    }
+}
+
+fn destination_of(addresses: Addresses) -> IpAddr {
+    match addresses {
+        Addresses::V4 { destination, .. } => destination.into(),
+        Addresses::V6 { destination, .. } => destination.into(),
     }
 }
 

@@ -337,8 +337,8 @@ impl Collector {
             Observation::Finished { flow } => {
                 self.milestones(flow).finished.get_or_insert(at);
             }
-            Observation::Failed { flow } => {
-                self.milestones(flow).failed.get_or_insert(at);
+            Observation::Failed { flow, reason } => {
+                self.milestones(flow).failed.get_or_insert((at, reason));
             }
             Observation::Endpoint {
                 flow,

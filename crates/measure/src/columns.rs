@@ -145,6 +145,7 @@ const FLOW: &[Line] = &[
     ("completion_time_s", "s", "From the flow's start to its finish."),
     ("failed", "yes/no", "Whether the connection was given up."),
     ("failed_s", "s", "When the connection was given up, since the experiment began."),
+    ("failure", "text", "Why the connection was given up: refused, reset, timed-out, unreachable or other; nothing where it was not."),
 ];
 
 #[rustfmt::skip]

@@ -5,7 +5,7 @@
 
 use crate::distribution::Times;
 use crate::latency::Stretches;
-use crate::observation::{Direction, FlowId};
+use crate::observation::{Direction, FailureReason, FlowId};
 use crate::offset::{StreamOrigin, clamped};
 use crate::received::ReceivedBytes;
 use crate::trouble::{Setbacks, TIME_TO_BEGIN, Trouble};
@@ -76,7 +76,7 @@ impl Totals {
 pub(crate) struct Milestones {
     pub(crate) established: Option<Instant>,
     pub(crate) finished: Option<Instant>,
-    pub(crate) failed: Option<Instant>,
+    pub(crate) failed: Option<(Instant, FailureReason)>,
 }
 
 impl Milestones {
@@ -256,10 +256,17 @@ impl Flow {
 
     /// A datagram that has arrived is read.
     #[cold]
-    pub(crate) fn on_datagram_read(&mut self, at: Instant, payload_bytes: u32, written: Instant) {
+    pub(crate) fn on_datagram_read(
+        &mut self,
+        at: Instant,
+        payload_bytes: u32,
+        written: Option<Instant>,
+    ) {
         self.totals.payload_bytes_read += u64::from(payload_bytes);
         // It has gone its way on its own, whatever else is under way.
-        self.delivery_latency.record(at.saturating_since(written).as_nanos());
+        if let Some(written) = written {
+            self.delivery_latency.record(at.saturating_since(written).as_nanos());
+        }
     }
 
     /// A packet arrived that told of congestion.

@@ -99,7 +99,9 @@ pub use early::{EarlyPackets, PacketCount};
 pub use histogram::Slot;
 pub use lateness::{Lateness, RoutedPackets};
 pub use loss_runs::{LossRun, LossRuns};
-pub use observation::{CongestionState, Direction, DropReason, FlowId, Observation, QueueId};
+pub use observation::{
+    CongestionState, Direction, DropReason, FailureReason, FlowId, Observation, QueueId,
+};
 pub use offset::StreamOrigin;
 pub use points::Points;
 pub use punctuality::{HostPunctuality, hosts_table};

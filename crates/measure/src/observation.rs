@@ -72,6 +72,33 @@ impl DropReason {
     }
 }
 
+/// Why a connection was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FailureReason {
+    /// The other side has reset it; one that was never established has been refused so (RFC 9293 §3.5.2).
+    Reset,
+    /// Nothing was heard for too long (RFC 9293 §3.8.3).
+    TimedOut,
+    /// No way leads to the other side.
+    Unreachable,
+    /// Something else.
+    Other,
+}
+
+impl FailureReason {
+    /// Its name in tables, for a connection that was established before or not.
+    pub(crate) const fn name(self, was_established: bool) -> &'static str {
+        match self {
+            Self::Reset if was_established => "reset",
+            Self::Reset => "refused",
+            Self::TimedOut => "timed-out",
+            Self::Unreachable => "unreachable",
+            Self::Other => "other",
+        }
+    }
+}
+
 /// What an endpoint's loss recovery is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -147,8 +174,8 @@ pub enum Observation<'a> {
         flow: FlowId,
         /// Payload bytes in it.
         payload_bytes: u32,
-        /// When it was written.
-        written: Instant,
+        /// When it was written; `None` where nobody can tell.
+        written: Option<Instant>,
     },
     /// A packet was lost in the network, at a queue or behind it. Where nothing knows the place, name the
     /// queue that the path is watched at.
@@ -274,6 +301,8 @@ pub enum Observation<'a> {
     Failed {
         /// The flow.
         flow: FlowId,
+        /// Why.
+        reason: FailureReason,
     },
     /// A sample of the data sender's state.
     Endpoint {

@@ -3,7 +3,7 @@
 use fairwind_assembly::DatagramPlan;
 use fairwind_network::NodeId;
 use fairwind_units::Instant;
-use fairwind_workload::Application;
+use fairwind_workload::Datagrams;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -11,7 +11,7 @@ use std::collections::BinaryHeap;
 /// their turns were set.
 #[derive(Default)]
 pub(crate) struct DatagramStreams {
-    streams: Vec<Datagrams>,
+    streams: Vec<Stream>,
     /// Deadline, number of the entry, and the place of the stream.
     turns: BinaryHeap<Reverse<(Instant, u64, usize)>>,
     entered: u64,
@@ -21,7 +21,7 @@ impl DatagramStreams {
     pub(crate) fn new(plans: Vec<DatagramPlan>) -> Self {
         let mut streams = Self::default();
         for (place, plan) in plans.into_iter().enumerate() {
-            streams.streams.push(Datagrams::new(plan));
+            streams.streams.push(Stream::new(plan));
             streams.set_turn(place);
         }
         streams
@@ -46,71 +46,37 @@ impl DatagramStreams {
 
     /// Gives the stream its next turn, where it has anything more to do.
     pub(crate) fn set_turn(&mut self, place: usize) {
-        let deadline = self.streams[place].deadline();
+        let deadline = self.streams[place].datagrams.deadline();
         if deadline < Instant::MAX {
             self.entered += 1;
             self.turns.push(Reverse((deadline, self.entered, place)));
         }
     }
 
-    pub(crate) fn stream(&mut self, place: usize) -> &mut Datagrams {
+    pub(crate) fn stream(&mut self, place: usize) -> &mut Stream {
         &mut self.streams[place]
     }
 }
 
 /// A stream of datagrams at work.
-pub(crate) struct Datagrams {
+pub(crate) struct Stream {
     /// Its flow.
     pub(crate) flow: u32,
-    application: Application,
     pub(crate) sender_node: NodeId,
     pub(crate) receiver_node: NodeId,
     pub(crate) ports: (u16, u16),
-    /// When the application begins; [`Instant::MAX`] once it has.
-    start: Instant,
-    /// When the application stops.
-    stop: Instant,
-    most_payload: u32,
-    /// Bytes of the last write that are in no datagram yet.
-    unsent_bytes: u64,
+    /// What leaves when.
+    pub(crate) datagrams: Datagrams,
 }
 
-impl Datagrams {
+impl Stream {
     fn new(plan: DatagramPlan) -> Self {
         Self {
             flow: plan.flow.0,
-            application: plan.application,
             sender_node: plan.sender_node,
             receiver_node: plan.receiver_node,
             ports: (plan.sender_port, plan.receiver_port),
-            start: plan.start,
-            stop: plan.stop,
-            most_payload: plan.most_payload,
-            unsent_bytes: 0,
+            datagrams: Datagrams::new(plan.application, (plan.start, plan.stop), plan.most_payload),
         }
-    }
-
-    /// When there is something to do by the clock.
-    fn deadline(&self) -> Instant {
-        if self.start != Instant::MAX {
-            return self.start;
-        }
-        // At its stop it writes nothing more, which needs no turn of its own.
-        let next = self.application.next_write();
-        if next < self.stop { next } else { Instant::MAX }
-    }
-
-    /// Payload of the next datagram that leaves now, if one does.
-    pub(crate) fn poll_payload(&mut self, now: Instant) -> Option<u32> {
-        if self.start <= now {
-            self.start = Instant::MAX;
-            self.application.begin(now);
-        }
-        if self.unsent_bytes == 0 && now < self.stop {
-            self.unsent_bytes = self.application.poll_write(now, 0).unwrap_or(0);
-        }
-        let payload = self.most_payload.min(u32::try_from(self.unsent_bytes).unwrap_or(u32::MAX));
-        self.unsent_bytes -= u64::from(payload);
-        (payload > 0).then_some(payload)
     }
 }

@@ -12,7 +12,7 @@ use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
-use fairwind_measure::{Collector, Direction, FlowId, Observation, Tables};
+use fairwind_measure::{Collector, Direction, FailureReason, FlowId, Observation, Tables};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
 use fairwind_tcp::Event;
@@ -346,7 +346,7 @@ impl Simulation {
             Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow },
             Event::Reset | Event::TimedOut => {
                 self.flows[number as usize].application.end();
-                Observation::Failed { flow }
+                Observation::Failed { flow, reason: why_failed(event) }
             }
             Event::PeerFinished => return self.on_answers_finished(number, now),
             _ => return,
@@ -443,4 +443,9 @@ impl Simulation {
 
 fn deadlines_of(flow: &Flow) -> Deadlines {
     Deadlines { sender: flow.sender_deadline(), receiver: flow.receiver_deadline() }
+}
+
+/// Why a connection was given up that ended with this event.
+fn why_failed(event: Event) -> FailureReason {
+    if event == Event::TimedOut { FailureReason::TimedOut } else { FailureReason::Reset }
 }

@@ -20,9 +20,10 @@
 //!
 //! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `page`
 //! (what a browser asks for), `on_off`, `pace` (a constant rate), `replay`, `application` (any of
-//! them).
+//! them), `datagrams` (any of them without a connection).
 
 mod application;
+mod datagrams;
 mod exchange;
 mod greedy;
 mod on_off;
@@ -34,6 +35,7 @@ mod sampler;
 mod thin;
 
 pub use application::Application;
+pub use datagrams::Datagrams;
 pub use exchange::{Client, Exchanges, Server};
 pub use greedy::Greedy;
 pub use on_off::{BurstLength, OnOff};

@@ -17,7 +17,8 @@ use crate::stream::{SegmentKind, TapSide};
 use crate::trace::{TraceId, TraceSettings, Tracer};
 use fairwind_capture::Packet;
 use fairwind_measure::{
-    Collector, ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points,
+    Collector, ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation,
+    Points,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment};
@@ -506,7 +507,7 @@ impl Follower {
             }
             Turn::Aborted => {
                 for flow in std::iter::once(opening).chain(answering) {
-                    observe(at, Observation::Failed { flow });
+                    observe(at, Observation::Failed { flow, reason: FailureReason::Reset });
                 }
             }
             Turn::Finished(side) => {

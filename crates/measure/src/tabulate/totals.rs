@@ -1,7 +1,7 @@
 //! The tables `flows` and `groups`: one row each, with the same measures.
 
 use super::Basis;
-use crate::flow::Totals;
+use crate::flow::{Milestones, Totals};
 use crate::formula::{self, bits_per_second, ratio};
 use crate::points::Points;
 use crate::row::{FlowRow, GroupRow, Latencies, Measured, SHOWN_PERCENTILES};
@@ -27,7 +27,11 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
         .with("finished_s", |row| row.milestones.finished.map(|at| basis.seconds_at(at)))
         .with("completion_time_s", |row| row.completion_time().map(Span::as_secs_f64))
         .with_known("failed", |row| of_connection(row).then_some(row.milestones.failed.is_some()))
-        .with("failed_s", |row| row.milestones.failed.map(|at| basis.seconds_at(at)));
+        .with("failed_s", |row| row.milestones.failed.map(|(at, _)| basis.seconds_at(at)))
+        .with_text("failure", |row, text| {
+            let Milestones { established, failed, .. } = row.milestones;
+            text.push_str(failed.map_or("", |(_, reason)| reason.name(established.is_some())));
+        });
     let at = Points::SENDER;
     let seen = move |row: &FlowRow| row.knows(at).then_some(row.trouble);
     with_measures(table, basis)

@@ -1,7 +1,7 @@
 //! What is sent, sent again, received twice, lost and read.
 
 use crate::run::{HEADER_BYTES, Run, acknowledgment, assert_number, count, number, settings};
-use fairwind_measure::{Direction, DropReason, FlowId, Observation, QueueId};
+use fairwind_measure::{Direction, DropReason, FailureReason, FlowId, Observation, QueueId};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
@@ -186,7 +186,8 @@ fn events_are_counted_and_the_first_milestones_kept() {
     run.at(2_700, Observation::FastRetransmit { flow });
     run.at(2_800, Observation::ZeroWindowProbe { flow });
     run.at(3_000, Observation::Finished { flow })
-        .at(3_100, Observation::Failed { flow: FlowId(1) });
+        .at(3_100, Observation::Failed { flow: FlowId(1), reason: FailureReason::TimedOut })
+        .at(3_200, Observation::Failed { flow: FlowId(1), reason: FailureReason::Reset });
     let tables = run.finish(4_000);
     for (column, expected) in
         [("syn_retries", 1), ("timeouts", 2), ("fast_retransmits", 1), ("zero_window_probes", 1)]
@@ -197,11 +198,27 @@ fn events_are_counted_and_the_first_milestones_kept() {
     assert_number(&tables, "flows", "finished_s", 0, 3.0);
     assert_number(&tables, "flows", "completion_time_s", 0, 2.9);
     assert_number(&tables, "flows", "failed_s", 1, 3.1);
+    let failure = tables.get("flows").unwrap().column("failure").unwrap();
+    assert_eq!(
+        [failure.text(0), failure.text(1)],
+        [Some(""), Some("timed-out")],
+        "the first counts"
+    );
     assert_eq!(count(&tables, "groups", "flows", 0), 2);
     assert_eq!(count(&tables, "groups", "flows_established", 0), 1);
     assert_eq!(count(&tables, "groups", "flows_finished", 0), 1);
     assert_eq!(count(&tables, "groups", "flows_failed", 0), 1);
     assert_number(&tables, "groups", "setup_time_mean_s", 0, 1.1);
+}
+
+#[test]
+fn a_reset_refuses_what_was_not_established_and_breaks_what_was() {
+    let mut run = Run::new(&settings("aa"));
+    let reset = |flow| Observation::Failed { flow: FlowId(flow), reason: FailureReason::Reset };
+    run.at(10, Observation::Established { flow: FlowId(1) }).at(20, reset(0)).at(20, reset(1));
+    let tables = run.finish(1_000);
+    let failure = tables.get("flows").unwrap().column("failure").unwrap();
+    assert_eq!([failure.text(0), failure.text(1)], [Some("refused"), Some("reset")]);
 }
 
 #[test]

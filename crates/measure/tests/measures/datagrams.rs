@@ -41,7 +41,7 @@ fn observed() -> Tables {
     let read = |written| Observation::DatagramRead {
         flow: FLOW,
         payload_bytes: 100,
-        written: Instant::from_millis(written),
+        written: Some(Instant::from_millis(written)),
     };
     let lost = Observation::Dropped {
         flow: FLOW,
@@ -150,11 +150,23 @@ fn the_warm_up_hides_datagrams_that_arrived_in_it() {
     let read = |written| Observation::DatagramRead {
         flow: FLOW,
         payload_bytes: 7,
-        written: Instant::from_millis(written),
+        written: Some(Instant::from_millis(written)),
     };
     collector.observe(Instant::from_millis(40), read(10));
     collector.observe(Instant::from_millis(60), read(45));
     let tables = collector.finish(Instant::from_secs(1));
     assert_eq!(number(&tables, "flows", "payload_bytes_read"), Some(7.0));
     assert_eq!(number(&tables, "flows", "delivery_latency_max_s"), Some(0.015));
+}
+
+#[test]
+fn a_datagram_of_which_nobody_knows_when_it_was_written_counts_without_a_latency() {
+    let mut collector = Collector::new(&settings());
+    for written in [None, Some(Instant::from_millis(20))] {
+        let read = Observation::DatagramRead { flow: FLOW, payload_bytes: 3, written };
+        collector.observe(Instant::from_millis(60), read);
+    }
+    let tables = collector.finish(Instant::from_secs(1));
+    assert_eq!(number(&tables, "flows", "payload_bytes_read"), Some(6.0));
+    assert_eq!(number(&tables, "flows", "delivery_latency_mean_s"), Some(0.04));
 }

@@ -1,7 +1,7 @@
 //! Which flows are problematic, and why.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{FlowId, Observation, Points, Settings, Tables, Values};
+use fairwind_measure::{FailureReason, FlowId, Observation, Points, Settings, Tables, Values};
 use fairwind_units::{Instant, Span};
 
 const A: FlowId = FlowId(0);
@@ -48,7 +48,7 @@ fn a_connection_that_never_came_to_be_is_problematic_unless_it_was_just_asked_fo
 fn a_connection_that_is_given_up_is_problematic() {
     let mut run = Run::new(&settings("a"));
     established(&mut run, 50);
-    run.at(900, Observation::Failed { flow: A });
+    run.at(900, Observation::Failed { flow: A, reason: FailureReason::Reset });
     let tables = run.finish(2_000);
     assert_eq!(problematic(&tables, 0), Some(true));
     assert_eq!(count(&tables, "groups", "flows_without_connection", 0), 1);

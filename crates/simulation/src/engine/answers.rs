@@ -59,7 +59,7 @@ impl Simulation {
             Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow: answers },
             Event::TimedOut | Event::Reset if flow.receiver_established => {
                 dialogue.application.end();
-                Observation::Failed { flow: answers }
+                Observation::Failed { flow: answers, reason: super::why_failed(event) }
             }
             _ => return,
         };

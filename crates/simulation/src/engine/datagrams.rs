@@ -22,21 +22,21 @@ impl Simulation {
     /// A stream whose turn is due, if one is, sends what it has to.
     pub(super) fn send_datagrams(&mut self, now: Instant) {
         let Some(place) = self.datagrams.take_turn(now) else { return };
-        let datagrams = self.datagrams.stream(place);
-        while let Some(payload_bytes) = datagrams.poll_payload(now) {
+        let stream = self.datagrams.stream(place);
+        while let Some(payload_bytes) = stream.datagrams.poll_payload(now) {
             let packet = SimulatedPacket::datagram(
-                datagrams.flow,
-                datagrams.ports,
-                (datagrams.sender_node, datagrams.receiver_node),
+                stream.flow,
+                stream.ports,
+                (stream.sender_node, stream.receiver_node),
                 (self.ip_header_bytes, payload_bytes),
                 now,
             );
             let wire_bytes = packet.wire_bytes;
-            let flow = FlowId(datagrams.flow);
+            let flow = FlowId(stream.flow);
             let sent = Observation::DatagramSent { flow, payload_bytes, wire_bytes };
             self.collector.observe(now, sent);
             let tap = &mut Tap { sink: &mut Aside(&mut self.collector), queues: &self.queues };
-            self.network.inject(now, datagrams.sender_node, packet, tap);
+            self.network.inject(now, stream.sender_node, packet, tap);
         }
         self.datagrams.set_turn(place);
     }
@@ -48,7 +48,7 @@ impl Simulation {
         let read = Observation::DatagramRead {
             flow: FlowId(packet.flow),
             payload_bytes: packet.segment.payload_bytes,
-            written: packet.written(),
+            written: Some(packet.written()),
         };
         self.collector.observe(at, read);
     }

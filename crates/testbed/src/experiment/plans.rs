@@ -1,12 +1,13 @@
 //! What each host of an experiment is told.
 
 use crate::host::{
-    AnsweringPlan, HostPlan, IncomingPlan, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
+    AnsweringPlan, HostPlan, IncomingDatagrams, IncomingPlan, OutgoingDatagrams, OutgoingPlan,
+    PROTOCOL_VERSION, PayloadCheck, Sampling,
 };
 use crate::leftovers::RunName;
 use crate::settings::{HostSettings, Settings};
 use crate::sys;
-use fairwind_assembly::FlowPlan;
+use fairwind_assembly::{DatagramPlan, FlowPlan};
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
@@ -34,17 +35,21 @@ impl PlannedHost {
     }
 }
 
-/// The hosts that `flows` begin or end at, in the order of the network's nodes.
+/// The hosts that `flows` and `datagrams` begin or end at, in the order of the network's nodes.
 pub(super) fn hosts(
     experiment: &Experiment,
     settings: &Settings,
     flows: &[FlowPlan],
+    datagrams: &[DatagramPlan],
 ) -> Vec<PlannedHost> {
     let planned = |host: &HostSettings| {
         let node = NodeId::from_index(experiment.network.node_index(&host.name)?);
         let mut plan = empty(experiment, host);
         for (number, flow) in (0..).zip(flows) {
             add_flow(&mut plan, node, number, flow, settings);
+        }
+        for stream in datagrams {
+            add_datagrams(&mut plan, node, stream);
         }
         Some(PlannedHost { node, plan })
     };
@@ -64,6 +69,8 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
         cable: None,
         outgoing: Vec::new(),
         incoming: Vec::new(),
+        outgoing_datagrams: Vec::new(),
+        incoming_datagrams: Vec::new(),
         sampling: Sampling {
             endpoint_interval: experiment.measure.endpoint_interval,
             loss_interval: Some(LOSS_INTERVAL),
@@ -99,6 +106,30 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
                 flow: answer.flow.0,
                 application: answer.application.clone(),
             }),
+        });
+    }
+}
+
+fn add_datagrams(plan: &mut HostPlan, node: NodeId, stream: &DatagramPlan) {
+    let (sender, receiver) = (stream.sender_end(), stream.receiver_end());
+    if stream.sender_node == node {
+        add_address(plan, sender.ip());
+        plan.outgoing_datagrams.push(OutgoingDatagrams {
+            flow: stream.flow.0,
+            local: sender,
+            remote: receiver,
+            application: stream.application.clone(),
+            most_payload: stream.most_payload,
+            start: stream.start,
+            stop: stream.stop,
+        });
+    }
+    if stream.receiver_node == node {
+        add_address(plan, receiver.ip());
+        plan.incoming_datagrams.push(IncomingDatagrams {
+            flow: stream.flow.0,
+            local: receiver,
+            remote: sender,
         });
     }
 }

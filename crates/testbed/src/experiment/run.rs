@@ -70,7 +70,7 @@ impl KernelRun {
         let kernel = Kernel::running();
         let settings = settings::of(experiment, &kernel)?;
         let assembly = Assembly::new(experiment, seed, has_timestamps)?;
-        let hosts = plans::hosts(experiment, &settings, &assembly.flows);
+        let hosts = plans::hosts(experiment, &settings, &assembly.flows, &assembly.datagrams);
         let mut run = Self {
             assembly,
             hosts,
@@ -150,7 +150,7 @@ impl KernelRun {
             network: self.assembly.network,
             queues: self.assembly.queues,
             ports: devices,
-            sorter: PlannedFlows::new(&self.assembly.flows),
+            sorter: PlannedFlows::new(&self.assembly.flows, &self.assembly.datagrams),
             journal,
             mtu: self.mtu,
             lateness_bound: self.lateness_bound,

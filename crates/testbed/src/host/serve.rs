@@ -118,7 +118,8 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
 
 /// Makes everything that the host consists of, and hands the device over.
 fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
-    let connections = plan.outgoing.len() + plan.incoming.len();
+    let streams = plan.outgoing_datagrams.len() + plan.incoming_datagrams.len();
+    let connections = plan.outgoing.len() + plan.incoming.len() + streams;
     let wanted = files_for(u64::try_from(connections).unwrap_or(u64::MAX));
     let most = sys::raise_file_limit(wanted);
     if most < wanted {

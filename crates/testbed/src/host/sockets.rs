@@ -3,7 +3,7 @@
 use super::protocol::{SocketOption, SocketSettings};
 use crate::sys;
 use std::net::SocketAddr;
-use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// Bytes of a congestion control's name (`TCP_CA_NAME_MAX`).
 const NAME_BYTES: usize = 16;
@@ -33,7 +33,7 @@ pub(super) fn listening(local: SocketAddr, settings: &SocketSettings) -> Result<
 
 /// Sets an option that takes a number.
 pub(super) fn set(
-    socket: &OwnedFd,
+    socket: &impl AsRawFd,
     name: &str,
     level: i32,
     number: i32,

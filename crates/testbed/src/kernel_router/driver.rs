@@ -10,7 +10,6 @@ use fairwind_assembly::{Queues, Sink as _};
 use fairwind_measure::{DropReason, Lateness, Observation, QueueId};
 use fairwind_network::LinkId;
 use fairwind_units::Instant;
-use fairwind_wire::bytes::parse;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -97,9 +96,8 @@ impl Teller {
             self.tally.on_packet(clock);
         }
         let at = switch.time_of(clock);
-        let packet = parse(event.head()).ok();
-        let measured = packet.as_ref().and_then(|packet| self.flows.identify(packet));
-        let wire_bytes = packet.as_ref().map_or(0, |packet| packet.packet_bytes);
+        let (measured, wire_bytes) = self.flows.identify(event.head()).unzip();
+        let wire_bytes = wire_bytes.unwrap_or(0);
         match (spot, measured) {
             (Spot::Host(_), measured) => {
                 self.at_border(at, event, measured.as_ref(), wire_bytes);

@@ -33,8 +33,10 @@ pub(crate) struct Measured {
     pub(crate) flow: FlowId,
     /// Its direction.
     pub(crate) direction: Direction,
-    /// Its TCP header.
+    /// Its TCP header; of a datagram ports and payload.
     pub(crate) segment: Segment,
+    /// Whether it is a datagram, which no connection carries.
+    pub(crate) is_datagram: bool,
 }
 
 /// A fact with its instant.
@@ -162,6 +164,11 @@ impl Journal {
         wire_bytes: u32,
         bytes: &[u8],
     ) {
+        if packet.is_datagram && sight == Sight::Departs {
+            let (flow, payload_bytes) = (packet.flow, packet.segment.payload_bytes);
+            self.on_fact(at, Observation::DatagramSent { flow, payload_bytes, wire_bytes });
+            return;
+        }
         let start = self.batch.bytes.len();
         if let Some(&snap) = self.snap.get(packet.flow.index()) {
             self.batch.bytes.extend_from_slice(&bytes[..snap.min(bytes.len())]);
@@ -292,6 +299,7 @@ mod tests {
             flow: FlowId(0),
             direction: Direction::Forward,
             segment: Segment::default(),
+            is_datagram: false,
         };
         let packet = [0; 1 << 12];
         for _ in 0..FULL_BYTES / packet.len() {

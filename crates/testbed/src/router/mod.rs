@@ -17,12 +17,14 @@
 //! | `packet` | what travels through the network |
 //! | `damage` | what a link that damages does to a packet's bytes |
 //! | `header` | what queue disciplines see of it |
+//! | `datagrams` | which flow a datagram belongs to |
 //! | `sorter` | whose packet it is, and where it goes |
 //! | `tap` | what the network reports |
 //! | `driver` | the loop |
 
 mod buffers;
 mod damage;
+mod datagrams;
 mod driver;
 mod header;
 mod packet;

@@ -1,8 +1,9 @@
 //! Whose packet this is, and where it goes.
 
+use super::datagrams::PlannedDatagrams;
 use crate::record::{Journal, Measured};
 use fairwind_assembly::{
-    FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, numbered_by_ports,
+    DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, numbered_by_ports,
 };
 use fairwind_measure::{ConnectionFlows, Direction};
 use fairwind_network::NodeId;
@@ -41,6 +42,7 @@ pub(crate) struct PlannedFlows {
     flows: Vec<Ends>,
     /// First flow and number of flows by group.
     groups: Vec<(u32, u32)>,
+    datagrams: PlannedDatagrams,
     hosts: BTreeMap<IpAddr, NodeId>,
 }
 
@@ -55,12 +57,17 @@ struct Ends {
 }
 
 impl PlannedFlows {
-    pub(crate) fn new(plans: &[FlowPlan]) -> Self {
+    pub(crate) fn new(plans: &[FlowPlan], datagrams: &[DatagramPlan]) -> Self {
         let mut sorter = Self {
             flows: Vec::with_capacity(plans.len()),
             groups: Vec::new(),
+            datagrams: PlannedDatagrams::new(datagrams),
             hosts: BTreeMap::new(),
         };
+        for plan in datagrams {
+            sorter.hosts.insert(plan.sender_end().ip(), plan.sender_node);
+            sorter.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
+        }
         for (number, plan) in (0..).zip(plans) {
             if sorter.groups.len() <= plan.group {
                 sorter.groups.resize(plan.group + 1, (number, 0));
@@ -102,13 +109,15 @@ impl PlannedFlows {
         self.flows.get(usize::try_from(flow).ok()?)
     }
 
-    /// What a packet is to the measures, wherever it is seen, as far as its headers are there.
-    #[inline]
-    pub(crate) fn identify(&self, packet: &Parsed<'_>) -> Option<Measured> {
-        self.identify_with_ends(packet).map(|(measured, _)| measured)
+    /// What a packet is to the measures, wherever it is seen, as far as its headers are there, and its length in bytes.
+    pub(crate) fn identify(&self, packet: &[u8]) -> Option<(Measured, u32)> {
+        let Ok(parsed) = parse(packet) else {
+            return self.datagrams.find(packet).map(|found| (found.measured, found.packet_bytes));
+        };
+        self.identify_with_ends(&parsed).map(|(measured, _)| (measured, parsed.packet_bytes))
     }
 
-    /// And which hosts it comes from and is for.
+    /// What a packet of a connection is, and which hosts it comes from and is for.
     #[inline]
     fn identify_with_ends(&self, packet: &Parsed<'_>) -> Option<(Measured, (NodeId, NodeId))> {
         let segment = packet.segment;
@@ -126,13 +135,20 @@ impl PlannedFlows {
             Direction::Reverse => (ends.receiver, ends.sender),
         };
         let (flow, direction) = ends.connection.attribute(way, &segment);
-        Some((Measured { flow, direction, segment }, hosts))
+        Some((Measured { flow, direction, segment, is_datagram: false }, hosts))
     }
 
     #[inline]
     fn measured(&self, from: NodeId, packet: &Parsed<'_>) -> Option<Sorted> {
         let (measured, (source, destination)) = self.identify_with_ends(packet)?;
         (source == from).then_some(Sorted::Measured(destination, measured))
+    }
+
+    /// A datagram of a stream.
+    fn datagram(&self, from: NodeId, packet: &[u8]) -> Option<Sorted> {
+        let found = self.datagrams.find(packet)?;
+        let (source, destination) = found.hosts;
+        (source == from).then_some(Sorted::Measured(destination, found.measured))
     }
 
     /// What is no flow's packet is carried where it is for a host of the experiment: complaints
@@ -150,6 +166,7 @@ impl Sorter for PlannedFlows {
         parse(packet)
             .ok()
             .and_then(|parsed| self.measured(from, &parsed))
+            .or_else(|| self.datagram(from, packet))
             .unwrap_or_else(|| self.unmeasured(packet))
     }
 

@@ -78,7 +78,7 @@ impl Bench {
                 network: assembly.network,
                 queues: assembly.queues,
                 ports: devices_of_router,
-                sorter: PlannedFlows::new(&assembly.flows),
+                sorter: PlannedFlows::new(&assembly.flows, &assembly.datagrams),
                 journal,
                 mtu: 1500,
                 lateness_bound: Span::from_micros(200),
@@ -283,7 +283,7 @@ fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
     let experiment = experiment(PATH);
     let assembly = Assembly::<RoutedPacket>::new(&experiment, 1, |_| true).unwrap();
     let flow = &assembly.flows[0];
-    let sorter = PlannedFlows::new(&assembly.flows);
+    let sorter = PlannedFlows::new(&assembly.flows, &assembly.datagrams);
     // A pipe's end for writing can be watched, and fails when it is read.
     let (reading, writing) = std::io::pipe().unwrap();
     drop(reading);

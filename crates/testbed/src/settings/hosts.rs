@@ -59,7 +59,12 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
     let mut groups = Vec::new();
     let mut hosts = BTreeMap::new();
     for flows in &experiment.flows {
-        refusals.extend(datagrams_refused(kernel, flows));
+        if sends_datagrams(flows) {
+            // No connection is told anything.
+            let [sender, receiver] = [SocketSettings::default(), SocketSettings::default()];
+            groups.push(GroupSettings { sender, receiver });
+            continue;
+        }
         let mtu = experiment.network.mtu.get();
         let mut ends = [Side::Sender, Side::Receiver].map(|side| end(kernel, flows, side, mtu));
         for (end, host) in ends.iter_mut().zip([&flows.from, &flows.to]) {
@@ -76,6 +81,7 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
     if !refusals.is_empty() {
         return Err(Refusals { refusals });
     }
+    add_hosts_of_datagrams(experiment, kernel, &mut hosts);
     let nodes = experiment.network.nodes.iter();
     let hosts = nodes
         .filter_map(|node| hosts.remove(node.name.as_str()).map(|host| host.settings(&node.name)))
@@ -83,16 +89,23 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
     Ok(Settings { hosts, groups, remarks })
 }
 
-/// Hosts on the kernel open connections, and nothing else yet.
-fn datagrams_refused(kernel: &Kernel, flows: &FlowGroup) -> Option<Refusal> {
-    (flows.workload.transport() == Transport::Udp).then(|| Refusal {
-        group: flows.name.clone(),
-        key: format!("flows.{}.workload.transport", flows.name),
-        value: "udp".to_owned(),
-        mechanism: "hosts open TCP connections, and no sockets for datagrams".to_owned(),
-        kernel: kernel.release.clone(),
-        alternative: "transport = \"tcp\", or the simulator, which has datagrams".to_owned(),
-    })
+fn sends_datagrams(flows: &FlowGroup) -> bool {
+    flows.workload.transport() == Transport::Udp
+}
+
+/// Hosts that connections do not care about are as usual.
+fn add_hosts_of_datagrams<'a>(
+    experiment: &'a Experiment,
+    kernel: &Kernel,
+    hosts: &mut BTreeMap<&'a str, Host>,
+) {
+    for flows in experiment.flows.iter().filter(|flows| sends_datagrams(flows)) {
+        for (side, host) in [(Side::Sender, &flows.from), (Side::Receiver, &flows.to)] {
+            let as_usual =
+                || Host::of(&mut End::new(kernel, flows, side, experiment.network.mtu.get()));
+            hosts.entry(host.as_str()).or_insert_with(as_usual);
+        }
+    }
 }
 
 /// One end of a group with all its rules applied.

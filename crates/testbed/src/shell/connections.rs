@@ -14,7 +14,9 @@
 
 use crate::record::{FirstEnd, Journal, Measured, NewFlow};
 use crate::router::{Sorted, Sorter};
-use fairwind_measure::{ConnectionFlows, Direction, FlowDescription, FlowId, Observation, Points};
+use fairwind_measure::{
+    ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation, Points,
+};
 use fairwind_network::NodeId;
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
@@ -172,6 +174,7 @@ impl Connections {
             flow: FlowId(u32::from(from == Side::Outside)),
             direction: Direction::Forward,
             segment: Segment::default(),
+            is_datagram: false,
         })
     }
 
@@ -193,7 +196,7 @@ impl Connections {
         follow(connection, at, from, &segment, journal);
         let direction = connection.direction_from(from);
         let (flow, direction) = connection.flows.attribute(direction, &segment);
-        Some(Measured { flow, direction, segment })
+        Some(Measured { flow, direction, segment, is_datagram: false })
     }
 
     /// Takes note of a connection; one with the same ends that was there before is over.
@@ -240,7 +243,8 @@ fn follow(
     if flags.contains(Flags::RST) {
         for side in [Side::Program, Side::Outside] {
             if !std::mem::replace(&mut connection.data[side.index()].is_over, true) {
-                journal.on_fact(at, Observation::Failed { flow: connection.flow_from(side) });
+                let (flow, reason) = (connection.flow_from(side), FailureReason::Reset);
+                journal.on_fact(at, Observation::Failed { flow, reason });
             }
         }
         return;

@@ -6,13 +6,13 @@
 //! | 8-11 | flow |
 //! | 12-13 | kind |
 //! | 14-15 | a small number: congestion state |
-//! | 16-23 | first number: offset, count, errno, or window and threshold |
-//! | 24-31 | second number: smoothed round-trip time in nanoseconds |
+//! | 16-23 | first number: offset, count, errno, instant, or window and threshold |
+//! | 24-31 | second number: smoothed round-trip time in nanoseconds, or bytes |
 //! | 32-39 | third number: segments in flight |
 //!
 //! Numbers stand in the machine's own order of bytes: both ends run on it.
 
-use fairwind_measure::{CongestionState, FlowId, Observation};
+use fairwind_measure::{CongestionState, FailureReason, FlowId, Observation};
 use fairwind_units::{Instant, Span};
 
 /// Length of a record.
@@ -38,6 +38,13 @@ pub enum Fact {
     Read(u64),
     /// An answer has been read whole; its request was written at this instant.
     Answered(Instant),
+    /// A datagram with so many bytes of payload was read.
+    DatagramRead {
+        /// Bytes of payload.
+        payload_bytes: u32,
+        /// When it was written; `None` where it has no room to say so.
+        written: Option<Instant>,
+    },
     /// The connection was established at the end that writes.
     Established,
     /// The reader has read everything, the end included.
@@ -79,7 +86,10 @@ impl HostEvent {
             Fact::Answered(asked) => Observation::Answered { flow, asked },
             Fact::Established => Observation::Established { flow },
             Fact::Finished => Observation::Finished { flow },
-            Fact::Failed(_) => Observation::Failed { flow },
+            Fact::DatagramRead { payload_bytes, written } => {
+                Observation::DatagramRead { flow, payload_bytes, written }
+            }
+            Fact::Failed(errno) => Observation::Failed { flow, reason: reason_of(errno) },
             Fact::Timeout => Observation::Timeout { flow },
             Fact::FastRetransmit => Observation::FastRetransmit { flow },
             Fact::Endpoint(state) => Observation::Endpoint {
@@ -104,6 +114,10 @@ impl HostEvent {
             Fact::Timeout => (5, 0, [0; 3]),
             Fact::FastRetransmit => (6, 0, [0; 3]),
             Fact::Answered(asked) => (8, 0, [asked.as_nanos(), 0, 0]),
+            Fact::DatagramRead { payload_bytes, written } => {
+                let written = written.unwrap_or(Instant::MAX).as_nanos();
+                (9, 0, [written, payload_bytes.into(), 0])
+            }
             Fact::Endpoint(state) => (7, state_number(state.state), state.numbers()),
         };
         bytes.extend_from_slice(&self.at.as_nanos().to_ne_bytes());
@@ -130,6 +144,10 @@ impl HostEvent {
             5 => Fact::Timeout,
             6 => Fact::FastRetransmit,
             8 => Fact::Answered(Instant::from_nanos(numbers[0])),
+            9 => Fact::DatagramRead {
+                payload_bytes: u32::try_from(numbers[1]).ok()?,
+                written: Some(Instant::from_nanos(numbers[0])).filter(|&at| at != Instant::MAX),
+            },
             7 => Fact::Endpoint(EndpointState::from_numbers(
                 state_of(u16::from_ne_bytes([s0, s1]))?,
                 numbers,
@@ -138,6 +156,16 @@ impl HostEvent {
         };
         let at = Instant::from_nanos(u64::from_ne_bytes(*at));
         Some(Self { at, flow: u32::from_ne_bytes([f0, f1, f2, f3]), fact })
+    }
+}
+
+/// Why a connection was given up that ended with this error.
+fn reason_of(errno: i32) -> FailureReason {
+    match errno {
+        libc::ECONNREFUSED | libc::ECONNRESET | libc::EPIPE => FailureReason::Reset,
+        libc::ETIMEDOUT => FailureReason::TimedOut,
+        libc::EHOSTUNREACH | libc::ENETUNREACH => FailureReason::Unreachable,
+        _ => FailureReason::Other,
     }
 }
 
@@ -200,6 +228,9 @@ mod tests {
         there_and_back(Fact::Established);
         there_and_back(Fact::Finished);
         there_and_back(Fact::Failed(libc::ECONNREFUSED));
+        for written in [None, Some(Instant::from_nanos(7))] {
+            there_and_back(Fact::DatagramRead { payload_bytes: u32::MAX, written });
+        }
         there_and_back(Fact::Timeout);
         there_and_back(Fact::FastRetransmit);
         for state in STATES {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 /// The version of the protocol: parent and host come from the same build, and say so.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Everything that a host is and does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -36,6 +36,12 @@ pub struct HostPlan {
     pub outgoing: Vec<OutgoingPlan>,
     /// Connections that this host answers.
     pub incoming: Vec<IncomingPlan>,
+    /// Streams of datagrams that this host sends.
+    #[serde(default)]
+    pub outgoing_datagrams: Vec<OutgoingDatagrams>,
+    /// Streams of datagrams that this host receives.
+    #[serde(default)]
+    pub incoming_datagrams: Vec<IncomingDatagrams>,
     /// How senders are watched.
     pub sampling: Sampling,
     /// Whether the bytes written follow a pattern, and whether what is read is held against it.
@@ -109,6 +115,36 @@ pub struct AnsweringPlan {
     pub flow: u32,
     /// What is written.
     pub application: Application,
+}
+
+/// A stream of datagrams that the host sends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct OutgoingDatagrams {
+    /// Its flow.
+    pub flow: u32,
+    /// Where from.
+    pub local: SocketAddr,
+    /// Where to.
+    pub remote: SocketAddr,
+    /// What is written.
+    pub application: Application,
+    /// The largest payload of a datagram in bytes.
+    pub most_payload: u32,
+    /// When the application begins.
+    pub start: Instant,
+    /// When it stops; [`Instant::MAX`] for never.
+    pub stop: Instant,
+}
+
+/// A stream of datagrams that the host receives, and reads as they come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncomingDatagrams {
+    /// Its flow.
+    pub flow: u32,
+    /// Address and port that they come to; several streams may share them.
+    pub local: SocketAddr,
+    /// Where they come from.
+    pub remote: SocketAddr,
 }
 
 /// What a socket is told.

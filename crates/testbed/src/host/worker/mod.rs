@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `sender` | connections that the host writes on: those that it opens, and those whose requests it answers |
 //! | `reader` | connections that come, and those that it only reads from |
+//! | `datagrams` | streams of datagrams, sent and received |
 //! | `agenda` | who has something to do next by the clock |
 //! | `watch` | what the kernel tells of a sender |
 //! | `rounds` | when to look at all senders |
@@ -13,6 +14,7 @@
 //! | `lateness` | how late applications wrote |
 
 mod agenda;
+mod datagrams;
 mod lateness;
 mod outbox;
 mod payload;
@@ -25,6 +27,7 @@ use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
 use super::serve::Ear;
 use crate::sys::{self, Poll, Raw, Ready};
 use agenda::Agenda;
+use datagrams::{DatagramReaders, DatagramSender};
 use fairwind_units::{Instant, Span};
 use lateness::Lateness;
 use outbox::{Clock, Outbox};
@@ -84,6 +87,7 @@ mod token {
     pub(super) const LISTENER: u64 = 1 << 32;
     pub(super) const SENDER: u64 = 2 << 32;
     pub(super) const READER: u64 = 3 << 32;
+    pub(super) const DATAGRAMS: u64 = 4 << 32;
 
     pub(super) fn of(kind: u64, place: usize) -> u64 {
         kind | u64::try_from(place).unwrap_or(0)
@@ -100,6 +104,8 @@ mod token {
 pub(super) struct Prepared {
     senders: Vec<Sender>,
     readers: Readers,
+    datagram_senders: Vec<DatagramSender>,
+    datagram_readers: DatagramReaders,
     sampling: Sampling,
     payload: Payload,
 }
@@ -112,8 +118,15 @@ impl Prepared {
         let mut senders =
             plan.outgoing.into_iter().map(Sender::new).collect::<Result<Vec<_>, _>>()?;
         senders.extend(plan.incoming.into_iter().filter_map(Sender::answering));
-        let payload = Payload::new(plan.payload);
-        Ok(Self { senders, readers, sampling: plan.sampling, payload })
+        let datagram_senders = plan.outgoing_datagrams.into_iter().map(DatagramSender::new);
+        Ok(Self {
+            senders,
+            readers,
+            datagram_senders: datagram_senders.collect::<Result<_, _>>()?,
+            datagram_readers: DatagramReaders::new(&plan.incoming_datagrams)?,
+            sampling: plan.sampling,
+            payload: Payload::new(plan.payload),
+        })
     }
 
     /// Runs until the parent says stop, and tells how it went. An error ends the host.
@@ -134,9 +147,11 @@ impl Prepared {
         };
         let count = self.senders.len();
         let mut worker = Worker {
-            agenda: Agenda::new(count),
+            agenda: Agenda::new(count + self.datagram_senders.len()),
             senders: self.senders,
             readers: self.readers,
+            datagram_senders: self.datagram_senders,
+            datagram_readers: self.datagram_readers,
             samples: Rounds::new(self.sampling.endpoint_interval, count),
             looks: Rounds::new(self.sampling.loss_interval, count),
             facilities,
@@ -159,6 +174,9 @@ impl Prepared {
 struct Worker {
     senders: Vec<Sender>,
     readers: Readers,
+    /// In the agenda they stand behind all others.
+    datagram_senders: Vec<DatagramSender>,
+    datagram_readers: DatagramReaders,
     agenda: Agenda,
     samples: Rounds,
     looks: Rounds,
@@ -184,8 +202,14 @@ impl Worker {
             poll.add(listener, token::of(token::LISTENER, place), libc::EPOLLIN)
                 .map_err(|error| error.to_string())?;
         }
-        for (place, sender) in self.senders.iter().enumerate() {
-            self.agenda.schedule(place, sender.deadline());
+        for (place, socket) in self.datagram_readers.sockets().enumerate() {
+            poll.add(socket, token::of(token::DATAGRAMS, place), libc::EPOLLIN)
+                .map_err(|error| error.to_string())?;
+        }
+        let deadlines = self.senders.iter().map(Sender::deadline);
+        let deadlines = deadlines.chain(self.datagram_senders.iter().map(DatagramSender::deadline));
+        for (place, deadline) in deadlines.enumerate() {
+            self.agenda.schedule(place, deadline);
         }
         Ok(())
     }
@@ -225,6 +249,10 @@ impl Worker {
                 self.agenda.schedule(place, sender.deadline());
                 Ok(())
             }
+            token::DATAGRAMS => {
+                self.datagram_readers.on_ready(place, &mut self.facilities);
+                Ok(())
+            }
             _ => self.listen_to_parent(),
         }
     }
@@ -252,6 +280,12 @@ impl Worker {
                 break;
             }
             let Some(place) = self.agenda.due(now) else { break };
+            if let Some(stream) = place.checked_sub(self.senders.len()) {
+                let sender = &mut self.datagram_senders[stream];
+                sender.on_deadline(&mut self.facilities)?;
+                self.agenda.schedule(place, sender.deadline());
+                continue;
+            }
             let sender = &mut self.senders[place];
             let token = token::of(token::SENDER, place);
             sender.on_deadline(now, token, &mut self.facilities)?;

@@ -74,15 +74,6 @@ fn everything_that_cannot_be_had_is_told_at_once() {
 }
 
 #[test]
-fn datagrams_are_refused_by_their_key() {
-    let call = "[[flows]]\nname = \"call\"\nworkload = { kind = \"profile\", \
-                application = \"Skype (UDP)\", transport = \"udp\" }";
-    let text = settings(&linux_6_18(), call).unwrap_err();
-    assert!(text.starts_with("flows.call.workload.transport = udp: Linux 6.18.0: "), "{text}");
-    assert!(text.contains("nearest: transport = \"tcp\", or the simulator"), "{text}");
-}
-
-#[test]
 fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
     let text = settings(&linux_6_18(), "tcp = { profile = \"linux-3.16\" }").unwrap_err();
     assert!(text.contains("flows.greedy.tcp.profile"), "{text}");
@@ -117,22 +108,45 @@ fn times_that_the_kernels_timers_cannot_keep_are_rounded_up_with_a_remark() {
     assert!(settings.remarks[0].text.contains("32 ms instead of 30 ms"), "{settings:?}");
 }
 
+/// Two groups from one host to another; the second has these tables.
+fn on_one_host(tables: &str) -> Result<Settings, String> {
+    let text = format!(
+        "name = \"one\"\nduration = \"1 s\"\n\
+         [topology]\nhosts = [\"a\", \"b\"]\n\
+         links = [{{ name = \"ab\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"1 ms\" }},\n\
+                  {{ name = \"ba\", from = \"b\", to = \"a\", delay = \"1 ms\" }}]\n\
+         [[flows]]\nname = \"plain\"\nfrom = \"a\"\nto = \"b\"\nworkload = {{ kind = \"greedy\" }}\n\
+         [[flows]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\n{tables}"
+    );
+    let plan = Document::parse("test", &text).and_then(|document| document.plan()).unwrap();
+    of(&plan.cells[0].experiment, &linux_6_18()).map_err(|refusals| refusals.to_string())
+}
+
 #[test]
 fn groups_on_one_host_must_want_the_same_of_it() {
-    let text = "name = \"one\"\nduration = \"1 s\"\n\
-        [topology]\nhosts = [\"a\", \"b\"]\n\
-        links = [{ name = \"ab\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"1 ms\" },\n\
-                 { name = \"ba\", from = \"b\", to = \"a\", delay = \"1 ms\" }]\n\
-        [[flows]]\nname = \"plain\"\nfrom = \"a\"\nto = \"b\"\nworkload = { kind = \"greedy\" }\n\
-        [[flows]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\nworkload = { kind = \"greedy\" }\n\
-        tcp = { KEY }";
-    let all = |key: &str| {
-        let plan = Document::parse("test", &text.replace("KEY", key)).and_then(|all| all.plan());
-        of(&plan.unwrap().cells[0].experiment, &linux_6_18())
-    };
-    let refused = all("sack = false").unwrap_err().to_string();
+    let all =
+        |key: &str| on_one_host(&format!("workload = {{ kind = \"greedy\" }}\ntcp = {{ {key} }}"));
+    let refused = all("sack = false").unwrap_err();
     assert!(refused.contains("sysctl net.ipv4.tcp_sack"), "{refused}");
     assert!(refused.contains("group plain wants \"1\" on the same host a"), "{refused}");
     // A socket option needs no host of its own.
     assert!(all("linear_timeouts = true").is_ok());
+}
+
+#[test]
+fn streams_of_datagrams_ask_nothing_of_a_host_and_share_it_with_connections() {
+    let call = "workload = { kind = \"constant\", rate = \"64 kbit/s\", packet = \"200 B\" }";
+    let shared = on_one_host(call).unwrap();
+    assert_eq!(shared.hosts.len(), 2);
+    assert!(shared.groups[1].sender.options.is_empty());
+    // A path gives every group hosts of its own.
+    let alone = settings(
+        &linux_6_18(),
+        &format!("tcp = {{ sack = false }}\n[[flows]]\nname = \"call\"\n{call}"),
+    )
+    .unwrap();
+    let sack = |host| sysctl(&alone, host, "net.ipv4.tcp_sack").to_owned();
+    let mut all: Vec<String> = (0..4).map(sack).collect();
+    all.sort();
+    assert_eq!(all, ["0", "1", "1", "1"], "the sender's alone, and the others are as usual");
 }

@@ -37,6 +37,8 @@ pub(crate) fn plan(number: u8) -> HostPlan {
         cable: None,
         outgoing: Vec::new(),
         incoming: Vec::new(),
+        outgoing_datagrams: Vec::new(),
+        incoming_datagrams: Vec::new(),
         sampling: Sampling::default(),
         payload: PayloadCheck::Pattern,
     }

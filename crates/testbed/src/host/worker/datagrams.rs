@@ -1,0 +1,179 @@
+//! Streams of datagrams: a socket for each that the host sends, and one for each port that some come to.
+//!
+//! A datagram carries the instant of its write: in its first eight bytes, or, where it has only four, the
+//! lowest bits of it. So whoever reads it knows how long it took, whatever happened to others. One
+//! that is shorter says nothing.
+
+use super::Facilities;
+use crate::host::protocol::{Fact, IncomingDatagrams, OutgoingDatagrams};
+use crate::host::sockets;
+use fairwind_units::Instant;
+use fairwind_workload::Datagrams;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+
+/// Room for what waits at a socket, where the system grants it: hosts are to lose nothing.
+const ROOM_BYTES: i32 = 64 << 20;
+/// Datagrams that are read from one socket before others have their turn.
+const MOST_AT_ONCE: usize = 64;
+/// The largest datagram.
+const GREATEST_BYTES: usize = 1 << 16;
+/// The unit of short stamps: 2^4 ns, so that 32 bits reach for 68 s.
+const SHORT_UNIT_BITS: u32 = 4;
+
+/// A stream that the host sends.
+#[derive(Debug)]
+pub(super) struct DatagramSender {
+    flow: u32,
+    socket: UdpSocket,
+    remote: SocketAddr,
+    datagrams: Datagrams,
+    bytes: Vec<u8>,
+}
+
+impl DatagramSender {
+    /// Makes the socket, so that nothing can be wrong with it later.
+    pub(super) fn new(plan: OutgoingDatagrams) -> Result<Self, String> {
+        let OutgoingDatagrams { flow, local, remote, application, most_payload, start, stop } =
+            plan;
+        Ok(Self {
+            flow,
+            socket: bound(local, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)?,
+            remote,
+            datagrams: Datagrams::new(application, (start, stop), most_payload),
+            bytes: vec![0; GREATEST_BYTES],
+        })
+    }
+
+    /// When there is something to do by the clock.
+    pub(super) fn deadline(&self) -> Instant {
+        self.datagrams.deadline()
+    }
+
+    /// Sends what is due.
+    pub(super) fn on_deadline(&mut self, facilities: &mut Facilities) -> Result<(), String> {
+        let due = self.deadline();
+        let now = facilities.outbox.now();
+        let mut sent_any = false;
+        while let Some(payload) = self.datagrams.poll_payload(now) {
+            let length = usize::try_from(payload).unwrap_or(usize::MAX).min(GREATEST_BYTES);
+            let bytes = &mut self.bytes[..length];
+            stamp(bytes, facilities.outbox.now());
+            self.socket.send_to(bytes, self.remote).map_err(|error| {
+                format!("send a datagram of flow {} to {}: {error}", self.flow, self.remote)
+            })?;
+            sent_any = true;
+        }
+        if sent_any {
+            facilities.lateness.record(now.saturating_since(due));
+        }
+        Ok(())
+    }
+}
+
+/// All streams that come to the host.
+#[derive(Debug)]
+pub(super) struct DatagramReaders {
+    sockets: Vec<(SocketAddr, UdpSocket)>,
+    /// The flow of what comes to the first address from the second.
+    flows: BTreeMap<(SocketAddr, SocketAddr), u32>,
+    bytes: Vec<u8>,
+}
+
+impl DatagramReaders {
+    /// Opens a socket wherever the plan says that datagrams come to.
+    pub(super) fn new(incoming: &[IncomingDatagrams]) -> Result<Self, String> {
+        let places: std::collections::BTreeSet<_> =
+            incoming.iter().map(|plan| plan.local).collect();
+        let open = |local| Ok((local, bound(local, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?));
+        Ok(Self {
+            sockets: places.into_iter().map(open).collect::<Result<_, String>>()?,
+            flows: incoming.iter().map(|plan| ((plan.local, plan.remote), plan.flow)).collect(),
+            bytes: vec![0; GREATEST_BYTES],
+        })
+    }
+
+    /// The sockets, in the order of their places.
+    pub(super) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
+        self.sockets.iter().map(|(_, socket)| socket)
+    }
+
+    /// Reads what has come to a socket.
+    pub(super) fn on_ready(&mut self, place: usize, facilities: &mut Facilities) {
+        let Some((local, socket)) = self.sockets.get(place) else { return };
+        for _ in 0..MOST_AT_ONCE {
+            let (length, remote) = match socket.recv_from(&mut self.bytes) {
+                Ok(received) => received,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let at = facilities.outbox.now();
+            let Some(&flow) = self.flows.get(&(*local, remote)) else { continue };
+            let written = written_at(&self.bytes[..length], at);
+            let payload_bytes = u32::try_from(length).unwrap_or(u32::MAX);
+            facilities.outbox.tell(at, flow, Fact::DatagramRead { payload_bytes, written });
+        }
+    }
+}
+
+/// A socket that never waits, with ample room.
+fn bound(local: SocketAddr, beyond_limits: i32, within_limits: i32) -> Result<UdpSocket, String> {
+    let failed = |error| format!("bind a socket for datagrams to {local}: {error}");
+    let socket = UdpSocket::bind(local).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    // Whoever is not root gets what the machine grants.
+    let room = |option| sockets::set(&socket, "room", libc::SOL_SOCKET, option, ROOM_BYTES);
+    let _ = room(beyond_limits).or_else(|_| room(within_limits));
+    Ok(socket)
+}
+
+/// Writes down when a datagram is written.
+fn stamp(payload: &mut [u8], at: Instant) {
+    let nanos = at.as_nanos();
+    if let Some(whole) = payload.first_chunk_mut::<8>() {
+        *whole = nanos.to_ne_bytes();
+    } else if let Some(short) = payload.first_chunk_mut::<4>() {
+        *short = low_half(nanos >> SHORT_UNIT_BITS).to_ne_bytes();
+    }
+}
+
+/// When a datagram that is read `now` was written, as far as it says so.
+fn written_at(payload: &[u8], now: Instant) -> Option<Instant> {
+    if let Some(whole) = payload.first_chunk::<8>() {
+        return Some(Instant::from_nanos(u64::from_ne_bytes(*whole)));
+    }
+    let short = u32::from_ne_bytes(*payload.first_chunk::<4>()?);
+    let units = now.as_nanos() >> SHORT_UNIT_BITS;
+    let age = low_half(units).wrapping_sub(short);
+    Some(Instant::from_nanos(units.saturating_sub(age.into()) << SHORT_UNIT_BITS))
+}
+
+fn low_half(number: u64) -> u32 {
+    u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_units::Span;
+
+    #[test]
+    fn a_datagram_tells_when_it_was_written_as_exactly_as_it_has_room() {
+        let written = Instant::from_nanos(5_000_000_000_013);
+        let now = written + Span::from_secs(60);
+        for (length, expected) in [
+            (100, Some(5_000_000_000_013)),
+            (8, Some(5_000_000_000_013)),
+            (7, Some(5_000_000_000_000)),
+            (4, Some(5_000_000_000_000)),
+            (3, None),
+            (0, None),
+        ] {
+            let mut payload = vec![0; length];
+            stamp(&mut payload, written);
+            let told = written_at(&payload, now).map(Instant::as_nanos);
+            assert_eq!(told, expected, "{length} bytes");
+        }
+    }
+}
