@@ -34,6 +34,8 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "ack-latency-by-discipline": "queue-disciplines",
     },
     "impact-on-others": {
+        "throughput-by-group": "impact-on-others-throughput",
+        "ack-latency-of-thin": "impact-on-others-latency",
         "packet-loss-by-group": "impact-on-others-loss",
         "ack-latency-annotated": "impact-on-others",
     },
