@@ -3,7 +3,8 @@
 `write_report` reads a run's folder and writes ``report.html`` and ``figures/`` into it. The page
 needs no network: data, drawing code and style are inside.
 
-Map: `figures` which figures a run gets, `warnings` what a reader must know first, `page` the HTML.
+Map: `figures` which figures a run gets, `warnings` what a reader must know first, `lasted` how long
+it was, `page` the HTML.
 """
 
 from fairwind.report.report import Report, write_report

@@ -15,6 +15,7 @@ from fairwind.analysis.slowest import readable_slowest
 from fairwind.plots import Figure
 from fairwind.plots.save import VEGA_LITE
 from fairwind.report.connections import captured_overview, connections_of
+from fairwind.report.lasted import duration_in_words
 from fairwind.report.warnings import warnings
 from fairwind.results import Claim, Results, lateness_in_words, readable_overview
 
@@ -35,6 +36,7 @@ def render(results: Results, figures: Sequence[Figure], claims: Sequence[Claim])
     return template.render(
         manifest=manifest,
         plan=manifest.plan,
+        duration=duration_in_words(results),
         claims=claims,
         figures=figures,
         specifications=_script_safe({figure.name: figure.chart.to_dict() for figure in figures}),

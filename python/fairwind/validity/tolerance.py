@@ -80,6 +80,7 @@ TOLERANCES: dict[str, Tolerance | None] = {
     "delivery_latency_p50_s": Tolerance(0.05),
     "delivery_latency_p99_s": Tolerance(0.15),
     "backlog_mean_packets": None,
+    "drops_packets": None,
     "jain_index": None,
 }
 """What is compared, in the order of the page; None is shown without a verdict."""
