@@ -18,6 +18,8 @@ pub(crate) struct GeneralLink {
     wire: Wire,
     /// The packet in service that will be found lost at its end, and when that is.
     loss_due: Option<(Instant, Parcel)>,
+    /// The transmitter is busy until then.
+    free: Instant,
     /// The discipline lets nothing leave before this.
     not_before: Instant,
     /// The earliest departure on the agenda; [`Instant::MAX`] for none.
@@ -42,6 +44,7 @@ impl GeneralLink {
             queue,
             wire,
             loss_due: None,
+            free: Instant::ZERO,
             not_before: Instant::ZERO,
             departure: Instant::MAX,
             effects: Effects::default(),
@@ -62,7 +65,11 @@ impl GeneralLink {
         around: &mut Surroundings<'_, P, O>,
     ) {
         let Arrival { at, insertion, parcel } = *arrival;
-        self.settle(at, around);
+        if self.ready_at() <= at {
+            self.settle(at, around);
+        } else {
+            self.report_loss_until(at, around);
+        }
         let backlog = self.queue.backlog();
         let sighting = around.depot.sighting(at, parcel);
         let header = sighting.packet.map_or_else(Header::default, Packet::header);
@@ -118,7 +125,10 @@ impl GeneralLink {
         loop {
             self.report_loss_until(at, around);
             let backlog = self.queue.backlog();
-            if self.ready_at() > at || backlog.packets == 0 {
+            if backlog.packets == 0 {
+                return;
+            }
+            if self.ready_at() > at {
                 break;
             }
             let next = self.queue.dequeue(at, &mut self.effects);
@@ -129,21 +139,21 @@ impl GeneralLink {
                     debug_assert!(instant > at, "what is ready leaves");
                     self.not_before = instant;
                 }
+                Dequeued::Empty if self.queue.backlog().packets == 0 => return,
                 Dequeued::Empty => break,
             }
         }
         let ready = self.ready_at();
-        if ready < self.departure && self.queue.backlog().packets > 0 {
+        if ready < self.departure {
             around.agenda.push(Due::departure(ready, self.ledger.link));
             self.departure = ready;
         }
     }
 
     /// When the link may ask for a packet.
+    #[inline]
     fn ready_at(&self) -> Instant {
-        let free =
-            self.traced.as_ref().map_or(self.carriage.transmitter.busy_until(), Traced::busy_until);
-        free.max(self.not_before)
+        self.free.max(self.not_before)
     }
 
     fn serve<P: Packet, O: Observer<P>>(
@@ -159,6 +169,7 @@ impl GeneralLink {
             Some(traced) => traced.transmit(start, bytes),
             None => self.carriage.transmitter.transmit(start, bytes),
         };
+        self.free = service.end;
         let fate = self.wire.fate();
         if self.carriage.loss.happens() || fate.copies == 0 {
             self.loss_due = Some((service.end, waiting.parcel));
@@ -193,19 +204,32 @@ impl GeneralLink {
         self.ledger.corrupted(&around.depot.sighting(at, parcel), around.observer);
     }
 
+    #[inline]
     fn report_loss_until<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
         around: &mut Surroundings<'_, P, O>,
     ) {
-        if let Some((due, lost)) = self.loss_due.filter(|(due, _)| *due <= at) {
-            let sighting = around.depot.sighting(due, lost);
-            let backlog = self.queue.backlog();
-            let reason = DropReason::LinkLoss;
-            self.ledger.dropped(&sighting, backlog, reason, None, around.observer);
-            drop(around.depot.take(lost));
-            self.loss_due = None;
+        if let Some((due, lost)) = self.loss_due
+            && due <= at
+        {
+            self.report_loss(due, lost, around);
         }
+    }
+
+    #[cold]
+    fn report_loss<P: Packet, O: Observer<P>>(
+        &mut self,
+        due: Instant,
+        lost: Parcel,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        let sighting = around.depot.sighting(due, lost);
+        let backlog = self.queue.backlog();
+        let reason = DropReason::LinkLoss;
+        self.ledger.dropped(&sighting, backlog, reason, None, around.observer);
+        drop(around.depot.take(lost));
+        self.loss_due = None;
     }
 
     /// Marks and drops what the discipline has chosen, when `backlog` was waiting, the victims included.

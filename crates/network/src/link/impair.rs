@@ -41,6 +41,7 @@ impl Impairer {
     }
 
     /// Decides on the next packet.
+    #[inline(never)]
     pub(super) fn fate(&mut self) -> Fate {
         let is_twice = self.duplicate.as_mut().is_some_and(Event::happens);
         let is_lost = self.loss.as_mut().is_some_and(LossProcess::loses);

@@ -29,10 +29,6 @@ impl Traced {
         Self { trace, overhead_bytes, busy_until: Instant::ZERO }
     }
 
-    pub(super) fn busy_until(&self) -> Instant {
-        self.busy_until
-    }
-
     /// Takes a packet of `wire_bytes` that is ready at `at`, to be served after all taken before.
     pub(super) fn transmit(&mut self, at: Instant, wire_bytes: u32) -> Service {
         let start = self.busy_until.max(at);

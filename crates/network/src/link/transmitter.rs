@@ -47,12 +47,6 @@ impl Transmitter {
         }
     }
 
-    /// End of the last service.
-    #[inline]
-    pub(crate) fn busy_until(&self) -> Instant {
-        self.busy_until
-    }
-
     /// Takes a packet of `wire_bytes` that is ready at `at`, to be served after all taken before.
     #[inline]
     pub(crate) fn transmit(&mut self, at: Instant, wire_bytes: u32) -> Service {

@@ -81,6 +81,7 @@ impl Wire {
     }
 
     /// What happens to the next packet.
+    #[inline]
     pub(super) fn fate(&mut self) -> Fate {
         match self {
             Self::InOrder { .. } => UNIMPAIRED,
@@ -97,6 +98,7 @@ impl Wire {
     }
 
     /// Sends a packet on its way.
+    #[inline]
     pub(super) fn send(&mut self, leaving: Leaving, link: LinkId, agenda: &mut Agenda) {
         let Leaving { at, parcel, insertion } = leaving;
         match self {
@@ -107,18 +109,12 @@ impl Wire {
                 }
                 under_way.push_back(UnderWayInOrder(UnderWay { delivery, parcel }));
             }
-            Self::Impaired(impaired) => {
-                let (arrival, _) = impaired.impairer.arrival(at, parcel.bytes);
-                let delivery = Due::delivery(arrival, insertion, link);
-                impaired.sent += 1;
-                impaired.numbers.insert(impaired.sent);
-                impaired.under_way.insert((delivery, impaired.sent), parcel);
-                agenda.push(delivery);
-            }
+            Self::Impaired(impaired) => impaired.send(leaving, link, agenda),
         }
     }
 
     /// Takes the packet whose delivery is the first on the agenda, and that off it.
+    #[inline]
     pub(super) fn deliver(&mut self, agenda: &mut Agenda) -> Arrived {
         let expected = "a delivery on the agenda has its packet";
         match self {
@@ -130,13 +126,29 @@ impl Wire {
                 }
                 Arrived { parcel: arrived.parcel, has_overtaken: false }
             }
-            Self::Impaired(impaired) => {
-                agenda.remove_first();
-                let ((_, number), parcel) = impaired.under_way.pop_first().expect(expected);
-                let has_overtaken = impaired.numbers.first().is_some_and(|first| *first < number);
-                impaired.numbers.remove(&number);
-                Arrived { parcel, has_overtaken }
-            }
+            Self::Impaired(impaired) => impaired.deliver(agenda).expect(expected),
         }
+    }
+}
+
+impl Impaired {
+    #[inline(never)]
+    fn send(&mut self, leaving: Leaving, link: LinkId, agenda: &mut Agenda) {
+        let Leaving { at, parcel, insertion } = leaving;
+        let (arrival, _) = self.impairer.arrival(at, parcel.bytes);
+        let delivery = Due::delivery(arrival, insertion, link);
+        self.sent += 1;
+        self.numbers.insert(self.sent);
+        self.under_way.insert((delivery, self.sent), parcel);
+        agenda.push(delivery);
+    }
+
+    #[inline(never)]
+    fn deliver(&mut self, agenda: &mut Agenda) -> Option<Arrived> {
+        agenda.remove_first();
+        let ((_, number), parcel) = self.under_way.pop_first()?;
+        let has_overtaken = self.numbers.first().is_some_and(|first| *first < number);
+        self.numbers.remove(&number);
+        Some(Arrived { parcel, has_overtaken })
     }
 }

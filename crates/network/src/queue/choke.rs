@@ -4,13 +4,13 @@
 //! tc-choke(8). What survives the comparison is treated as by RED.
 
 use super::average::{Advice, Average, AverageSettings, packet_time};
-use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use super::line::Line;
+use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::random::mixed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::Instant;
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
-use std::collections::VecDeque;
 
 /// RED with a comparison before it.
 pub(super) struct Choke {
@@ -18,8 +18,7 @@ pub(super) struct Choke {
     least_packets: f64,
     average: Average,
     ecn: bool,
-    waiting: VecDeque<Waiting>,
-    bytes: u64,
+    line: Line,
     generator: Pcg32,
 }
 
@@ -40,23 +39,21 @@ impl Choke {
             least_packets: settings.least,
             average: Average::new(settings, mixed(seed, 1)),
             ecn: choke.ecn,
-            waiting: VecDeque::new(),
-            bytes: 0,
+            line: Line::default(),
             generator: Pcg32::new(mixed(seed, 0), 0),
         }
     }
 
     /// Drops a packet of the flow of `header` where a random look finds one.
     fn strike(&mut self, header: &Header, effects: &mut Effects) -> bool {
-        if self.average.value() <= self.least_packets || self.waiting.is_empty() {
+        if self.average.value() <= self.least_packets || self.line.is_empty() {
             return false;
         }
-        let place = self.generator.random_range(0..self.waiting.len());
-        if !self.waiting[place].header.is_flow_of(header) {
+        let place = self.generator.random_range(0..self.line.len());
+        if !self.line.get(place).is_some_and(|met| met.header.is_flow_of(header)) {
             return false;
         }
-        if let Some(victim) = self.waiting.remove(place) {
-            self.bytes -= u64::from(victim.bytes());
+        if let Some(victim) = self.line.remove(place) {
             effects.drop(victim, DropReason::Early);
         }
         true
@@ -70,19 +67,18 @@ impl Choke {
         if is_chosen && !(self.ecn && arrival.header.is_ecn_capable()) {
             return Err(DropReason::Early);
         }
-        if packet_count(self.waiting.len()) >= self.limit_packets {
+        if self.backlog().packets >= self.limit_packets {
             return Err(DropReason::QueueFull);
         }
         if is_chosen {
             effects.mark(&mut arrival);
         }
-        self.bytes += u64::from(arrival.bytes());
-        self.waiting.push_back(arrival);
+        self.line.push(arrival);
         Ok(())
     }
 
     fn look_for_rest(&mut self, now: Instant) {
-        if self.waiting.is_empty() {
+        if self.line.is_empty() {
             self.average.rest(now);
         }
     }
@@ -102,17 +98,16 @@ impl QueueDiscipline for Choke {
     }
 
     fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
-        let Some(first) = self.waiting.pop_front() else { return Dequeued::Empty };
-        self.bytes -= u64::from(first.bytes());
+        let Some(first) = self.line.pop() else { return Dequeued::Empty };
         self.look_for_rest(now);
         Dequeued::Packet(first)
     }
 
     fn head(&self) -> Option<Waiting> {
-        self.waiting.front().copied()
+        self.line.oldest().copied()
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
+        self.line.backlog()
     }
 }

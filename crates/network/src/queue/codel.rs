@@ -3,10 +3,10 @@
 //! Source: RFC 8289 §5. Where a packet can be marked it is marked in the place of being dropped and leaves, as in
 //! Linux; `ce_threshold` is Linux's. Cost per packet: a comparison or two; a square root per drop.
 
-use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use super::line::Line;
+use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
-use std::collections::VecDeque;
 
 /// With no more bytes than this waiting there is no standing queue: the largest packet (RFC 8289 §4.2).
 const LARGEST_PACKET: u64 = 1514;
@@ -187,38 +187,13 @@ pub(crate) fn control_law(interval: Span, count: u32) -> Span {
     Span::from_nanos(u64::try_from(squared.isqrt()).unwrap_or(u64::MAX))
 }
 
-/// Packets in order of arrival.
-#[derive(Debug, Default)]
-pub(crate) struct Line {
-    waiting: VecDeque<Waiting>,
-    bytes: u64,
-}
-
-impl Line {
-    pub(crate) fn push(&mut self, waiting: Waiting) {
-        self.bytes += u64::from(waiting.bytes());
-        self.waiting.push_back(waiting);
-    }
-
-    pub(crate) fn backlog(&self) -> Backlog {
-        Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
-    }
-
-    /// The next to leave.
-    pub(crate) fn oldest(&self) -> Option<&Waiting> {
-        self.waiting.front()
-    }
-}
-
 impl Source for Line {
     fn pop(&mut self) -> Option<Waiting> {
-        let first = self.waiting.pop_front()?;
-        self.bytes -= u64::from(first.bytes());
-        Some(first)
+        self.pop()
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes
+        self.bytes()
     }
 }
 

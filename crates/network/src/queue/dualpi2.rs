@@ -5,7 +5,7 @@
 //!
 //! Updates of the controller that are caught up see the delays that the oldest packets had then.
 
-use super::codel::{Line, Source as _};
+use super::line::Line;
 use super::ticks::{Progress, Ticks};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::random::mixed;

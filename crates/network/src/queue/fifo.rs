@@ -2,11 +2,11 @@
 //!
 //! Source: the Linux manual page tc-pfifo(8).
 
-use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use super::line::Line;
+use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::Instant;
-use std::collections::VecDeque;
 
 /// When a first-in, first-out queue is full.
 #[derive(Debug, Clone, Copy)]
@@ -38,15 +38,14 @@ impl FifoLimit {
 #[derive(Debug)]
 pub struct Fifo {
     limit: FifoLimit,
-    waiting: VecDeque<Waiting>,
-    bytes: u64,
+    line: Line,
 }
 
 impl Fifo {
     /// An empty queue with the limit of `queue`; `None` where that is not first in, first out.
     pub fn new(queue: &Qdisc) -> Option<Self> {
         let limit = FifoLimit::of(queue)?;
-        Some(Self { limit, waiting: VecDeque::new(), bytes: 0 })
+        Some(Self { limit, line: Line::default() })
     }
 }
 
@@ -55,22 +54,19 @@ impl QueueDiscipline for Fifo {
         if !self.limit.admits(self.backlog(), arrival.bytes()) {
             return Err(DropReason::QueueFull);
         }
-        self.bytes += u64::from(arrival.bytes());
-        self.waiting.push_back(arrival);
+        self.line.push(arrival);
         Ok(())
     }
 
     fn dequeue(&mut self, _: Instant, _: &mut Effects) -> Dequeued {
-        let Some(first) = self.waiting.pop_front() else { return Dequeued::Empty };
-        self.bytes -= u64::from(first.bytes());
-        Dequeued::Packet(first)
+        self.line.pop().map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
     fn head(&self) -> Option<Waiting> {
-        self.waiting.front().copied()
+        self.line.oldest().copied()
     }
 
     fn backlog(&self) -> Backlog {
-        Backlog { packets: packet_count(self.waiting.len()), bytes: self.bytes }
+        self.line.backlog()
     }
 }

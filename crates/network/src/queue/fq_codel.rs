@@ -3,8 +3,9 @@
 //! Source: RFC 8290. Whether there is a standing queue is asked of all flows together, as the kernel does
 //! (RFC 8289 §4.2 asks it of one queue): with many flows of one packet each it matters.
 
-use super::codel::{Controller, ControllerSettings, Line, Source};
+use super::codel::{Controller, ControllerSettings, Source};
 use super::hash::bucket;
+use super::line::Line;
 use super::rounds::{Rounds, index};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
 use crate::{Backlog, DropReason};

@@ -2,8 +2,8 @@
 //!
 //! Source: tc-fq_pie(8); PIE as in RFC 8033, turns as in RFC 8290. An arrival is judged by the queue of its own flow.
 
-use super::codel::{Line, Source as _};
 use super::hash::bucket;
+use super::line::Line;
 use super::pie::{PieController, PieSettings};
 use super::rounds::{Rounds, index};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};

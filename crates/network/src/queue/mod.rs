@@ -16,6 +16,7 @@ mod fq_pie;
 mod hash;
 mod held;
 mod htb;
+mod line;
 mod pie;
 mod prio;
 mod red;

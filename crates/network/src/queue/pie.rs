@@ -6,7 +6,7 @@
 //! The controller is due at fixed instants; between two calls nothing in the queue changes, so those that have passed
 //! are caught up at the next call.
 
-use super::codel::{Line, Source as _};
+use super::line::Line;
 use super::ticks::{Progress, Ticks};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting};
 use crate::random::mixed;

@@ -1,4 +1,4 @@
-//! Turns of flows: deficit round robin with a first turn for flows that have just begun.
+//! Turns of flows: deficit round robin, where wanted with a first turn for flows that have just begun.
 //!
 //! Source: Shreedhar and Varghese, 1996, and RFC 8290 §4.2 for new and old flows.
 
@@ -35,12 +35,48 @@ impl Rounds {
 
     /// A packet of `flow` waits; one that had none is new.
     pub(super) fn join(&mut self, flow: u32) {
-        let place = index(flow);
-        if !self.is_active[place] {
-            self.is_active[place] = true;
-            self.deficits[place] = self.quantum_bytes;
+        if self.begins(flow) {
             self.new.push_back(flow);
         }
+    }
+
+    /// A packet of `flow` waits; one that had none is served after all others.
+    pub(super) fn join_last(&mut self, flow: u32) {
+        if self.begins(flow) {
+            self.old.push_back(flow);
+        }
+    }
+
+    /// Whether `flow` had nothing before.
+    fn begins(&mut self, flow: u32) -> bool {
+        let place = index(flow);
+        let begins = !self.is_active[place];
+        if begins {
+            self.is_active[place] = true;
+            self.deficits[place] = self.quantum_bytes;
+        }
+        begins
+    }
+
+    /// `flow` has nothing any more, and no round to wait for.
+    pub(super) fn retire(&mut self, flow: u32) {
+        self.is_active[index(flow)] = false;
+        if self.new.is_empty() && self.old.front() == Some(&flow) {
+            self.old.pop_front();
+            return;
+        }
+        self.new.retain(|other| *other != flow);
+        self.old.retain(|other| *other != flow);
+    }
+
+    /// All flows that take turns, in the order of these.
+    pub(super) fn flows(&self) -> impl Iterator<Item = u32> + '_ {
+        self.new.iter().chain(&self.old).copied()
+    }
+
+    /// How many take turns.
+    pub(super) fn len(&self) -> usize {
+        self.new.len() + self.old.len()
     }
 
     /// The flow whose turn it is; `None` where none has anything.

@@ -3,30 +3,27 @@
 //! Source: McKenney, "Stochastic fairness queueing", 1990; parameters as tc-sfq(8), without its RED.
 
 use super::hash::bucket;
-use super::rounds::index;
+use super::line::Line;
+use super::rounds::{Rounds, index};
 use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
-use std::collections::VecDeque;
 
-/// One of the lines.
+/// Flows of one bucket.
 #[derive(Debug, Default)]
-struct Line {
-    waiting: VecDeque<Waiting>,
-    /// Bytes that it may still send in its turn.
-    allotment: i64,
-    /// When it last became longer or shorter, in changes of all lines.
+struct Flow {
+    line: Line,
+    /// When it last became longer or shorter, in changes of all.
     changed: u64,
 }
 
-/// All lines.
+/// All flows.
 #[derive(Debug)]
 pub(super) struct Sfq {
     description: fairwind_qdisc::Sfq,
-    lines: Vec<Line>,
-    /// Lines with something to send, the one whose turn it is first.
-    active: VecDeque<u32>,
+    flows: Vec<Flow>,
+    rounds: Rounds,
     backlog: Backlog,
     seed: u64,
     /// How often flows were hashed anew.
@@ -37,11 +34,11 @@ pub(super) struct Sfq {
 
 impl Sfq {
     pub(super) fn new(description: &fairwind_qdisc::Sfq, seed: u64) -> Self {
-        let lines = std::iter::repeat_with(Line::default);
+        let buckets = description.divisor.max(1);
         Self {
-            lines: lines.take(index(description.divisor.max(1))).collect(),
+            flows: std::iter::repeat_with(Flow::default).take(index(buckets)).collect(),
+            rounds: Rounds::new(buckets, description.quantum_bytes),
             description: description.clone(),
-            active: VecDeque::new(),
             backlog: Backlog::default(),
             seed,
             perturbations: 0,
@@ -56,9 +53,10 @@ impl Sfq {
             return;
         }
         self.perturbations = due;
-        self.active.clear();
-        let lines = self.lines.iter_mut();
-        let mut all: Vec<Waiting> = lines.flat_map(|line| line.waiting.drain(..)).collect();
+        let buckets = packet_count(self.flows.len());
+        self.rounds = Rounds::new(buckets, self.description.quantum_bytes);
+        let flows = self.flows.iter_mut();
+        let mut all: Vec<Waiting> = flows.flat_map(|flow| flow.line.drain()).collect();
         all.sort_by_key(|waiting| waiting.insertion);
         for waiting in all {
             let place = self.place_of(&waiting);
@@ -67,57 +65,47 @@ impl Sfq {
     }
 
     fn place_of(&self, waiting: &Waiting) -> u32 {
-        bucket(
-            &waiting.header,
-            mixed(self.seed, self.perturbations),
-            self.description.divisor.max(1),
-        )
+        let seed = mixed(self.seed, self.perturbations);
+        bucket(&waiting.header, seed, packet_count(self.flows.len()))
     }
 
     fn join(&mut self, place: u32, waiting: Waiting) {
-        let line = &mut self.lines[index(place)];
-        if line.waiting.is_empty() {
-            line.allotment = i64::from(self.description.quantum_bytes);
-            self.active.push_back(place);
-        }
-        line.waiting.push_back(waiting);
+        self.rounds.join_last(place);
+        self.flows[index(place)].line.push(waiting);
         self.note_change(place);
     }
 
+    /// A line has become longer or shorter.
     fn note_change(&mut self, place: u32) {
         self.changes += 1;
-        self.lines[index(place)].changed = self.changes;
+        let flow = &mut self.flows[index(place)];
+        flow.changed = self.changes;
+        if flow.line.is_empty() {
+            self.rounds.retire(place);
+        }
     }
 
     /// The longest line gives up a packet; of several, as in the kernel, the one that became so long or so short last,
     /// or, where none has two, the one whose turn it is.
     fn make_room(&mut self, effects: &mut Effects) {
         let rank = |place: &u32| {
-            let line = &self.lines[index(*place)];
-            (line.waiting.len(), line.changed)
+            let flow = &self.flows[index(*place)];
+            (flow.line.len(), flow.changed)
         };
-        let Some(longest) = self.active.iter().copied().max_by_key(rank) else { return };
-        let is_short = self.lines[index(longest)].waiting.len() == 1;
-        let next = self.active.front().copied();
+        let Some(longest) = self.rounds.flows().max_by_key(rank) else { return };
+        let is_short = self.flows[index(longest)].line.len() == 1;
+        let next = self.rounds.flows().next();
         self.drop_from(next.filter(|_| is_short).unwrap_or(longest), effects);
     }
 
     fn drop_from(&mut self, place: u32, effects: &mut Effects) {
-        let line = &mut self.lines[index(place)];
-        let victim = if self.description.head_drop {
-            line.waiting.pop_front()
-        } else {
-            line.waiting.pop_back()
-        };
-        let is_empty = line.waiting.is_empty();
+        let line = &mut self.flows[index(place)].line;
+        let victim = if self.description.head_drop { line.pop() } else { line.pop_newest() };
         if let Some(victim) = victim {
             self.backlog = self.backlog.without(victim.bytes());
             effects.drop(victim, DropReason::QueueFull);
         }
         self.note_change(place);
-        if is_empty {
-            self.active.retain(|active| *active != place);
-        }
     }
 }
 
@@ -130,8 +118,8 @@ impl QueueDiscipline for Sfq {
     ) -> Result<(), DropReason> {
         self.perturb(now);
         let place = self.place_of(&arrival);
-        let length = packet_count(self.lines[index(place)].waiting.len());
-        if length == 0 && packet_count(self.active.len()) >= self.description.flows {
+        let length = packet_count(self.flows[index(place)].line.len());
+        if length == 0 && packet_count(self.rounds.len()) >= self.description.flows {
             return Err(DropReason::QueueFull);
         }
         let is_deep = length >= self.description.depth_packets;
@@ -152,26 +140,12 @@ impl QueueDiscipline for Sfq {
 
     fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
         self.perturb(now);
-        while let Some(&place) = self.active.front() {
-            let line = &mut self.lines[index(place)];
-            if line.allotment <= 0 {
-                line.allotment += i64::from(self.description.quantum_bytes.max(1));
-                self.active.rotate_left(1);
-                continue;
-            }
-            let Some(first) = line.waiting.pop_front() else {
-                self.active.pop_front();
-                continue;
-            };
-            line.allotment -= i64::from(first.bytes());
-            if line.waiting.is_empty() {
-                self.active.pop_front();
-            }
-            self.note_change(place);
-            self.backlog = self.backlog.without(first.bytes());
-            return Dequeued::Packet(first);
-        }
-        Dequeued::Empty
+        let Some(place) = self.rounds.turn() else { return Dequeued::Empty };
+        let Some(first) = self.flows[index(place)].line.pop() else { return Dequeued::Empty };
+        self.rounds.spend(place, first.bytes());
+        self.note_change(place);
+        self.backlog = self.backlog.without(first.bytes());
+        Dequeued::Packet(first)
     }
 
     fn backlog(&self) -> Backlog {

@@ -3,7 +3,7 @@
 //! Source: Høiland-Jørgensen, Täht and Morton, "Piece of CAKE", 2018, section III.B: deficit round robin with a first
 //! turn for sparse flows (as RFC 8290), where the quantum of a flow is divided by the number of busy flows of its host.
 
-use super::super::codel::{Line, Source as _};
+use super::super::line::Line;
 use super::super::rounds::index;
 use super::super::{Effects, Waiting};
 use super::cobalt::{Cobalt, CobaltSettings};
