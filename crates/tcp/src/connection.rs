@@ -337,6 +337,7 @@ impl Connection {
 
     /// Lets go of everything but events and a reset still to be sent.
     pub(crate) fn become_closed(&mut self) {
+        self.end_control();
         self.state = State::Closed;
         self.timers.stop_all();
         self.ahead.set_syn(false);

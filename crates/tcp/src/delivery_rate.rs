@@ -7,6 +7,8 @@
 //! Cost: nothing while [`Sending::delivery_rate`](crate::Sending) is off; else a search per
 //! acknowledgment among those of a window.
 
+use crate::congestion::Congestion;
+use crate::congestion::plugged::{RateSample, Sender, WindowEvent};
 use crate::connection::Connection;
 use crate::recovery::{AckNews, Findings, Reported};
 use crate::send_queue::Marks;
@@ -74,6 +76,18 @@ impl DeliveryRate {
         bytes * 1_000_000 / sample.interval.as_micros()
     }
 
+    /// Writes what is known of rates, as the kernel keeps it.
+    pub(crate) fn show(&self, sender: &mut Sender) {
+        sender.delivered_at_micros = self.delivered_at.as_nanos() / 1_000;
+        sender.first_sent_at_micros = self.first_sent_at.as_nanos() / 1_000;
+        sender.application_limited = self.limited_until.unwrap_or(0);
+    }
+
+    /// A congestion control says until what is delivered samples are limited by the application.
+    pub(crate) fn limit_until(&mut self, delivered: u32) {
+        self.limited_until = (delivered != 0).then_some(delivered);
+    }
+
     fn stage_of(&self, delivered: u32) -> Option<Stage> {
         let front = self.stages.front()?.delivered;
         let wanted = delivered.wrapping_sub(front);
@@ -82,22 +96,45 @@ impl DeliveryRate {
         self.stages.get(place).copied().filter(|stage| stage.delivered == delivered)
     }
 
-    /// What was delivered may be a rate, where it took as long as a round trip at least.
-    fn take_sample(&mut self, reported: &Reported, delivered: u32, least_rtt: Span, now: Instant) {
-        let Some(stage) = self.stage_of(reported.delivered_before) else { return };
+    /// What was delivered since the segment was sent, and how long that took.
+    fn measure(
+        &self,
+        reported: &Reported,
+        delivered: u32,
+        least_rtt: Span,
+        now: Instant,
+    ) -> Option<RateSample> {
+        let stage = self.stage_of(reported.delivered_before)?;
         let sending = reported.sent_at.saturating_since(stage.first_sent_at);
         let acknowledging = now.saturating_since(stage.delivered_at);
         let interval = sending.max(acknowledging);
-        if interval < least_rtt {
-            return;
-        }
         let segments = delivered.wrapping_sub(reported.delivered_before);
-        let limited = reported.marks.contains(Marks::APPLICATION_LIMITED);
+        let micros = |span: Span| u32::try_from(span.as_micros()).unwrap_or(u32::MAX);
+        let is_rate = interval >= least_rtt;
+        Some(RateSample {
+            delivered_at_before_micros: stage.delivered_at.as_nanos() / 1_000,
+            delivered_before: reported.delivered_before,
+            delivered: i32::try_from(segments).unwrap_or(i32::MAX),
+            interval_micros: if is_rate { i64::from(micros(interval)) } else { -1 },
+            sending_micros: micros(sending),
+            acknowledging_micros: micros(acknowledging),
+            end: reported.end.get(),
+            is_application_limited: reported.marks.contains(Marks::APPLICATION_LIMITED),
+            is_retransmission: reported.marks.contains(Marks::RETRANSMITTED),
+            ..RateSample::INVALID
+        })
+    }
+
+    /// What was delivered may be a rate, where it took as long as a round trip at least.
+    fn keep(&mut self, rate: &RateSample) {
+        let Ok(micros) = u64::try_from(rate.interval_micros) else { return };
+        let segments = rate.delivered.cast_unsigned();
+        let limited = rate.is_application_limited;
         let is_faster = |before: Sample| {
-            u64::from(segments) * before.interval.as_micros()
-                >= u64::from(before.segments) * interval.as_micros()
+            u64::from(segments) * before.interval.as_micros() >= u64::from(before.segments) * micros
         };
         if !limited || self.sample.is_none_or(is_faster) {
+            let interval = Span::from_micros(micros);
             self.sample = Some(Sample { segments, interval, limited });
         }
     }
@@ -106,13 +143,22 @@ impl DeliveryRate {
 impl Connection {
     /// Whether anybody asks for the rate.
     pub(crate) fn samples_delivery_rate(&self) -> bool {
-        self.config.sending.delivery_rate
+        self.config.sending.delivery_rate || matches!(self.congestion, Congestion::Plugged(_))
+    }
+
+    /// Data is about to be sent; returns its marks.
+    #[cold]
+    pub(crate) fn note_sending(&mut self, now: Instant) -> Marks {
+        if self.in_flight() == 0 {
+            self.tell_event(WindowEvent::SendingBegins);
+        }
+        self.note_rate_at_sending(now)
     }
 
     /// Something is about to be sent; returns its marks.
     #[inline]
     pub(crate) fn note_rate_at_sending(&mut self, now: Instant) -> Marks {
-        if self.config.sending.delivery_rate { self.begin_stage(now) } else { Marks::default() }
+        if self.samples_delivery_rate() { self.begin_stage(now) } else { Marks::default() }
     }
 
     #[cold]
@@ -150,7 +196,7 @@ impl Connection {
     /// An acknowledgment reports segments; the one sent last of them counts.
     #[cold]
     pub(crate) fn note_reported(&mut self, reported: Reported) {
-        if reported.delivered_before == 0 || !self.config.sending.delivery_rate {
+        if reported.delivered_before == 0 || !self.samples_delivery_rate() {
             return;
         }
         let rate = &mut self.delivery_rate;
@@ -164,11 +210,16 @@ impl Connection {
         }
     }
 
-    /// All is known of an acknowledgment.
+    /// All is known of an acknowledgment, which found `losses` segments lost.
     #[cold]
-    pub(crate) fn sample_delivery_rate(&mut self, news: &AckNews) {
-        if !self.config.sending.delivery_rate {
-            return;
+    pub(crate) fn sample_delivery_rate(&mut self, news: &AckNews, losses: u32) -> RateSample {
+        let mut told = RateSample {
+            losses: i32::try_from(losses).unwrap_or(i32::MAX),
+            newly_delivered: news.delivered,
+            ..RateSample::INVALID
+        };
+        if !self.samples_delivery_rate() {
+            return told;
         }
         let delivered = self.recovery.delivered;
         let rate = &mut self.delivery_rate;
@@ -178,18 +229,27 @@ impl Connection {
         if news.delivered > 0 {
             rate.delivered_at = news.now;
         }
-        let Some(reported) = rate.reported.take() else { return };
+        let Some(reported) = rate.reported.take() else { return told };
         if self.recovery.reneged || news.has(Findings::RENEGED) {
-            return;
+            return told;
         }
         let least_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
-        rate.take_sample(&reported, delivered, least_rtt, news.now);
+        if let Some(measured) = rate.measure(&reported, delivered, least_rtt, news.now) {
+            rate.keep(&measured);
+            told = RateSample {
+                losses: told.losses,
+                newly_delivered: told.newly_delivered,
+                ..measured
+            };
+        }
+        told
     }
 
     /// The application writes: if nothing kept what it wrote before from going, it is the limit.
     #[inline]
     pub(crate) fn note_application_limit(&mut self) {
-        if self.config.sending.delivery_rate
+        if self.has_extras
+            && self.samples_delivery_rate()
             && self.queue.unsent < u64::from(self.negotiated.segment_bytes)
             && self.in_flight() < self.window.segments
             && self.queue.lost() <= self.queue.retransmitted()

@@ -25,6 +25,16 @@ impl LeastRtt {
         self.best.as_ref().map(|[best, _, _]| best.rtt)
     }
 
+    /// Writes the three as instants in jiffies of a millisecond and round trips in microseconds.
+    pub(crate) fn show(&self, places: &mut [[u32; 2]; 3]) {
+        let Some(best) = &self.best else { return };
+        for (place, sample) in places.iter_mut().zip(best) {
+            let millis = sample.at.as_nanos() / 1_000_000;
+            let stamp = u32::try_from(millis & u64::from(u32::MAX)).unwrap_or(0);
+            *place = [stamp, u32::try_from(sample.rtt.as_micros()).unwrap_or(u32::MAX)];
+        }
+    }
+
     /// Takes a sample; none older than `window` is remembered.
     #[inline]
     pub(crate) fn note(&mut self, rtt: Span, at: Instant, window: Span) {

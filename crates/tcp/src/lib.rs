@@ -95,6 +95,11 @@ pub use config::{
     SendBufferRule, Sending, SillyWindow, SmartFraming, StampRule, TailLossProbe, TimerRule,
     WindowReduction,
 };
+pub use congestion::plugged::{
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,
+    FLAG_ECHO, Hooks, PRIVATE_WORDS, PluggedAlgorithm, RateSample, Sender, SenderControl,
+    SenderPacing, WindowEvent,
+};
 pub use connection::{Connection, Ports};
 pub use event::Event;
 pub use fast_open::{CookieKey, FastOpenFailure, FastOpenLesson, FastOpenPermit, FastOpenSyn};

@@ -6,6 +6,8 @@
 //! Parameters: see [`Pacing`](crate::Pacing).
 //! Cost: a division per acknowledgment; nothing more while pacing is switched off.
 
+use crate::config::Pacing;
+use crate::congestion::plugged::SenderPacing;
 use crate::connection::Connection;
 use crate::negotiation::TIMESTAMPS_BYTES;
 use crate::recovery::Transmission;
@@ -25,19 +27,42 @@ pub(crate) struct Pacer {
     pub(crate) rate: u64,
     /// When what was sent would be through at the rate (`tcp_wstamp_ns`).
     through_at: Instant,
+    /// A congestion control from outside sends at a rate of its own (`SK_PACING_NEEDED`).
+    is_governed: bool,
 }
 
 impl Pacer {
     pub(crate) fn new() -> Self {
-        Self { rate: u64::MAX, through_at: Instant::ZERO }
+        Self { rate: u64::MAX, through_at: Instant::ZERO, is_governed: false }
+    }
+
+    /// When what was sent is through.
+    pub(crate) fn through_at(&self) -> Instant {
+        self.through_at
+    }
+
+    /// Takes the rate that a congestion control has set, and whether it is to be kept to.
+    pub(crate) fn take_rate(&mut self, set: &SenderPacing, config: &Pacing) {
+        let most = config.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        self.rate = set.rate.min(most);
+        self.is_governed = set.status != 0;
     }
 }
 
 impl Connection {
+    /// Whether bundles wait for their turn.
+    #[inline]
+    fn paces(&self) -> bool {
+        self.config.sending.pacing.enabled || self.pacer.is_governed
+    }
+
     /// Follows the window and the round trip after an acknowledgment: twice the window per round trip
     /// in slow start, 1.2 windows near its end and afterwards.
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self) {
+        if self.has_extras && self.is_governed_alone() && self.pacer.is_governed {
+            return;
+        }
         let segments = self.window.segments.max(self.queue.outstanding());
         self.set_pacing_rate(segments, self.negotiated.segment_bytes);
     }
@@ -77,7 +102,7 @@ impl Connection {
 
     #[cold]
     fn set_pacing_timer(&mut self, now: Instant) -> bool {
-        let waits = self.config.sending.pacing.enabled && self.pacer.through_at > now;
+        let waits = self.paces() && self.pacer.through_at > now;
         if waits && !self.timers.pacing.is_set() {
             self.timers.pacing.set_exactly(self.pacer.through_at);
         }
@@ -87,7 +112,7 @@ impl Connection {
     /// A bundle of `bytes` in segments of `full` bytes is about to go.
     #[inline]
     pub(crate) fn note_pace(&mut self, bytes: u32, full: u32, now: Instant) {
-        if self.has_extras && self.config.sending.pacing.enabled {
+        if self.has_extras && self.paces() {
             self.reckon_pace(bytes, bytes.div_ceil(full), now);
         }
     }
@@ -111,11 +136,7 @@ impl Connection {
     /// How much later other timers run out for the sake of pacing.
     #[inline]
     pub(crate) fn pacing_delay(&self, now: Instant) -> Span {
-        if self.config.sending.pacing.enabled {
-            self.pacer.through_at.saturating_since(now)
-        } else {
-            Span::ZERO
-        }
+        if self.paces() { self.pacer.through_at.saturating_since(now) } else { Span::ZERO }
     }
 
     /// The next bundle may go: lost segments first.

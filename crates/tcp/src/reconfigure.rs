@@ -17,7 +17,11 @@ impl Connection {
         let before = std::mem::replace(&mut self.config, config);
         let config = self.config.clone();
         if before.congestion != config.congestion {
+            self.end_control();
             self.congestion = Congestion::new(&config);
+            if self.state.is_synchronised() {
+                self.begin_control(now);
+            }
         }
         self.has_extras = config.has_extras();
         self.follow_framing();

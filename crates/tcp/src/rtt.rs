@@ -5,6 +5,7 @@
 //! Cost per sample: a few additions and shifts.
 
 use crate::config::{Config, RttRule};
+use crate::congestion::plugged::Sender;
 use crate::least_rtt::LeastRtt;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
@@ -51,6 +52,15 @@ impl RttEstimator {
     #[inline]
     pub(crate) fn smoothed_eighths_of_micros(&self) -> u64 {
         (self.smoothed_times_8 / 1000).max(1)
+    }
+
+    /// Writes what is known of the round trip, as the kernel keeps it.
+    pub(crate) fn show(&self, sender: &mut Sender) {
+        let micros = |nanos: u64| u32::try_from(nanos / 1_000).unwrap_or(u32::MAX);
+        sender.smoothed_rtt_eighths = micros(self.smoothed_times_8);
+        sender.deviation_quarters = micros(self.deviation_times_4);
+        sender.variation_quarters = micros(self.variation_times_4);
+        self.least.show(&mut sender.least_rtt_micros);
     }
 
     /// Least sample of the window of its filter.

@@ -25,6 +25,16 @@ impl Usage {
         Self { limited: false, most_outstanding: 0, round_end: next, used: 0, stamp: Instant::ZERO }
     }
 
+    /// The window stood in the way when something was to be sent last.
+    pub(crate) fn is_held_by_window(&self) -> bool {
+        self.limited
+    }
+
+    /// Most segments outstanding in the last round trip.
+    pub(crate) fn most_outstanding(&self) -> u32 {
+        self.most_outstanding
+    }
+
     /// A loss has reduced the window: what was used before says nothing any more.
     pub(crate) fn on_reduction(&mut self, now: Instant) {
         self.used = 0;

@@ -34,6 +34,7 @@ pub use receiving::{
 pub use redundancy::RedundantBundling;
 pub use sending::{Bundling, Gathering, SendBufferRule, Sending, SillyWindow};
 
+use crate::congestion::plugged::PluggedAlgorithm;
 use fairwind_units::Span;
 
 /// How a congestion window grows on an acknowledgment that covers several segments.
@@ -136,7 +137,7 @@ pub enum ReductionBase {
 }
 
 /// Window growth and reduction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CongestionAlgorithm {
     /// Slow start and additive increase, halving (RFC 5681).
@@ -147,6 +148,8 @@ pub enum CongestionAlgorithm {
     CubicLinux,
     /// CUBIC as RFC 9438 states it.
     Cubic9438,
+    /// One from outside.
+    Plugged(PluggedAlgorithm),
 }
 
 impl Config {
@@ -158,6 +161,7 @@ impl Config {
             || redundancy.is_some()
             || framing.is_some()
             || self.growth.inflight_limit
+            || matches!(self.congestion, CongestionAlgorithm::Plugged(_))
     }
 }
 

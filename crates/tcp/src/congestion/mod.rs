@@ -8,10 +8,12 @@
 mod bic;
 mod cubic;
 mod hystart;
+pub(crate) mod plugged;
 mod reno;
 
 pub(crate) use bic::Bic;
 pub(crate) use cubic::Cubic;
+pub(crate) use plugged::Plugged;
 pub(crate) use reno::Reno;
 
 use crate::config::{AckCounting, Config, CongestionAlgorithm, ReductionBase};
@@ -138,11 +140,12 @@ pub(crate) enum Congestion {
     Reno(Reno),
     Bic(Bic),
     Cubic(Cubic),
+    Plugged(Box<Plugged>),
 }
 
 impl Congestion {
     pub(crate) fn new(config: &Config) -> Self {
-        match config.congestion {
+        match &config.congestion {
             CongestionAlgorithm::Reno => Self::Reno(Reno),
             CongestionAlgorithm::Bic => Self::Bic(Bic::new()),
             CongestionAlgorithm::CubicLinux => {
@@ -150,6 +153,9 @@ impl Congestion {
             }
             CongestionAlgorithm::Cubic9438 => {
                 Self::Cubic(Cubic::new(Rules::Rfc9438, config.growth.hystart))
+            }
+            CongestionAlgorithm::Plugged(algorithm) => {
+                Self::Plugged(Box::new(Plugged::new(algorithm)))
             }
         }
     }
@@ -164,6 +170,8 @@ impl Congestion {
             Self::Reno(_) => Reno::ssthresh(reduced),
             Self::Bic(bic) => bic.ssthresh(reduced),
             Self::Cubic(cubic) => cubic.ssthresh(window.segments, reduced),
+            // It is asked with all that it may know.
+            Self::Plugged(_) => reduced,
         }
     }
 
@@ -181,6 +189,7 @@ impl Congestion {
             Self::Reno(_) => Reno::avoid_congestion(window, acknowledged),
             Self::Bic(bic) => bic.avoid_congestion(window, acknowledged, now),
             Self::Cubic(cubic) => cubic.avoid_congestion(window, acknowledged, now),
+            Self::Plugged(_) => {}
         }
     }
 
@@ -188,7 +197,7 @@ impl Congestion {
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample, window: &mut Window) {
         match self {
-            Self::Reno(_) => {}
+            Self::Reno(_) | Self::Plugged(_) => {}
             Self::Bic(bic) => bic.on_sample(sample),
             Self::Cubic(cubic) => cubic.on_sample(sample, window),
         }
@@ -197,7 +206,7 @@ impl Congestion {
     /// A retransmission time-out began a new life.
     pub(crate) fn on_timeout(&mut self) {
         match self {
-            Self::Reno(_) => {}
+            Self::Reno(_) | Self::Plugged(_) => {}
             Self::Bic(bic) => bic.on_timeout(),
             Self::Cubic(cubic) => cubic.on_timeout(),
         }

@@ -59,6 +59,24 @@ impl Ecn {
         self.mode != Mode::Disabled
     }
 
+    /// The next new data is to say that the window was reduced.
+    pub(crate) fn owes_reduced(&self) -> bool {
+        self.owes_reduced
+    }
+
+    /// A mark is to be echoed.
+    pub(crate) fn demands_reduction(&self) -> bool {
+        self.demands_reduction
+    }
+
+    /// A congestion control from outside says what is to be told to the peer.
+    pub(crate) fn adopt(&mut self, owes_reduced: bool, demands_reduction: bool) {
+        if self.is_agreed() {
+            self.owes_reduced = owes_reduced;
+            self.demands_reduction = demands_reduction;
+        }
+    }
+
     /// The window was reduced, for a mark or a loss: the next new data says so.
     #[inline]
     pub(crate) fn on_reduction(&mut self) {

@@ -119,6 +119,9 @@ impl Connection {
 
     #[inline]
     fn on_news(&mut self, segment: &Segment, now: Instant) {
+        if self.has_extras {
+            self.note_flight();
+        }
         let mut news = self.begin_news(segment, now);
         self.follow_reduced(segment);
         news.findings.add_if(self.ecn.is_echo(segment.flags), Findings::CONGESTION_ECHOED);
@@ -129,12 +132,18 @@ impl Connection {
         let lost_before = self.queue.losses();
         let update = self.take_sacks_of(segment, &mut news);
         if nothing_outstanding {
+            if self.has_extras {
+                self.announce_acknowledgment(&news);
+            }
             self.follow_idle(&mut news);
             return;
         }
         let acknowledged = self.take_off(segment, &mut news);
         let round_trip = self.take_round_trip(&acknowledged, &update, &mut news);
         self.follow_delivery(&acknowledged, highest_before, &mut news);
+        if self.has_extras {
+            self.report_acknowledgment(acknowledged.segments, round_trip.latest, &news);
+        }
         if self.recovery.probe.end.is_some() {
             self.follow_probe(&news);
         }
@@ -443,8 +452,13 @@ impl Connection {
     ) {
         self.follow_inflight_limit(news.now);
         let segments = self.count_full_segments(segments);
-        self.change_window(segments, round_trip, lost_before, news);
-        self.sample_delivery_rate(news);
+        let losses = self.queue.losses().wrapping_sub(lost_before);
+        let sample = self.sample_delivery_rate(news, losses);
+        if self.is_governed_alone() {
+            self.govern(sample, round_trip.latest, news);
+        } else {
+            self.change_window(segments, round_trip, lost_before, news);
+        }
         self.follow_framing();
     }
 
@@ -469,7 +483,9 @@ impl Connection {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
         } else if self.may_grow(news) {
             self.usage.on_progress(news.now);
-            if segments > 0 && self.usage.is_limited(&self.window) {
+            if self.has_extras && self.is_governed() {
+                self.plugged_growth(segments);
+            } else if segments > 0 && self.usage.is_limited(&self.window) {
                 self.congestion.cong_avoid(&mut self.window, &sample, news.now);
             }
         }

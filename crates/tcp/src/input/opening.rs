@@ -153,6 +153,7 @@ impl Connection {
         } else {
             self.set_opening_rate();
         }
+        self.begin_control(now);
         self.backoff.expired = 0;
         self.arm_keep_alive(now);
         self.grow_send_buffer();
@@ -183,7 +184,7 @@ impl Connection {
             && !self.negotiated.sack
             && self.config.loss.undo
         {
-            self.recovery.state = RecoveryState::Loss;
+            self.enter(RecoveryState::Loss);
             self.recovery.end = self.send.oldest_unacked;
         }
     }

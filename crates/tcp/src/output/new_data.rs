@@ -9,7 +9,8 @@
 
 use super::mtu_probe::Trial;
 use crate::account::Occupation;
-use crate::config::{Gathering, Nagle, SillyWindow};
+use crate::config::{Gathering, IdleRestart, Nagle, SillyWindow};
+use crate::congestion::plugged::WindowEvent;
 use crate::connection::Connection;
 use crate::send_queue::{Marks, Sent};
 use crate::state::RecoveryState;
@@ -306,8 +307,7 @@ impl Connection {
         if self.queue.is_empty() {
             self.congestion.on_idle_end(self.send.last_sent, now);
         }
-        let mut marks =
-            if self.has_extras { self.note_rate_at_sending(now) } else { Marks::default() };
+        let mut marks = if self.has_extras { self.note_sending(now) } else { Marks::default() };
         if bytes > 0 && self.written.take(bytes) {
             marks.set(Marks::PUSH);
         }
@@ -388,6 +388,12 @@ impl Connection {
         let last = self.send.last_sent;
         if last != Instant::ZERO && last != now && self.queue.is_empty() {
             let idle = now.saturating_since(last);
+            if self.is_governed_alone() {
+                return self.follow_framing();
+            }
+            if idle > self.backoff.timeout && self.config.idle_restart != IdleRestart::Off {
+                self.tell_event(WindowEvent::Restarted);
+            }
             self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);
         }
         self.follow_framing();

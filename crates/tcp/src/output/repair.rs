@@ -153,7 +153,7 @@ impl Connection {
 
     fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
         if self.has_extras {
-            let marks = self.note_rate_at_sending(now);
+            let marks = self.note_sending(now);
             self.queue.remark_limited(index, marks);
         }
         let moment = self.recovery.last_sent.advance(now);

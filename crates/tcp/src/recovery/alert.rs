@@ -52,7 +52,7 @@ impl Connection {
             // The announcement of the reduction must have reached the receiver (RFC 3168).
             RecoveryState::WindowReduced if self.send.oldest_unacked != self.recovery.end => {
                 self.end_reduction(news.now);
-                self.recovery.state = RecoveryState::Open;
+                self.enter(RecoveryState::Open);
             }
             RecoveryState::Recovery => {
                 if !self.negotiated.sack {
@@ -143,7 +143,7 @@ impl Connection {
             }
             self.begin_reduction();
         }
-        self.recovery.state = RecoveryState::Recovery;
+        self.enter(RecoveryState::Recovery);
         self.recovery.forced = self.reduces_at_once();
         self.recovery.unproven_from = self.queue.first_index();
         self.recovery.rescued = false;
@@ -165,7 +165,7 @@ impl Connection {
         let disorder = self.left_network() + self.queue.lost() > 0 || self.is_any_retransmitted();
         let state = if disorder { RecoveryState::Disorder } else { RecoveryState::Open };
         if self.recovery.state != state {
-            self.recovery.state = state;
+            self.enter(state);
             self.recovery.end = self.send.next;
         }
     }
@@ -184,7 +184,7 @@ impl Connection {
 
     /// A repair that a timer begins has no acknowledgment to bring the window down.
     fn make_room_for_first(&mut self, lost: u32) {
-        if self.reduces_in_proportion() {
+        if self.reduces_in_proportion() && !self.is_governed_alone() {
             self.reduce_in_proportion(1, lost, Findings::default());
         }
     }

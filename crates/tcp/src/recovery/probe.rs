@@ -175,7 +175,7 @@ impl Connection {
             self.recovery.probe.end = None;
         } else if acknowledged.is_after(end) {
             self.begin_reduction();
-            self.recovery.state = RecoveryState::WindowReduced;
+            self.enter(RecoveryState::WindowReduced);
             self.end_reduction(news.now);
             self.keep_open();
         } else if duplicate {

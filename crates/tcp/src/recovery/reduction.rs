@@ -6,6 +6,7 @@
 use super::{AckNews, Findings};
 use crate::config::WindowReduction;
 use crate::congestion::INFINITE_SSTHRESH;
+use crate::congestion::plugged::WindowEvent;
 use crate::connection::Connection;
 use crate::state::RecoveryState;
 use fairwind_units::Instant;
@@ -48,8 +49,8 @@ impl Connection {
 
     pub(super) fn reduce_threshold(&mut self) {
         let flight = self.queue.outstanding();
-        self.window.slow_start_threshold =
-            self.congestion.ssthresh(&self.window, self.config.reduction_base, flight);
+        let ours = self.congestion.ssthresh(&self.window, self.config.reduction_base, flight);
+        self.window.slow_start_threshold = self.plugged_threshold().unwrap_or(ours);
     }
 
     /// Congestion without a loss: the window comes down to the threshold, once per round trip (Linux
@@ -59,7 +60,7 @@ impl Connection {
         if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
             self.recovery.undo.from = None;
             self.begin_reduction();
-            self.recovery.state = RecoveryState::WindowReduced;
+            self.enter(RecoveryState::WindowReduced);
         }
     }
 
@@ -126,11 +127,18 @@ impl Connection {
 
     /// The reduction is over: the window is the threshold, unless the reduction was taken back.
     pub(super) fn end_reduction(&mut self, now: Instant) {
-        let holds = self.recovery.state == RecoveryState::WindowReduced
-            || self.recovery.undo.from.is_some();
-        if !holds || self.window.slow_start_threshold >= INFINITE_SSTHRESH {
+        if self.is_governed_alone() {
             return;
         }
+        let holds = self.recovery.state == RecoveryState::WindowReduced
+            || self.recovery.undo.from.is_some();
+        if holds && self.window.slow_start_threshold < INFINITE_SSTHRESH {
+            self.fall_to_threshold(now);
+        }
+        self.tell_event(WindowEvent::Reduced);
+    }
+
+    fn fall_to_threshold(&mut self, now: Instant) {
         let threshold = self.window.slow_start_threshold;
         self.window.segments = match self.config.loss.reduction {
             WindowReduction::AtOnce | WindowReduction::RateHalving => {

@@ -4,6 +4,7 @@
 //! `tcp_timeout_mark_lost`, `tcp_process_loss`.
 
 use super::{AckNews, Findings, Transmission};
+use crate::congestion::plugged::WindowEvent;
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::send_queue::Marks;
@@ -27,6 +28,7 @@ impl Connection {
             self.recovery.undo.threshold = self.threshold_without_reduction();
             self.recovery.reduction.window_before = self.window.segments;
             self.reduce_threshold();
+            self.tell_event(WindowEvent::TimedOut);
             self.begin_account();
         }
         self.congestion.on_timeout();
@@ -40,7 +42,7 @@ impl Connection {
         {
             self.recovery.threshold = self.recovery.threshold.min(configured);
         }
-        self.recovery.state = RecoveryState::Loss;
+        self.enter(RecoveryState::Loss);
         self.recovery.end = self.send.next;
         self.recovery.probe.end = None;
         self.ecn.on_reduction();
@@ -95,7 +97,7 @@ impl Connection {
             self.window.slow_start_threshold = self.threshold_without_reduction();
             self.recovery.undo.threshold = 0;
             self.recovery.undo.from = None;
-            self.recovery.state = RecoveryState::Loss;
+            self.enter(RecoveryState::Loss);
         }
         self.recovery.due = Transmission::Lost;
     }

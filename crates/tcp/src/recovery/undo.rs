@@ -39,6 +39,11 @@ impl Undo {
         }
     }
 
+    /// The threshold to come back to; 0 where the reduction must stand.
+    pub(crate) fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
     /// Every retransmission arrived in vain.
     fn is_explained(&self) -> bool {
         self.unexplained == Some(0)
@@ -92,7 +97,8 @@ impl Connection {
         }
         let before = self.recovery.undo.threshold;
         if before > 0 {
-            self.window.segments = self.window.segments.max(self.recovery.reduction.window_before);
+            let ours = self.window.segments.max(self.recovery.reduction.window_before);
+            self.window.segments = self.plugged_undo().unwrap_or(ours);
             if before > self.window.slow_start_threshold {
                 self.window.slow_start_threshold = before;
                 self.ecn.on_undo();
@@ -118,7 +124,7 @@ impl Connection {
         if self.must_hold_state() {
             return true;
         }
-        self.recovery.state = RecoveryState::Open;
+        self.enter(RecoveryState::Open);
         self.recovery.reneged = false;
         false
     }
@@ -171,7 +177,7 @@ impl Connection {
             return true;
         }
         if proven || self.negotiated.sack {
-            self.recovery.state = RecoveryState::Open;
+            self.enter(RecoveryState::Open);
             self.recovery.reneged = false;
         }
         true

@@ -1,0 +1,294 @@
+//! The occasions at which an algorithm is called: fields in, call, fields out.
+//!
+//! Source: Linux `tcp_init_congestion_control`, `tcp_cong_control`, `tcp_in_ack_event`, `tcp_set_ca_state`,
+//! `tcp_ca_event`, `tcp_undo_cwnd_reduction`.
+
+use super::samples::{AckReport, RateSample};
+use super::sender::Sender;
+use super::{
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, FLAG_ECHO, Hooks, WindowEvent,
+};
+use crate::congestion::{Congestion, INFINITE_SSTHRESH};
+use crate::connection::Connection;
+use crate::recovery::{AckNews, Findings};
+use crate::state::RecoveryState;
+use fairwind_units::{Instant, Span};
+
+/// Linux' bits of `ecn_flags`: agreed on, the reduction is to be told, a mark is to be echoed, marks seen.
+const ECN_AGREED: u8 = 1;
+const ECN_OWES_REDUCED: u8 = 2;
+const ECN_DEMANDS: u8 = 4;
+const ECN_SEEN: u8 = 8;
+
+/// The number of a state of recovery (`enum tcp_ca_state`).
+const fn number_of(state: RecoveryState) -> u8 {
+    match state {
+        RecoveryState::Open => 0,
+        RecoveryState::Disorder => 1,
+        RecoveryState::WindowReduced => 2,
+        RecoveryState::Recovery => 3,
+        RecoveryState::Loss => 4,
+    }
+}
+
+/// Microseconds, in 32 bits as the kernel keeps spans.
+fn micros(span: Span) -> u32 {
+    u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
+}
+
+fn jiffies(at: Instant) -> u32 {
+    let millis = at.as_nanos() / 1_000_000;
+    u32::try_from(millis & u64::from(u32::MAX)).unwrap_or(0)
+}
+
+impl Connection {
+    /// Whether an algorithm from outside governs the window, and has any of these hooks.
+    #[inline]
+    fn has_hook(&self, hooks: Hooks) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_begun && plugged.hooks.contains(hooks))
+    }
+
+    /// Whether an algorithm from outside governs the window.
+    #[inline]
+    pub(crate) fn is_governed(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(_))
+    }
+
+    /// Whether an algorithm from outside alone decides on the window.
+    #[inline]
+    pub(crate) fn is_governed_alone(&self) -> bool {
+        matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.decides_alone())
+    }
+
+    /// It is `now` for the algorithm, too.
+    #[inline]
+    pub(crate) fn note_instant(&mut self, now: Instant) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.sender.now_nanos = now.as_nanos();
+            plugged.sender.now_micros = now.as_nanos() / 1_000;
+        }
+    }
+
+    /// Shows the sender to the algorithm, and takes over what it has written.
+    fn consult<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn CongestionControl, &mut Sender) -> R,
+    ) -> Option<R> {
+        self.show_sender();
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return None };
+        let answer = ask(&mut *plugged.control, &mut plugged.sender);
+        let complaint = plugged.control.take_complaint();
+        if complaint.is_some() && plugged.complaint.is_none() {
+            plugged.complaint = complaint;
+        }
+        self.adopt_sender();
+        Some(answer)
+    }
+
+    /// Writes the fields that the algorithm may read.
+    fn show_sender(&mut self) {
+        let in_order = self.queue.sacked() + self.recovery.duplicates;
+        let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
+        let ecn_flags = self.ecn_flags();
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        sender.control.pacing.rate = self.pacer.rate;
+        sender.control.state = number_of(self.recovery.state);
+        sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
+        sender.window = self.window.segments;
+        sender.credit = self.window.credit;
+        sender.threshold = self.window.slow_start_threshold;
+        sender.window_before = self.recovery.reduction.window_before;
+        sender.threshold_before = self.recovery.undo.threshold();
+        sender.most_outstanding = self.usage.most_outstanding();
+        sender.window_limited = u8::from(self.usage.is_held_by_window());
+        sender.ecn_flags = ecn_flags;
+        sender.outstanding = self.queue.outstanding();
+        sender.retransmitted = self.queue.retransmitted();
+        sender.lost = self.queue.lost();
+        sender.sacked = in_order;
+        sender.reordering = self.recovery.threshold;
+        sender.delivered = self.recovery.delivered;
+        sender.delivered_marked = self.recovery.delivered_marked;
+        sender.losses = self.queue.losses();
+        sender.retransmissions = self.recovery.retransmissions;
+        sender.segment_bytes = self.negotiated.segment_bytes;
+        sender.oldest_unacked = self.send.oldest_unacked.get();
+        sender.next = self.send.next.get();
+        sender.expected = self.receive.next.get();
+        sender.written_end = (self.send.next + unsent).get();
+        sender.recovery_end = self.recovery.end.get();
+        sender.peer_window = self.send.window;
+        sender.last_sent_jiffies = jiffies(self.send.last_sent);
+        sender.acknowledged_bytes = self.send.acknowledged_bytes;
+        sender.segments_sent = self.account.segments;
+        sender.data_segments_sent = self.account.data_segments;
+        sender.paced_until_nanos = self.pacer.through_at().as_nanos();
+        self.rtt.show(sender);
+        self.delivery_rate.show(sender);
+    }
+
+    /// Takes over the fields that the algorithm may write.
+    fn adopt_sender(&mut self) {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        if sender.window == 0 {
+            plugged.empty_windows += 1;
+            sender.window = 1;
+        }
+        self.window.segments = sender.window;
+        self.window.credit = sender.credit;
+        self.window.slow_start_threshold = sender.threshold.min(INFINITE_SSTHRESH);
+        self.pacer.take_rate(&sender.control.pacing, &self.config.sending.pacing);
+        self.delivery_rate.limit_until(sender.application_limited);
+        let ecn_flags = sender.ecn_flags;
+        self.ecn.adopt(ecn_flags & ECN_OWES_REDUCED != 0, ecn_flags & ECN_DEMANDS != 0);
+    }
+
+    fn ecn_flags(&self) -> u8 {
+        let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+        bit(self.ecn.is_agreed(), ECN_AGREED)
+            | bit(self.ecn.owes_reduced(), ECN_OWES_REDUCED)
+            | bit(self.ecn.demands_reduction(), ECN_DEMANDS)
+            | bit(self.ecn.seen, ECN_SEEN)
+    }
+
+    /// The connection is open (Linux `tcp_init_congestion_control`).
+    #[cold]
+    pub(crate) fn begin_control(&mut self, now: Instant) {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        if plugged.is_begun {
+            return;
+        }
+        plugged.is_begun = true;
+        self.note_instant(now);
+        self.consult(|control, sender| control.init(sender));
+    }
+
+    /// The connection is over.
+    #[cold]
+    pub(crate) fn end_control(&mut self) {
+        if self.has_hook(Hooks(u16::MAX)) {
+            self.consult(|control, sender| control.release(sender));
+        }
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.is_begun = false;
+        }
+    }
+
+    /// The threshold after a loss, where an algorithm from outside says it.
+    #[cold]
+    pub(crate) fn plugged_threshold(&mut self) -> Option<u32> {
+        self.has_hook(Hooks::SSTHRESH).then_some(())?;
+        self.consult(|control, sender| control.ssthresh(sender))
+    }
+
+    /// The window before a reduction that was needless, where such an algorithm says it.
+    #[cold]
+    pub(crate) fn plugged_undo(&mut self) -> Option<u32> {
+        self.has_hook(Hooks::UNDO_CWND).then_some(())?;
+        self.consult(|control, sender| control.undo_cwnd(sender))
+    }
+
+    /// The state of recovery changes.
+    #[inline]
+    pub(crate) fn enter(&mut self, state: RecoveryState) {
+        if self.has_extras && self.has_hook(Hooks::SET_STATE) {
+            self.tell_state(state);
+        }
+        self.recovery.state = state;
+    }
+
+    #[cold]
+    fn tell_state(&mut self, state: RecoveryState) {
+        self.consult(|control, sender| control.set_state(sender, number_of(state)));
+    }
+
+    /// Something happens to the window.
+    #[inline]
+    pub(crate) fn tell_event(&mut self, event: WindowEvent) {
+        if self.has_extras && self.has_hook(Hooks::CWND_EVENT) {
+            self.consult(|control, sender| control.cwnd_event(sender, event));
+        }
+    }
+
+    /// An acknowledgment begins to be processed.
+    #[inline]
+    pub(crate) fn note_flight(&mut self) {
+        if let Congestion::Plugged(_) = &self.congestion {
+            let flight = self.in_flight();
+            if let Congestion::Plugged(plugged) = &mut self.congestion {
+                plugged.flight_before = flight;
+            }
+        }
+    }
+
+    /// What an acknowledgment has told is known, and nothing has come of it yet.
+    #[cold]
+    pub(crate) fn report_acknowledgment(
+        &mut self,
+        acknowledged: u32,
+        rtt: Option<Span>,
+        news: &AckNews,
+    ) {
+        if self.has_hook(Hooks::PKTS_ACKED) {
+            let since = self.recovery.delivered.wrapping_sub(news.delivered_at_sending);
+            let report = AckReport {
+                acknowledged,
+                rtt_micros: rtt.map_or(-1, |rtt| i32::try_from(micros(rtt)).unwrap_or(i32::MAX)),
+                flight_bytes: self.negotiated.segment_bytes.wrapping_mul(since),
+            };
+            self.consult(|control, sender| control.pkts_acked(sender, &report));
+        }
+        self.announce_acknowledgment(news);
+    }
+
+    /// Linux `tcp_in_ack_event`. The kernel's fast path is that of headers which were foreseen; here it is
+    /// that of acknowledgments which only advance.
+    pub(crate) fn announce_acknowledgment(&mut self, news: &AckNews) {
+        if !self.has_hook(Hooks::IN_ACK_EVENT) {
+            return;
+        }
+        let echoed = news.has(Findings::CONGESTION_ECHOED);
+        let is_plain = news.has(Findings::ADVANCED)
+            && !news.has(Findings::ALARMING)
+            && self.recovery.state == RecoveryState::Open;
+        let mut flags = if is_plain && !echoed { 0 } else { ACK_SLOW_PATH };
+        if news.has(Findings::WINDOW_UPDATED) || flags == 0 {
+            flags |= ACK_WINDOW_UPDATE;
+        }
+        if echoed {
+            flags |= ACK_ECHO;
+        }
+        self.consult(|control, sender| control.in_ack_event(sender, flags));
+    }
+
+    /// The window may grow.
+    #[cold]
+    pub(crate) fn plugged_growth(&mut self, segments: u32) {
+        let acknowledgment = self.send.oldest_unacked.get();
+        self.consult(|control, sender| control.cong_avoid(sender, acknowledgment, segments));
+    }
+
+    /// The algorithm alone decides.
+    #[cold]
+    pub(crate) fn govern(&mut self, mut sample: RateSample, rtt: Option<Span>, news: &AckNews) {
+        let Congestion::Plugged(plugged) = &self.congestion else { return };
+        sample.flight_before = plugged.flight_before;
+        sample.rtt_micros = rtt.map_or(-1, |rtt| i64::from(micros(rtt)));
+        let acknowledgment = self.send.oldest_unacked.get();
+        let flags = if news.has(Findings::CONGESTION_ECHOED) { FLAG_ECHO } else { 0 };
+        self.consult(|control, sender| {
+            control.cong_control(sender, acknowledgment, flags, &sample);
+        });
+    }
+
+    /// What was amiss with the algorithm from outside: how often it asked for a window of no segments, and
+    /// what it complained of.
+    pub fn control_complaints(&mut self) -> (u32, Option<String>) {
+        match &mut self.congestion {
+            Congestion::Plugged(plugged) => (plugged.empty_windows(), plugged.take_complaint()),
+            _ => (0, None),
+        }
+    }
+}

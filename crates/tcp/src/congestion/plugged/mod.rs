@@ -1,0 +1,212 @@
+//! Congestion controls from outside: what one is told, may know and may do.
+//!
+//! The interface is that of Linux' `tcp_congestion_ops`: an algorithm sees a [`Sender`], the fields of
+//! `struct tcp_sock` that such algorithms use, writes the window, the threshold or the pacing rate there, and is
+//! called at the occasions at which the kernel calls its own ([`Hooks`]). So one algorithm serves both.
+//!
+//! Source: `include/net/tcp.h`, `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cong.c` of Linux 6.18.
+//! Differs: hooks that nobody needs here are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
+//! Cost: the fields are written before each hook that the algorithm has, and three are read after it.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `sender` | what an algorithm may know of a sender, as it lies in memory |
+//! | `samples` | what an acknowledgment has told: round trip, delivery rate |
+//! | `calls` | the occasions: fields in, call, fields out |
+
+mod calls;
+mod samples;
+mod sender;
+
+pub use samples::{AckReport, RateSample};
+pub use sender::{PRIVATE_WORDS, Pacing as SenderPacing, Sender, SenderControl};
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Hooks that an algorithm has, as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Hooks(pub u16);
+
+impl Hooks {
+    /// [`CongestionControl::in_ack_event`].
+    pub const IN_ACK_EVENT: Self = Self(1);
+    /// [`CongestionControl::pkts_acked`].
+    pub const PKTS_ACKED: Self = Self(2);
+    /// [`CongestionControl::cong_control`], which takes the place of `cong_avoid` and of the gradual
+    /// reduction during recovery.
+    pub const CONG_CONTROL: Self = Self(4);
+    /// [`CongestionControl::set_state`].
+    pub const SET_STATE: Self = Self(8);
+    /// [`CongestionControl::cwnd_event`].
+    pub const CWND_EVENT: Self = Self(16);
+    /// [`CongestionControl::undo_cwnd`].
+    pub const UNDO_CWND: Self = Self(32);
+    /// [`CongestionControl::ssthresh`].
+    pub const SSTHRESH: Self = Self(64);
+    /// [`CongestionControl::cong_avoid`].
+    pub const CONG_AVOID: Self = Self(128);
+
+    /// Whether any of the others is among these.
+    #[inline]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// These and the others.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// Something that happens to the window besides acknowledgments (Linux `enum tcp_ca_event`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum WindowEvent {
+    /// Sending begins with nothing in flight (`CA_EVENT_TX_START`).
+    SendingBegins = 0,
+    /// The window restarts after idleness (`CA_EVENT_CWND_RESTART`).
+    Restarted = 1,
+    /// A reduction is over (`CA_EVENT_COMPLETE_CWR`).
+    Reduced = 2,
+    /// A time-out reduces the window (`CA_EVENT_LOSS`).
+    TimedOut = 3,
+    /// Data came without a mark of congestion (`CA_EVENT_ECN_NO_CE`).
+    UnmarkedData = 4,
+    /// Data came with one (`CA_EVENT_ECN_IS_CE`).
+    MarkedData = 5,
+}
+
+/// The acknowledgment took the long way (Linux `CA_ACK_SLOWPATH`).
+pub const ACK_SLOW_PATH: u32 = 1;
+/// It opened the peer's window (`CA_ACK_WIN_UPDATE`).
+pub const ACK_WINDOW_UPDATE: u32 = 2;
+/// It echoes a mark (`CA_ACK_ECE`).
+pub const ACK_ECHO: u32 = 4;
+/// The bit of `cong_control`'s flags that says so, too (`FLAG_ECE`).
+pub const FLAG_ECHO: i32 = 0x40;
+
+/// An algorithm at work on one connection.
+///
+/// Every method may write to [`Sender::window`], [`Sender::threshold`], [`Sender::credit`],
+/// [`Sender::application_limited`] and [`SenderPacing`]; other writes are without effect.
+#[expect(unused_variables, reason = "an algorithm overrides what it needs")]
+pub trait CongestionControl: Debug + Send {
+    /// The hooks that are called.
+    fn hooks(&self) -> Hooks;
+
+    /// The connection is open (`init`).
+    fn init(&mut self, sender: &mut Sender) {}
+
+    /// The connection is over (`release`).
+    fn release(&mut self, sender: &mut Sender) {}
+
+    /// The slow-start threshold after a loss, in segments (`ssthresh`).
+    fn ssthresh(&mut self, sender: &mut Sender) -> u32;
+
+    /// Segments up to `acknowledgment` were acknowledged: the window may grow (`cong_avoid`).
+    fn cong_avoid(&mut self, sender: &mut Sender, acknowledgment: u32, segments: u32) {}
+
+    /// An acknowledgment was processed; the algorithm alone decides on window and rate
+    /// (`cong_control`). `flags` are Linux' `FLAG_...`, of which [`FLAG_ECHO`] is set here.
+    fn cong_control(
+        &mut self,
+        sender: &mut Sender,
+        acknowledgment: u32,
+        flags: i32,
+        sample: &RateSample,
+    ) {
+    }
+
+    /// The state of recovery becomes `state`, one of Linux' numbers (`set_state`).
+    fn set_state(&mut self, sender: &mut Sender, state: u8) {}
+
+    /// Something happens to the window (`cwnd_event`).
+    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {}
+
+    /// An acknowledgment came; `flags` are the constants `ACK_...` (`in_ack_event`).
+    fn in_ack_event(&mut self, sender: &mut Sender, flags: u32) {}
+
+    /// What it told, before the window follows it (`pkts_acked`).
+    fn pkts_acked(&mut self, sender: &mut Sender, report: &AckReport) {}
+
+    /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
+    /// present one where it is greater.
+    fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
+        sender.window.max(sender.window_before)
+    }
+
+    /// What the algorithm has to complain of, once: an exception in its code, say.
+    fn take_complaint(&mut self) -> Option<String> {
+        None
+    }
+}
+
+/// Makes an algorithm for each connection.
+pub trait ControlFactory: Debug + Send + Sync {
+    /// The algorithm's name, as scenarios and tables have it.
+    fn name(&self) -> &str;
+
+    /// The algorithm with a fresh state.
+    fn create(&self) -> Box<dyn CongestionControl>;
+}
+
+/// A congestion control from outside, by the factory of its instances; two are equal where their names are.
+#[derive(Debug, Clone)]
+pub struct PluggedAlgorithm(pub Arc<dyn ControlFactory>);
+
+impl PartialEq for PluggedAlgorithm {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name() == other.0.name()
+    }
+}
+
+impl Eq for PluggedAlgorithm {}
+
+/// An algorithm and the sender as it sees it.
+#[derive(Debug)]
+pub(crate) struct Plugged {
+    control: Box<dyn CongestionControl>,
+    hooks: Hooks,
+    sender: Box<Sender>,
+    /// The connection is open, and the algorithm knows of it.
+    is_begun: bool,
+    /// In flight when the acknowledgment that is being processed came.
+    flight_before: u32,
+    /// How often a window of nothing was asked for, and what else was amiss.
+    empty_windows: u32,
+    complaint: Option<String>,
+}
+
+impl Plugged {
+    pub(crate) fn new(algorithm: &PluggedAlgorithm) -> Self {
+        let control = algorithm.0.create();
+        let hooks = control.hooks();
+        Self {
+            control,
+            hooks,
+            sender: Box::default(),
+            is_begun: false,
+            flight_before: 0,
+            empty_windows: 0,
+            complaint: None,
+        }
+    }
+
+    /// Whether it alone decides on the window.
+    #[inline]
+    pub(crate) fn decides_alone(&self) -> bool {
+        self.hooks.contains(Hooks::CONG_CONTROL)
+    }
+
+    /// How often a window of no segments was asked for, which is one segment then.
+    pub(crate) fn empty_windows(&self) -> u32 {
+        self.empty_windows
+    }
+
+    /// What else was amiss.
+    pub(crate) fn take_complaint(&mut self) -> Option<String> {
+        self.complaint.take()
+    }
+}
