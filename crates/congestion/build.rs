@@ -1,0 +1,67 @@
+//! Compiles the congestion controls of the repository, each with a function that gives its table of hooks.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+#[path = "src/source.rs"]
+mod source;
+
+fn main() {
+    let folder = Path::new("../../congestion");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    println!("cargo::rerun-if-changed=native");
+    println!("cargo::rerun-if-changed=src/source.rs");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    let mut build = cc::Build::new();
+    build
+        .include(folder.join("include"))
+        .std("gnu11")
+        .opt_level(2)
+        .extra_warnings(false)
+        .flags(source::GUARD)
+        .flag("-fvisibility=hidden")
+        .file("native/support.c");
+    let mut names = Vec::new();
+    for file in sources(folder) {
+        let text = fs::read_to_string(&file).expect("a source can be read");
+        let table = source::table_of(&text)
+            .unwrap_or_else(|| panic!("{} has no table of hooks", file.display()));
+        let stem = file.file_stem().and_then(|stem| stem.to_str()).expect("a name").to_owned();
+        let path = fs::canonicalize(&file).expect("it is there");
+        let unit = out.join(format!("{stem}_unit.c"));
+        fs::write(&unit, source::unit(&path, &stem, &table)).expect("the output can be written");
+        build.file(unit);
+        names.push((stem, path));
+    }
+    build.compile("fairwind_congestion_controls");
+    fs::write(out.join("controls.rs"), list(&names)).expect("the output can be written");
+}
+
+/// The C files of a folder, by name.
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder of congestion controls");
+    let mut found: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    found.retain(|file| file.extension().is_some_and(|extension| extension == "c"));
+    found.sort();
+    found
+}
+
+/// Rust that declares the functions, and a table of names, functions and sources.
+fn list(names: &[(String, PathBuf)]) -> String {
+    let mut text = String::from("unsafe extern \"C\" {\n");
+    for (name, _) in names {
+        writeln!(text, "    fn fairwind_table_{name}() -> *const Table;").expect("a string");
+    }
+    text.push_str(
+        "}\n\nconst CONTROLS: &[(&str, unsafe extern \"C\" fn() -> *const Table, &str)] = &[\n",
+    );
+    for (name, path) in names {
+        let path = path.display();
+        writeln!(text, "    (\"{name}\", fairwind_table_{name}, include_str!(\"{path}\")),")
+            .expect("a string");
+    }
+    text.push_str("];\n");
+    text
+}

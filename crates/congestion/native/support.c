@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Dual MIT/GPL */
+/*
+ * What a kernel offers to congestion controls, for those that are compiled natively; and the calls of their hooks,
+ * which come back also where a hook divides by zero.
+ *
+ * Source of meanings: RFC 5681 §3.1; Linux 6.18 tcp_cong.c, filter.c (BPF_FUNC_ktime_get_ns).
+ */
+#include <fairwind.h>
+
+#define VISIBLE __attribute__((visibility("default")))
+
+/* ---- the clock, and acknowledgments that are asked for ---- */
+
+static _Thread_local u64 now_nanos;
+static _Thread_local u32 asked_number;
+static _Thread_local bool is_asked;
+
+u64 bpf_ktime_get_ns(void)
+{
+	return now_nanos;
+}
+
+long bpf_tcp_send_ack(void *tp __maybe_unused, u32 rcv_nxt)
+{
+	asked_number = rcv_nxt;
+	is_asked = true;
+	return 0;
+}
+
+/* ---- growth, as the kernel has it ---- */
+
+u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
+{
+	u32 grown = min(tp->snd_cwnd + acked, tp->snd_ssthresh);
+
+	acked -= grown - tp->snd_cwnd;
+	tp->snd_cwnd = min(grown, tp->snd_cwnd_clamp);
+	return acked;
+}
+
+void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
+{
+	u32 steps = 0;
+
+	/* Credit gathered at a greater divisor is worth one segment at most. */
+	if (tp->snd_cwnd_cnt >= w) {
+		tp->snd_cwnd_cnt = 0;
+		tp->snd_cwnd++;
+	}
+	tp->snd_cwnd_cnt += acked;
+	if (w && tp->snd_cwnd_cnt >= w)
+		steps = tp->snd_cwnd_cnt / w;
+	tp->snd_cwnd_cnt -= steps * w;
+	tp->snd_cwnd = min(tp->snd_cwnd + steps, tp->snd_cwnd_clamp);
+}
+
+u32 tcp_reno_ssthresh(struct sock *sk)
+{
+	return max(tcp_sk(sk)->snd_cwnd >> 1U, 2U);
+}
+
+void tcp_reno_cong_avoid(struct sock *sk, u32 ack __maybe_unused, u32 acked)
+{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	if (!tcp_is_cwnd_limited(sk))
+		return;
+	if (tcp_in_slow_start(tp)) {
+		acked = tcp_slow_start(tp, acked);
+		if (!acked)
+			return;
+	}
+	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+}
+
+u32 tcp_reno_undo_cwnd(struct sock *sk)
+{
+	const struct tcp_sock *tp = tcp_sk(sk);
+
+	return max(tp->snd_cwnd, tp->prior_cwnd);
+}
+
+/* ---- calls that come back ---- */
+
+/* Where a division by zero goes on: five words, as the compiler wants them. */
+static _Thread_local void *escape[5];
+static _Thread_local u32 fault_line;
+static _Thread_local bool has_escape;
+
+/* What the compiler knows of a place in a source. */
+struct place {
+	const char *file;
+	u32 line;
+	u32 column;
+};
+
+/* The compiler has a division by zero end here (-fsanitize=integer-divide-by-zero). */
+VISIBLE __attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(void *where, void *dividend __maybe_unused,
+									       void *divisor __maybe_unused)
+{
+	fault_line = ((const struct place *)where)->line;
+	if (has_escape)
+		__builtin_longjmp(escape, 1);
+	__builtin_trap();
+}
+
+/* The line of the source at which the last call divided by zero. */
+VISIBLE u32 fairwind_fault_line(void)
+{
+	return fault_line;
+}
+
+/* Whether an acknowledgment with a number was asked for since this was asked last. */
+VISIBLE bool fairwind_take_asked(u32 *number)
+{
+	bool was_asked = is_asked;
+
+	*number = asked_number;
+	is_asked = false;
+	return was_asked;
+}
+
+/* Calls a hook at an instant; gives false where it divided by zero. */
+#define GUARDED(now, call)                                                                                   \
+	bool is_whole = true;                                                                                \
+	now_nanos = now;                                                                                     \
+	if (__builtin_setjmp(escape) == 0) {                                                                 \
+		has_escape = true;                                                                           \
+		call;                                                                                        \
+	} else {                                                                                             \
+		is_whole = false;                                                                            \
+	}                                                                                                    \
+	has_escape = false;                                                                                  \
+	return is_whole
+
+typedef void (*plain_hook)(struct sock *sk);
+typedef void (*number_hook)(struct sock *sk, u32 number);
+typedef u32 (*answer_hook)(struct sock *sk);
+typedef void (*growth_hook)(struct sock *sk, u32 ack, u32 acked);
+typedef void (*report_hook)(struct sock *sk, const struct ack_sample *sample);
+typedef void (*control_hook)(struct sock *sk, u32 ack, int flag, const struct rate_sample *sample);
+
+VISIBLE __noinline bool fairwind_call_plain(plain_hook hook, u64 now, struct sock *sk)
+{
+	GUARDED(now, hook(sk));
+}
+
+VISIBLE __noinline bool fairwind_call_number(number_hook hook, u64 now, struct sock *sk, u32 number)
+{
+	GUARDED(now, hook(sk, number));
+}
+
+VISIBLE __noinline bool fairwind_call_answer(answer_hook hook, u64 now, struct sock *sk, u32 *answer)
+{
+	GUARDED(now, *answer = hook(sk));
+}
+
+VISIBLE __noinline bool fairwind_call_growth(growth_hook hook, u64 now, struct sock *sk, u32 ack, u32 acked)
+{
+	GUARDED(now, hook(sk, ack, acked));
+}
+
+VISIBLE __noinline bool fairwind_call_report(report_hook hook, u64 now, struct sock *sk,
+					     const struct ack_sample *sample)
+{
+	GUARDED(now, hook(sk, sample));
+}
+
+VISIBLE __noinline bool fairwind_call_control(control_hook hook, u64 now, struct sock *sk, u32 ack, int flag,
+					      const struct rate_sample *sample)
+{
+	GUARDED(now, hook(sk, ack, flag, sample));
+}
+
+/* ---- how things lie in memory ---- */
+
+#define PLACE(field) __builtin_offsetof(struct tcp_sock, field)
+
+/* Offsets of fields of a sender, to be compared with those of Rust. */
+VISIBLE const u32 fairwind_layout[] = {
+	sizeof(struct tcp_sock),
+	PLACE(inet_conn.icsk_inet.sk.sk_pacing_rate),
+	PLACE(inet_conn.icsk_inet.sk.sk_pacing_shift),
+	PLACE(inet_conn.icsk_retransmits),
+	PLACE(inet_conn.icsk_ca_priv),
+	PLACE(snd_cwnd),
+	PLACE(snd_ssthresh),
+	PLACE(max_packets_out),
+	PLACE(ecn_flags),
+	PLACE(packets_out),
+	PLACE(app_limited),
+	PLACE(srtt_us),
+	PLACE(rtt_min),
+	PLACE(tcp_mstamp),
+	PLACE(tcp_clock_cache),
+	PLACE(snd_una),
+	PLACE(mss_cache),
+	PLACE(bytes_acked),
+	PLACE(rx_opt),
+	sizeof(struct rate_sample),
+	__builtin_offsetof(struct rate_sample, interval_us),
+	__builtin_offsetof(struct rate_sample, last_end_seq),
+	__builtin_offsetof(struct rate_sample, is_ack_delayed),
+	sizeof(struct ack_sample),
+	sizeof(struct tcp_congestion_ops),
+};

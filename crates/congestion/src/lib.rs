@@ -1,0 +1,32 @@
+//! Congestion controls written in C, as for the Linux kernel, at work in our endpoint.
+//!
+//! One file per algorithm lies in `congestion/`; `congestion/include/fairwind.h` tells what one may use. Here
+//! they are compiled natively, and called through the endpoint's
+//! [`CongestionControl`](fairwind_tcp::CongestionControl); compiled for eBPF, the same files go into a running kernel. A file of
+//! anybody's own is compiled at run time ([`compile`]) and loaded.
+//!
+//! ```
+//! let scalable = fairwind_congestion::built_in("reno-c").expect("it is there");
+//! assert_eq!(scalable.0.name(), "reno-c");
+//! ```
+//!
+//! A hook that divides by zero, which the kernel's verifier has give 0, ends there: what it had written
+//! holds, and the connection has a complaint that names the line.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `native` | tables of hooks, and calling them |
+//! | `catalogue` | the algorithms of this repository, and names |
+//! | `compile` | sources into libraries and into eBPF objects |
+//! | `library` | compiled libraries, loaded |
+//! | `source` | what a source is made into before it is compiled |
+
+mod catalogue;
+mod compile;
+mod library;
+mod native;
+mod source;
+
+pub use catalogue::{built_in, names, source_of};
+pub use compile::{CompileError, Compiled, compile, compile_object};
+pub use library::{LoadError, load};

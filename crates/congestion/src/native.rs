@@ -1,0 +1,382 @@
+//! Tables of hooks as C has them, and calling them.
+#![expect(unsafe_code, reason = "C is called")]
+
+use fairwind_tcp::{
+    AckReport, CongestionControl, ControlFactory, Hooks, RateSample, Sender, WindowEvent,
+};
+use std::ffi::{CStr, c_char};
+use std::sync::Arc;
+
+type PlainHook = unsafe extern "C" fn(*mut Sender);
+type ByteHook = unsafe extern "C" fn(*mut Sender, u8);
+type NumberHook = unsafe extern "C" fn(*mut Sender, u32);
+type AnswerHook = unsafe extern "C" fn(*mut Sender) -> u32;
+type GrowthHook = unsafe extern "C" fn(*mut Sender, u32, u32);
+type ReportHook = unsafe extern "C" fn(*mut Sender, *const AckReport);
+type ControlHook = unsafe extern "C" fn(*mut Sender, u32, i32, *const RateSample);
+
+/// `struct tcp_congestion_ops` of `fairwind.h`.
+#[repr(C)]
+pub(crate) struct Table {
+    ssthresh: Option<AnswerHook>,
+    cong_avoid: Option<GrowthHook>,
+    set_state: Option<ByteHook>,
+    cwnd_event: Option<NumberHook>,
+    in_ack_event: Option<NumberHook>,
+    pkts_acked: Option<ReportHook>,
+    min_tso_segs: Option<AnswerHook>,
+    cong_control: Option<ControlHook>,
+    undo_cwnd: Option<AnswerHook>,
+    sndbuf_expand: Option<AnswerHook>,
+    get_info: Option<PlainHook>,
+    name: [c_char; 16],
+    key: u32,
+    flags: u32,
+    init: Option<PlainHook>,
+    release: Option<PlainHook>,
+}
+
+impl Table {
+    /// The name under which a kernel knows it.
+    pub(crate) fn kernel_name(&self) -> String {
+        // SAFETY: `char` and `u8` have one size, and the slice is the array's.
+        let bytes =
+            unsafe { std::slice::from_raw_parts(self.name.as_ptr().cast(), self.name.len()) };
+        CStr::from_bytes_until_nul(bytes)
+            .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The hook without which there is no congestion control, if it is missing.
+    pub(crate) fn missing(&self) -> Option<&'static str> {
+        if self.ssthresh.is_none() {
+            Some("ssthresh")
+        } else if self.undo_cwnd.is_none() {
+            Some("undo_cwnd")
+        } else if self.cong_avoid.is_none() && self.cong_control.is_none() {
+            Some("cong_avoid or cong_control")
+        } else {
+            None
+        }
+    }
+
+    fn hooks(&self) -> Hooks {
+        let bit = |has: bool, hook| if has { hook } else { Hooks::default() };
+        bit(self.in_ack_event.is_some(), Hooks::IN_ACK_EVENT)
+            .and(bit(self.pkts_acked.is_some(), Hooks::PKTS_ACKED))
+            .and(bit(self.cong_control.is_some(), Hooks::CONG_CONTROL))
+            .and(bit(self.set_state.is_some(), Hooks::SET_STATE))
+            .and(bit(self.cwnd_event.is_some(), Hooks::CWND_EVENT))
+            .and(bit(self.undo_cwnd.is_some(), Hooks::UNDO_CWND))
+            .and(bit(self.ssthresh.is_some(), Hooks::SSTHRESH))
+            .and(bit(self.cong_avoid.is_some(), Hooks::CONG_AVOID))
+    }
+}
+
+/// The calls of `native/support.c`: each library has its own, with its own clock.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Calls {
+    pub(crate) plain: unsafe extern "C" fn(PlainHook, u64, *mut Sender) -> bool,
+    pub(crate) number: unsafe extern "C" fn(NumberHook, u64, *mut Sender, u32) -> bool,
+    pub(crate) answer: unsafe extern "C" fn(AnswerHook, u64, *mut Sender, *mut u32) -> bool,
+    pub(crate) growth: unsafe extern "C" fn(GrowthHook, u64, *mut Sender, u32, u32) -> bool,
+    pub(crate) report: unsafe extern "C" fn(ReportHook, u64, *mut Sender, *const AckReport) -> bool,
+    pub(crate) control:
+        unsafe extern "C" fn(ControlHook, u64, *mut Sender, u32, i32, *const RateSample) -> bool,
+    pub(crate) fault_line: unsafe extern "C" fn() -> u32,
+}
+
+unsafe extern "C" {
+    fn fairwind_call_plain(hook: PlainHook, now: u64, sender: *mut Sender) -> bool;
+    fn fairwind_call_number(hook: NumberHook, now: u64, sender: *mut Sender, number: u32) -> bool;
+    fn fairwind_call_answer(
+        hook: AnswerHook,
+        now: u64,
+        sender: *mut Sender,
+        answer: *mut u32,
+    ) -> bool;
+    fn fairwind_call_growth(
+        hook: GrowthHook,
+        now: u64,
+        sender: *mut Sender,
+        ack: u32,
+        acked: u32,
+    ) -> bool;
+    fn fairwind_call_report(
+        hook: ReportHook,
+        now: u64,
+        sender: *mut Sender,
+        report: *const AckReport,
+    ) -> bool;
+    fn fairwind_call_control(
+        hook: ControlHook,
+        now: u64,
+        sender: *mut Sender,
+        ack: u32,
+        flag: i32,
+        sample: *const RateSample,
+    ) -> bool;
+    fn fairwind_fault_line() -> u32;
+}
+
+impl Calls {
+    /// Those that are linked in.
+    pub(crate) const OURS: Self = Self {
+        plain: fairwind_call_plain,
+        number: fairwind_call_number,
+        answer: fairwind_call_answer,
+        growth: fairwind_call_growth,
+        report: fairwind_call_report,
+        control: fairwind_call_control,
+        fault_line: fairwind_fault_line,
+    };
+}
+
+/// Makes algorithms of one table.
+pub(crate) struct NativeFactory {
+    name: String,
+    table: &'static Table,
+    calls: Calls,
+    /// What the table lies in, where that was loaded.
+    library: Option<Arc<libloading::Library>>,
+}
+
+impl std::fmt::Debug for NativeFactory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NativeFactory").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl NativeFactory {
+    /// # Safety
+    /// The table must live as long as the process, or as `library`, which is kept.
+    pub(crate) unsafe fn new(
+        name: String,
+        table: *const Table,
+        calls: Calls,
+        library: Option<Arc<libloading::Library>>,
+    ) -> Self {
+        // SAFETY: by the caller's promise.
+        let table = unsafe { &*table };
+        Self { name, table, calls, library }
+    }
+
+    pub(crate) fn table(&self) -> &'static Table {
+        self.table
+    }
+}
+
+impl ControlFactory for NativeFactory {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn create(&self) -> Box<dyn CongestionControl> {
+        Box::new(NativeControl {
+            table: self.table,
+            calls: self.calls,
+            library: self.library.clone(),
+            complaint: None,
+        })
+    }
+}
+
+/// One connection's algorithm; its state lies in the [`Sender`].
+struct NativeControl {
+    table: &'static Table,
+    calls: Calls,
+    #[expect(dead_code, reason = "keeps what is called loaded")]
+    library: Option<Arc<libloading::Library>>,
+    complaint: Option<String>,
+}
+
+impl std::fmt::Debug for NativeControl {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NativeControl")
+            .field("name", &self.table.kernel_name())
+            .finish_non_exhaustive()
+    }
+}
+
+impl NativeControl {
+    /// Notes where a call did not come back as it should.
+    #[inline]
+    fn judge(&mut self, is_whole: bool, hook: &str) {
+        if !is_whole {
+            self.complain(hook);
+        }
+    }
+
+    #[cold]
+    fn complain(&mut self, hook: &str) {
+        // SAFETY: the function takes nothing and reads a number.
+        let line = unsafe { (self.calls.fault_line)() };
+        let name = self.table.kernel_name();
+        self.complaint.get_or_insert_with(|| {
+            format!("{name} divided by zero in {hook}, at line {line} of its source: guard the divisor there")
+        });
+    }
+
+    fn answer(
+        &mut self,
+        hook: Option<AnswerHook>,
+        name: &str,
+        sender: &mut Sender,
+        otherwise: u32,
+    ) -> u32 {
+        let mut answer = otherwise;
+        if let Some(hook) = hook {
+            let (now, place) = (sender.now_nanos, &raw mut answer);
+            // SAFETY: the hook is the table's, and `Sender` lies in memory as C has it (a test compares).
+            let is_whole = unsafe { (self.calls.answer)(hook, now, sender, place) };
+            self.judge(is_whole, name);
+        }
+        answer
+    }
+
+    fn plain(&mut self, hook: Option<PlainHook>, name: &str, sender: &mut Sender) {
+        if let Some(hook) = hook {
+            // SAFETY: as above.
+            let is_whole = unsafe { (self.calls.plain)(hook, sender.now_nanos, sender) };
+            self.judge(is_whole, name);
+        }
+    }
+
+    fn number(&mut self, hook: Option<NumberHook>, name: &str, sender: &mut Sender, number: u32) {
+        if let Some(hook) = hook {
+            // SAFETY: as above.
+            let is_whole = unsafe { (self.calls.number)(hook, sender.now_nanos, sender, number) };
+            self.judge(is_whole, name);
+        }
+    }
+}
+
+impl CongestionControl for NativeControl {
+    fn hooks(&self) -> Hooks {
+        self.table.hooks()
+    }
+
+    fn init(&mut self, sender: &mut Sender) {
+        self.plain(self.table.init, "init", sender);
+    }
+
+    fn release(&mut self, sender: &mut Sender) {
+        self.plain(self.table.release, "release", sender);
+    }
+
+    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+        self.answer(self.table.ssthresh, "ssthresh", sender, 2)
+    }
+
+    fn cong_avoid(&mut self, sender: &mut Sender, acknowledgment: u32, segments: u32) {
+        if let Some(hook) = self.table.cong_avoid {
+            let now = sender.now_nanos;
+            // SAFETY: as above.
+            let is_whole =
+                unsafe { (self.calls.growth)(hook, now, sender, acknowledgment, segments) };
+            self.judge(is_whole, "cong_avoid");
+        }
+    }
+
+    fn cong_control(
+        &mut self,
+        sender: &mut Sender,
+        acknowledgment: u32,
+        flags: i32,
+        sample: &RateSample,
+    ) {
+        if let Some(hook) = self.table.cong_control {
+            let now = sender.now_nanos;
+            // SAFETY: as above; `RateSample` lies in memory as C has it, too.
+            let is_whole =
+                unsafe { (self.calls.control)(hook, now, sender, acknowledgment, flags, sample) };
+            self.judge(is_whole, "cong_control");
+        }
+    }
+
+    fn set_state(&mut self, sender: &mut Sender, state: u8) {
+        if let Some(hook) = self.table.set_state {
+            // SAFETY: a byte is handed over as a number of 32 bits in every calling convention that is
+            // supported, and the callee looks at its lowest eight.
+            let hook = unsafe { std::mem::transmute::<ByteHook, NumberHook>(hook) };
+            self.number(Some(hook), "set_state", sender, state.into());
+        }
+    }
+
+    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
+        let number = match event {
+            WindowEvent::SendingBegins => 0,
+            WindowEvent::Restarted => 1,
+            WindowEvent::Reduced => 2,
+            WindowEvent::TimedOut => 3,
+            WindowEvent::UnmarkedData => 4,
+            WindowEvent::MarkedData => 5,
+        };
+        self.number(self.table.cwnd_event, "cwnd_event", sender, number);
+    }
+
+    fn in_ack_event(&mut self, sender: &mut Sender, flags: u32) {
+        self.number(self.table.in_ack_event, "in_ack_event", sender, flags);
+    }
+
+    fn pkts_acked(&mut self, sender: &mut Sender, report: &AckReport) {
+        if let Some(hook) = self.table.pkts_acked {
+            // SAFETY: as above.
+            let is_whole = unsafe { (self.calls.report)(hook, sender.now_nanos, sender, report) };
+            self.judge(is_whole, "pkts_acked");
+        }
+    }
+
+    fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
+        let otherwise = sender.window.max(sender.window_before);
+        self.answer(self.table.undo_cwnd, "undo_cwnd", sender, otherwise)
+    }
+
+    fn take_complaint(&mut self) -> Option<String> {
+        self.complaint.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    unsafe extern "C" {
+        static fairwind_layout: [u32; 25];
+    }
+
+    /// The structures of `fairwind.h` and those of Rust are the same bytes.
+    #[test]
+    fn a_sender_lies_in_memory_as_c_has_it() {
+        let ours = [
+            size_of::<Sender>(),
+            offset_of!(Sender, control.pacing.rate),
+            offset_of!(Sender, control.pacing.shift),
+            offset_of!(Sender, control.timeouts),
+            offset_of!(Sender, control.private),
+            offset_of!(Sender, window),
+            offset_of!(Sender, threshold),
+            offset_of!(Sender, most_outstanding),
+            offset_of!(Sender, ecn_flags),
+            offset_of!(Sender, outstanding),
+            offset_of!(Sender, application_limited),
+            offset_of!(Sender, smoothed_rtt_eighths),
+            offset_of!(Sender, least_rtt_micros),
+            offset_of!(Sender, now_micros),
+            offset_of!(Sender, now_nanos),
+            offset_of!(Sender, oldest_unacked),
+            offset_of!(Sender, segment_bytes),
+            offset_of!(Sender, acknowledged_bytes),
+            offset_of!(Sender, timestamp),
+            size_of::<RateSample>(),
+            offset_of!(RateSample, interval_micros),
+            offset_of!(RateSample, end),
+            offset_of!(RateSample, is_delayed),
+            size_of::<AckReport>(),
+            size_of::<Table>(),
+        ];
+        // SAFETY: the array is constant and has so many numbers.
+        let theirs = unsafe { fairwind_layout };
+        assert_eq!(ours.map(|bytes| u32::try_from(bytes).expect("small")), theirs);
+    }
+}

@@ -1,0 +1,135 @@
+//! Anybody's own congestion control, compiled and loaded.
+
+use fairwind_congestion::{CompileError, LoadError, compile, compile_object, load};
+use fairwind_tcp::Sender;
+use std::fs;
+use std::path::PathBuf;
+
+/// Half a window after a loss; a segment more per acknowledgment, as a division by `divisor`.
+fn source(divisor: &str) -> String {
+    format!(
+        r#"
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+char _license[] SEC("license") = "GPL";
+
+SEC("struct_ops")
+u32 BPF_PROG(mine_ssthresh, struct sock *sk)
+{{
+	return max(tcp_sk(sk)->snd_cwnd / 2, 2U);
+}}
+
+SEC("struct_ops")
+void BPF_PROG(mine_cong_avoid, struct sock *sk, u32 ack, u32 acked)
+{{
+	struct tcp_sock *tp = tcp_sk(sk);
+
+	tp->snd_cwnd += acked / {divisor};
+}}
+
+SEC("struct_ops")
+u32 BPF_PROG(mine_undo_cwnd, struct sock *sk)
+{{
+	return tcp_reno_undo_cwnd(sk);
+}}
+
+SEC(".struct_ops")
+struct tcp_congestion_ops mine = {{
+	.ssthresh = (void *)mine_ssthresh,
+	.cong_avoid = (void *)mine_cong_avoid,
+	.undo_cwnd = (void *)mine_undo_cwnd,
+	.name = "mine",
+}};
+"#
+    )
+}
+
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(text: &str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("mine.c"), text).expect("a source");
+        Self { folder }
+    }
+
+    fn source(&self) -> PathBuf {
+        self.folder.path().join("mine.c")
+    }
+
+    fn library(&self) -> PathBuf {
+        self.folder.path().join("mine.so")
+    }
+}
+
+fn sender(window: u32) -> Sender {
+    Sender { window, ..Sender::default() }
+}
+
+#[test]
+fn a_source_as_for_the_kernel_is_compiled_loaded_and_called() {
+    let place = Place::new(&source("1"));
+    let compiled = compile(&place.source(), &place.library()).expect("it compiles");
+    assert_eq!(compiled.warnings, "");
+    let algorithm = load(&place.library(), "mine").expect("it loads");
+    let mut control = algorithm.0.create();
+    let mut sender = sender(10);
+    control.cong_avoid(&mut sender, 1, 3);
+    assert_eq!(sender.window, 13);
+    assert_eq!(control.ssthresh(&mut sender), 6);
+    assert_eq!(control.take_complaint(), None);
+}
+
+/// The kernel's verifier lets a division by zero give 0; natively the hook ends there, and the line is told.
+#[test]
+fn a_division_by_zero_ends_the_hook_and_is_told() {
+    let place = Place::new(&source("tp->snd_cwnd_cnt"));
+    compile(&place.source(), &place.library()).expect("it compiles");
+    let algorithm = load(&place.library(), "mine").expect("it loads");
+    let mut control = algorithm.0.create();
+    let mut sender = sender(10);
+    control.cong_avoid(&mut sender, 1, 3);
+    assert_eq!(sender.window, 10, "nothing was written");
+    let complaint = control.take_complaint().expect("a complaint");
+    assert!(complaint.contains("divided by zero in cong_avoid, at line 19"), "{complaint}");
+    sender.credit = 1;
+    control.cong_avoid(&mut sender, 1, 3);
+    assert_eq!(sender.window, 13, "it goes on");
+}
+
+#[test]
+fn what_is_no_congestion_control_is_refused_in_words() {
+    let place = Place::new("int main(void) { return 0; }");
+    let error = compile(&place.source(), &place.library()).expect_err("it is none");
+    assert!(matches!(error, CompileError::NoTable(_)), "{error}");
+
+    let place = Place::new(&source("nothing_known"));
+    let error = compile(&place.source(), &place.library()).expect_err("it does not compile");
+    let words = error.to_string();
+    assert!(words.contains("nothing_known") && words.contains("mine.c"), "{words}");
+
+    fs::write(place.library(), "text").expect("a file");
+    let error = load(&place.library(), "mine").expect_err("it is no library");
+    assert!(matches!(error, LoadError::NotOurs { .. }), "{error}");
+
+    let whole = source("1");
+    let place = Place::new(&whole.replace(".undo_cwnd = (void *)mine_undo_cwnd,", ""));
+    compile(&place.source(), &place.library()).expect("it compiles");
+    let error = load(&place.library(), "mine").expect_err("a hook is missing");
+    assert!(error.to_string().contains("has no undo_cwnd"), "{error}");
+}
+
+#[test]
+fn the_same_source_becomes_an_object_for_a_kernel() {
+    let place = Place::new(&source("2"));
+    let out = place.folder.path().join("mine.o");
+    match compile_object(&place.source(), &out) {
+        Ok(_) => assert!(fs::metadata(&out).expect("the object").len() > 0),
+        Err(CompileError::NoCompiler { compiler, .. }) => println!("skipped: no {compiler} here"),
+        Err(error) => panic!("{error}"),
+    }
+}
