@@ -186,7 +186,7 @@ impl Sockets {
                 let asked = config.path.greatest_segment.map(u32::from);
                 Expression::Integer(i64::from(agreed.or(asked).unwrap_or(UNKNOWN)))
             }
-            "TCP_CONGESTION" => Expression::Text(congestion_name(config.congestion)?.to_owned()),
+            "TCP_CONGESTION" => Expression::Text(congestion_name(&config.congestion)?.to_owned()),
             "TCP_SYNCNT" => Expression::Integer(i64::from(config.syn_retries)),
             "TCP_THIN_LINEAR_TIMEOUTS" => Expression::Integer(i64::from(config.linear_timeouts)),
             "IP_TOS" | "IPV6_TCLASS" => {
@@ -363,7 +363,7 @@ const KNOWN_CONGESTION_CONTROLS: [&str; 16] = [
     "westwood",
 ];
 
-fn congestion_name(algorithm: CongestionAlgorithm) -> Step<&'static str> {
+fn congestion_name(algorithm: &CongestionAlgorithm) -> Step<&'static str> {
     match algorithm {
         CongestionAlgorithm::Reno => Ok("reno"),
         CongestionAlgorithm::CubicLinux | CongestionAlgorithm::Cubic9438 => Ok("cubic"),
