@@ -15,6 +15,7 @@ __all__ = [
     "Table",
     "analysis_columns",
     "capabilities",
+    "captured_writes",
     "check_on_kernel",
     "columns",
     "follow_script",
@@ -83,6 +84,7 @@ def plan(
 def named_files(
     file: str, text: str, overrides: list[tuple[str, str]]
 ) -> list[tuple[str, str, str | None]]: ...
+def captured_writes(file: str, connection: str | None = None) -> str: ...
 def recorded_applications() -> str: ...
 def simulate(
     experiment_json: str,

@@ -50,6 +50,35 @@ def test_a_line_that_is_no_write_is_named_with_its_file(tmp_path: Path) -> None:
         _ = load(file).plan
 
 
+def test_a_capture_of_a_run_is_replayed_as_it_was_written(tmp_path: Path) -> None:
+    file = scenario_in(tmp_path)
+    (tmp_path / "writes.csv").write_text("0,120\n2.5,30\n2.75,5000\n", encoding="utf-8")
+    captured = SCENARIO + '[capture]\npoints = ["sender"]\n'
+    file.write_text(captured, encoding="utf-8")
+    load(file).run(out=tmp_path / "run", jobs=1)
+    (capture,) = (tmp_path / "run").rglob("sender.pcapng")
+    again = tmp_path / "again.toml"
+    name = capture.relative_to(tmp_path)
+    again.write_text(SCENARIO.replace("writes.csv", str(name)), encoding="utf-8")
+    workload = load(again).plan.cells[0].experiment["flows"][0]["workload"]
+    assert workload["writes"] == [
+        {"at": "0 ns", "size": "120 B"},
+        {"at": "2.5 s", "size": "30 B"},
+        {"at": "2.75 s", "size": "5 kB"},
+    ]
+    other = load(again).with_settings({"flows.replay.workload.connection": "port 9"})
+    with pytest.raises(FairwindError, match="no connection in it that carries data is one of"):
+        _ = other.plan
+
+
+def test_only_a_capture_has_connections(tmp_path: Path) -> None:
+    file = scenario_in(tmp_path)
+    (tmp_path / "writes.csv").write_text("0,120\n", encoding="utf-8")
+    scenario = load(file).with_settings({"flows.replay.workload.connection": "port 9"})
+    with pytest.raises(FairwindError, match="it is no capture"):
+        _ = scenario.plan
+
+
 LINK = """
 name = "a recorded link"
 duration = "2 s"

@@ -10,7 +10,7 @@
 //!
 //! Modules: `connection` (open connections: whose a packet is, how they begin and end), `analysis` (from
 //! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`passage`] (what
-//! two taps tell of it), `slowest` (the longest waits), [`trace`] (points that draw a flow).
+//! two taps tell of it), `slowest` (the longest waits), [`trace`] (points that draw a flow), `writes` (what an application wrote).
 
 mod analysis;
 mod columns;
@@ -19,6 +19,7 @@ pub mod passage;
 mod slowest;
 pub mod stream;
 pub mod trace;
+mod writes;
 
 pub use analysis::{
     Analysis, AnalysisError, Captured, Clock, Facts, Frames, GroupRule, Limit, Next, Outcome,
@@ -26,3 +27,4 @@ pub use analysis::{
 };
 pub use columns::columns;
 pub use connection::{Side, Vantage};
+pub use writes::{Write, Writes, WritesError, writes_of_capture};

@@ -74,6 +74,7 @@ impl Draw {
             selection,
             most_connections: MOST_DRAWN,
             limits: Limits::default(),
+            keeps_new_data: false,
         }))
     }
 }
@@ -129,7 +130,7 @@ impl Asked {
     }
 }
 
-fn filter(text: &str) -> PyResult<Filter> {
+pub(crate) fn filter(text: &str) -> PyResult<Filter> {
     text.parse().map_err(|error: FilterError| CaptureError::new_err(error.to_string()))
 }
 

@@ -12,6 +12,7 @@ mod standard_input;
 mod tables;
 #[cfg(target_os = "linux")]
 mod testbed;
+mod writes;
 
 use errors::{Cancelled, ScenarioError, SimulationError};
 use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
@@ -233,6 +234,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::kernel_obstacle, module)?)?;
     module.add_function(wrap_pyfunction!(machine::leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
+    module.add_function(wrap_pyfunction!(writes::captured_writes, module)?)?;
     module.add_class::<analyse::Analysis>()?;
     module.add("CaptureError", module.py().get_type::<analyse::CaptureError>())?;
     module.add_class::<Progress>()?;

@@ -18,6 +18,7 @@ except ImportError as missing:  # pragma: no cover - only in a broken installati
         "build it with `maturin develop --release` in the repository, or install a wheel"
     ) from missing
 
+from fairwind.errors import FairwindError
 
 ScenarioError = _core.ScenarioError
 SimulationError = _core.SimulationError
@@ -107,6 +108,28 @@ def named_files(file: str, text: str, overrides: Sequence[tuple[str, str]]) -> l
         If the scenario is no scenario at all.
     """
     return [NamedFile(*named) for named in _core.named_files(file, text, list(overrides))]
+
+
+def captured_writes(file: Path, connection: str | None) -> str:
+    """Give what an application wrote, out of a capture: lines with seconds, a comma and bytes.
+
+    Parameters
+    ----------
+    file : Path
+        The capture.
+    connection : str, optional
+        Which connection, as a filter of addresses and ports; the largest unless said.
+
+    Raises
+    ------
+    FairwindError
+        If it cannot be read, or there is no such connection.
+    """
+    try:
+        return _core.captured_writes(str(file), connection)
+    except _core.CaptureError as error:
+        hint = "name another capture, or another connection: 'host 10.0.0.1 and port 80'"
+        raise FairwindError(f"cannot take writes out of {file}: {error}", hint) from error
 
 
 def recorded_applications() -> list[dict[str, Any]]:

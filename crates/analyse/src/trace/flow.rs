@@ -48,6 +48,23 @@ pub struct FlowTrace {
     /// Whether the sender's SYN was seen and refuses scaling.
     refuses_scaling: bool,
     is_window_closed: bool,
+    /// When the connection was established, where its beginning was seen.
+    established: Option<Instant>,
+    was_opened: bool,
+    new_data: Option<Vec<NewData>>,
+}
+
+/// Bytes that a segment was the first one to carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewData {
+    /// When it passed.
+    pub at: Instant,
+    /// How many bytes of it had not been sent before, one or more.
+    pub new_bytes: u64,
+    /// Its payload.
+    pub payload_bytes: u32,
+    /// Whether it ends what was written (PSH, RFC 9293 §3.9.1.2).
+    pub is_pushed: bool,
 }
 
 impl FlowTrace {
@@ -65,7 +82,26 @@ impl FlowTrace {
             shift: None,
             refuses_scaling: false,
             is_window_closed: false,
+            established: None,
+            was_opened: false,
+            new_data: None,
         }
+    }
+
+    /// The same, which also keeps every segment of new data: memory grows with their number.
+    #[must_use]
+    pub fn keeping_new_data(self) -> Self {
+        Self { new_data: Some(Vec::new()), ..self }
+    }
+
+    /// When the connection was established as its tap shows it; `None` where its beginning was not seen.
+    pub const fn established(&self) -> Option<Instant> {
+        self.established
+    }
+
+    /// The segments of new data, in the order in which they passed; none unless they were to be kept.
+    pub fn new_data(&self) -> &[NewData] {
+        self.new_data.as_deref().unwrap_or_default()
     }
 
     /// The flow's name.
@@ -84,6 +120,7 @@ impl FlowTrace {
         self.mark(at, segment, low, high);
         if segment.flags.contains(Flags::SYN) {
             self.refuses_scaling = segment.options.window_scale.is_none();
+            self.was_opened = true;
         }
         if segment.payload_bytes == 0 {
             return;
@@ -94,6 +131,7 @@ impl FlowTrace {
         let unique = high.saturating_sub(self.sent.max(low));
         if unique > 0 {
             self.add(Kind::NewPayloadSent, at, unique);
+            self.keep_new(at, segment, unique);
             self.sent = high;
         }
         self.push_flight(at);
@@ -123,6 +161,9 @@ impl FlowTrace {
         }
         if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
             return;
+        }
+        if self.was_opened && self.established.is_none() {
+            self.established = Some(at);
         }
         // Before anything of the flow was seen, nobody knows where its stream begins.
         let Some(offset) = self.acknowledged_place(segment.acknowledgment) else { return };
@@ -216,6 +257,14 @@ impl FlowTrace {
         let is_copy = high <= acknowledged || is_inside;
         let kind = if is_copy { Kind::DuplicateSack } else { Kind::Sack };
         self.push(Series::Sack, kind, Point::range(at, low, high));
+    }
+
+    fn keep_new(&mut self, at: Instant, segment: &Segment, new_bytes: u64) {
+        if let Some(kept) = &mut self.new_data {
+            let (payload_bytes, flags) = (segment.payload_bytes, segment.flags);
+            let is_pushed = flags.contains(Flags::PSH);
+            kept.push(NewData { at, new_bytes, payload_bytes, is_pushed });
+        }
     }
 
     fn push_flight(&mut self, at: Instant) {

@@ -13,7 +13,7 @@ mod table;
 mod thinning;
 mod tracer;
 
-pub use flow::{Answer, FlowTrace, Limits};
+pub use flow::{Answer, FlowTrace, Limits, NewData};
 pub use point::{Kind, Point, Series};
 pub(crate) use table::COLUMNS;
 pub use table::traces_table;

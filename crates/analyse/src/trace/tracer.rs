@@ -33,6 +33,8 @@ pub struct TraceSettings {
     pub most_connections: usize,
     /// Points of each flow.
     pub limits: Limits,
+    /// Whether every segment of new data is kept, see [`FlowTrace::new_data`].
+    pub keeps_new_data: bool,
 }
 
 impl TraceSettings {
@@ -104,12 +106,13 @@ impl Tracer {
         let times = self.named.entry(opening.clone()).or_default();
         *times += 1;
         let times = *times;
-        let limits = self.settings.limits;
+        let TraceSettings { limits, keeps_new_data, .. } = self.settings;
         let traced = |name: String, side| {
             let name = if times == 1 { name } else { format!("{name} ({times})") };
             let mut stream = Stream::new(at);
             stream.set_side(side);
-            Traced { trace: FlowTrace::new(name, limits), stream }
+            let trace = FlowTrace::new(name, limits);
+            Traced { trace: if keeps_new_data { trace.keeping_new_data() } else { trace }, stream }
         };
         let [of_opening, of_answering] = sides;
         self.connections.push([traced(opening, of_opening), traced(answering, of_answering)]);
@@ -216,7 +219,7 @@ mod tests {
 
     fn tracer(selection: Selection) -> Tracer {
         let limits = Limits::default();
-        Tracer::new(TraceSettings { selection, most_connections: 3, limits })
+        Tracer::new(TraceSettings { selection, most_connections: 3, limits, keeps_new_data: false })
     }
 
     const THERE: &str = "10.0.0.1:5000>10.0.0.2:80";

@@ -6,7 +6,8 @@ use fairwind_analyse::{Analysis, AnalysisError, Outcome, Settings};
 use fairwind_wire::Flags;
 
 fn traced(selection: Selection, most_connections: usize) -> Settings {
-    let traces = TraceSettings { selection, most_connections, limits: Limits::default() };
+    let limits = Limits::default();
+    let traces = TraceSettings { selection, most_connections, limits, keeps_new_data: false };
     Settings { traces: Some(traces), ..Settings::default() }
 }
 

@@ -10,3 +10,4 @@ mod passages;
 mod pictures;
 mod states;
 mod truth;
+mod writes;

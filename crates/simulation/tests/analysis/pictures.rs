@@ -54,6 +54,7 @@ fn run_and_analyse(name: &str, is_joined: bool) -> (Tables, Outcome) {
         selection: Selection::Matching("tcp".parse().expect("a filter")),
         most_connections: 100,
         limits,
+        keeps_new_data: false,
     };
     let settings = Settings { traces: Some(traces), ..Settings::default() };
     let mut analysis = if is_joined {
