@@ -147,6 +147,18 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
         "queue_drops": pl.DataFrame(drops),
         "queue_loss_run_lengths": pl.DataFrame(runs),
         "queue_sojourn_histogram": pl.DataFrame(waiting),
+        "queue_intervals": pl.DataFrame(
+            {
+                "interval_s": 1.0,
+                "start_s": start,
+                "queue": "bottleneck",
+                "arrival_backlog_mean_packets": found,
+                "arrival_backlog_max_packets": most,
+                "sojourn_mean_s": waited,
+                "sojourn_max_s": 2 * waited,
+            }
+            for start, found, most, waited in ((0.0, 1.5, 4, 0.01), (1.0, 2.5, 6, 0.03))
+        ),
         "endpoint": pl.DataFrame(),
     }
 

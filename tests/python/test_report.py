@@ -269,6 +269,19 @@ def test_queues_are_drawn_by_loss_runs_and_waiting(study_run):
     assert {round(row["share_ratio"], 3) for row in waits} == {0.3, 1}
 
 
+def test_what_waited_is_drawn_over_time_in_packets_and_in_milliseconds(study_run):
+    figure = next(f for f in default_figures(study_run) if f.name == "queue-over-time")
+    assert "windows of 1 s" in figure.caption
+    (values,) = figure.chart.to_dict()["datasets"].values()
+    drawn = {(row["measure"], row["start_s"], row["mean"], row["most"]) for row in values}
+    assert drawn == {
+        ("waiting packets found by arrivals", 0, 1.5, 4),
+        ("waiting packets found by arrivals", 1, 2.5, 6),
+        ("waiting time / ms", 0, 10, 20),
+        ("waiting time / ms", 1, 30, 60),
+    }
+
+
 def test_a_chart_can_be_a_page_of_its_own(study_run, tmp_path):
     save(default_figures(study_run)[0].chart, tmp_path / "goodput.html")
     text = (tmp_path / "goodput.html").read_text(encoding="utf-8")

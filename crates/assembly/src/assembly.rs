@@ -248,6 +248,7 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
         percentiles: measure.percentiles.clone(),
         queue_events: measure.queue_events.as_ref().map(|events| queue_events(events, &queues)),
         queues,
+        queue_interval: Some(measure.queue_interval(experiment.duration)),
         keeps_endpoint_samples: measure.endpoint_interval.is_some() || measure.endpoint_every_ack,
     }
 }

@@ -109,13 +109,32 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         self.lose(at, link, packet, reason, waited, Some(backlog));
     }
 
+    fn on_duplicate(&mut self, at: Instant, link: LinkId, _: &P) {
+        self.impair(at, link, |queue| Observation::Duplicated { queue });
+    }
+
+    fn on_reorder(&mut self, at: Instant, link: LinkId, _: u32) {
+        self.impair(at, link, |queue| Observation::Reordered { queue });
+    }
+
     /// What is damaged is lost: no host will take it.
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {
+        self.impair(at, link, |queue| Observation::Damaged { queue });
         self.lose(at, link, packet, DropReason::LinkLoss, None, None);
     }
 }
 
 impl<S: Sink> Tap<'_, S> {
+    fn impair(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        observation: impl Fn(QueueId) -> Observation<'static>,
+    ) {
+        let queue = self.queues.of(link).expect("only links that are measured impair");
+        self.sink.observe(at, observation(queue));
+    }
+
     fn lose<P: Labelled>(
         &mut self,
         at: Instant,

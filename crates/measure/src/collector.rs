@@ -8,8 +8,9 @@ use crate::flow::{Flow, Milestones};
 use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
 use crate::observation::{Direction, FlowId, Observation, QueueId};
-use crate::queue::{Fate, Queue};
+use crate::queue::{Fate, Impaired, Queue};
 use crate::queue_events::{Happening, QueueEvent, QueueEvents};
+use crate::queue_windows::QueueSeries;
 use crate::retired::Retired;
 use crate::row::latency_percentiles;
 use crate::settings::{FlowDescription, Settings, SettingsError};
@@ -39,6 +40,8 @@ pub struct Collector {
     pub(crate) numbers: Vec<Option<u64>>,
     pub(crate) queues: Vec<Queue>,
     pub(crate) series: Vec<Series>,
+    /// Windows of queues, where they are asked for.
+    pub(crate) queue_series: Option<QueueSeries>,
     pub(crate) scopes: Scopes,
     pub(crate) endpoint_samples: Vec<EndpointSample>,
     pub(crate) queue_events: Option<QueueEvents>,
@@ -73,6 +76,9 @@ impl Collector {
                 .iter()
                 .map(|&length| Series::new(length, settings, scopes.count))
                 .collect(),
+            queue_series: settings
+                .queue_interval
+                .map(|length| QueueSeries::new(length, measured_from, settings.queues.len())),
             scopes,
             endpoint_samples: Vec::new(),
             queue_events: settings.queue_events.clone().map(QueueEvents::new),
@@ -325,6 +331,9 @@ impl Collector {
                 self.queues[queue.index()].on_marked(group, wire_bytes);
                 self.keep(at, (queue, flow), wire_bytes, None, Happening::Marked);
             }
+            Observation::Duplicated { queue } => self.impaired(queue).duplicated += 1,
+            Observation::Damaged { queue } => self.impaired(queue).damaged += 1,
+            Observation::Reordered { queue } => self.impaired(queue).reordered += 1,
             Observation::ZeroWindowProbe { flow } => {
                 self.flow(flow).totals_mut().zero_window_probes += 1;
             }
@@ -362,6 +371,10 @@ impl Collector {
             // Samples that were not asked for; and the observations that `observe` has taken.
             _ => {}
         }
+    }
+
+    fn impaired(&mut self, queue: QueueId) -> &mut Impaired {
+        self.queues[queue.index()].impaired_mut()
     }
 
     /// When the warm-up ends.
@@ -404,7 +417,8 @@ impl Collector {
             self.end_windows(at.min(self.settings.end));
         }
         let begin = (!self.is_warm).then_some(self.measured_from);
-        let borders = self.series.iter().map(Series::border).chain(begin);
+        let of_queues = self.queue_series.as_ref().map(QueueSeries::border);
+        let borders = self.series.iter().map(Series::border).chain(begin).chain(of_queues);
         self.next_border = borders.fold(self.settings.end, Instant::min);
         at < self.settings.end
     }
@@ -419,6 +433,9 @@ impl Collector {
         if self.series.iter().any(|series| series.border() <= until) {
             let totals = self.window_totals();
             self.series.iter_mut().for_each(|series| series.roll(until, &totals));
+        }
+        if let Some(series) = &mut self.queue_series {
+            series.roll(until, &self.queues);
         }
     }
 

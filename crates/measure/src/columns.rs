@@ -125,6 +125,7 @@ const TABLES: &[TableDefinition] = &[
     ("queue_loss_run_lengths", &[QUEUE_LOSS_RUN_LENGTHS]),
     ("queue_sojourn_histogram", &[QUEUE_SOJOURN_HISTOGRAM]),
     ("queue_backlog_histogram", &[QUEUE_BACKLOG_HISTOGRAM]),
+    ("queue_intervals", &[QUEUE_INTERVAL]),
     ("queue_events", &[QUEUE_EVENTS]),
     ("fairness", &[FAIRNESS]),
     ("endpoint", &[ENDPOINT]),
@@ -304,6 +305,9 @@ const QUEUE: &[Line] = &[
     ("sojourn_max_s", "s", "Longest waiting time."),
     ("marks_packets", "packets", "Packets that the queue marked instead of dropping them (RFC 3168)."),
     ("marks_bytes", "B", "Bytes on the wire of these packets."),
+    ("duplicated_packets", "packets", "Packets that the link behind the queue made, beside those that came to it."),
+    ("damaged_packets", "packets", "Packets that the link behind the queue damaged; they are among those of `drops_link_loss_packets`, for no host takes them."),
+    ("reordered_packets", "packets", "Packets that reached the end of the link behind the queue before one that was sent earlier."),
     ("events_left_out", "events", "Events of all queues that were asked for and that the table `queue_events` had no room for."),
 ];
 
@@ -371,6 +375,20 @@ const QUEUE_BACKLOG_HISTOGRAM: &[Line] = &[
     ("lower", "packets or B", "Smallest backlog that falls into the slot."),
     ("upper", "packets or B", "Smallest backlog above the slot."),
     ("count", "packets", "Accepted packets that found so much waiting; empty slots are left out."),
+];
+
+#[rustfmt::skip]
+const QUEUE_INTERVAL: &[Line] = &[
+    ("interval_s", "s", "Length of the window, `measure.queue_interval`."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up, and a last one that the run does not fill is left out."),
+    ("queue", "text", "The queue's name."),
+    ("enqueued_packets", "packets", "Packets that the queue accepted in the window."),
+    ("drops_packets", "packets", "Packets dropped at the queue or lost on the link behind it in the window."),
+    ("marks_packets", "packets", "Packets that the queue marked in the window."),
+    ("arrival_backlog_mean_packets", "packets", "Mean number of packets that a packet accepted in the window found waiting."),
+    ("arrival_backlog_max_packets", "packets", "Most packets that it found waiting; exact below 256, else at most 1 % above."),
+    ("sojourn_mean_s", "s", "Mean time that the packets waited whose departure was told in the window; the last one before a link falls idle is told when it next has something to do."),
+    ("sojourn_max_s", "s", "Longest waiting time of these packets, at most 1 % above the true one."),
 ];
 
 #[rustfmt::skip]

@@ -50,7 +50,7 @@
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `ring` (a queue), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
-//! `queue`, `queue_events` (what happened there packet by packet), `loss_runs` (how losses come together), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
+//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
 //! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
 //! words and names), `tabulate` (one file per table), `columns` (what each column means).
@@ -76,6 +76,7 @@ mod points;
 mod punctuality;
 mod queue;
 mod queue_events;
+mod queue_windows;
 mod rates;
 mod received;
 mod retired;

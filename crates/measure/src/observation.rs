@@ -208,6 +208,21 @@ pub enum Observation<'a> {
         /// Bytes on the wire.
         wire_bytes: u32,
     },
+    /// The link behind a queue made a second packet of one that it carries.
+    Duplicated {
+        /// The queue.
+        queue: QueueId,
+    },
+    /// The link behind a queue damaged a packet, which is also told as [`Dropped`](Self::Dropped).
+    Damaged {
+        /// The queue.
+        queue: QueueId,
+    },
+    /// A packet reached the end of the link behind a queue before one that was sent earlier.
+    Reordered {
+        /// The queue.
+        queue: QueueId,
+    },
     /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why. Its
     /// instant is that at which it left, however long ago that was.
     Lost {

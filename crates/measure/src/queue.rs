@@ -153,6 +153,15 @@ pub(crate) struct Queue {
     backlog_bytes: Counts,
     packet_nanos: u128,
     byte_nanos: u128,
+    impaired: Impaired,
+}
+
+/// Packets to which something else than a loss happened on the link behind a queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Impaired {
+    pub(crate) duplicated: u64,
+    pub(crate) damaged: u64,
+    pub(crate) reordered: u64,
 }
 
 impl Queue {
@@ -165,6 +174,7 @@ impl Queue {
             backlog_bytes: Counts::new(),
             packet_nanos: 0,
             byte_nanos: 0,
+            impaired: Impaired::default(),
         }
     }
 
@@ -221,6 +231,14 @@ impl Queue {
 
     pub(crate) fn on_marked(&mut self, group: usize, wire_bytes: u32) {
         self.groups[group].marked.add_packet(u64::from(wire_bytes));
+    }
+
+    pub(crate) const fn impaired(&self) -> Impaired {
+        self.impaired
+    }
+
+    pub(crate) const fn impaired_mut(&mut self) -> &mut Impaired {
+        &mut self.impaired
     }
 
     /// What is known of each group.

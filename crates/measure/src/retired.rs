@@ -170,6 +170,7 @@ impl Collector {
             groups: &groups,
             queues: &self.queues,
             queue_events: self.queue_events.as_ref(),
+            queue_series: self.queue_series.as_ref(),
             windows: &self.windows(&open),
             samples: &self.endpoint_samples,
             labels: &self.labels(&open),

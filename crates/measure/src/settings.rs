@@ -58,6 +58,9 @@ pub struct Settings {
     /// Whether samples of endpoints are tabulated, in the table `endpoint`. The collector takes none by
     /// itself: it keeps those that it is told.
     pub keeps_endpoint_samples: bool,
+    /// Length of the windows that the table `queue_intervals` has of every queue, from the end of the warm-up on;
+    /// none unless said.
+    pub queue_interval: Option<Span>,
     /// Which events of queues are tabulated, in the table `queue_events`; none unless said.
     pub queue_events: Option<QueueEventSettings>,
 }
@@ -77,6 +80,7 @@ impl Default for Settings {
             per_flow_intervals: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
             keeps_endpoint_samples: false,
+            queue_interval: None,
             queue_events: None,
         }
     }
@@ -159,6 +163,9 @@ impl Settings {
         self.check_flows()?;
         if self.measured_from() >= self.end {
             return Err(SettingsError::WarmupPastEnd { warmup: self.warmup, end: self.end });
+        }
+        if self.queue_interval.is_some_and(Span::is_zero) {
+            return Err(SettingsError::EmptyInterval);
         }
         for (index, length) in self.intervals.iter().enumerate() {
             if length.is_zero() {

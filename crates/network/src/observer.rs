@@ -89,6 +89,10 @@ pub trait Observer<P> {
     #[inline]
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
+    /// A packet of `wire_bytes` reached the end of `link` at `at` before one that was sent earlier.
+    #[inline]
+    fn on_reorder(&mut self, at: Instant, link: LinkId, wire_bytes: u32) {}
+
     /// `link` dropped `packet` at `at` because of `reason`, while `backlog` was waiting. The
     /// packet itself counts in `backlog` only where it was waiting and had to make room. It had
     /// `waited` so long in the queue; `None` where the queue did not let it in, or where it was lost

@@ -11,6 +11,10 @@ pub struct Measure {
     pub warmup: Span,
     /// Lengths of the windows that series are given in.
     pub intervals: Vec<Span>,
+    /// Length of the windows that queues are looked at in, in the table `queue_intervals`; a hundredth of the measured
+    /// time unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_interval: Option<Span>,
     /// Series for every flow, beside those for every group of flows.
     pub per_flow_intervals: bool,
     /// How often the endpoints' state (congestion window, smoothed RTT, ...) is sampled; never unless said.
@@ -28,11 +32,20 @@ pub struct Measure {
     pub percentiles: Vec<f64>,
 }
 
+impl Measure {
+    /// Length of the windows that queues are looked at in, in an experiment that lasts so long.
+    pub fn queue_interval(&self, duration: Span) -> Span {
+        let measured = duration.saturating_sub(self.warmup);
+        self.queue_interval.unwrap_or(measured / 100).max(Span::from_nanos(1))
+    }
+}
+
 impl Default for Measure {
     fn default() -> Self {
         Self {
             warmup: Span::ZERO,
             intervals: vec![Span::from_secs(30)],
+            queue_interval: None,
             per_flow_intervals: false,
             endpoint_interval: None,
             endpoint_every_ack: false,

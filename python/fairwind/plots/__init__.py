@@ -10,7 +10,7 @@ from fairwind.plots.figure import Figure
 from fairwind.plots.flows import flow_panels
 from fairwind.plots.latency import latency_distribution
 from fairwind.plots.points import brought_together, closer_look, thinned
-from fairwind.plots.queues import drops_by_group, loss_by_group, run_lengths
+from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
 from fairwind.plots.save import save, save_all
 from fairwind.plots.series import rate_over_time
 from fairwind.plots.theme import group_colours, inline, themed
@@ -30,6 +30,7 @@ __all__ = [
     "inline",
     "latency_distribution",
     "loss_by_group",
+    "queue_over_time",
     "rate_over_time",
     "run_lengths",
     "save",

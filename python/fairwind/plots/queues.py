@@ -136,3 +136,50 @@ def run_lengths(
     if panels is not None:
         chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
     return themed(chart)
+
+
+def queue_over_time(
+    windows: pl.DataFrame, *, panels: str | None = None, columns: int = 3
+) -> alt.TopLevelMixin:
+    """Draw what waited in a queue over time: in one row packets, in the next how long.
+
+    Parameters
+    ----------
+    windows : DataFrame
+        Columns ``start_s`` (start of the window, seconds), ``measure`` (the panel's title),
+        ``mean`` and ``most`` of the window, and the panels' column if there is one; one row per
+        window, measure and replicate. Lines are means over replicates, the band reaches up to the
+        most of all.
+    panels : str, optional
+        A column with one panel per value.
+    columns : int
+        Panels in one row; each row has one measure where there are several.
+    """
+    keys = ["measure", "start_s"] if panels is None else [panels, "measure", "start_s"]
+    frame = windows.group_by(keys, maintain_order=True).agg(
+        pl.col("mean").mean(), pl.col("most").max()
+    )
+    measures = windows["measure"].unique(maintain_order=True).to_list()
+    base = alt.Chart(inline(frame)).encode(x=alt.X("start_s:Q", title="start of the window / s"))
+    band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
+    line = base.mark_line(strokeWidth=1.4).encode(
+        y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
+        tooltip=[
+            alt.Tooltip("start_s:Q"),
+            *(alt.Tooltip(f"{name}:Q", format=".4g") for name in ("mean", "most")),
+        ],
+    )
+    wide = panels is None
+    chart = alt.layer(band, line).properties(
+        width=560 if wide else 220, height=170 if wide else 120
+    )
+    rows = []
+    order = windows[panels].unique(maintain_order=True).to_list() if panels else []
+    for measure in measures:
+        of_measure = chart.transform_filter(alt.datum.measure == measure)
+        if panels is None:
+            rows.append(of_measure.properties(title=measure))
+        else:
+            facet = alt.Facet(f"{panels}:N", sort=order, title=None)
+            rows.append(of_measure.facet(facet=facet, columns=columns).properties(title=measure))
+    return themed(alt.vconcat(*rows).resolve_scale(x="shared"))

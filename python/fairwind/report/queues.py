@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
-from fairwind.plots import Figure, latency_distribution, loss_by_group, run_lengths
+from fairwind.plots import (
+    Figure,
+    latency_distribution,
+    loss_by_group,
+    queue_over_time,
+    run_lengths,
+)
 from fairwind.report.layout import choice, columns, panels
 from fairwind.results import Results
-from fairwind.results.tidy import central_queue, of_queue, relative_losses, with_cell_label
+from fairwind.results.tidy import (
+    central_queue,
+    of_queue,
+    queue_windows,
+    relative_losses,
+    with_cell_label,
+)
 
 
 def queue_figures(results: Results) -> list[Figure]:
-    """Draw relative losses, how losses came together, and how long packets waited."""
+    """Draw relative losses, how losses came together, and what waited for how long, and when."""
     queue = central_queue(results)
     if queue is None:
         return []
-    return [*_losses(results, queue), *_runs(results, queue), *_waiting(results, queue)]
+    return [
+        *_losses(results, queue),
+        *_runs(results, queue),
+        *_waiting(results, queue),
+        *backlog_figures(results, queue),
+    ]
 
 
 def _losses(results: Results, queue: str) -> list[Figure]:
@@ -70,5 +87,26 @@ def _waiting(results: Results, queue: str) -> list[Figure]:
             chart=latency_distribution(
                 shown, panels=panels(results), columns=columns(results), title="waiting time"
             ),
+        )
+    ]
+
+
+def backlog_figures(results: Results, queue: str) -> list[Figure]:
+    """Draw what waited in a queue over time, and how long."""
+    windows = queue_windows(results, queue)
+    if not windows.height:
+        return []
+    shown, note = choice(results, windows)
+    seconds = shown["interval_s"][0]
+    return [
+        Figure(
+            name="queue-over-time",
+            title="The queue over time",
+            caption=(
+                f"What packets found waiting when the queue {queue} took them, and how long they "
+                f"waited before they were sent, in windows of {seconds:g} s. Line: mean of the "
+                f"window and of all replicates; band: up to the most of any of them.{note}"
+            ),
+            chart=queue_over_time(shown, panels=panels(results), columns=columns(results)),
         )
     ]

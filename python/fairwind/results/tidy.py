@@ -101,3 +101,33 @@ def relative_losses(results: Results, queue: str) -> pl.DataFrame:
         )
         .drop_nulls("loss_ratio")
     )
+
+
+def queue_windows(results: Results, queue: str) -> pl.DataFrame:
+    """Give what waited in a queue, window by window.
+
+    Returns
+    -------
+    DataFrame
+        Leading columns, ``start_s`` (seconds since the experiment began), ``interval_s``,
+        ``measure`` (in words, with its unit), ``mean`` and ``most``; nothing is known of windows in
+        which nobody came, or left.
+    """
+    frame = of_queue(results, "queue_intervals", queue)
+    if not frame.height:
+        return pl.DataFrame()
+    leading = ["cell", "replicate", "seed", *(a.column for a in results.manifest.plan.axes)]
+    leading += ["start_s", "interval_s"]
+    waiting = frame.select(
+        *leading,
+        pl.lit("waiting packets found by arrivals").alias("measure"),
+        mean=pl.col("arrival_backlog_mean_packets").cast(pl.Float64),
+        most=pl.col("arrival_backlog_max_packets").cast(pl.Float64),
+    )
+    sojourn = frame.select(
+        *leading,
+        pl.lit("waiting time / ms").alias("measure"),
+        mean=pl.col("sojourn_mean_s") * 1000,
+        most=pl.col("sojourn_max_s") * 1000,
+    )
+    return pl.concat([waiting, sojourn]).drop_nulls("mean")

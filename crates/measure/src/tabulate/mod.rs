@@ -7,6 +7,7 @@ mod latencies;
 mod lateness;
 mod queue_events;
 mod queue_histograms;
+mod queue_intervals;
 mod queues;
 mod totals;
 
@@ -18,6 +19,7 @@ use crate::flow::Flow;
 use crate::group::GroupSum;
 use crate::queue::Queue;
 use crate::queue_events::QueueEvents;
+use crate::queue_windows::QueueSeries;
 use crate::row::{FlowRow, GroupRow};
 use crate::settings::{FlowDescription, Settings};
 use crate::summary::Percentiles;
@@ -58,6 +60,7 @@ pub(crate) struct Measurement<'a> {
     pub(crate) groups: &'a [GroupSum],
     pub(crate) queues: &'a [Queue],
     pub(crate) queue_events: Option<&'a QueueEvents>,
+    pub(crate) queue_series: Option<&'a QueueSeries>,
     pub(crate) windows: &'a Windows<'a>,
     pub(crate) samples: &'a [EndpointSample],
     pub(crate) labels: &'a Labels,
@@ -87,6 +90,7 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
             loss_run_lengths,
             queue_histograms::sojourn_histogram_table(measurement),
             queue_histograms::backlog_histogram_table(measurement),
+            queue_intervals::queue_intervals_table(basis, measurement.queue_series),
             queue_events::queue_events_table(basis, events),
             fairness::fairness_table(measurement),
             endpoint::endpoint_table(basis, measurement.samples, measurement.labels),

@@ -51,6 +51,9 @@ pub(super) fn queues_table(measurement: &Measurement<'_>) -> Table {
     with_sojourn(with_backlog(table, percentiles), percentiles)
         .with("marks_packets", |row| row.queue.sum(GroupAtQueue::marked).packets)
         .with("marks_bytes", |row| row.queue.sum(GroupAtQueue::marked).bytes)
+        .with("duplicated_packets", |row| row.queue.impaired().duplicated)
+        .with("damaged_packets", |row| row.queue.impaired().damaged)
+        .with("reordered_packets", |row| row.queue.impaired().reordered)
         .with("events_left_out", |_| measurement.queue_events.map_or(0, QueueEvents::left_out))
         .build()
 }

@@ -70,6 +70,7 @@ fn tables_always_come_in_the_same_order() {
         "queue_loss_run_lengths",
         "queue_sojourn_histogram",
         "queue_backlog_histogram",
+        "queue_intervals",
         "queue_events",
         "fairness",
         "endpoint",

@@ -198,3 +198,68 @@ fn each_group_has_its_own_waiting_times() {
     assert_number(&tables, "queue_drops", "sojourn_max_s", 1, 0.15);
     assert_number(&tables, "queues", "sojourn_max_s", 0, 0.15);
 }
+
+#[test]
+fn windows_of_a_queue_have_what_came_and_left_in_them() {
+    // 0 to 1 s: three packets find 0, 4 and 2; two leave after 100 and 300 ms; one is dropped, one marked.
+    // 1 to 2 s: one finds 1, none leaves. 2 to 3 s: nothing. 3 to 4 s: one leaves after 1.5 s.
+    let mut described = settings("a");
+    described.queue_interval = Some(Span::from_secs(1));
+    let mut run = Run::new(&described);
+    run.at(0, enqueued(0, 1_000, 0)).at(10, enqueued(0, 1_000, 4)).at(20, enqueued(0, 1_000, 2));
+    run.at(100, dequeued(1_000, 100)).at(310, dequeued(1_000, 300)).at(320, marked(0, 1_000));
+    run.at(400, dropped(0, 1_000, DropReason::QueueFull)).at(1_000, enqueued(0, 1_000, 1));
+    run.at(3_500, dequeued(1_000, 1_500));
+    let tables = run.finish(4_000);
+    let rows = |column: &str| -> Vec<Option<f64>> {
+        (0..4).map(|row| number(&tables, "queue_intervals", column, row)).collect()
+    };
+    let known = |values: [f64; 4]| values.map(Some).to_vec();
+    assert_eq!(rows("start_s"), known([0.0, 1.0, 2.0, 3.0]));
+    assert_eq!(rows("enqueued_packets"), known([3.0, 1.0, 0.0, 0.0]));
+    assert_eq!(rows("drops_packets"), known([1.0, 0.0, 0.0, 0.0]));
+    assert_eq!(rows("marks_packets"), known([1.0, 0.0, 0.0, 0.0]));
+    assert_eq!(rows("arrival_backlog_mean_packets"), [Some(2.0), Some(1.0), None, None]);
+    assert_eq!(rows("arrival_backlog_max_packets"), [Some(4.0), Some(1.0), None, None]);
+    assert_eq!(rows("sojourn_mean_s"), [Some(0.2), None, None, Some(1.5)]);
+    assert!(rows("sojourn_max_s")[0].is_some_and(|most| (0.3..0.303).contains(&most)));
+    // What is greatest of all is known exactly.
+    assert_eq!(rows("sojourn_max_s")[3], Some(1.5));
+    assert_eq!(tables.get("queue_intervals").map(fairwind_measure::Table::rows), Some(4));
+}
+
+#[test]
+fn windows_of_queues_begin_with_the_end_of_the_warm_up_and_are_kept_where_they_are_asked_for() {
+    let mut described = settings("a");
+    described.warmup = Span::from_secs(1);
+    let counted = |described: &fairwind_measure::Settings| {
+        let mut run = Run::new(described);
+        run.at(500, enqueued(0, 1_000, 7)).at(1_500, enqueued(0, 1_000, 3));
+        let tables = run.finish(4_000);
+        let rows = tables.get("queue_intervals").map(fairwind_measure::Table::rows);
+        let most = number(&tables, "queue_intervals", "arrival_backlog_max_packets", 0);
+        (rows, most, number(&tables, "queue_intervals", "start_s", 0))
+    };
+    assert_eq!(counted(&described).0, Some(0));
+    described.queue_interval = Some(Span::from_secs(2));
+    assert_eq!(counted(&described), (Some(1), Some(3.0), Some(1.0)));
+}
+
+#[test]
+fn what_the_link_behind_a_queue_doubles_damages_and_lets_overtake_is_counted_after_the_warm_up() {
+    let mut described = settings("a");
+    described.warmup = Span::from_secs(1);
+    let mut run = Run::new(&described);
+    for at in [500, 1_500] {
+        run.at(at, Observation::Duplicated { queue: QUEUE });
+        run.at(at, Observation::Damaged { queue: QUEUE });
+        run.at(at, dropped(0, 1_000, DropReason::LinkLoss));
+        run.at(at, Observation::Reordered { queue: QUEUE });
+    }
+    run.at(1_600, Observation::Reordered { queue: QUEUE });
+    let tables = run.finish(2_000);
+    assert_eq!(count(&tables, "queues", "duplicated_packets", 0), 1);
+    assert_eq!(count(&tables, "queues", "damaged_packets", 0), 1);
+    assert_eq!(count(&tables, "queues", "drops_link_loss_packets", 0), 1);
+    assert_eq!(count(&tables, "queues", "reordered_packets", 0), 2);
+}

@@ -109,7 +109,7 @@ impl GeneralLink {
         self.report_loss_until(at, around);
         let arrived = self.wire.deliver(around.agenda);
         if arrived.has_overtaken {
-            self.ledger.counters.reordered.add_packet(arrived.parcel.bytes);
+            self.ledger.overtaken(at, arrived.parcel.bytes, around.observer);
         }
         self.ledger.delivered(arrived.parcel.bytes);
         arrived.parcel

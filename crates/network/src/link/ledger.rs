@@ -2,7 +2,7 @@
 
 use crate::parcel::Sighting;
 use crate::{Backlog, DropReason, LinkId, Observer};
-use fairwind_units::Span;
+use fairwind_units::{Instant, Span};
 use std::ops::Sub;
 
 /// A number of packets with their IP bytes.
@@ -162,6 +162,17 @@ impl Ledger {
         if let Some(damaged) = packet.packet {
             observer.on_corrupt(packet.at, self.link, damaged);
         }
+    }
+
+    /// A packet that was delivered before one that was sent earlier.
+    pub(crate) fn overtaken<P, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        wire_bytes: u32,
+        observer: &mut O,
+    ) {
+        self.counters.reordered.add_packet(wire_bytes);
+        observer.on_reorder(at, self.link, wire_bytes);
     }
 
     /// A packet that was marked.

@@ -73,6 +73,9 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
     if measure.endpoint_interval == Some(Span::ZERO) {
         rules.broken("measure.endpoint_interval", "an interval is longer than no time");
     }
+    if measure.queue_interval == Some(Span::ZERO) {
+        rules.broken("measure.queue_interval", "an interval is longer than no time");
+    }
     let measured = input.duration.saturating_sub(measure.warmup);
     for (index, interval) in measure.intervals.iter().enumerate() {
         let key = format!("measure.intervals[{index}]");

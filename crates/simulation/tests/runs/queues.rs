@@ -1,6 +1,7 @@
 //! Queue disciplines of scenarios, as whole runs see them.
 
-use crate::run::{group, tables};
+use crate::run::{group, sum, tables, value};
+use fairwind_measure::Table;
 use fairwind_scenario::Document;
 use fairwind_simulation::{Control, Simulation};
 
@@ -99,4 +100,47 @@ fn the_example_of_queue_disciplines_runs_and_tells_them_apart() {
         assert!(of(name) < 0.177, "{latencies:?}");
     }
     assert!(of("pfifo") > 0.2 && of("bfifo") > 0.2, "{latencies:?}");
+}
+
+/// 100 datagrams in 10 s, the last of which has arrived at the end of 12 s, behind a link with these impairments; the
+/// column of the bottleneck.
+fn impaired(impairments: &str, column: &str) -> f64 {
+    let text = format!(
+        "name = \"impaired\"\nduration = \"12 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"400 ms\"\n\
+         impairments = {{ {impairments} }}\n[[flows]]\nname = \"calls\"\nstop = \"10 s\"\n\
+         workload = {{ kind = \"constant\", rate = \"80 kbit/s\", packet = \"1000 B\" }}\n"
+    );
+    value(tables(&text, 1).get("queues").unwrap(), "queue", "bottleneck", column)
+}
+
+#[test]
+fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queue() {
+    assert_eq!(impaired("", "enqueued_packets"), 100.0);
+    for column in ["duplicated_packets", "damaged_packets", "reordered_packets"] {
+        assert_eq!(impaired("", column), 0.0);
+    }
+    assert_eq!(impaired("duplicate = { probability = \"100 %\" }", "duplicated_packets"), 100.0);
+    let damaged = "corrupt = { probability = \"100 %\" }";
+    assert_eq!(impaired(damaged, "damaged_packets"), 100.0);
+    assert_eq!(impaired(damaged, "drops_link_loss_packets"), 100.0);
+    // Every fifth packet does not wait for the delay of 200 ms, and so overtakes the one before it.
+    let overtaking = "reorder = { probability = \"100 %\", gap = 5 }";
+    assert_eq!(impaired(overtaking, "reordered_packets"), 20.0);
+}
+
+#[test]
+fn windows_of_queues_add_up_to_what_the_whole_run_counts() {
+    let tables = tables(&scenario("\"fq_codel\""), 1);
+    let (queues, windows) = (tables.get("queues").unwrap(), tables.get("queue_intervals").unwrap());
+    assert_eq!(windows.rows(), 200, "two queues for a hundred windows");
+    for column in ["enqueued_packets", "drops_packets", "marks_packets"] {
+        assert_eq!(sum(windows, column), sum(queues, column), "{column}");
+    }
+    let most = |table: &Table, column: &str| {
+        let values = table.column(column).unwrap();
+        (0..table.rows()).filter_map(|row| values.number(row)).fold(0.0, f64::max)
+    };
+    for column in ["arrival_backlog_max_packets", "sojourn_max_s"] {
+        assert_eq!(most(windows, column), most(queues, column), "{column}");
+    }
 }

@@ -1,0 +1,151 @@
+//! Windows of queues: differences of what was counted between the windows' borders.
+//!
+//! Nothing is done per packet: what is largest in a window is read off the growth of the histograms, so it is as exact
+//! as they are. A departure belongs to the window in which it is told: networks tell of the last one before a link
+//! falls idle when the link next has something to do.
+
+use crate::histogram::Slot;
+use crate::queue::{GroupAtQueue, Queue};
+use fairwind_units::{Instant, Span};
+
+/// What a queue did in one window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct QueueWindow {
+    /// The window's number in its series.
+    pub(crate) number: u64,
+    /// The queue's place in lists of queues.
+    pub(crate) queue: usize,
+    pub(crate) enqueued: u64,
+    pub(crate) dropped: u64,
+    pub(crate) marked: u64,
+    /// Sum of the packets that accepted arrivals found, and the most.
+    pub(crate) backlog_sum: u128,
+    pub(crate) backlog_most: Option<u64>,
+    /// Packets that left, nanoseconds that they waited, and the most.
+    pub(crate) left: u64,
+    pub(crate) waited_sum: u128,
+    pub(crate) waited_most: Option<u64>,
+}
+
+/// What had been counted of a queue at the last border.
+#[derive(Debug, Clone, Default)]
+struct Standing {
+    enqueued: u64,
+    dropped: u64,
+    marked: u64,
+    backlog_sum: u128,
+    backlog: Vec<Slot>,
+    waited_sum: u128,
+    waited: Vec<Slot>,
+}
+
+impl Standing {
+    fn of(queue: &Queue) -> Self {
+        let sojourn = queue.sojourn();
+        Self {
+            enqueued: queue.sum(GroupAtQueue::enqueued).packets,
+            dropped: queue.sum(GroupAtQueue::dropped).packets,
+            marked: queue.sum(GroupAtQueue::marked).packets,
+            backlog_sum: queue.backlog_packets().sum(),
+            backlog: queue.backlog_packets().slots().collect(),
+            waited_sum: sojourn.sum(),
+            waited: sojourn.slots().collect(),
+        }
+    }
+
+    /// What was counted since `before`, of a queue whose greatest samples so far are these.
+    fn since(
+        &self,
+        before: &Self,
+        number: u64,
+        queue: usize,
+        greatest: [Option<u64>; 2],
+    ) -> QueueWindow {
+        let (_, backlog_most) = growth(&self.backlog, &before.backlog);
+        let (left, waited_most) = growth(&self.waited, &before.waited);
+        let [backlog_greatest, waited_greatest] = greatest;
+        QueueWindow {
+            number,
+            queue,
+            enqueued: self.enqueued - before.enqueued,
+            dropped: self.dropped - before.dropped,
+            marked: self.marked - before.marked,
+            backlog_sum: self.backlog_sum - before.backlog_sum,
+            backlog_most: backlog_most.zip(backlog_greatest).map(|(most, all)| most.min(all)),
+            left,
+            waited_sum: self.waited_sum - before.waited_sum,
+            waited_most: waited_most.zip(waited_greatest).map(|(most, all)| most.min(all)),
+        }
+    }
+}
+
+/// How many samples came to a histogram, and the largest value that their greatest may have.
+fn growth(now: &[Slot], before: &[Slot]) -> (u64, Option<u64>) {
+    let (mut came, mut most) = (0, None);
+    let mut old = before.iter().peekable();
+    for slot in now {
+        let had = old.next_if(|old| old.lower == slot.lower).map_or(0, |old| old.count);
+        if slot.count > had {
+            came += slot.count - had;
+            most = Some(slot.upper - 1);
+        }
+    }
+    (came, most)
+}
+
+/// The windows of one length, for every queue.
+#[derive(Debug, Clone)]
+pub(crate) struct QueueSeries {
+    length: Span,
+    border: Instant,
+    filling: u64,
+    before: Vec<Standing>,
+    windows: Vec<QueueWindow>,
+}
+
+impl QueueSeries {
+    pub(crate) fn new(length: Span, begin: Instant, queues: usize) -> Self {
+        let before = vec![Standing::default(); queues];
+        Self { length, border: begin + length, filling: 0, before, windows: Vec::new() }
+    }
+
+    pub(crate) const fn length(&self) -> Span {
+        self.length
+    }
+
+    pub(crate) const fn border(&self) -> Instant {
+        self.border
+    }
+
+    /// The windows that ended, in the order of time, then of queues.
+    pub(crate) fn windows(&self) -> &[QueueWindow] {
+        &self.windows
+    }
+
+    /// Ends every window whose border is not after `until`, given the queues, of which nothing was counted since the
+    /// first of these borders.
+    pub(crate) fn roll(&mut self, until: Instant, queues: &[Queue]) {
+        if self.border > until || self.border == Instant::MAX {
+            return;
+        }
+        let number = self.filling;
+        for (place, (queue, before)) in queues.iter().zip(&mut self.before).enumerate() {
+            let now = Standing::of(queue);
+            let greatest = [queue.backlog_packets().maximum(), queue.sojourn().maximum()];
+            self.windows.push(now.since(before, number, place, greatest));
+            *before = now;
+        }
+        self.end();
+        while self.border <= until && self.border != Instant::MAX {
+            let number = self.filling;
+            let silent = |queue| QueueWindow { number, queue, ..QueueWindow::default() };
+            self.windows.extend((0..queues.len()).map(silent));
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        self.filling += 1;
+        self.border += self.length;
+    }
+}
