@@ -18,10 +18,10 @@ use fairwind_measure::{
     ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation, Points,
 };
 use fairwind_network::NodeId;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 /// The groups of a shell's flows; data that the program sends, data that it receives, and the rest.
@@ -31,6 +31,9 @@ const OTHER: u32 = 2;
 /// The flows that are there from the beginning, in the order of their numbers.
 const OF_THE_REST: [(&str, FirstEnd); 2] =
     [("other from the program", FirstEnd::Sender), ("other to the program", FirstEnd::Receiver)];
+
+/// How long a connection that is over is remembered, for what may still come of it: as long as Linux stays in TIME-WAIT.
+const REMEMBERED: Span = Span::from_secs(60);
 
 /// Which side of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +76,8 @@ struct Connection {
     is_established: bool,
     /// The data that each side sends.
     data: [Data; 2],
+    /// Whether it waits to be forgotten.
+    is_over: bool,
 }
 
 /// The data of one direction.
@@ -126,13 +131,15 @@ pub(super) struct Connections {
     /// Bytes of each packet that captures keep.
     snap: usize,
     known: HashMap<Ends, Connection>,
+    /// Connections that are over, and since when, in that order; by their ends and the SYN that opened them.
+    over: VecDeque<(Instant, Ends, SequenceNumber)>,
     flows: u32,
 }
 
 impl Connections {
     /// Of packets between these nodes, the program's and the outside's.
     pub(super) fn new(nodes: [NodeId; 2], is_measured: bool, snap: usize) -> Self {
-        Self { nodes, is_measured, snap, known: HashMap::new(), flows: 0 }
+        Self { nodes, is_measured, snap, known: HashMap::new(), over: VecDeque::new(), flows: 0 }
     }
 
     /// Writes down the flows that are there from the beginning.
@@ -194,6 +201,10 @@ impl Connections {
         }
         let connection = self.known.get_mut(&ends)?;
         follow(connection, at, from, &segment, journal);
+        if !connection.is_over && connection.data.iter().all(|data| data.is_over) {
+            connection.is_over = true;
+            self.over.push_back((at, ends, connection.first));
+        }
         let direction = connection.direction_from(from);
         let (flow, direction) = connection.flows.attribute(direction, &segment);
         Some(Measured { flow, direction, segment, is_datagram: false })
@@ -208,6 +219,7 @@ impl Connections {
         first: SequenceNumber,
         journal: &mut Journal,
     ) {
+        self.forget(at);
         let describe = |from: Side, answers| NewFlow {
             description: FlowDescription {
                 group: u32::from(from == Side::Outside),
@@ -226,8 +238,21 @@ impl Connections {
             first,
             is_established: false,
             data: [Data::default(); 2],
+            is_over: false,
         };
         self.known.insert(ends, connection);
+    }
+
+    /// Forgets what has been over for long: a program may open any number of connections.
+    fn forget(&mut self, at: Instant) {
+        while let Some((since, ends, first)) = self.over.front()
+            && at.saturating_since(*since) > REMEMBERED
+        {
+            if self.known.get(ends).is_some_and(|known| known.first == *first) {
+                self.known.remove(ends);
+            }
+            self.over.pop_front();
+        }
     }
 }
 

@@ -14,6 +14,8 @@ struct Scene {
     journal: Journal,
     recorder: Recorder,
     now: Instant,
+    /// Of the program.
+    port: u16,
 }
 
 impl Scene {
@@ -28,7 +30,7 @@ impl Scene {
         let (recorder, mut journal, _) = Recorder::start(parts, 0).unwrap();
         let mut connections = Connections::new(NODES, true, 0);
         connections.begin(&mut journal);
-        Self { connections, journal, recorder, now: Instant::ZERO }
+        Self { connections, journal, recorder, now: Instant::ZERO, port: 40_000 }
     }
 
     /// A packet of the program, with these numbers.
@@ -50,8 +52,8 @@ impl Scene {
         let forward =
             Addresses::V4 { source: [100, 64, 0, 2].into(), destination: [100, 64, 0, 1].into() };
         let (addresses, ports) = match from {
-            Side::Program => (forward, (40_000, 80)),
-            Side::Outside => (forward.reversed(), (80, 40_000)),
+            Side::Program => (forward, (self.port, 80)),
+            Side::Outside => (forward.reversed(), (80, self.port)),
         };
         let segment = Segment {
             source_port: ports.0,
@@ -101,6 +103,29 @@ fn flows(tables: &Tables, column: &str) -> Vec<String> {
         (None, None) => "-".to_owned(),
     };
     (0..table.rows()).map(show).collect()
+}
+
+#[test]
+fn a_connection_that_is_over_is_forgotten_a_minute_later_when_another_comes() {
+    let mut scene = Scene::new();
+    let refused = |scene: &mut Scene, port| {
+        scene.port = port;
+        scene.program(Flags::SYN, 100, 0, b"");
+        scene.outside(Flags::RST | Flags::ACK, 0, 101, b"");
+    };
+    refused(&mut scene, 40_000);
+    scene.now = Instant::from_millis(50_000);
+    refused(&mut scene, 40_001);
+    assert_eq!(scene.connections.known.len(), 2, "what is under way may still come");
+    scene.now = Instant::from_millis(70_000);
+    refused(&mut scene, 40_002);
+    assert_eq!(scene.connections.known.len(), 2, "the first is gone, the second is not");
+    // One that was opened anew on the same ports is another one.
+    scene.port = 40_001;
+    scene.program(Flags::SYN, 900, 0, b"");
+    scene.now = Instant::from_millis(140_000);
+    refused(&mut scene, 40_003);
+    assert_eq!(scene.connections.known.len(), 2, "the one that goes on, and the newest");
 }
 
 #[test]
