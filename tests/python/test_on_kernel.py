@@ -133,12 +133,12 @@ def test_datagrams_are_counted_on_the_kernel_as_in_the_simulator(tmp_path):
     assert known[0] == known[1], "what a stream without a connection cannot tell is missing in both"
 
 
-def test_a_connection_that_nobody_takes_says_why_it_failed(tmp_path):
+def test_a_connection_that_nobody_answers_says_why_it_failed(tmp_path):
     path = tmp_path / "reset.toml"
     path.write_text(SCENARIO.replace("queue =", 'impairments = "tc: netem loss 100%"\nqueue ='))
     settings = ("--set", "flows.thin.tcp.syn_retries=1", "--set", "flows.greedy.tcp.syn_retries=1")
     for engine in ("sim", "kernel"):
-        arguments = ("--on", engine, "--out", engine, "--set", "duration=5 s")
+        arguments = ("--on", engine, "--out", engine, "--set", "duration=10 s")
         code, _, error = fairwind("run", path, *arguments, *settings, cwd=tmp_path)
         assert code == 0, error
         flows = package.open(tmp_path / engine).flows
