@@ -13,6 +13,16 @@ from fairwind.statistics.differences import (
 )
 from fairwind.statistics.fairness import jain_index
 from fairwind.statistics.ratios import relative_difference
+from fairwind.statistics.sharing import (
+    burden,
+    convergence_time,
+    delta_fair_time,
+    efficiency,
+    friendliness,
+    harm,
+    min_to_max,
+    rtt_unfairness_bound,
+)
 from fairwind.statistics.summaries import (
     Interval,
     bootstrap_interval,
@@ -26,13 +36,21 @@ __all__ = [
     "Equivalence",
     "Interval",
     "bootstrap_interval",
+    "burden",
+    "convergence_time",
+    "delta_fair_time",
+    "efficiency",
     "equivalence",
+    "friendliness",
+    "harm",
     "holm",
     "jain_index",
     "mean_interval",
+    "min_to_max",
     "paired_difference",
     "prediction_half_width",
     "quantiles",
     "relative_difference",
+    "rtt_unfairness_bound",
     "welch_difference",
 ]
