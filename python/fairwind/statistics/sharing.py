@@ -56,7 +56,8 @@ def efficiency(goodputs: ArrayLike, capacity: float) -> float:
 def friendliness(new: float, standard: float) -> float:
     """Give what a flow with the new congestion control gets over what one with the standard gets.
 
-    1 is fair, above it the new one takes more; infinite if the standard one starves, NaN if both do.
+    1 is fair, above it the new one takes more; infinite if the standard one starves, NaN if both
+    do.
     """
     return _ratio(new, standard)
 
