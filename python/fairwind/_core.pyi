@@ -91,6 +91,7 @@ def simulate(
     seed: int,
     progress: Progress | None = None,
     capture: str | None = None,
+    queue_events: Callable[[Table], None] | None = None,
 ) -> dict[str, Table]: ...
 def follow_script(
     file: str,

@@ -263,7 +263,7 @@ fn queue_events(asked: &QueueEvents, names: &[String]) -> QueueEventSettings {
         queues: asked.queues.as_ref().map(|queues| queues.iter().filter_map(of_name).collect()),
         from: Instant::ZERO + asked.from,
         until: asked.until.map_or(Instant::MAX, |until| Instant::ZERO + until),
-        most: usize::try_from(asked.most).unwrap_or(usize::MAX),
+        most: asked.most.and_then(|most| usize::try_from(most).ok()).unwrap_or(usize::MAX),
     }
 }
 

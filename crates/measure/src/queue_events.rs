@@ -1,6 +1,8 @@
 //! What happened at queues, packet by packet, where somebody asks for it.
 //!
-//! Kept as it comes, up to a number of events; what is more is counted. Events of the warm-up are kept.
+//! Kept as it comes, up to a number of events; what is more is counted. Events of the warm-up are kept. Whoever takes
+//! rows from time to time ([`Collector::take_queue_events`](crate::Collector::take_queue_events)) needs memory for
+//! those between two takings only.
 //!
 //! Cost: one comparison per packet at a queue where nobody asks; one entry of 48 bytes per event else.
 
@@ -63,13 +65,15 @@ pub(crate) struct QueueEvent {
 pub(crate) struct QueueEvents {
     asked: QueueEventSettings,
     kept: Vec<QueueEvent>,
+    /// Events whose rows were taken.
+    taken: usize,
     /// Events that there was no room for.
     left_out: u64,
 }
 
 impl QueueEvents {
     pub(crate) const fn new(asked: QueueEventSettings) -> Self {
-        Self { asked, kept: Vec::new(), left_out: 0 }
+        Self { asked, kept: Vec::new(), taken: 0, left_out: 0 }
     }
 
     /// Keeps what happened where it was asked for.
@@ -80,11 +84,17 @@ impl QueueEvents {
         if !is_asked {
             return;
         }
-        if self.kept.len() < asked.most {
+        if self.taken + self.kept.len() < asked.most {
             self.kept.push(event);
         } else {
             self.left_out += 1;
         }
+    }
+
+    /// Forgets those that are kept: their rows were taken.
+    pub(crate) fn forget_kept(&mut self) {
+        self.taken += self.kept.len();
+        self.kept.clear();
     }
 
     pub(crate) fn kept(&self) -> &[QueueEvent] {

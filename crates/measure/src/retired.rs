@@ -11,10 +11,11 @@ use crate::group::GroupSum;
 use crate::interval::{RetiredFlow, WindowCounts};
 use crate::observation::FlowId;
 use crate::points::Points;
+use crate::queue_events::QueueEvents;
 use crate::row::FlowRow;
 use crate::settings::{FlowDescription, Settings};
-use crate::table::Tables;
-use crate::tabulate::{Basis, Measurement, OpenFlow, Windows, chunk, tables};
+use crate::table::{Table, Tables};
+use crate::tabulate::{Basis, Measurement, OpenFlow, Windows, chunk, queue_events_table, tables};
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
@@ -130,6 +131,18 @@ impl Collector {
         self.endpoint_samples.clear();
         self.retired.rows.clear();
         self.retired.labels.clear();
+        Some(taken)
+    }
+
+    /// The rows of the table `queue_events` that nobody has yet, to be put before those that come later; `None` while
+    /// there are fewer than `least`.
+    pub fn take_queue_events(&mut self, least: usize) -> Option<Table> {
+        let events = self.queue_events.as_ref().map_or(&[][..], QueueEvents::kept);
+        if events.is_empty() || events.len() < least {
+            return None;
+        }
+        let taken = queue_events_table(&self.basis(None), events);
+        self.queue_events.iter_mut().for_each(QueueEvents::forget_kept);
         Some(taken)
     }
 

@@ -135,27 +135,41 @@ fn document(
     }
 }
 
-/// Runs one resolved experiment and gives its tables by name. Other Python threads run meanwhile.
+/// Rows of the table `queue_events` that are handed on at once.
+const ROWS_AT_ONCE: usize = 1 << 17;
+
+/// Runs one resolved experiment and gives its tables by name. Other Python threads run meanwhile. `queue_events` is
+/// called with rows of that table as they come, where there are many; the last ones are in what is given.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, seed, progress=None, capture=None))]
+#[pyo3(signature = (experiment_json, seed, progress=None, capture=None, queue_events=None))]
 fn simulate<'py>(
     py: Python<'py>,
     experiment_json: &str,
     seed: u64,
     progress: Option<Py<Progress>>,
     capture: Option<&str>,
+    queue_events: Option<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let experiment: Experiment = serde_json::from_str(experiment_json)
         .map_err(|error| SimulationError::new_err(format!("not a resolved experiment: {error}")))?;
     let control = progress.map(|progress| progress.get().control()).unwrap_or_default();
+    let least = queue_events.as_ref().map_or(usize::MAX, |_| ROWS_AT_ONCE);
+    let mut refusal: Option<PyErr> = None;
+    let take = |table: fairwind_measure::Table| {
+        let Some(taker) = &queue_events else { return true };
+        refusal = Python::attach(|py| taker.call1(py, (Table::from_measured(&table)?,))).err();
+        refusal.is_none()
+    };
     let run = || {
         let files = capture_files(&experiment, capture)?;
         let simulation = Simulation::with_captures(&experiment, seed, files)?;
-        Ok(simulation.run(&control)?)
+        Ok(simulation.run_handing_on(&control, least, take)?)
     };
-    let outcome = py
-        .detach(|| guarded(seed, run))
-        .map_err(|failure| errors::from_failure(&failure, capture))?;
+    let outcome = py.detach(|| guarded(seed, run));
+    if let Some(error) = refusal {
+        return Err(error);
+    }
+    let outcome = outcome.map_err(|failure| errors::from_failure(&failure, capture))?;
     let tables = PyDict::new(py);
     for table in &outcome.tables.tables {
         tables.set_item(table.name, Table::from_measured(table)?)?;

@@ -68,14 +68,11 @@ pub struct QueueEvents {
     /// Until when; to the end unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Span>,
-    /// No more events than so many, the first ones: each takes about 70 bytes of memory until the run is over.
-    #[serde(default = "a_million")]
+    /// No more events than so many, the first ones; all of them unless said, but on the kernel, where they stay in memory
+    /// until the run is over, a million.
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
-    pub most: u32,
-}
-
-const fn a_million() -> u32 {
-    1_000_000
+    pub most: Option<u32>,
 }
 
 /// Packets to be written to capture files.

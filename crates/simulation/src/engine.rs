@@ -12,7 +12,7 @@ use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
-use fairwind_measure::{Collector, Direction, FailureReason, FlowId, Observation, Tables};
+use fairwind_measure::{Collector, Direction, FailureReason, FlowId, Observation, Table, Tables};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
 use fairwind_tcp::Event;
@@ -140,11 +140,26 @@ impl Simulation {
     /// # Errors
     /// [`SimulationError::Cancelled`] where `control` asked for it; a capture that could not be
     /// written.
-    pub fn run(mut self, control: &Control) -> Result<Outcome, SimulationError> {
+    pub fn run(self, control: &Control) -> Result<Outcome, SimulationError> {
+        self.run_handing_on(control, usize::MAX, |_| true)
+    }
+
+    /// The same, where `take` is given the rows of the table `queue_events` as they come, at least `least` at a time; the
+    /// outcome has the last ones only. Where `take` gives false, the run is cancelled.
+    ///
+    /// # Errors
+    /// As [`Simulation::run`].
+    pub fn run_handing_on(
+        mut self,
+        control: &Control,
+        least: usize,
+        mut take: impl FnMut(Table) -> bool,
+    ) -> Result<Outcome, SimulationError> {
         let whole = self.end.as_nanos();
         while let Some(reached) = self.run_some(EVENTS_PER_REPORT) {
             control.report(reached.as_nanos(), whole);
-            if control.is_cancelled() {
+            let goes_on = self.collector.take_queue_events(least).is_none_or(&mut take);
+            if control.is_cancelled() || !goes_on {
                 return Err(SimulationError::Cancelled);
             }
             if self.recorder.has_failed() {

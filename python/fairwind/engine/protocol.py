@@ -83,8 +83,11 @@ class Engine(Protocol):
 
     def execute(
         self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
-    ) -> Mapping[str, pl.DataFrame]:
+    ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
         """Run one experiment, and give its tables.
+
+        A table that memory might not hold is lazy: its rows lie in a folder ``.parts-NAME`` below
+        that of the captures.
 
         Parameters
         ----------

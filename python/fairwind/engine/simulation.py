@@ -9,7 +9,11 @@ import polars as pl
 
 from fairwind import _core
 from fairwind.engine.core import core_versions, table_columns
+from fairwind.engine.parts import Parts
 from fairwind.engine.protocol import Cancelled, CellProgress, Refusal
+
+QUEUE_EVENTS = "queue_events"
+"""The table of which there may be more than memory holds."""
 
 
 class Simulation:
@@ -55,12 +59,24 @@ class Simulation:
 
     def execute(
         self, experiment_json: str, seed: int, progress: CellProgress, captures: Path
-    ) -> Mapping[str, pl.DataFrame]:
-        """Simulate one experiment; the interpreter lock is released meanwhile."""
+    ) -> Mapping[str, pl.DataFrame | pl.LazyFrame]:
+        """Simulate one experiment; the interpreter lock is released meanwhile.
+
+        Events of queues are written down as they come, so that memory does not grow with them.
+        """
         if not isinstance(progress, _core.Progress):
             raise TypeError("progress was not made by this engine's new_progress()")
         try:
-            tables = _core.simulate(experiment_json, seed, progress, str(captures))
+            parts = Parts(captures, QUEUE_EVENTS)
+            tables = _core.simulate(
+                experiment_json, seed, progress, str(captures), queue_events=parts.add
+            )
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
-        return {name: pl.DataFrame(table) for name, table in tables.items()}
+        frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
+            name: pl.DataFrame(table) for name, table in tables.items()
+        }
+        if parts.files:
+            parts.add(tables[QUEUE_EVENTS])
+            frames[QUEUE_EVENTS] = parts.whole()
+        return frames

@@ -77,10 +77,46 @@ def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
     _sync(final.parent)
 
 
-def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Write one Parquet file per table into a folder that nobody reads yet."""
+def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]) -> None:
+    """Write one Parquet file per table into a folder that nobody reads yet; parts become one."""
     for name, frame in tables.items():
-        (folder / f"{name}.parquet").write_bytes(parquet_bytes(frame))
+        file = folder / f"{name}.parquet"
+        if isinstance(frame, pl.LazyFrame):
+            write_lazily(file, frame)
+        else:
+            file.write_bytes(parquet_bytes(frame))
+    for parts in folder.glob(".parts-*"):
+        shutil.rmtree(parts)
+
+
+ROWS_AT_ONCE = 1 << 17
+"""Rows that stand together in a file that is written while it is read; the bytes depend on it."""
+
+
+def write_lazily(file: Path, frame: pl.LazyFrame) -> None:
+    """Write rows as they are read, without holding all of them.
+
+    Raises
+    ------
+    OSError
+        If they cannot be written.
+    """
+    frame.sink_parquet(
+        file, compression="zstd", statistics=True, row_group_size=ROWS_AT_ONCE, maintain_order=True
+    )
+
+
+def replace_lazily(path: Path, frame: pl.LazyFrame) -> None:
+    """Replace a Parquet file in one step by rows that are not held all at once."""
+    temporary = path.with_name(f"{TEMPORARY}{path.name}")
+    try:
+        write_lazily(temporary, frame)
+        _sync(temporary)
+        temporary.replace(path)
+    except BaseException:  # an interruption, too, leaves nothing half written
+        temporary.unlink(missing_ok=True)
+        raise
+    _sync(path.parent)
 
 
 def remove_unfinished(out: Path) -> None:

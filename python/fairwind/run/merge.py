@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, overload
 
 import polars as pl
 
-from fairwind.folder.store import cell_folder, write_frame
+from fairwind.folder.store import cell_folder, replace_lazily, write_frame
 from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
+
+LARGE = frozenset({"queue_events"})
+"""Tables that memory might not hold, so that they are put together file by file."""
+
+
+@overload
+def with_leading_columns(
+    tables: Mapping[str, pl.DataFrame], plan: Plan, cell: Cell, replicate: int
+) -> dict[str, pl.DataFrame]: ...
+
+
+@overload
+def with_leading_columns(
+    tables: Mapping[str, pl.DataFrame | pl.LazyFrame], plan: Plan, cell: Cell, replicate: int
+) -> dict[str, pl.DataFrame | pl.LazyFrame]: ...
 
 
 def with_leading_columns(
-    tables: Mapping[str, pl.DataFrame], plan: Plan, cell: Cell, replicate: int
-) -> dict[str, pl.DataFrame]:
+    tables: Mapping[str, pl.DataFrame | pl.LazyFrame], plan: Plan, cell: Cell, replicate: int
+) -> dict[str, Any]:
     """Put cell, replicate, seed and one column per axis in front of every table."""
     leading = [
         pl.lit(cell.index, dtype=pl.UInt32).alias(LEADING_COLUMNS[0]),
@@ -28,7 +44,9 @@ def with_leading_columns(
         ),
     ]
     return {
-        name: frame.select(*leading, pl.all()) if frame.width else frame
+        name: frame.select(*leading, pl.all())
+        if isinstance(frame, pl.LazyFrame) or frame.width
+        else frame
         for name, frame in tables.items()
     }
 
@@ -52,7 +70,19 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
     names = sorted({file.stem for folder in folders for file in folder.glob("*.parquet")})
     for name in names:
         files = [path for folder in folders if (path := folder / f"{name}.parquet").exists()]
+        if name in LARGE:
+            _merge_lazily(out / f"{name}.parquet", files)
+            continue
         frames = [frame for file in files if (frame := pl.read_parquet(file)).width]
         merged = pl.concat(frames, how="vertical_relaxed") if frames else pl.DataFrame()
         write_frame(out / f"{name}.parquet", merged)
     return names
+
+
+def _merge_lazily(path: Path, files: list[Path]) -> None:
+    """Put together what memory might not hold."""
+    frames = [pl.scan_parquet(file) for file in files if pl.read_parquet_schema(file)]
+    if frames:
+        replace_lazily(path, pl.concat(frames, how="vertical_relaxed"))
+    else:
+        write_frame(path, pl.DataFrame())

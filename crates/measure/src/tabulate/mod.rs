@@ -13,6 +13,7 @@ mod totals;
 
 pub(crate) use intervals::Windows;
 pub(crate) use lateness::lateness_table;
+pub(crate) use queue_events::queue_events_table;
 
 use crate::endpoint::{EndpointSample, Labels};
 use crate::flow::Flow;
@@ -91,7 +92,7 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
             queue_histograms::sojourn_histogram_table(measurement),
             queue_histograms::backlog_histogram_table(measurement),
             queue_intervals::queue_intervals_table(basis, measurement.queue_series),
-            queue_events::queue_events_table(basis, events),
+            queue_events_table(basis, events),
             fairness::fairness_table(measurement),
             endpoint::endpoint_table(basis, measurement.samples, measurement.labels),
         ],

@@ -7,7 +7,7 @@ use crate::table::{Table, TableBuilder};
 use fairwind_units::Span;
 
 /// Rows in the order in which queues told.
-pub(super) fn queue_events_table(basis: &Basis<'_>, events: &[QueueEvent]) -> Table {
+pub(crate) fn queue_events_table(basis: &Basis<'_>, events: &[QueueEvent]) -> Table {
     let settings = basis.settings;
     TableBuilder::new("queue_events", events)
         .with("time_s", |event| basis.seconds_at(event.at))

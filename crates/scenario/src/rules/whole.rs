@@ -103,7 +103,7 @@ fn queue_events(rules: &mut Rules<'_>, input: &ScenarioInput) {
         let rule = "it must be later than the beginning of the events".to_owned();
         rules.report(&["measure.queue_events.until", "measure.queue_events.from"], rule, None);
     }
-    if events.most == 0 {
+    if events.most == Some(0) {
         rules.broken("measure.queue_events.most", "whoever asks for events wants one or more");
     }
     let known: Vec<String> = match &input.topology {

@@ -1,6 +1,6 @@
 //! Queue disciplines of scenarios, as whole runs see them.
 
-use crate::run::{group, sum, tables, value};
+use crate::run::{experiment, group, sum, tables, value};
 use fairwind_measure::Table;
 use fairwind_scenario::Document;
 use fairwind_simulation::{Control, Simulation};
@@ -143,4 +143,66 @@ fn windows_of_queues_add_up_to_what_the_whole_run_counts() {
     for column in ["arrival_backlog_max_packets", "sojourn_max_s"] {
         assert_eq!(most(windows, column), most(queues, column), "{column}");
     }
+}
+
+#[test]
+fn events_that_are_handed_on_as_they_come_are_those_that_are_kept_and_never_many_wait() {
+    let asked = "[measure]\nqueue_events = {}\n";
+    let text = scenario("\"pfifo\"") + asked;
+    let whole = tables(&text, 1);
+    let whole = whole.get("queue_events").unwrap();
+    let (mut handed, mut most) = (Vec::new(), 0);
+    let simulation = Simulation::new(&experiment(&text), 1).unwrap();
+    let outcome = simulation
+        .run_handing_on(&Control::default(), 1000, |table| {
+            most = most.max(table.rows());
+            handed.push(table);
+            true
+        })
+        .unwrap();
+    handed.push(outcome.tables.get("queue_events").unwrap().clone());
+    assert!(handed.len() >= 4, "{} parts", handed.len());
+    // In 4096 events of the simulator there are at most as many packets at two queues.
+    assert!(most < 1000 + 2 * 4096, "{most} rows waited");
+    for (place, column) in whole.columns.iter().enumerate() {
+        let parts = handed.iter().flat_map(|part| {
+            let values = &part.columns[place].values;
+            (0..part.rows()).map(move |row| (values.number(row), values.text(row)))
+        });
+        let kept =
+            (0..whole.rows()).map(|row| (column.values.number(row), column.values.text(row)));
+        assert!(parts.eq(kept), "{}", column.name);
+    }
+    let left_out =
+        value(outcome.tables.get("queues").unwrap(), "queue", "bottleneck", "events_left_out");
+    assert_eq!(left_out, 0.0);
+}
+
+#[test]
+fn a_bound_of_events_counts_those_that_were_handed_on() {
+    let text = scenario("\"pfifo\"") + "[measure]\nqueue_events = { most = 2500 }\n";
+    let mut rows = 0;
+    let simulation = Simulation::new(&experiment(&text), 1).unwrap();
+    let outcome = simulation.run_handing_on(&Control::default(), 100, |table| {
+        rows += table.rows();
+        true
+    });
+    let last = outcome.unwrap().tables;
+    assert_eq!(rows + last.get("queue_events").unwrap().rows(), 2500);
+    let all = tables(&(scenario("\"pfifo\"") + "[measure]\nqueue_events = {}\n"), 1);
+    let left_out = value(last.get("queues").unwrap(), "queue", "bottleneck", "events_left_out");
+    assert_eq!(
+        left_out,
+        sum(all.get("queues").unwrap(), "enqueued_packets")
+            + sum(all.get("queues").unwrap(), "drops_packets")
+            - 2500.0
+    );
+}
+
+#[test]
+fn whoever_takes_no_more_events_ends_the_run() {
+    let text = scenario("\"pfifo\"") + "[measure]\nqueue_events = {}\n";
+    let simulation = Simulation::new(&experiment(&text), 1).unwrap();
+    let outcome = simulation.run_handing_on(&Control::default(), 100, |_| false);
+    assert!(matches!(outcome, Err(fairwind_simulation::SimulationError::Cancelled)));
 }

@@ -26,6 +26,9 @@ const LATENESS_PART: u64 = 10;
 /// How long the hosts may take to set themselves up, all together.
 const SET_UP_LIMIT: Span = Span::from_secs(60);
 
+/// Events of queues that are kept where nobody says how many: they stay in memory until the run is over.
+const MOST_EVENTS: usize = 1_000_000;
+
 /// What a run on the kernel gives.
 #[derive(Debug)]
 pub struct Outcome {
@@ -69,7 +72,12 @@ impl KernelRun {
         watch::check(experiment)?;
         let kernel = Kernel::running();
         let settings = settings::of(experiment, &kernel)?;
-        let assembly = Assembly::new(experiment, seed, has_timestamps)?;
+        let mut assembly = Assembly::new(experiment, seed, has_timestamps)?;
+        if let Some(events) = &mut assembly.settings.queue_events {
+            let is_said =
+                experiment.measure.queue_events.as_ref().is_some_and(|it| it.most.is_some());
+            events.most = if is_said { events.most } else { MOST_EVENTS };
+        }
         let hosts = plans::hosts(experiment, &settings, &assembly.flows, &assembly.datagrams);
         let mut run = Self {
             assembly,
