@@ -48,8 +48,15 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
         }
     }
 
-    fn on_duplicate(&mut self, _: Instant, _: LinkId, packet: &RoutedPacket) {
+    fn on_duplicate(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
         self.buffers.share(packet.buffer);
+        if packet.measured.is_some() {
+            self.tap().on_duplicate(at, link, packet);
+        }
+    }
+
+    fn on_reorder(&mut self, at: Instant, link: LinkId, wire_bytes: u32) {
+        Observer::<RoutedPacket>::on_reorder(&mut self.tap(), at, link, wire_bytes);
     }
 
     /// It goes on, so that the host that it is for has something to refuse.

@@ -20,6 +20,23 @@ fn of_the_flow(tables: &Tables, column: &str) -> f64 {
     number(table(tables, "flows"), column, 0)
 }
 
+fn at_the_bottleneck(tables: &Tables, column: &str) -> f64 {
+    number(table(tables, "queues"), column, 0)
+}
+
+#[test]
+fn packets_that_overtake_others_are_counted_and_nothing_is_lost() {
+    if !is_available("packets_that_overtake_others_are_counted_and_nothing_is_lost") {
+        return;
+    }
+    // One packet in four leaves at once, and the others 10 ms later, in which the path carries four.
+    let tables =
+        run(&impaired("delay 10ms reorder 25%"), "fairwind-test-overtaken").unwrap().tables;
+    assert!((of_the_flow(&tables, "payload_bytes_read") - 200_000.0).abs() < 0.5);
+    let overtaken = at_the_bottleneck(&tables, "reordered_packets");
+    assert!(overtaken > 10.0, "{overtaken} of some 140");
+}
+
 #[test]
 fn every_packet_that_is_sent_twice_comes_twice_and_is_read_once() {
     if !is_available("every_packet_that_is_sent_twice_comes_twice_and_is_read_once") {
@@ -31,6 +48,8 @@ fn every_packet_that_is_sent_twice_comes_twice_and_is_read_once() {
     let (sent, lost, received) = (of("packets_sent"), of("packets_lost"), of("packets_received"));
     assert!((received - 2.0 * (sent - lost)).abs() < 0.5, "{received} of {sent} less {lost}");
     assert!(of("payload_bytes_duplicate") >= 200_000.0);
+    let doubled = at_the_bottleneck(&tables, "duplicated_packets");
+    assert!((doubled - (sent - lost)).abs() < 0.5, "{doubled}");
 }
 
 #[test]
@@ -42,6 +61,7 @@ fn what_is_damaged_is_refused_by_its_host_and_sent_again() {
     let of = |column| of_the_flow(&tables, column);
     assert!((of("payload_bytes_read") - 200_000.0).abs() < 0.5);
     assert!(of("packets_lost") > 0.0, "of some 140 packets, one in twenty is damaged");
+    assert!((at_the_bottleneck(&tables, "damaged_packets") - of("packets_lost")).abs() < 0.5);
     assert!(of("bytes_retransmitted") > 0.0, "what its host refuses is sent again");
     // A kernel that took damaged bytes would never get to establish what it takes all of them for.
     let tables = run(&impaired("corrupt 100%"), "fairwind-test-all-damaged").unwrap().tables;
