@@ -1,0 +1,66 @@
+//! An algorithm by itself: one acknowledgment per segment, with the round trips that a test says.
+
+use fairwind_congestion::built_in;
+use fairwind_tcp::{AckReport, CongestionControl, Hooks, Sender};
+
+/// Bytes of a segment, in the sequence numbers.
+const SEGMENT: u32 = 1000;
+
+pub(crate) struct Driven {
+    control: Box<dyn CongestionControl>,
+    pub(crate) sender: Sender,
+}
+
+impl Driven {
+    /// The algorithm on a connection that is past slow start, at a window of so many segments.
+    pub(crate) fn at_window(name: &str, window: u32) -> Self {
+        let control = built_in(name).expect("it is there").0.create();
+        let mut sender = Sender { window, threshold: window, ..Sender::default() };
+        sender.segment_bytes = SEGMENT;
+        sender.window_limited = 1;
+        sender.now_micros = 1_000_000;
+        let mut driven = Self { control, sender };
+        driven.send();
+        driven.control.init(&mut driven.sender);
+        driven
+    }
+
+    /// As much is out as the window allows.
+    fn send(&mut self) {
+        self.sender.next = self.sender.oldest_unacked + self.sender.window * SEGMENT;
+        self.sender.outstanding = self.sender.window;
+        self.sender.most_outstanding = self.sender.window;
+    }
+
+    /// One segment is acknowledged.
+    pub(crate) fn acknowledge(&mut self, rtt_micros: i32) {
+        let elapsed = u64::from(rtt_micros.unsigned_abs() / self.sender.window);
+        self.sender.now_micros += elapsed;
+        self.sender.now_nanos = self.sender.now_micros * 1000;
+        self.sender.delivered += 1;
+        self.sender.oldest_unacked += SEGMENT;
+        let report = AckReport { acknowledged: 1, rtt_micros, flight_bytes: 0 };
+        let hooks = self.control.hooks();
+        if hooks.contains(Hooks::PKTS_ACKED) {
+            self.control.pkts_acked(&mut self.sender, &report);
+        }
+        let acknowledgment = self.sender.oldest_unacked;
+        self.control.cong_avoid(&mut self.sender, acknowledgment, 1);
+        self.send();
+        assert_eq!(self.control.take_complaint(), None);
+    }
+
+    /// So many round trips, of a window each.
+    pub(crate) fn rounds(&mut self, rounds: u32, rtt_micros: i32) {
+        for _ in 0..rounds {
+            for _ in 0..self.sender.window {
+                self.acknowledge(rtt_micros);
+            }
+        }
+    }
+
+    /// The window that a loss leaves.
+    pub(crate) fn window_after_loss(&mut self) -> u32 {
+        self.control.ssthresh(&mut self.sender)
+    }
+}

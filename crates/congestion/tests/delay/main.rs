@@ -1,0 +1,8 @@
+//! Congestion controls that listen to delay, bandwidth and marks: closed forms, and what they do on a path.
+
+mod driven;
+mod fast;
+mod illinois;
+mod path;
+mod vegas;
+mod westwood;
