@@ -95,6 +95,7 @@ pub use config::{
     SendBufferRule, Sending, SillyWindow, SmartFraming, StampRule, TailLossProbe, TimerRule,
     WindowReduction,
 };
+pub use congestion::bbr::{Bbr1, bbr1};
 pub use congestion::plugged::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,
     FLAG_ECHO, Hooks, PRIVATE_WORDS, PluggedAlgorithm, RateSample, Sender, SenderControl,

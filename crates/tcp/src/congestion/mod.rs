@@ -5,6 +5,7 @@
 //! let the window grow (`cong_avoid`), and of a few occasions (`on_idle_end`, `on_timeout`).
 //! *When* that happens is recovery's business, not the algorithm's.
 
+pub(crate) mod bbr;
 mod bic;
 mod cubic;
 mod hystart;
