@@ -22,6 +22,8 @@ struct RoundTrip {
     latest: Option<Span>,
     /// Of the lowest segment selectively acknowledged.
     by_sack: Option<Span>,
+    /// It may have been acknowledged late.
+    is_delayed: bool,
 }
 
 impl Connection {
@@ -365,7 +367,8 @@ impl Connection {
             trip.latest = trip.longest;
         }
         if let (Some(longest), Some(latest)) = (trip.longest, trip.latest) {
-            if !self.may_be_delayed(acknowledged, latest, news) {
+            trip.is_delayed = self.may_be_delayed(acknowledged, latest, news);
+            if !trip.is_delayed {
                 self.rtt.note_least(&self.config, latest, now);
             }
             self.sample_rtt(longest);
@@ -453,7 +456,8 @@ impl Connection {
         self.follow_inflight_limit(news.now);
         let segments = self.count_full_segments(segments);
         let losses = self.queue.losses().wrapping_sub(lost_before);
-        let sample = self.sample_delivery_rate(news, losses);
+        let mut sample = self.sample_delivery_rate(news, losses);
+        sample.is_delayed = round_trip.is_delayed;
         if self.is_governed_alone() {
             self.govern(sample, round_trip.latest, news);
         } else {

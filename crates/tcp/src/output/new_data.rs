@@ -407,7 +407,8 @@ impl Connection {
             return;
         }
         self.usage.note(self.queue.outstanding(), oldest, next);
-        let open = self.recovery.state == RecoveryState::Open;
+        // An algorithm that decides alone on the window has it left as it is (Linux `tcp_cwnd_validate`).
+        let open = self.recovery.state == RecoveryState::Open && !self.is_governed_alone();
         let timeout = self.backoff.timeout;
         self.usage.validate(&self.config, &mut self.window, &self.queue, open, timeout, now);
     }

@@ -1,0 +1,204 @@
+//! Version 1: Cardwell, Cheng, Gunn, Yeganeh, Jacobson, "BBR: Congestion-Based Congestion Control" (2016), and what
+//! Linux adds.
+
+use crate::path::{Path, Policing, Way};
+use crate::watched::{Decision, rounds, stretches};
+use fairwind_tcp::{CongestionAlgorithm, bbr1};
+use fairwind_units::Span;
+
+fn seconds(seconds: f64) -> Span {
+    Span::from_secs_f64(seconds)
+}
+
+/// 20 Mbit/s and 40 ms, which is 67 segments, and a queue that holds much more.
+fn way() -> Way {
+    Way::new(20_000_000, Span::from_millis(40), 1_000)
+}
+
+/// The window of looking for the least round trip.
+fn probes_rtt(decision: &Decision) -> bool {
+    decision.window <= 4
+}
+
+/// What start-up leaves behind is drained in less than two seconds; the first look for the least round trip is
+/// after ten.
+#[test]
+fn alone_it_fills_the_link_and_keeps_the_queue_near_nothing() {
+    let mut path = Path::greedy(way(), 1, bbr1());
+    path.run_until(seconds(10.0));
+    let share = path.share(0, seconds(2.0), seconds(10.0));
+    assert!((0.99..=1.001).contains(&share), "{share}");
+    let waits = path.waits(seconds(2.0), seconds(10.0));
+    // Cruising leaves no more than three bundles of two segments and what makes the sum even, 8 x 0.6 ms.
+    let usual = waits[waits.len() / 2];
+    assert!(usual <= seconds(0.005), "{usual}");
+    // A round trip at 5/4 adds a quarter of the 40 ms, and lasts at most until all of it has come back.
+    let longest = *waits.last().unwrap();
+    assert!(longest <= seconds(0.016), "{longest}");
+    assert_eq!(path.drops, 0);
+}
+
+/// 200 Mbit/s and 40 ms hold 667 segments: 10, 20, 40, ... 640 are six doublings.
+#[test]
+fn start_up_doubles_the_rate_in_every_round() {
+    let way = Way { bits_per_second: 200_000_000, room: 5_000, ..way() };
+    let mut path = Path::greedy(way, 2, bbr1());
+    path.run_until(seconds(1.0));
+    let decisions = path.decisions(0);
+    let delivered = |at: f64| {
+        let before = decisions.iter().take_while(|decision| decision.at < seconds(at));
+        f64::from(before.last().map_or(0, |decision| decision.delivered))
+    };
+    // The first data comes back after two round trips.
+    let per_round: Vec<f64> = (2..8)
+        .map(|round| f64::from(round) * 0.04)
+        .map(|begin| delivered(begin + 0.04) - delivered(begin))
+        .collect();
+    for pair in per_round[..5].windows(2) {
+        let growth = pair[1] / pair[0];
+        assert!((1.7..=2.3).contains(&growth), "{per_round:?}");
+    }
+}
+
+#[test]
+fn start_up_ends_after_three_rounds_without_growth_and_drains_what_it_left() {
+    let way = way();
+    let mut path = Path::greedy(way, 3, bbr1());
+    path.run_until(seconds(2.0));
+    let decisions = path.decisions(0);
+    let full = decisions.iter().position(|decision| way.gain(decision.sampled) > 0.8).unwrap();
+    let drains = decisions
+        .iter()
+        .position(|decision| way.paces(decision) < 0.5 && decision.at > decisions[full].at);
+    let drains = drains.unwrap();
+    // The round at whose beginning the bandwidth was seen to be full, and three more.
+    let passed = rounds(&decisions[full..=drains]);
+    assert!((3..=4).contains(&passed), "{passed} rounds");
+    // 1000/2885.
+    let gain = way.paces(&decisions[drains]);
+    assert!((gain - 0.343).abs() < 0.01, "{gain}");
+    let over = decisions[drains..].iter().find(|decision| way.paces(decision) > 0.5).unwrap();
+    // The pipe with 0.4 ms of a bundle's own and three bundles of two, made even, and what comes in until the next
+    // bundle leaves at that gain.
+    let left = f64::from(over.flight) - way.product();
+    assert!((0.0..=9.3 + 2.0 / 0.343).contains(&left), "{left} segments beyond the pipe");
+}
+
+#[test]
+fn gains_go_round_by_five_quarters_three_quarters_and_six_times_one() {
+    let way = way();
+    let mut path = Path::greedy(way, 4, bbr1());
+    path.run_until(seconds(9.5));
+    let decisions = path.decisions(0);
+    let late: Vec<Decision> =
+        decisions.into_iter().filter(|decision| decision.at > seconds(2.0)).collect();
+    let stretches = stretches(&late, |decision| way.hundredths(decision));
+    let whole = &stretches[1..stretches.len() - 1];
+    assert!(whole.len() > 40, "{whole:?}");
+    for (gain, lasted) in whole {
+        let trips = lasted.as_secs_f64() / 0.0412;
+        let expected = match *gain {
+            // Until a quarter more is under way.
+            124..=126 => 0.95..=2.0,
+            // At most a round trip, less once the pipe is all that is under way.
+            74..=76 => 0.1..=1.1,
+            99..=101 => 5.9..=6.5,
+            other => panic!("a gain of {other} %"),
+        };
+        assert!(expected.contains(&trips), "{gain} % for {trips} round trips");
+    }
+    for three in whole.windows(3).filter(|three| three[0].0 > 120) {
+        assert!(three[1].0 < 80 && (80..120).contains(&three[2].0), "{three:?}");
+    }
+}
+
+/// Ten seconds after the least round trip was seen, which is that of the handshake or of the first data.
+#[test]
+fn every_ten_seconds_four_segments_look_for_the_least_round_trip_for_200_ms() {
+    let mut path = Path::greedy(way(), 5, bbr1());
+    path.run_until(seconds(35.0));
+    let decisions = path.decisions(0);
+    let mut begun = Vec::new();
+    for pair in decisions.windows(2) {
+        if !probes_rtt(&pair[0]) && probes_rtt(&pair[1]) {
+            begun.push(pair[1].at);
+        }
+    }
+    assert_eq!(begun.len(), 3, "{begun:?}");
+    for pair in begun.windows(2) {
+        let apart = (pair[1] - pair[0]).as_secs_f64();
+        assert!((10.0..=10.4).contains(&apart), "{begun:?}");
+    }
+    for begin in begun {
+        let after = |decision: &&Decision| decision.at >= begin && !probes_rtt(decision);
+        let over = decisions.iter().find(after).unwrap();
+        let lasted = (over.at - begin).as_secs_f64();
+        // What was under way has to come in first, and the last acknowledgment may be a round trip late.
+        assert!((0.24..=0.31).contains(&lasted), "{lasted}");
+        let window = decisions.iter().rfind(|decision| decision.at < begin).unwrap().window;
+        assert!(over.window >= window, "the window is what it was");
+    }
+}
+
+#[test]
+fn one_per_cent_of_random_loss_costs_next_to_nothing() {
+    let clean = {
+        let mut path = Path::greedy(way(), 6, bbr1());
+        path.run_until(seconds(60.0));
+        path.share(0, seconds(2.0), seconds(60.0))
+    };
+    let mut path = Path::greedy(Way { lost_of_thousand: 10, ..way() }, 6, bbr1());
+    path.run_until(seconds(60.0));
+    let share = path.share(0, seconds(2.0), seconds(60.0));
+    assert!(path.drops > 500, "{} were lost", path.drops);
+    assert!(share > 0.99 * clean, "{share} against {clean}");
+}
+
+/// 100 kbit/s of an application after 20 Mbit/s: fewer rounds than the filter remembers would lower the model.
+#[test]
+fn an_application_that_pauses_does_not_lower_the_model() {
+    let way = way();
+    let mut path = Path::greedy(way, 7, bbr1());
+    path.run_until(seconds(3.0));
+    path.trickle(0, 10_000);
+    path.run_until(seconds(9.0));
+    let decisions = path.decisions(0);
+    let late = decisions.iter().filter(|decision| decision.at > seconds(6.0));
+    let (mut seen, mut limited) = (0, 0);
+    for decision in late {
+        seen += 1;
+        limited += u32::from(decision.is_application_limited);
+        let gain = way.paces(decision);
+        assert!(gain > 0.74, "{gain} at {}", decision.at);
+    }
+    assert!(seen > 100 && limited * 10 > seen * 9, "{limited} of {seen} samples are limited");
+}
+
+/// 5 Mbit/s by dropping, at 20 Mbit/s of the link: once found, the rate is kept for 48 rounds with next to no loss.
+#[test]
+fn somebody_who_drops_what_exceeds_a_rate_is_found() {
+    let policing = Policing { bits_per_second: 5_000_000, bucket_bytes: 100_000 };
+    let way = Way { policing: Some(policing), ..way() };
+    let mut path = Path::greedy(way, 8, bbr1());
+    path.run_until(seconds(30.0));
+    let decisions = path.decisions(0);
+    let stretches = stretches(&decisions, |decision| decision.rate);
+    let (rate, lasted) = stretches.into_iter().max_by_key(|(_, lasted)| *lasted).unwrap();
+    let policed = 5_000_000.0 / 8.0 * 1448.0 / 1500.0;
+    assert!(
+        (0.85..=1.15).contains(&(f64::from(u32::try_from(rate).unwrap()) / policed)),
+        "{rate} bytes per second"
+    );
+    assert!(lasted >= seconds(48.0 * 0.04), "{lasted}");
+}
+
+#[test]
+fn two_of_them_share_alike() {
+    let mut path = Path::greedy(way(), 9, bbr1());
+    path.run_until(seconds(3.0));
+    path.add(CongestionAlgorithm::Plugged(bbr1()), None);
+    path.run_until(seconds(60.0));
+    let shares = [0, 1].map(|flow| path.share(flow, seconds(30.0), seconds(60.0)));
+    assert!(shares.iter().all(|share| (0.35..=0.65).contains(share)), "{shares:?}");
+    assert!(shares[0] + shares[1] > 0.95, "{shares:?}");
+}

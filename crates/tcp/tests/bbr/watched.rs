@@ -1,0 +1,134 @@
+//! What a congestion control was told and asked for at every acknowledgment.
+
+use fairwind_tcp::{
+    CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, RateSample, Sender, WindowEvent,
+};
+use fairwind_units::Span;
+use std::sync::{Arc, Mutex};
+
+/// One acknowledgment, after the congestion control has decided.
+#[derive(Debug, Clone, Copy)]
+pub struct Decision {
+    pub at: Span,
+    /// Bytes per second.
+    pub rate: u64,
+    pub window: u32,
+    pub flight: u32,
+    pub delivered: u32,
+    pub is_application_limited: bool,
+    /// Segments per second of the sample, 0 where it tells none.
+    pub sampled: f64,
+}
+
+/// Where decisions are written down.
+pub type Log = Arc<Mutex<Vec<Decision>>>;
+
+/// Hands every call on, and writes down what came of acknowledgments.
+#[derive(Debug)]
+struct Watched {
+    control: Box<dyn CongestionControl>,
+    log: Log,
+}
+
+impl CongestionControl for Watched {
+    fn hooks(&self) -> Hooks {
+        self.control.hooks()
+    }
+
+    fn init(&mut self, sender: &mut Sender) {
+        self.control.init(sender);
+    }
+
+    fn ssthresh(&mut self, sender: &mut Sender) -> u32 {
+        self.control.ssthresh(sender)
+    }
+
+    fn cong_control(
+        &mut self,
+        sender: &mut Sender,
+        acknowledgment: u32,
+        flags: i32,
+        sample: &RateSample,
+    ) {
+        self.control.cong_control(sender, acknowledgment, flags, sample);
+        let sampled = match u32::try_from(sample.interval_micros) {
+            Ok(micros @ 1..) => f64::from(sample.delivered) / f64::from(micros) * 1e6,
+            _ => 0.0,
+        };
+        self.log.lock().unwrap().push(Decision {
+            at: Span::from_micros(sender.now_micros),
+            rate: sender.control.pacing.rate,
+            window: sender.window,
+            flight: sender.in_flight(),
+            delivered: sender.delivered,
+            is_application_limited: sample.is_application_limited,
+            sampled,
+        });
+    }
+
+    fn set_state(&mut self, sender: &mut Sender, state: u8) {
+        self.control.set_state(sender, state);
+    }
+
+    fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
+        self.control.cwnd_event(sender, event);
+    }
+
+    fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
+        self.control.undo_cwnd(sender)
+    }
+}
+
+/// Makes instances that are watched.
+#[derive(Debug)]
+pub struct Watching {
+    pub algorithm: PluggedAlgorithm,
+    pub log: Log,
+}
+
+impl ControlFactory for Watching {
+    fn name(&self) -> &str {
+        self.algorithm.0.name()
+    }
+
+    fn create(&self) -> Box<dyn CongestionControl> {
+        Box::new(Watched { control: self.algorithm.0.create(), log: self.log.clone() })
+    }
+}
+
+/// Rounds that pass in a run of decisions: each ends once all is delivered that was under way at its beginning.
+pub fn rounds(decisions: &[Decision]) -> u32 {
+    let mut passed = 0;
+    let mut end = decisions.first().map_or(0, |first| first.delivered + first.flight);
+    for decision in decisions {
+        if decision.delivered >= end {
+            passed += 1;
+            end = decision.delivered + decision.flight;
+        }
+    }
+    passed
+}
+
+/// Runs of decisions of which something is the same: it, and how long it was.
+pub fn stretches<K: Copy + PartialEq>(
+    decisions: &[Decision],
+    of: impl Fn(&Decision) -> K,
+) -> Vec<(K, Span)> {
+    let mut stretches: Vec<(K, Span)> = Vec::new();
+    let mut before = None;
+    for decision in decisions {
+        let value = of(decision);
+        let passed = before.map_or(Span::ZERO, |at| decision.at - at);
+        match stretches.last_mut() {
+            Some((held, lasted)) => {
+                *lasted += passed;
+                if *held != value {
+                    stretches.push((value, Span::ZERO));
+                }
+            }
+            None => stretches.push((value, Span::ZERO)),
+        }
+        before = Some(decision.at);
+    }
+    stretches
+}
