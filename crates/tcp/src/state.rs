@@ -63,3 +63,16 @@ pub enum RecoveryState {
     /// Repairing after a time-out.
     Loss,
 }
+
+impl RecoveryState {
+    /// Linux' number of the state (`enum tcp_ca_state`).
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Open => 0,
+            Self::Disorder => 1,
+            Self::WindowReduced => 2,
+            Self::Recovery => 3,
+            Self::Loss => 4,
+        }
+    }
+}

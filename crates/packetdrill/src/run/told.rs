@@ -10,7 +10,7 @@
 //! `tcpi_options` (`TCPI_OPT_TIMESTAMPS`, ...), `TCP_INFINITE_SSTHRESH`.
 
 use crate::code::{Environment, Value};
-use fairwind_tcp::{Information, RecoveryState, State, option_bits};
+use fairwind_tcp::{Information, State, option_bits};
 use fairwind_units::Span;
 
 const CONSTANTS: &[(&str, i64)] = &[
@@ -69,7 +69,7 @@ type Entry = (&'static str, Option<i64>);
 fn state(told: &Information) -> [Entry; 15] {
     [
         ("tcpi_state", Some(state_number(told.state))),
-        ("tcpi_ca_state", Some(recovery_number(told.recovery))),
+        ("tcpi_ca_state", Some(told.recovery.number().into())),
         ("tcpi_retransmits", small(told.consecutive_timeouts)),
         ("tcpi_probes", small(told.unanswered_probes)),
         ("tcpi_backoff", small(told.backoff)),
@@ -193,15 +193,5 @@ fn state_number(state: State) -> i64 {
         State::LastAck => 9,
         State::Listen => 10,
         State::Closing => 11,
-    }
-}
-
-fn recovery_number(state: RecoveryState) -> i64 {
-    match state {
-        RecoveryState::Open => 0,
-        RecoveryState::Disorder => 1,
-        RecoveryState::WindowReduced => 2,
-        RecoveryState::Recovery => 3,
-        RecoveryState::Loss => 4,
     }
 }

@@ -20,17 +20,6 @@ const ECN_OWES_REDUCED: u8 = 2;
 const ECN_DEMANDS: u8 = 4;
 const ECN_SEEN: u8 = 8;
 
-/// The number of a state of recovery (`enum tcp_ca_state`).
-const fn number_of(state: RecoveryState) -> u8 {
-    match state {
-        RecoveryState::Open => 0,
-        RecoveryState::Disorder => 1,
-        RecoveryState::WindowReduced => 2,
-        RecoveryState::Recovery => 3,
-        RecoveryState::Loss => 4,
-    }
-}
-
 /// Microseconds, in 32 bits as the kernel keeps spans.
 fn micros(span: Span) -> u32 {
     u32::try_from(span.as_micros()).unwrap_or(u32::MAX)
@@ -93,7 +82,7 @@ impl Connection {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
         sender.control.pacing.rate = self.pacer.rate;
-        sender.control.state = number_of(self.recovery.state);
+        sender.control.state = self.recovery.state.number();
         sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
         sender.window = self.window.segments;
         sender.credit = self.window.credit;
@@ -201,7 +190,7 @@ impl Connection {
 
     #[cold]
     fn tell_state(&mut self, state: RecoveryState) {
-        self.consult(|control, sender| control.set_state(sender, number_of(state)));
+        self.consult(|control, sender| control.set_state(sender, state.number()));
     }
 
     /// Something happens to the window.

@@ -1,27 +1,9 @@
 //! Experiments that no scenario made are held to the rules that scenarios keep.
 
-use fairwind_assembly::{Assembly, Labelled, PacketLabel};
-use fairwind_network::{NodeId, Packet};
+use super::parcel::Parcel;
+use fairwind_assembly::Assembly;
 use fairwind_scenario::{Document, Experiment};
 use serde_json::{Value, json};
-
-#[derive(Clone, Copy)]
-struct Parcel;
-
-impl Packet for Parcel {
-    fn wire_bytes(&self) -> u32 {
-        1500
-    }
-    fn destination(&self) -> NodeId {
-        NodeId(0)
-    }
-}
-
-impl Labelled for Parcel {
-    fn label(&self) -> PacketLabel {
-        unreachable!("nothing is sent")
-    }
-}
 
 /// A resolved experiment, as JSON.
 fn resolved() -> Value {

@@ -1,31 +1,13 @@
 //! The streams of recorded applications have the numbers of their table.
 
-use fairwind_assembly::{Assembly, Labelled, PacketLabel};
-use fairwind_network::{NodeId, Packet};
+use super::parcel::Parcel;
+use fairwind_assembly::Assembly;
 use fairwind_scenario::{Document, RecordedApplication, RecordedInterval, Recording};
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_workload::Application;
 
 const SEED: u64 = 5;
 const WRITES: usize = 100_000;
-
-#[derive(Clone, Copy)]
-struct Parcel;
-
-impl Packet for Parcel {
-    fn wire_bytes(&self) -> u32 {
-        1500
-    }
-    fn destination(&self) -> NodeId {
-        NodeId(0)
-    }
-}
-
-impl Labelled for Parcel {
-    fn label(&self) -> PacketLabel {
-        unreachable!("nothing is sent")
-    }
-}
 
 /// The application as an engine gets it.
 fn application(name: &str) -> Application {
