@@ -14,7 +14,7 @@
 //! samples is counted when it is asked for.
 
 use crate::formula;
-use crate::histogram::{Histogram, Slot};
+use crate::histogram::{Histogram, Reading, Slot};
 use std::borrow::Cow;
 
 /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
@@ -194,6 +194,17 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
             all.to_mut().record_all(waiting);
         }
         all
+    }
+
+    /// What was counted so far, to be compared with later.
+    pub(crate) fn read(&self) -> Reading {
+        self.all().histogram.read()
+    }
+
+    /// How many samples came since `before`, and the largest value that the greatest of them may have.
+    pub(crate) fn growth_since(now: &Reading, before: &Reading) -> (u64, Option<u64>) {
+        let (came, last) = now.growth_since(before);
+        (came, last.map(Histogram::<UNIT_BITS>::largest_in))
     }
 
     /// The slots that are not empty, in ascending order.

@@ -272,6 +272,11 @@ impl Queue {
         &self.backlog_bytes
     }
 
+    /// Waiting times of each group.
+    pub(crate) fn sojourns(&self) -> impl Iterator<Item = &Times> {
+        self.groups.iter().map(GroupAtQueue::sojourn)
+    }
+
     /// How long packets of all groups waited before they left.
     pub(crate) fn sojourn(&self) -> Times {
         let mut sojourn = Times::new();

@@ -4,7 +4,8 @@
 //! as they are. A departure belongs to the window in which it is told: networks tell of the last one before a link
 //! falls idle when the link next has something to do.
 
-use crate::histogram::Slot;
+use crate::distribution::{Counts, Times};
+use crate::histogram::Reading;
 use crate::queue::{GroupAtQueue, Queue};
 use fairwind_units::{Instant, Span};
 
@@ -34,22 +35,28 @@ struct Standing {
     dropped: u64,
     marked: u64,
     backlog_sum: u128,
-    backlog: Vec<Slot>,
-    waited_sum: u128,
-    waited: Vec<Slot>,
+    backlog: Reading,
+    /// Of each group, for putting their histograms together would cost more than all else.
+    waited: Vec<Waited>,
+}
+
+/// How long packets of a group had waited at the last border.
+#[derive(Debug, Clone, Default)]
+struct Waited {
+    sum: u128,
+    samples: Reading,
 }
 
 impl Standing {
     fn of(queue: &Queue) -> Self {
-        let sojourn = queue.sojourn();
+        let waited = |sojourn: &Times| Waited { sum: sojourn.sum(), samples: sojourn.read() };
         Self {
             enqueued: queue.sum(GroupAtQueue::enqueued).packets,
             dropped: queue.sum(GroupAtQueue::dropped).packets,
             marked: queue.sum(GroupAtQueue::marked).packets,
             backlog_sum: queue.backlog_packets().sum(),
-            backlog: queue.backlog_packets().slots().collect(),
-            waited_sum: sojourn.sum(),
-            waited: sojourn.slots().collect(),
+            backlog: queue.backlog_packets().read(),
+            waited: queue.sojourns().map(waited).collect(),
         }
     }
 
@@ -61,8 +68,16 @@ impl Standing {
         queue: usize,
         greatest: [Option<u64>; 2],
     ) -> QueueWindow {
-        let (_, backlog_most) = growth(&self.backlog, &before.backlog);
-        let (left, waited_most) = growth(&self.waited, &before.waited);
+        let (_, backlog_most) = Counts::growth_since(&self.backlog, &before.backlog);
+        let (mut left, mut waited_sum, mut waited_most) = (0, 0, None);
+        let nothing = Waited::default();
+        for (place, waited) in self.waited.iter().enumerate() {
+            let before = before.waited.get(place).unwrap_or(&nothing);
+            let (came, most) = Times::growth_since(&waited.samples, &before.samples);
+            left += came;
+            waited_sum += waited.sum - before.sum;
+            waited_most = waited_most.max(most);
+        }
         let [backlog_greatest, waited_greatest] = greatest;
         QueueWindow {
             number,
@@ -73,24 +88,10 @@ impl Standing {
             backlog_sum: self.backlog_sum - before.backlog_sum,
             backlog_most: backlog_most.zip(backlog_greatest).map(|(most, all)| most.min(all)),
             left,
-            waited_sum: self.waited_sum - before.waited_sum,
+            waited_sum,
             waited_most: waited_most.zip(waited_greatest).map(|(most, all)| most.min(all)),
         }
     }
-}
-
-/// How many samples came to a histogram, and the largest value that their greatest may have.
-fn growth(now: &[Slot], before: &[Slot]) -> (u64, Option<u64>) {
-    let (mut came, mut most) = (0, None);
-    let mut old = before.iter().peekable();
-    for slot in now {
-        let had = old.next_if(|old| old.lower == slot.lower).map_or(0, |old| old.count);
-        if slot.count > had {
-            came += slot.count - had;
-            most = Some(slot.upper - 1);
-        }
-    }
-    (came, most)
 }
 
 /// The windows of one length, for every queue.
@@ -131,7 +132,8 @@ impl QueueSeries {
         let number = self.filling;
         for (place, (queue, before)) in queues.iter().zip(&mut self.before).enumerate() {
             let now = Standing::of(queue);
-            let greatest = [queue.backlog_packets().maximum(), queue.sojourn().maximum()];
+            let longest = queue.sojourns().filter_map(Times::maximum).max();
+            let greatest = [queue.backlog_packets().maximum(), longest];
             self.windows.push(now.since(before, number, place, greatest));
             *before = now;
         }
