@@ -147,12 +147,18 @@ impl Connection {
     }
 
     /// Data is about to be sent; returns its marks.
-    #[cold]
+    #[inline]
     pub(crate) fn note_sending(&mut self, now: Instant) -> Marks {
         if self.in_flight() == 0 {
-            self.tell_event(WindowEvent::SendingBegins);
+            self.begin_sending(now);
         }
-        self.note_rate_at_sending(now)
+        if self.has_extras { self.note_rate_at_sending(now) } else { Marks::default() }
+    }
+
+    /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
+    fn begin_sending(&mut self, now: Instant) {
+        self.congestion.on_idle_end(self.send.last_sent, now);
+        self.tell_event(WindowEvent::SendingBegins);
     }
 
     /// Something is about to be sent; returns its marks.

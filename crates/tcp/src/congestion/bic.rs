@@ -18,7 +18,7 @@
 //! Cost per ACK: a few integer operations.
 
 use super::{AckSample, Window, scaled};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 
 const GREATEST_STEP: u32 = 16;
 const BETA_1024: u64 = 819;
@@ -29,8 +29,8 @@ const DISTANCE_PARTS: u32 = 4;
 const SMOOTH_ROUNDS: u32 = 20;
 /// Without a last maximum the window grows by at least a twentieth per round trip.
 const MOST_WITHOUT_MAXIMUM: u32 = 20;
-/// Updates at an unchanged window are at least this far apart (1/32 s).
-const UPDATE_INTERVAL: Span = Span::from_nanos(1_000_000_000 / 32);
+/// Updates at an unchanged window are at least this far apart (1/32 s), in microseconds.
+const UPDATE_INTERVAL: u64 = 1_000_000 / 32;
 /// The running mean of segments per ACK keeps this many of its parts.
 const MEAN_PARTS: u32 = 16;
 
@@ -43,7 +43,8 @@ pub(crate) struct Bic {
     acks_per_segment: u32,
     /// Segments that an ACK covers in the mean, times [`MEAN_PARTS`].
     segments_per_ack: u32,
-    updated: Option<Instant>,
+    /// When it was, in microseconds.
+    updated: u64,
     last_window: u32,
 }
 
@@ -53,14 +54,13 @@ impl Bic {
             last_maximum: 0,
             acks_per_segment: 1,
             segments_per_ack: 2 * MEAN_PARTS,
-            updated: None,
+            updated: 0,
             last_window: 0,
         }
     }
 
     /// Remembers the window, and gives beta of it (half of a small one), at least two segments.
     pub(crate) fn ssthresh(&mut self, segments: u32) -> u32 {
-        self.updated = None;
         self.last_maximum = if segments < self.last_maximum {
             scaled(segments, 1024 + BETA_1024, 2 * 1024)
         } else {
@@ -73,13 +73,14 @@ impl Bic {
 
     /// A time-out begins anew.
     pub(crate) fn on_timeout(&mut self) {
-        *self = Self { segments_per_ack: self.segments_per_ack, ..Self::new() };
+        *self = Self::new();
     }
 
-    /// Notes how many segments an ACK covers: growth is meant per segment, and counted per ACK.
+    /// Notes how many segments an ACK covers while nothing is amiss: growth is meant per segment, and
+    /// counted per ACK.
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample) {
-        if sample.acknowledged > 0 {
+        if sample.is_open {
             self.segments_per_ack -= self.segments_per_ack / MEAN_PARTS;
             self.segments_per_ack = self.segments_per_ack.saturating_add(sample.acknowledged);
         }
@@ -92,11 +93,12 @@ impl Bic {
         acknowledged: u32,
         now: Instant,
     ) {
+        let now = now.as_nanos() / 1_000;
         let fresh = window.segments == self.last_window
-            && self.updated.is_some_and(|at| now.saturating_since(at) <= UPDATE_INTERVAL);
+            && now.saturating_sub(self.updated) <= UPDATE_INTERVAL;
         if !fresh {
             self.last_window = window.segments;
-            self.updated = Some(now);
+            self.updated = now;
             self.acks_per_segment = self.acks_per_segment(window.segments);
         }
         window.additive_increase(self.acks_per_segment, acknowledged);
@@ -203,6 +205,8 @@ mod tests {
             now: Instant::ZERO,
             oldest_unacked: number,
             next: number,
+            is_open: true,
+            is_paced: false,
         }
     }
 }

@@ -4,7 +4,8 @@
 //!
 //! Differs: both rules use the kernel's integer arithmetic:
 //! time in units of 1/1024 s, C = 410/1024, beta = 717/1024, so that results do not depend on a
-//! machine's floating point; the cube root is exact where the kernel's is a table look-up.
+//! machine's floating point; the cube root is exact where the kernel's is a table look-up, and time is
+//! in microseconds where the kernel's is in ticks. `congestion/cubic.c` is the same as [`Rules::Linux`].
 //! [`Rules::Rfc9438`] adds what the kernel leaves out: the Reno-friendly estimate grows with
 //! slope 1 once it has passed the window before the loss (§4.3), and the target is at most 1.5
 //! windows (§4.2). It leaves out that without a plateau the kernel's window grows by at least a
@@ -20,7 +21,8 @@
 
 use super::hystart::{HyStart, Observation};
 use super::{AckSample, Window, scaled};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
+use fairwind_wire::SequenceNumber;
 
 /// Whose statement of CUBIC holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,18 +38,23 @@ const C_1024: u64 = 410;
 /// Segments acknowledged per segment of Reno-friendly growth per window, times 8:
 /// `8 / alpha` with `alpha = 3 (1 - beta) / (1 + beta)`.
 const INVERSE_ALPHA_8: u64 = 8 * (1024 + BETA_1024) / 3 / (1024 - BETA_1024);
-/// Updates at an unchanged window are at least this far apart (1/32 s).
-const UPDATE_INTERVAL: Span = Span::from_nanos(1_000_000_000 / 32);
+/// Updates at an unchanged window are at least this far apart (1/32 s), in microseconds.
+const UPDATE_INTERVAL: u64 = 1_000_000 / 32;
 
-/// Delays so shortly after an epoch began are those of the loss (Linux `cubictcp_acked`).
-const SETTLING: Span = Span::from_secs(1);
-/// A tick of the kernel's clock, at its finest.
-const TICK: Span = Span::from_millis(1);
+/// Delays so shortly after an epoch began are those of the loss (Linux `cubictcp_acked`), in
+/// microseconds.
+const SETTLING: u64 = 1_000_000;
+/// A tick of the kernel's clock, at its finest, in microseconds.
+const TICK: u64 = 1_000;
+/// So far from its plateau, in 1/1024 s, the curve is followed: farther it would leave 64 bits, and is
+/// 16 million segments away.
+const GREATEST_OFFSET: u64 = 350_000;
 
 /// One growth period: from the first acknowledgment after a loss to the next loss.
 #[derive(Debug, Clone, Copy)]
 struct Epoch {
-    start: Instant,
+    /// In microseconds.
+    start: u64,
     /// Time from the start to the plateau, in 1/1024 s (K).
     to_plateau: u64,
     /// Window at the plateau in segments.
@@ -67,11 +74,12 @@ pub(crate) struct Cubic {
     last_maximum: u32,
     /// Window before the last reduction, as it was (`cwnd_prior`).
     before_reduction: u32,
-    /// Least round trip seen.
-    least_rtt: Option<Span>,
+    /// Least round trip seen, in microseconds.
+    least_rtt: Option<u64>,
     /// Acknowledged segments per segment of growth, as computed last.
     per_segment: u32,
-    last_update: Instant,
+    /// In microseconds.
+    last_update: u64,
     last_window: u32,
     hystart: Option<HyStart>,
 }
@@ -85,7 +93,7 @@ impl Cubic {
             before_reduction: 0,
             least_rtt: None,
             per_segment: 1,
-            last_update: Instant::ZERO,
+            last_update: 0,
             last_window: 0,
             hystart: hystart.then(HyStart::default),
         }
@@ -103,9 +111,16 @@ impl Cubic {
         scaled(reduced, BETA_1024, 1024).max(2)
     }
 
+    /// The connection is open.
+    pub(crate) fn begin(&mut self, now: Instant, next: SequenceNumber) {
+        if let Some(hystart) = &mut self.hystart {
+            hystart.begin_round(micros(now), next);
+        }
+    }
+
     /// The kernel begins anew on a time-out, round trip included (`bictcp_reset`). RFC 9438 §4.8
     /// forgets the plateau too: the next epoch starts at its own window, with K = 0.
-    pub(crate) fn on_timeout(&mut self) {
+    pub(crate) fn on_timeout(&mut self, now: Instant, next: SequenceNumber) {
         let forgotten = Self::new(self.rules, self.hystart.is_some());
         *self = match self.rules {
             Rules::Linux => forgotten,
@@ -115,27 +130,36 @@ impl Cubic {
                 ..forgotten
             },
         };
+        self.begin(now, next);
     }
 
-    /// Time without anything in flight does not count as growth time (RFC 9438 §4.2, §5.8).
+    /// Time without anything in flight does not count as growth time (RFC 9438 §4.2, §5.8); the
+    /// kernel knows it in ticks.
     pub(crate) fn on_idle_end(&mut self, idle_since: Instant, now: Instant) {
+        let (since, now) = (micros(idle_since), micros(now));
         if let Some(epoch) = &mut self.epoch {
-            epoch.start = (epoch.start + now.saturating_since(idle_since)).min(now);
+            let idle = match self.rules {
+                Rules::Linux => (now / TICK).saturating_sub(since / TICK) * TICK,
+                Rules::Rfc9438 => now.saturating_sub(since),
+            };
+            epoch.start = (epoch.start + idle).min(now);
         }
     }
 
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample, window: &mut Window) {
         let Some(rtt) = sample.rtt else { return };
+        let now = micros(sample.now);
         if self.rules == Rules::Linux
-            && self.epoch.is_some_and(|epoch| sample.now.saturating_since(epoch.start) < SETTLING)
+            && self.epoch.is_some_and(|epoch| now.saturating_sub(epoch.start) < SETTLING)
         {
             return;
         }
-        let least = self.least_rtt.map_or(rtt, |least| least.min(rtt));
+        let delay = rtt.as_micros().max(1);
+        let least = self.least_rtt.map_or(delay, |least| least.min(delay));
         self.least_rtt = Some(least);
         if window.is_in_slow_start() {
-            self.observe_slow_start(sample, rtt, least, window);
+            self.observe_slow_start(sample, delay, least, window);
         }
     }
 
@@ -144,20 +168,21 @@ impl Cubic {
     fn observe_slow_start(
         &mut self,
         sample: &AckSample,
-        delay: Span,
-        least: Span,
+        delay: u64,
+        least: u64,
         window: &mut Window,
     ) {
         let Some(hystart) = self.hystart.as_mut().filter(|hystart| !hystart.is_over()) else {
             return;
         };
         let seen = Observation {
-            now: sample.now,
+            now: micros(sample.now),
             oldest_unacked: sample.oldest_unacked,
             next: sample.next,
             delay,
             least,
             window: window.segments,
+            is_paced: sample.is_paced,
         };
         if hystart.observe(&seen) {
             window.slow_start_threshold = window.segments;
@@ -171,37 +196,41 @@ impl Cubic {
         acknowledged: u32,
         now: Instant,
     ) {
-        self.update(window.segments, acknowledged, now);
+        self.update(window.segments, acknowledged, micros(now));
         window.additive_increase(self.per_segment, acknowledged);
     }
 
     /// Recomputes how many acknowledged segments one segment of growth takes.
-    fn update(&mut self, segments: u32, acknowledged: u32, now: Instant) {
+    fn update(&mut self, segments: u32, acknowledged: u32, now: u64) {
+        let is_fresh = segments == self.last_window
+            && now.saturating_sub(self.last_update) <= UPDATE_INTERVAL
+            && (self.epoch.is_some() || self.rules == Rules::Linux);
+        if is_fresh {
+            if let Some(epoch) = &mut self.epoch {
+                epoch.reno_credit += acknowledged;
+            }
+            return;
+        }
+        // The kernel looks at the curve once per tick of its clock at most.
+        let again = self.rules == Rules::Linux
+            && self.epoch.is_some()
+            && now.saturating_sub(self.last_update) < TICK;
         let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(segments, now));
         epoch.reno_credit += acknowledged;
-        let stale = segments != self.last_window
-            || now.saturating_since(self.last_update) > UPDATE_INTERVAL
-            || self.epoch.is_none();
-        if stale {
-            // The kernel looks at the curve once per tick of its clock at most.
-            let again = self.rules == Rules::Linux
-                && self.epoch.is_some()
-                && now.saturating_since(self.last_update) < TICK;
-            let by_curve = if again {
-                self.per_segment
-            } else {
-                self.last_window = segments;
-                self.last_update = now;
-                self.per_segment_by_curve(&epoch, segments, now)
-            };
-            let by_reno = self.per_segment_by_reno(&mut epoch, segments);
-            self.per_segment = by_curve.min(by_reno).max(2);
-        }
+        let by_curve = if again {
+            self.per_segment
+        } else {
+            self.last_window = segments;
+            self.last_update = now;
+            self.per_segment_by_curve(&epoch, segments, now)
+        };
+        let by_reno = self.per_segment_by_reno(&mut epoch, segments);
+        self.per_segment = by_curve.min(by_reno).max(2);
         self.epoch = Some(epoch);
     }
 
     /// RFC 9438 §4.2: the curve starts at the window as it is and reaches the plateau after K.
-    fn begin_epoch(&self, segments: u32, now: Instant) -> Epoch {
+    fn begin_epoch(&self, segments: u32, now: u64) -> Epoch {
         let (to_plateau, plateau) = if self.last_maximum <= segments {
             (0, segments)
         } else {
@@ -210,8 +239,8 @@ impl Cubic {
         Epoch { start: now, to_plateau, plateau, reno_window: segments, reno_credit: 0 }
     }
 
-    fn per_segment_by_curve(&self, epoch: &Epoch, segments: u32, now: Instant) -> u32 {
-        let ahead = now.saturating_since(epoch.start) + self.least_rtt.unwrap_or_default();
+    fn per_segment_by_curve(&self, epoch: &Epoch, segments: u32, now: u64) -> u32 {
+        let ahead = now.saturating_sub(epoch.start) + self.least_rtt.unwrap_or_default();
         let mut target = curve(epoch, time_units(ahead));
         if self.rules == Rules::Rfc9438 {
             target = target.min(u64::from(segments) + u64::from(segments / 2));
@@ -250,10 +279,15 @@ impl Cubic {
     }
 }
 
-/// A span in units of 1/1024 s.
-fn time_units(span: Span) -> u64 {
-    let units = u128::from(span.as_nanos()) * 1024 / 1_000_000_000;
-    u64::try_from(units).unwrap_or(u64::MAX)
+/// An instant in microseconds.
+#[inline]
+fn micros(at: Instant) -> u64 {
+    at.as_nanos() / 1_000
+}
+
+/// Microseconds in units of 1/1024 s, for up to half a million years.
+fn time_units(micros: u64) -> u64 {
+    micros * 16 / 15_625
 }
 
 /// Time in 1/1024 s that the curve takes over `segments` from its plateau (K; RFC 9438 equation 2):
@@ -264,9 +298,8 @@ fn time_to_grow(segments: u32) -> u64 {
 
 /// The curve at `elapsed` (1/1024 s) after the epoch began, in segments (RFC 9438 equation 1).
 fn curve(epoch: &Epoch, elapsed: u64) -> u64 {
-    let offset = u128::from(elapsed.abs_diff(epoch.to_plateau));
-    let distance = (u128::from(C_1024) * offset * offset * offset) >> 40;
-    let distance = u64::try_from(distance).unwrap_or(u64::MAX);
+    let offset = elapsed.abs_diff(epoch.to_plateau).min(GREATEST_OFFSET);
+    let distance = (C_1024 * offset * offset * offset) >> 40;
     let plateau = u64::from(epoch.plateau);
     if elapsed < epoch.to_plateau {
         plateau.saturating_sub(distance)
@@ -294,7 +327,7 @@ fn cube_root(value: u64) -> u64 {
 mod tests {
     use super::*;
     use crate::Profile;
-    use fairwind_wire::SequenceNumber;
+    use fairwind_units::Span;
 
     #[test]
     fn cube_roots_are_exact_and_rounded_down() {
@@ -309,13 +342,13 @@ mod tests {
     #[test]
     fn the_curve_passes_its_points() {
         let epoch = Epoch {
-            start: Instant::ZERO,
+            start: 0,
             to_plateau: time_to_grow(300),
             plateau: 1000,
             reno_window: 700,
             reno_credit: 0,
         };
-        let seconds = |s: f64| time_units(Span::from_secs_f64(s));
+        let seconds = |s: f64| time_units(Span::from_secs_f64(s).as_micros());
         let close = |at: f64, expected: u64| {
             let got = curve(&epoch, seconds(at));
             assert!(got.abs_diff(expected) <= 2, "W({at} s) = {got}, expected {expected}");
@@ -348,8 +381,8 @@ mod tests {
         for rules in [Rules::Linux, Rules::Rfc9438] {
             let mut cubic = Cubic::new(rules, false);
             cubic.ssthresh(1000, 1000);
-            cubic.on_timeout();
-            let epoch = cubic.begin_epoch(700, Instant::ZERO);
+            cubic.on_timeout(Instant::ZERO, SequenceNumber::new(0));
+            let epoch = cubic.begin_epoch(700, 0);
             assert_eq!((epoch.to_plateau, epoch.plateau), (0, 700), "{rules:?}");
         }
     }
@@ -371,6 +404,8 @@ mod tests {
             now: Instant::ZERO,
             oldest_unacked: number,
             next: number,
+            is_open: true,
+            is_paced: false,
         };
         let mut now = Instant::ZERO;
         while now < Instant::from_millis(9_086) {
@@ -391,14 +426,14 @@ mod tests {
     fn the_target_is_at_most_one_and_a_half_windows() {
         let cubic = Cubic::new(Rules::Rfc9438, false);
         let epoch = Epoch {
-            start: Instant::ZERO,
+            start: 0,
             to_plateau: time_to_grow(9_000),
             plateau: 10_000,
             reno_window: 100,
             reno_credit: 0,
         };
-        let late = Instant::from_secs(60);
-        assert!(curve(&epoch, time_units(Span::from_secs(60))) > 150);
+        let late = 60_000_000;
+        assert!(curve(&epoch, time_units(late)) > 150);
         assert_eq!(cubic.per_segment_by_curve(&epoch, 100, late), 2, "half a window in a window");
     }
 
@@ -409,7 +444,7 @@ mod tests {
             let mut cubic = Cubic::new(Rules::Rfc9438, false);
             cubic.before_reduction = 100;
             let mut epoch = Epoch {
-                start: Instant::ZERO,
+                start: 0,
                 to_plateau: 0,
                 plateau: from,
                 reno_window: from,
@@ -427,10 +462,10 @@ mod tests {
     fn idle_time_does_not_count_as_growth() {
         let mut cubic = Cubic::new(Rules::Rfc9438, false);
         cubic.ssthresh(1000, 1000);
-        cubic.epoch = Some(cubic.begin_epoch(700, Instant::from_secs(10)));
+        cubic.epoch = Some(cubic.begin_epoch(700, 10_000_000));
         cubic.on_idle_end(Instant::from_secs(12), Instant::from_secs(30));
-        assert_eq!(cubic.epoch.unwrap().start, Instant::from_secs(28));
+        assert_eq!(cubic.epoch.unwrap().start, 28_000_000);
         cubic.on_idle_end(Instant::from_secs(29), Instant::from_secs(40));
-        assert_eq!(cubic.epoch.unwrap().start, Instant::from_secs(39), "not beyond the present");
+        assert_eq!(cubic.epoch.unwrap().start, 39_000_000, "not beyond the present");
     }
 }

@@ -8,50 +8,58 @@
 //! |---|---|---|
 //! | least window | 16 | segments |
 //! | pause that ends a train of acknowledgments | 2 | ms |
-//! | length of a train that ends slow start | half of the least round trip | |
+//! | length of a train that ends slow start | half of the least round trip, all of it where pacing spreads it | |
 //! | samples before the delay is judged | 8 | per round trip |
 //! | rise of the delay that ends slow start | an eighth of the least, 4 to 16 ms | |
 //!
 //! Cost per ACK in slow start: a few comparisons.
 
-use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 
 const LEAST_WINDOW: u32 = 16;
-const PAUSE: Span = Span::from_millis(2);
-const ALLOWANCE: Span = Span::from_millis(1);
+/// Times are in microseconds from here on.
+const PAUSE: u64 = 2_000;
+const ALLOWANCE: u64 = 1_000;
 const LEAST_SAMPLES: u8 = 8;
-const LEAST_RISE: Span = Span::from_millis(4);
-const GREATEST_RISE: Span = Span::from_millis(16);
+const LEAST_RISE: u64 = 4_000;
+const GREATEST_RISE: u64 = 16_000;
 
 /// One round trip of slow start.
 #[derive(Debug, Clone, Copy)]
 struct Round {
-    start: Instant,
+    start: u64,
     /// The last acknowledgment of the train that began with the round.
-    last: Instant,
+    last: u64,
     end: SequenceNumber,
     /// Least delay of the first samples.
-    delay: Option<Span>,
+    delay: u64,
     samples: u8,
 }
 
 /// The state of the search for the end of slow start.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct HyStart {
-    round: Option<Round>,
+    round: Round,
     found: bool,
+}
+
+impl Default for HyStart {
+    fn default() -> Self {
+        Self { round: Round::beginning(0, SequenceNumber::new(0)), found: false }
+    }
 }
 
 /// What an acknowledgment told.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Observation {
-    pub(super) now: Instant,
+    pub(super) now: u64,
     pub(super) oldest_unacked: SequenceNumber,
     pub(super) next: SequenceNumber,
-    pub(super) delay: Span,
-    pub(super) least: Span,
+    pub(super) delay: u64,
+    pub(super) least: u64,
     pub(super) window: u32,
+    /// Segments leave at a rate, so that they arrive over up to a whole round trip.
+    pub(super) is_paced: bool,
 }
 
 impl HyStart {
@@ -61,49 +69,52 @@ impl HyStart {
         self.found
     }
 
+    /// A round trip begins, which ends with what is sent so far (Linux `bictcp_hystart_reset`).
+    pub(super) fn begin_round(&mut self, now: u64, next: SequenceNumber) {
+        self.round = Round::beginning(now, next);
+    }
+
     /// Takes an acknowledgment in slow start; says whether it ends here.
     #[inline]
     pub(super) fn observe(&mut self, seen: &Observation) -> bool {
-        let new = match &self.round {
-            None => true,
-            Some(round) => seen.oldest_unacked.is_after(round.end),
-        };
-        let fresh =
-            Round { start: seen.now, last: seen.now, end: seen.next, delay: None, samples: 0 };
-        let round = self.round.get_or_insert(fresh);
-        if new {
-            *round = fresh;
+        if seen.oldest_unacked.is_after(self.round.end) {
+            self.begin_round(seen.now, seen.next);
         }
         if seen.window < LEAST_WINDOW {
             return false;
         }
-        self.found = round.is_train_long(seen) | round.is_delay_high(seen);
+        self.found = self.round.is_train_long(seen) | self.round.is_delay_high(seen);
         self.found
     }
 }
 
 impl Round {
-    /// A train that lasts longer than half a round trip fills the path.
+    const fn beginning(now: u64, next: SequenceNumber) -> Self {
+        Self { start: now, last: now, end: next, delay: u64::MAX, samples: 0 }
+    }
+
+    /// A train that lasts longer than half a round trip fills the path; one that is paced has a whole
+    /// round trip.
     #[inline]
     fn is_train_long(&mut self, seen: &Observation) -> bool {
-        if seen.now.saturating_since(self.last) > PAUSE {
+        if seen.now.saturating_sub(self.last) > PAUSE {
             return false;
         }
         self.last = seen.now;
-        seen.now.saturating_since(self.start) > (seen.least + ALLOWANCE) / 2
+        let most = (seen.least + ALLOWANCE) >> u32::from(!seen.is_paced);
+        seen.now.saturating_sub(self.start) > most
     }
 
     /// A round trip that is longer than it was shows a queue.
     #[inline]
     fn is_delay_high(&mut self, seen: &Observation) -> bool {
-        let delay = self.delay.map_or(seen.delay, |least| least.min(seen.delay));
-        self.delay = Some(delay);
+        self.delay = self.delay.min(seen.delay);
         if self.samples < LEAST_SAMPLES {
             self.samples += 1;
             return false;
         }
-        let rise = (seen.least / 8).max(LEAST_RISE).min(GREATEST_RISE);
-        delay > seen.least + rise
+        let rise = (seen.least / 8).clamp(LEAST_RISE, GREATEST_RISE);
+        self.delay > seen.least + rise
     }
 }
 
@@ -113,12 +124,13 @@ mod tests {
 
     fn seen(now_ms: u64, oldest: u32, next: u32, delay_ms: u64) -> Observation {
         Observation {
-            now: Instant::from_millis(now_ms),
+            now: now_ms * 1_000,
             oldest_unacked: SequenceNumber::new(oldest),
             next: SequenceNumber::new(next),
-            delay: Span::from_millis(delay_ms),
-            least: Span::from_millis(100),
+            delay: delay_ms * 1_000,
+            least: 100_000,
             window: 20,
+            is_paced: false,
         }
     }
 

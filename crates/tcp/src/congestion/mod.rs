@@ -120,10 +120,10 @@ impl Window {
     }
 }
 
-/// What an algorithm may use to decide on growth.
+/// What an acknowledgment has told before anything comes of it (Linux `struct ack_sample`).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct AckSample {
-    /// Segments that this ACK newly acknowledged.
+    /// Segments that this ACK took off the queue.
     pub(crate) acknowledged: u32,
     /// Round-trip sample of this ACK, if it gave one.
     pub(crate) rtt: Option<Span>,
@@ -133,6 +133,10 @@ pub(crate) struct AckSample {
     pub(crate) oldest_unacked: SequenceNumber,
     /// Next number to send.
     pub(crate) next: SequenceNumber,
+    /// Nothing is amiss so far.
+    pub(crate) is_open: bool,
+    /// Segments leave at a rate.
+    pub(crate) is_paced: bool,
 }
 
 /// The algorithm of a connection.
@@ -178,8 +182,7 @@ impl Congestion {
 
     /// Lets the window grow; called only where the window was the limit and no loss is repaired.
     #[inline]
-    pub(crate) fn cong_avoid(&mut self, window: &mut Window, sample: &AckSample, now: Instant) {
-        let mut acknowledged = sample.acknowledged;
+    pub(crate) fn cong_avoid(&mut self, window: &mut Window, mut acknowledged: u32, now: Instant) {
         if window.is_in_slow_start() {
             acknowledged = window.slow_start(acknowledged);
             if acknowledged == 0 {
@@ -194,7 +197,20 @@ impl Congestion {
         }
     }
 
-    /// Notes the round-trip sample of an ACK, whether or not the window may grow on it.
+    /// The connection is open.
+    pub(crate) fn begin(&mut self, now: Instant, next: SequenceNumber) {
+        if let Self::Cubic(cubic) = self {
+            cubic.begin(now, next);
+        }
+    }
+
+    /// Whether the algorithm looks at what acknowledgments tell besides progress.
+    #[inline]
+    pub(crate) fn takes_samples(&self) -> bool {
+        matches!(self, Self::Bic(_) | Self::Cubic(_))
+    }
+
+    /// Notes what an ACK has told, whether or not the window may grow on it (Linux `pkts_acked`).
     #[inline]
     pub(crate) fn on_sample(&mut self, sample: &AckSample, window: &mut Window) {
         match self {
@@ -204,12 +220,12 @@ impl Congestion {
         }
     }
 
-    /// A retransmission time-out began a new life.
-    pub(crate) fn on_timeout(&mut self) {
+    /// All is taken for lost (Linux `set_state` with `TCP_CA_Loss`).
+    pub(crate) fn on_timeout(&mut self, now: Instant, next: SequenceNumber) {
         match self {
             Self::Reno(_) | Self::Plugged(_) => {}
             Self::Bic(bic) => bic.on_timeout(),
-            Self::Cubic(cubic) => cubic.on_timeout(),
+            Self::Cubic(cubic) => cubic.on_timeout(now, next),
         }
     }
 

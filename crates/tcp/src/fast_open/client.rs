@@ -112,7 +112,7 @@ impl Connection {
     /// The answer to a SYN with the option or data has been taken: what it says of the cookie and the
     /// data (Linux `tcp_rcv_fastopen_synack`). Returns whether data has to be sent again.
     #[cold]
-    pub(crate) fn on_fast_open_answer(&mut self, answer: &Segment) -> bool {
+    pub(crate) fn on_fast_open_answer(&mut self, answer: &Segment, now: Instant) -> bool {
         let outstanding = !self.queue.is_empty();
         let repeated = self.syn_transmissions > 1;
         self.learn_from(answer, outstanding, repeated);
@@ -123,7 +123,7 @@ impl Connection {
                 FastOpenFailure::DataNotAcknowledged
             };
             self.fast_open.failure = Some(failure);
-            self.send_syn_data_again();
+            self.send_syn_data_again(now);
             return true;
         }
         self.fast_open.syn_data_acknowledged = self.fast_open.syn_bytes > 0;
@@ -154,8 +154,8 @@ impl Connection {
     }
 
     /// Not a sign of congestion: the window stays (Linux `tcp_non_congestion_loss_retransmit`).
-    fn send_syn_data_again(&mut self) {
-        self.repeat_without_reduction();
+    fn send_syn_data_again(&mut self, now: Instant) {
+        self.repeat_without_reduction(now);
     }
 
     /// Text that stands beside SYN: from here on it is in order.

@@ -8,6 +8,7 @@ use crate::connection::Connection;
 use crate::recovery::{AckNews, Delivery, Findings};
 use crate::scoreboard::Update;
 use crate::send_queue::Acknowledged;
+use crate::state::RecoveryState;
 use crate::state::State;
 use crate::timestamp::timestamp_at;
 use fairwind_units::{Instant, Span};
@@ -145,6 +146,9 @@ impl Connection {
         self.follow_delivery(&acknowledged, highest_before, &mut news);
         if self.has_extras {
             self.report_acknowledgment(acknowledged.segments, round_trip.latest, &news);
+        }
+        if self.congestion.takes_samples() {
+            self.sample_acknowledgment(acknowledged.segments, round_trip.latest, now);
         }
         if self.recovery.probe.end.is_some() {
             self.follow_probe(&news);
@@ -438,7 +442,7 @@ impl Connection {
         if self.has_extras {
             self.control_closely(segments, round_trip, lost_before, news);
         } else {
-            self.change_window(segments, round_trip, lost_before, news);
+            self.change_window(segments, lost_before, news);
         }
     }
 
@@ -461,39 +465,46 @@ impl Connection {
         if self.is_governed_alone() {
             self.govern(sample, round_trip.latest, news);
         } else {
-            self.change_window(segments, round_trip, lost_before, news);
+            self.change_window(segments, lost_before, news);
         }
         self.follow_framing();
     }
 
-    /// `segments` are acknowledged, as far as that matters to growth.
+    /// What was acknowledged is known, and nothing has come of it yet.
     #[inline]
-    fn change_window(
-        &mut self,
-        segments: u32,
-        round_trip: RoundTrip,
-        lost_before: u32,
-        news: &AckNews,
-    ) {
+    fn sample_acknowledgment(&mut self, acknowledged: u32, rtt: Option<Span>, now: Instant) {
         let sample = AckSample {
-            acknowledged: segments,
-            rtt: round_trip.latest,
-            now: news.now,
+            acknowledged,
+            rtt,
+            now,
             oldest_unacked: self.send.oldest_unacked,
             next: self.send.next,
+            is_open: self.recovery.state == RecoveryState::Open,
+            is_paced: self.config.sending.pacing.enabled,
         };
         self.congestion.on_sample(&sample, &mut self.window);
+    }
+
+    /// `segments` are acknowledged, as far as that matters to growth.
+    #[inline]
+    fn change_window(&mut self, segments: u32, lost_before: u32, news: &AckNews) {
         if self.recovery.is_reducing() {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
         } else if self.may_grow(news) {
             self.usage.on_progress(news.now);
             if self.has_extras && self.is_governed() {
                 self.plugged_growth(segments);
-            } else if segments > 0 && self.usage.is_limited(&self.window) {
-                self.congestion.cong_avoid(&mut self.window, &sample, news.now);
+            } else if self.counts_at_all(segments) && self.usage.is_limited(&self.window) {
+                self.congestion.cong_avoid(&mut self.window, segments, news.now);
             }
         }
         self.update_pacing_rate();
+    }
+
+    /// Linux looks at its growth anew also where all was known to have arrived.
+    #[inline]
+    fn counts_at_all(&self, segments: u32) -> bool {
+        segments > 0 || self.config.ack_counting == AckCounting::Segments
     }
 
     /// Where reordering is common, progress out of order counts too (Linux `tcp_may_raise_cwnd`).

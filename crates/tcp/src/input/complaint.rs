@@ -152,7 +152,7 @@ impl Connection {
             self.window.slow_start_threshold = self.threshold_without_reduction();
             self.recovery.end = self.send.next;
             self.forget_account();
-            self.enter(RecoveryState::Loss);
+            self.enter_loss(now);
         }
         self.recovery.due = Transmission::Lost;
         self.recovery.trial = false;

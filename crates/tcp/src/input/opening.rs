@@ -67,7 +67,7 @@ impl Connection {
             self.acknowledge_opening(now);
             if self.opened_fast() {
                 self.take_off_syn_data(segment, now);
-                self.on_fast_open_answer(segment);
+                self.on_fast_open_answer(segment, now);
             }
         } else {
             // Both ends opened at once: answer with SYN-ACK, which is no repetition of the SYN.

@@ -304,10 +304,7 @@ impl Connection {
 
     #[inline]
     fn transmit(&mut self, bytes: u32, now: Instant) -> Segment {
-        if self.queue.is_empty() {
-            self.congestion.on_idle_end(self.send.last_sent, now);
-        }
-        let mut marks = if self.has_extras { self.note_sending(now) } else { Marks::default() };
+        let mut marks = self.note_sending(now);
         if bytes > 0 && self.written.take(bytes) {
             marks.set(Marks::PUSH);
         }

@@ -152,8 +152,8 @@ impl Connection {
     }
 
     fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
+        let marks = self.note_sending(now);
         if self.has_extras {
-            let marks = self.note_sending(now);
             self.queue.remark_limited(index, marks);
         }
         let moment = self.recovery.last_sent.advance(now);

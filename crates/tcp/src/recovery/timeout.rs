@@ -31,7 +31,6 @@ impl Connection {
             self.tell_event(WindowEvent::TimedOut);
             self.begin_account();
         }
-        self.congestion.on_timeout();
         self.window.segments = self.in_flight() + 1;
         self.window.drop_credit();
         self.usage.on_reduction(now);
@@ -42,7 +41,7 @@ impl Connection {
         {
             self.recovery.threshold = self.recovery.threshold.min(configured);
         }
-        self.enter(RecoveryState::Loss);
+        self.enter_loss(now);
         self.recovery.end = self.send.next;
         self.recovery.probe.end = None;
         self.ecn.on_reduction();
@@ -87,7 +86,7 @@ impl Connection {
     /// All that is outstanding was dropped, though not for congestion: it is sent again, and the
     /// window stays (Linux `tcp_non_congestion_loss_retransmit`).
     #[cold]
-    pub(crate) fn repeat_without_reduction(&mut self) {
+    pub(crate) fn repeat_without_reduction(&mut self, now: Instant) {
         for index in self.queue.first_index()..self.queue.end_index() {
             self.queue.mark_lost(index);
         }
@@ -97,7 +96,7 @@ impl Connection {
             self.window.slow_start_threshold = self.threshold_without_reduction();
             self.recovery.undo.threshold = 0;
             self.recovery.undo.from = None;
-            self.enter(RecoveryState::Loss);
+            self.enter_loss(now);
         }
         self.recovery.due = Transmission::Lost;
     }

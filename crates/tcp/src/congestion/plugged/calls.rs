@@ -145,11 +145,13 @@ impl Connection {
     /// The connection is open (Linux `tcp_init_congestion_control`).
     #[cold]
     pub(crate) fn begin_control(&mut self, now: Instant) {
+        self.congestion.begin(now, self.send.next);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         if plugged.is_begun {
             return;
         }
         plugged.is_begun = true;
+        plugged.sender.control.pacing.status = u32::from(self.config.sending.pacing.enabled);
         self.note_instant(now);
         self.consult(|control, sender| control.init(sender));
     }
@@ -186,6 +188,12 @@ impl Connection {
             self.tell_state(state);
         }
         self.recovery.state = state;
+    }
+
+    /// All is taken for lost: the algorithm begins anew.
+    pub(crate) fn enter_loss(&mut self, now: Instant) {
+        self.congestion.on_timeout(now, self.send.next);
+        self.enter(RecoveryState::Loss);
     }
 
     #[cold]

@@ -1,0 +1,166 @@
+//! Reno, BIC and CUBIC are written twice, in Rust and in C: after every acknowledgment both have the same window.
+
+mod path;
+
+use fairwind_congestion::built_in;
+use fairwind_tcp::{Config, CongestionAlgorithm, EcnFeedback, Event, Profile};
+use fairwind_units::{Instant, Span};
+use path::{Record, Trouble, run};
+
+const END: Instant = Instant::from_secs(40);
+const SEEDS: [u64; 3] = [1, 20, 300];
+
+/// 10 Mbit/s, a round trip of 40 ms, a queue of 40 packets, always something to send.
+fn calm() -> Trouble {
+    Trouble {
+        name: "drops of a short queue",
+        writes: None,
+        bytes_per_milli: 1250,
+        one_way: Span::from_millis(20),
+        queue: 40,
+        marks_from: None,
+        lost: 0,
+        late: (0, Span::ZERO),
+        acks_lost: 0,
+        outage: None,
+        spike: None,
+        change: |_| {},
+    }
+}
+
+fn config(congestion: CongestionAlgorithm) -> Config {
+    Config { congestion, ..Profile::Linux6_18.config() }
+}
+
+/// Both records of each pair of algorithms and each seed, compared line by line.
+fn both(trouble: &Trouble) -> Vec<Record> {
+    let pairs = [
+        (CongestionAlgorithm::Reno, "reno-c"),
+        (CongestionAlgorithm::Bic, "bic-c"),
+        (CongestionAlgorithm::CubicLinux, "cubic-c"),
+    ];
+    let mut records = Vec::new();
+    for (rust, name) in pairs {
+        for seed in SEEDS {
+            let c = CongestionAlgorithm::Plugged(built_in(name).expect("it is built in"));
+            let expected = run(trouble, config(rust.clone()), seed, END);
+            let got = run(trouble, config(c), seed, END);
+            let place = format!("{}, {name}, seed {seed}", trouble.name);
+            for (number, (theirs, ours)) in expected.lines.iter().zip(&got.lines).enumerate() {
+                assert_eq!(ours, theirs, "{place}: acknowledgment {number}");
+            }
+            assert_eq!(got.lines.len(), expected.lines.len(), "{place}");
+            assert_eq!(
+                (got.delivered, &got.events),
+                (expected.delivered, &expected.events),
+                "{place}"
+            );
+            assert!(got.lines.len() > 1000, "{place}: {} acknowledgments", got.lines.len());
+            records.push(got);
+        }
+    }
+    records
+}
+
+fn all(records: &[Record], holds: impl Fn(&Record) -> bool) -> bool {
+    records.iter().all(holds)
+}
+
+#[test]
+fn drops_of_a_short_queue() {
+    let records = both(&calm());
+    assert!(all(&records, |run| run.count(Event::FastRetransmit) > 2));
+}
+
+#[test]
+fn a_long_path_and_a_large_window() {
+    let trouble = Trouble {
+        name: "a long path",
+        bytes_per_milli: 12_500,
+        one_way: Span::from_micros(81_234),
+        queue: 300,
+        ..calm()
+    };
+    let records = both(&trouble);
+    assert!(all(&records, |run| run.lines.iter().any(|line| line.window > 1000)));
+}
+
+#[test]
+fn losses_by_chance() {
+    let records = both(&Trouble { name: "losses", lost: 10, ..calm() });
+    assert!(all(&records, |run| run.count(Event::FastRetransmit) > 50));
+}
+
+#[test]
+fn time_outs() {
+    let outage = Some((Span::from_secs(7), Span::from_millis(1_700)));
+    let records = both(&Trouble { name: "outages", lost: 2, outage, ..calm() });
+    assert!(all(&records, |run| run.count(Event::RetransmissionTimeout) > 8));
+}
+
+/// Everything is late every few seconds: time-outs and losses that were none are taken back.
+#[test]
+fn reductions_that_are_taken_back() {
+    let spike = Some((Span::from_secs(5), Span::from_millis(400)));
+    let records = both(&Trouble { name: "spikes of delay", spike, ..calm() });
+    assert!(all(&records, |run| run.undone() > 2));
+}
+
+#[test]
+fn segments_that_are_overtaken() {
+    let late = (10, Span::from_millis(15));
+    let records = both(&Trouble { name: "reordering", late, lost: 1, ..calm() });
+    assert!(all(&records, |run| run.count(Event::FastRetransmit) > 2));
+}
+
+#[test]
+fn pauses_of_the_application() {
+    let writes = Some((400_000, Span::from_millis(1_313)));
+    both(&Trouble { name: "pauses", writes, lost: 3, ..calm() });
+    let without_restart = |config: &mut Config| {
+        config.idle_restart = fairwind_tcp::IdleRestart::Off;
+    };
+    both(&Trouble {
+        name: "pauses, kept window",
+        writes,
+        lost: 3,
+        change: without_restart,
+        ..calm()
+    });
+}
+
+#[test]
+fn an_application_that_limits_the_rate() {
+    let writes = Some((9_000, Span::from_millis(13)));
+    both(&Trouble { name: "application", writes, lost: 3, ..calm() });
+}
+
+#[test]
+fn echoes_of_congestion() {
+    let change = |config: &mut Config| config.ecn.outgoing = EcnFeedback::Classic;
+    let trouble = Trouble { name: "marks", marks_from: Some(15), lost: 1, change, ..calm() };
+    let records = both(&trouble);
+    assert!(all(&records, path::Record::reduced_for_marks));
+}
+
+#[test]
+fn acknowledgments_that_are_lost() {
+    both(&Trouble { name: "stretched", acks_lost: 600, lost: 3, ..calm() });
+}
+
+#[test]
+fn a_peer_without_options() {
+    let change = |config: &mut Config| {
+        config.sack = false;
+        config.timestamps = false;
+    };
+    let outage = Some((Span::from_secs(11), Span::from_millis(1_100)));
+    let records = both(&Trouble { name: "no options", lost: 5, outage, change, ..calm() });
+    assert!(all(&records, |run| run.count(Event::RetransmissionTimeout) > 3));
+}
+
+#[test]
+fn segments_that_are_paced() {
+    let change = |config: &mut Config| config.sending.pacing.enabled = true;
+    both(&Trouble { name: "pacing", lost: 2, change, ..calm() });
+}
