@@ -4,6 +4,7 @@ use std::env;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 #[path = "src/source.rs"]
 mod source;
@@ -36,7 +37,39 @@ fn main() {
         names.push((stem, path));
     }
     build.compile("fairwind_congestion_controls");
-    fs::write(out.join("controls.rs"), list(&names)).expect("the output can be written");
+    println!("cargo::rerun-if-env-changed=CLANG");
+    let has_objects = env::var_os("CARGO_FEATURE_EBPF").is_some();
+    if has_objects {
+        for (name, path) in &names {
+            compile_object(path, &folder.join("include"), &out.join(format!("{name}.bpf.o")));
+        }
+    }
+    fs::write(out.join("controls.rs"), list(&names, has_objects))
+        .expect("the output can be written");
+}
+
+/// Compiles a source for a kernel.
+fn compile_object(source: &Path, include: &Path, object: &Path) {
+    let clang = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
+    let result = Command::new(&clang)
+        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wno-unused", "-I"])
+        .arg(include)
+        .arg("-c")
+        .arg(source)
+        .arg("-o")
+        .arg(object)
+        .status();
+    let trouble = match result {
+        Ok(status) if status.success() => return,
+        Ok(status) => format!("ended with {status}"),
+        Err(error) => format!("cannot be started: {error}"),
+    };
+    panic!(
+        "{} {}: {trouble}; congestion controls for a kernel need clang 12 or newer (apt-get install clang), or \
+         build without the feature `ebpf`",
+        Path::new(&clang).display(),
+        source.display()
+    );
 }
 
 /// The C files of a folder, by name.
@@ -48,8 +81,8 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Rust that declares the functions, and a table of names, functions and sources.
-fn list(names: &[(String, PathBuf)]) -> String {
+/// Rust that declares the functions, a table of names, functions and sources, and one of names and objects.
+fn list(names: &[(String, PathBuf)], has_objects: bool) -> String {
     let mut text = String::from("unsafe extern \"C\" {\n");
     for (name, _) in names {
         writeln!(text, "    fn fairwind_table_{name}() -> *const Table;").expect("a string");
@@ -61,6 +94,14 @@ fn list(names: &[(String, PathBuf)]) -> String {
         let path = path.display();
         writeln!(text, "    (\"{name}\", fairwind_table_{name}, include_str!(\"{path}\")),")
             .expect("a string");
+    }
+    text.push_str("];\n\nconst OBJECTS: &[(&str, &[u8])] = &[\n");
+    for (name, _) in names.iter().filter(|_| has_objects) {
+        writeln!(
+            text,
+            "    (\"{name}\", include_bytes!(concat!(env!(\"OUT_DIR\"), \"/{name}.bpf.o\"))),"
+        )
+        .expect("a string");
     }
     text.push_str("];\n");
     text

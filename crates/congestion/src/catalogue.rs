@@ -32,3 +32,15 @@ pub fn built_in(name: &str) -> Option<PluggedAlgorithm> {
 pub fn source_of(name: &str) -> Option<&'static str> {
     CONTROLS.iter().find(|(stem, ..)| name_of(stem) == name).map(|(_, _, source)| *source)
 }
+
+/// The name under which a kernel knows the algorithm of this name.
+pub fn kernel_name_of(name: &str) -> Option<String> {
+    let (_, table, _) = CONTROLS.iter().find(|(stem, ..)| name_of(stem) == name)?;
+    // SAFETY: as above.
+    unsafe { table().as_ref() }.map(Table::kernel_name)
+}
+
+/// The algorithm of this name compiled for eBPF; `None` as well where the feature `ebpf` is off.
+pub fn object_of(name: &str) -> Option<&'static [u8]> {
+    OBJECTS.iter().find(|(stem, _)| name_of(stem) == name).map(|(_, object)| *object)
+}

@@ -27,6 +27,6 @@ mod library;
 mod native;
 mod source;
 
-pub use catalogue::{built_in, names, source_of};
+pub use catalogue::{built_in, kernel_name_of, names, object_of, source_of};
 pub use compile::{CompileError, Compiled, compile, compile_object};
-pub use library::{LoadError, load};
+pub use library::{LoadError, kernel_name, load};

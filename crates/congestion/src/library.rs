@@ -33,6 +33,22 @@ pub enum LoadError {
 /// # Errors
 /// If the file is not what was compiled so, or lacks a hook that every algorithm has.
 pub fn load(path: &Path, name: &str) -> Result<PluggedAlgorithm, LoadError> {
+    let factory = factory(path, name)?;
+    match factory.table().missing() {
+        Some(hook) => Err(LoadError::Incomplete { path: path.to_owned(), hook }),
+        None => Ok(PluggedAlgorithm(Arc::new(factory))),
+    }
+}
+
+/// The name under which a kernel knows what [`compile`](crate::compile) has made of a source.
+///
+/// # Errors
+/// If the file is not what was compiled so.
+pub fn kernel_name(path: &Path) -> Result<String, LoadError> {
+    Ok(factory(path, "")?.table().kernel_name())
+}
+
+fn factory(path: &Path, name: &str) -> Result<NativeFactory, LoadError> {
     let not_ours = |error: libloading::Error| LoadError::NotOurs {
         path: path.to_owned(),
         reason: error.to_string(),
@@ -45,11 +61,7 @@ pub fn load(path: &Path, name: &str) -> Result<PluggedAlgorithm, LoadError> {
     let (calls, table) = (calls.map_err(not_ours)?, table.map_err(not_ours)?);
     let library = Arc::new(library);
     // SAFETY: the table lies in the library, which the factory and its algorithms keep.
-    let factory = unsafe { NativeFactory::new(name.to_owned(), table, calls, Some(library)) };
-    match factory.table().missing() {
-        Some(hook) => Err(LoadError::Incomplete { path: path.to_owned(), hook }),
-        None => Ok(PluggedAlgorithm(Arc::new(factory))),
-    }
+    Ok(unsafe { NativeFactory::new(name.to_owned(), table, calls, Some(library)) })
 }
 
 unsafe fn table_of(library: &libloading::Library) -> Result<*const Table, libloading::Error> {

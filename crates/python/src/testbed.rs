@@ -60,7 +60,7 @@ pub(crate) fn run_on_kernel<'py>(
 #[pyfunction]
 pub(crate) fn check_on_kernel(py: Python<'_>, experiment_json: &str) -> PyResult<String> {
     let experiment = experiment(experiment_json)?;
-    let Verdict { refusals, remarks } = py.detach(|| fairwind_testbed::check(&experiment));
+    let Verdict { refusals, remarks } = py.detach(|| fairwind_testbed::check(&experiment, &[]));
     let refusals: Vec<_> = refusals
         .iter()
         .map(|refusal| {

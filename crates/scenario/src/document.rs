@@ -161,6 +161,11 @@ impl Document {
         self.recordings.provide(file, text)
     }
 
+    /// Makes a congestion control known that is not the repository's: somebody else has it compiled.
+    pub fn provide_control(&mut self, name: &str) {
+        self.recordings.provide_control(name);
+    }
+
     /// The points of the grid, in the order of the file: the last axis varies fastest.
     ///
     /// # Errors

@@ -33,9 +33,10 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`, `impairments`,
-//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `named_file`, `recording`, `tcp`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `named_file`, `recording`, `tcp`, `congestion`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod check;
+mod congestion;
 mod document;
 mod error;
 mod experiment;
@@ -63,6 +64,7 @@ mod tcp;
 mod varying;
 mod workload;
 
+pub use congestion::{Congestion, ControlName, NoControlName};
 pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
 pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind};
@@ -85,7 +87,7 @@ pub use rate_trace::RateTraceInput;
 pub use recorded::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
 pub use schema::json_schema;
 pub use seeds::replicate_seed;
-pub use tcp::{Congestion, Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
+pub use tcp::{Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
 pub use varying::{Distribution, Quantile, Varying};
 pub use workload::{
     Burst, MessageSize, Pace, RecordedWrite, TIMESTAMP_BYTES, Transport, Workload, WorkloadInput,

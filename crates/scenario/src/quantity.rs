@@ -1,6 +1,6 @@
 //! The quantities that a text can be, by the format that the schema names.
 
-use crate::{NetemText, QueueLimit, QueueText};
+use crate::{Congestion, NetemText, QueueLimit, QueueText};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 
 /// A quantity written as a text with its unit.
@@ -15,12 +15,12 @@ pub(crate) struct Quantity {
 }
 
 impl Quantity {
-    /// The quantity that `format` names.
     /// Whether it is a number with a unit.
     pub(crate) fn has_unit(self) -> bool {
-        !["queue discipline", "line for netem"].contains(&self.noun)
+        !["queue discipline", "line for netem", "congestion control"].contains(&self.noun)
     }
 
+    /// The quantity that `format` names.
     pub(crate) fn of_format(format: &str) -> Option<Self> {
         let quantity = |noun, example, fault| Some(Self { noun, example, fault });
         match format {
@@ -30,6 +30,7 @@ impl Quantity {
             "Ratio" => quantity("share", "2 %", fault::<Ratio>),
             "Queue" => quantity("queue discipline", "fq_codel", fault::<QueueText>),
             "Netem" => quantity("line for netem", "tc: netem delay 50ms", fault::<NetemText>),
+            "CongestionControl" => quantity("congestion control", "cubic", fault::<Congestion>),
             "QueueLimit" => quantity("queue limit", "1 bdp", fault::<QueueLimit>),
             _ => None,
         }

@@ -1,11 +1,12 @@
-//! What files hold that a scenario names and somebody else opens: writes, rates, losses, delays.
+//! What files hold that a scenario names and somebody else opens: writes, rates, losses, delays; and which
+//! congestion controls somebody else has.
 
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::named_file::{FileContent, NamedFile};
 use crate::workload::RecordedWrite;
 use fairwind_qdisc::{LineFault, RateTrace, delays_of_text, losses_of_text};
 use fairwind_units::{ByteCount, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What is in the files that a scenario names.
@@ -15,6 +16,7 @@ pub(crate) struct Recordings {
     traces: BTreeMap<NamedFile, RateTrace>,
     losses: BTreeMap<NamedFile, Vec<bool>>,
     delays: BTreeMap<NamedFile, Vec<i32>>,
+    controls: BTreeSet<String>,
 }
 
 impl Recordings {
@@ -40,6 +42,16 @@ impl Recordings {
     /// Quantiles of a delay.
     pub(crate) fn delays(&self, file: &str) -> Option<Vec<i32>> {
         self.delays.get(&NamedFile::new(file, FileContent::Delays)).cloned()
+    }
+
+    /// Names of congestion controls that are known beyond those of the repository.
+    pub(crate) fn controls(&self) -> impl Iterator<Item = &str> {
+        self.controls.iter().map(String::as_str)
+    }
+
+    /// Makes a congestion control known.
+    pub(crate) fn provide_control(&mut self, name: &str) {
+        self.controls.insert(name.to_owned());
     }
 
     /// Takes the text of a file.

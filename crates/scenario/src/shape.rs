@@ -48,6 +48,12 @@ impl<'s> Shape<'s> {
         if let Some(branches) = schema["oneOf"].as_array() {
             return one_of(branches);
         }
+        // Words that are known, and last what any other word has to be: whether that is known is a rule's.
+        if let Some([_, .., other]) = schema["anyOf"].as_array().map(Vec::as_slice)
+            && other["type"] == "string"
+        {
+            return Self::of(other, root);
+        }
         if let Some([text, table]) = schema["anyOf"].as_array().map(Vec::as_slice) {
             return Self::TextOrTable { text, table };
         }

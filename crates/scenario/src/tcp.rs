@@ -1,5 +1,6 @@
 //! The TCP endpoints of a group of flows: a profile, and what differs from it.
 
+use crate::congestion::Congestion;
 use crate::workload::Workload;
 use fairwind_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
@@ -28,32 +29,6 @@ pub enum Profile {
     /// FreeBSD 14.
     #[serde(rename = "freebsd-14")]
     FreeBsd14,
-}
-
-/// A congestion control.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Congestion {
-    /// `NewReno`, RFC 5681 and RFC 6582.
-    Reno,
-    /// BIC, Linux 2.6.8 to 2.6.18 (INFOCOM 2004).
-    Bic,
-    /// CUBIC, RFC 9438.
-    Cubic,
-}
-
-impl Congestion {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Reno, Self::Bic, Self::Cubic];
-
-    /// Its name, in scenarios as on Linux.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reno => "reno",
-            Self::Bic => "bic",
-            Self::Cubic => "cubic",
-        }
-    }
 }
 
 /// How losses are found while selective acknowledgements come in.

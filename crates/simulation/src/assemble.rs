@@ -9,7 +9,7 @@ use fairwind_assembly::{Assembly, FlowPlan, Purpose, Queues, derive};
 use fairwind_measure::Settings;
 use fairwind_network::Network;
 use fairwind_scenario::{Experiment, FlowGroup, IpVersion, TcpSettings};
-use fairwind_tcp::Config;
+use fairwind_tcp::{Config, PluggedAlgorithm};
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, SequenceNumber};
 use std::sync::Arc;
@@ -35,12 +35,16 @@ struct Behaviour {
 }
 
 /// Builds what `experiment` describes.
-pub(crate) fn assemble(experiment: &Experiment, seed: u64) -> Result<Parts, SimulationError> {
+pub(crate) fn assemble(
+    experiment: &Experiment,
+    seed: u64,
+    controls: &[PluggedAlgorithm],
+) -> Result<Parts, SimulationError> {
     let total: u64 = experiment.flows.iter().map(|group| u64::from(group.count)).sum();
     if total > Agenda::MOST_FLOWS {
         return Err(SimulationError::TooManyFlows(total));
     }
-    let groups = experiment.flows.iter().map(|group| behaviour(experiment, group));
+    let groups = experiment.flows.iter().map(|group| behaviour(experiment, group, controls));
     let behaviours = groups.collect::<Result<Vec<_>, _>>()?;
     let timestamps = |group: &FlowGroup| {
         let number = experiment.flows.iter().position(|other| std::ptr::eq(other, group));
@@ -71,9 +75,13 @@ fn answered(settings: &Settings) -> Vec<u32> {
     settings.flows.iter().filter_map(|flow| flow.answers).map(|opening| opening.0).collect()
 }
 
-fn behaviour(experiment: &Experiment, group: &FlowGroup) -> Result<Behaviour, SimulationError> {
+fn behaviour(
+    experiment: &Experiment,
+    group: &FlowGroup,
+    controls: &[PluggedAlgorithm],
+) -> Result<Behaviour, SimulationError> {
     let endpoint = |tcp: &TcpSettings| -> Result<Arc<Config>, SimulationError> {
-        let mut config = stack::config(&group.name, tcp, &group.workload)?;
+        let mut config = stack::config(&group.name, tcp, &group.workload, controls)?;
         let headers = experiment.network.ip_version.header_bytes();
         let room = experiment.network.mtu.get().saturating_sub(headers);
         config.mss = config.mss.min(u16::try_from(room).unwrap_or(u16::MAX));

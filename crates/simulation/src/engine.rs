@@ -15,7 +15,7 @@ use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
 use fairwind_measure::{Collector, Direction, FailureReason, FlowId, Observation, Table, Tables};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
-use fairwind_tcp::Event;
+use fairwind_tcp::{Event, PluggedAlgorithm};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 
@@ -35,6 +35,15 @@ pub struct Outcome {
     pub packets_delivered: u64,
     /// Packets still inside the network at the end.
     pub packets_in_transit: u64,
+}
+
+/// What a simulation is handed beside the description of its experiment.
+#[derive(Default)]
+pub struct Provided {
+    /// Where to capture.
+    pub captures: CaptureFiles,
+    /// Congestion controls that are not the repository's, by the names that the experiment has for them.
+    pub controls: Vec<PluggedAlgorithm>,
 }
 
 /// When the two ends of a flow have something to do by the clock. Kept apart from the flows, so that
@@ -98,9 +107,24 @@ impl Simulation {
         seed: u64,
         files: CaptureFiles,
     ) -> Result<Self, SimulationError> {
-        let parts = assemble(experiment, seed)?;
+        let provided = Provided { captures: files, ..Provided::default() };
+        Self::with_provided(experiment, seed, provided)
+    }
+
+    /// The same, with whatever an experiment may need beside its description.
+    ///
+    /// # Errors
+    /// As [`Simulation::with_captures`], and where a congestion control is neither the repository's nor provided.
+    pub fn with_provided(
+        experiment: &Experiment,
+        seed: u64,
+        provided: Provided,
+    ) -> Result<Self, SimulationError> {
+        let parts = assemble(experiment, seed, &provided.controls)?;
         let recorder = match &experiment.capture {
-            Some(capture) => Recorder::new(files, capture, &experiment.name, parts.captured)?,
+            Some(capture) => {
+                Recorder::new(provided.captures, capture, &experiment.name, parts.captured)?
+            }
             None => Recorder::default(),
         };
         let deadlines: Vec<_> = parts.flows.iter().map(deadlines_of).collect();

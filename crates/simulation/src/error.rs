@@ -22,6 +22,17 @@ pub enum SimulationError {
         /// The largest value there is.
         largest: u64,
     },
+    /// A congestion control that is neither the repository's nor was handed in.
+    #[error(
+        "group \"{group}\": there is no congestion control \"{name}\"; one of your own has to be compiled first: \
+         fairwind congestion build {name}.c"
+    )]
+    UnknownControl {
+        /// The group of flows.
+        group: String,
+        /// The name.
+        name: String,
+    },
     /// A capture could not be written.
     #[error("the capture could not be written: {0}")]
     Capture(#[from] fairwind_capture::CaptureError),

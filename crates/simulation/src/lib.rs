@@ -44,6 +44,6 @@ mod packet;
 mod recorder;
 mod stack;
 
-pub use engine::{Outcome, Simulation};
+pub use engine::{Outcome, Provided, Simulation};
 pub use error::SimulationError;
 pub use fairwind_assembly::{CaptureFiles, Control};

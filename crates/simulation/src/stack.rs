@@ -4,15 +4,17 @@ use crate::SimulationError;
 use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
     AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
-    LossDetection, LossRecovery, Nagle, RedundantBundling, ReorderingDetection, SmartFraming,
-    TailLossProbe, WindowReduction,
+    LossDetection, LossRecovery, Nagle, PluggedAlgorithm, RedundantBundling, ReorderingDetection,
+    SmartFraming, TailLossProbe, WindowReduction,
 };
 
-/// The behaviour that `settings` describe, for the endpoints of `group`.
+/// The behaviour that `settings` describe, for the endpoints of `group`. Congestion controls that are not the
+/// repository's are among `controls`.
 pub(crate) fn config(
     group: &str,
     settings: &TcpSettings,
     workload: &Workload,
+    controls: &[PluggedAlgorithm],
 ) -> Result<Config, SimulationError> {
     let profile = profile(settings.profile());
     let mut config = profile.config();
@@ -25,10 +27,25 @@ pub(crate) fn config(
             Congestion::Reno => CongestionAlgorithm::Reno,
             Congestion::Bic => CongestionAlgorithm::Bic,
             Congestion::Cubic => profile.cubic(),
+            Congestion::Plugged(name) => {
+                CongestionAlgorithm::Plugged(plugged(group, name.as_str(), controls)?)
+            }
         };
     }
     config.nagle = if settings.has_nagle(workload) { profile.nagle() } else { Nagle::Off };
     Ok(config)
+}
+
+/// The algorithm of this name that was handed in, or else the repository's.
+fn plugged(
+    group: &str,
+    name: &str,
+    controls: &[PluggedAlgorithm],
+) -> Result<PluggedAlgorithm, SimulationError> {
+    let provided = controls.iter().find(|algorithm| algorithm.0.name() == name).cloned();
+    provided.or_else(|| fairwind_congestion::built_in(name)).ok_or_else(|| {
+        SimulationError::UnknownControl { group: group.to_owned(), name: name.to_owned() }
+    })
 }
 
 fn profile(named: Profile) -> fairwind_tcp::Profile {

@@ -25,12 +25,14 @@
 //! | [`capabilities`] | what this machine has for experiments, and how to get the rest |
 //! | [`leftovers`] | the names that a run leaves outside, and their removal however it ends |
 //! | [`settings`] | a scenario's `tcp` tables as the kernel is told them, or why it cannot have them |
+//! | [`controls`] | congestion controls in C, loaded into the kernel |
 //! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
 //! | [`shell`] | a real program behind an emulated path |
 //! | [`kernel_router`] | a network of the kernel's own parts in place of ours |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
 pub mod capabilities;
+pub mod controls;
 pub mod ebpf;
 mod error;
 mod experiment;

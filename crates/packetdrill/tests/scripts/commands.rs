@@ -127,3 +127,15 @@ ip ro replace 192.0.2.0/24 via 192.168.0.2 dev tun0`
     let lock = script.replace("dev tun0`", "dev tun0 mtu lock 1040`");
     assert_eq!(run(&format!("{lock}{}", BARE_SYN.replace("1460", "1000"))), Outcome::Passed);
 }
+
+#[test]
+fn a_congestion_control_in_c_is_chosen_by_its_name_in_scenarios_or_in_kernels() {
+    for name in ["reno-c", "fw_reno"] {
+        let script = format!(
+            "`sysctl -q net.ipv4.tcp_congestion_control={name}`\n\
+             0 socket(..., SOCK_STREAM|SOCK_NONBLOCK, IPPROTO_TCP) = 3\n\
+             +0 getsockopt(3, SOL_TCP, TCP_CONGESTION, \"reno-c\", [16]) = 0\n"
+        );
+        assert_eq!(run(&script), Outcome::Passed, "{name}");
+    }
+}

@@ -2,8 +2,9 @@
 
 use super::Rules;
 use super::flows::{ip_version, mtu};
-use crate::TcpSettings;
+use crate::error::nearest;
 use crate::input::ScenarioInput;
+use crate::{Congestion, TcpSettings};
 use fairwind_units::{ByteCount, Span};
 
 /// The TCP header's length field leaves 40 bytes for options (RFC 9293 section 3.1).
@@ -16,6 +17,7 @@ const LEAST_INTERVAL: Span = Span::from_micros(1);
 const LARGEST_BUFFER: ByteCount = ByteCount::new(1 << 30);
 
 pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: &ScenarioInput) {
+    congestion_is_known(rules, tcp, &format!("{key}.congestion"));
     timeouts_are_ordered(rules, tcp, key);
     bundles_are_possible(rules, tcp, key);
     buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
@@ -34,6 +36,24 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
         }
         _ => {}
     }
+}
+
+fn congestion_is_known(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
+    let Some(Congestion::Plugged(name)) = &tcp.congestion else { return };
+    let mut known: Vec<&str> = Congestion::known().collect();
+    known.extend(rules.recordings.controls());
+    if known.contains(&name.as_str()) {
+        return;
+    }
+    let rule = format!("known are {}", known.join(", "));
+    let hint = nearest(name.as_str(), known.iter().copied()).map_or_else(
+        || {
+            let name = name.as_str();
+            format!("one of your own becomes known by `fairwind congestion build {name}.c`")
+        },
+        |word| format!("did you mean \"{word}\"?"),
+    );
+    rules.report(&[key], rule, Some(hint));
 }
 
 fn bundles_are_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {

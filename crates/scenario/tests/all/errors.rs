@@ -149,7 +149,9 @@ fn unknown_keys_and_words_name_the_nearest_known_one() {
         "flows[0].tcp.congestoin = \"cubic\": unknown key\n  hint: did you mean \"congestion\"?",
     );
     breaks("duration =", "durations =", "did you mean \"duration\"?");
-    breaks("\"cubic\"", "\"qubic\"", "known are reno, bic, cubic\n  hint: did you mean \"cubic\"?");
+    breaks("\"cubic\"", "\"qubic\"", "known are reno, bic, cubic, ");
+    breaks("\"cubic\"", "\"qubic\"", "\n  hint: did you mean \"cubic\"?");
+    breaks("\"cubic\"", "\"reno-d\"", "\n  hint: did you mean \"reno-c\"?");
     breaks("linux-3.16", "linux-3.15", "did you mean \"linux-3.16\"?");
     breaks("kind = \"greedy\"", "kind = \"greddy\"", "did you mean \"greedy\"?");
     breaks(
@@ -563,4 +565,25 @@ fn no_group_is_called_as_the_responses_of_another() {
     );
     let text = text.replacen("name = \"greedy\"", "name = \"thin-responses\"", 1);
     assert!(error(&text).contains("the responses of the group \"thin\" are called so"), "{text}");
+}
+
+#[test]
+fn a_congestion_control_of_ones_own_is_unknown_until_somebody_makes_it_known() {
+    breaks(
+        "\"cubic\"",
+        "\"zephyr\"",
+        "\n  hint: one of your own becomes known by `fairwind congestion build zephyr.c`",
+    );
+    breaks("\"cubic\"", "\"my control\"", "letters, digits, - and _, and begins with a letter");
+    breaks("\"cubic\"", "\"a234567890123456789012345678901b\"", "at most 31 letters");
+    breaks(
+        "\"cubic\"",
+        "2",
+        "expected a congestion control such as \"cubic\", found a whole number",
+    );
+    let mut document = document(&with("\"cubic\"", "\"zephyr\""));
+    document.provide_control("zephyr");
+    let plan = document.plan().expect("it is known now");
+    let congestion = plan.cells[0].experiment.flows.iter().find_map(|group| group.tcp.congestion);
+    assert_eq!(congestion.expect("it is set").name(), "zephyr");
 }

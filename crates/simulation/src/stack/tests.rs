@@ -4,8 +4,8 @@ use fairwind_scenario::{
     WindowReduction as Reduction, Workload,
 };
 use fairwind_tcp::{
-    Config, EarlyRetransmit, LossDetection, RedundantBundling, SmartFraming, TailLossProbe,
-    WindowReduction,
+    Config, CongestionAlgorithm, EarlyRetransmit, LossDetection, RedundantBundling, SmartFraming,
+    TailLossProbe, WindowReduction,
 };
 use fairwind_units::{ByteCount, Span};
 
@@ -19,7 +19,7 @@ fn greedy() -> Workload {
 
 fn with(profile: Profile, settings: TcpSettings) -> Config {
     let settings = TcpSettings { profile: Some(profile), ..settings };
-    config("group", &settings, &greedy()).unwrap()
+    config("group", &settings, &greedy(), &[]).unwrap()
 }
 
 /// Asserts that `found` has `on` with the switch on, and `off` with it off, in every profile that repairs.
@@ -116,4 +116,32 @@ fn bounds_of_bundles_are_those_of_the_keys_and_zero_segments_are_no_bound() {
     let unbounded = scenario::TcpSettings { redundant_segments: Some(0), ..settings };
     assert_eq!(bundles(unbounded), Some(RedundantBundling { most_segments: None, ..rule }));
     assert_eq!(bundles(TcpSettings { redundant_bundling: None, ..settings }), None);
+}
+
+#[test]
+fn the_repositorys_congestion_controls_are_those_that_scenarios_know_beside_the_endpoints_own() {
+    let own = scenario::Congestion::OWN;
+    let own = own.iter().map(|own| own.name().to_owned());
+    let there: Vec<String> = own.chain(fairwind_congestion::names()).collect();
+    let known: Vec<&str> = scenario::Congestion::known().collect();
+    assert_eq!(known, there);
+    for name in known {
+        let congestion = Some(name.parse().unwrap());
+        let settings = TcpSettings { congestion, ..TcpSettings::default() };
+        let config = config("group", &settings, &greedy(), &[]).unwrap();
+        if let CongestionAlgorithm::Plugged(algorithm) = config.congestion {
+            assert_eq!(algorithm.0.name(), name);
+        }
+    }
+}
+
+#[test]
+fn a_congestion_control_that_nobody_has_is_refused_by_its_name() {
+    let congestion = Some("zephyr".parse().unwrap());
+    let settings = TcpSettings { congestion, ..TcpSettings::default() };
+    let error = config("group", &settings, &greedy(), &[]).unwrap_err().to_string();
+    assert!(
+        error.starts_with("group \"group\": there is no congestion control \"zephyr\""),
+        "{error}"
+    );
 }

@@ -147,9 +147,10 @@ fn congestion() -> Capability {
 /// Which of the congestion controls that scenarios know are there, and what else is.
 fn congestion_among(there: &BTreeSet<String>) -> Capability {
     let what = "congestion controls";
-    let names = Congestion::ALL.map(Congestion::name);
-    let (known, missing): (Vec<_>, Vec<_>) =
-        names.into_iter().partition(|&name| there.contains(name));
+    let own = Congestion::OWN;
+    let names: Vec<&str> = own.iter().map(Congestion::name).collect();
+    let (known, missing): (Vec<&str>, Vec<&str>) =
+        names.iter().copied().partition(|&name| there.contains(name));
     let others = there.iter().map(String::as_str).filter(|name| !names.contains(name));
     let others = others.collect::<Vec<_>>().join(" ");
     let known = if known.is_empty() { "none".to_owned() } else { known.join(" ") };

@@ -2,9 +2,8 @@
 
 use super::EbpfError;
 use super::record::Record;
-use libbpf_rs::{
-    Link, MapCore, MapFlags, ObjectBuilder, PrintLevel, RingBuffer, RingBufferBuilder,
-};
+use super::said::{self, explained};
+use libbpf_rs::{Link, MapCore, MapFlags, ObjectBuilder, RingBuffer, RingBufferBuilder};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -52,7 +51,7 @@ impl Programs {
     /// Loads an object and puts those of its programs that are `wanted` onto their tracepoints.
     pub(super) fn attach(object: Object, wanted: &[&str]) -> Result<Self, EbpfError> {
         let name = object.name();
-        listen_to_library();
+        said::listen();
         let refused = |attempt: &str, error: &libbpf_rs::Error| {
             EbpfError::refused(format!("{attempt} the eBPF programs of {name}"), explained(error))
         };
@@ -140,31 +139,4 @@ fn ring_of(object: &libbpf_rs::Object, inbox: &Inbox) -> libbpf_rs::Result<RingB
     let mut builder = RingBufferBuilder::new();
     builder.add(&map, keep)?;
     builder.build()
-}
-
-/// What the library has said since it was last asked: the reason of a refusal is in there.
-static SAID: Mutex<Vec<String>> = Mutex::new(Vec::new());
-
-fn listen_to_library() {
-    libbpf_rs::set_print(Some((PrintLevel::Warn, |_, text| {
-        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
-        if said.len() < 64 {
-            said.push(text.trim_end().to_owned());
-        }
-    })));
-}
-
-fn explained(error: &libbpf_rs::Error) -> String {
-    let said = std::mem::take(&mut *SAID.lock().unwrap_or_else(PoisonError::into_inner));
-    let hint = match error.kind() {
-        libbpf_rs::ErrorKind::PermissionDenied => {
-            " (it needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN outside user namespaces)"
-        }
-        _ => "",
-    };
-    if said.is_empty() {
-        format!("{error}{hint}")
-    } else {
-        format!("{error}{hint}; {}", said.join("; "))
-    }
 }

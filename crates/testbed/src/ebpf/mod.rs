@@ -3,6 +3,7 @@
 //! | module | concern |
 //! |---|---|
 //! | `loader` | a compiled program on its tracepoints, and the ring that its events come through |
+//! | `said` | what the library has said of a refusal |
 //! | `record` | the fields of an event |
 //! | `settling` | events of several processors in one order |
 //! | `endpoints` | entries into recovery and loss, SYNs sent again, the window at every acknowledgment |
@@ -21,6 +22,8 @@ mod loader;
 mod loader;
 mod packets;
 mod record;
+#[cfg(feature = "ebpf")]
+pub(crate) mod said;
 mod settling;
 #[cfg(test)]
 mod tests;

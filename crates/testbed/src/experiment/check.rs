@@ -2,6 +2,7 @@
 //! against it at once, and what will differ a little.
 
 use super::plans::LOSS_INTERVAL;
+use crate::controls::ControlObject;
 use crate::ebpf::{self, EbpfError};
 use crate::host::files_for;
 use crate::kernel_router::{self, KernelPlan};
@@ -25,9 +26,10 @@ fn programs() -> &'static Result<(), EbpfError> {
     TRIED.get_or_init(ebpf::availability)
 }
 
-/// Finds out what `experiment` would meet on this machine, without running any of it.
-pub fn check(experiment: &Experiment) -> Verdict {
-    let kernel = Kernel::running();
+/// Finds out what `experiment` would meet on this machine, without running any of it; `controls` are congestion
+/// controls that are not the repository's.
+pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
+    let kernel = Kernel::running_with(controls);
     let (mut refusals, mut remarks) = match settings::of(experiment, &kernel) {
         Ok(settings) => (Vec::new(), settings.remarks),
         Err(refused) => (refused.refusals, Vec::new()),

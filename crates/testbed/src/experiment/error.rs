@@ -1,6 +1,7 @@
 //! Why an experiment cannot be run on the kernel, or did not finish.
 
 use crate::TestbedError;
+use crate::controls::ControlError;
 use crate::ebpf::EbpfError;
 use crate::kernel_router::KernelRouterError;
 use crate::record::RecordError;
@@ -29,6 +30,9 @@ pub enum RunError {
     /// The kernel's tracepoints do not tell, or not any more.
     #[error(transparent)]
     Unseen(#[from] EbpfError),
+    /// A congestion control cannot be loaded.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// Only the kernel's tracepoints could tell what a key asks for.
     #[error("{key}: only eBPF programs can tell that: {error}")]
     Untold {

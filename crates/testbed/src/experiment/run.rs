@@ -6,6 +6,7 @@ use super::running::{Hosts, Running};
 use super::watch::{self, KernelWatch};
 use super::{RunError, no_thread};
 use crate::TestbedError;
+use crate::controls::{ControlObject, LoadedForRun};
 use crate::host::{HostCommand, HostProcess, HostStatistics};
 use crate::leftovers::{Guardian, RunName};
 use crate::record::{Recorder, RecorderParts};
@@ -15,7 +16,7 @@ use crate::sys;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
 use fairwind_measure::{Lateness, Tables};
-use fairwind_scenario::{Experiment, FlowGroup};
+use fairwind_scenario::{Congestion, ControlName, Experiment, FlowGroup};
 use fairwind_units::{ByteCount, Span};
 use std::os::fd::OwnedFd;
 
@@ -54,6 +55,8 @@ pub struct KernelRun {
     /// Whether senders are sampled at every acknowledgment.
     every_ack: bool,
     duration: Span,
+    /// Congestion controls in C that its sockets are given.
+    controls: Vec<ControlObject>,
 }
 
 impl KernelRun {
@@ -69,8 +72,22 @@ impl KernelRun {
         files: CaptureFiles,
         command: HostCommand,
     ) -> Result<Self, RunError> {
+        Self::with_controls(experiment, seed, files, command, &[])
+    }
+
+    /// The same, with congestion controls that are not the repository's.
+    ///
+    /// # Errors
+    /// As [`KernelRun::new`].
+    pub fn with_controls(
+        experiment: &Experiment,
+        seed: u64,
+        files: CaptureFiles,
+        command: HostCommand,
+        controls: &[ControlObject],
+    ) -> Result<Self, RunError> {
         watch::check(experiment)?;
-        let kernel = Kernel::running();
+        let kernel = Kernel::running_with(controls);
         let settings = settings::of(experiment, &kernel)?;
         let mut assembly = Assembly::new(experiment, seed, has_timestamps)?;
         if let Some(events) = &mut assembly.settings.queue_events {
@@ -90,6 +107,7 @@ impl KernelRun {
             lateness_bound: lateness_bound(experiment),
             every_ack: experiment.measure.endpoint_every_ack,
             duration: experiment.duration,
+            controls: controls_of(experiment, controls),
         };
         run.begin_captures(experiment, files, kernel.release)?;
         Ok(run)
@@ -128,6 +146,7 @@ impl KernelRun {
         let run = RunName::fresh();
         // It goes last, however this ends: what hosts leave is there until they are gone.
         let _guardian = Guardian::start(run)?;
+        let _loaded = LoadedForRun::load(&self.controls)?;
         let is_watched = watch::is_available();
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
@@ -167,6 +186,24 @@ impl KernelRun {
         let hosts = Hosts::new(hosts, journals)?;
         Running { hosts, watch, router, switch, recorder, control }.run(self.duration)
     }
+}
+
+/// The congestion controls in C that `experiment` asks for: of `others`, or the repository's.
+fn controls_of(experiment: &Experiment, others: &[ControlObject]) -> Vec<ControlObject> {
+    let ends = experiment.flows.iter().flat_map(|group| [&group.tcp, &group.receiver_tcp]);
+    let mut names: Vec<ControlName> = ends
+        .filter_map(|tcp| match tcp.congestion {
+            Some(Congestion::Plugged(name)) => Some(name),
+            _ => None,
+        })
+        .collect();
+    names.sort();
+    names.dedup();
+    let found = |name: &ControlName| {
+        let other = others.iter().find(|control| control.name == name.as_str()).cloned();
+        other.or_else(|| ControlObject::built_in(name.as_str()))
+    };
+    names.iter().filter_map(found).collect()
 }
 
 /// Whether packets of a group carry timestamps: both ends have to want them.

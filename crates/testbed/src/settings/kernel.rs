@@ -1,5 +1,6 @@
 //! What the running kernel is and has, as far as settings depend on it.
 
+use crate::controls::{ControlObject, Loadable};
 use crate::sys;
 use fairwind_units::Span;
 use std::collections::BTreeSet;
@@ -23,6 +24,8 @@ pub struct Kernel {
     pub socket_options: BTreeSet<i32>,
     /// Congestion controls that sockets may be given.
     pub congestion_controls: BTreeSet<String>,
+    /// Congestion controls in C that are there or can be loaded.
+    pub loadable: Loadable,
     /// Whether CUBIC leaves slow start early, for the whole machine; `None`: CUBIC is not there.
     pub hystart: Option<bool>,
     /// Whether a namespace may ask for accurate ECN.
@@ -34,6 +37,11 @@ pub struct Kernel {
 impl Kernel {
     /// Asks the running kernel.
     pub fn running() -> Self {
+        Self::running_with(&[])
+    }
+
+    /// The same, which can be given `controls`, too.
+    pub fn running_with(controls: &[ControlObject]) -> Self {
         let release = read("/proc/sys/kernel/osrelease");
         Self {
             version: version(&release),
@@ -44,6 +52,7 @@ impl Kernel {
                 .split_whitespace()
                 .map(str::to_owned)
                 .collect(),
+            loadable: Loadable::here(controls),
             hystart: match read(HYSTART).as_str() {
                 "" => None,
                 value => Some(value != "0"),
@@ -110,6 +119,7 @@ pub(crate) mod tests {
             sysctls,
             socket_options: super::super::end::OPTIONS.into_iter().collect(),
             congestion_controls: ["reno", "cubic"].map(str::to_owned).into(),
+            loadable: Loadable::default(),
             hystart: Some(true),
             accurate_ecn: false,
             tick: Span::from_millis(4),

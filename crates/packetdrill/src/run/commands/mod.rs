@@ -36,7 +36,7 @@ pub(crate) use route::Route;
 use super::Files;
 use crate::outcome::{Step, Stop};
 use crate::run::settings::Settings;
-use fairwind_tcp::{Config, CongestionAlgorithm, Profile};
+use fairwind_tcp::{Config, CongestionAlgorithm, PluggedAlgorithm, Profile};
 use fairwind_units::Span;
 use shell::{Joint, Reader, Simple};
 use std::collections::BTreeMap;
@@ -333,11 +333,22 @@ fn seconds(text: &str) -> Step<Span> {
     Ok(Span::from_secs(u64::from(whole)) + Span::from_nanos(fraction))
 }
 
+/// The algorithm in C that has this name in scenarios or, once it is loaded, in a kernel.
+fn plugged(name: &str) -> Option<PluggedAlgorithm> {
+    let is_meant = |one: &String| {
+        one == name || fairwind_congestion::kernel_name_of(one).is_some_and(|kernel| kernel == name)
+    };
+    fairwind_congestion::built_in(&fairwind_congestion::names().into_iter().find(is_meant)?)
+}
+
 /// The congestion control of this name in this profile.
 pub(crate) fn congestion_named(name: &str, profile: Profile) -> Step<CongestionAlgorithm> {
     match name {
         "reno" => Ok(CongestionAlgorithm::Reno),
         "cubic" => Ok(profile.cubic()),
-        other => Err(Stop::unsupported(format!("there is no congestion control \"{other}\""))),
+        "bic" => Ok(CongestionAlgorithm::Bic),
+        other => plugged(other).map(CongestionAlgorithm::Plugged).ok_or_else(|| {
+            Stop::unsupported(format!("there is no congestion control \"{other}\""))
+        }),
     }
 }

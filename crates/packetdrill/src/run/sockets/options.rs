@@ -363,9 +363,11 @@ const KNOWN_CONGESTION_CONTROLS: [&str; 16] = [
     "westwood",
 ];
 
-fn congestion_name(algorithm: &CongestionAlgorithm) -> Step<&'static str> {
+fn congestion_name(algorithm: &CongestionAlgorithm) -> Step<&str> {
     match algorithm {
         CongestionAlgorithm::Reno => Ok("reno"),
+        CongestionAlgorithm::Bic => Ok("bic"),
+        CongestionAlgorithm::Plugged(algorithm) => Ok(algorithm.0.name()),
         CongestionAlgorithm::CubicLinux | CongestionAlgorithm::Cubic9438 => Ok("cubic"),
         _ => Err(Stop::unsupported("this congestion control has no name here")),
     }

@@ -1,6 +1,7 @@
 //! Profile, congestion control, options of segments, sending and acknowledging.
 
 use super::{Key, bit};
+use crate::controls::Missing;
 use crate::settings::end::{End, NO_DELAY};
 use fairwind_scenario::{Congestion, Ecn, Profile};
 
@@ -17,7 +18,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "congestion",
         told: "`TCP_CONGESTION` of every socket, looked at afterwards; CUBIC unless set",
-        limits: "what `tcp_available_congestion_control` lists; `bic` needs its module",
+        limits: "what `tcp_available_congestion_control` lists; `bic` needs its module; those in C are loaded by root",
         apply: congestion,
     },
     Key {
@@ -156,13 +157,27 @@ fn profile(end: &mut End<'_>) {
 }
 
 fn congestion(end: &mut End<'_>) {
-    let wanted = end.settings.congestion.unwrap_or(Congestion::Cubic).name();
-    wanted.clone_into(&mut end.congestion);
-    if !end.kernel.congestion_controls.contains(wanted) {
+    let wanted = end.settings.congestion.unwrap_or(Congestion::Cubic);
+    if let Congestion::Plugged(name) = wanted {
+        return plugged(end, name.as_str());
+    }
+    wanted.name().clone_into(&mut end.congestion);
+    if !end.kernel.congestion_controls.contains(wanted.name()) {
         let there: Vec<_> = end.kernel.congestion_controls.iter().map(String::as_str).collect();
         let mechanism = format!("it has no congestion control {wanted}, but {}", there.join(", "));
         let alternative = format!("load the module tcp_{wanted}, or take one that is there");
         end.refuse("congestion", &mechanism, &alternative);
+    }
+}
+
+/// One in C: it is there, or is loaded for the run.
+fn plugged(end: &mut End<'_>, name: &str) {
+    let is_there = |name: &str| end.kernel.congestion_controls.contains(name);
+    match end.kernel.loadable.kernel_name(name, is_there) {
+        Ok(kernel_name) => kernel_name.clone_into(&mut end.congestion),
+        Err(Missing { mechanism, alternative }) => {
+            end.refuse("congestion", &mechanism, &alternative);
+        }
     }
 }
 

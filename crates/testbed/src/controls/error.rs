@@ -1,0 +1,60 @@
+//! Why a congestion control is not taken into the kernel, or not out of it.
+
+use crate::ebpf::EbpfError;
+use thiserror::Error;
+
+/// Why a congestion control is not taken into the kernel, or not out of it.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// There is no eBPF here.
+    #[error("congestion controls cannot be loaded into the kernel: {0}")]
+    Unavailable(EbpfError),
+    /// The kernel takes no congestion controls.
+    #[error(
+        "this kernel takes no congestion controls by eBPF: it needs Linux 5.6 or newer with CONFIG_BPF_JIT"
+    )]
+    NoSlot,
+    /// Somebody else than root asks.
+    #[error("loading and removing congestion controls is root's business: run this as root (sudo)")]
+    NotRoot,
+    /// The kernel has one of this name.
+    #[error(
+        "the kernel has a congestion control \"{0}\" already: `fairwind congestion unload` removes one that \
+         was loaded; beside the kernel's own one needs another `.name` in its table"
+    )]
+    Taken(String),
+    /// The object is no congestion control.
+    #[error(
+        "{name}: its object has no table of hooks in a section SEC(\".struct_ops\"): build it from its C \
+         source with `fairwind congestion build`"
+    )]
+    NoTable {
+        /// The algorithm.
+        name: String,
+    },
+    /// The kernel's verifier refuses it.
+    #[error(
+        "{words}\n{name} is refused by the kernel's verifier: the last lines before say which instruction and why; \
+         usual reasons are a loop without a constant bound, a pointer that was not checked, and a field of the \
+         sender that may not be written"
+    )]
+    Refused {
+        /// The algorithm.
+        name: String,
+        /// What the library and the verifier have said.
+        words: String,
+    },
+    /// There is none of this name that could be removed.
+    #[error("no congestion control \"{name}\" was loaded by eBPF; there are {}", listed(.there))]
+    NotLoaded {
+        /// The name.
+        name: String,
+        /// What was.
+        there: Vec<String>,
+    },
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}

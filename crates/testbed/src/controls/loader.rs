@@ -1,0 +1,118 @@
+//! Objects into the kernel and out of it.
+
+use super::{ControlError, ControlObject, available, obstacle};
+use crate::ebpf::said;
+use libbpf_rs::query::MapInfoIter;
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder};
+
+/// Flag of a map whose registration belongs to a link, which ends with its last descriptor (`BPF_F_LINK`).
+const BELONGS_TO_LINK: u32 = 1 << 13;
+/// The one key of a map of hooks.
+const KEY: [u8; 4] = [0; 4];
+/// Bytes of a congestion control's name (`TCP_CA_NAME_MAX`).
+const NAME_BYTES: usize = 16;
+
+/// Loads a congestion control into the running kernel, where it stays when this process ends.
+///
+/// # Errors
+/// What stands in the way, with the verifier's words where it refuses the program.
+pub fn load(control: &ControlObject) -> Result<(), ControlError> {
+    if let Some(obstacle) = obstacle() {
+        return Err(obstacle);
+    }
+    if available().contains(&control.kernel_name) {
+        return Err(ControlError::Taken(control.kernel_name.clone()));
+    }
+    said::listen();
+    let refused = |error: &libbpf_rs::Error| ControlError::Refused {
+        name: control.name.clone(),
+        words: said::explained(error),
+    };
+    let no_table = || ControlError::NoTable { name: control.name.clone() };
+    if control.object.is_empty() {
+        return Err(no_table());
+    }
+    let builder = ObjectBuilder::default().open_memory(&control.object);
+    let mut open = builder.map_err(|error| refused(&error))?;
+    for mut map in open.maps_mut() {
+        if map.map_type() == MapType::StructOps {
+            // So it stays without a file that stands for it.
+            map.set_map_flags(map.map_flags() & !BELONGS_TO_LINK).map_err(|e| refused(&e))?;
+        }
+    }
+    let mut object = open.load().map_err(|error| refused(&error))?;
+    let mut tables = object.maps_mut().filter(|map| map.map_type() == MapType::StructOps);
+    let mut table = tables.next().ok_or_else(no_table)?;
+    let mut link = table.attach_struct_ops().map_err(|error| refused(&error))?;
+    link.disconnect();
+    Ok(())
+}
+
+/// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
+///
+/// # Errors
+/// If there is none of this name, or it may not be removed.
+pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
+    if let Some(obstacle) = obstacle() {
+        return Err(obstacle);
+    }
+    let Some((_, map)) = registered().into_iter().find(|(name, _)| name == kernel_name) else {
+        return Err(ControlError::NotLoaded { name: kernel_name.to_owned(), there: loaded()? });
+    };
+    map.delete(&KEY).map_err(|error| ControlError::Refused {
+        name: kernel_name.to_owned(),
+        words: format!("it cannot be removed: {error}"),
+    })
+}
+
+/// Names of the congestion controls that were loaded by eBPF and are there now, by the alphabet.
+///
+/// # Errors
+/// If they cannot be looked for.
+pub fn loaded() -> Result<Vec<String>, ControlError> {
+    if let Some(obstacle) = obstacle() {
+        return Err(obstacle);
+    }
+    let mut names: Vec<String> = registered().into_iter().map(|(name, _)| name).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// The maps of hooks whose table stands for a congestion control that is there.
+fn registered() -> Vec<(String, MapHandle)> {
+    let names = available();
+    let maps = MapInfoIter::default().filter(|map| map.ty == MapType::StructOps);
+    let handles = maps.filter_map(|map| MapHandle::from_map_id(map.id).ok());
+    let control_of = |map: MapHandle| {
+        let value = map.lookup(&KEY, MapFlags::ANY).ok().flatten()?;
+        let name = names.iter().find(|name| has_name(&value, name))?;
+        Some((name.clone(), map))
+    };
+    handles.filter_map(control_of).collect()
+}
+
+/// Whether a table has this name: a field filled up with zeros, behind pointers that end in zeros.
+fn has_name(table: &[u8], name: &str) -> bool {
+    let mut field = [0; NAME_BYTES];
+    let length = name.len().min(NAME_BYTES - 1);
+    field[..length].copy_from_slice(&name.as_bytes()[..length]);
+    table
+        .chunks_exact(8)
+        .zip(table.chunks_exact(8).skip(1))
+        .any(|(first, second)| first == &field[..8] && second == &field[8..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_known_by_the_whole_of_its_name() {
+        let mut table = vec![0_u8; 96];
+        table[88..].copy_from_slice(b"fw_renoX");
+        table.extend(*b"\0\0\0\0\0\0\0\0");
+        assert!(has_name(&table, "fw_renoX"));
+        assert!(!has_name(&table, "fw_reno"));
+        assert!(!has_name(&table, "renoX"));
+    }
+}

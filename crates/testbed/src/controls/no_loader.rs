@@ -1,0 +1,28 @@
+//! In place of the loader, where nothing was compiled for a kernel.
+
+use super::{ControlError, ControlObject};
+use crate::ebpf::EbpfError;
+
+/// Loads nothing.
+///
+/// # Errors
+/// Always: this build cannot.
+pub fn load(_: &ControlObject) -> Result<(), ControlError> {
+    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+}
+
+/// Removes nothing.
+///
+/// # Errors
+/// Always: this build cannot.
+pub fn unload(_: &str) -> Result<(), ControlError> {
+    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+}
+
+/// Knows of none.
+///
+/// # Errors
+/// Always: this build cannot.
+pub fn loaded() -> Result<Vec<String>, ControlError> {
+    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+}
