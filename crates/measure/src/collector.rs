@@ -435,7 +435,7 @@ impl Collector {
             self.series.iter_mut().for_each(|series| series.roll(until, &totals));
         }
         if let Some(series) = &mut self.queue_series {
-            series.roll(until, &self.queues);
+            series.roll(until, &mut self.queues);
         }
     }
 

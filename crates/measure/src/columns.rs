@@ -386,9 +386,9 @@ const QUEUE_INTERVAL: &[Line] = &[
     ("drops_packets", "packets", "Packets dropped at the queue or lost on the link behind it in the window."),
     ("marks_packets", "packets", "Packets that the queue marked in the window."),
     ("arrival_backlog_mean_packets", "packets", "Mean number of packets that a packet accepted in the window found waiting."),
-    ("arrival_backlog_max_packets", "packets", "Most packets that it found waiting; exact below 256, else at most 1 % above."),
+    ("arrival_backlog_max_packets", "packets", "Most packets that it found waiting."),
     ("sojourn_mean_s", "s", "Mean time that the packets waited whose departure was told in the window; the last one before a link falls idle is told when it next has something to do."),
-    ("sojourn_max_s", "s", "Longest waiting time of these packets, at most 1 % above the true one."),
+    ("sojourn_max_s", "s", "Longest waiting time of these packets."),
 ];
 
 #[rustfmt::skip]

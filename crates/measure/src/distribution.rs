@@ -14,7 +14,7 @@
 //! samples is counted when it is asked for.
 
 use crate::formula;
-use crate::histogram::{Histogram, Reading, Slot};
+use crate::histogram::{Histogram, Slot};
 use std::borrow::Cow;
 
 /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
@@ -196,17 +196,6 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
         all
     }
 
-    /// What was counted so far, to be compared with later.
-    pub(crate) fn read(&self) -> Reading {
-        self.all().histogram.read()
-    }
-
-    /// How many samples came since `before`, and the largest value that the greatest of them may have.
-    pub(crate) fn growth_since(now: &Reading, before: &Reading) -> (u64, Option<u64>) {
-        let (came, last) = now.growth_since(before);
-        (came, last.map(Histogram::<UNIT_BITS>::largest_in))
-    }
-
     /// The slots that are not empty, in ascending order.
     pub fn slots(&self) -> impl Iterator<Item = Slot> + use<UNIT_BITS> {
         self.all().histogram.slots().collect::<Vec<Slot>>().into_iter()
@@ -234,6 +223,12 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
         let waiting = self.waiting.samples().iter().copied().max();
         let maximum = waiting.map_or(0, u64::from).max(self.counted.maximum);
         (!self.is_empty()).then_some(maximum)
+    }
+
+    /// The largest sample that was counted since the last call, or 0; samples to come are compared with `from` on. Whoever
+    /// calls it gives the largest of all back in the end.
+    pub(crate) const fn swap_maximum(&mut self, from: u64) -> u64 {
+        std::mem::replace(&mut self.counted.maximum, from)
     }
 
     /// The sum of the samples.

@@ -51,50 +51,7 @@ pub(crate) struct Histogram<const UNIT_BITS: u32> {
     counters: Counters,
 }
 
-/// What a histogram had counted at some time, to be compared with later: its counters as they are, since to tell the
-/// bounds of all slots takes many times as long.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Reading {
-    first: usize,
-    counts: Vec<u64>,
-}
-
-impl Reading {
-    /// How many values have come since `before`, and the last slot that any fell into.
-    pub(crate) fn growth_since(&self, before: &Self) -> (u64, Option<usize>) {
-        // Histograms grow at both ends, so this one begins no later.
-        let ahead = before.first.saturating_sub(self.first).min(self.counts.len());
-        let (head, rest) = self.counts.split_at(ahead);
-        let (both, tail) = rest.split_at(before.counts.len().min(rest.len()));
-        let grown = |(now, before): (&u64, &u64)| now - before;
-        let came = head.iter().chain(tail).sum::<u64>()
-            + both.iter().zip(&before.counts).map(grown).sum::<u64>();
-        let is_filled = |count: &u64| *count > 0;
-        let in_tail = tail.iter().rposition(is_filled).map(|place| ahead + both.len() + place);
-        let last = in_tail.or_else(|| {
-            let mut pairs = both.iter().zip(&before.counts);
-            let in_both = pairs.rposition(|(now, before)| now > before);
-            in_both.map(|place| ahead + place).or_else(|| head.iter().rposition(is_filled))
-        });
-        (came, last.map(|place| self.first + place))
-    }
-}
-
 impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
-    /// What was counted so far.
-    pub(crate) fn read(&self) -> Reading {
-        let counts = match &self.counters {
-            Counters::Narrow(counters) => counters.iter().map(|&count| count.into()).collect(),
-            Counters::Wide(counters) => counters.to_vec(),
-        };
-        Reading { first: self.first, counts }
-    }
-
-    /// The largest value that falls into `slot`.
-    pub(crate) fn largest_in(slot: usize) -> u64 {
-        Self::lower_bound(slot + 1) - 1
-    }
-
     /// Of nothing yet.
     pub(crate) fn new() -> Self {
         Self { first: 0, counters: Counters::Narrow(Box::default()) }
@@ -464,31 +421,6 @@ mod tests {
             }
             prop_assert!(together.slots().eq(singly.slots()));
         }
-    }
-
-    #[test]
-    fn what_came_since_a_reading_is_told_at_both_ends_and_in_between() {
-        let mut histogram = Histogram::<0>::new();
-        let nothing = histogram.read();
-        let mut before = nothing.clone();
-        // Exact up to 255: the first samples, one below all, one in the middle, one above all, none.
-        let rounds: [(&[u64], _); 5] = [
-            (&[100, 120], (2, Some(120))),
-            (&[40], (1, Some(40))),
-            (&[100, 100], (2, Some(100))),
-            (&[200, 50, 120], (3, Some(200))),
-            (&[], (0, None)),
-        ];
-        for (values, (came, last)) in rounds {
-            for value in values {
-                histogram.record(*value);
-            }
-            let now = histogram.read();
-            let (got, slot) = now.growth_since(&before);
-            assert_eq!((got, slot.map(Histogram::<0>::largest_in)), (came, last), "{values:?}");
-            before = now;
-        }
-        assert_eq!(before.growth_since(&nothing).0, 8);
     }
 
     #[test]

@@ -123,6 +123,11 @@ impl GroupAtQueue {
         &self.sojourn
     }
 
+    /// Packets that left.
+    pub(crate) const fn dequeued_packets(&self) -> u64 {
+        self.dequeued_packets
+    }
+
     /// The losses in runs, with those that may go on as if they were over.
     pub(crate) fn loss_runs(&self) -> LossRuns {
         let mut runs = LossRuns { packets: self.offered().packets, ..self.runs.clone() };
@@ -140,6 +145,29 @@ pub(crate) struct Fate {
     /// Whether it had been let in.
     pub(crate) has_waited: bool,
     pub(crate) wire_bytes: u32,
+}
+
+/// The greatest backlog, in packets, and the longest wait of each group, in nanoseconds; 0 where there was none.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Maxima {
+    pub(crate) backlog: u64,
+    pub(crate) waits: Vec<u64>,
+}
+
+impl Maxima {
+    /// The longest wait of any group.
+    pub(crate) fn wait(&self) -> u64 {
+        self.waits.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Takes in what was greater elsewhere.
+    pub(crate) fn raise(&mut self, other: &Self) {
+        self.backlog = self.backlog.max(other.backlog);
+        self.waits.resize(self.waits.len().max(other.waits.len()), 0);
+        for (wait, other) in self.waits.iter_mut().zip(&other.waits) {
+            *wait = (*wait).max(*other);
+        }
+    }
 }
 
 /// One queue, since the end of the warm-up.
@@ -252,6 +280,16 @@ impl Queue {
         total(&amounts)
     }
 
+    /// The longest waits of groups and the greatest backlog since the last call, see `Distribution::swap_maximum`; from
+    /// now on they are compared with what `from` says.
+    pub(crate) fn swap_maxima(&mut self, from: &Maxima) -> Maxima {
+        let backlog = self.backlog_packets.swap_maximum(from.backlog);
+        let waits = self.groups.iter_mut().enumerate().map(|(place, group)| {
+            group.sojourn.swap_maximum(from.waits.get(place).copied().unwrap_or(0))
+        });
+        Maxima { backlog, waits: waits.collect() }
+    }
+
     /// Packets that accepted arrivals found waiting.
     pub(crate) const fn backlog_packets(&self) -> &Counts {
         &self.backlog_packets
@@ -270,11 +308,6 @@ impl Queue {
     /// Bytes that accepted arrivals found waiting; of none where that is not kept.
     pub(crate) const fn backlog_bytes(&self) -> &Counts {
         &self.backlog_bytes
-    }
-
-    /// Waiting times of each group.
-    pub(crate) fn sojourns(&self) -> impl Iterator<Item = &Times> {
-        self.groups.iter().map(GroupAtQueue::sojourn)
     }
 
     /// How long packets of all groups waited before they left.

@@ -1,12 +1,10 @@
 //! Windows of queues: differences of what was counted between the windows' borders.
 //!
-//! Nothing is done per packet: what is largest in a window is read off the growth of the histograms, so it is as exact
-//! as they are. A departure belongs to the window in which it is told: networks tell of the last one before a link
+//! Nothing is done per packet: what is largest in a window is what the distributions take for the largest sample while
+//! they are told to begin anew at each border. A departure belongs to the window in which it is told: networks tell of the last one before a link
 //! falls idle when the link next has something to do.
 
-use crate::distribution::{Counts, Times};
-use crate::histogram::Reading;
-use crate::queue::{GroupAtQueue, Queue};
+use crate::queue::{GroupAtQueue, Maxima, Queue};
 use fairwind_units::{Instant, Span};
 
 /// What a queue did in one window.
@@ -35,61 +33,39 @@ struct Standing {
     dropped: u64,
     marked: u64,
     backlog_sum: u128,
-    backlog: Reading,
-    /// Of each group, for putting their histograms together would cost more than all else.
-    waited: Vec<Waited>,
-}
-
-/// How long packets of a group had waited at the last border.
-#[derive(Debug, Clone, Default)]
-struct Waited {
-    sum: u128,
-    samples: Reading,
+    left: u64,
+    waited_sum: u128,
+    /// The greatest of all windows.
+    greatest: Maxima,
 }
 
 impl Standing {
-    fn of(queue: &Queue) -> Self {
-        let waited = |sojourn: &Times| Waited { sum: sojourn.sum(), samples: sojourn.read() };
-        Self {
+    /// What a queue did since the last border, from which on it is looked at anew.
+    fn window(&mut self, number: u64, place: usize, queue: &mut Queue) -> QueueWindow {
+        let greatest = queue.swap_maxima(&Maxima::default());
+        self.greatest.raise(&greatest);
+        let now = Self {
             enqueued: queue.sum(GroupAtQueue::enqueued).packets,
             dropped: queue.sum(GroupAtQueue::dropped).packets,
             marked: queue.sum(GroupAtQueue::marked).packets,
             backlog_sum: queue.backlog_packets().sum(),
-            backlog: queue.backlog_packets().read(),
-            waited: queue.sojourns().map(waited).collect(),
-        }
-    }
-
-    /// What was counted since `before`, of a queue whose greatest samples so far are these.
-    fn since(
-        &self,
-        before: &Self,
-        number: u64,
-        queue: usize,
-        greatest: [Option<u64>; 2],
-    ) -> QueueWindow {
-        let (_, backlog_most) = Counts::growth_since(&self.backlog, &before.backlog);
-        let (mut left, mut waited_sum, mut waited_most) = (0, 0, None);
-        let nothing = Waited::default();
-        for (place, waited) in self.waited.iter().enumerate() {
-            let before = before.waited.get(place).unwrap_or(&nothing);
-            let (came, most) = Times::growth_since(&waited.samples, &before.samples);
-            left += came;
-            waited_sum += waited.sum - before.sum;
-            waited_most = waited_most.max(most);
-        }
-        let [backlog_greatest, waited_greatest] = greatest;
+            left: queue.groups().iter().map(GroupAtQueue::dequeued_packets).sum(),
+            waited_sum: queue.groups().iter().map(|group| group.sojourn().sum()).sum(),
+            greatest: std::mem::take(&mut self.greatest),
+        };
+        let before = std::mem::replace(self, now);
+        let (enqueued, left) = (self.enqueued - before.enqueued, self.left - before.left);
         QueueWindow {
             number,
-            queue,
-            enqueued: self.enqueued - before.enqueued,
+            queue: place,
+            enqueued,
             dropped: self.dropped - before.dropped,
             marked: self.marked - before.marked,
             backlog_sum: self.backlog_sum - before.backlog_sum,
-            backlog_most: backlog_most.zip(backlog_greatest).map(|(most, all)| most.min(all)),
+            backlog_most: (enqueued > 0).then_some(greatest.backlog),
             left,
-            waited_sum,
-            waited_most: waited_most.zip(waited_greatest).map(|(most, all)| most.min(all)),
+            waited_sum: self.waited_sum - before.waited_sum,
+            waited_most: (left > 0).then_some(greatest.wait()),
         }
     }
 }
@@ -125,17 +101,13 @@ impl QueueSeries {
 
     /// Ends every window whose border is not after `until`, given the queues, of which nothing was counted since the
     /// first of these borders.
-    pub(crate) fn roll(&mut self, until: Instant, queues: &[Queue]) {
+    pub(crate) fn roll(&mut self, until: Instant, queues: &mut [Queue]) {
         if self.border > until || self.border == Instant::MAX {
             return;
         }
         let number = self.filling;
-        for (place, (queue, before)) in queues.iter().zip(&mut self.before).enumerate() {
-            let now = Standing::of(queue);
-            let longest = queue.sojourns().filter_map(Times::maximum).max();
-            let greatest = [queue.backlog_packets().maximum(), longest];
-            self.windows.push(now.since(before, number, place, greatest));
-            *before = now;
+        for (place, (queue, before)) in queues.iter_mut().zip(&mut self.before).enumerate() {
+            self.windows.push(before.window(number, place, queue));
         }
         self.end();
         while self.border <= until && self.border != Instant::MAX {
@@ -143,6 +115,15 @@ impl QueueSeries {
             let silent = |queue| QueueWindow { number, queue, ..QueueWindow::default() };
             self.windows.extend((0..queues.len()).map(silent));
             self.end();
+        }
+    }
+
+    /// Gives queues back what was greatest of all, before anybody reads it.
+    pub(crate) fn restore(&self, queues: &mut [Queue]) {
+        for (queue, before) in queues.iter_mut().zip(&self.before) {
+            let mut greatest = queue.swap_maxima(&Maxima::default());
+            greatest.raise(&before.greatest);
+            queue.swap_maxima(&greatest);
         }
     }
 

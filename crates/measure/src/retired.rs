@@ -166,6 +166,9 @@ impl Collector {
             // The run ended within the warm-up: nothing of it counts.
             self.end_warmup();
         }
+        if let Some(series) = &self.queue_series {
+            series.restore(&mut self.queues);
+        }
         let open = self.open_flows();
         let mut groups = self.retired.groups.clone();
         let mut flows = self.retired.rows.clone();
