@@ -14,8 +14,8 @@
  *
  * whose functions are written as SEC("struct_ops") void BPF_PROG(mine_init, struct sock *sk) { ... }.
  * It may use integers, bounded loops and the functions below; there is neither memory to allocate nor floating point.
- * Written may be: snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, sk_pacing_rate,
- * sk_pacing_status and its own state in icsk_ca_priv. The kernel's verifier refuses other writes; the simulator
+ * Written may be: snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, icsk_ack.pending,
+ * sk_pacing_rate, sk_pacing_status and its own state in icsk_ca_priv. The kernel's verifier refuses other writes; the simulator
  * does not look at them.
  */
 #ifndef FAIRWIND_H
@@ -61,6 +61,13 @@ enum { false = 0, true = 1 };
 #ifndef likely
 #define likely(condition) __builtin_expect(!!(condition), 1)
 #define unlikely(condition) __builtin_expect(!!(condition), 0)
+#endif
+
+/* Before a loop over an array of the state: a kernel's structures are reached by constant places only. */
+#ifdef __clang__
+#define FAIRWIND_UNROLL _Pragma("unroll")
+#else
+#define FAIRWIND_UNROLL
 #endif
 
 #ifdef __bpf__
@@ -161,6 +168,11 @@ enum tcp_ca_ack_event_flags {
 #define TCP_ECN_DEMAND_CWR 4
 #define TCP_ECN_SEEN 8
 
+/* Bits of icsk_ack.pending: one is owed, a timer runs for it, it does not wait. */
+#define ICSK_ACK_SCHED 1
+#define ICSK_ACK_TIMER 2
+#define ICSK_ACK_NOW 16
+
 /* Values of sk_pacing_status. */
 #define SK_PACING_NONE 0
 #define SK_PACING_NEEDED 1
@@ -198,6 +210,10 @@ struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	u8 icsk_ca_state : 5, icsk_ca_initialized : 1, icsk_ca_setsockopt : 1, icsk_ca_dst_locked : 1;
 	u8 icsk_retransmits;
+	/* The acknowledgment that is owed, as ICSK_ACK_...; ICSK_ACK_NOW may be set. */
+	struct {
+		u8 pending;
+	} FAIRWIND_LAYOUT icsk_ack;
 	/* The algorithm's own state. */
 	u64 icsk_ca_priv[13];
 } FAIRWIND_LAYOUT;

@@ -13,6 +13,7 @@
 
 static _Thread_local u64 now_nanos;
 static _Thread_local u32 asked_number;
+static _Thread_local u8 asked_flags;
 static _Thread_local bool is_asked;
 
 u64 bpf_ktime_get_ns(void)
@@ -20,9 +21,10 @@ u64 bpf_ktime_get_ns(void)
 	return now_nanos;
 }
 
-long bpf_tcp_send_ack(void *tp __maybe_unused, u32 rcv_nxt)
+long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
 {
 	asked_number = rcv_nxt;
+	asked_flags = ((const struct tcp_sock *)tp)->ecn_flags;
 	is_asked = true;
 	return 0;
 }
@@ -110,12 +112,13 @@ VISIBLE u32 fairwind_fault_line(void)
 	return fault_line;
 }
 
-/* Whether an acknowledgment with a number was asked for since this was asked last. */
-VISIBLE bool fairwind_take_asked(u32 *number)
+/* Whether an acknowledgment with a number was asked for since this was asked last, and the bits of ecn_flags then. */
+VISIBLE bool fairwind_take_asked(u32 *number, u8 *ecn_flags)
 {
 	bool was_asked = is_asked;
 
 	*number = asked_number;
+	*ecn_flags = asked_flags;
 	is_asked = false;
 	return was_asked;
 }
@@ -182,6 +185,7 @@ VISIBLE const u32 fairwind_layout[] = {
 	PLACE(inet_conn.icsk_inet.sk.sk_pacing_rate),
 	PLACE(inet_conn.icsk_inet.sk.sk_pacing_shift),
 	PLACE(inet_conn.icsk_retransmits),
+	PLACE(inet_conn.icsk_ack.pending),
 	PLACE(inet_conn.icsk_ca_priv),
 	PLACE(snd_cwnd),
 	PLACE(snd_ssthresh),

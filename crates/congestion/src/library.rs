@@ -84,6 +84,7 @@ unsafe fn calls_of(library: &libloading::Library) -> Result<Calls, libloading::E
             report: *library.get(b"fairwind_call_report")?,
             control: *library.get(b"fairwind_call_control")?,
             fault_line: *library.get(b"fairwind_fault_line")?,
+            take_asked: *library.get(b"fairwind_take_asked")?,
         })
     }
 }

@@ -2,7 +2,8 @@
 #![expect(unsafe_code, reason = "C is called")]
 
 use fairwind_tcp::{
-    AckReport, CongestionControl, ControlFactory, Hooks, RateSample, Sender, WindowEvent,
+    AckReport, AskedAcknowledgment, CongestionControl, ControlFactory, Hooks, RateSample, Sender,
+    WindowEvent,
 };
 use std::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -14,6 +15,11 @@ type AnswerHook = unsafe extern "C" fn(*mut Sender) -> u32;
 type GrowthHook = unsafe extern "C" fn(*mut Sender, u32, u32);
 type ReportHook = unsafe extern "C" fn(*mut Sender, *const AckReport);
 type ControlHook = unsafe extern "C" fn(*mut Sender, u32, i32, *const RateSample);
+
+/// The flag of a table that asks for marks (`TCP_CONG_NEEDS_ECN`).
+const NEEDS_ECN: u32 = 2;
+/// The bit of `ecn_flags` by which acknowledgments echo a mark (`TCP_ECN_DEMAND_CWR`).
+const ECHOES: u8 = 4;
 
 /// `struct tcp_congestion_ops` of `fairwind.h`.
 #[repr(C)]
@@ -69,6 +75,7 @@ impl Table {
             .and(bit(self.undo_cwnd.is_some(), Hooks::UNDO_CWND))
             .and(bit(self.ssthresh.is_some(), Hooks::SSTHRESH))
             .and(bit(self.cong_avoid.is_some(), Hooks::CONG_AVOID))
+            .and(bit(self.flags & NEEDS_ECN != 0, Hooks::NEEDS_ECN))
     }
 }
 
@@ -83,6 +90,7 @@ pub(crate) struct Calls {
     pub(crate) control:
         unsafe extern "C" fn(ControlHook, u64, *mut Sender, u32, i32, *const RateSample) -> bool,
     pub(crate) fault_line: unsafe extern "C" fn() -> u32,
+    pub(crate) take_asked: unsafe extern "C" fn(*mut u32, *mut u8) -> bool,
 }
 
 unsafe extern "C" {
@@ -116,6 +124,7 @@ unsafe extern "C" {
         sample: *const RateSample,
     ) -> bool;
     fn fairwind_fault_line() -> u32;
+    fn fairwind_take_asked(number: *mut u32, ecn_flags: *mut u8) -> bool;
 }
 
 impl Calls {
@@ -128,6 +137,7 @@ impl Calls {
         report: fairwind_call_report,
         control: fairwind_call_control,
         fault_line: fairwind_fault_line,
+        take_asked: fairwind_take_asked,
     };
 }
 
@@ -175,6 +185,7 @@ impl ControlFactory for NativeFactory {
             table: self.table,
             calls: self.calls,
             library: self.library.clone(),
+            asked: None,
             complaint: None,
         })
     }
@@ -186,6 +197,7 @@ struct NativeControl {
     calls: Calls,
     #[expect(dead_code, reason = "keeps what is called loaded")]
     library: Option<Arc<libloading::Library>>,
+    asked: Option<AskedAcknowledgment>,
     complaint: Option<String>,
 }
 
@@ -214,6 +226,14 @@ impl NativeControl {
         self.complaint.get_or_insert_with(|| {
             format!("{name} divided by zero in {hook}, at line {line} of its source: guard the divisor there")
         });
+    }
+
+    /// What was asked for since this was asked last.
+    fn asked_of_library(&self) -> Option<AskedAcknowledgment> {
+        let (mut number, mut flags) = (0, 0);
+        // SAFETY: the function writes a number and a byte.
+        let is_asked = unsafe { (self.calls.take_asked)(&raw mut number, &raw mut flags) };
+        is_asked.then_some(AskedAcknowledgment { number, echoes: flags & ECHOES != 0 })
     }
 
     fn answer(
@@ -311,7 +331,13 @@ impl CongestionControl for NativeControl {
             WindowEvent::UnmarkedData => 4,
             WindowEvent::MarkedData => 5,
         };
+        if self.table.cwnd_event.is_none() {
+            return;
+        }
+        // Another connection's algorithm may have asked at an occasion at which nobody answers.
+        self.asked_of_library();
         self.number(self.table.cwnd_event, "cwnd_event", sender, number);
+        self.asked = self.asked_of_library();
     }
 
     fn in_ack_event(&mut self, sender: &mut Sender, flags: u32) {
@@ -331,6 +357,10 @@ impl CongestionControl for NativeControl {
         self.answer(self.table.undo_cwnd, "undo_cwnd", sender, otherwise)
     }
 
+    fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+        self.asked.take()
+    }
+
     fn take_complaint(&mut self) -> Option<String> {
         self.complaint.take()
     }
@@ -342,7 +372,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     unsafe extern "C" {
-        static fairwind_layout: [u32; 25];
+        static fairwind_layout: [u32; 26];
     }
 
     /// The structures of `fairwind.h` and those of Rust are the same bytes.
@@ -353,6 +383,7 @@ mod tests {
             offset_of!(Sender, control.pacing.rate),
             offset_of!(Sender, control.pacing.shift),
             offset_of!(Sender, control.timeouts),
+            offset_of!(Sender, control.pending),
             offset_of!(Sender, control.private),
             offset_of!(Sender, window),
             offset_of!(Sender, threshold),

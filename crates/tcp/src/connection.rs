@@ -121,6 +121,7 @@ impl Connection {
         let path = Path::new(&config);
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
         let has_extras = config.has_extras();
+        let ecn = Ecn::new(initial, congestion.needs_marks());
         Self {
             config,
             state,
@@ -151,7 +152,7 @@ impl Connection {
             usage: Usage::new(initial),
             inflight_limit,
             acknowledger: Acknowledger::new(),
-            ecn: Ecn::new(initial),
+            ecn,
             fast_open: FastOpenState::default(),
             buffer: ReceiveBuffer::new(memory),
             segment_size: SegmentSize::new(),

@@ -97,9 +97,9 @@ pub use config::{
 };
 pub use congestion::bbr::{Bbr1, bbr1};
 pub use congestion::plugged::{
-    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, CongestionControl, ControlFactory,
-    FLAG_ECHO, Hooks, PRIVATE_WORDS, PluggedAlgorithm, RateSample, Sender, SenderControl,
-    SenderPacing, WindowEvent,
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, AskedAcknowledgment, CongestionControl,
+    ControlFactory, FLAG_ECHO, Hooks, PRIVATE_WORDS, PluggedAlgorithm, RateSample, Sender,
+    SenderControl, SenderPacing, WindowEvent,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

@@ -19,6 +19,7 @@ impl Connection {
         if before.congestion != config.congestion {
             self.end_control();
             self.congestion = Congestion::new(&config);
+            self.ecn.is_needed = self.congestion.needs_marks();
             if self.state.is_synchronised() {
                 self.begin_control(now);
             }

@@ -9,6 +9,8 @@ const SEGMENT: u32 = 1000;
 pub(crate) struct Driven {
     control: Box<dyn CongestionControl>,
     pub(crate) sender: Sender,
+    /// Every how many-th segment is marked; 0 for none.
+    pub(crate) marks_every: u32,
 }
 
 impl Driven {
@@ -19,7 +21,7 @@ impl Driven {
         sender.segment_bytes = SEGMENT;
         sender.window_limited = 1;
         sender.now_micros = 1_000_000;
-        let mut driven = Self { control, sender };
+        let mut driven = Self { control, sender, marks_every: 0 };
         driven.send();
         driven.control.init(&mut driven.sender);
         driven
@@ -38,11 +40,17 @@ impl Driven {
         self.sender.now_micros += elapsed;
         self.sender.now_nanos = self.sender.now_micros * 1000;
         self.sender.delivered += 1;
+        let every = self.marks_every;
+        self.sender.delivered_marked +=
+            u32::from(every > 0 && self.sender.delivered.is_multiple_of(every));
         self.sender.oldest_unacked += SEGMENT;
         let report = AckReport { acknowledged: 1, rtt_micros, flight_bytes: 0 };
         let hooks = self.control.hooks();
         if hooks.contains(Hooks::PKTS_ACKED) {
             self.control.pkts_acked(&mut self.sender, &report);
+        }
+        if hooks.contains(Hooks::IN_ACK_EVENT) {
+            self.control.in_ack_event(&mut self.sender, 0);
         }
         let acknowledgment = self.sender.oldest_unacked;
         self.control.cong_avoid(&mut self.sender, acknowledgment, 1);

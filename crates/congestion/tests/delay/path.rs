@@ -3,7 +3,7 @@
 use fairwind_congestion::built_in;
 use fairwind_tcp::{Config, CongestionAlgorithm, Connection, Ports, Profile};
 use fairwind_units::{BitRate, ByteCount, Instant, Span};
-use fairwind_wire::{Segment, SequenceNumber};
+use fairwind_wire::{Ecn, Segment, SequenceNumber};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
@@ -45,15 +45,19 @@ pub(crate) struct Seen {
     since: Instant,
     pub(crate) most: usize,
     pub(crate) passed: u64,
+    pub(crate) marked: u64,
     pub(crate) dropped: u64,
 }
 
 pub(crate) struct Path {
     pub(crate) now: Instant,
     pub(crate) flows: Vec<Flow>,
+    /// Nothing more is written from here on.
+    pub(crate) writes_until: Instant,
     rate: BitRate,
     one_way: Span,
     limit: usize,
+    marks_from: Option<usize>,
     queue: VecDeque<(usize, Segment)>,
     happenings: BTreeMap<(Instant, u64), Happening>,
     inserted: u64,
@@ -67,15 +71,23 @@ impl Path {
         Self {
             now: Instant::ZERO,
             flows: Vec::new(),
+            writes_until: Instant::MAX,
             rate: BitRate::from_bits_per_second(megabits * 1_000_000),
             one_way: Span::from_micros(rtt_millis * 500),
             limit,
+            marks_from: None,
             queue: VecDeque::new(),
             happenings: BTreeMap::new(),
             inserted: 0,
             seen: Seen::default(),
             looked_at: Instant::ZERO,
         }
+    }
+
+    /// Capable packets that find so many packets or more are marked.
+    pub(crate) fn marking_from(mut self, packets: usize) -> Self {
+        self.marks_from = Some(packets);
+        self
     }
 
     /// A connection that begins to send all it can `starts_millis` after the beginning.
@@ -153,7 +165,9 @@ impl Path {
             }
             while end.poll_event().is_some() {}
         }
-        flow.sender.write(u64::MAX);
+        if now < self.writes_until {
+            flow.sender.write(u64::MAX);
+        }
         let mut data = Vec::new();
         while let Some(segment) = flow.sender.poll_segment(now) {
             data.push(segment);
@@ -182,12 +196,17 @@ impl Path {
         self.looked_at = self.now;
     }
 
-    fn accept(&mut self, number: usize, segment: Segment) {
+    fn accept(&mut self, number: usize, mut segment: Segment) {
         self.look();
         let waiting = self.queue.len();
         if waiting >= self.limit {
             self.seen.dropped += 1;
             return;
+        }
+        let ecn = segment.traffic_class.ecn();
+        if ecn.is_capable() && self.marks_from.is_some_and(|from| waiting >= from) {
+            segment.traffic_class = segment.traffic_class.with_ecn(Ecn::Ce);
+            self.seen.marked += 1;
         }
         self.queue.push_back((number, segment));
         self.seen.most = self.seen.most.max(self.queue.len());

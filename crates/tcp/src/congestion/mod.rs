@@ -165,6 +165,11 @@ impl Congestion {
         }
     }
 
+    /// Whether it lives by marks of congestion (Linux `tcp_ca_needs_ecn`).
+    pub(crate) fn needs_marks(&self) -> bool {
+        matches!(self, Self::Plugged(plugged) if plugged.needs_marks())
+    }
+
     /// The slow-start threshold after a loss, in segments; `flight` is what was outstanding.
     pub(crate) fn ssthresh(&mut self, window: &Window, base: ReductionBase, flight: u32) -> u32 {
         let reduced = match base {

@@ -7,6 +7,7 @@
 //! Cost: one branch per segment where nothing was agreed.
 
 mod classic;
+mod marks;
 mod opening;
 
 use crate::connection::Connection;
@@ -24,6 +25,9 @@ pub(crate) enum Mode {
 #[expect(clippy::struct_excessive_bools, reason = "flags that Linux keeps as bits")]
 pub(crate) struct Ecn {
     pub(crate) mode: Mode,
+    /// The congestion control lives by marks: it is asked for, and all packets are capable (Linux
+    /// `tcp_ca_needs_ecn`).
+    pub(crate) is_needed: bool,
     /// A capable packet with data has arrived (Linux `TCP_ECN_SEEN`).
     pub(crate) seen: bool,
     /// A marked one has, and the peer has not said that it slowed down (`TCP_ECN_DEMAND_CWR`).
@@ -37,9 +41,10 @@ pub(crate) struct Ecn {
 }
 
 impl Ecn {
-    pub(crate) fn new(initial: SequenceNumber) -> Self {
+    pub(crate) fn new(initial: SequenceNumber, is_needed: bool) -> Self {
         Self {
             mode: Mode::Disabled,
+            is_needed,
             seen: false,
             demands_reduction: false,
             owes_reduced: false,

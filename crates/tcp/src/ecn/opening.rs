@@ -10,7 +10,7 @@ const ASKS: u16 = Flags::ECE.bits() | Flags::CWR.bits();
 impl Ecn {
     /// Control bits of our SYN, of which `repetitions` were sent before (Linux `tcp_ecn_send_syn`).
     pub(crate) fn syn_flags(&mut self, config: &EcnConfig, repetitions: u32) -> Flags {
-        if config.outgoing == EcnFeedback::None {
+        if config.outgoing == EcnFeedback::None && !self.is_needed {
             return Flags::NONE;
         }
         self.mode = Mode::Classic;
@@ -22,12 +22,23 @@ impl Ecn {
         if self.is_agreed() { Flags::ECE } else { Flags::NONE }
     }
 
+    /// The mark of a SYN or SYN-ACK with these control bits: capable where marks are lived by and it asks or
+    /// agrees.
+    pub(crate) fn mark_of_syn(&self, flags: Flags) -> fairwind_wire::Ecn {
+        if self.is_needed && flags.contains(Flags::ECE) {
+            fairwind_wire::Ecn::Ect0
+        } else {
+            fairwind_wire::Ecn::NotEct
+        }
+    }
+
     /// The SYN of a peer that opens (Linux `tcp_ecn_create_request`). A SYN that is itself capable is
     /// not what RFC 3168 allows, so nobody agrees to it, unless its sender knows Accurate ECN.
     pub(crate) fn on_syn(&mut self, config: &EcnConfig, syn: &Segment) {
         let asks = syn.flags.contains(Flags::from_bits(ASKS));
         let proper = !syn.traffic_class.ecn().is_capable() || syn.flags.contains(Flags::AE);
-        let agreed = asks && proper && config.incoming >= EcnFeedback::Classic;
+        let wanted = proper && config.incoming >= EcnFeedback::Classic;
+        let agreed = asks && (wanted || self.is_needed);
         self.mode = if agreed { Mode::Classic } else { Mode::Disabled };
     }
 

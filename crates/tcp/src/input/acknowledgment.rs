@@ -123,7 +123,7 @@ impl Connection {
     #[inline]
     fn on_news(&mut self, segment: &Segment, now: Instant) {
         if self.has_extras {
-            self.note_flight();
+            self.note_flight(segment);
         }
         let mut news = self.begin_news(segment, now);
         self.follow_reduced(segment);

@@ -159,7 +159,7 @@ impl Connection {
             let quick = self.quick_by_window();
             self.acknowledger.become_quick(&self.config, quick, u32::MAX);
         }
-        self.follow_mark(segment);
+        self.follow_mark(segment, now);
         if segment.payload_bytes >= LEAST_GROWING_BYTES {
             self.grow_window(packet);
         }
@@ -191,7 +191,7 @@ impl Connection {
 
     #[cold]
     fn take_ahead(&mut self, segment: &Segment, now: Instant) {
-        self.follow_mark(segment);
+        self.follow_mark(segment, now);
         let left = segment.sequence;
         let payload_end = self.payload_end(segment);
         let whole = payload_end == left + segment.payload_bytes;

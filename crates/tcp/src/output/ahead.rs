@@ -4,6 +4,7 @@ use crate::connection::Connection;
 use crate::timestamp::timestamp_at;
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
+use std::collections::VecDeque;
 
 /// What is to go out before any data goes.
 #[derive(Debug, Default)]
@@ -14,8 +15,8 @@ pub(crate) struct Ahead {
     syn: bool,
     /// An answer to a segment that belongs to no connection, or cannot be right.
     reset: Option<Box<Segment>>,
-    /// An acknowledgment from before the last segment was taken.
-    acknowledgment: Option<Box<Segment>>,
+    /// Acknowledgments from before the last segment was taken.
+    acknowledgments: VecDeque<Segment>,
     /// A reset of this connection, at this number.
     own_reset: Option<SequenceNumber>,
 }
@@ -36,7 +37,7 @@ impl Ahead {
     /// An acknowledgment goes out as it was before the last segment was taken.
     pub(crate) fn acknowledge(&mut self, acknowledgment: Segment) {
         self.is_any = true;
-        self.acknowledgment = Some(Box::new(acknowledgment));
+        self.acknowledgments.push_back(acknowledgment);
     }
 
     /// The peer is told of the end of this connection.
@@ -62,8 +63,8 @@ impl Connection {
             }
             return Some(*reset);
         }
-        if let Some(acknowledgment) = self.ahead.acknowledgment.take() {
-            return Some(*acknowledgment);
+        if let Some(acknowledgment) = self.ahead.acknowledgments.pop_front() {
+            return Some(acknowledgment);
         }
         if let Some(sequence) = self.ahead.own_reset.take() {
             return Some(self.segment_at(sequence, 0, Flags::RST, now));

@@ -1,5 +1,6 @@
 //! Headers: SYN, RST, ACK, probe, and the fields that all segments share.
 
+use crate::congestion::plugged::AskedAcknowledgment;
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::negotiation::syn_options;
@@ -18,13 +19,49 @@ impl Connection {
         flags: Flags,
         now: Instant,
     ) -> Segment {
+        let mut segment = self.compose(sequence, payload_bytes, flags, now);
+        if self.ecn.is_agreed() {
+            self.ecn.mark(&mut segment);
+        }
+        self.note_acknowledged();
+        if self.send.urgent_end.is_some() {
+            self.mark_urgent(&mut segment);
+        }
+        segment
+    }
+
+    /// An acknowledgment of what had come before the segment at hand, which settles nothing of what is owed
+    /// (Linux `__tcp_send_ack`, `tcp_event_ack_sent`).
+    pub(crate) fn acknowledge_before(
+        &mut self,
+        asked: AskedAcknowledgment,
+        now: Instant,
+    ) -> Segment {
+        let sequence = self.acceptable_sequence();
+        let mut segment = self.compose(sequence, 0, Flags::NONE, now);
+        segment.acknowledgment = SequenceNumber::new(asked.number);
+        self.ecn.mark_asked(&mut segment, asked.echoes);
+        segment
+    }
+
+    /// What segments have in common; it is counted as sent.
+    #[inline]
+    fn compose(
+        &mut self,
+        sequence: SequenceNumber,
+        payload_bytes: u32,
+        flags: Flags,
+        now: Instant,
+    ) -> Segment {
         let window = self.choose_window();
         let sack = if self.reassembly.has_blocks() {
             self.report_blocks(payload_bytes)
         } else {
             SackBlocks::EMPTY
         };
-        let mut segment = Segment {
+        self.send.last_transmitted = now;
+        self.account.on_segment(payload_bytes);
+        Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
             sequence,
@@ -35,17 +72,7 @@ impl Connection {
             traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
             payload_bytes,
             options: Options { timestamps: self.timestamps(now), sack, ..Options::NONE },
-        };
-        if self.ecn.is_agreed() {
-            self.ecn.mark(&mut segment);
         }
-        self.note_acknowledged();
-        self.send.last_transmitted = now;
-        self.account.on_segment(payload_bytes);
-        if self.send.urgent_end.is_some() {
-            self.mark_urgent(&mut segment);
-        }
-        segment
     }
 
     /// The SACK blocks that fit; a duplicate is reported once.
@@ -140,7 +167,7 @@ impl Connection {
             flags,
             window,
             urgent: 0,
-            traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
+            traffic_class: self.config.ecn.service.with_ecn(self.ecn.mark_of_syn(flags)),
             payload_bytes,
             options,
         }

@@ -13,6 +13,7 @@ mod framing;
 mod growing;
 mod growth;
 mod handshake;
+mod lived_by_marks;
 mod loss;
 mod marks;
 mod pair;

@@ -13,12 +13,17 @@ use crate::connection::Connection;
 use crate::recovery::{AckNews, Findings};
 use crate::state::RecoveryState;
 use fairwind_units::{Instant, Span};
+use fairwind_wire::Segment;
 
 /// Linux' bits of `ecn_flags`: agreed on, the reduction is to be told, a mark is to be echoed, marks seen.
 const ECN_AGREED: u8 = 1;
 const ECN_OWES_REDUCED: u8 = 2;
 const ECN_DEMANDS: u8 = 4;
 const ECN_SEEN: u8 = 8;
+/// Its bits of `icsk_ack.pending`: an acknowledgment is owed, a timer runs for it, it does not wait.
+const OWED: u8 = 1;
+const OWED_LATER: u8 = 2;
+const OWED_AT_ONCE: u8 = 16;
 
 /// Microseconds, in 32 bits as the kernel keeps spans.
 fn micros(span: Span) -> u32 {
@@ -79,11 +84,13 @@ impl Connection {
         let in_order = self.queue.sacked() + self.recovery.duplicates;
         let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
         let ecn_flags = self.ecn_flags();
+        let pending = self.owed_acknowledgment();
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
         sender.control.pacing.rate = self.pacer.rate;
         sender.control.state = self.recovery.state.number();
         sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
+        sender.control.pending = pending;
         sender.window = self.window.segments;
         sender.credit = self.window.credit;
         sender.threshold = self.window.slow_start_threshold;
@@ -131,6 +138,7 @@ impl Connection {
         self.pacer.take_rate(&sender.control.pacing, &self.config.sending.pacing);
         self.delivery_rate.limit_until(sender.application_limited);
         let ecn_flags = sender.ecn_flags;
+        self.acknowledger.at_once = sender.control.pending & OWED_AT_ONCE != 0;
         self.ecn.adopt(ecn_flags & ECN_OWES_REDUCED != 0, ecn_flags & ECN_DEMANDS != 0);
     }
 
@@ -140,6 +148,15 @@ impl Connection {
             | bit(self.ecn.owes_reduced(), ECN_OWES_REDUCED)
             | bit(self.ecn.demands_reduction(), ECN_DEMANDS)
             | bit(self.ecn.seen, ECN_SEEN)
+    }
+
+    /// Linux' bits of `icsk_ack.pending`.
+    fn owed_acknowledgment(&self) -> u8 {
+        let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
+        let is_delayed = self.timers.delayed_ack.is_set() && self.acknowledger.merged == 0;
+        bit(self.acknowledger.scheduled, OWED)
+            | bit(is_delayed, OWED_LATER)
+            | bit(self.acknowledger.at_once, OWED_AT_ONCE)
     }
 
     /// The connection is open (Linux `tcp_init_congestion_control`).
@@ -211,11 +228,12 @@ impl Connection {
 
     /// An acknowledgment begins to be processed.
     #[inline]
-    pub(crate) fn note_flight(&mut self) {
+    pub(crate) fn note_flight(&mut self, segment: &Segment) {
         if let Congestion::Plugged(_) = &self.congestion {
-            let flight = self.in_flight();
+            let (flight, is_stamped) = (self.in_flight(), self.negotiated.timestamps);
             if let Congestion::Plugged(plugged) = &mut self.congestion {
                 plugged.flight_before = flight;
+                plugged.sender.note_timestamps(segment.options.timestamps, is_stamped);
             }
         }
     }

@@ -18,7 +18,7 @@ mod calls;
 mod samples;
 mod sender;
 
-pub use samples::{AckReport, RateSample};
+pub use samples::{AckReport, AskedAcknowledgment, RateSample};
 pub use sender::{PRIVATE_WORDS, Pacing as SenderPacing, Sender, SenderControl};
 
 use std::fmt::Debug;
@@ -46,6 +46,9 @@ impl Hooks {
     pub const SSTHRESH: Self = Self(64);
     /// [`CongestionControl::cong_avoid`].
     pub const CONG_AVOID: Self = Self(128);
+    /// No occasion, but a demand: the connection asks for marks of congestion, and all its packets can be marked
+    /// (Linux `TCP_CONG_NEEDS_ECN`).
+    pub const NEEDS_ECN: Self = Self(256);
 
     /// Whether any of the others is among these.
     #[inline]
@@ -137,6 +140,11 @@ pub trait CongestionControl: Debug + Send {
         sender.window.max(sender.window_before)
     }
 
+    /// The acknowledgment that the last [`cwnd_event`](Self::cwnd_event) has asked for, once.
+    fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+        None
+    }
+
     /// What the algorithm has to complain of, once: an exception in its code, say.
     fn take_complaint(&mut self) -> Option<String> {
         None
@@ -198,6 +206,16 @@ impl Plugged {
     #[inline]
     pub(crate) fn decides_alone(&self) -> bool {
         self.hooks.contains(Hooks::CONG_CONTROL)
+    }
+
+    /// Whether it lives by marks of congestion.
+    pub(crate) fn needs_marks(&self) -> bool {
+        self.hooks.contains(Hooks::NEEDS_ECN)
+    }
+
+    /// What its last occasion has asked to have acknowledged.
+    pub(crate) fn take_asked(&mut self) -> Option<AskedAcknowledgment> {
+        self.control.take_asked()
     }
 
     /// How often a window of no segments was asked for, which is one segment then.

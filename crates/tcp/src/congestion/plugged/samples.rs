@@ -72,3 +72,13 @@ impl RateSample {
         is_delayed: false,
     };
 }
+
+/// An acknowledgment that an algorithm asks for, about what had come before the packet at hand (Linux
+/// `bpf_tcp_send_ack`, RFC 8257 §3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskedAcknowledgment {
+    /// Its number.
+    pub number: u32,
+    /// It echoes a mark.
+    pub echoes: bool,
+}

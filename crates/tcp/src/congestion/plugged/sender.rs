@@ -1,6 +1,8 @@
 //! What an algorithm may know of a sender: a copy of the fields of Linux' `struct tcp_sock` that algorithms use, in
 //! the order in which `congestion/include/fairwind.h` declares them, so that it can be handed to C as it is.
 
+use fairwind_wire::Timestamps;
+
 /// Words of 64 bits that an algorithm has for its own state (`icsk_ca_priv`).
 pub const PRIVATE_WORDS: usize = 13;
 
@@ -37,6 +39,9 @@ pub struct SenderControl {
     pub state: u8,
     /// Time-outs in a row (`icsk_retransmits`).
     pub timeouts: u8,
+    /// The acknowledgment that is owed: 1 one is, 2 a timer runs for it, 16 it does not wait, which may be written
+    /// (`icsk_ack.pending`).
+    pub pending: u8,
     /// The algorithm's own state (`icsk_ca_priv`).
     pub private: [u64; PRIVATE_WORDS],
 }
@@ -136,22 +141,29 @@ pub struct Sender {
     pub timestamp_bits: u16,
 }
 
+impl Default for SenderControl {
+    fn default() -> Self {
+        Self {
+            pacing: Pacing {
+                rate: u64::MAX,
+                greatest_rate: u64::MAX,
+                status: 0,
+                largest_bundle_bytes: 65_536,
+                largest_bundle_segments: 65_535,
+                shift: 10,
+            },
+            state: 0,
+            timeouts: 0,
+            pending: 0,
+            private: [0; PRIVATE_WORDS],
+        }
+    }
+}
+
 impl Default for Sender {
     fn default() -> Self {
         Self {
-            control: SenderControl {
-                pacing: Pacing {
-                    rate: u64::MAX,
-                    greatest_rate: u64::MAX,
-                    status: 0,
-                    largest_bundle_bytes: 65_536,
-                    largest_bundle_segments: 65_535,
-                    shift: 10,
-                },
-                state: 0,
-                timeouts: 0,
-                private: [0; PRIVATE_WORDS],
-            },
+            control: SenderControl::default(),
             window: 0,
             credit: 0,
             greatest_window: u32::MAX,
@@ -200,6 +212,16 @@ impl Default for Sender {
 }
 
 impl Sender {
+    /// Notes the timestamps of the segment at hand, and whether both ends use them.
+    pub(crate) fn note_timestamps(&mut self, stamps: Option<Timestamps>, is_agreed: bool) {
+        self.timestamp_bits = u16::from(is_agreed) << 1;
+        if let Some(stamps) = stamps {
+            self.timestamp_bits |= 1;
+            self.timestamp = stamps.value;
+            self.echoed_timestamp = stamps.echo;
+        }
+    }
+
     /// Segments believed to be in the network (`tcp_packets_in_flight`).
     pub fn in_flight(&self) -> u32 {
         (self.outstanding + self.retransmitted).saturating_sub(self.sacked + self.lost)

@@ -1,0 +1,66 @@
+//! LEDBAT keeps a queueing delay of 100 ms alone, and gives way to others.
+
+use crate::driven::Driven;
+use crate::path::Path;
+
+/// At a window of 400 and half of the target, the window grows by half a segment per round trip; at one and a half of
+/// the target it shrinks by as much, at the target it stays.
+#[test]
+fn ledbat_moves_in_proportion_to_the_distance_from_its_target() {
+    for (queued, change) in [(0, 20), (50_000, 10), (100_000, 0), (150_000, -10)] {
+        let mut ledbat = Driven::at_window("ledbat", 400);
+        ledbat.acknowledge(100_000);
+        // The filter of the latest four samples.
+        ledbat.rounds(1, 100_000 + queued);
+        let before = ledbat.sender.window.cast_signed();
+        ledbat.rounds(20, 100_000 + queued);
+        let moved = ledbat.sender.window.cast_signed() - before;
+        assert!((moved - change).abs() <= 1, "{moved} at {queued} us");
+    }
+}
+
+/// A path that has become longer by 40 ms is taken for a queue, until the last minute of the shorter one is ten
+/// minutes ago.
+#[test]
+fn ledbat_forgets_a_base_after_ten_minutes() {
+    let mut ledbat = Driven::at_window("ledbat", 10);
+    let change_after = |ledbat: &mut Driven, seconds: u32| {
+        ledbat.sender.window_limited = 0;
+        ledbat.rounds(seconds * 1_000_000 / 140_000, 140_000);
+        ledbat.sender.window_limited = 1;
+        ledbat.sender.window = 1000;
+        ledbat.sender.threshold = 1000;
+        ledbat.rounds(1, 140_000);
+        let before = ledbat.sender.window;
+        ledbat.rounds(10, 140_000);
+        let change = ledbat.sender.window - before;
+        ledbat.sender.window = 10;
+        change
+    };
+    ledbat.acknowledge(100_000);
+    assert_eq!(change_after(&mut ledbat, 500), 6, "off target by 60 of 100 ms");
+    assert_eq!(change_after(&mut ledbat, 200), 10, "the longer path is the base");
+}
+
+/// 5 Mbit/s are 417 packets a second: 42 of them take 100 ms.
+#[test]
+fn alone_ledbat_queues_a_hundred_milliseconds() {
+    let mut path = Path::new(5, 60, 200).with_control("ledbat", 0);
+    path.run_to(60);
+    let (rates, seen) = path.measure(60);
+    let queue = path.mean_queue(&seen);
+    assert!(rates[0] > 412.0, "{rates:?}");
+    assert!((37.0..=46.0).contains(&queue), "{queue} packets");
+    assert_eq!(seen.dropped, 0);
+}
+
+/// Reno fills the queue of 100 packets, which is 240 ms: more than the target.
+#[test]
+fn ledbat_gives_way_to_reno() {
+    let path = Path::new(5, 60, 100).with_control("ledbat", 0);
+    let mut path = path.with_control("reno", 30_000);
+    path.run_to(60);
+    let (rates, _) = path.measure(120);
+    assert!(rates.iter().sum::<f64>() > 405.0, "{rates:?}");
+    assert!(rates[0] < 0.15 * rates[1], "{rates:?}");
+}
