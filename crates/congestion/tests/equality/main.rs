@@ -164,3 +164,15 @@ fn segments_that_are_paced() {
     let change = |config: &mut Config| config.sending.pacing.enabled = true;
     both(&Trouble { name: "pacing", lost: 2, change, ..calm() });
 }
+
+/// Those that exist in C alone carry a transfer: four fifths of what 10 Mbit/s take in 39 seconds.
+#[test]
+fn those_that_are_written_once_fill_a_path() {
+    for name in ["scalable", "highspeed", "htcp", "hybla"] {
+        let c = CongestionAlgorithm::Plugged(built_in(name).expect("it is built in"));
+        let record = run(&Trouble { lost: 1, ..calm() }, config(c), 1, END);
+        let most = 39 * 10_000_000 / 8;
+        assert!(record.delivered > most * 4 / 5, "{name}: {} of {most} bytes", record.delivered);
+        assert!(record.count(Event::FastRetransmit) > 2, "{name}");
+    }
+}
