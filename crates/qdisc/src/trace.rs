@@ -70,6 +70,11 @@ impl RateTrace {
                     !step.duration.is_zero() && step.rate.as_bits_per_second() > 0
                 };
                 let carries = steps.iter().any(carries);
+                let nanos: u128 =
+                    steps.iter().map(|step| u128::from(step.duration.as_nanos())).sum();
+                if nanos > u128::from(u64::MAX) {
+                    return Some("its steps last 584 years at most, all together");
+                }
                 (!carries)
                     .then_some("some step lasts longer than nothing and has a rate above zero")
             }
@@ -124,5 +129,7 @@ mod tests {
         assert_eq!(trace.mean_rate().as_bits_per_second(), 3_000_000);
         let silent = RateTrace::Steps { steps: vec![step(1, 0)] };
         assert!(silent.error().is_some() && trace.error().is_none());
+        let endless = RateTrace::Steps { steps: vec![step(10_000_000_000, 1); 2] };
+        assert!(endless.error().is_some_and(|rule| rule.contains("584 years")));
     }
 }

@@ -175,9 +175,6 @@ impl GeneralLink {
             self.loss_due = Some((service.end, waiting.parcel));
             return;
         }
-        if fate.is_corrupted {
-            self.corrupt(start, waiting.parcel, around);
-        }
         let leaving =
             Leaving { at: service.end, parcel: waiting.parcel, insertion: waiting.insertion };
         if fate.copies > 1
@@ -186,6 +183,10 @@ impl GeneralLink {
             let sighting = around.depot.sighting(start, parcel);
             self.ledger.duplicated(&sighting, around.observer);
             self.wire.send(Leaving { parcel, ..leaving }, self.ledger.link, around.agenda);
+        }
+        // As in netem, the copy is made before: it is whole.
+        if fate.is_corrupted {
+            self.corrupt(start, waiting.parcel, around);
         }
         self.wire.send(leaving, self.ledger.link, around.agenda);
     }

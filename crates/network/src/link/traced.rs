@@ -131,10 +131,13 @@ impl Steps {
     /// When the last of `bytes` leaves whose first is sent at `start`.
     fn carry(&mut self, start: Instant, bytes: u64) -> Instant {
         let spare = if start == self.last_end { self.spare } else { 0 };
-        let mut left = (u128::from(bytes) * 8_000_000_000).saturating_sub(spare);
+        let work = u128::from(bytes) * 8_000_000_000;
+        self.spare = spare.saturating_sub(work);
+        let mut left = work.saturating_sub(spare);
         let mut at = start.as_nanos();
-        // Whole rounds of the trace at once, then step by step.
-        let rounds = u64::try_from(left / self.work.max(1)).unwrap_or(u64::MAX);
+        // Whole rounds of the trace at once, then step by step; never all of it, for a round may end in silence.
+        let rounds = left.saturating_sub(1) / self.work.max(1);
+        let rounds = u64::try_from(rounds).unwrap_or(u64::MAX);
         at = at.saturating_add(rounds.saturating_mul(self.period));
         left -= u128::from(rounds) * self.work;
         while left > 0 && at < u64::MAX {
@@ -205,6 +208,29 @@ mod tests {
         assert_eq!(ends(&trace, &[(0, 1500), (0, 1500), (0, 750)]), [1.0, 5.0, 5.5]);
         // One packet over several rounds: 3000 B each.
         assert_eq!(ends(&trace, &[(0, 9000)]), [15.0]);
+    }
+
+    #[test]
+    fn a_packet_that_takes_whole_rounds_has_left_before_the_silence_at_their_end() {
+        let step = |millis, rate| RateStep {
+            duration: Span::from_millis(millis),
+            rate: BitRate::from_bits_per_second(rate),
+        };
+        // Rounds of 1500 B each, in the first of their three milliseconds.
+        let trace = RateTrace::Steps { steps: vec![step(1, 12_000_000), step(2, 0)] };
+        assert_eq!(ends(&trace, &[(0, 1500), (0, 1500), (0, 4500)]), [1.0, 4.0, 13.0]);
+    }
+
+    #[test]
+    fn a_packet_that_needs_less_than_what_a_nanosecond_has_left_uses_it_up() {
+        let fast = RateStep {
+            duration: Span::from_secs(1),
+            rate: BitRate::from_bits_per_second(1_000_000_000_000),
+        };
+        let mut traced = Traced::new(&RateTrace::Steps { steps: vec![fast] }, 0);
+        // 40 B take 0.32 ns: three end within the first nanosecond, the fourth and three more in the second and third.
+        let ends = [(); 7].map(|()| traced.transmit(Instant::ZERO, 40).end.as_nanos());
+        assert_eq!(ends, [1, 1, 1, 2, 2, 2, 3]);
     }
 
     #[test]

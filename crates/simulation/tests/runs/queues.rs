@@ -102,15 +102,23 @@ fn the_example_of_queue_disciplines_runs_and_tells_them_apart() {
     assert!(of("pfifo") > 0.2 && of("bfifo") > 0.2, "{latencies:?}");
 }
 
-/// 100 datagrams in 10 s, the last of which has arrived at the end of 12 s, behind a link with these impairments; the
-/// column of the bottleneck.
-fn impaired(impairments: &str, column: &str) -> f64 {
-    let text = format!(
+/// 100 datagrams in 10 s, the last of which has arrived at the end of 12 s, behind a link with these impairments.
+fn impaired_scenario(impairments: &str) -> String {
+    format!(
         "name = \"impaired\"\nduration = \"12 s\"\n[path]\nrate = \"10 Mbit/s\"\nrtt = \"400 ms\"\n\
          impairments = {{ {impairments} }}\n[[flows]]\nname = \"calls\"\nstop = \"10 s\"\n\
          workload = {{ kind = \"constant\", rate = \"80 kbit/s\", packet = \"1000 B\" }}\n"
-    );
-    value(tables(&text, 1).get("queues").unwrap(), "queue", "bottleneck", column)
+    )
+}
+
+/// A column of the bottleneck in a run of that.
+fn impaired(impairments: &str, column: &str) -> f64 {
+    value(
+        tables(&impaired_scenario(impairments), 1).get("queues").unwrap(),
+        "queue",
+        "bottleneck",
+        column,
+    )
 }
 
 #[test]
@@ -123,6 +131,14 @@ fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queu
     let damaged = "corrupt = { probability = \"100 %\" }";
     assert_eq!(impaired(damaged, "damaged_packets"), 100.0);
     assert_eq!(impaired(damaged, "drops_link_loss_packets"), 100.0);
+    // The copy is made before the damage is done, and arrives whole: what is damaged is what is counted so.
+    let both = "corrupt = { probability = \"100 %\" }, duplicate = { probability = \"100 %\" }";
+    let tables = tables(&impaired_scenario(both), 1);
+    assert_eq!(group(&tables, "calls", "packets_received"), 100.0);
+    let queues = tables.get("queues").unwrap();
+    for column in ["duplicated_packets", "damaged_packets", "drops_link_loss_packets"] {
+        assert_eq!(value(queues, "queue", "bottleneck", column), 100.0, "{column}");
+    }
     // Every fifth packet does not wait for the delay of 200 ms, and so overtakes the one before it.
     let overtaking = "reorder = { probability = \"100 %\", gap = 5 }";
     assert_eq!(impaired(overtaking, "reordered_packets"), 20.0);
