@@ -8,7 +8,7 @@
 //! acknowledgment among those of a window.
 
 use crate::congestion::Congestion;
-use crate::congestion::plugged::{RateSample, Sender, WindowEvent};
+use crate::congestion::plugged::{AtSending, RateSample, Sender, WindowEvent};
 use crate::connection::Connection;
 use crate::recovery::{AckNews, Findings, Reported};
 use crate::send_queue::Marks;
@@ -31,6 +31,10 @@ struct Stage {
     first_sent_at: Instant,
     /// When something was delivered last.
     delivered_at: Instant,
+    /// In flight with the last one of them.
+    flight: u32,
+    /// Marked lost until then, since the beginning.
+    losses: u32,
 }
 
 /// The latest rate, and what the next samples are taken from.
@@ -44,6 +48,8 @@ pub(crate) struct DeliveryRate {
     limited_until: Option<u32>,
     reported: Option<Reported>,
     sample: Option<Sample>,
+    /// What held when the segment of the sample was sent.
+    at_sending: Option<AtSending>,
 }
 
 /// Stages beyond those that the segments outstanding can have.
@@ -58,6 +64,7 @@ impl DeliveryRate {
             limited_until: None,
             reported: None,
             sample: None,
+            at_sending: None,
         }
     }
 
@@ -94,6 +101,20 @@ impl DeliveryRate {
         let place =
             self.stages.partition_point(|stage| stage.delivered.wrapping_sub(front) < wanted);
         self.stages.get(place).copied().filter(|stage| stage.delivered == delivered)
+    }
+
+    /// What held when a segment was sent.
+    pub(crate) fn at_sending(&self, delivered: u32, marks: Marks) -> Option<AtSending> {
+        self.stage_of(delivered).map(|stage| AtSending {
+            flight: stage.flight,
+            losses: stage.losses,
+            is_application_limited: marks.contains(Marks::APPLICATION_LIMITED),
+        })
+    }
+
+    /// The same of the segment of the last sample, once.
+    pub(crate) fn take_at_sending(&mut self) -> Option<AtSending> {
+        self.at_sending.take()
     }
 
     /// What was delivered since the segment was sent, and how long that took.
@@ -169,6 +190,7 @@ impl Connection {
 
     #[cold]
     fn begin_stage(&mut self, now: Instant) -> Marks {
+        let flight = self.in_flight() + 1;
         let rate = &mut self.delivery_rate;
         if self.queue.is_empty() {
             rate.stages.clear();
@@ -176,9 +198,21 @@ impl Connection {
             rate.delivered_at = now;
         }
         let delivered = self.recovery.delivered;
-        if rate.stages.back().is_none_or(|last| last.delivered != delivered) {
-            let (first_sent_at, delivered_at) = (rate.first_sent_at, rate.delivered_at);
-            rate.stages.push_back(Stage { delivered, first_sent_at, delivered_at });
+        let losses = self.queue.losses();
+        match rate.stages.back_mut() {
+            Some(last) if last.delivered == delivered => {
+                (last.flight, last.losses) = (flight, losses);
+            }
+            _ => {
+                let (first_sent_at, delivered_at) = (rate.first_sent_at, rate.delivered_at);
+                rate.stages.push_back(Stage {
+                    delivered,
+                    first_sent_at,
+                    delivered_at,
+                    flight,
+                    losses,
+                });
+            }
         }
         let limited = rate.limited_until.is_some();
         self.forget_stages();
@@ -242,6 +276,7 @@ impl Connection {
         let least_rtt = self.rtt.minimum().unwrap_or(Span::MAX);
         if let Some(measured) = rate.measure(&reported, delivered, least_rtt, news.now) {
             rate.keep(&measured);
+            rate.at_sending = rate.at_sending(reported.delivered_before, reported.marks);
             told = RateSample {
                 losses: told.losses,
                 newly_delivered: told.newly_delivered,

@@ -95,11 +95,11 @@ pub use config::{
     SendBufferRule, Sending, SillyWindow, SmartFraming, StampRule, TailLossProbe, TimerRule,
     WindowReduction,
 };
-pub use congestion::bbr::{Bbr1, bbr1};
+pub use congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use congestion::plugged::{
-    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, AskedAcknowledgment, CongestionControl,
-    ControlFactory, FLAG_ECHO, Hooks, PRIVATE_WORDS, PluggedAlgorithm, RateSample, Sender,
-    SenderControl, SenderPacing, WindowEvent,
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, AskedAcknowledgment, AtSending,
+    CongestionControl, ControlFactory, FLAG_ECHO, Hooks, LostSegment, PRIVATE_WORDS,
+    PluggedAlgorithm, RateSample, Sender, SenderControl, SenderPacing, WindowEvent,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

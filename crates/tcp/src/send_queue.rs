@@ -45,6 +45,8 @@ pub(crate) struct SendQueue {
     awaiting_retransmission: u32,
     /// No segment below this absolute index awaits its retransmission.
     retransmit_from: u64,
+    /// Absolute indices of segments marked lost that nobody has been told of, where somebody wants to be.
+    marked_lost: Option<Vec<u64>>,
 }
 
 impl SendQueue {
@@ -61,6 +63,7 @@ impl SendQueue {
             retransmitted: 0,
             awaiting_retransmission: 0,
             retransmit_from: 0,
+            marked_lost: None,
         }
     }
 
@@ -278,6 +281,9 @@ impl SendQueue {
             return;
         }
         self.losses = self.losses.wrapping_add(1);
+        if let Some(marked) = &mut self.marked_lost {
+            marked.push(index);
+        }
         let sent = self.get_mut(index);
         if lost {
             sent.marks.clear(Marks::RETRANSMITTED);
@@ -290,6 +296,27 @@ impl SendQueue {
             self.awaiting_retransmission += 1;
             self.retransmit_from = self.retransmit_from.min(index);
         }
+    }
+
+    /// Somebody wants to know of every segment that is marked lost.
+    pub(crate) fn note_marked_lost(&mut self) {
+        self.marked_lost.get_or_insert_default();
+    }
+
+    /// The segments marked lost since this was asked last, each with how many had been until then, it
+    /// included; those that are off the queue already are left out.
+    pub(crate) fn take_marked_lost(&mut self) -> Vec<(u32, Sent)> {
+        let marked = self.marked_lost.as_mut().map(std::mem::take).unwrap_or_default();
+        let mut count = self.losses;
+        let mut taken = Vec::with_capacity(marked.len());
+        for index in marked.into_iter().rev() {
+            if (self.first..self.end_index()).contains(&index) {
+                taken.push((count, *self.get(index)));
+            }
+            count = count.wrapping_sub(1);
+        }
+        taken.reverse();
+        taken
     }
 
     /// Marks a segment as lost by its age.

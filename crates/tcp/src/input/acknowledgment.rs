@@ -463,6 +463,7 @@ impl Connection {
         let mut sample = self.sample_delivery_rate(news, losses);
         sample.is_delayed = round_trip.is_delayed;
         if self.is_governed_alone() {
+            self.tell_lost();
             self.govern(sample, round_trip.latest, news);
         } else {
             self.change_window(segments, lost_before, news);

@@ -19,6 +19,9 @@ impl Connection {
         let is_new = !self.recovery.is_repairing();
         let repeats = self.backoff.expired > 1;
         self.mark_lost_after_timeout(now);
+        if self.has_extras {
+            self.tell_lost();
+        }
         // Once per window: a time-out in the midst of another repair reduces nothing more, unless it
         // is over but for its name (Linux `tcp_enter_loss`).
         let reduces = matches!(state, RecoveryState::Open | RecoveryState::Disorder)

@@ -5,4 +5,5 @@
 
 mod path;
 mod version1;
+mod version3;
 mod watched;

@@ -1,7 +1,8 @@
 //! What a congestion control was told and asked for at every acknowledgment.
 
 use fairwind_tcp::{
-    CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, RateSample, Sender, WindowEvent,
+    AtSending, CongestionControl, ControlFactory, Hooks, LostSegment, PluggedAlgorithm, RateSample,
+    Sender, WindowEvent,
 };
 use fairwind_units::Span;
 use std::sync::{Arc, Mutex};
@@ -72,6 +73,14 @@ impl CongestionControl for Watched {
 
     fn cwnd_event(&mut self, sender: &mut Sender, event: WindowEvent) {
         self.control.cwnd_event(sender, event);
+    }
+
+    fn segment_lost(&mut self, sender: &mut Sender, lost: &LostSegment) {
+        self.control.segment_lost(sender, lost);
+    }
+
+    fn segment_sampled(&mut self, at_sending: &AtSending) {
+        self.control.segment_sampled(at_sending);
     }
 
     fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {

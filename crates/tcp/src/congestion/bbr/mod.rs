@@ -5,15 +5,20 @@
 //!
 //! | module | concern |
 //! |---|---|
+//! | `arithmetic` | bandwidths and gains in whole numbers, bundles of the host, chance |
 //! | `filter` | the greatest of late |
 //! | `v1` | BBR as Linux has it: the model, and what follows from it |
 //! | `v1::policer` | noticing that somebody limits the rate in the long run |
 //! | `v1::aggregation` | acknowledgments that come in heaps |
+//! | `v3` | BBR as the working group has it, which heeds losses |
 
+mod arithmetic;
 mod filter;
 mod v1;
+mod v3;
 
 pub use v1::Bbr1;
+pub use v3::Bbr3;
 
 use super::plugged::{CongestionControl, ControlFactory, PluggedAlgorithm};
 use std::sync::Arc;
@@ -38,4 +43,9 @@ impl ControlFactory for Version {
 /// Version 1, as Linux has it (`tcp_bbr.c`).
 pub fn bbr1() -> PluggedAlgorithm {
     PluggedAlgorithm(Arc::new(Version { name: "bbr", create: || Box::new(Bbr1::new()) }))
+}
+
+/// Version 3 (draft-ietf-ccwg-bbr-06).
+pub fn bbr3() -> PluggedAlgorithm {
+    PluggedAlgorithm(Arc::new(Version { name: "bbr3", create: || Box::new(Bbr3::new()) }))
 }

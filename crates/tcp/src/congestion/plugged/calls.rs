@@ -3,7 +3,7 @@
 //! Source: Linux `tcp_init_congestion_control`, `tcp_cong_control`, `tcp_in_ack_event`, `tcp_set_ca_state`,
 //! `tcp_ca_event`, `tcp_undo_cwnd_reduction`.
 
-use super::samples::{AckReport, RateSample};
+use super::samples::{AckReport, LostSegment, RateSample};
 use super::sender::Sender;
 use super::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, FLAG_ECHO, Hooks, WindowEvent,
@@ -170,6 +170,9 @@ impl Connection {
         plugged.is_begun = true;
         plugged.sender.control.pacing.status = u32::from(self.config.sending.pacing.enabled);
         self.note_instant(now);
+        if self.has_hook(Hooks::SEGMENTS) {
+            self.queue.note_marked_lost();
+        }
         self.consult(|control, sender| control.init(sender));
     }
 
@@ -285,6 +288,21 @@ impl Connection {
         self.consult(|control, sender| control.cong_avoid(sender, acknowledgment, segments));
     }
 
+    /// Segments were marked lost since the last time.
+    #[cold]
+    pub(crate) fn tell_lost(&mut self) {
+        if !self.has_hook(Hooks::SEGMENTS) {
+            return;
+        }
+        for (losses, sent) in self.queue.take_marked_lost() {
+            let at_sending = self.delivery_rate.at_sending(sent.delivered_before, sent.marks);
+            let Some(at_sending) = at_sending else { continue };
+            let (begin, end) = (sent.sequence.get(), sent.end().get());
+            let lost = LostSegment { begin, end, losses, at_sending };
+            self.consult(|control, sender| control.segment_lost(sender, &lost));
+        }
+    }
+
     /// The algorithm alone decides.
     #[cold]
     pub(crate) fn govern(&mut self, mut sample: RateSample, rtt: Option<Span>, news: &AckNews) {
@@ -293,7 +311,11 @@ impl Connection {
         sample.rtt_micros = rtt.map_or(-1, |rtt| i64::from(micros(rtt)));
         let acknowledgment = self.send.oldest_unacked.get();
         let flags = if news.has(Findings::CONGESTION_ECHOED) { FLAG_ECHO } else { 0 };
+        let at_sending = self.delivery_rate.take_at_sending();
         self.consult(|control, sender| {
+            if let Some(at_sending) = at_sending {
+                control.segment_sampled(&at_sending);
+            }
             control.cong_control(sender, acknowledgment, flags, &sample);
         });
     }

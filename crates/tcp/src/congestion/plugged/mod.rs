@@ -18,7 +18,7 @@ mod calls;
 mod samples;
 mod sender;
 
-pub use samples::{AckReport, AskedAcknowledgment, RateSample};
+pub use samples::{AckReport, AskedAcknowledgment, AtSending, LostSegment, RateSample};
 pub use sender::{PRIVATE_WORDS, Pacing as SenderPacing, Sender, SenderControl};
 
 use std::fmt::Debug;
@@ -49,6 +49,8 @@ impl Hooks {
     /// No occasion, but a demand: the connection asks for marks of congestion, and all its packets can be marked
     /// (Linux `TCP_CONG_NEEDS_ECN`).
     pub const NEEDS_ECN: Self = Self(256);
+    /// [`CongestionControl::segment_lost`] and [`CongestionControl::segment_sampled`].
+    pub const SEGMENTS: Self = Self(512);
 
     /// Whether any of the others is among these.
     #[inline]
@@ -133,6 +135,12 @@ pub trait CongestionControl: Debug + Send {
 
     /// What it told, before the window follows it (`pkts_acked`).
     fn pkts_acked(&mut self, sender: &mut Sender, report: &AckReport) {}
+
+    /// A segment is taken for lost; the next acknowledgment or time-out follows.
+    fn segment_lost(&mut self, sender: &mut Sender, lost: &LostSegment) {}
+
+    /// What held when the segment was sent whose sample `cong_control` is told next.
+    fn segment_sampled(&mut self, at_sending: &AtSending) {}
 
     /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
     /// present one where it is greater.

@@ -51,6 +51,32 @@ pub struct RateSample {
     pub is_delayed: bool,
 }
 
+/// What held when a segment was sent. Linux' mainline has no such thing; it is from BBR version 3 there
+/// (`tx_in_flight` and `lost` of `struct rate_sample`). Segments sent between the same two acknowledgments have
+/// what held of the last of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AtSending {
+    /// In flight, in segments, itself included.
+    pub flight: u32,
+    /// Segments marked lost since the beginning, modulo 2^32.
+    pub losses: u32,
+    /// The application was the limit.
+    pub is_application_limited: bool,
+}
+
+/// A segment that is taken for lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostSegment {
+    /// Its first sequence number.
+    pub begin: u32,
+    /// The one behind it.
+    pub end: u32,
+    /// Segments marked lost since the beginning, itself included, modulo 2^32.
+    pub losses: u32,
+    /// What held when it was sent last.
+    pub at_sending: AtSending,
+}
+
 impl RateSample {
     /// A sample that tells no rate.
     pub const INVALID: Self = Self {

@@ -2,7 +2,7 @@
 //!
 //! Source: Linux `bbr_update_ack_aggregation`, `bbr_ack_aggregation_cwnd`.
 
-use super::{BANDWIDTH_UNIT, elapsed};
+use crate::congestion::bbr::arithmetic::{delivered_in, elapsed};
 use crate::congestion::plugged::{RateSample, Sender};
 
 /// The greatest heap of so many rounds counts, twice over.
@@ -45,8 +45,7 @@ impl Aggregation {
             self.follow_round();
         }
         let micros = elapsed(sender.delivered_at_micros, self.began);
-        let expected = bandwidth.saturating_mul(micros) / BANDWIDTH_UNIT;
-        let mut expected = u32::try_from(expected).unwrap_or(u32::MAX);
+        let mut expected = delivered_in(bandwidth, micros);
         if self.counted <= expected || self.counted + newly >= MOST_COUNTED {
             self.begin(sender.delivered_at_micros);
             expected = 0;
@@ -71,7 +70,7 @@ impl Aggregation {
         if !is_full {
             return 0;
         }
-        let most = u32::try_from(bandwidth * MOST_MICROS / BANDWIDTH_UNIT).unwrap_or(u32::MAX);
+        let most = delivered_in(bandwidth, MOST_MICROS);
         self.greatest[0].max(self.greatest[1]).min(most)
     }
 }

@@ -22,16 +22,16 @@
 mod aggregation;
 mod policer;
 
+use super::arithmetic::{
+    BANDWIDTH_UNIT, Chance, LOSS, RECOVERY, UNIT, bundle_goal, bytes_per_second, delivered_in,
+    elapsed, is_before, product, sampled_bandwidth,
+};
 use super::filter::GreatestOfLate;
 use crate::congestion::INFINITE_SSTHRESH;
 use crate::congestion::plugged::{CongestionControl, Hooks, RateSample, Sender, WindowEvent};
 use aggregation::Aggregation;
 use policer::Policer;
 
-/// Bandwidths are in segments per microsecond, times this.
-pub(super) const BANDWIDTH_UNIT: u64 = 1 << 24;
-/// Gains are in 256ths.
-pub(super) const UNIT: u64 = 256;
 const HIGH_GAIN: u64 = UNIT * 2885 / 1000 + 1;
 const DRAIN_GAIN: u64 = UNIT * 1000 / 2885;
 const WINDOW_GAIN: u64 = 2 * UNIT;
@@ -45,13 +45,8 @@ const LEAST_WINDOW: u32 = 4;
 const INITIAL_WINDOW: u32 = 10;
 const FULL_GROWTH: u64 = UNIT * 5 / 4;
 const FULL_ROUNDS: u8 = 3;
-/// Below this many bits per second a bundle is one segment.
-const LEAST_BUNDLING_RATE: u64 = 1_200_000;
-/// The largest buffer of the host less the headers in it, in bytes.
-const LARGEST_BUNDLE: u64 = 65_536 - 1 - 320;
-/// Linux' number of the state of recovery, and of that after a time-out.
-const RECOVERY: u8 = 3;
-const LOSS: u8 = 4;
+/// Of the bandwidth, so that queues drain.
+const RATE_PERCENT: u64 = 99;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
@@ -86,7 +81,7 @@ pub struct Bbr1 {
     state_before: u8,
     conserves: bool,
     window_before: u32,
-    random: u64,
+    chance: Chance,
     policer: Policer,
     aggregation: Aggregation,
 }
@@ -116,7 +111,7 @@ impl Bbr1 {
             state_before: 0,
             conserves: false,
             window_before: 0,
-            random: 1,
+            chance: Chance::default(),
             policer: Policer::default(),
             aggregation: Aggregation::default(),
         }
@@ -143,9 +138,7 @@ impl Bbr1 {
     /// `bbr_update_bw`.
     fn update_bandwidth(&mut self, sender: &Sender, sample: &RateSample) {
         self.round_started = false;
-        if sample.delivered < 0 || sample.interval_micros <= 0 {
-            return;
-        }
+        let Some(bandwidth) = sampled_bandwidth(sample) else { return };
         if !is_before(sample.delivered_before, self.round_ends_at) {
             self.round_ends_at = sender.delivered;
             self.round = self.round.wrapping_add(1);
@@ -153,9 +146,6 @@ impl Bbr1 {
             self.conserves = false;
         }
         self.look_for_policer(sender, sample);
-        let delivered = u64::from(sample.delivered.unsigned_abs());
-        let interval = sample.interval_micros.unsigned_abs();
-        let bandwidth = delivered * BANDWIDTH_UNIT / interval;
         if !sample.is_application_limited || bandwidth >= self.bandwidth.get() {
             self.bandwidth.note(bandwidth, self.round, BANDWIDTH_ROUNDS);
         }
@@ -196,19 +186,9 @@ impl Bbr1 {
     /// `bbr_reset_probe_bw_mode`.
     fn begin_cycle(&mut self, sender: &Sender) {
         self.mode = Mode::ProbeBandwidth;
-        let back = usize::try_from(self.draw() % BEGINNINGS).unwrap_or(0);
+        let back = usize::try_from(self.chance.below(BEGINNINGS)).unwrap_or(0);
         self.phase = CYCLE.len() - 1 - back;
         self.advance_phase(sender);
-    }
-
-    /// A number that follows from the connection (xorshift).
-    fn draw(&mut self) -> u64 {
-        let mut bits = self.random;
-        bits ^= bits << 13;
-        bits ^= bits >> 7;
-        bits ^= bits << 17;
-        self.random = bits;
-        bits >> 11
     }
 
     /// `bbr_check_full_bw_reached`.
@@ -300,13 +280,6 @@ impl Bbr1 {
         };
     }
 
-    /// Bytes per second at a gain, less the margin (`bbr_rate_bytes_per_sec`).
-    fn rate(sender: &Sender, bandwidth: u64, gain: u64) -> u64 {
-        let rate = bandwidth * u64::from(sender.segment_bytes) * gain / UNIT;
-        let rate = u128::from(rate) * (1_000_000 / 100 * 99) / u128::from(BANDWIDTH_UNIT);
-        u64::try_from(rate).unwrap_or(u64::MAX).min(sender.control.pacing.greatest_rate)
-    }
-
     /// `bbr_init_pacing_rate_from_rtt`.
     fn begin_rate(&mut self, sender: &mut Sender) {
         let rtt = match u64::from(sender.smoothed_rtt_eighths) {
@@ -317,12 +290,12 @@ impl Bbr1 {
             }
         };
         let bandwidth = u64::from(sender.window) * BANDWIDTH_UNIT / rtt;
-        sender.control.pacing.rate = Self::rate(sender, bandwidth, HIGH_GAIN);
+        sender.control.pacing.rate = bytes_per_second(sender, bandwidth, HIGH_GAIN, RATE_PERCENT);
     }
 
     /// `bbr_set_pacing_rate`.
     fn set_rate(&mut self, sender: &mut Sender, bandwidth: u64, gain: u64) {
-        let rate = Self::rate(sender, bandwidth, gain);
+        let rate = bytes_per_second(sender, bandwidth, gain, RATE_PERCENT);
         if !self.has_seen_rtt && sender.smoothed_rtt_eighths != 0 {
             self.begin_rate(sender);
         }
@@ -384,9 +357,7 @@ impl Bbr1 {
         if self.least_rtt >= u64::from(u32::MAX) {
             return INITIAL_WINDOW;
         }
-        let product = u128::from(bandwidth) * u128::from(self.least_rtt) * u128::from(gain);
-        let segments = (product >> 8).div_ceil(u128::from(BANDWIDTH_UNIT));
-        u32::try_from(segments).unwrap_or(u32::MAX)
+        product(bandwidth, self.least_rtt, gain)
     }
 
     /// Room for what is joined on the way to the wire and for acknowledgments (`bbr_quantization_budget`).
@@ -404,9 +375,9 @@ impl Bbr1 {
     /// What is in the network when the next bundle leaves (`bbr_packets_in_net_at_edt`).
     fn flight_when_leaving(&self, sender: &Sender, flight: u32) -> u32 {
         let micros = sender.paced_until_nanos.saturating_sub(sender.now_nanos) / 1_000;
-        let delivered = self.bandwidth() * micros / BANDWIDTH_UNIT;
+        let delivered = delivered_in(self.bandwidth(), micros);
         let joined = if self.pacing_gain > UNIT { bundle_goal(sender) } else { 0 };
-        (flight + joined).saturating_sub(u32::try_from(delivered).unwrap_or(u32::MAX))
+        (flight + joined).saturating_sub(delivered)
     }
 
     /// `bbr_save_cwnd`.
@@ -440,9 +411,7 @@ impl CongestionControl for Bbr1 {
         self.least_rtt = sender.least_rtt().map_or(u64::from(u32::MAX), u64::from);
         self.least_rtt_at = sender.now_micros;
         self.aggregation.begin(sender.now_micros);
-        // Never 0, of which nothing else would follow.
-        self.random =
-            (u64::from(sender.oldest_unacked) << 32 | sender.now_micros & 0xffff_ffff) | 1;
+        self.chance = Chance::of(sender);
         self.begin_rate(sender);
         if sender.control.pacing.status == 0 {
             sender.control.pacing.status = 1;
@@ -498,23 +467,4 @@ impl CongestionControl for Bbr1 {
         self.policer.forget(sender);
         sender.window
     }
-}
-
-/// Segments that the host joins at the rate (`bbr_tso_segs_goal`).
-fn bundle_goal(sender: &Sender) -> u32 {
-    let pacing = &sender.control.pacing;
-    let bytes = (pacing.rate >> pacing.shift).min(LARGEST_BUNDLE);
-    let least = if pacing.rate < LEAST_BUNDLING_RATE >> 3 { 1 } else { 2 };
-    let segments = bytes / u64::from(sender.segment_bytes.max(1));
-    u32::try_from(segments.max(least).min(0x7f)).unwrap_or(0x7f)
-}
-
-/// Whether a count that wraps around lies before another.
-fn is_before(first: u32, second: u32) -> bool {
-    first.wrapping_sub(second) > u32::MAX / 2
-}
-
-/// Microseconds from one instant to a later one, at least none.
-pub(super) fn elapsed(later: u64, earlier: u64) -> u64 {
-    later.saturating_sub(earlier)
 }

@@ -3,7 +3,7 @@
 //! Source: Linux `bbr_lt_bw_sampling` and what it calls: two intervals in a row, each of 4 to 16 round trips that begin
 //! and end with losses and lose a fifth, and whose rates are alike.
 
-use super::BANDWIDTH_UNIT;
+use crate::congestion::bbr::arithmetic::BANDWIDTH_UNIT;
 use crate::congestion::plugged::{RateSample, Sender};
 
 const LEAST_ROUNDS: u32 = 4;
