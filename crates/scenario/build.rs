@@ -18,13 +18,23 @@ fn main() {
     files.sort();
     let mut list =
         String::from("/// Names and descriptions.\nconst PLUGGED: &[(&str, &str)] = &[\n");
+    let mut of_both_ends = Vec::new();
     for file in files {
         let stem = file.file_stem().and_then(|stem| stem.to_str()).expect("a name");
         let text = fs::read_to_string(&file).expect("a source can be read");
         let suffix = if TWICE.contains(&stem) { "-c" } else { "" };
+        if text.contains(".flags = TCP_CONG_NEEDS_ECN") {
+            of_both_ends.push(format!("{stem}{suffix}"));
+        }
         writeln!(list, "    (\"{stem}{suffix}\", {:?}),", first_words(&text)).expect("a string");
     }
     list.push_str("];\n");
+    writeln!(
+        list,
+        "/// Those that live by marks, which their receivers have to echo in their way.\n\
+         const OF_BOTH_ENDS: &[&str] = &{of_both_ends:?};"
+    )
+    .expect("a string");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     fs::write(out.join("controls.rs"), list).expect("the output can be written");
 }

@@ -55,6 +55,11 @@ impl Congestion {
         }
     }
 
+    /// Whether receivers must have it, too: it lives by marks of congestion, which they echo in its way.
+    pub(crate) fn is_of_both_ends(&self) -> bool {
+        OF_BOTH_ENDS.contains(&self.name())
+    }
+
     /// Names that every scenario may use, without anybody making them known: the endpoint's own first, then
     /// the C files of the repository by the alphabet.
     pub fn known() -> impl Iterator<Item = &'static str> {

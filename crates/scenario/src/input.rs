@@ -195,8 +195,8 @@ pub struct FlowsInput {
     /// TCP of the hosts that open the connections.
     #[serde(default)]
     pub tcp: TcpSettings,
-    /// TCP of the other hosts; unless said, the first ones' profile, and all their settings where data
-    /// goes both ways.
+    /// TCP of the other hosts; unless said, the first ones' profile, their congestion control where
+    /// that lives by marks (dctcp), and all their settings where data goes both ways.
     pub receiver_tcp: Option<TcpSettings>,
 }
 

@@ -3,6 +3,7 @@
 mod dumbbell;
 mod topology;
 
+use crate::congestion::Congestion;
 use crate::experiment::{Experiment, FlowGroup, NetworkDescription};
 use crate::input::{FlowsInput, ScenarioInput};
 use crate::queue::{QueueInput, Scale};
@@ -162,12 +163,15 @@ fn sender_tcp(input: &TcpSettings, workload: &Workload) -> TcpSettings {
 }
 
 /// Who answers sends data too, so nothing tells its settings from those of who asks but what is
-/// said.
+/// said. Who only receives has the sender's congestion control where that needs it.
 fn receiver_tcp(flows: &FlowsInput, workload: &Workload) -> TcpSettings {
-    if workload.is_answered() {
-        return sender_tcp(&with_profile(flows.receiver_tcp.unwrap_or(flows.tcp), flows), workload);
-    }
-    with_profile(flows.receiver_tcp.unwrap_or_default(), flows)
+    let receiver = if workload.is_answered() {
+        sender_tcp(&with_profile(flows.receiver_tcp.unwrap_or(flows.tcp), flows), workload)
+    } else {
+        with_profile(flows.receiver_tcp.unwrap_or_default(), flows)
+    };
+    let of_both_ends = flows.tcp.congestion.filter(Congestion::is_of_both_ends);
+    TcpSettings { congestion: receiver.congestion.or(of_both_ends), ..receiver }
 }
 
 /// The settings with their own profile, or else that of who opens the connections.

@@ -246,3 +246,22 @@ fn a_recorded_rate_reaches_the_bottleneck_and_an_empty_one_is_an_error() {
     let errors = document.plan().unwrap_err().to_string();
     assert!(errors.contains("rate_trace"), "{errors}");
 }
+
+/// Marks are of no use to a sender whose peer does not echo them in its way.
+#[test]
+fn receivers_have_a_congestion_control_that_lives_by_marks_unless_they_have_another() {
+    let receiver = |tcp: &str| {
+        let text = format!(
+            "name = \"marks\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"20 ms\"\n\
+             queue = {{ limit = \"1 BDP\" }}\n[[flows]]\nname = \"greedy\"\n\
+             workload = {{ kind = \"greedy\" }}\n{tcp}\n"
+        );
+        serde_json::to_value(&experiment(&text).flows[0]).unwrap()["receiver_tcp"].clone()
+    };
+    let plain = json!({ "profile": "linux-6.18" });
+    let with = |name: &str| json!({ "profile": "linux-6.18", "congestion": name });
+    assert_eq!(receiver("tcp = { congestion = \"dctcp\" }"), with("dctcp"));
+    assert_eq!(receiver("tcp = { congestion = \"vegas\" }"), plain);
+    let other = "tcp = { congestion = \"dctcp\" }\nreceiver_tcp = { congestion = \"cubic\" }";
+    assert_eq!(receiver(other), with("cubic"));
+}

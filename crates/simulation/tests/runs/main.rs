@@ -9,6 +9,7 @@ mod conservation;
 mod determinism;
 mod dialogues;
 mod laws;
+mod listening;
 mod marks;
 mod queues;
 mod run;
