@@ -17,6 +17,8 @@ pub(crate) struct Headers {
     pub(crate) ip_version: IpVersion,
     pub(crate) timestamps: bool,
     pub(crate) transport: Transport,
+    /// Bytes of the largest packet.
+    pub(crate) mtu: u64,
 }
 
 impl Headers {
@@ -27,6 +29,12 @@ impl Headers {
             Transport::Tcp => self.ip_version.header_bytes() + options,
             Transport::Udp => self.ip_version.datagram_header_bytes(),
         }
+    }
+
+    /// Bytes of the packets, one or more, that a write of so many bytes makes.
+    fn packets_of(self, payload: u64) -> u64 {
+        let room = self.mtu.saturating_sub(self.bytes()).max(1);
+        payload + payload.div_ceil(room).max(1) * self.bytes()
     }
 }
 
@@ -62,7 +70,7 @@ fn one_way(workload: &Workload, headers: Headers) -> Result<Application, Assembl
         Workload::Thin { size, interval, transport: _ } => {
             let payload = match size {
                 MessageSize::Payload(size) => sampler(size, ByteCount::get)?,
-                MessageSize::Packet(size) => sampler(size, |bytes| payload_bytes(bytes, headers))?,
+                MessageSize::Packet(size) => payload_sampler(size, headers)?,
             };
             let interval = sampler(interval, Span::as_nanos)?;
             Application::Thin(Thin::new(payload, interval, 0))
@@ -123,12 +131,14 @@ fn exchanges(workload: &Workload) -> Result<Option<Exchanges>, AssemblyError> {
     }))
 }
 
-/// Payload of a message that is always the same, and bytes of the IP packet that it makes.
+/// Payload of a message that is always the same, and bytes of the IP packets that it makes.
 fn constant(size: &MessageSize, headers: Headers) -> (u64, ByteCount) {
     let (MessageSize::Payload(written) | MessageSize::Packet(written)) = size;
     let written = written.smallest_or_mean().unwrap_or(ByteCount::new(1));
     match size {
-        MessageSize::Payload(_) => (written.get(), ByteCount::new(written.get() + headers.bytes())),
+        MessageSize::Payload(_) => {
+            (written.get(), ByteCount::new(headers.packets_of(written.get())))
+        }
         MessageSize::Packet(_) => (payload_bytes(written, headers), written),
     }
 }
@@ -141,6 +151,21 @@ fn payload_bytes(packet: ByteCount, headers: Headers) -> u64 {
         Transport::Udp => MessageSize::payload_of_datagram(packet, headers.ip_version),
     };
     payload.get()
+}
+
+/// The law of the payload of packets whose lengths follow another one.
+fn payload_sampler(
+    packet: &Varying<ByteCount>,
+    headers: Headers,
+) -> Result<Sampler, AssemblyError> {
+    match packet {
+        // Of these, a law of the same kind.
+        Varying::Constant(_)
+        | Varying::Drawn(Distribution::Uniform { .. } | Distribution::Empirical { .. }) => {
+            sampler(packet, |bytes| payload_bytes(bytes, headers))
+        }
+        Varying::Drawn(_) => Ok(sampler(packet, ByteCount::get)?.less(headers.bytes())),
+    }
 }
 
 /// The law that `varying` describes; `whole` makes a number of a quantity.
@@ -159,7 +184,6 @@ fn sampler<T: Copy>(
             Sampler::Uniform { least: number(min), greatest: number(max) }
         }
         Distribution::Normal { mean, deviation } => {
-            // A deviation is a difference: headers do not reduce it.
             Sampler::Normal { mean: number(mean), deviation: number(deviation) }
         }
         Distribution::Exponential { mean } => Sampler::Exponential { mean: number(mean) },

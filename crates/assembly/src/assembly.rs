@@ -51,11 +51,11 @@ impl<P: Packet> Assembly<P> {
             datagrams: Vec::new(),
             settings: settings(experiment, queue_names),
         };
-        let ip_version = experiment.network.ip_version;
+        let (ip_version, mtu) = (experiment.network.ip_version, experiment.network.mtu.get());
         let of_group = |group: &FlowGroup| {
             let transport = group.workload.transport();
             let timestamps = timestamps(group);
-            prototypes(&group.workload, Headers { ip_version, timestamps, transport })
+            prototypes(&group.workload, Headers { ip_version, timestamps, transport, mtu })
         };
         let all = experiment.flows.iter().map(of_group).collect::<Result<Vec<_>, _>>()?;
         let groups = || (0..).zip(&experiment.flows).zip(&all);

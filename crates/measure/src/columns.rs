@@ -180,7 +180,7 @@ const COUNTS: &[Line] = &[
     ("wire_bytes_received", "B", "Bytes on the wire of the packets received."),
     ("payload_bytes_received", "B", "Payload bytes that reached the receiving host, repeated ones included."),
     ("payload_bytes_duplicate", "B", "Payload bytes received that had been received before."),
-    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once; in captures, what has arrived in order, or was acknowledged, as for goodput."),
+    ("payload_bytes_read", "B", "Payload bytes that the receiving application read, in order and each once; in captures, what has arrived in order, or was acknowledged, as for goodput. Of datagrams every one that is read, copies that a link made included."),
     ("packets_lost", "packets", "Packets of the data sender that were dropped in the network, as seen where it happened; between two captures, those that left its host and never reached the other one."),
     ("wire_bytes_lost", "B", "Bytes on the wire of the packets lost."),
     ("payload_bytes_lost", "B", "Payload bytes of the packets lost."),

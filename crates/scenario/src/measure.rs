@@ -27,7 +27,7 @@ pub struct Measure {
     /// Which events of queues are told packet by packet, in the table `queue_events`; none unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_events: Option<QueueEvents>,
-    /// Percentiles of latencies and queues, from 0 to 100.
+    /// Percentiles that the table `latencies` has, from 0 to 100.
     #[schemars(inner(range(min = 0.0, max = 100.0)))]
     pub percentiles: Vec<f64>,
 }

@@ -72,6 +72,13 @@ pub enum OtherLaw {
     },
     /// Given by quantiles.
     Quantiles(Quantiles),
+    /// What another law draws, less the same each time.
+    Less {
+        /// The other law.
+        law: Sampler,
+        /// What its draws are reduced by.
+        by: f64,
+    },
 }
 
 impl Sampler {
@@ -94,6 +101,14 @@ impl Sampler {
     /// The law with these quantiles.
     pub fn quantiles(quantiles: Quantiles) -> Self {
         Self::Other(Box::new(OtherLaw::Quantiles(quantiles)))
+    }
+
+    /// What this law draws less `by`, at least 1 where that is asked for: the payload of packets, say, whose lengths are
+    /// known with their headers.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "bytes and nanoseconds below 2^53")]
+    pub fn less(self, by: u64) -> Self {
+        Self::Other(Box::new(OtherLaw::Less { law: self, by: by as f64 }))
     }
 
     /// Draws a whole number, at least 1.
@@ -148,10 +163,12 @@ impl Sampler {
     }
 
     #[inline(never)]
+    #[expect(clippy::cast_precision_loss, reason = "bytes and nanoseconds below 2^53")]
     fn draw_heavy(&self, random: &mut impl Rng) -> f64 {
         let value = match self {
             Self::Pareto { least, shape } => pareto(*least, *shape, 0.0, random),
             Self::Other(law) => law.draw(random),
+            Self::Constant(value) => *value as f64,
             // The others are drawn where they are asked for.
             _ => 0.0,
         };
@@ -178,6 +195,7 @@ impl OtherLaw {
                 value.clamp(*least, *greatest)
             }
             Self::Quantiles(quantiles) => quantiles.quantile(random.random::<f64>()),
+            Self::Less { law, by } => law.draw_number(random) - by,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an experiment is made of, held from outside.
 
 mod foreign;
+mod packets;
 mod parcel;
 mod recorded;

@@ -70,23 +70,22 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
         let rule = format!("it must be shorter than the duration, {}", input.duration);
         rules.report(&["measure.warmup", "duration"], rule, None);
     }
-    if measure.endpoint_interval == Some(Span::ZERO) {
-        rules.broken("measure.endpoint_interval", "an interval is longer than no time");
-    }
-    if measure.queue_interval == Some(Span::ZERO) {
-        rules.broken("measure.queue_interval", "an interval is longer than no time");
-    }
     let measured = input.duration.saturating_sub(measure.warmup);
+    for (key, interval, time) in [
+        ("measure.endpoint_interval", measure.endpoint_interval, input.duration),
+        ("measure.queue_interval", measure.queue_interval, measured),
+    ] {
+        interval_is_possible(rules, key, interval, time);
+    }
     for (index, interval) in measure.intervals.iter().enumerate() {
         let key = format!("measure.intervals[{index}]");
-        if interval.is_zero() {
-            rules.broken(&key, "an interval is longer than no time");
-        } else if measure.intervals[..index].contains(interval) {
+        if measure.intervals[..index].contains(interval) {
             rules.broken(&key, "this interval is there twice");
         } else if *interval > measured && rules.is_written(&key) {
             let rule = format!("longer than the time that is measured, {measured}: no window");
             rules.warn(&[&key, "duration", "measure.warmup"], rule);
         }
+        interval_is_possible(rules, &key, Some(*interval), measured);
     }
     queue_events(rules, input);
     for (index, percentile) in measure.percentiles.iter().enumerate() {
@@ -94,6 +93,22 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
             let key = format!("measure.percentiles[{index}]");
             rules.broken(&key, "this percentile is there twice");
         }
+    }
+}
+
+/// Windows, or samples of one endpoint, of one run: they are kept until its end.
+const MOST_WINDOWS: u64 = 10_000_000;
+
+fn interval_is_possible(rules: &mut Rules<'_>, key: &str, interval: Option<Span>, time: Span) {
+    let Some(interval) = interval else { return };
+    match time.as_nanos().checked_div(interval.as_nanos()) {
+        None => rules.broken(key, "an interval is longer than no time"),
+        Some(windows) if windows > MOST_WINDOWS => {
+            let rule =
+                format!("{windows} of them fit into {time}; a run has {MOST_WINDOWS} at most");
+            rules.report(&[key, "duration"], rule, None);
+        }
+        Some(_) => {}
     }
 }
 

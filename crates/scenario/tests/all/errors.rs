@@ -375,6 +375,11 @@ fn what_is_measured_and_captured_is_possible() {
     );
     top("[measure]\nintervals = [\"1 s\", \"1000 ms\"]", "there twice");
     top("[measure]\nendpoint_interval = \"0 s\"", "an interval is longer");
+    for key in
+        ["intervals = [\"29 us\"]", "queue_interval = \"29 us\"", "endpoint_interval = \"29 us\""]
+    {
+        top(&format!("[measure]\n{key}"), "10344827 of them fit into 300 s; a run has 10000000");
+    }
     top(
         "[measure]\npercentiles = [50, 101]",
         "measure.percentiles[1] = 101: it must be between 0 and 100",

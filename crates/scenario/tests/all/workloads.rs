@@ -163,3 +163,20 @@ fn writes_to_be_replayed_may_come_from_a_file_that_somebody_else_opens() {
         "not both",
     );
 }
+
+#[test]
+fn not_all_draws_are_made_the_least_that_there_is() {
+    let thin = |law: &str, expected: &str| {
+        let keys = "kind = \"thin\", payload = \"9 B\", interval = { distribution =";
+        refused(&format!("{keys} {law} }}"), expected);
+    };
+    let nothing = "[{ share = \"0 %\", value = \"0 s\" }, { share = \"100 %\", value = \"0 s\" }]";
+    thin(
+        &format!("\"empirical\", quantiles = {nothing}"),
+        "interval.quantiles[1].value = \"0 s\": it must be 1 ns or more",
+    );
+    thin(
+        "\"lognormal\", mean = \"1 s\", deviation = \"1 s\", max = \"0 s\"",
+        "interval.max = \"0 s\": it must be 1 ns or more",
+    );
+}

@@ -63,15 +63,25 @@ pub(super) fn varies<T: Number>(rules: &mut Rules<'_>, key: &str, varying: &Vary
         }
         Distribution::Lognormal { mean, min, max, .. } => {
             is_positive(rules, &format!("{key}.mean"), *mean);
-            if let (Some(min), Some(max)) = (min, max) {
-                in_order(rules, (&min_key, *min), (&max_key, *max));
+            let is_in_order = match (min, max) {
+                (Some(min), Some(max)) => in_order(rules, (&min_key, *min), (&max_key, *max)),
+                _ => true,
+            };
+            if let Some(max) = max.filter(|_| is_in_order) {
+                at_least(rules, &max_key, max, least);
             }
         }
         Distribution::Empirical { quantiles, mean } => {
-            if rise(rules, &format!("{key}.quantiles"), quantiles)
-                && let Some(mean) = mean
-            {
+            let quantiles_key = format!("{key}.quantiles");
+            if !rise(rules, &quantiles_key, quantiles) {
+                return;
+            }
+            if let Some(mean) = mean {
                 mean_is_possible(rules, key, quantiles, *mean);
+            }
+            // Smaller draws are made the least one; not all of them may be.
+            if let Some((index, largest)) = quantiles.iter().enumerate().next_back() {
+                at_least(rules, &format!("{quantiles_key}[{index}].value"), largest.value, least);
             }
         }
     }
