@@ -21,6 +21,10 @@ pub enum Congestion {
     Bic,
     /// CUBIC, RFC 9438.
     Cubic,
+    /// BBR version 1, Linux 4.9 on.
+    Bbr,
+    /// BBR version 3, draft-ietf-ccwg-bbr-06.
+    Bbr3,
     /// One in C, of the repository or anybody's own, or a class of Python.
     Plugged(ControlName),
 }
@@ -43,14 +47,19 @@ pub struct NoControlName;
 
 impl Congestion {
     /// Those that the endpoint has itself.
-    pub const OWN: [Self; 3] = [Self::Reno, Self::Bic, Self::Cubic];
+    pub const OWN: [Self; 5] = [Self::Reno, Self::Bic, Self::Cubic, Self::Bbr, Self::Bbr3];
 
-    /// Its name in scenarios; those of [`Congestion::OWN`] are Linux' own.
+    /// Of these, those that Linux has, too.
+    pub const OF_LINUX: [Self; 4] = [Self::Reno, Self::Bic, Self::Cubic, Self::Bbr];
+
+    /// Its name in scenarios; those of [`Congestion::OF_LINUX`] are Linux' own.
     pub fn name(&self) -> &str {
         match self {
             Self::Reno => "reno",
             Self::Bic => "bic",
             Self::Cubic => "cubic",
+            Self::Bbr => "bbr",
+            Self::Bbr3 => "bbr3",
             Self::Plugged(name) => name.as_str(),
         }
     }
@@ -63,7 +72,9 @@ impl Congestion {
     /// Names that every scenario may use, without anybody making them known: the endpoint's own first, then
     /// the C files of the repository by the alphabet.
     pub fn known() -> impl Iterator<Item = &'static str> {
-        ["reno", "bic", "cubic"].into_iter().chain(PLUGGED.iter().map(|(name, _)| *name))
+        ["reno", "bic", "cubic", "bbr", "bbr3"]
+            .into_iter()
+            .chain(PLUGGED.iter().map(|(name, _)| *name))
     }
 }
 
@@ -110,6 +121,8 @@ impl schemars::JsonSchema for Congestion {
             ("reno", "`NewReno`, RFC 5681 and RFC 6582."),
             ("bic", "BIC, Linux 2.6.8 to 2.6.18 (INFOCOM 2004)."),
             ("cubic", "CUBIC, RFC 9438."),
+            ("bbr", "BBR version 1, Linux 4.9 on."),
+            ("bbr3", "BBR version 3, draft-ietf-ccwg-bbr-06, which few kernels have."),
         ];
         let known = own.into_iter().chain(PLUGGED.iter().copied());
         let mut choices: Vec<_> = known

@@ -27,6 +27,8 @@ pub(crate) fn config(
             Congestion::Reno => CongestionAlgorithm::Reno,
             Congestion::Bic => CongestionAlgorithm::Bic,
             Congestion::Cubic => profile.cubic(),
+            Congestion::Bbr => CongestionAlgorithm::Plugged(fairwind_tcp::bbr1()),
+            Congestion::Bbr3 => CongestionAlgorithm::Plugged(fairwind_tcp::bbr3()),
             Congestion::Plugged(name) => {
                 CongestionAlgorithm::Plugged(plugged(group, name.as_str(), controls)?)
             }

@@ -147,7 +147,7 @@ fn congestion() -> Capability {
 /// Which of the congestion controls that scenarios know are there, and what else is.
 fn congestion_among(there: &BTreeSet<String>) -> Capability {
     let what = "congestion controls";
-    let own = Congestion::OWN;
+    let own = Congestion::OF_LINUX;
     let names: Vec<&str> = own.iter().map(Congestion::name).collect();
     let (known, missing): (Vec<&str>, Vec<&str>) =
         names.iter().copied().partition(|&name| there.contains(name));
@@ -178,14 +178,19 @@ mod tests {
     fn of_congestion_controls_those_are_told_apart_that_scenarios_know() {
         let of =
             |names: &[&str]| congestion_among(&names.iter().map(|&name| name.to_owned()).collect());
-        let all = of(&["bbr", "bic", "cubic", "reno"]);
+        let all = of(&["bbr", "bic", "cubic", "reno", "yeah"]);
         assert_eq!(all.state, State::Ok);
-        assert_eq!(all.found, "reno bic cubic; scenarios do not know bbr");
-        let without_bic = of(&["cubic", "reno"]);
-        assert_eq!((without_bic.state, without_bic.found.as_str()), (State::Limited, "reno cubic"));
+        assert_eq!(all.found, "reno bic cubic bbr; scenarios do not know yeah");
+        let without_bic = of(&["bbr", "cubic", "reno"]);
+        let found = without_bic.found.as_str();
+        assert_eq!((without_bic.state, found), (State::Limited, "reno cubic bbr"));
         assert_eq!(without_bic.remedy, "for congestion = \"bic\": modprobe -a tcp_bic");
         let alone = of(&["reno"]);
         assert_eq!(alone.state, State::Missing);
-        assert!(alone.remedy.ends_with("modprobe -a tcp_bic tcp_cubic"), "{}", alone.remedy);
+        assert!(
+            alone.remedy.ends_with("modprobe -a tcp_bic tcp_cubic tcp_bbr"),
+            "{}",
+            alone.remedy
+        );
     }
 }

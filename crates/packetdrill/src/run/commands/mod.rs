@@ -347,6 +347,8 @@ pub(crate) fn congestion_named(name: &str, profile: Profile) -> Step<CongestionA
         "reno" => Ok(CongestionAlgorithm::Reno),
         "cubic" => Ok(profile.cubic()),
         "bic" => Ok(CongestionAlgorithm::Bic),
+        "bbr" => Ok(CongestionAlgorithm::Plugged(fairwind_tcp::bbr1())),
+        "bbr3" => Ok(CongestionAlgorithm::Plugged(fairwind_tcp::bbr3())),
         other => plugged(other).map(CongestionAlgorithm::Plugged).ok_or_else(|| {
             Stop::unsupported(format!("there is no congestion control \"{other}\""))
         }),
