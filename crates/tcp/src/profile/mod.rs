@@ -59,6 +59,8 @@
 //! |---|---|---|
 //! | modified fast retransmit, for thin streams | [`Config::modified_fast_retransmit`] | `tcp_thin_dupack`, Linux 2.6.34 to 4.10, off by default |
 //! | linear time-outs, for thin streams | [`Config::linear_timeouts`] | `tcp_thin_linear_timeouts`, Linux since 2.6.34, off by default |
+//! | BBR version 1, as the kernel computes it | [`Config::congestion`] with [`crate::bbr1`] | `tcp_bbr.c`, Linux since 4.9; not the default |
+//! | BBR version 3 | [`Config::congestion`] with [`crate::bbr3`] | draft-ietf-ccwg-bbr-06; in no Linux |
 //! | redundant data bundling | [`crate::Sending::redundancy`] | LCN 2015; in no Linux |
 //! | smart framing | [`crate::Sending::framing`] | IEEE/ACM Transactions on Networking 13(2), 2005; in no Linux |
 //!

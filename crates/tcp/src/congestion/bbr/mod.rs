@@ -7,7 +7,10 @@
 //! |---|---|
 //! | `arithmetic` | bandwidths and gains in whole numbers, bundles of the host, chance |
 //! | `filter` | the greatest of late |
-//! | `v1` | BBR as Linux has it: the model, and what follows from it |
+//! | `v1` | BBR as Linux has it: the model |
+//! | `v1::cycle` | the end of start-up, draining, the cycle of gains |
+//! | `v1::least_rtt` | looking for the least round trip |
+//! | `v1::control` | the rate and the window |
 //! | `v1::policer` | noticing that somebody limits the rate in the long run |
 //! | `v1::aggregation` | acknowledgments that come in heaps |
 //! | `v3` | BBR as the working group has it, which heeds losses |

@@ -20,12 +20,12 @@
 //! Cost per ACK: some twenty multiplications and five divisions.
 
 mod aggregation;
+mod control;
+mod cycle;
+mod least_rtt;
 mod policer;
 
-use super::arithmetic::{
-    BANDWIDTH_UNIT, Chance, LOSS, RECOVERY, UNIT, bundle_goal, bytes_per_second, delivered_in,
-    elapsed, is_before, product, sampled_bandwidth,
-};
+use super::arithmetic::{Chance, LOSS, UNIT, is_before, sampled_bandwidth};
 use super::filter::GreatestOfLate;
 use crate::congestion::INFINITE_SSTHRESH;
 use crate::congestion::plugged::{CongestionControl, Hooks, RateSample, Sender, WindowEvent};
@@ -161,115 +161,6 @@ impl Bbr1 {
         }
     }
 
-    /// `bbr_is_next_cycle_phase`.
-    fn is_phase_over(&self, sender: &Sender, sample: &RateSample) -> bool {
-        let is_long = elapsed(sender.delivered_at_micros, self.phase_began) > self.least_rtt;
-        if self.pacing_gain == UNIT {
-            return is_long;
-        }
-        let flight = self.flight_when_leaving(sender, sample.flight_before);
-        let bandwidth = self.bandwidth.get();
-        if self.pacing_gain > UNIT {
-            is_long
-                && (sample.losses > 0
-                    || flight >= self.flight_for(sender, bandwidth, self.pacing_gain))
-        } else {
-            is_long || flight <= self.flight_for(sender, bandwidth, UNIT)
-        }
-    }
-
-    fn advance_phase(&mut self, sender: &Sender) {
-        self.phase = (self.phase + 1) % CYCLE.len();
-        self.phase_began = sender.delivered_at_micros;
-    }
-
-    /// `bbr_reset_probe_bw_mode`.
-    fn begin_cycle(&mut self, sender: &Sender) {
-        self.mode = Mode::ProbeBandwidth;
-        let back = usize::try_from(self.chance.below(BEGINNINGS)).unwrap_or(0);
-        self.phase = CYCLE.len() - 1 - back;
-        self.advance_phase(sender);
-    }
-
-    /// `bbr_check_full_bw_reached`.
-    fn look_whether_full(&mut self, sample: &RateSample) {
-        if self.is_full || !self.round_started || sample.is_application_limited {
-            return;
-        }
-        let bandwidth = self.bandwidth.get();
-        if bandwidth >= self.full_bandwidth * FULL_GROWTH / UNIT {
-            self.full_bandwidth = bandwidth;
-            self.full_rounds = 0;
-            return;
-        }
-        self.full_rounds += 1;
-        self.is_full = self.full_rounds >= FULL_ROUNDS;
-    }
-
-    /// `bbr_check_drain`.
-    fn look_whether_drained(&mut self, sender: &mut Sender) {
-        let one = self.flight_for(sender, self.bandwidth.get(), UNIT);
-        if self.mode == Mode::Startup && self.is_full {
-            self.mode = Mode::Drain;
-            sender.threshold = one;
-        }
-        if self.mode == Mode::Drain && self.flight_when_leaving(sender, sender.in_flight()) <= one {
-            self.begin_cycle(sender);
-        }
-    }
-
-    /// `bbr_update_min_rtt`.
-    fn update_least_rtt(&mut self, sender: &mut Sender, sample: &RateSample) {
-        let now = sender.now_micros;
-        let is_old = now > self.least_rtt_at + LEAST_RTT_MICROS;
-        if let Ok(rtt) = u64::try_from(sample.rtt_micros)
-            && (rtt < self.least_rtt || is_old && !sample.is_delayed)
-        {
-            self.least_rtt = rtt;
-            self.least_rtt_at = now;
-        }
-        if is_old && !self.idle_restart && self.mode != Mode::ProbeRtt {
-            self.mode = Mode::ProbeRtt;
-            self.save_window(sender);
-            self.probe_rtt_done_at = None;
-        }
-        if self.mode == Mode::ProbeRtt {
-            self.probe_rtt(sender);
-        }
-        if sample.delivered > 0 {
-            self.idle_restart = false;
-        }
-    }
-
-    fn probe_rtt(&mut self, sender: &mut Sender) {
-        let flight = sender.in_flight();
-        sender.application_limited = sender.delivered.wrapping_add(flight).max(1);
-        if self.probe_rtt_done_at.is_some() {
-            self.probe_rtt_round_done |= self.round_started;
-            if self.probe_rtt_round_done {
-                self.look_whether_rtt_probed(sender);
-            }
-        } else if flight <= LEAST_WINDOW {
-            self.probe_rtt_done_at = Some(sender.now_micros + PROBE_RTT_MICROS);
-            self.probe_rtt_round_done = false;
-            self.round_ends_at = sender.delivered;
-        }
-    }
-
-    /// `bbr_check_probe_rtt_done`.
-    fn look_whether_rtt_probed(&mut self, sender: &mut Sender) {
-        if self.probe_rtt_done_at.is_none_or(|done| sender.now_micros <= done) {
-            return;
-        }
-        self.least_rtt_at = sender.now_micros;
-        sender.window = sender.window.max(self.window_before);
-        if self.is_full {
-            self.begin_cycle(sender);
-        } else {
-            self.mode = Mode::Startup;
-        }
-    }
-
     fn update_gains(&mut self) {
         (self.pacing_gain, self.window_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
@@ -277,115 +168,6 @@ impl Bbr1 {
             Mode::ProbeBandwidth if self.policer.limit().is_some() => (UNIT, WINDOW_GAIN),
             Mode::ProbeBandwidth => (CYCLE[self.phase], WINDOW_GAIN),
             Mode::ProbeRtt => (UNIT, UNIT),
-        };
-    }
-
-    /// `bbr_init_pacing_rate_from_rtt`.
-    fn begin_rate(&mut self, sender: &mut Sender) {
-        let rtt = match u64::from(sender.smoothed_rtt_eighths) {
-            0 => 1_000,
-            eighths => {
-                self.has_seen_rtt = true;
-                (eighths >> 3).max(1)
-            }
-        };
-        let bandwidth = u64::from(sender.window) * BANDWIDTH_UNIT / rtt;
-        sender.control.pacing.rate = bytes_per_second(sender, bandwidth, HIGH_GAIN, RATE_PERCENT);
-    }
-
-    /// `bbr_set_pacing_rate`.
-    fn set_rate(&mut self, sender: &mut Sender, bandwidth: u64, gain: u64) {
-        let rate = bytes_per_second(sender, bandwidth, gain, RATE_PERCENT);
-        if !self.has_seen_rtt && sender.smoothed_rtt_eighths != 0 {
-            self.begin_rate(sender);
-        }
-        if self.is_full || rate > sender.control.pacing.rate {
-            sender.control.pacing.rate = rate;
-        }
-    }
-
-    /// `bbr_set_cwnd`.
-    fn set_window(&mut self, sender: &mut Sender, sample: &RateSample, bandwidth: u64) {
-        let acknowledged = sample.newly_delivered;
-        if acknowledged > 0 {
-            let (mut window, is_set) = self.recover_or_restore(sender, sample);
-            if !is_set {
-                let heap = self.aggregation.room(bandwidth, self.is_full);
-                let target = self.bdp(bandwidth, self.window_gain).saturating_add(heap);
-                let target = self.with_budget(sender, target);
-                if self.is_full {
-                    window = (window + acknowledged).min(target);
-                } else if window < target || sender.delivered < INITIAL_WINDOW {
-                    window += acknowledged;
-                }
-                window = window.max(LEAST_WINDOW);
-            }
-            sender.window = window.min(sender.greatest_window);
-        }
-        if self.mode == Mode::ProbeRtt {
-            sender.window = sender.window.min(LEAST_WINDOW);
-        }
-    }
-
-    /// `bbr_set_cwnd_to_recover_or_restore`.
-    fn recover_or_restore(&mut self, sender: &Sender, sample: &RateSample) -> (u32, bool) {
-        let (before, state) = (self.state_before, sender.control.state & 0x1f);
-        let flight = sender.in_flight();
-        let mut window = sender.window;
-        if let Ok(losses) = u32::try_from(sample.losses)
-            && losses > 0
-        {
-            window = window.saturating_sub(losses).max(1);
-        }
-        if state == RECOVERY && before != RECOVERY {
-            self.conserves = true;
-            self.round_ends_at = sender.delivered;
-            window = flight + sample.newly_delivered;
-        } else if before >= RECOVERY && state < RECOVERY {
-            window = window.max(self.window_before);
-            self.conserves = false;
-        }
-        self.state_before = state;
-        if self.conserves {
-            return (window.max(flight + sample.newly_delivered), true);
-        }
-        (window, false)
-    }
-
-    /// Segments in flight at a gain (`bbr_bdp`).
-    fn bdp(&self, bandwidth: u64, gain: u64) -> u32 {
-        if self.least_rtt >= u64::from(u32::MAX) {
-            return INITIAL_WINDOW;
-        }
-        product(bandwidth, self.least_rtt, gain)
-    }
-
-    /// Room for what is joined on the way to the wire and for acknowledgments (`bbr_quantization_budget`).
-    fn with_budget(&self, sender: &Sender, window: u32) -> u32 {
-        let window = window.saturating_add(3 * bundle_goal(sender));
-        let window = window.saturating_add(1) & !1;
-        let probes = self.mode == Mode::ProbeBandwidth && self.phase == 0;
-        window.saturating_add(if probes { 2 } else { 0 })
-    }
-
-    fn flight_for(&self, sender: &Sender, bandwidth: u64, gain: u64) -> u32 {
-        self.with_budget(sender, self.bdp(bandwidth, gain))
-    }
-
-    /// What is in the network when the next bundle leaves (`bbr_packets_in_net_at_edt`).
-    fn flight_when_leaving(&self, sender: &Sender, flight: u32) -> u32 {
-        let micros = sender.paced_until_nanos.saturating_sub(sender.now_nanos) / 1_000;
-        let delivered = delivered_in(self.bandwidth(), micros);
-        let joined = if self.pacing_gain > UNIT { bundle_goal(sender) } else { 0 };
-        (flight + joined).saturating_sub(delivered)
-    }
-
-    /// `bbr_save_cwnd`.
-    fn save_window(&mut self, sender: &Sender) {
-        self.window_before = if self.state_before < RECOVERY && self.mode != Mode::ProbeRtt {
-            sender.window
-        } else {
-            self.window_before.max(sender.window)
         };
     }
 }
