@@ -106,7 +106,7 @@ impl Opportunities {
 
 /// Rates one after another.
 struct Steps {
-    /// Length in nanoseconds and rate in bits per second.
+    /// End of each step, in nanoseconds from the beginning of the trace, and rate in bits per second.
     rates: Vec<(u64, u64)>,
     period: u64,
     /// Billionths of a bit that the whole trace carries.
@@ -118,14 +118,13 @@ struct Steps {
 
 impl Steps {
     fn new(steps: &[RateStep]) -> Self {
-        let steps: Vec<(u64, u64)> = steps
-            .iter()
-            .map(|step| (step.duration.as_nanos(), step.rate.as_bits_per_second()))
-            .filter(|(nanos, _)| *nanos > 0)
-            .collect();
-        let work = steps.iter().map(|(nanos, rate)| u128::from(*nanos) * u128::from(*rate)).sum();
-        let period = steps.iter().map(|(nanos, _)| nanos).sum::<u64>().max(1);
-        Self { rates: steps, period, work, spare: 0, last_end: Instant::ZERO }
+        let (mut period, mut work, mut rates) = (0_u64, 0, Vec::with_capacity(steps.len()));
+        for RateStep { duration, rate } in steps.iter().filter(|step| !step.duration.is_zero()) {
+            period = period.saturating_add(duration.as_nanos());
+            work += u128::from(duration.as_nanos()) * u128::from(rate.as_bits_per_second());
+            rates.push((period, rate.as_bits_per_second()));
+        }
+        Self { rates, period: period.max(1), work, spare: 0, last_end: Instant::ZERO }
     }
 
     /// When the last of `bytes` leaves whose first is sent at `start`.
@@ -159,14 +158,11 @@ impl Steps {
 
     /// The rate at an instant, and until when it lasts.
     fn step_at(&self, at: u64) -> (u64, u64) {
-        let mut within = at % self.period;
-        for (nanos, rate) in &self.rates {
-            if within < *nanos {
-                return (at.saturating_add(nanos - within), *rate);
-            }
-            within -= nanos;
-        }
-        (u64::MAX, 1)
+        let within = at % self.period;
+        let place = self.rates.partition_point(|(end, _)| *end <= within);
+        self.rates
+            .get(place)
+            .map_or((u64::MAX, 1), |(end, rate)| (at.saturating_add(end - within), *rate))
     }
 }
 
