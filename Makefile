@@ -27,7 +27,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-analyse bench-testbed docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-analyse bench-testbed docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,11 +107,15 @@ bench: ## time the simulator and count what disciplines cost: make bench SCENARI
 		cargo run --quiet --release --locked -p fairwind-simulation --example benchmark -- \
 			benches/scenarios/$$name.toml; \
 	done
-	@$(MAKE) --no-print-directory bench-disciplines
+	@$(MAKE) --no-print-directory bench-disciplines bench-controls
 
 bench-disciplines: ## count what a packet costs with every queue discipline, in instructions
 	cargo build --release --locked -p fairwind-network --example discipline_cost
 	$${CARGO_TARGET_DIR:-target}/release/examples/discipline_cost
+
+bench-controls: ## count what an acknowledgment costs with every congestion control, in instructions
+	cargo build --release --locked -p fairwind-congestion --example control_cost
+	$${CARGO_TARGET_DIR:-target}/release/examples/control_cost
 
 bench-analyse: build ## time the analyser beside tcptrace, on a simulated capture of two million packets
 	cargo build --release --locked -p fairwind-analyse --example analyse_speed

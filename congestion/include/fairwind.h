@@ -168,7 +168,7 @@ enum tcp_ca_ack_event_flags {
 #define TCP_ECN_DEMAND_CWR 4
 #define TCP_ECN_SEEN 8
 
-/* Bits of icsk_ack.pending: one is owed, a timer runs for it, it does not wait. */
+/* Bits of icsk_ack.pending: one is owed, a timer runs for it, it does not wait. In the simulator for TCP_CONG_NEEDS_ECN. */
 #define ICSK_ACK_SCHED 1
 #define ICSK_ACK_TIMER 2
 #define ICSK_ACK_NOW 16
@@ -258,7 +258,7 @@ struct tcp_sock {
 	struct minmax rtt_min;
 	/* Now, in microseconds. */
 	u64 tcp_mstamp;
-	/* Instant and delivery of the latest sample of the delivery rate. */
+	/* Instant and delivery of the latest sample of the delivery rate: in the simulator for those with cong_control. */
 	u64 delivered_mstamp;
 	u64 first_tx_mstamp;
 	/* When the last packet leaves by pacing, in nanoseconds. */

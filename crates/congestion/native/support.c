@@ -169,6 +169,13 @@ VISIBLE __noinline bool fairwind_call_report(report_hook hook, u64 now, struct s
 	GUARDED(now, hook(sk, sample));
 }
 
+/* The report of an acknowledgment, and the growth on it. */
+VISIBLE __noinline bool fairwind_call_both(report_hook reports, growth_hook grows, u64 now, struct sock *sk,
+					   const struct ack_sample *sample, u32 ack, u32 acked)
+{
+	GUARDED(now, reports(sk, sample); grows(sk, ack, acked));
+}
+
 VISIBLE __noinline bool fairwind_call_control(control_hook hook, u64 now, struct sock *sk, u32 ack, int flag,
 					      const struct rate_sample *sample)
 {

@@ -82,6 +82,7 @@ unsafe fn calls_of(library: &libloading::Library) -> Result<Calls, libloading::E
             answer: *library.get(b"fairwind_call_answer")?,
             growth: *library.get(b"fairwind_call_growth")?,
             report: *library.get(b"fairwind_call_report")?,
+            both: *library.get(b"fairwind_call_both")?,
             control: *library.get(b"fairwind_call_control")?,
             fault_line: *library.get(b"fairwind_fault_line")?,
             take_asked: *library.get(b"fairwind_take_asked")?,

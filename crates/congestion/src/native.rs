@@ -79,6 +79,16 @@ impl Table {
     }
 }
 
+type BothCall = unsafe extern "C" fn(
+    ReportHook,
+    GrowthHook,
+    u64,
+    *mut Sender,
+    *const AckReport,
+    u32,
+    u32,
+) -> bool;
+
 /// The calls of `native/support.c`: each library has its own, with its own clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Calls {
@@ -87,6 +97,7 @@ pub(crate) struct Calls {
     pub(crate) answer: unsafe extern "C" fn(AnswerHook, u64, *mut Sender, *mut u32) -> bool,
     pub(crate) growth: unsafe extern "C" fn(GrowthHook, u64, *mut Sender, u32, u32) -> bool,
     pub(crate) report: unsafe extern "C" fn(ReportHook, u64, *mut Sender, *const AckReport) -> bool,
+    pub(crate) both: BothCall,
     pub(crate) control:
         unsafe extern "C" fn(ControlHook, u64, *mut Sender, u32, i32, *const RateSample) -> bool,
     pub(crate) fault_line: unsafe extern "C" fn() -> u32,
@@ -106,6 +117,15 @@ unsafe extern "C" {
         hook: GrowthHook,
         now: u64,
         sender: *mut Sender,
+        ack: u32,
+        acked: u32,
+    ) -> bool;
+    fn fairwind_call_both(
+        report_hook: ReportHook,
+        growth_hook: GrowthHook,
+        now: u64,
+        sender: *mut Sender,
+        report: *const AckReport,
         ack: u32,
         acked: u32,
     ) -> bool;
@@ -135,6 +155,7 @@ impl Calls {
         answer: fairwind_call_answer,
         growth: fairwind_call_growth,
         report: fairwind_call_report,
+        both: fairwind_call_both,
         control: fairwind_call_control,
         fault_line: fairwind_fault_line,
         take_asked: fairwind_take_asked,
@@ -295,6 +316,23 @@ impl CongestionControl for NativeControl {
                 unsafe { (self.calls.growth)(hook, now, sender, acknowledgment, segments) };
             self.judge(is_whole, "cong_avoid");
         }
+    }
+
+    fn acknowledge(
+        &mut self,
+        sender: &mut Sender,
+        report: &AckReport,
+        acknowledgment: u32,
+        segments: u32,
+    ) {
+        let (Some(reports), Some(grows)) = (self.table.pkts_acked, self.table.cong_avoid) else {
+            return;
+        };
+        let (call, now) = (self.calls.both, sender.now_nanos);
+        // SAFETY: as above.
+        let is_whole =
+            unsafe { call(reports, grows, now, sender, report, acknowledgment, segments) };
+        self.judge(is_whole, "pkts_acked or cong_avoid");
     }
 
     fn cong_control(

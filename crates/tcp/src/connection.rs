@@ -120,7 +120,7 @@ impl Connection {
         let backoff = Backoff::new(config.initial_rto);
         let path = Path::new(&config);
         let memory = config.receive_buffer.saturating_mul(2).max(LEAST_BUFFER);
-        let has_extras = config.has_extras();
+        let has_extras = config.has_extras() || congestion.wants_samples();
         let ecn = Ecn::new(initial, congestion.needs_marks());
         Self {
             config,

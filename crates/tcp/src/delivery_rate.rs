@@ -7,7 +7,6 @@
 //! Cost: nothing while [`Sending::delivery_rate`](crate::Sending) is off; else a search per
 //! acknowledgment among those of a window.
 
-use crate::congestion::Congestion;
 use crate::congestion::plugged::{AtSending, RateSample, Sender, WindowEvent};
 use crate::connection::Connection;
 use crate::recovery::{AckNews, Findings, Reported};
@@ -164,7 +163,7 @@ impl DeliveryRate {
 impl Connection {
     /// Whether anybody asks for the rate.
     pub(crate) fn samples_delivery_rate(&self) -> bool {
-        self.config.sending.delivery_rate || matches!(self.congestion, Congestion::Plugged(_))
+        self.config.sending.delivery_rate || self.congestion.wants_samples()
     }
 
     /// Data is about to be sent; returns its marks.
@@ -179,6 +178,7 @@ impl Connection {
     /// Sending begins with nothing in flight (Linux `CA_EVENT_TX_START`).
     fn begin_sending(&mut self, now: Instant) {
         self.congestion.on_idle_end(self.send.last_sent, now);
+        self.note_instant(now);
         self.tell_event(WindowEvent::SendingBegins);
     }
 

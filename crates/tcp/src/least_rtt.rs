@@ -28,11 +28,17 @@ impl LeastRtt {
     /// Writes the three as instants in jiffies of a millisecond and round trips in microseconds.
     pub(crate) fn show(&self, places: &mut [[u32; 2]; 3]) {
         let Some(best) = &self.best else { return };
-        for (place, sample) in places.iter_mut().zip(best) {
+        let place = |sample: Sample| {
             let millis = sample.at.as_nanos() / 1_000_000;
             let stamp = u32::try_from(millis & u64::from(u32::MAX)).unwrap_or(0);
-            *place = [stamp, u32::try_from(sample.rtt.as_micros()).unwrap_or(u32::MAX)];
-        }
+            [stamp, u32::try_from(sample.rtt.as_micros()).unwrap_or(u32::MAX)]
+        };
+        let first = place(best[0]);
+        *places = if best[2].at == best[0].at {
+            [first; 3]
+        } else {
+            [first, place(best[1]), place(best[2])]
+        };
     }
 
     /// Takes a sample; none older than `window` is remembered.

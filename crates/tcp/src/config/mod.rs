@@ -161,7 +161,6 @@ impl Config {
             || redundancy.is_some()
             || framing.is_some()
             || self.growth.inflight_limit
-            || matches!(self.congestion, CongestionAlgorithm::Plugged(_))
     }
 }
 

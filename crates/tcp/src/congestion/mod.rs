@@ -209,6 +209,11 @@ impl Congestion {
         }
     }
 
+    /// Whether the algorithm lives by samples of the delivery rate.
+    pub(crate) fn wants_samples(&self) -> bool {
+        matches!(self, Self::Plugged(plugged) if plugged.wants_samples())
+    }
+
     /// Whether the algorithm looks at what acknowledgments tell besides progress.
     #[inline]
     pub(crate) fn takes_samples(&self) -> bool {

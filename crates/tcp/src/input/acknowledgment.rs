@@ -122,7 +122,7 @@ impl Connection {
 
     #[inline]
     fn on_news(&mut self, segment: &Segment, now: Instant) {
-        if self.has_extras {
+        if self.is_governed() {
             self.note_flight(segment);
         }
         let mut news = self.begin_news(segment, now);
@@ -135,7 +135,7 @@ impl Connection {
         let lost_before = self.queue.losses();
         let update = self.take_sacks_of(segment, &mut news);
         if nothing_outstanding {
-            if self.has_extras {
+            if self.is_governed() {
                 self.announce_acknowledgment(&news);
             }
             self.follow_idle(&mut news);
@@ -144,18 +144,19 @@ impl Connection {
         let acknowledged = self.take_off(segment, &mut news);
         let round_trip = self.take_round_trip(&acknowledged, &update, &mut news);
         self.follow_delivery(&acknowledged, highest_before, &mut news);
-        if self.has_extras {
+        if self.is_governed() {
             self.report_acknowledgment(acknowledged.segments, round_trip.latest, &news);
-        }
-        if self.congestion.takes_samples() {
+        } else if self.congestion.takes_samples() {
             self.sample_acknowledgment(acknowledged.segments, round_trip.latest, now);
         }
         if self.recovery.probe.end.is_some() {
             self.follow_probe(&news);
+            self.forget_shown();
         }
         if self.is_dubious(news.findings) {
             Self::count_as_duplicate(&mut news);
             self.alert(&mut news);
+            self.forget_shown();
         }
         if news.has(Findings::TIMER_DUE) {
             self.set_repair_timer(now);
@@ -493,7 +494,7 @@ impl Connection {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
         } else if self.may_grow(news) {
             self.usage.on_progress(news.now);
-            if self.has_extras && self.is_governed() {
+            if self.is_governed() {
                 self.plugged_growth(segments);
             } else if self.counts_at_all(segments) && self.usage.is_limited(&self.window) {
                 self.congestion.cong_avoid(&mut self.window, segments, news.now);
@@ -510,7 +511,7 @@ impl Connection {
 
     /// Where reordering is common, progress out of order counts too (Linux `tcp_may_raise_cwnd`).
     #[inline]
-    fn may_grow(&self, news: &AckNews) -> bool {
+    pub(crate) fn may_grow(&self, news: &AckNews) -> bool {
         if self.recovery.threshold > self.config.duplicate_threshold {
             news.has(Findings::ACKNOWLEDGED.and(Findings::SACKED))
         } else {

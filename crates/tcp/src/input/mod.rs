@@ -30,9 +30,7 @@ impl Connection {
         if self.state != State::Closed {
             self.received.count(segment);
         }
-        if self.has_extras {
-            self.note_instant(now);
-        }
+        self.note_instant(now);
         match self.state {
             State::Closed => self.on_segment_when_closed(segment),
             State::Listen => self.on_segment_when_listening(segment, now),

@@ -16,9 +16,7 @@ impl Connection {
     /// [`poll_event`](Self::poll_event) afterwards.
     pub fn on_deadline(&mut self, now: Instant) {
         let clock = self.clock();
-        if self.has_extras {
-            self.note_instant(now);
-        }
+        self.note_instant(now);
         if self.timers.delayed_ack.expire(clock, now) {
             self.acknowledger.on_deadline(&self.config, self.backoff.timeout);
         }

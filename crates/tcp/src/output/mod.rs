@@ -59,9 +59,6 @@ impl Connection {
     /// The most urgent thing that is due.
     #[inline]
     fn next_segment(&mut self, now: Instant) -> Option<Segment> {
-        if self.has_extras {
-            self.note_instant(now);
-        }
         if self.has_ahead()
             && let Some(segment) = self.send_ahead(now)
         {

@@ -389,6 +389,7 @@ impl Connection {
                 return self.follow_framing();
             }
             if idle > self.backoff.timeout && self.config.idle_restart != IdleRestart::Off {
+                self.note_instant(now);
                 self.tell_event(WindowEvent::Restarted);
             }
             self.usage.restart(&self.config, &mut self.window, idle, self.backoff.timeout, now);

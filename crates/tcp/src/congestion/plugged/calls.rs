@@ -59,7 +59,6 @@ impl Connection {
     pub(crate) fn note_instant(&mut self, now: Instant) {
         if let Congestion::Plugged(plugged) = &mut self.congestion {
             plugged.sender.now_nanos = now.as_nanos();
-            plugged.sender.now_micros = now.as_nanos() / 1_000;
         }
     }
 
@@ -69,12 +68,38 @@ impl Connection {
         ask: impl FnOnce(&mut dyn CongestionControl, &mut Sender) -> R,
     ) -> Option<R> {
         self.show_sender();
+        self.ask(ask)
+    }
+
+    /// The same where the algorithm may have been asked about this acknowledgment before, and nothing has
+    /// happened since.
+    #[inline]
+    fn consult_again<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn CongestionControl, &mut Sender) -> R,
+    ) -> Option<R> {
+        let is_shown = matches!(&self.congestion, Congestion::Plugged(plugged) if plugged.is_shown);
+        if !is_shown {
+            self.show_sender();
+        }
+        self.ask(ask)
+    }
+
+    /// What was shown of the sender holds no longer.
+    #[inline]
+    pub(crate) fn forget_shown(&mut self) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.is_shown = false;
+        }
+    }
+
+    #[inline]
+    fn ask<R>(
+        &mut self,
+        ask: impl FnOnce(&mut dyn CongestionControl, &mut Sender) -> R,
+    ) -> Option<R> {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return None };
         let answer = ask(&mut *plugged.control, &mut plugged.sender);
-        let complaint = plugged.control.take_complaint();
-        if complaint.is_some() && plugged.complaint.is_none() {
-            plugged.complaint = complaint;
-        }
         self.adopt_sender();
         Some(answer)
     }
@@ -84,9 +109,14 @@ impl Connection {
         let in_order = self.queue.sacked() + self.recovery.duplicates;
         let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
         let ecn_flags = self.ecn_flags();
-        let pending = self.owed_acknowledgment();
+        let Congestion::Plugged(plugged) = &self.congestion else { return };
+        let pending =
+            if plugged.hooks.contains(Hooks::NEEDS_ECN) { self.owed_acknowledgment() } else { 0 };
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        plugged.is_shown = true;
+        plugged.shown = (ecn_flags, pending);
         let sender = &mut *plugged.sender;
+        sender.now_micros = sender.now_nanos / 1_000;
         sender.control.pacing.rate = self.pacer.rate;
         sender.control.state = self.recovery.state.number();
         sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
@@ -121,10 +151,13 @@ impl Connection {
         sender.data_segments_sent = self.account.data_segments;
         sender.paced_until_nanos = self.pacer.through_at().as_nanos();
         self.rtt.show(sender);
-        self.delivery_rate.show(sender);
+        if self.has_extras {
+            self.delivery_rate.show(sender);
+        }
     }
 
     /// Takes over the fields that the algorithm may write.
+    #[inline]
     fn adopt_sender(&mut self) {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &mut *plugged.sender;
@@ -135,13 +168,28 @@ impl Connection {
         self.window.segments = sender.window;
         self.window.credit = sender.credit;
         self.window.slow_start_threshold = sender.threshold.min(INFINITE_SSTHRESH);
+        let paces = self.has_extras
+            || sender.control.pacing.rate != self.pacer.rate
+            || sender.control.pacing.status != 0;
+        if paces || plugged.shown != (sender.ecn_flags, sender.control.pending) {
+            self.adopt_what_is_rarely_written();
+        }
+    }
+
+    fn adopt_what_is_rarely_written(&mut self) {
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &*plugged.sender;
+        self.has_extras |= sender.control.pacing.status != 0;
         self.pacer.take_rate(&sender.control.pacing, &self.config.sending.pacing);
         self.delivery_rate.limit_until(sender.application_limited);
         let ecn_flags = sender.ecn_flags;
-        self.acknowledger.at_once = sender.control.pending & OWED_AT_ONCE != 0;
+        if plugged.hooks.contains(Hooks::NEEDS_ECN) {
+            self.acknowledger.at_once = sender.control.pending & OWED_AT_ONCE != 0;
+        }
         self.ecn.adopt(ecn_flags & ECN_OWES_REDUCED != 0, ecn_flags & ECN_DEMANDS != 0);
     }
 
+    #[inline]
     fn ecn_flags(&self) -> u8 {
         let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
         bit(self.ecn.is_agreed(), ECN_AGREED)
@@ -151,6 +199,7 @@ impl Connection {
     }
 
     /// Linux' bits of `icsk_ack.pending`.
+    #[inline]
     fn owed_acknowledgment(&self) -> u8 {
         let bit = |holds: bool, bit: u8| if holds { bit } else { 0 };
         let is_delayed = self.timers.delayed_ack.is_set() && self.acknowledger.merged == 0;
@@ -204,7 +253,7 @@ impl Connection {
     /// The state of recovery changes.
     #[inline]
     pub(crate) fn enter(&mut self, state: RecoveryState) {
-        if self.has_extras && self.has_hook(Hooks::SET_STATE) {
+        if self.has_hook(Hooks::SET_STATE) {
             self.tell_state(state);
         }
         self.recovery.state = state;
@@ -224,7 +273,7 @@ impl Connection {
     /// Something happens to the window.
     #[inline]
     pub(crate) fn tell_event(&mut self, event: WindowEvent) {
-        if self.has_extras && self.has_hook(Hooks::CWND_EVENT) {
+        if self.has_hook(Hooks::CWND_EVENT) {
             self.consult(|control, sender| control.cwnd_event(sender, event));
         }
     }
@@ -232,33 +281,57 @@ impl Connection {
     /// An acknowledgment begins to be processed.
     #[inline]
     pub(crate) fn note_flight(&mut self, segment: &Segment) {
-        if let Congestion::Plugged(_) = &self.congestion {
-            let (flight, is_stamped) = (self.in_flight(), self.negotiated.timestamps);
-            if let Congestion::Plugged(plugged) = &mut self.congestion {
-                plugged.flight_before = flight;
-                plugged.sender.note_timestamps(segment.options.timestamps, is_stamped);
-            }
+        let flight = if self.has_extras { self.in_flight() } else { 0 };
+        let is_stamped = self.negotiated.timestamps;
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.is_shown = false;
+            plugged.flight_before = flight;
+            plugged.sender.note_timestamps(segment.options.timestamps, is_stamped);
         }
     }
 
     /// What an acknowledgment has told is known, and nothing has come of it yet.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn report_acknowledgment(
         &mut self,
         acknowledged: u32,
         rtt: Option<Span>,
         news: &AckNews,
     ) {
-        if self.has_hook(Hooks::PKTS_ACKED) {
+        let Congestion::Plugged(plugged) = &self.congestion else { return };
+        let (is_begun, hooks) = (plugged.is_begun, plugged.hooks);
+        if is_begun && hooks.contains(Hooks::PKTS_ACKED) {
             let since = self.recovery.delivered.wrapping_sub(news.delivered_at_sending);
             let report = AckReport {
                 acknowledged,
                 rtt_micros: rtt.map_or(-1, |rtt| i32::try_from(micros(rtt)).unwrap_or(i32::MAX)),
                 flight_bytes: self.negotiated.segment_bytes.wrapping_mul(since),
             };
+            if !hooks.contains(Hooks::IN_ACK_EVENT) && self.only_grows(news) {
+                self.let_report_wait(report);
+                return;
+            }
             self.consult(|control, sender| control.pkts_acked(sender, &report));
         }
-        self.announce_acknowledgment(news);
+        if hooks.contains(Hooks::IN_ACK_EVENT) {
+            self.announce_acknowledgment(news);
+        }
+    }
+
+    /// Whether nothing comes of an acknowledgment but growth, so that an algorithm may be told of both at
+    /// once.
+    fn only_grows(&self, news: &AckNews) -> bool {
+        !self.has_extras
+            && self.recovery.probe.end.is_none()
+            && !self.is_dubious(news.findings)
+            && !self.recovery.is_reducing()
+            && self.may_grow(news)
+    }
+
+    fn let_report_wait(&mut self, report: AckReport) {
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.waiting = Some(report);
+        }
     }
 
     /// Linux `tcp_in_ack_event`. The kernel's fast path is that of headers which were foreseen; here it is
@@ -278,14 +351,19 @@ impl Connection {
         if echoed {
             flags |= ACK_ECHO;
         }
-        self.consult(|control, sender| control.in_ack_event(sender, flags));
+        self.consult_again(|control, sender| control.in_ack_event(sender, flags));
     }
 
     /// The window may grow.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn plugged_growth(&mut self, segments: u32) {
         let acknowledgment = self.send.oldest_unacked.get();
-        self.consult(|control, sender| control.cong_avoid(sender, acknowledgment, segments));
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let waiting = plugged.waiting.take();
+        self.consult_again(|control, sender| match waiting {
+            Some(report) => control.acknowledge(sender, &report, acknowledgment, segments),
+            None => control.cong_avoid(sender, acknowledgment, segments),
+        });
     }
 
     /// Segments were marked lost since the last time.
@@ -312,7 +390,7 @@ impl Connection {
         let acknowledgment = self.send.oldest_unacked.get();
         let flags = if news.has(Findings::CONGESTION_ECHOED) { FLAG_ECHO } else { 0 };
         let at_sending = self.delivery_rate.take_at_sending();
-        self.consult(|control, sender| {
+        self.consult_again(|control, sender| {
             if let Some(at_sending) = at_sending {
                 control.segment_sampled(&at_sending);
             }

@@ -6,7 +6,9 @@
 //!
 //! Source: `include/net/tcp.h`, `net/ipv4/tcp_input.c`, `tcp_output.c`, `tcp_cong.c` of Linux 6.18.
 //! Differs: hooks that nobody needs here are missing (`sndbuf_expand`, `get_info`, `min_tso_segs`).
-//! Cost: the fields are written before each hook that the algorithm has, and three are read after it.
+//! Delivery rates are sampled for algorithms that have `cong_control`; the fields that tell of them lie still for others.
+//! Cost: some forty fields are written before the first hook of an acknowledgment, and before others where something
+//! happened in between; seven are read after each.
 //!
 //! | module | concern |
 //! |---|---|
@@ -142,6 +144,19 @@ pub trait CongestionControl: Debug + Send {
     /// What held when the segment was sent whose sample `cong_control` is told next.
     fn segment_sampled(&mut self, at_sending: &AtSending) {}
 
+    /// Both [`pkts_acked`](Self::pkts_acked) and [`cong_avoid`](Self::cong_avoid), where nothing happens in
+    /// between.
+    fn acknowledge(
+        &mut self,
+        sender: &mut Sender,
+        report: &AckReport,
+        acknowledgment: u32,
+        segments: u32,
+    ) {
+        self.pkts_acked(sender, report);
+        self.cong_avoid(sender, acknowledgment, segments);
+    }
+
     /// The window once a reduction proved needless, in segments (`undo_cwnd`): that before it, or the
     /// present one where it is greater.
     fn undo_cwnd(&mut self, sender: &mut Sender) -> u32 {
@@ -188,11 +203,15 @@ pub(crate) struct Plugged {
     sender: Box<Sender>,
     /// The connection is open, and the algorithm knows of it.
     is_begun: bool,
+    /// What the algorithm sees is as it is, and with which flags of marks and of owed acknowledgments.
+    is_shown: bool,
+    shown: (u8, u8),
+    /// What an acknowledgment has told, where it is to be told together with the growth on it.
+    waiting: Option<AckReport>,
     /// In flight when the acknowledgment that is being processed came.
     flight_before: u32,
     /// How often a window of nothing was asked for, and what else was amiss.
     empty_windows: u32,
-    complaint: Option<String>,
 }
 
 impl Plugged {
@@ -204,9 +223,11 @@ impl Plugged {
             hooks,
             sender: Box::default(),
             is_begun: false,
+            is_shown: false,
+            waiting: None,
+            shown: (0, 0),
             flight_before: 0,
             empty_windows: 0,
-            complaint: None,
         }
     }
 
@@ -226,6 +247,12 @@ impl Plugged {
         self.control.take_asked()
     }
 
+    /// Whether it lives by samples of the delivery rate, or by what becomes of each segment.
+    #[inline]
+    pub(crate) fn wants_samples(&self) -> bool {
+        self.hooks.contains(Hooks::CONG_CONTROL.and(Hooks::SEGMENTS))
+    }
+
     /// How often a window of no segments was asked for, which is one segment then.
     pub(crate) fn empty_windows(&self) -> u32 {
         self.empty_windows
@@ -233,6 +260,6 @@ impl Plugged {
 
     /// What else was amiss.
     pub(crate) fn take_complaint(&mut self) -> Option<String> {
-        self.complaint.take()
+        self.control.take_complaint()
     }
 }
