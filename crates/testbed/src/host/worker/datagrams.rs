@@ -30,6 +30,10 @@ pub(super) struct DatagramSender {
     remote: SocketAddr,
     datagrams: Datagrams,
     bytes: Vec<u8>,
+    /// A datagram has left.
+    has_sent: bool,
+    /// The device is gone, so nothing leaves any more.
+    is_over: bool,
 }
 
 impl DatagramSender {
@@ -43,12 +47,14 @@ impl DatagramSender {
             remote,
             datagrams: Datagrams::new(application, (start, stop), most_payload),
             bytes: vec![0; GREATEST_BYTES],
+            has_sent: false,
+            is_over: false,
         })
     }
 
     /// When there is something to do by the clock.
     pub(super) fn deadline(&self) -> Instant {
-        self.datagrams.deadline()
+        if self.is_over { Instant::MAX } else { self.datagrams.deadline() }
     }
 
     /// Sends what is due.
@@ -60,16 +66,30 @@ impl DatagramSender {
             let length = usize::try_from(payload).unwrap_or(usize::MAX).min(GREATEST_BYTES);
             let bytes = &mut self.bytes[..length];
             stamp(bytes, facilities.outbox.now());
-            self.socket.send_to(bytes, self.remote).map_err(|error| {
-                format!("send a datagram of flow {} to {}: {error}", self.flow, self.remote)
-            })?;
-            sent_any = true;
+            match self.socket.send_to(bytes, self.remote) {
+                Ok(_) => sent_any = true,
+                Err(error) if self.has_sent && is_of_a_device_that_is_gone(&error) => {
+                    self.is_over = true;
+                    return Ok(());
+                }
+                Err(error) => {
+                    let (flow, remote) = (self.flow, self.remote);
+                    return Err(format!("send a datagram of flow {flow} to {remote}: {error}"));
+                }
+            }
+            self.has_sent = true;
         }
         if sent_any {
             facilities.lateness.record(now.saturating_since(due));
         }
         Ok(())
     }
+}
+
+/// Whether this is what sending meets without the device that the route leads to. At the end of a run the router
+/// goes before the hosts, and takes their devices with it; of one that goes earlier the router tells.
+fn is_of_a_device_that_is_gone(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENETUNREACH | libc::ENETDOWN | libc::ENODEV))
 }
 
 /// All streams that come to the host.

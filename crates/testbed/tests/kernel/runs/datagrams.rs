@@ -44,6 +44,22 @@ fn a_constant_rate_is_kept_and_every_datagram_read_that_the_path_has_room_for() 
     }
 }
 
+/// The router goes first, and the hosts' devices with it.
+#[test]
+fn a_stream_without_a_stop_sends_to_the_end_of_the_run_and_ends_well() {
+    if !is_available("a_stream_without_a_stop_sends_to_the_end_of_the_run_and_ends_well") {
+        return;
+    }
+    let endless = constant("2 Mbit/s").replace("stop = \"2 s\"\n", "");
+    for ip_version in [4, 6] {
+        let further = format!("ip_version = {ip_version}\n{endless}");
+        let outcome = run(&path("1 s", &further), "fairwind-test-endless").unwrap();
+        // 2 Mbit/s for 1 s in packets of 8000 bits.
+        let sent = of_the_call(&outcome.tables, "packets_sent");
+        assert!((sent - 250.0).abs() < 3.5, "{sent}");
+    }
+}
+
 #[test]
 fn what_is_sent_beyond_the_rate_is_dropped_at_the_routers_queue_and_nowhere_else() {
     if !is_available(
