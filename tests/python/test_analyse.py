@@ -83,6 +83,38 @@ def test_captures_of_both_sides_tell_what_the_run_measured_itself(run, seen):
         assert found[column].to_list() == measured[column].to_list(), column
 
 
+def test_responses_of_a_run_have_groups_of_their_own_in_its_captures_and_datagrams_none(tmp_path):
+    (tmp_path / "talk.toml").write_text(
+        """
+        name = "talk"
+        duration = "5 s"
+        path = { rate = "5 Mbit/s", rtt = "40 ms" }
+        measure = { warmup = "1 s" }
+        capture = {}
+        [[flows]]
+        name = "call"
+        workload = { kind = "constant", rate = "100 kbit/s", packet = "500 B" }
+        [[flows]]
+        name = "rpc"
+        [flows.workload]
+        kind = "request-response"
+        request = "200 B"
+        response = "9 kB"
+        pause = "90 ms"
+        """
+    )
+    code, _, error = fairwind("run", "talk.toml", "--out", "talk", cwd=tmp_path)
+    assert code == 0, error
+    code, _, error = fairwind("analyse", "talk", "--out", "seen", cwd=tmp_path)
+    assert code == 0, error
+    measured, found = (package.open(tmp_path / name).groups for name in ("talk", "seen"))
+    columns = ("group", "flows", "payload_bytes_read", "packets_sent", "payload_bytes_sent")
+    assert found["group"].to_list() == ["rpc", "rpc-responses"]
+    assert found.select(columns).equals(
+        measured.filter(pl.col("group").is_in(found["group"].implode())).select(columns)
+    )
+
+
 def test_losses_are_those_of_the_run_but_for_what_was_under_way_at_the_end(run, seen):
     known, found = groups_of(package.open(run)), groups_of(seen)
     passages = seen.table("passages").filter(pl.col("scope") == "group")

@@ -106,6 +106,13 @@ impl Collector {
         self.retired.free.push(flow);
     }
 
+    /// Forgets the flows that are retired: they are in no sum of their group any more, and in no row.
+    pub fn forget_retired(&mut self) {
+        self.retired.groups.fill_with(GroupSum::new);
+        self.retired.rows.clear();
+        self.retired.labels.clear();
+    }
+
     /// How many rows wait to be taken: of retired flows, of windows that ended, of endpoints' samples.
     pub fn retired_rows(&self) -> usize {
         let windows: usize = self.series.iter().map(crate::interval::Series::rows).sum();

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,12 @@ HEAD_BYTES = 65_536
 
 FIRST_RECEIVER_PORT = 60_000
 """In runs of ours the first group's receivers listen here, and each group's on the next port."""
+
+ANSWERED = ("request-response", "web")
+"""Workloads whose connections carry responses, which are a group of their own in tables."""
+
+DATAGRAMS = "udp"
+"""The transport of workloads that have no connection."""
 
 BEHIND_PATH = ("from-program", "to-program")
 """Groups of a program behind a path: what it sends, and what is sent to it."""
@@ -225,15 +231,11 @@ def _taps_of_cell(run: Path, manifest: Manifest, cell: Cell, replicate: int) -> 
 def _as_measured(experiment: dict[str, Any], settings: AnalysisSettings) -> AnalysisSettings:
     """Measure captures of our own runs as the run did: groups, windows, percentiles, warm-up."""
     measure = experiment.get("measure", {})
-    groups = tuple(
-        (flows["name"], f"port {FIRST_RECEIVER_PORT + number}")
-        for number, flows in enumerate(experiment["flows"])
-    )
     unsaid = AnalysisSettings()
     intervals = tuple(span_ns(text, "interval") for text in measure.get("intervals", ()))
     wanted: dict[str, Any] = {}
     if settings.groups == unsaid.groups:
-        wanted["groups"] = groups
+        wanted["groups"] = _groups_of(experiment["flows"])
     if settings.intervals_ns == unsaid.intervals_ns:
         wanted["intervals_ns"] = intervals
     if settings.percentiles == unsaid.percentiles:
@@ -244,6 +246,22 @@ def _as_measured(experiment: dict[str, Any], settings: AnalysisSettings) -> Anal
     return replace(
         settings, per_flow=settings.per_flow or measure.get("per_flow_intervals", False), **wanted
     )
+
+
+def _groups_of(flows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """Give names and filters of a run's groups: responses have their own, as in the run.
+
+    Datagrams are not analysed, so that groups of them would only look as if nothing had been sent.
+    """
+    asked, answered = [], []
+    for port, group in enumerate(flows, start=FIRST_RECEIVER_PORT):
+        name, workload = group["name"], group.get("workload", {})
+        if workload.get("transport") == DATAGRAMS:
+            continue
+        asked.append((name, f"dst port {port}"))
+        if workload.get("kind") in ANSWERED:
+            answered.append((f"{name}-responses", f"src port {port}"))
+    return (*asked, *answered)
 
 
 def _as_behind_path(

@@ -102,6 +102,41 @@ impl Follower {
         self.records.len() + self.streams.waiting() + self.collector.retired_rows() + joint
     }
 
+    /// From `at` on it counts what it follows.
+    #[cold]
+    pub(crate) fn begin_counting(&mut self, at: Instant) {
+        self.is_counting = true;
+        self.streams.count_afresh(at);
+        if let Some(joint) = &mut self.joint {
+            joint.count_afresh(at, self.forgets_early);
+        }
+        if self.forgets_early {
+            self.forget_rows();
+            self.collector.forget_retired();
+            self.setups.fill_with(SetUps::default);
+        }
+    }
+
+    /// Forgets the rows of what is over.
+    fn forget_rows(&mut self) {
+        self.records.clear();
+        self.streams.take_tables();
+        self.collector.take_retired();
+        if let Some(joint) = &mut self.joint {
+            joint.forget_rows();
+        }
+    }
+
+    /// Forgets the rows of what is over before anything counts, so that memory is bounded by what is open.
+    #[cold]
+    pub(crate) fn forget_early_rows(&mut self) -> bool {
+        let is_early = self.forgets_early && !self.is_counting;
+        if is_early {
+            self.forget_rows();
+        }
+        is_early
+    }
+
     /// The rows of what is over.
     pub(crate) fn take_rows(&mut self, origin: Instant, most: usize) -> Tables {
         let records = std::mem::take(&mut self.records);

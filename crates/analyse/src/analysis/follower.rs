@@ -71,6 +71,10 @@ pub(crate) struct Follower {
     pub(super) now: Instant,
     /// Resets and the like that belong to no connection.
     pub(super) strays: u64,
+    /// Whether it counts what it follows.
+    pub(super) is_counting: bool,
+    /// Of what is over before it counts, nothing is kept.
+    pub(super) forgets_early: bool,
 }
 
 impl Follower {
@@ -81,6 +85,7 @@ impl Follower {
         (percentiles, slowest): (&[f64], usize),
         joint: Option<Joint>,
         traces: Option<TraceSettings>,
+        forgets_early: bool,
     ) -> Self {
         Self {
             rules,
@@ -96,6 +101,8 @@ impl Follower {
             tracer: traces.map(Tracer::new),
             now: Instant::ZERO,
             strays: 0,
+            is_counting: false,
+            forgets_early,
         }
     }
 

@@ -32,8 +32,11 @@ pub struct Analysis<S> {
     /// Whether timestamps of captures of ours cannot be of one clock: somebody has moved them.
     is_moved: bool,
     bearings: Bearings,
+    /// The part that was asked for; what is before is followed, and does not count.
     from: Instant,
     until: Instant,
+    /// What is before does not count: it, and the warm-up.
+    counted_from: Instant,
 }
 
 /// The clock of a run of ours is behind this (a year), and a clock that counts from 1970 is not.
@@ -79,6 +82,7 @@ impl<S: PacketSource> Analysis<S> {
             bearings: Bearings::default(),
             from: Instant::ZERO,
             until: Instant::MAX,
+            counted_from: Instant::ZERO,
         })
     }
 
@@ -186,11 +190,16 @@ impl<S: PacketSource> Analysis<S> {
                 break;
             }
             taken.count(ahead.at, packet);
-            if ahead.at < self.from || ahead.at >= self.until {
+            if ahead.at >= self.until {
                 self.facts.outside += 1;
-            } else {
-                follower.on_packet(tap, ahead.at, ahead.hint, packet);
+                continue;
             }
+            if ahead.at < self.counted_from {
+                self.facts.outside += u64::from(ahead.at < self.from);
+            } else if !follower.is_counting {
+                follower.begin_counting(self.counted_from);
+            }
+            follower.on_packet(tap, ahead.at, ahead.hint, packet);
         }
         input.pass(taken.packets);
         self.facts.count(tap, &taken);
@@ -216,6 +225,9 @@ impl<S: PacketSource> Analysis<S> {
             // The part that is asked for is over before it begins: nothing counts.
             self.until = self.from;
         }
+        // The last instants that a clock can show are behind the last beginning.
+        self.counted_from = counted_from.max(self.from);
+        let counts_all = settings.from.is_none() && settings.warmup.is_zero();
         let until = self.until.max(counted_from + Span::from_nanos(1));
         let times = Times { origin, from: counted_from, until };
         let collector = Collector::new(&measures(settings, &self.groups, times));
@@ -227,7 +239,15 @@ impl<S: PacketSource> Analysis<S> {
             (&self.settings.percentiles, self.settings.slowest),
             self.joint(origin),
             self.settings.traces.clone(),
+            self.settings.from.is_some(),
         ));
+        if counts_all {
+            self.counted_from = Instant::ZERO;
+            self.follower.iter_mut().for_each(|follower| follower.is_counting = true);
+        }
+        if let Some(tracer) = self.follower.as_mut().and_then(|follower| follower.tracer.as_mut()) {
+            tracer.show_from(self.from);
+        }
     }
 
     /// What connects two taps.
@@ -286,6 +306,9 @@ impl<S: PacketSource> Analysis<S> {
     /// The rows of connections that are over and have not been taken, if there are at least `least`.
     pub fn take_rows(&mut self, least: usize) -> Option<Tables> {
         let follower = self.follower.as_mut().filter(|follower| follower.rows() >= least.max(1))?;
+        if follower.forget_early_rows() {
+            return None;
+        }
         Some(follower.take_rows(self.facts.origin, least.max(1)))
     }
 
@@ -306,6 +329,12 @@ impl<S: PacketSource> Analysis<S> {
     pub fn finish(mut self) -> Outcome {
         if self.follower.is_none() {
             self.begin(Instant::ZERO);
+        }
+        let counted_from = self.counted_from;
+        if let Some(follower) = self.follower.as_mut().filter(|follower| !follower.is_counting) {
+            // All that there is was before what was asked for.
+            follower.end();
+            follower.begin_counting(counted_from);
         }
         let facts = self.facts();
         let notes = self.inputs.iter().map(Input::notes).collect();

@@ -39,7 +39,8 @@ pub struct Settings {
     pub origin: Option<Instant>,
     /// How long after the origin nothing counts yet, though connections are already followed.
     pub warmup: Span,
-    /// Nothing before this is looked at.
+    /// Nothing before this counts, as with the warm-up, though connections are already followed. Of those that
+    /// are over by then nothing is told.
     pub from: Option<Limit>,
     /// Nothing from this on is looked at; measured time ends here.
     pub until: Option<Limit>,

@@ -141,6 +141,12 @@ impl Streams {
         timeouts
     }
 
+    /// Forgets what was counted before `at`.
+    pub(crate) fn count_afresh(&mut self, at: Instant) {
+        self.followed.iter_mut().for_each(|stream| stream.count_afresh(at));
+        self.groups.fill_with(GroupMeasures::default);
+    }
+
     /// The tables of streams that are over, which nobody has yet.
     pub(crate) fn take_tables(&mut self) -> Vec<Table> {
         self.rows.take()

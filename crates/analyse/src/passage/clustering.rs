@@ -11,6 +11,8 @@ use std::collections::BinaryHeap;
 #[derive(Debug, Clone, Default)]
 pub(super) struct LossRow {
     departed: u64,
+    /// The last ticket that does not count.
+    uncounted: u64,
     /// Losses whose neighbours may still be unknown: ticket and connection.
     waiting: BinaryHeap<Reverse<(u64, u64)>>,
     /// The run that is being made.
@@ -29,8 +31,16 @@ impl LossRow {
         self.departed
     }
 
+    /// Forgets what has departed, lost or not.
+    pub(super) fn count_afresh(&mut self) {
+        *self = Self { departed: self.departed, uncounted: self.departed, ..Self::default() };
+    }
+
     /// The packet with this ticket is lost.
     pub(super) fn lose(&mut self, ticket: u64, connection: u64) {
+        if ticket <= self.uncounted {
+            return;
+        }
         self.waiting.push(Reverse((ticket, connection)));
     }
 
@@ -48,7 +58,7 @@ impl LossRow {
     /// Nothing more departs.
     pub(super) fn finish(&mut self, runs: &mut LossRuns) {
         self.settle(u64::MAX, runs);
-        runs.packets += self.departed;
+        runs.packets += self.departed - self.uncounted;
     }
 }
 

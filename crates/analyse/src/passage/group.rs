@@ -39,6 +39,14 @@ impl Group {
         }
     }
 
+    /// Forgets what was counted.
+    pub(super) fn count_afresh(&mut self, intervals: &[Span]) {
+        let rows = std::mem::take(&mut self.rows);
+        let checkpoints = std::mem::take(&mut self.checkpoints);
+        *self = Self { rows, checkpoints, ..Self::new(&self.name, intervals) };
+        self.rows.iter_mut().for_each(LossRow::count_afresh);
+    }
+
     /// At `now`, everything that departed before `settled` has a fate.
     pub(super) fn settle(&mut self, now: Instant, settled: Instant) {
         // Where time does not go on, since one capture is over, nothing more is settled.

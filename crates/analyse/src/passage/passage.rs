@@ -60,6 +60,8 @@ pub(super) struct Shared<'a> {
     pub(super) spill: &'a mut Spill,
     pub(super) scratch: &'a mut Scratch,
     pub(super) origin: Instant,
+    /// What departed before is not judged.
+    pub(super) counted_from: Instant,
     /// Which connection, and which way.
     pub(super) connection: u64,
     pub(super) direction: Direction,
@@ -100,12 +102,22 @@ pub(super) struct Passage {
     slowest: i64,
     /// Acknowledged by the receiver before anybody saw it arrive, and when.
     doubtful: Option<(u64, Instant)>,
+    /// Payload was seen before anything counted.
+    had_payload: bool,
 }
 
 impl Passage {
     /// Whether payload was seen.
     pub(super) const fn has_payload(&self) -> bool {
-        self.counts.data_packets_sent + self.counts.data_packets_received > 0
+        self.had_payload || self.counts.data_packets_sent + self.counts.data_packets_received > 0
+    }
+
+    /// Forgets what was counted.
+    pub(super) fn count_afresh(&mut self, spill: &mut Spill) {
+        self.had_payload = self.has_payload();
+        self.counts = Counts::default();
+        self.first = FirstArrivals::default();
+        std::mem::take(&mut self.log).discard(spill);
     }
 
     /// Packets that are remembered.
@@ -382,6 +394,9 @@ impl Passage {
         shared.floors[shared.tap].observe(departed, delay);
         self.counts.ranges_received += 1;
         self.counts.payload_bytes_matched += bytes;
+        if departed < shared.counted_from {
+            return delay;
+        }
         for series in &mut shared.group.loss_series {
             series.at(shared.origin, departed, Occasion::Fate).ranges_sent += 1;
         }

@@ -61,6 +61,11 @@ pub(super) struct Habit {
 }
 
 impl Habit {
+    /// Counts no repetitions of before.
+    pub(super) const fn count_afresh(&mut self) {
+        (self.undecided, self.undecided_bytes) = (0, 0);
+    }
+
     /// What has shown.
     pub(super) const fn shown(&self) -> ProbeHabit {
         self.shown

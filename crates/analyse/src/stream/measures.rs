@@ -4,7 +4,7 @@ use super::kind::Cause;
 use super::occupation::TimeShares;
 use super::window::{Answers, WindowCounts};
 use fairwind_measure::{Counts, Times};
-use fairwind_units::Span;
+use fairwind_units::{Instant, Span};
 
 /// Repetitions of the tenth and later orders are counted together.
 pub(crate) const ORDERS: usize = 10;
@@ -144,6 +144,19 @@ impl Measures {
             rtts: Times::new(),
             rare: None,
         }
+    }
+
+    /// Of one stream from `at` on, of which these are the measures until then.
+    pub(super) fn afresh(&self, at: Instant, is_answered: bool) -> Self {
+        let mut afresh = Self::new();
+        afresh.time = self.time.afresh();
+        afresh.window.close(at);
+        // An initial window is one thing, so it counts whole where its end counts.
+        if !is_answered {
+            afresh.beginning = self.beginning;
+        }
+        afresh.beginning.streams = 1;
+        afresh
     }
 
     /// The counters that few need, made when they are needed.

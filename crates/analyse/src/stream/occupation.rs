@@ -71,6 +71,13 @@ impl TimeShares {
         self.application += excused;
     }
 
+    /// Nothing counted yet, in the same situation.
+    pub(super) fn afresh(&self) -> Self {
+        let is_forbidden = self.congestion_before == Span::MAX;
+        let congestion_before = if is_forbidden { Span::MAX } else { Span::ZERO };
+        Self { congestion_before, ..Self::default() }
+    }
+
     /// All of it.
     pub(super) fn observed(&self) -> Span {
         self.idle + self.application + self.receiver_window + self.congestion

@@ -240,6 +240,15 @@ impl Stream {
         kind
     }
 
+    /// Forgets what was counted before `at`, and follows the stream as if it had not.
+    pub(crate) fn count_afresh(&mut self, at: Instant) {
+        self.pass_time(at, false);
+        self.sizes_alike = 0;
+        self.window.count_afresh();
+        self.habit.count_afresh();
+        self.measures = self.measures.afresh(at, self.is_answered);
+    }
+
     /// Nothing more comes: settles what was left open, by what the stream itself has shown, else by what
     /// most others of the same kind have. Gives the number of time-outs that had been taken for probes,
     /// and have not been told of.

@@ -45,6 +45,11 @@ pub(super) struct WindowCounts {
 }
 
 impl WindowCounts {
+    /// If the window is closed, it is so since `at`.
+    pub(super) const fn close(&mut self, at: Instant) {
+        self.closed_at = at;
+    }
+
     /// This window, in bytes, is offered from now on.
     #[inline]
     pub(super) fn on_change(&mut self, bytes: u32) {
@@ -157,6 +162,11 @@ impl OfferedWindow {
             counts.closed += at.saturating_since(counts.closed_at);
             self.is_closed = false;
         }
+    }
+
+    /// Whatever window comes next is counted, be it as large as the last one.
+    pub(super) const fn count_afresh(&mut self) {
+        self.is_counted = false;
     }
 
     /// Offset behind the last byte that may be sent, where that is known.

@@ -12,6 +12,7 @@ use crate::passage::Lost;
 use crate::stream::{Cause, Habits, SegmentKind, Stream, TapSide};
 use fairwind_capture::{Filter, Packet};
 use fairwind_units::Instant;
+use fairwind_wire::Flags;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
@@ -60,6 +61,8 @@ pub(crate) struct Tracer {
     /// How many connections of each name there were.
     named: BTreeMap<String, u32>,
     omitted: u64,
+    /// Nothing before is drawn, but for SYNs, which tell what numbers mean.
+    shown_from: Instant,
 }
 
 /// One flow.
@@ -72,7 +75,18 @@ struct Traced {
 impl Tracer {
     /// Without traces yet.
     pub(crate) const fn new(settings: TraceSettings) -> Self {
-        Self { settings, connections: Vec::new(), named: BTreeMap::new(), omitted: 0 }
+        Self {
+            settings,
+            connections: Vec::new(),
+            named: BTreeMap::new(),
+            omitted: 0,
+            shown_from: Instant::ZERO,
+        }
+    }
+
+    /// Draws nothing before this instant, though it is followed.
+    pub(crate) const fn show_from(&mut self, shown_from: Instant) {
+        self.shown_from = shown_from;
     }
 
     /// A connection begins: its trace, if it is a chosen one. `ends` are the opener's and the answerer's,
@@ -130,13 +144,16 @@ impl Tracer {
         shows: [bool; 2],
         packet: &Packet,
     ) {
+        let is_shown = at >= self.shown_from || packet.segment.flags.contains(Flags::SYN);
         let Some(flows) = self.connection(trace) else { return };
         for (sender, flow) in [Side::Opener, Side::Answerer].into_iter().zip(flows) {
             match (sender == side, shows[sender.index()]) {
-                (true, true) => flow.on_data(at, packet),
-                (false, true) => flow.on_answer(at, packet),
-                (true, false) => flow.trace.on_arrival(at, &packet.segment, Kind::Only),
-                (false, false) => {}
+                (true, true) => flow.on_data(at, packet, is_shown),
+                (false, true) => flow.on_answer(at, packet, is_shown),
+                (true, false) if is_shown => {
+                    flow.trace.on_arrival(at, &packet.segment, Kind::Only);
+                }
+                (_, false) => {}
             }
         }
     }
@@ -174,13 +191,18 @@ impl Traced {
         self.trace
     }
 
-    fn on_data(&mut self, at: Instant, packet: &Packet) {
+    fn on_data(&mut self, at: Instant, packet: &Packet, is_shown: bool) {
         let kind = self.stream.on_segment(at, &packet.segment, packet.identification);
-        self.trace.on_sent(at, &packet.segment, kind_of(kind));
+        if is_shown {
+            self.trace.on_sent(at, &packet.segment, kind_of(kind));
+        }
     }
 
-    fn on_answer(&mut self, at: Instant, packet: &Packet) {
+    fn on_answer(&mut self, at: Instant, packet: &Packet, is_shown: bool) {
         let facts = self.stream.on_answer(at, packet);
+        if !is_shown {
+            return;
+        }
         let answer = if facts.duplicates > 0 { Answer::Duplicate } else { Answer::Other };
         self.trace.on_answer(at, &packet.segment, answer);
         if let Some(time) = facts.rtt {
@@ -215,7 +237,7 @@ mod tests {
     use super::super::table::traces_table;
     use super::*;
     use fairwind_units::Span;
-    use fairwind_wire::{Flags, Segment, SequenceNumber};
+    use fairwind_wire::{Segment, SequenceNumber};
 
     fn tracer(selection: Selection) -> Tracer {
         let limits = Limits::default();

@@ -2,7 +2,7 @@
 
 use crate::dialogue::{CLIENT, Dialogue, Pair, WAY, cell, cells, table};
 use fairwind_analyse::{
-    Analysis, Clock, Next, Outcome, PacketSource, Progress, Settings, Translation,
+    Analysis, Clock, Limit, Next, Outcome, PacketSource, Progress, Settings, Translation,
 };
 use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
@@ -47,6 +47,43 @@ fn what_leaves_one_tap_arrives_at_the_other() {
     // Packets without payload that came back, the answer to SYN among them, as in `flows`.
     assert_eq!(cells(passages, 0, columns), ["12", "12", "11", "0"]);
     assert_eq!(outcome.facts.one_sided, 0);
+}
+
+/// The first of the ten segments is on its way when the part that is asked for begins: sent before, it arrives and is
+/// acknowledged within.
+#[test]
+fn a_part_that_is_asked_for_is_counted_of_connections_that_are_followed_from_their_beginning() {
+    let from = Some(Limit::Since(Span::from_millis(100) + WAY / 2));
+    let outcome = Pair::of(&transfer()).analysed_by(Settings { from, ..same_clock() });
+    let flows = table(&outcome, "flows");
+    let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
+    assert_eq!(cells(flows, 0, columns), ["9", "10", "0", "1000"]);
+    let connections = table(&outcome, "connections");
+    assert_eq!(cells(connections, 0, ["taps", "beginning"]), ["both", "syn"]);
+    let passages = table(&outcome, "passages");
+    let columns = ["packets_sent", "packets_received", "packets_lost", "packets_duplicated"];
+    assert_eq!(cells(passages, 0, columns), ["9", "10", "0", "0"]);
+    assert_eq!(cell(table(&outcome, "delays"), 0, "min_s"), WAY.as_secs_f64().to_string());
+
+    let alone = transfer().analysed_by(Settings { from, ..Settings::default() });
+    assert_eq!(cell(table(&alone, "connections"), 0, "vantage"), "near-opener");
+    let columns = ["packets_sent", "ack_latency_max_s", "payload_bytes_read"];
+    assert_eq!(cells(table(&alone, "flows"), 0, columns), ["9", "0.02", "1000"]);
+    let columns = ["data_segments", "rtt_min_s", "rtt_max_s"];
+    let segments = cells(table(&alone, "transport"), 0, columns);
+    assert_eq!(segments, ["9", "0.02", "0.02"]);
+}
+
+#[test]
+fn of_a_connection_that_was_over_before_the_part_that_is_asked_for_nothing_is_told() {
+    let mut dialogue = transfer();
+    dialogue.client(1_500_000, Flags::RST, (1001, 0, 0));
+    let from = Some(Limit::Since(Span::from_secs(1)));
+    let outcome = dialogue.analysed_by(Settings { from, ..Settings::default() });
+    for name in ["flows", "connections"] {
+        assert_eq!(table(&outcome, name).rows(), 0, "{name}");
+    }
+    assert_eq!(cell(table(&outcome, "groups"), 0, "packets_sent"), "0");
 }
 
 #[test]

@@ -109,6 +109,9 @@ impl Passage {
         shared: &mut Shared<'_>,
         told: &mut Vec<Lost>,
     ) {
+        if bare.at < shared.counted_from {
+            return;
+        }
         if bare.at < watch.from {
             self.counts.packets_unjudged += 1;
             return;
@@ -134,6 +137,9 @@ impl Passage {
     }
 
     fn lose(&mut self, loss: &Loss, watch: Watch, shared: &mut Shared<'_>, told: &mut Vec<Lost>) {
+        if loss.at < shared.counted_from {
+            return;
+        }
         if loss.at < watch.from {
             self.counts.packets_unjudged += u64::from(loss.is_whole);
             self.counts.payload_bytes_unjudged += loss.payload_bytes;

@@ -3,10 +3,11 @@
 use super::super::clock::ClockModel;
 use super::super::delays::{Correction, PassageDelays, Samples, delays_of};
 use super::super::samples::SampleLog;
-use super::super::stash::Closed;
+use super::super::stash::{Closed, Stash};
 use super::super::tables::{self, DelayRow, FlowRow, GroupRow};
 use super::{Crossing, CrossingId, Passages, index, way_and_tap};
 use fairwind_measure::{Direction, Percentiles, Table, Tables};
+use fairwind_units::Instant;
 
 /// What a flow is called in tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,28 @@ impl Passages {
             let (_, tap) = way_and_tap(direction, opener);
             self.close_delays(passage.log, tap, group, name);
         }
+    }
+
+    /// Forgets what was counted before `at`; with `forgets_closed`, the rows of connections that are closed, too.
+    /// What is on its way goes on, so that it counts where it arrives; it is not judged where it does not.
+    pub fn count_afresh(&mut self, at: Instant, forgets_closed: bool) {
+        self.common.counted_from = at;
+        for passage in self.crossings.iter_mut().flatten().flat_map(|open| &mut open.passages) {
+            passage.count_afresh(&mut self.common.spill);
+        }
+        for group in &mut self.common.groups {
+            group.count_afresh(&self.settings.intervals);
+        }
+        if forgets_closed {
+            self.forget_closed();
+        }
+    }
+
+    /// Forgets the rows of connections that are closed.
+    pub fn forget_closed(&mut self) {
+        self.rows.clear();
+        self.delay_rows.clear();
+        self.stash = Stash::new();
     }
 
     fn judge_all(&mut self, crossing: &mut Crossing) {

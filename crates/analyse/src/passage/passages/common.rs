@@ -19,6 +19,8 @@ pub(super) struct Common {
     pub(super) scratch: Scratch,
     /// Where windows count from.
     pub(super) origin: Instant,
+    /// What departed before is not judged.
+    pub(super) counted_from: Instant,
 }
 
 impl Common {
@@ -29,6 +31,7 @@ impl Common {
             spill: Spill::new(),
             scratch: Scratch::default(),
             origin,
+            counted_from: Instant::ZERO,
         }
     }
 
@@ -42,6 +45,7 @@ impl Common {
             spill: &mut self.spill,
             scratch: &mut self.scratch,
             origin: self.origin,
+            counted_from: self.counted_from,
             connection: to.connection,
             direction,
             tap,
