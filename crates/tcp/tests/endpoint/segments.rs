@@ -43,7 +43,7 @@ impl CongestionControl for Listener {
 }
 
 impl ControlFactory for Listener {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         "listener"
     }
 
