@@ -114,7 +114,7 @@ static __always_inline void choose_target(struct fast *fast, struct tcp_sock *tp
 	fast->target = (u32)min(next, (u64)U32_MAX);
 	tp->snd_cwnd = min(tp->snd_cwnd, fast->target >> WINDOW_BITS);
 	/* What was left shall not be come back to by slow start. */
-	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	tp->snd_ssthresh = max(min(tp->snd_ssthresh, tp->snd_cwnd), (u32)LEAST_WINDOW);
 }
 
 /* A round trip is over. */

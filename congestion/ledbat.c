@@ -143,7 +143,7 @@ static __always_inline void spend(struct ledbat *ledbat, struct tcp_sock *tp, u3
 	ledbat->credit += (s32)(steps * segment);
 	tp->snd_cwnd = steps < tp->snd_cwnd ? tp->snd_cwnd - steps : 0;
 	tp->snd_cwnd = max(tp->snd_cwnd, max(ledbat->floor, (u32)LEAST_WINDOW));
-	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	tp->snd_ssthresh = max(min(tp->snd_ssthresh, tp->snd_cwnd), (u32)LEAST_WINDOW);
 }
 
 SEC("struct_ops")
@@ -165,7 +165,7 @@ void BPF_PROG(fw_ledbat_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 				tcp_slow_start(tp, acked);
 			return;
 		}
-		tp->snd_ssthresh = tp->snd_cwnd;
+		tp->snd_ssthresh = max(tp->snd_cwnd, (u32)LEAST_WINDOW);
 	}
 	/* So far below the target that the product stays within 32 bits. */
 	off_target_ms = max(TARGET_MS - queueing_ms, -1000 * TARGET_MS);

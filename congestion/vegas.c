@@ -94,7 +94,7 @@ static __always_inline void judge_slow_start(struct vegas *vegas, struct tcp_soc
 	}
 	emptied = (u32)div_u64((u64)tp->snd_cwnd * vegas->base_rtt_us, rtt_us);
 	tp->snd_cwnd = max(min(tp->snd_cwnd, emptied + 1), (u32)LEAST_WINDOW);
-	tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	tp->snd_ssthresh = max(min(tp->snd_ssthresh, tp->snd_cwnd), (u32)LEAST_WINDOW);
 }
 
 static __always_inline void judge_avoidance(struct tcp_sock *tp, u64 queued, u32 rtt_us, bool is_limited)
@@ -103,7 +103,7 @@ static __always_inline void judge_avoidance(struct tcp_sock *tp, u64 queued, u32
 		if (tp->snd_cwnd > LEAST_WINDOW)
 			tp->snd_cwnd--;
 		/* What was left shall not be come back to by slow start. */
-		tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+		tp->snd_ssthresh = max(min(tp->snd_ssthresh, tp->snd_cwnd), (u32)LEAST_WINDOW);
 	} else if (queued < (u64)ALPHA * rtt_us && is_limited && tp->snd_cwnd < tp->snd_cwnd_clamp) {
 		tp->snd_cwnd++;
 	}
