@@ -1,12 +1,15 @@
 """Types of the compiled part of Fairwind (crates/python)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, final
 
 __all__ = [
     "Analysis",
     "Cancelled",
     "CaptureError",
+    "ControlError",
+    "ControlFault",
     "KernelRunError",
     "KernelUnavailable",
     "Progress",
@@ -14,15 +17,22 @@ __all__ = [
     "SimulationError",
     "Table",
     "analysis_columns",
+    "built_in_controls",
     "capabilities",
     "captured_writes",
     "check_on_kernel",
     "columns",
+    "compile_control",
+    "compile_control_object",
+    "control_interface",
+    "control_name_fault",
     "follow_script",
     "kernel_obstacle",
     "kernel_problem",
     "kernel_settings",
     "leftovers",
+    "load_control",
+    "loaded_controls",
     "named_files",
     "plan",
     "rate_columns",
@@ -33,6 +43,7 @@ __all__ = [
     "serve_as_host",
     "serve_shell",
     "simulate",
+    "unload_control",
     "version",
 ]
 
@@ -44,6 +55,8 @@ class Cancelled(Exception): ...
 class KernelUnavailable(Exception): ...
 class KernelRunError(Exception): ...
 class CaptureError(Exception): ...
+class ControlError(Exception): ...
+class ControlFault(Exception): ...
 
 @final
 class Progress:
@@ -80,6 +93,7 @@ def plan(
     text: str,
     overrides: list[tuple[str, str]],
     provided: list[str] = ...,
+    controls: list[str] = ...,
 ) -> str: ...
 def named_files(
     file: str, text: str, overrides: list[tuple[str, str]]
@@ -92,6 +106,7 @@ def simulate(
     progress: Progress | None = None,
     capture: str | None = None,
     queue_events: Callable[[Table], None] | None = None,
+    controls: Sequence[tuple[str, str | PathLike[str] | type[Any]]] = ...,
 ) -> dict[str, Table]: ...
 def follow_script(
     file: str,
@@ -122,8 +137,19 @@ def run_on_kernel(
     progress: Progress,
     capture: str,
     host_command: list[str],
+    controls: list[tuple[str, str, bytes]] = ...,
 ) -> dict[str, Table]: ...
-def check_on_kernel(experiment_json: str) -> str: ...
+def check_on_kernel(experiment_json: str, controls: list[tuple[str, str, bytes]] = ...) -> str: ...
+def built_in_controls() -> list[tuple[str, str, str]]: ...
+def control_interface() -> str: ...
+def control_name_fault(name: str) -> str | None: ...
+def compile_control(
+    source: str | PathLike[str], library: str | PathLike[str]
+) -> tuple[str, str]: ...
+def compile_control_object(source: str | PathLike[str], object: str | PathLike[str]) -> str: ...
+def load_control(name: str, kernel_name: str, object: bytes | None = None) -> None: ...
+def unload_control(kernel_name: str) -> None: ...
+def loaded_controls() -> list[str]: ...
 def serve_as_host() -> int: ...
 def capabilities() -> str: ...
 def leftovers(*, remove: bool) -> str: ...

@@ -23,5 +23,9 @@ class FairwindError(Exception):
         self.hint = hint
 
 
+class ControlClassError(FairwindError):
+    """A class that serves as a congestion control has raised an exception, which ends the run."""
+
+
 class RunInterrupted(FairwindError):
     """The run was stopped by the person who started it; what was finished is kept."""

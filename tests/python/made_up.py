@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -246,6 +246,9 @@ class ScriptedEngine:
 
     def versions(self) -> dict[str, str]:
         return {"scripted": self.build}
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        return {}
 
     def columns(self) -> list[dict[str, str]]:
         text = "Unique payload read, <per> second."

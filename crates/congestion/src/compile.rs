@@ -20,6 +20,11 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 const SUPPORT: &str = include_str!("../native/support.c");
 
+/// What compiled congestion controls were compiled against: the header and what is linked with them.
+pub fn interface() -> String {
+    HEADERS.iter().map(|(_, text)| *text).chain([SUPPORT]).collect()
+}
+
 /// Why a source could not be compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {

@@ -28,5 +28,5 @@ mod native;
 mod source;
 
 pub use catalogue::{built_in, kernel_name_of, names, object_of, source_of};
-pub use compile::{CompileError, Compiled, compile, compile_object};
+pub use compile::{CompileError, Compiled, compile, compile_object, interface};
 pub use library::{LoadError, kernel_name, load};

@@ -131,6 +131,16 @@ const TABLES: &[TableDefinition] = &[
     ("endpoint", &[ENDPOINT]),
     ("lateness", &[LATENESS]),
     ("hosts", &[HOST]),
+    ("control_complaints", &[CONTROL_COMPLAINT]),
+];
+
+#[rustfmt::skip]
+const CONTROL_COMPLAINT: &[Line] = &[
+    ("group", "text", "The group of flows; the table is there only if a congestion control did what it should not."),
+    ("congestion", "text", "The congestion control, by its name in the scenario."),
+    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a hook divided by zero, with its line."),
+    ("connections", "number", "Connections of the group with which it was."),
+    ("times", "number", "How often it was, of all connections together; missing where only the first time is told."),
 ];
 
 #[rustfmt::skip]

@@ -50,13 +50,14 @@
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `ring` (a queue), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
-//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
+//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `complaint` (what congestion controls did amiss), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
 //! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
 //! words and names), `tabulate` (one file per table), `columns` (what each column means).
 
 mod collector;
 mod columns;
+mod complaint;
 mod connection;
 mod distribution;
 mod early;
@@ -94,6 +95,7 @@ pub use collector::Collector;
 pub use columns::{
     ColumnDefinition, DefinitionLine, TableDefinition, columns, define, definition_faults,
 };
+pub use complaint::{ControlComplaint, control_complaints_table};
 pub use connection::ConnectionFlows;
 pub use distribution::{Counts, Distribution, Times};
 pub use early::{EarlyPackets, PacketCount};

@@ -58,7 +58,9 @@ pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
         #[cfg(target_os = "linux")]
         Failure::Kernel(error) => crate::testbed::exception(error, folder.unwrap_or_default()),
         Failure::File { path, error } => from_storage(error, path),
-        Failure::Panic { .. } => SimulationError::new_err(failure.to_string()),
+        Failure::Control(_) | Failure::Panic { .. } => {
+            SimulationError::new_err(failure.to_string())
+        }
     }
 }
 

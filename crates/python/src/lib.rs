@@ -3,6 +3,7 @@
 //! `python/fairwind/_core.pyi` describes it; the notebook re-exports what users need.
 
 mod analyse;
+mod controls;
 mod errors;
 mod machine;
 mod packetdrill;
@@ -14,9 +15,10 @@ mod tables;
 mod testbed;
 mod writes;
 
+use controls::{Fault, Origin};
 use errors::{Cancelled, ScenarioError, SimulationError};
 use fairwind_scenario::{Document, Experiment, ScenarioErrors, json_schema};
-use fairwind_simulation::{CaptureFiles, Simulation};
+use fairwind_simulation::{CaptureFiles, Provided, Simulation};
 use progress::Progress;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -74,17 +76,21 @@ fn rate_columns() -> Vec<(&'static str, &'static str, &'static str)> {
 }
 
 /// Checks a scenario and resolves it: every cell of its grid, as JSON text. `provided` has the texts of
-/// [`named_files`], in their order.
+/// [`named_files`], in their order, `controls` the names of congestion controls that are not the repository's.
 #[pyfunction]
-#[pyo3(signature = (file, text, overrides, provided=Vec::new()))]
+#[pyo3(signature = (file, text, overrides, provided=Vec::new(), controls=Vec::new()))]
 fn plan(
     py: Python<'_>,
     file: &str,
     text: &str,
     overrides: Vec<(String, String)>,
     provided: Vec<String>,
+    controls: Vec<String>,
 ) -> PyResult<String> {
     let planned = document(file, text, &overrides).and_then(|mut document| {
+        for control in &controls {
+            document.provide_control(control);
+        }
         for (named, text) in document.files().iter().zip(&provided) {
             document.provide(named, text)?;
         }
@@ -140,8 +146,9 @@ const ROWS_AT_ONCE: usize = 1 << 17;
 
 /// Runs one resolved experiment and gives its tables by name. Other Python threads run meanwhile. `queue_events` is
 /// called with rows of that table as they come, where there are many; the last ones are in what is given.
+/// `controls` are congestion controls that are not the repository's, each with its library or its class.
 #[pyfunction]
-#[pyo3(signature = (experiment_json, seed, progress=None, capture=None, queue_events=None))]
+#[pyo3(signature = (experiment_json, seed, progress=None, capture=None, queue_events=None, controls=Vec::new()))]
 fn simulate<'py>(
     py: Python<'py>,
     experiment_json: &str,
@@ -149,6 +156,7 @@ fn simulate<'py>(
     progress: Option<Py<Progress>>,
     capture: Option<&str>,
     queue_events: Option<Py<PyAny>>,
+    controls: Vec<(String, Origin)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let experiment: Experiment = serde_json::from_str(experiment_json)
         .map_err(|error| SimulationError::new_err(format!("not a resolved experiment: {error}")))?;
@@ -160,13 +168,16 @@ fn simulate<'py>(
         refusal = Python::attach(|py| taker.call1(py, (Table::from_measured(&table)?,))).err();
         refusal.is_none()
     };
+    let fault = Fault::new(control.clone());
+    let controls = controls::plugged(py, controls, &fault);
     let run = || {
-        let files = capture_files(&experiment, capture)?;
-        let simulation = Simulation::with_captures(&experiment, seed, files)?;
+        let captures = capture_files(&experiment, capture)?;
+        let provided = Provided { captures, controls: controls? };
+        let simulation = Simulation::with_provided(&experiment, seed, provided)?;
         Ok(simulation.run_handing_on(&control, least, take)?)
     };
     let outcome = py.detach(|| guarded(seed, run));
-    if let Some(error) = refusal {
+    if let Some(error) = fault.take(py).or(refusal) {
         return Err(error);
     }
     let outcome = outcome.map_err(|failure| errors::from_failure(&failure, capture))?;
@@ -185,6 +196,8 @@ pub(crate) enum Failure {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Kernel(fairwind_testbed::RunError),
+    #[error(transparent)]
+    Control(#[from] fairwind_congestion::LoadError),
     #[error("{path}: {error}")]
     File { path: String, error: std::io::Error },
     #[error("the run with seed {seed} broke one of its own rules: {message}")]
@@ -249,6 +262,13 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::leftovers, module)?)?;
     module.add_function(wrap_pyfunction!(machine::kernel_settings, module)?)?;
     module.add_function(wrap_pyfunction!(writes::captured_writes, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::built_in_controls, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::control_interface, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::control_name_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::compile_control, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::compile_control_object, module)?)?;
+    module.add("ControlFault", module.py().get_type::<controls::ControlFault>())?;
+    module.add("ControlError", module.py().get_type::<controls::ControlError>())?;
     module.add_class::<analyse::Analysis>()?;
     module.add("CaptureError", module.py().get_type::<analyse::CaptureError>())?;
     module.add_class::<Progress>()?;
@@ -265,6 +285,9 @@ fn add_testbed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(testbed::run_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::check_on_kernel, module)?)?;
     module.add_function(wrap_pyfunction!(testbed::serve_as_host, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::load_control, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::unload_control, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::loaded_controls, module)?)?;
     module.add("KernelRunError", module.py().get_type::<testbed::KernelRunError>())?;
     Ok(())
 }

@@ -4,6 +4,7 @@ use crate::progress::Progress;
 use crate::tables::Table;
 use crate::{Failure, errors, guarded};
 use fairwind_scenario::Experiment;
+use fairwind_testbed::controls::ControlObject;
 use fairwind_testbed::host::{self, HostCommand};
 use fairwind_testbed::{KernelRun, RunError, Verdict};
 use pyo3::create_exception;
@@ -21,8 +22,10 @@ create_exception!(
 
 /// Runs one resolved experiment on the running kernel, in real time, and gives its tables by name.
 /// Other Python threads run meanwhile. `host_command` is what a host's process is started with: it
-/// has to call `serve_as_host`.
+/// has to call `serve_as_host`. `controls` are congestion controls that are not the repository's: name, name in
+/// the kernel, compiled object.
 #[pyfunction]
+#[pyo3(signature = (experiment_json, seed, progress, capture, host_command, controls=Vec::new()))]
 pub(crate) fn run_on_kernel<'py>(
     py: Python<'py>,
     experiment_json: &str,
@@ -30,8 +33,10 @@ pub(crate) fn run_on_kernel<'py>(
     progress: Py<Progress>,
     capture: &str,
     host_command: Vec<String>,
+    controls: Vec<(String, String, Vec<u8>)>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let experiment = experiment(experiment_json)?;
+    let controls = objects(controls);
     let control = progress.get().control();
     let [program, arguments @ ..] = host_command.as_slice() else {
         return Err(PyValueError::new_err("the host command is empty"));
@@ -42,7 +47,7 @@ pub(crate) fn run_on_kernel<'py>(
     };
     let run = || {
         let files = crate::capture_files(&experiment, Some(capture))?;
-        let run = KernelRun::new(&experiment, seed, files, command)?;
+        let run = KernelRun::with_controls(&experiment, seed, files, command, &controls)?;
         Ok(run.run(&control)?.tables)
     };
     let measured = py
@@ -58,9 +63,16 @@ pub(crate) fn run_on_kernel<'py>(
 /// What the running kernel makes of an experiment, as JSON text: `refusals`, each with `group`, `key`,
 /// `value`, `mechanism` and `alternative`, and `remarks`, each with `key` and `text`.
 #[pyfunction]
-pub(crate) fn check_on_kernel(py: Python<'_>, experiment_json: &str) -> PyResult<String> {
+#[pyo3(signature = (experiment_json, controls=Vec::new()))]
+pub(crate) fn check_on_kernel(
+    py: Python<'_>,
+    experiment_json: &str,
+    controls: Vec<(String, String, Vec<u8>)>,
+) -> PyResult<String> {
     let experiment = experiment(experiment_json)?;
-    let Verdict { refusals, remarks } = py.detach(|| fairwind_testbed::check(&experiment, &[]));
+    let controls = objects(controls);
+    let checked = py.detach(|| fairwind_testbed::check(&experiment, &controls));
+    let Verdict { refusals, remarks } = checked;
     let refusals: Vec<_> = refusals
         .iter()
         .map(|refusal| {
@@ -85,6 +97,11 @@ pub(crate) fn check_on_kernel(py: Python<'_>, experiment_json: &str) -> PyResult
 #[pyfunction]
 pub(crate) fn serve_as_host(py: Python<'_>) -> u8 {
     py.detach(|| u8::from(host::serve() != ExitCode::SUCCESS))
+}
+
+fn objects(controls: Vec<(String, String, Vec<u8>)>) -> Vec<ControlObject> {
+    let each = controls.into_iter();
+    each.map(|(name, kernel_name, object)| ControlObject { name, kernel_name, object }).collect()
 }
 
 fn experiment(json: &str) -> PyResult<Experiment> {

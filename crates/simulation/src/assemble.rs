@@ -1,6 +1,7 @@
 //! What every engine shares gets endpoints.
 
 use crate::agenda::Agenda;
+use crate::complaints::Governed;
 use crate::datagrams::DatagramStreams;
 use crate::flow::{Ends, Flow};
 use crate::packet::SimulatedPacket;
@@ -24,6 +25,8 @@ pub(crate) struct Parts {
     /// The connections of the flows that answer, whose ids follow those of the others.
     pub(crate) answered: Vec<u32>,
     pub(crate) settings: Settings,
+    /// Whom to ask for complaints at the end; without flows where all congestion controls are the endpoint's own.
+    pub(crate) governed: Governed,
     /// Addresses of sender and receiver by flow, for flows that are to be captured.
     pub(crate) captured: Vec<Option<Addresses>>,
 }
@@ -55,6 +58,7 @@ pub(crate) fn assemble(
         Assembly::new(experiment, seed, timestamps)?;
     let answered = answered(&settings);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
+    let governed = Governed::new(experiment, flows.iter().map(|plan| plan.group));
     let with_endpoints = |(flow, plan): (u64, FlowPlan)| {
         let behaviour = &behaviours[plan.group];
         let ends = Ends {
@@ -67,7 +71,7 @@ pub(crate) fn assemble(
     };
     let flows = (0..).zip(flows).map(with_endpoints).collect();
     let datagrams = DatagramStreams::new(datagrams);
-    Ok(Parts { network, queues, flows, datagrams, answered, settings, captured })
+    Ok(Parts { network, queues, flows, datagrams, answered, settings, governed, captured })
 }
 
 /// The connections that flows answer, in the order of these flows.

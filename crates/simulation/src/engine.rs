@@ -7,12 +7,16 @@ mod samples;
 use crate::SimulationError;
 use crate::agenda::Agenda;
 use crate::assemble::{assemble, ip_header_bytes};
+use crate::complaints::Governed;
 use crate::datagrams::DatagramStreams;
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
-use fairwind_measure::{Collector, Direction, FailureReason, FlowId, Observation, Table, Tables};
+use fairwind_measure::{
+    Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
+    control_complaints_table,
+};
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
 use fairwind_tcp::{Event, PluggedAlgorithm};
@@ -71,6 +75,7 @@ pub struct Simulation {
     datagrams: DatagramStreams,
     /// The connections of the flows that answer, whose ids follow those of the others.
     answered: Vec<u32>,
+    governed: Governed,
     ip_header_bytes: u32,
     deadlines: Vec<Deadlines>,
     agenda: Agenda,
@@ -137,6 +142,7 @@ impl Simulation {
             network: parts.network,
             queues: parts.queues,
             flows: parts.flows,
+            governed: parts.governed,
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -470,12 +476,17 @@ impl Simulation {
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.advance_to(self.end, tap);
         self.recorder.finish()?;
+        let complaints = self.governed.complaints(&mut self.flows);
+        let mut tables = self.collector.finish(self.end);
+        if !complaints.is_empty() {
+            tables.tables.push(control_complaints_table(&complaints));
+        }
         Ok(Outcome {
             packets_injected: self.network.injected().packets,
             packets_delivered: self.packets_delivered,
             packets_in_transit: self.network.in_transit().packets,
             data_segments_delivered: self.data_segments_delivered,
-            tables: self.collector.finish(self.end),
+            tables,
         })
     }
 }

@@ -29,12 +29,13 @@
 //!
 //! Network, flows and measures are made by [`fairwind_assembly`], as for every engine. Modules:
 //! `assemble` (endpoints are added to them), `stack` (settings of a scenario become an endpoint's),
-//! `flow` (two endpoints and an application), `dialogue` (what the other end
+//! `complaints` (what congestion controls did amiss), `flow` (two endpoints and an application), `dialogue` (what the other end
 //! answers), `datagrams` (flows without endpoints), `agenda` (whose turn is next), `recorder` (captures),
 //! `engine` (the loop).
 
 mod agenda;
 mod assemble;
+mod complaints;
 mod datagrams;
 mod dialogue;
 mod engine;

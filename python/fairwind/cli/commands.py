@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from fairwind.cli.analyse import analyse
+from fairwind.cli.congestion import app as congestion
 from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.drawing import shown_drawing
 from fairwind.cli.errors import ExitCode, exit_code_of
@@ -63,6 +64,8 @@ app = typer.Typer(
     "Exit codes: 0 all well, 1 some simulations or scripts failed, 2 wrong usage or input, "
     "130 interrupted.",
 )
+
+app.add_typer(congestion, name="congestion")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]

@@ -9,6 +9,9 @@ time, `kernel` the running kernel in real time, `host` how its host processes ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from fairwind.congestion import ControlClass
 from fairwind.engine.core import (
     NamedFile,
     ScenarioError,
@@ -51,17 +54,28 @@ __all__ = [
 ]
 
 
-def engine_named(name: str) -> Engine:
+def engine_named(name: str, classes: Mapping[str, ControlClass] | None = None) -> Engine:
     """Give the engine that a person names with ``--on``.
+
+    Parameters
+    ----------
+    name : str
+    classes : mapping of str to type, optional
+        Classes that serve as congestion controls, by their names in the scenario.
 
     Raises
     ------
     FairwindError
-        If the name is unknown.
+        If the name is unknown, or classes are given to another engine than the simulator.
     """
     match name:
         case "sim":
-            return Simulation()
+            return Simulation(classes)
+        case "kernel" if classes:
+            raise FairwindError(
+                "a class of Python cannot be a congestion control of the kernel",
+                "write it in C (`fairwind congestion build`), or run it in the simulator",
+            )
         case "kernel":
             return Kernel()
         case _:

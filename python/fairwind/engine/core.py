@@ -58,6 +58,7 @@ def plan_document(
     text: str,
     overrides: Sequence[tuple[str, str]],
     provided: Sequence[str] = (),
+    controls: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Resolve a scenario's text into its plan.
 
@@ -69,13 +70,15 @@ def plan_document(
         Key path and TOML value of each change.
     provided : sequence of str
         The text of each of `named_files`, in their order.
+    controls : sequence of str
+        Names of congestion controls that are not the repository's.
 
     Raises
     ------
     ScenarioError
         With everything that is wrong at once.
     """
-    resolved = _core.plan(file, text, list(overrides), list(provided))
+    resolved = _core.plan(file, text, list(overrides), list(provided), list(controls))
     document: dict[str, Any] = json.loads(resolved)
     return document
 

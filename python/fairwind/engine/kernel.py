@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import os
 import platform
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from fairwind import _core
+from fairwind.congestion import control_versions, used_controls
 from fairwind.engine.core import core_versions, table_columns
 from fairwind.engine.host import host_command
 from fairwind.engine.protocol import Cancelled, CellProgress, Refusal
@@ -43,6 +45,10 @@ class Kernel:
     def versions(self) -> dict[str, str]:
         """Tell the core's version and the kernel's release and build."""
         return core_versions() | {"kernel": platform.release(), "kernel_build": platform.version()}
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Tell digests of the congestion controls' sources."""
+        return control_versions(experiments)
 
     def facts(self) -> dict[str, str]:
         """Tell what of the machine has an influence, and how busy it was at the beginning."""
@@ -77,7 +83,12 @@ class Kernel:
             raise TypeError("progress was not made by this engine's new_progress()")
         try:
             tables = _core.run_on_kernel(
-                experiment_json, seed, progress, str(captures), host_command()
+                experiment_json,
+                seed,
+                progress,
+                str(captures),
+                host_command(),
+                _controls(experiment_json),
             )
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
@@ -86,8 +97,14 @@ class Kernel:
 
 @lru_cache(maxsize=4096)
 def _checked(experiment_json: str) -> dict[str, list[dict[str, str]]]:
-    found: dict[str, list[dict[str, str]]] = json.loads(_core.check_on_kernel(experiment_json))
+    checked = _core.check_on_kernel(experiment_json, _controls(experiment_json))
+    found: dict[str, list[dict[str, str]]] = json.loads(checked)
     return found
+
+
+def _controls(experiment_json: str) -> list[tuple[str, str, bytes]]:
+    """Give one's own congestion controls that an experiment uses, as the core loads them."""
+    return used_controls(json.loads(experiment_json)).for_kernel()
 
 
 def _first_line(file: str) -> str:

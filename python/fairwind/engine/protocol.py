@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import polars as pl
 
@@ -62,6 +62,9 @@ class Engine(Protocol):
 
     def versions(self) -> dict[str, str]:
         """Tell the versions that decide results, for the manifest and its fingerprint."""
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Tell digests of the sources of the congestion controls that resolved experiments use."""
 
     def facts(self) -> dict[str, str]:
         """Tell what else of the machine a reader wants to know; not in the fingerprint."""

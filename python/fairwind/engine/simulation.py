@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import traceback
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from fairwind import _core
+from fairwind.congestion import ControlClass, control_versions, used_controls
 from fairwind.engine.core import core_versions, table_columns
 from fairwind.engine.parts import Parts
 from fairwind.engine.protocol import Cancelled, CellProgress, Refusal
+from fairwind.errors import ControlClassError
 
 QUEUE_EVENTS = "queue_events"
 """The table of which there may be more than memory holds."""
 
 
 class Simulation:
-    """The virtual-time simulator."""
+    """The virtual-time simulator.
+
+    Parameters
+    ----------
+    classes : mapping of str to type, optional
+        Classes that serve as congestion controls, by their names in the scenario.
+    """
+
+    def __init__(self, classes: Mapping[str, ControlClass] | None = None) -> None:
+        self._classes = dict(classes or {})
 
     @property
     def name(self) -> str:
@@ -32,6 +46,10 @@ class Simulation:
     def versions(self) -> dict[str, str]:
         """Tell the core's version and a digest of its compiled file."""
         return dict(core_versions())
+
+    def control_versions(self, experiments: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+        """Tell digests of the congestion controls' sources."""
+        return control_versions(experiments, self._classes)
 
     def facts(self) -> dict[str, str]:
         """Nothing of the machine has an influence on simulated results."""
@@ -66,11 +84,19 @@ class Simulation:
         """
         if not isinstance(progress, _core.Progress):
             raise TypeError("progress was not made by this engine's new_progress()")
+        used = used_controls(json.loads(experiment_json), self._classes)
         try:
             parts = Parts(captures, QUEUE_EVENTS)
             tables = _core.simulate(
-                experiment_json, seed, progress, str(captures), queue_events=parts.add
+                experiment_json,
+                seed,
+                progress,
+                str(captures),
+                queue_events=parts.add,
+                controls=used.for_simulator(),
             )
+        except _core.ControlFault as fault:
+            raise _class_error(fault) from fault.__cause__
         except _core.Cancelled as cancelled:
             raise Cancelled from cancelled
         frames: dict[str, pl.DataFrame | pl.LazyFrame] = {
@@ -80,3 +106,10 @@ class Simulation:
             parts.add(tables[QUEUE_EVENTS])
             frames[QUEUE_EVENTS] = parts.whole()
         return frames
+
+
+def _class_error(fault: Exception) -> ControlClassError:
+    """Tell an exception of a class as Python would, with the lines that led to it."""
+    cause = fault.__cause__ or fault
+    told = "".join(traceback.format_exception(cause)).rstrip()
+    return ControlClassError(f"{fault}\n{told}")

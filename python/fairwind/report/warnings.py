@@ -21,6 +21,7 @@ def warnings(results: Results) -> list[str]:
         *_late(results),
         *_late_hosts(results),
         *_missed(results),
+        *_control_complaints(results),
         *results.manifest.plan.warnings,
         *_captured(results),
         *_replicates(results),
@@ -35,6 +36,29 @@ def _failures(results: Results) -> list[str]:
     if len(failures) > MOST_FAILURES:
         lines.append(f"{len(failures) - MOST_FAILURES} further runs failed.")
     return lines
+
+
+def _control_complaints(results: Results) -> list[str]:
+    """Tell what congestion controls did that they should not, once for each group and complaint."""
+    complaints = results.control_complaints
+    if complaints is None:
+        return []
+    found = (
+        complaints.group_by("group", "congestion", "complaint", maintain_order=True)
+        .agg(
+            pl.col("connections").sum(),
+            pl.struct("cell", "replicate").n_unique().alias("runs"),
+            pl.when(pl.col("times").is_not_null().all()).then(pl.col("times").sum()),
+        )
+        .iter_rows(named=True)
+    )
+    return [
+        f"Congestion control {row['congestion']} of group {row['group']}: {row['complaint']}"
+        + (f" ({row['times']} times)" if row["times"] is not None else "")
+        + f"; in {row['connections']} connections of {row['runs']} runs. What these flows did says "
+        "little about the algorithm that was meant."
+        for row in found
+    ]
 
 
 def _late(results: Results) -> list[str]:

@@ -139,6 +139,12 @@ class Results:
         """How punctual the applications were, one row per host; only of runs in real time."""
         return self.table("hosts")
 
+    @cached_property
+    def control_complaints(self) -> pl.DataFrame | None:
+        """What congestion controls did that they should not; None if they did nothing of it."""
+        name = "control_complaints"
+        return self.table(name) if self.has_table(name) else None
+
     @property
     def captures(self) -> list[Path]:
         """The capture files of all simulations, in the order of cells and replicates.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairwind.engine import CellProgress, Engine
-from fairwind.errors import FairwindError, RunInterrupted
+from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
 from fairwind.folder.lock import locked
 from fairwind.folder.manifest import Failure, Manifest, write_failures
 from fairwind.folder.store import cell_folder, new_cell, write_tables
@@ -154,7 +154,7 @@ def run_plan(
     manifest = Manifest.of_run(
         plan,
         engine.name,
-        engine.versions(),
+        engine.versions() | engine.control_versions(cell.experiment for cell in plan.cells),
         columns=engine.columns(),
         facts=engine.facts(),
         study=settings.study,
@@ -237,7 +237,7 @@ def _collect(execution: _Execution, future: Future[None]) -> None:
     error = future.exception()
     if error is None:
         execution.stored += 1
-    elif isinstance(error, (OSError, KeyboardInterrupt)):
+    elif isinstance(error, (OSError, KeyboardInterrupt, ControlClassError)):
         raise error
     else:
         seed = execution.plan.seeds[work.replicate]

@@ -9,7 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fairwind.congestion import ENDPOINTS_OWN, ControlClass, built_in, own_controls
 from fairwind.engine import engine_named, named_files, plan_document, table_columns
+from fairwind.errors import FairwindError
 from fairwind.scenario.files import read_text, text_of
 from fairwind.scenario.plan import Plan
 
@@ -32,12 +34,15 @@ class Scenario:
         Key path and TOML value of each change, in the order they are applied.
     study : str, optional
         The study this scenario belongs to; its figures are added to the report.
+    classes : tuple of (str, type)
+        Classes that serve as congestion controls, with their names in the scenario.
     """
 
     file: str
     text: str
     overrides: tuple[tuple[str, str], ...] = ()
     study: str | None = None
+    classes: tuple[tuple[str, ControlClass], ...] = ()
 
     @cached_property
     def plan(self) -> Plan:
@@ -48,7 +53,8 @@ class Scenario:
         ScenarioError
             With everything that is wrong in the scenario at once.
         """
-        document = plan_document(self.file, self.text, self.overrides, self._provided())
+        controls = [*(own.name for own in own_controls()), *(name for name, _ in self.classes)]
+        document = plan_document(self.file, self.text, self.overrides, self._provided(), controls)
         return Plan.from_document(document, (row["column"] for row in table_columns()))
 
     def _provided(self) -> list[str]:
@@ -72,6 +78,32 @@ class Scenario:
         """
         return replace(self, overrides=(*self.overrides, *settings.items()))
 
+    def with_congestion(self, classes: Mapping[str, ControlClass]) -> Scenario:
+        """Give a scenario in which classes of Python are known as congestion controls.
+
+        An object of the class is made for each connection. Its methods are called as the kernel
+        calls a congestion control's hooks, each with the sender first, whose attributes have the
+        names of the kernel's fields: ``on_ack(sender, acked)``, ``on_loss(sender)``,
+        ``ssthresh(sender)`` and further ones; `docs/guides/congestion-controls.md` has them all.
+
+        Parameters
+        ----------
+        classes : mapping of str to type
+            Classes by the names that the scenario has for them.
+
+        Raises
+        ------
+        FairwindError
+            If a name is that of a congestion control that is there already.
+        """
+        taken = {*ENDPOINTS_OWN, *(one.name for one in built_in())}
+        for name in classes:
+            if name in taken:
+                raise FairwindError(
+                    f"there is a congestion control {name!r} already", "give the class another name"
+                )
+        return replace(self, classes=(*self.classes, *classes.items()))
+
     def run(
         self,
         on: str = "sim",
@@ -81,6 +113,7 @@ class Scenario:
         seed: int | None = None,
         progress: Callable[[RunState], None] | None = None,
         force: bool = False,
+        congestion: Mapping[str, ControlClass] | None = None,
     ) -> Results:
         """Run every cell and replicate, and give the results.
 
@@ -102,6 +135,9 @@ class Scenario:
             Called with a `fairwind.run.RunState` a few times a second.
         force : bool
             Discard an earlier run of another scenario in the same folder.
+        congestion : mapping of str to type, optional
+            Classes that serve as congestion controls in the simulator, by the names that the
+            scenario has for them (``congestion = "mine"``); see `with_congestion`.
 
         Raises
         ------
@@ -114,9 +150,10 @@ class Scenario:
         from fairwind.run import RunSettings, run_plan
 
         scenario = self if seed is None else self.with_settings({"seed": str(seed)})
+        scenario = scenario.with_congestion(congestion or {})
         return run_plan(
             scenario.plan,
-            engine_named(on),
+            engine_named(on, dict(scenario.classes)),
             RunSettings(
                 jobs=jobs,
                 out=None if out is None else Path(out),

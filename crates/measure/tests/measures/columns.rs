@@ -2,8 +2,8 @@
 
 use crate::run::{Run, settings};
 use fairwind_measure::{
-    DefinitionLine, Lateness, Settings, TableBuilder, Tables, columns, define, definition_faults,
-    hosts_table,
+    DefinitionLine, Lateness, Settings, TableBuilder, Tables, columns, control_complaints_table,
+    define, definition_faults, hosts_table,
 };
 use fairwind_units::Span;
 
@@ -20,6 +20,7 @@ fn all_tables() -> fairwind_measure::Tables {
     // What only runs in real time have.
     tables.tables.push(Lateness::new(Span::from_micros(200)).table());
     tables.tables.push(hosts_table(&[]));
+    tables.tables.push(control_complaints_table(&[]));
     tables
 }
 

@@ -149,7 +149,7 @@ fn unknown_keys_and_words_name_the_nearest_known_one() {
         "flows[0].tcp.congestoin = \"cubic\": unknown key\n  hint: did you mean \"congestion\"?",
     );
     breaks("duration =", "durations =", "did you mean \"duration\"?");
-    breaks("\"cubic\"", "\"qubic\"", "known are reno, bic, cubic, ");
+    breaks("\"cubic\"", "\"qubic\"", "known are reno, bic, cubic, bbr, bbr3, ");
     breaks("\"cubic\"", "\"qubic\"", "\n  hint: did you mean \"cubic\"?");
     breaks("\"cubic\"", "\"reno-d\"", "\n  hint: did you mean \"reno-c\"?");
     breaks("linux-3.16", "linux-3.15", "did you mean \"linux-3.16\"?");

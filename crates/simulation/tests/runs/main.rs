@@ -6,6 +6,7 @@
 
 mod capture;
 mod conservation;
+mod controls;
 mod determinism;
 mod dialogues;
 mod laws;

@@ -45,6 +45,14 @@ pub enum ControlError {
         /// What the library and the verifier have said.
         words: String,
     },
+    /// It cannot be removed.
+    #[error("the kernel does not remove the congestion control \"{name}\": {reason}")]
+    Kept {
+        /// The name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
     /// There is none of this name that could be removed.
     #[error("no congestion control \"{name}\" was loaded by eBPF; there are {}", listed(.there))]
     NotLoaded {

@@ -59,9 +59,9 @@ pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
     let Some((_, map)) = registered().into_iter().find(|(name, _)| name == kernel_name) else {
         return Err(ControlError::NotLoaded { name: kernel_name.to_owned(), there: loaded()? });
     };
-    map.delete(&KEY).map_err(|error| ControlError::Refused {
+    map.delete(&KEY).map_err(|error| ControlError::Kept {
         name: kernel_name.to_owned(),
-        words: format!("it cannot be removed: {error}"),
+        reason: error.to_string(),
     })
 }
 
@@ -85,10 +85,16 @@ fn registered() -> Vec<(String, MapHandle)> {
     let handles = maps.filter_map(|map| MapHandle::from_map_id(map.id).ok());
     let control_of = |map: MapHandle| {
         let value = map.lookup(&KEY, MapFlags::ANY).ok().flatten()?;
-        let name = names.iter().find(|name| has_name(&value, name))?;
+        let name = names.iter().find(|name| is_in_use(&value) && has_name(&value, name))?;
         Some((name.clone(), map))
     };
     handles.filter_map(control_of).collect()
+}
+
+/// Whether a table is registered: one that was removed lingers while connections have it (`enum
+/// bpf_struct_ops_state`, which stands behind the number of its users).
+fn is_in_use(table: &[u8]) -> bool {
+    table.get(4..8) == Some(&1_u32.to_ne_bytes())
 }
 
 /// Whether a table has this name: a field filled up with zeros, behind pointers that end in zeros.
@@ -105,6 +111,13 @@ fn has_name(table: &[u8], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_table_that_was_removed_and_lingers_is_none() {
+        let table = |state: u32| [7_u32.to_ne_bytes(), state.to_ne_bytes()].concat();
+        assert_eq!([0, 1, 2, 3].map(|state| is_in_use(&table(state))), [false, true, false, false]);
+        assert!(!is_in_use(&[]));
+    }
 
     #[test]
     fn a_table_is_known_by_the_whole_of_its_name() {

@@ -1,0 +1,128 @@
+//! Congestion controls: those of the repository, anybody's own in C, classes of Python.
+
+mod class;
+mod sender;
+
+use crate::Failure;
+use fairwind_tcp::PluggedAlgorithm;
+use pyo3::create_exception;
+use pyo3::exceptions::PyException;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub(crate) use class::{ControlFault, Fault, PythonFactory};
+
+create_exception!(
+    fairwind._core,
+    ControlError,
+    PyException,
+    "A congestion control could not be compiled, or not loaded into the kernel."
+);
+
+/// Where an algorithm of a run comes from: a compiled library, or a class of Python.
+#[derive(FromPyObject)]
+pub(crate) enum Origin {
+    Library(PathBuf),
+    Class(Py<PyAny>),
+}
+
+/// The algorithms, and where the first exception of a class is left.
+pub(crate) fn plugged(
+    py: Python<'_>,
+    controls: Vec<(String, Origin)>,
+    fault: &Fault,
+) -> Result<Vec<PluggedAlgorithm>, Failure> {
+    let each = |(name, origin): (String, Origin)| match origin {
+        Origin::Library(path) => Ok(fairwind_congestion::load(&path, &name)?),
+        Origin::Class(class) => {
+            Ok(PluggedAlgorithm(Arc::new(PythonFactory::new(py, name, class, fault.clone()))))
+        }
+    };
+    controls.into_iter().map(each).collect()
+}
+
+/// The congestion controls of the repository that are written in C: name, name in the kernel, source.
+#[pyfunction]
+pub(crate) fn built_in_controls() -> Vec<(String, String, &'static str)> {
+    let names = fairwind_congestion::names().into_iter();
+    names
+        .map(|name| {
+            let kernel_name = fairwind_congestion::kernel_name_of(&name).unwrap_or_default();
+            let source = fairwind_congestion::source_of(&name).unwrap_or_default();
+            (name, kernel_name, source)
+        })
+        .collect()
+}
+
+/// What a compiled congestion control was compiled against: a library made of other headers is not to be loaded.
+#[pyfunction]
+pub(crate) fn control_interface() -> String {
+    fairwind_congestion::interface()
+}
+
+/// Whether a text is a name that scenarios may have for a congestion control; else what is wrong with it.
+#[pyfunction]
+pub(crate) fn control_name_fault(name: &str) -> Option<String> {
+    name.parse::<fairwind_scenario::Congestion>().err().map(|error| error.to_string())
+}
+
+/// Compiles a source for the simulator, and gives the kernel's name for it and what the compiler warned of.
+#[pyfunction]
+pub(crate) fn compile_control(
+    py: Python<'_>,
+    source: PathBuf,
+    library: PathBuf,
+) -> PyResult<(String, String)> {
+    py.detach(|| {
+        let compiled = fairwind_congestion::compile(&source, &library).map_err(told)?;
+        fairwind_congestion::load(&library, "tried").map_err(told)?;
+        let kernel_name = fairwind_congestion::kernel_name(&library).map_err(told)?;
+        Ok((kernel_name, compiled.warnings))
+    })
+}
+
+/// Compiles a source for a kernel, and gives what the compiler warned of.
+#[pyfunction]
+pub(crate) fn compile_control_object(
+    py: Python<'_>,
+    source: PathBuf,
+    object: PathBuf,
+) -> PyResult<String> {
+    let compiled = py.detach(|| fairwind_congestion::compile_object(&source, &object));
+    Ok(compiled.map_err(told)?.warnings)
+}
+
+fn told(error: impl std::fmt::Display) -> PyErr {
+    ControlError::new_err(error.to_string())
+}
+
+/// Loads a congestion control into the running kernel, where it stays. Without an object it is the repository's.
+#[cfg(target_os = "linux")]
+#[pyfunction]
+#[pyo3(signature = (name, kernel_name, object=None))]
+pub(crate) fn load_control(
+    py: Python<'_>,
+    name: String,
+    kernel_name: String,
+    object: Option<Vec<u8>>,
+) -> PyResult<()> {
+    use fairwind_testbed::controls::{ControlObject, load};
+    let object = object.or_else(|| fairwind_congestion::object_of(&name).map(<[u8]>::to_vec));
+    let control = ControlObject { name, kernel_name, object: object.unwrap_or_default() };
+    py.detach(|| load(&control)).map_err(told)
+}
+
+/// Removes a congestion control that was loaded, by its name in the kernel.
+#[cfg(target_os = "linux")]
+#[pyfunction]
+pub(crate) fn unload_control(py: Python<'_>, kernel_name: &str) -> PyResult<()> {
+    py.detach(|| fairwind_testbed::controls::unload(kernel_name)).map_err(told)
+}
+
+/// The kernel's names of those that were loaded, or why they cannot be looked for.
+#[cfg(target_os = "linux")]
+#[pyfunction]
+pub(crate) fn loaded_controls(py: Python<'_>) -> PyResult<Vec<String>> {
+    py.detach(fairwind_testbed::controls::loaded).map_err(told)
+}

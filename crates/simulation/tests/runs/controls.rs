@@ -1,0 +1,99 @@
+//! Congestion controls from outside, in whole runs.
+
+use fairwind_measure::Table;
+use fairwind_scenario::Document;
+use fairwind_simulation::{Control, Outcome, Provided, Simulation};
+use fairwind_tcp::{CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, Sender};
+use std::sync::Arc;
+
+/// Asks for no window at all at every acknowledgment, and complains once.
+#[derive(Debug, Default)]
+struct Mistaken {
+    has_complained: bool,
+}
+
+impl CongestionControl for Mistaken {
+    fn hooks(&self) -> Hooks {
+        Hooks::SSTHRESH.and(Hooks::CONG_AVOID)
+    }
+
+    fn ssthresh(&mut self, _: &mut Sender) -> u32 {
+        2
+    }
+
+    fn cong_avoid(&mut self, sender: &mut Sender, _: u32, _: u32) {
+        sender.window = 0;
+    }
+
+    fn take_complaint(&mut self) -> Option<String> {
+        let is_first = !std::mem::replace(&mut self.has_complained, true);
+        is_first.then(|| "it is mistaken".to_owned())
+    }
+}
+
+#[derive(Debug)]
+struct Factory;
+
+impl ControlFactory for Factory {
+    fn name(&self) -> &'static str {
+        "mistaken"
+    }
+
+    fn create(&self) -> Box<dyn CongestionControl> {
+        Box::new(Mistaken::default())
+    }
+}
+
+fn run(congestion: &str) -> Outcome {
+    let text = format!(
+        "name = \"x\"\nduration = \"2 s\"\npath = {{ rate = \"1 Mbit/s\", rtt = \"100 ms\" }}\n\
+         [[flows]]\nname = \"pair\"\ncount = 2\nworkload = {{ kind = \"greedy\" }}\n\
+         tcp = {{ congestion = \"{congestion}\" }}\n"
+    );
+    let mut document = Document::parse("x.toml", &text).expect("it is TOML");
+    document.provide_control("mistaken");
+    let experiment =
+        document.experiment(&document.grid().expect("a grid")[0]).expect("it is valid");
+    let provided =
+        Provided { controls: vec![PluggedAlgorithm(Arc::new(Factory))], ..Provided::default() };
+    let simulation = Simulation::with_provided(&experiment, 1, provided).expect("it is possible");
+    simulation.run(&Control::default()).expect("it ends")
+}
+
+fn text<'a>(table: &'a Table, column: &str, row: usize) -> &'a str {
+    table.column(column).and_then(|values| values.text(row)).expect("a text")
+}
+
+fn number(table: &Table, column: &str, row: usize) -> Option<f64> {
+    table.column(column).expect("a column").number(row)
+}
+
+#[test]
+fn a_window_of_nothing_and_a_complaint_are_told_by_group_and_the_flow_goes_on() {
+    let outcome = run("mistaken");
+    let table = outcome.tables.get("control_complaints").expect("there is something to tell");
+    assert_eq!(table.rows(), 2);
+    let texts = [text(table, "complaint", 0), text(table, "complaint", 1)];
+    assert_eq!(texts[1], "it is mistaken");
+    assert_eq!(texts[0], "it asked for a window of no segments, and was given one segment");
+    for row in 0..2 {
+        assert_eq!(
+            (text(table, "group", row), text(table, "congestion", row)),
+            ("pair", "mistaken")
+        );
+        assert_eq!(number(table, "connections", row), Some(2.0));
+    }
+    // One for each acknowledgment of data: two flows, a round trip each of 100 ms and more, 2 s.
+    let times = number(table, "times", 0).expect("they are counted");
+    assert!((20.0..=40.0).contains(&times), "{times}");
+    assert_eq!(number(table, "times", 1), None);
+    let flows = outcome.tables.get("flows").expect("a table");
+    assert!(number(flows, "payload_bytes_read", 0).expect("a number") > 15.0 * 1448.0);
+}
+
+#[test]
+fn where_nothing_is_amiss_there_is_no_table_of_it() {
+    for congestion in ["cubic", "reno-c", "bbr", "bbr3"] {
+        assert!(run(congestion).tables.get("control_complaints").is_none(), "{congestion}");
+    }
+}

@@ -1,0 +1,120 @@
+"""The command `congestion`: list, build, show, load, unload."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from fairwind.cli.output import OutputFormat, print_frame
+from fairwind.congestion import build as build_control
+from fairwind.congestion import (
+    built_in,
+    built_in_named,
+    load,
+    loaded,
+    own_controls,
+    own_named,
+    unload,
+)
+from fairwind.errors import FairwindError
+
+ENDPOINTS = {
+    "reno": "Reno of the endpoint; the kernel's own on the kernel.",
+    "bic": "BIC of the endpoint; the kernel's own, if its module is there, on the kernel.",
+    "cubic": "CUBIC of the endpoint; the kernel's own on the kernel.",
+    "bbr": "BBR (version 1) of the endpoint; the kernel's, if its module is there, on the kernel.",
+    "bbr3": "BBR version 3 of the endpoint.",
+}
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Congestion controls in C: which there are, compiling one's own, the running kernel's.",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="As scenarios have it.")]
+
+
+@app.command("list")
+def list_(
+    *,
+    output: Annotated[
+        OutputFormat, typer.Option("--format", help="How to print data.")
+    ] = OutputFormat.TABLE,
+) -> None:
+    """Print what ``congestion = "..."`` may be, and which of them the running kernel has loaded."""
+    there = set(loaded())
+    rows = [
+        *((name, "endpoint", name, False, text) for name, text in ENDPOINTS.items()),
+        *(
+            (one.name, "C", one.kernel_name, one.kernel_name in there, one.description)
+            for one in built_in()
+        ),
+        *(
+            (one.name, "own", one.kernel_name, one.kernel_name in there, one.origin)
+            for one in own_controls()
+        ),
+    ]
+    known = {row[2] for row in rows}
+    rows += [("", "others'", name, True, "") for name in sorted(there - known)]
+    columns = ["name", "kind", "kernel_name", "loaded", "what"]
+    print_frame(pl.DataFrame(rows, schema=columns, orient="row"), output)
+
+
+@app.command()
+def build(
+    source: Annotated[Path, typer.Argument(metavar="FILE.c", help="The C source.")],
+    *,
+    name: Annotated[
+        str | None,
+        typer.Option(help="What scenarios call it; the file's name without .c if not given."),
+    ] = None,
+    no_object: Annotated[
+        bool, typer.Option("--no-object", help="For the simulator alone: needs no clang.")
+    ] = False,
+) -> None:
+    """Compile a C source for the simulator and for kernels, and make it known to scenarios."""
+    own, warned = build_control(source, name, with_object=not no_object)
+    for text in warned:
+        sys.stderr.write(f"{text}\n")
+    sys.stderr.write(f'scenarios may say now: congestion = "{own.name}"\n')
+    sys.stdout.write(f"{own.folder}\n")
+
+
+@app.command()
+def show(name: Name) -> None:
+    """Print the C source of a congestion control."""
+    one = built_in_named(name) or own_named(name)
+    if one is None:
+        raise FairwindError(
+            f"there is no congestion control {name!r} in C",
+            "`fairwind congestion list` prints those that there are",
+        )
+    sys.stdout.write(one.source)
+
+
+@app.command("load")
+def load_(
+    what: Annotated[
+        str, typer.Argument(metavar="NAME|FILE.c", help="One that is known, or a C source.")
+    ],
+) -> None:
+    """Load a congestion control into the running kernel, until `unload`; needs root."""
+    kernel_name = load(what)
+    sys.stderr.write("programs choose it by TCP_CONGESTION, all by default by\n")
+    sys.stderr.write(f"  sysctl net.ipv4.tcp_congestion_control={kernel_name}\n")
+    sys.stdout.write(f"{kernel_name}\n")
+
+
+@app.command("unload")
+def unload_(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="As scenarios have it, or the kernel's name.")
+    ],
+) -> None:
+    """Remove a congestion control that was loaded from the running kernel; needs root."""
+    sys.stdout.write(f"{unload(name)}\n")

@@ -1,0 +1,29 @@
+"""Congestion controls: those of the repository, anybody's own in C, classes of Python.
+
+Map: `catalogue` which there are and what they are made of, `own` the folder of one's own, compiled
+for both engines, `kernel` those in the running kernel, `used` which of them an experiment uses.
+"""
+
+from fairwind.congestion.catalogue import BuiltIn, built_in, built_in_named
+from fairwind.congestion.kernel import load, loaded, unload
+from fairwind.congestion.own import ENDPOINTS_OWN, Own, build, own_controls, own_folder, own_named
+from fairwind.congestion.used import ControlClass, UsedControls, control_versions, used_controls
+
+__all__ = [
+    "ENDPOINTS_OWN",
+    "BuiltIn",
+    "ControlClass",
+    "Own",
+    "UsedControls",
+    "build",
+    "built_in",
+    "built_in_named",
+    "control_versions",
+    "load",
+    "loaded",
+    "own_controls",
+    "own_folder",
+    "own_named",
+    "unload",
+    "used_controls",
+]

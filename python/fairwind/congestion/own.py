@@ -1,0 +1,197 @@
+"""Anybody's own congestion controls in C: compiled once, known to every scenario afterwards.
+
+Each has a folder of its own with the source as it was compiled, the library for the simulator and
+the object for a kernel. A run tells the source's digest, so that a changed one is another run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairwind import _core
+from fairwind.congestion.catalogue import built_in_named, digest
+from fairwind.errors import FairwindError
+
+PLACE = "FAIRWIND_CONGESTION"
+"""The variable of the environment that names another folder than the usual one."""
+
+SOURCE, LIBRARY, OBJECT, FACTS = "source.c", "control.so", "control.o", "control.json"
+ENDPOINTS_OWN = ("reno", "bic", "cubic", "bbr", "bbr3")
+
+
+@dataclass(frozen=True)
+class Own:
+    """A congestion control that somebody has compiled.
+
+    Attributes
+    ----------
+    name : str
+        As scenarios have it.
+    kernel_name : str
+        The name under which a kernel knows it: ``.name`` of its table of hooks.
+    folder : Path
+        Where it lies.
+    origin : str
+        The file that it was compiled from.
+    interface : str
+        Digest of what it was compiled against.
+    """
+
+    name: str
+    kernel_name: str
+    folder: Path
+    origin: str
+    interface: str
+
+    @property
+    def source(self) -> str:
+        """Its C, as it was compiled."""
+        return (self.folder / SOURCE).read_text(encoding="utf-8")
+
+    @property
+    def sha256(self) -> str:
+        """Digest of the source."""
+        return digest(self.source)
+
+    @property
+    def library(self) -> Path:
+        """What the simulator loads."""
+        return self.folder / LIBRARY
+
+    @property
+    def object_bytes(self) -> bytes:
+        """What a kernel loads; empty if it was not compiled for one."""
+        file = self.folder / OBJECT
+        return file.read_bytes() if file.exists() else b""
+
+
+def own_folder() -> Path:
+    """Give the folder in which one's own congestion controls lie.
+
+    It is ``$FAIRWIND_CONGESTION`` if that is set, and else ``fairwind/congestion`` below
+    ``$XDG_DATA_HOME`` (``~/.local/share``): a name means the same to every scenario of a person.
+    """
+    if place := os.environ.get(PLACE):
+        return Path(place)
+    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(data) / "fairwind" / "congestion"
+
+
+def own_controls() -> list[Own]:
+    """Give all that were compiled, by the alphabet."""
+    files = sorted(own_folder().glob(f"*/{FACTS}"))
+    return [_read(file.parent) for file in files]
+
+
+def own_named(name: str) -> Own | None:
+    """Give the one of this name, if there is one, compiled for this version of Fairwind."""
+    folder = own_folder() / name
+    if not (folder / FACTS).exists():
+        return None
+    own = _read(folder)
+    if own.interface == _interface():
+        return own
+    # A library made against another layout of a sender must not be loaded.
+    has_object = (folder / OBJECT).exists()
+    return build(folder / SOURCE, name, with_object=has_object, origin=own.origin)[0]
+
+
+def build(
+    file: Path, name: str | None = None, *, with_object: bool = True, origin: str | None = None
+) -> tuple[Own, list[str]]:
+    """Compile a source for the simulator and for a kernel, and make it known under a name.
+
+    Parameters
+    ----------
+    file : Path
+        The C source.
+    name : str, optional
+        What scenarios are to call it; the file's name without its ending if not given.
+    with_object : bool
+        Whether to compile it for a kernel, too, which needs clang.
+    origin : str, optional
+        The file that is named as the one that it comes from; this file if not given.
+
+    Returns
+    -------
+    tuple of Own and list of str
+        What was made, and what the compilers warned of.
+
+    Raises
+    ------
+    FairwindError
+        If the name cannot be had or a compiler refuses the source; its words are in the message.
+    """
+    name = name or file.stem
+    _check_name(name)
+    _read_source(file)
+    folder = own_folder() / name
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=folder.parent) as place:
+        fresh = Path(place) / "control"
+        fresh.mkdir()
+        shutil.copyfile(file, fresh / SOURCE)
+        try:
+            kernel_name, warned = _core.compile_control(str(file), str(fresh / LIBRARY))
+            said = [warned]
+            if with_object:
+                said.append(_core.compile_control_object(str(file), str(fresh / OBJECT)))
+        except _core.ControlError as refused:
+            raise FairwindError(str(refused)) from refused
+        facts = {
+            "kernel_name": kernel_name,
+            "origin": origin or str(file.resolve()),
+            "interface": _interface(),
+        }
+        (fresh / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+        if folder.exists():
+            folder.rename(Path(place) / "former")
+        fresh.rename(folder)
+    return _read(folder), [text for text in said if text]
+
+
+def _check_name(name: str) -> None:
+    fault = _core.control_name_fault(name)
+    if fault is not None:
+        raise FairwindError(f"{name!r} is no name for a congestion control: {fault}", _TRY_NAME)
+    if name in ENDPOINTS_OWN or built_in_named(name) is not None:
+        raise FairwindError(f"there is a congestion control {name!r} already", _TRY_NAME)
+
+
+_TRY_NAME = "give it another one with --name"
+
+
+def _read_source(file: Path) -> None:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FairwindError(
+            f"cannot read {file}: {reason}", "give the path of a C source"
+        ) from error
+    if not re.search(r"struct\s+tcp_congestion_ops\s+\w+\s*=", text):
+        raise FairwindError(
+            f"{file} has no `struct tcp_congestion_ops NAME = {{ ... }}`",
+            "a congestion control ends with this table of its hooks; `fairwind congestion show "
+            "reno-c` prints one",
+        )
+
+
+def _read(folder: Path) -> Own:
+    try:
+        facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
+        return Own(folder.name, facts["kernel_name"], folder, facts["origin"], facts["interface"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise FairwindError(
+            f"{folder / FACTS} cannot be read", "compile the congestion control again, or remove it"
+        ) from error
+
+
+def _interface() -> str:
+    return digest(_core.control_interface())

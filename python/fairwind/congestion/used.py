@@ -1,0 +1,113 @@
+"""Which congestion controls an experiment uses, and where they come from."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fairwind.congestion.catalogue import BuiltIn, built_in_named, digest
+from fairwind.congestion.own import ENDPOINTS_OWN, Own, own_named
+from fairwind.errors import FairwindError
+
+ControlClass: TypeAlias = type[Any]
+"""A class whose methods are the hooks of a congestion control."""
+
+
+@dataclass(frozen=True)
+class UsedControls:
+    """The congestion controls of an experiment that are not the endpoint's own.
+
+    Attributes
+    ----------
+    built_in : tuple of BuiltIn
+    own : tuple of Own
+    classes : dict
+        Classes of Python by their names in the scenario.
+    """
+
+    built_in: tuple[BuiltIn, ...]
+    own: tuple[Own, ...]
+    classes: dict[str, ControlClass]
+
+    def for_simulator(self) -> list[tuple[str, Path | ControlClass]]:
+        """Give those that the core has not itself, as it takes them for a simulation."""
+        return [*((own.name, own.library) for own in self.own), *self.classes.items()]
+
+    def for_kernel(self) -> list[tuple[str, str, bytes]]:
+        """Give those that the core has not itself, as it takes them for a run on the kernel."""
+        return [(own.name, own.kernel_name, own.object_bytes) for own in self.own]
+
+
+def used_controls(
+    experiment: Mapping[str, Any], classes: Mapping[str, ControlClass] | None = None
+) -> UsedControls:
+    """Find the congestion controls that a resolved experiment names.
+
+    Raises
+    ------
+    FairwindError
+        If one was there when the scenario was checked, and is no more.
+    """
+    classes = classes or {}
+    names = sorted(_names(experiment) - set(ENDPOINTS_OWN))
+    ours, own, written = [], [], {}
+    for name in names:
+        if name in classes:
+            written[name] = classes[name]
+        elif (one := built_in_named(name)) is not None:
+            ours.append(one)
+        elif (compiled := own_named(name)) is not None:
+            own.append(compiled)
+        else:
+            raise FairwindError(
+                f"there is no congestion control {name!r}",
+                f"compile it with `fairwind congestion build {name}.c`, or give its class",
+            )
+    return UsedControls(tuple(ours), tuple(own), written)
+
+
+def _names(experiment: Mapping[str, Any]) -> set[str]:
+    ends = (
+        group.get(end) or {}
+        for group in experiment.get("flows", ())
+        for end in ("tcp", "receiver_tcp")
+    )
+    return {end["congestion"] for end in ends if end.get("congestion")}
+
+
+def control_versions(
+    experiments: Iterable[Mapping[str, Any]], classes: Mapping[str, ControlClass] | None = None
+) -> dict[str, str]:
+    """Give digests of the sources of all congestion controls that experiments use.
+
+    Returns
+    -------
+    dict
+        ``congestion_NAME``, then the SHA-256 of the source, in hexadecimal digits.
+    """
+    versions: dict[str, str] = {}
+    for experiment in experiments:
+        used = used_controls(experiment, classes)
+        sources: list[BuiltIn | Own] = [*used.built_in, *used.own]
+        for one in sources:
+            versions[f"congestion_{one.name}"] = one.sha256
+        for name, written in used.classes.items():
+            versions[f"congestion_{name}"] = digest(_source_of(written))
+    return versions
+
+
+def _source_of(written: ControlClass) -> str:
+    """Give a class's source, or what it was compiled to where that is not kept."""
+    try:
+        return inspect.getsource(written)
+    except (OSError, TypeError):
+        codes = {
+            name: method.__code__.co_code.hex()
+            for name, method in vars(written).items()
+            if hasattr(method, "__code__")
+        }
+        return json.dumps([getattr(written, "__qualname__", repr(written)), codes], sort_keys=True)

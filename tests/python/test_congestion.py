@@ -1,0 +1,286 @@
+"""Congestion controls in C and in Python: made known, run, loaded, and what goes wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import fairwind as package
+from fairwind import congestion
+from fairwind.engine import ScenarioError, engine_named
+from fairwind.errors import ControlClassError, FairwindError
+from fairwind.report import warnings
+from process import fairwind
+
+PROBLEM = engine_named("kernel").obstacle()
+
+SCENARIO = """
+name = "one control"
+duration = "{duration}"
+[path]
+rate = "2 Mbit/s"
+rtt = "60 ms"
+queue = {{ limit = "10 packets" }}
+[[flows]]
+name = "greedy"
+count = 2
+workload = {{ kind = "greedy" }}
+tcp = {{ congestion = "{name}" }}
+"""
+
+RENO = congestion.built_in_named("reno-c").source.replace("fw_reno", "fwt_py")
+HALVES = "return max(tcp_sk(sk)->snd_cwnd >> 1U, 2U);"
+GROWS = "tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);"
+
+
+class Reno:
+    """Reno as the C has it."""
+
+    def ssthresh(self, sender):
+        return max(sender.snd_cwnd >> 1, 2)
+
+    def cong_avoid(self, sender, ack, acked):
+        if not sender.is_cwnd_limited:
+            return
+        if sender.in_slow_start:
+            window = min(sender.snd_cwnd + acked, sender.snd_ssthresh)
+            acked -= window - sender.snd_cwnd
+            sender.snd_cwnd = window
+            if not acked:
+                return
+        window = sender.snd_cwnd
+        if sender.snd_cwnd_cnt >= window:
+            sender.snd_cwnd_cnt = 0
+            sender.snd_cwnd += 1
+        sender.snd_cwnd_cnt += acked
+        if sender.snd_cwnd_cnt >= window:
+            whole = sender.snd_cwnd_cnt // window
+            sender.snd_cwnd_cnt -= whole * window
+            sender.snd_cwnd += whole
+
+
+@pytest.fixture(autouse=True)
+def own_place(tmp_path, monkeypatch) -> Path:
+    place = tmp_path / "controls"
+    monkeypatch.setenv("FAIRWIND_CONGESTION", str(place))
+    return place
+
+
+def scenario(folder: Path, name: str, duration: str = "8 s") -> Path:
+    file = folder / f"{name}.toml"
+    file.write_text(SCENARIO.format(name=name, duration=duration), encoding="utf-8")
+    return file
+
+
+def source(folder: Path, name: str, text: str = RENO) -> Path:
+    file = folder / f"{name}.c"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def groups(results):
+    return results.groups.drop("cell", "replicate", "seed")
+
+
+def test_a_class_of_python_and_the_same_algorithm_in_c_give_the_same_tables(tmp_path):
+    in_c = package.load(scenario(tmp_path, "reno-c")).run(out=tmp_path / "c")
+    in_python = package.load(scenario(tmp_path, "mine")).run(
+        out=tmp_path / "python", congestion={"mine": Reno}
+    )
+    assert in_c.groups["fast_retransmits"].sum() > 0, "there were losses to react to"
+    assert groups(in_c).equals(groups(in_python))
+    versions = in_python.manifest.versions
+    assert len(versions["congestion_mine"]) == 64
+    assert in_c.manifest.versions["congestion_reno-c"] == (
+        hashlib.sha256(congestion.built_in_named("reno-c").source.encode()).hexdigest()
+    )
+
+
+def test_the_shortest_class_has_one_method(tmp_path):
+    class Steady:
+        def on_ack(self, sender, acked):
+            sender.snd_cwnd = 4
+
+    sampled = package.load(scenario(tmp_path, "steady", "4 s")).with_settings(
+        {"measure.endpoint_interval": "100 ms"}
+    )
+    results = sampled.run(out=tmp_path / "run", congestion={"steady": Steady})
+    later = results.endpoint.filter(pl.col("time_s") > 1)
+    assert set(later["cwnd_packets"]) == {4}
+
+
+def test_losses_are_told_to_a_class(tmp_path):
+    told: list[int] = []
+
+    class Listening(Reno):
+        def on_loss(self, sender):
+            told.append(sender.ca_state)
+
+    results = package.load(scenario(tmp_path, "listening")).run(
+        out=tmp_path / "run", congestion={"listening": Listening}
+    )
+    found = results.groups.select("fast_retransmits", "timeouts").sum_horizontal().sum()
+    assert len(told) == found > 0
+    assert {3, 4}.isdisjoint(told[:1]), "as in the kernel, the state is that before"
+
+
+def test_an_exception_of_a_class_ends_the_run_with_its_traceback_and_leaves_no_half_results(
+    tmp_path,
+):
+    class Wrong(Reno):
+        def ssthresh(self, sender):
+            return sender.snd_cwnd / sender.no_such_field
+
+    out = tmp_path / "run"
+    with pytest.raises(ControlClassError) as raised:
+        package.load(scenario(tmp_path, "wrong")).run(out=out, congestion={"wrong": Wrong})
+    told = str(raised.value)
+    assert 'the congestion control "wrong" has raised an exception' in told
+    assert "return sender.snd_cwnd / sender.no_such_field" in told
+    assert "AttributeError" in told
+    assert isinstance(raised.value.__cause__, AttributeError)
+    assert not list((out / "cells").iterdir())
+
+
+def test_an_answer_that_is_no_number_of_segments_is_told(tmp_path):
+    class Half(Reno):
+        def ssthresh(self, sender):
+            return sender.snd_cwnd / 2
+
+    with pytest.raises(
+        ControlClassError, match=r"ssthresh\(\) gave \d+\.\d: it has to give a whole"
+    ):
+        package.load(scenario(tmp_path, "half")).run(
+            out=tmp_path / "run", congestion={"half": Half}
+        )
+
+
+def test_classes_are_for_the_simulator_and_take_no_name_that_is_there(tmp_path):
+    loaded = package.load(scenario(tmp_path, "mine"))
+    with pytest.raises(FairwindError, match="cannot be a congestion control of the kernel"):
+        loaded.run("kernel", congestion={"mine": Reno})
+    with pytest.raises(FairwindError, match="there is a congestion control 'cubic' already"):
+        loaded.run(congestion={"cubic": Reno})
+
+
+def test_what_was_built_is_known_to_every_scenario_and_a_changed_source_is_another_run(tmp_path):
+    file = scenario(tmp_path, "mine")
+    with pytest.raises(
+        ScenarioError, match=r"becomes known by `fairwind congestion build mine\.c`"
+    ):
+        _ = package.load(file).plan
+    own, _ = congestion.build(source(tmp_path, "mine"), with_object=False)
+    assert (own.name, own.kernel_name) == ("mine", "fwt_py")
+    first = package.load(file).run(out=tmp_path / "run")
+    in_c = package.load(scenario(tmp_path, "reno-c")).run(out=tmp_path / "c")
+    assert groups(first).equals(groups(in_c))
+    assert first.manifest.versions["congestion_mine"] == own.sha256
+    congestion.build(source(tmp_path, "mine", RENO + "\n/* changed */\n"), with_object=False)
+    with pytest.raises(FairwindError, match=r"another version \(congestion_mine\)"):
+        package.load(file).run(out=tmp_path / "run")
+
+
+def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tmp_path):
+    own, _ = congestion.build(source(tmp_path, "mine"), with_object=False)
+    facts = own.folder / "control.json"
+    old = json.loads(facts.read_text()) | {"interface": "of another version"}
+    facts.write_text(json.dumps(old))
+    own.library.write_text("not to be loaded")
+    package.load(scenario(tmp_path, "mine", "1 s")).run(out=tmp_path / "run")
+    assert congestion.own_named("mine").origin == own.origin
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ((HALVES, "return nonsense;"), r"(?s)nonsense.*does not compile: what it may use"),
+        ((".undo_cwnd = (void *)fwt_py_undo_cwnd,", ""), "has no undo_cwnd: without it there is"),
+        (("struct tcp_congestion_ops", "struct something"), "has no `struct tcp_congestion_ops"),
+    ],
+)
+def test_what_cannot_be_built_is_told_in_the_compilers_words(tmp_path, change, told):
+    assert change[0] in RENO
+    with pytest.raises(FairwindError, match=told):
+        congestion.build(source(tmp_path, "mine", RENO.replace(*change)), with_object=False)
+    assert congestion.own_controls() == []
+
+
+def test_names_that_cannot_be_had_are_refused(tmp_path):
+    file = source(tmp_path, "mine")
+    for name in ("cubic", "reno-c"):
+        with pytest.raises(FairwindError, match="already"):
+            congestion.build(file, name, with_object=False)
+    with pytest.raises(FairwindError, match="at most 31 letters"):
+        congestion.build(file, "no name", with_object=False)
+    with pytest.raises(FairwindError, match="cannot read"):
+        congestion.build(tmp_path / "nothing.c", with_object=False)
+
+
+def test_a_window_of_nothing_and_a_division_by_zero_are_warnings_of_the_run(tmp_path):
+    nothing = RENO.replace(GROWS, "tp->snd_cwnd = 0;")
+    divided = RENO.replace(GROWS, "tp->snd_cwnd += acked / tp->snd_cwnd_cnt;")
+    assert nothing != RENO != divided
+    for name, text, told in (
+        ("nothing", nothing, "asked for a window of no segments"),
+        ("divided", divided, "divided by zero in cong_avoid, at line "),
+    ):
+        congestion.build(source(tmp_path, name, text), with_object=False)
+        results = package.load(scenario(tmp_path, name, "20 s")).run(out=tmp_path / f"run-{name}")
+        (warning,) = [line for line in warnings(results) if line.startswith("Congestion control")]
+        assert warning.startswith(f"Congestion control {name} of group greedy: ")
+        assert told in warning
+    sound = package.load(scenario(tmp_path, "reno-c", "4 s")).run(out=tmp_path / "sound")
+    assert sound.control_complaints is None
+
+
+def test_the_command_lists_builds_and_shows(tmp_path):
+    status, out, error = fairwind("congestion", "build", source(tmp_path, "mine"), cwd=tmp_path)
+    assert status == 0, error
+    assert 'congestion = "mine"' in error
+    status, out, _ = fairwind("congestion", "list", "--format", "json", cwd=tmp_path)
+    rows = {row["name"]: row for row in json.loads(out)}
+    assert rows["mine"] == {
+        "name": "mine",
+        "kind": "own",
+        "kernel_name": "fwt_py",
+        "loaded": False,
+        "what": str(tmp_path / "mine.c"),
+    }
+    assert rows["reno-c"]["what"] == "Reno: slow start, additive increase, halving."
+    assert fairwind("congestion", "show", "mine", cwd=tmp_path)[1] == RENO
+    status, _, error = fairwind("congestion", "show", "nobody", cwd=tmp_path)
+    assert status == 2 and "no congestion control 'nobody'" in error
+
+
+@pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
+def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        pytest.skip("this kernel does not describe its types")
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    text = RENO.replace("fwt_py", "fwt_pyk")
+    status, _, error = fairwind("congestion", "build", source(tmp_path, "mine", text), cwd=tmp_path)
+    assert status == 0, error
+    file = scenario(tmp_path, "mine", "2 s")
+    status, _, error = fairwind("run", file, "--on", "kernel", "--out", "run", cwd=tmp_path)
+    if "no eBPF programs" in error:
+        pytest.skip("this build has no eBPF programs")
+    assert status == 0, error
+    assert "fwt_pyk" not in available.read_text().split()
+    read = package.open(tmp_path / "run").groups["payload_bytes_read"].sum()
+    assert read > 100_000
+
+    assert fairwind("congestion", "load", "mine", cwd=tmp_path)[0] == 0
+    try:
+        assert "fwt_pyk" in available.read_text().split()
+        status, _, error = fairwind("congestion", "load", "mine", cwd=tmp_path)
+        assert status == 2 and 'has a congestion control "fwt_pyk" already' in error
+    finally:
+        status, out, error = fairwind("congestion", "unload", "mine", cwd=tmp_path)
+    assert (status, out) == (0, "fwt_pyk\n"), error
+    assert "fwt_pyk" not in available.read_text().split()
+    status, _, error = fairwind("congestion", "unload", "mine", cwd=tmp_path)
+    assert status == 2 and "was loaded by eBPF" in error
