@@ -162,6 +162,18 @@ def test_check_prints_the_grid_and_the_resolved_experiment(scenario, tmp_path):
     assert '"bottleneck"' in out
 
 
+def test_check_says_how_many_cells_there_are_and_prints_the_one_that_is_asked_for(
+    scenario, tmp_path
+):
+    _, out, _ = fairwind("check", scenario, cwd=tmp_path)
+    assert "cell 0 (of 0 to 1; another by --cell), resolved:" in out
+    _, out, _ = fairwind("check", scenario, "--cell", "1", cwd=tmp_path)
+    assert '"count": 2' in out
+    code, _, error = fairwind("check", scenario, "--cell", "2", cwd=tmp_path)
+    assert code != 0
+    assert "there is no cell 2: the last one is 1" in " ".join(error.split())
+
+
 def test_check_as_json_is_the_whole_plan(scenario, tmp_path):
     code, out, _ = fairwind("check", scenario, "--format", "json", cwd=tmp_path)
     assert code == 0

@@ -2,6 +2,7 @@
 //!
 //! Source: tc-netem(8). Names and defaults are netem's; shares are of packets.
 
+use crate::correlated;
 use fairwind_units::{Ratio, Span};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -10,6 +11,10 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Impairments {
+    /// How much of the link's delay is netem's own: what packets that overtake do not wait for. Of no meaning without
+    /// `reorder`.
+    #[serde(skip_serializing_if = "is_no_time")]
+    pub delay: Span,
     /// Delay that varies around the link's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
@@ -22,7 +27,7 @@ pub struct Impairments {
     /// Packets in which a bit is wrong when they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub corrupt: Option<Chance>,
-    /// Packets that do not wait for the link's delay, and so overtake others.
+    /// Packets that do not wait for netem's own delay, and so overtake others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reorder: Option<Reorder>,
     /// Times in which nothing is delivered, and after which all is at once.
@@ -141,6 +146,11 @@ pub struct Slot {
     pub bytes: Option<u64>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_no_time(span: &Span) -> bool {
+    span.is_zero()
+}
+
 fn one() -> u32 {
     1
 }
@@ -214,6 +224,97 @@ impl Impairments {
     }
 }
 
+/// Something about impairments that will surprise, at which of their keys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImpairmentOddity {
+    /// The key below the impairments, with dots.
+    pub key: &'static str,
+    /// What is odd, and what to do about it.
+    pub rule: String,
+}
+
+impl Impairments {
+    /// What a link may have and will surprise.
+    pub fn oddities(&self) -> Vec<ImpairmentOddity> {
+        let mut oddities = Vec::new();
+        if let Some(Loss::Random { probability, correlation }) = self.loss {
+            let remedy = gemodel_instead(probability, correlation);
+            oddities.extend(surprise("loss", "lost", probability, correlation, &remedy));
+        }
+        let chances = [
+            (self.duplicate, "duplicate", "doubled"),
+            (self.corrupt, "corrupt", "damaged"),
+            (self.reorder.map(Reorder::chance), "reorder", "let overtake"),
+        ];
+        for (chance, key, happens) in chances {
+            let Some(Chance { probability, correlation }) = chance else { continue };
+            let remedy = "leave the correlation out for the share that is written";
+            oddities.extend(surprise(key, happens, probability, correlation, remedy));
+        }
+        if self.reorder.is_some() && self.delay.is_zero() && self.jitter.is_none() {
+            let rule = "packets that overtake skip netem's own delay, and there is none, so that nothing is reordered \
+                (tc refuses this): write a part of the delay here, as in delay 10ms reorder 25%";
+            oddities.push(ImpairmentOddity { key: "reorder", rule: rule.to_owned() });
+        }
+        oddities
+    }
+}
+
+impl Reorder {
+    fn chance(self) -> Chance {
+        Chance { probability: self.probability, correlation: self.correlation }
+    }
+}
+
+/// That something happens to another share than is written, where draws are correlated.
+fn surprise(
+    key: &'static str,
+    happens: &str,
+    probability: Ratio,
+    correlation: Ratio,
+    remedy: &str,
+) -> Option<ImpairmentOddity> {
+    let share = correlated::share(probability, correlation);
+    let (real, written) = (share.as_parts_per_billion(), probability.as_parts_per_billion());
+    // One per cent of what is written is beyond what anybody sees.
+    if real.abs_diff(written) <= written / 100 {
+        return None;
+    }
+    let told = if real == 0 { "next to none".to_owned() } else { per_cent(share) };
+    let rule = format!(
+        "with a correlation of {correlation}, {told} of the packets are {happens}, not {probability}: netem mixes draws, and \
+         a mixture is rarely near 0 or 1; {remedy}"
+    );
+    Some(ImpairmentOddity { key, rule })
+}
+
+/// In per cent, to two digits.
+fn per_cent(share: Ratio) -> String {
+    let parts = rounded(share).as_parts_per_billion();
+    let text = format!("{}.{:07}", parts / 10_000_000, parts % 10_000_000);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// The share to two digits.
+fn rounded(share: Ratio) -> Ratio {
+    let parts = share.as_parts_per_billion();
+    let unit = 10_u64.pow(parts.checked_ilog10().unwrap_or(0).saturating_sub(1));
+    Ratio::from_parts_per_billion((parts + unit / 2) / unit * unit)
+}
+
+/// Two states that lose the share that was meant, in bursts as long as a repetition of such a probability makes them.
+fn gemodel_instead(probability: Ratio, correlation: Ratio) -> String {
+    let whole = Ratio::ONE.as_parts_per_billion();
+    let back = whole.saturating_sub(correlation.as_parts_per_billion());
+    let lost = probability.as_parts_per_billion();
+    let kept = whole.saturating_sub(lost).max(1);
+    let into = u128::from(back) * u128::from(lost) / u128::from(kept);
+    let into = Ratio::from_parts_per_billion(u64::try_from(into).unwrap_or(whole).min(whole));
+    let (into, back) = (rounded(into), Ratio::from_parts_per_billion(back));
+    let text = |ratio: Ratio| ratio.to_string().replace(' ', "");
+    format!("loss gemodel {} {} loses {probability} in bursts", text(into), text(back))
+}
+
 /// What holds for every share.
 const SHARE: &str = "a share of packets or of a draw is at most 100 %";
 
@@ -252,6 +353,7 @@ mod tests {
     fn everything_that_is_wrong_is_told_at_once() {
         let twice = Ratio::from_parts_per_billion(2_000_000_000);
         let impairments = Impairments {
+            delay: Span::ZERO,
             jitter: Some(Jitter {
                 deviation: Span::from_millis(1),
                 distribution: JitterDistribution::Table,
@@ -283,5 +385,43 @@ mod tests {
             ]
         );
         assert_eq!(Impairments::default().errors(), []);
+    }
+
+    fn ratio(text: &str) -> Ratio {
+        text.parse().unwrap()
+    }
+
+    fn rules(impairments: &Impairments) -> Vec<String> {
+        impairments.oddities().into_iter().map(|odd| format!("{}: {}", odd.key, odd.rule)).collect()
+    }
+
+    #[test]
+    fn a_correlated_loss_tells_what_it_really_loses_and_what_to_write_instead() {
+        let (probability, correlation) = (ratio("2 %"), ratio("25 %"));
+        let loss = Some(Loss::Random { probability, correlation });
+        let [rule] = &rules(&Impairments { loss, ..Impairments::default() })[..] else { panic!() };
+        assert!(
+            rule.starts_with(
+                "loss: with a correlation of 25 %, 0.0057 % of the packets are lost, not 2 %"
+            ),
+            "{rule}"
+        );
+        // Into the bad state with 0.02 (1 - 0.25) / 0.98.
+        assert!(rule.ends_with("loss gemodel 1.5% 75% loses 2 % in bursts"), "{rule}");
+        let alone = Some(Loss::Random { probability, correlation: Ratio::ZERO });
+        assert_eq!(
+            rules(&Impairments { loss: alone, ..Impairments::default() }),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn reordering_without_a_delay_to_skip_is_odd() {
+        let reorder =
+            Some(Reorder { probability: ratio("25 %"), correlation: Ratio::ZERO, gap: 1 });
+        let without = Impairments { reorder, ..Impairments::default() };
+        assert!(rules(&without)[0].contains("nothing is reordered"));
+        let with = Impairments { delay: Span::from_millis(10), ..without };
+        assert_eq!(rules(&with), Vec::<String>::new());
     }
 }

@@ -16,11 +16,12 @@
 //! Modules: `qdisc` (the tree), `aqm` (disciplines that drop or mark early), `fair` (those that keep flows apart),
 //! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a
 //! link does to packets besides taking time), `trace` (rates as recorded), `recorded` (losses and
-//! delays as recorded), `check` (what is wrong with a tree), [`tc`] (the
-//! syntax of `tc`).
+//! delays as recorded), `check` (what is wrong with a tree), `correlated` (how often what is
+//! correlated happens), [`tc`] (the syntax of `tc`).
 
 mod aqm;
 mod check;
+mod correlated;
 mod fair;
 mod impair;
 mod qdisc;
@@ -34,7 +35,8 @@ pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
 pub use check::QdiscFinding;
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
-    Chance, ImpairmentError, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot,
+    Chance, ImpairmentError, ImpairmentOddity, Impairments, Jitter, JitterDistribution, Loss,
+    Reorder, Slot,
 };
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
 pub use recorded::{LineFault, delays_of_text, losses_of_text};

@@ -186,7 +186,7 @@ fn mistakes_are_told_with_their_place() {
     refused("htb / class 1:2 parent 1:1 rate 1mbit", "column 13: its parent 1:1 is no class");
     refused(
         "htb / class 1:1 rate 1mbit / filter match group thin flowid 1:7",
-        "column 30: the filter leads to 1:7, and there is no such class",
+        "column 30: the filter leads to 1:7: there is no class 1:7",
     );
     refused("netem delay 50ms", "column 1: netem is what a link does, and no queue");
     refused(

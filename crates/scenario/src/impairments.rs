@@ -27,6 +27,8 @@ pub enum ImpairmentsInput {
 #[serde(deny_unknown_fields, default)]
 #[schemars(rename = "Impairments")]
 pub struct ImpairmentsTable {
+    /// Delay beyond the link's own, which packets that overtake do not wait for.
+    pub delay: Option<Span>,
     /// Delay that varies around the link's own.
     pub jitter: Option<JitterInput>,
     /// Which packets are lost.
@@ -35,7 +37,7 @@ pub struct ImpairmentsTable {
     pub duplicate: Option<Chance>,
     /// Packets in which a bit is wrong when they come.
     pub corrupt: Option<Chance>,
-    /// Packets that do not wait for the link's delay, and so overtake others.
+    /// Packets that do not wait for the delay that is written here, and so overtake others.
     pub reorder: Option<Reorder>,
     /// Times in which nothing is delivered, and after which all is at once.
     pub slot: Option<Slot>,
@@ -105,7 +107,7 @@ impl ImpairmentsInput {
             Self::Text(text) => text.netem(),
             Self::Table(table) => {
                 let impairments = table.resolve(recordings, key, &mut faults);
-                Netem { impairments, ..Netem::default() }
+                Netem { delay: table.delay.unwrap_or_default(), impairments }
             }
         };
         if faults.is_empty() {
@@ -123,6 +125,8 @@ impl ImpairmentsTable {
         let jitter = self.jitter.as_ref();
         let loss = self.loss.as_ref();
         Impairments {
+            // The rest is as without: a link's delay is one where nobody overtakes.
+            delay: self.reorder.and(self.delay).unwrap_or_default(),
             jitter: jitter
                 .map(|jitter| jitter.resolve(recordings, &format!("{key}.jitter"), faults)),
             loss: loss.map(|loss| loss.resolve(recordings, &format!("{key}.loss"), faults)),

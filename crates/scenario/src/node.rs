@@ -109,6 +109,12 @@ impl Node {
     /// The value as TOML would write it, cut to a line's length.
     pub(crate) fn excerpt(&self) -> String {
         const LONGEST: usize = 60;
+        if let NodeValue::Text(text) = &self.value
+            && let Some((first, _)) = text.trim().split_once('\n')
+        {
+            let cut: String = first.trim_end().chars().take(LONGEST).collect();
+            return format!("\"{cut} ...\"");
+        }
         let text = self.to_string();
         match text.char_indices().nth(LONGEST) {
             Some((end, _)) => format!("{}...", &text[..end]),

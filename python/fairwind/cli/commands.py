@@ -93,9 +93,14 @@ Force = Annotated[
 Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
 
 
+Cell = Annotated[
+    int, typer.Option("--cell", min=0, help="Print this cell of the grid, counted from 0.")
+]
+
+
 def main() -> None:
     """Run the command line and leave with its exit code."""
-    sys.exit(exit_code_of(app))
+    sys.exit(exit_code_of(lambda: app(prog_name="fairwind")))
 
 
 def _version(value: bool) -> None:  # noqa: FBT001 - the signature is typer's
@@ -139,6 +144,7 @@ def check(
     *,
     on: On = "sim",
     settings: Settings = None,
+    cell: Cell = 0,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Validate a scenario, and print the resolved experiment and the size of its grid."""
@@ -154,7 +160,7 @@ def check(
         case OutputFormat.CSV:
             print_frame(_cells(plan), output)
         case OutputFormat.TABLE:
-            sys.stdout.write(_described(plan, one_of(engine)))
+            sys.stdout.write(_described(plan, cell, one_of(engine)))
     if engine.is_real_time:
         duration = duration_in_words(plan_seconds(plan))
         _tell(f"{_counted(plan.runs, 'run')} in real time, one at a time: about {duration}")
@@ -387,7 +393,11 @@ def _cells(plan: Plan) -> pl.DataFrame:
     )
 
 
-def _described(plan: Plan, each: str) -> str:
+def _described(plan: Plan, cell: int, each: str) -> str:
+    last = len(plan.cells) - 1
+    if cell > last:
+        raise typer.BadParameter(f"there is no cell {cell}: the last one is {last}")
+    others = f" (of 0 to {last}; another by --cell)" if last else ""
     axes = aligned(
         ["axis", "column", "settings"],
         [(axis.name, axis.column, ", ".join(axis.labels)) for axis in plan.axes],
@@ -396,8 +406,8 @@ def _described(plan: Plan, each: str) -> str:
         f"{plan.name}: {_counted(len(plan.cells), 'cell')} x {_counted(len(plan.seeds), 'seed')} = "
         f"{_counted(plan.runs, each)}",
         axes if plan.axes else "",
-        "first cell, resolved:",
-        json.dumps(plan.cells[0].experiment, indent=2),
+        f"cell {cell}{others}, resolved:",
+        json.dumps(plan.cells[cell].experiment, indent=2),
     ]
     return "\n".join(part for part in parts if part) + "\n"
 

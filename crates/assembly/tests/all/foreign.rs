@@ -42,9 +42,9 @@ fn contradictory_queues_are_refused_by_their_keys() {
     let class = |number: usize, key: &str| format!("/network/links/0/queue/classes/{number}/{key}");
     for (pointer, value, expected) in [
         (
-            class(1, "rate"),
-            json!("900 kbit/s"),
-            "classes[0].rate: the classes below are sure of more",
+            class(1, "ceil"),
+            json!("1 kbit/s"),
+            "classes[1].ceil: the ceil 1 kbit/s is below the rate",
         ),
         (class(1, "parent"), json!(5), "classes[1].parent: parents come before"),
         (class(2, "quantum_bytes"), json!(0), "classes[2].quantum: in its turn"),
@@ -54,12 +54,12 @@ fn contradictory_queues_are_refused_by_their_keys() {
         (
             "/network/links/0/queue/default_class".into(),
             json!(0),
-            "default: packets wait in a class",
+            "default: the default class has classes below it",
         ),
         (
             "/network/links/0/queue/default_class".into(),
             json!(3),
-            "default: packets wait in a class",
+            "default: there is no such class",
         ),
         (
             class(1, "filters/0/group"),

@@ -149,6 +149,8 @@ impl LossProcess {
 /// When packets reach the other end.
 struct DelayProcess {
     base: Span,
+    /// What of it packets that overtake wait for as well: all but netem's own.
+    least: Span,
     jitter: Option<(Deviate, Correlated)>,
     keeps_order: bool,
     reorder: Option<(Reorder, Event)>,
@@ -167,6 +169,7 @@ impl DelayProcess {
         });
         Self {
             base,
+            least: base.saturating_sub(impairments.delay),
             jitter: jitter.map(|jitter: &Jitter| {
                 (Deviate::new(jitter), Correlated::new(jitter.correlation, mixed(seed, 4)))
             }),
@@ -180,7 +183,7 @@ impl DelayProcess {
 
     fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
         if self.overtakes() {
-            return (at, true);
+            return (at + self.least, true);
         }
         let mut arrival = at + self.delay();
         if self.keeps_order {
@@ -193,7 +196,7 @@ impl DelayProcess {
         (arrival, false)
     }
 
-    /// Whether the next packet waits for nothing: of those whose turn it is by the gap, the drawn share.
+    /// Whether the next packet does not wait for netem: of those whose turn it is by the gap, the drawn share.
     fn overtakes(&mut self) -> bool {
         let Some((reorder, event)) = &mut self.reorder else { return false };
         self.since_overtaking += 1;
@@ -341,6 +344,17 @@ mod tests {
             (0..PACKETS).map(|_| impairer.arrival(Instant::ZERO, 100).1).collect();
         // Four that may not, then a geometric number of tries with 1/4 each: one of 4 + 4.
         assert!((share(&overtaking) - 1.0 / 8.0).abs() < 0.002, "{}", share(&overtaking));
+    }
+
+    #[test]
+    fn who_overtakes_skips_the_delay_of_netem_and_not_that_of_the_link() {
+        let reorder = Reorder { probability: Ratio::ONE, correlation: Ratio::ZERO, gap: 2 };
+        let delay = Span::from_millis(10);
+        let mut impairer =
+            impairer(&Impairments { delay, reorder: Some(reorder), ..Impairments::default() });
+        let arrivals = [1, 2].map(|millis| impairer.arrival(Instant::from_millis(millis), 100).0);
+        // Of the 50 ms, 40 are the link's.
+        assert_eq!(arrivals, [51, 42].map(Instant::from_millis));
     }
 
     #[test]

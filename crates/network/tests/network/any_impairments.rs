@@ -33,6 +33,7 @@ fn some_impairments() -> impl Strategy<Value = Impairments> {
         |(jitter, loss, (duplicate, corrupt, reorder, slot))| {
             let chance = Chance { probability: THIRD, correlation: THIRD };
             Impairments {
+                delay: Span::from_millis(5),
                 jitter,
                 loss,
                 duplicate: duplicate.then_some(chance),

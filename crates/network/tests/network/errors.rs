@@ -64,10 +64,14 @@ fn a_tree_that_contradicts_itself_is_refused_wherever_it_comes_from() {
     let rate = BitRate::from_bits_per_second;
     let classes = vec![
         HtbClass { child: None, ..HtbClass::new("1:1", rate(1_000_000), 10) },
-        HtbClass { parent: Some(0), ..HtbClass::new("1:2", rate(2_000_000), 10) },
+        HtbClass {
+            parent: Some(0),
+            ceil: rate(1_000_000),
+            ..HtbClass::new("1:2", rate(2_000_000), 10)
+        },
     ];
     let htb = Htb { classes, ..Htb::default() };
-    let above = "classes[0].rate: the classes below are sure of more than this one has";
+    let above = "classes[1].ceil: the ceil 1 Mbit/s is below the rate 2 Mbit/s";
     let lost = Htb { default_class: Some(7), ..htb.clone() };
     let fair = FqCodel { quantum_bytes: 0, ..FqCodel::default() };
     for (queue, expected) in [

@@ -157,6 +157,18 @@ fn no_class_exceeds_its_ceiling_and_each_is_sure_of_its_rate() {
 }
 
 #[test]
+fn classes_that_are_sure_of_more_than_their_parent_has_get_what_they_are_sure_of() {
+    // As in the kernel, where a class within its own rate asks nobody.
+    let tree = htb(vec![
+        class(None, 5_000_000, 5_000_000, None),
+        class(Some(0), 4_000_000, 4_000_000, Some(0)),
+        class(Some(0), 4_000_000, 4_000_000, Some(1)),
+    ]);
+    let got = carried(tree, &[(0, 6_000_000, 1500), (1, 6_000_000, 1500)]);
+    assert!(is_near(got[0], 4e6) && is_near(got[1], 4e6), "{got:?}");
+}
+
+#[test]
 fn the_lower_number_of_priority_is_first_offered_what_is_left_over() {
     let urgent = HtbClass { priority: 0, ..class(Some(0), 1_000_000, 5_000_000, Some(0)) };
     let other = HtbClass { priority: 1, ..class(Some(0), 1_000_000, 5_000_000, Some(1)) };

@@ -60,7 +60,11 @@ impl Check {
         self.hold(tbf.burst_bytes > 0, "burst", "without a burst no packet ever leaves");
         self.limit(tbf.limit_bytes);
         if let Some(peak) = tbf.peak_rate {
-            self.hold(peak > tbf.rate, "peakrate", "it is above the rate");
+            let rule = format!(
+                "the peakrate {peak} is not above the rate {}: raise it, or leave it out",
+                tbf.rate
+            );
+            self.hold(peak > tbf.rate, "peakrate", &rule);
         }
         self.hold(tbf.mtu_bytes != Some(0), "mtu", "a packet has one byte or more");
         if let Some(child) = &tbf.child {
@@ -76,15 +80,26 @@ impl Check {
             self.htb_class(htb, index, class, is_parent(index));
         }
         if let Some(index) = htb.default_class {
-            let is_leaf = index < htb.classes.len() && !is_parent(index);
-            self.hold(is_leaf, "default", "packets wait in a class without classes below");
+            let exists = index < htb.classes.len();
+            self.hold(
+                exists,
+                "default",
+                "there is no such class: name one of those that there are",
+            );
+            let is_leaf = !exists || !is_parent(index);
+            let rule = "the default class has classes below it, and packets wait only in one that has none: name one of those";
+            self.hold(is_leaf, "default", rule);
         }
     }
 
     fn htb_class(&mut self, htb: &Htb, index: usize, class: &HtbClass, is_parent: bool) {
         let key = |name: &str| format!("classes[{index}].{name}");
         self.rate(&key("rate"), class.rate);
-        self.hold(class.ceil >= class.rate, &key("ceil"), "it is no less than the rate");
+        let rule = format!(
+            "the ceil {} is below the rate {}: raise it, or leave it out",
+            class.ceil, class.rate
+        );
+        self.hold(class.ceil >= class.rate, &key("ceil"), &rule);
         self.hold(class.priority <= 7, &key("prio"), "it is 7 at most");
         self.hold(
             class.quantum_bytes > 0,
@@ -109,12 +124,6 @@ impl Check {
             );
         }
         if is_parent {
-            let of = |child: &&HtbClass| child.parent == Some(index);
-            let bits = |child: &HtbClass| u128::from(child.rate.as_bits_per_second());
-            let sum: u128 = htb.classes.iter().filter(of).map(bits).sum();
-            let is_enough = sum <= u128::from(class.rate.as_bits_per_second());
-            let rule = "the classes below are sure of more than this one has; let them borrow up to a ceil";
-            self.hold(is_enough, &key("rate"), rule);
             let inner = "a class with classes below holds no packets";
             self.hold(class.child.is_none(), &key("child"), inner);
             self.hold(class.filters.is_empty(), &key("filters"), inner);

@@ -32,8 +32,12 @@ impl Check {
             "min",
             "it is more than nothing: the limit is too small for what follows from it",
         );
-        self.hold(min < max, "min", "it is less than max");
-        self.hold(max <= limit, "max", "it is no more than the limit");
+        let rule = format!("min {min} is not below max {max}: swap them, or raise max");
+        self.hold(min < max, "min", &rule);
+        let rule = format!(
+            "max {max} is above the limit {limit}, so that it is never reached: raise the limit"
+        );
+        self.hold(max <= limit, "max", &rule);
     }
 
     fn average(&mut self, packet: u32, burst: u32, probability: Ratio) {

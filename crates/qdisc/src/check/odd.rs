@@ -33,6 +33,13 @@ impl Odd {
             Qdisc::FqCodel(fair) => self.target(at, fair.target, fair.interval, rate),
             Qdisc::Tbf(tbf) => self.tbf(at, tbf, rate),
             Qdisc::Htb(htb) => self.htb(at, htb, rate),
+            Qdisc::Drr(drr) => {
+                let rest = drr.classes.iter().position(|class| class.filters.is_empty());
+                self.note(rest.is_some(), format!("{at}classes[{}].filters", rest.unwrap_or_default()), || {
+                    "missing: the class takes what no other takes; a kernel's drr drops that, and needs a filter \
+                     for everything (tc filter .. matchall)".to_owned()
+                });
+            }
             _ => {}
         }
         self.below(at, queue, rate);
@@ -123,6 +130,16 @@ impl Odd {
             let key = |name: &str| format!("{at}classes[{index}].{name}");
             self.note(class.burst_bytes < mtu.get(), key("burst"), || {
                 format!("below one packet of {mtu}: every packet borrows from the time after it")
+            });
+            let of = |child: &&HtbClass| child.parent == Some(index);
+            let bits = |child: &HtbClass| child.rate.as_bits_per_second();
+            let sum = htb.classes.iter().filter(of).map(bits).fold(0, u64::saturating_add);
+            self.note(sum > class.rate.as_bits_per_second(), key("rate"), || {
+                let (sum, rate) = (BitRate::from_bits_per_second(sum), class.rate);
+                format!(
+                    "the classes below are sure of {sum} together, and this one has {rate}: as in the kernel they get what \
+                     they are sure of, so that it does not shape them; lower their rates and let them borrow up to a ceil"
+                )
             });
             self.unreachable(htb, index, class, key("filters"));
         }

@@ -42,7 +42,7 @@ fn nothing_is_lost(draft: &Draft) -> Result<(), TcError> {
     for discipline in &draft.disciplines {
         let Some(parent) = discipline.parent else { continue };
         if !has_room(draft, parent) {
-            return Err(discipline.place.error(format!("there is no class {parent} for it")));
+            return Err(discipline.place.error(no_room(draft, parent)));
         }
         let same = |other: &&DisciplineDraft| other.parent == Some(parent);
         if draft.disciplines.iter().filter(same).count() > 1 {
@@ -50,9 +50,11 @@ fn nothing_is_lost(draft: &Draft) -> Result<(), TcError> {
         }
     }
     match draft.filters.iter().find(|filter| !has_room(draft, filter.target)) {
-        Some(filter) => Err(filter
-            .place
-            .error(format!("the filter leads to {}, and there is no such class", filter.target))),
+        Some(filter) => {
+            let rule =
+                format!("the filter leads to {}: {}", filter.target, no_room(draft, filter.target));
+            Err(filter.place.error(rule))
+        }
         None => Ok(()),
     }
 }
@@ -70,6 +72,17 @@ fn has_room(draft: &Draft, handle: Handle) -> bool {
         }
         Some(Body::Tbf(_) | Body::Classless(Qdisc::Red(_))) => handle.minor <= 1,
         _ => false,
+    }
+}
+
+/// Why nothing can wait in `handle`.
+fn no_room(draft: &Draft, handle: Handle) -> String {
+    match draft.classes.iter().find(|class| class.parent == Some(handle)) {
+        Some(child) => format!(
+            "the class {handle} has children, so that no packets wait in it: name one without, such as {}",
+            child.handle
+        ),
+        None => format!("there is no class {handle}"),
     }
 }
 

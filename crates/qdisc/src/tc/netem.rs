@@ -1,7 +1,8 @@
 //! netem, which is a discipline to `tc` and what a link does to us (tc-netem(8)).
 
 use super::error::{TcError, advice};
-use super::words::{Place, Words, split};
+use super::script::split_commands;
+use super::words::{Place, Word, Words};
 use crate::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
 use fairwind_units::{Ratio, Span};
 
@@ -31,8 +32,19 @@ const KEYS: [&str; 8] =
 /// ```
 pub fn parse_netem(text: &str) -> Result<Netem, TcError> {
     let begin = Place { line: 1, column: 1 };
-    let words = split(text, begin.line);
+    // A command, or what stands behind its root; what is removed before says nothing.
+    let is_removal =
+        |words: &Vec<Word<'_>>| words.iter().any(|word| ["del", "delete"].contains(&word.text));
+    let mut commands: Vec<_> =
+        split_commands(text).into_iter().filter(|c| !is_removal(c)).collect();
+    if let Some(second) = commands.get(1) {
+        return Err(second[0]
+            .place
+            .error("a link has one netem; a queue beside it is written as queue"));
+    }
+    let words = commands.pop().unwrap_or_default();
     let mut words = Words::new(&words, begin);
+    skip_command(&mut words)?;
     if words.value("netem")? != "netem" {
         return Err(words.wrong("what a link does begins with netem: netem delay 50ms"));
     }
@@ -61,7 +73,27 @@ pub fn parse_netem(text: &str) -> Result<Netem, TcError> {
         }
         _ => {}
     }
+    if netem.impairments.reorder.is_some() {
+        netem.impairments.delay = netem.delay;
+    }
     Ok(netem)
+}
+
+/// Passes over `tc qdisc add dev eth0 root handle 1:`.
+fn skip_command(words: &mut Words<'_>) -> Result<(), TcError> {
+    words.take("sudo");
+    words.take("tc");
+    if !words.take("qdisc") {
+        return Ok(());
+    }
+    words.value("add")?;
+    loop {
+        if ["dev", "parent", "handle"].iter().any(|word| words.take(word)) {
+            words.value("what it is called")?;
+        } else if !words.take("root") {
+            return Ok(());
+        }
+    }
 }
 
 /// The next key. Two of netem's are told elsewhere.

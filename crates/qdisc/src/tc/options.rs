@@ -36,9 +36,29 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
             "netem is what a link does, and no queue: write it as impairments of the path or link";
         return Err(words.wrong(rule));
     }
+    if let Some(rule) = elsewhere(word) {
+        return Err(words.wrong(rule));
+    }
     KINDS.into_iter().find(|kind| *kind == word).ok_or_else(|| {
         words.wrong(format!("\"{word}\" is no queue discipline; {}", advice(word, &KINDS)))
     })
+}
+
+/// What to take instead of a discipline that `tc` has and this has not.
+pub fn elsewhere(name: &str) -> Option<String> {
+    let (nearest, why) = match name {
+        "fq" => ("fq_codel", "which keeps flows apart as well; a sender's pacing is its tcp's"),
+        "pfifo_fast" => ("prio", "which has the same three bands and priomap"),
+        "mq" | "mqprio" | "multiq" => ("the discipline below it", "since links have one queue"),
+        "noqueue" => ("unlimited", "which drops nothing"),
+        "ingress" | "clsact" => {
+            ("a queue of the link", "since packets are not held where they arrive")
+        }
+        "hfsc" | "cbq" => ("htb", "which shapes and lends, too"),
+        "sfb" | "gred" | "hhf" => ("red or fq_codel", "which drop early, too"),
+        _ => return None,
+    };
+    Some(format!("{name} is not here; nearest is {nearest}, {why}"))
 }
 
 /// A discipline without classes.
@@ -364,10 +384,39 @@ const ROUND_TRIPS: [(&str, u64); 8] = [
     ("interplanetary", 3_600_000_000),
 ];
 
+/// Words of cake that change nothing here: addresses are not translated, nobody reads a packet's class behind the queue,
+/// segments are never joined, and the others are what is done anyway.
+const CAKE_WITHOUT_EFFECT: [&str; 10] = [
+    "nat",
+    "nonat",
+    "wash",
+    "nowash",
+    "split-gso",
+    "no-split-gso",
+    "no-ack-filter",
+    "egress",
+    "noatm",
+    "raw",
+];
+
+/// Words of cake that would change something, and are not there.
+const CAKE_ELSEWHERE: [&str; 8] = [
+    "ack-filter",
+    "ack-filter-aggressive",
+    "mpu",
+    "atm",
+    "ptm",
+    "ingress",
+    "autorate-ingress",
+    "fwmark",
+];
+
 fn cake(words: &mut Words<'_>) -> Result<crate::Cake, TcError> {
     let mut cake = crate::Cake::default();
     let of = |word: &&'static str| *word;
     let mut known = vec!["bandwidth", "unlimited", "rtt", "overhead", "memlimit"];
+    known.extend(CAKE_WITHOUT_EFFECT);
+    known.extend(CAKE_ELSEWHERE);
     known.extend(TINS.iter().map(|(word, _)| of(word)));
     known.extend(ISOLATION.iter().map(|(word, _)| of(word)));
     known.extend(ROUND_TRIPS.iter().map(|(word, _)| of(word)));
@@ -377,6 +426,12 @@ fn cake(words: &mut Words<'_>) -> Result<crate::Cake, TcError> {
             "unlimited" => cake.bandwidth = None,
             "rtt" => cake.rtt = words.time()?,
             "overhead" => cake.overhead_bytes = signed(words)?,
+            word if CAKE_ELSEWHERE.contains(&word) => {
+                let rule = format!(
+                    "cake's {word} is not modelled here, and would change what is measured: leave it out"
+                );
+                return Err(words.wrong(rule));
+            }
             "memlimit" => cake.memory_limit_bytes = Some(words.bytes()?),
             word => named(&mut cake, word),
         }

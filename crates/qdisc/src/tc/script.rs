@@ -3,39 +3,67 @@
 use super::draft::{Body, ClassBody, ClassDraft, DisciplineDraft, Draft, Handle};
 use super::error::TcError;
 use super::filter::{FilterDraft, flower, handle, matches};
-use super::words::{Place, Words, split};
+use super::words::{Place, Word, Words, split};
 use super::{options, shaping};
 use fairwind_units::BitRate;
 
-/// Whether a text consists of commands.
+/// Whether a text consists of commands: the first that is no remark has an object and a verb.
 pub(super) fn is_script(text: &str) -> bool {
-    let first = text.split_whitespace().find(|word| *word != "tc" && *word != "sudo");
-    first.is_some_and(|word| ["qdisc", "class", "filter"].contains(&word))
-        && text
-            .split_whitespace()
-            .nth(usize::from(text.trim_start().starts_with("tc")) + 1)
-            .is_some_and(|verb| VERBS.contains(&verb))
+    let code = text.lines().map(|line| line.split('#').next().unwrap_or_default());
+    let mut words = code.flat_map(str::split_whitespace);
+    let object = words.find(|word| *word != "tc" && *word != "sudo");
+    object.is_some_and(|word| ["qdisc", "class", "filter"].contains(&word))
+        && words.next().is_some_and(|verb| VERBS.contains(&verb) || REMOVAL.contains(&verb))
 }
 
 const VERBS: [&str; 3] = ["add", "replace", "change"];
 
-/// Reads commands, one per line or separated by `;`. What follows a `#` is a comment.
-pub(super) fn read(text: &str, bandwidth: BitRate) -> Result<Draft, TcError> {
-    let mut draft = Draft::default();
+/// What removes; before a tree is built there is nothing to be removed.
+const REMOVAL: [&str; 2] = ["del", "delete"];
+
+/// The words of each command. Commands stand one per line, or are separated by `;`; a line that ends with `\` goes on in the
+/// next one. What follows a `#` is a remark; where a shell would send output (`2>/dev/null`) and what it should do when a
+/// command fails (`|| true`) means nothing here.
+pub(super) fn split_commands(text: &str) -> Vec<Vec<Word<'_>>> {
+    let mut commands = Vec::new();
+    let mut words = Vec::new();
     for (line, text) in (1..).zip(text.lines()) {
-        let text = text.split('#').next().unwrap_or_default();
+        let text = text.split('#').next().unwrap_or_default().trim_end();
+        let (text, goes_on) = text.strip_suffix('\\').map_or((text, false), |text| (text, true));
         let mut column = 1;
-        for command in text.split(';') {
-            let mut words = split(command, line);
-            for word in &mut words {
+        for (index, command) in text.split(';').enumerate() {
+            if index > 0 {
+                commands.push(std::mem::take(&mut words));
+            }
+            let mut more = split(command, line);
+            for word in &mut more {
                 word.place.column += column - 1;
             }
             column += command.chars().count() + 1;
-            if !words.is_empty() {
-                let place = Place { line, column: 1 };
-                read_command(&mut draft, &mut Words::new(&words, place), bandwidth)?;
-            }
+            words.extend(more);
         }
+        if !goes_on {
+            commands.push(std::mem::take(&mut words));
+        }
+    }
+    commands.push(words);
+    commands.into_iter().map(without_shell).filter(|words| !words.is_empty()).collect()
+}
+
+/// A command without what is the shell's.
+fn without_shell(words: Vec<Word<'_>>) -> Vec<Word<'_>> {
+    let is_told = |word: &Word<'_>| word.text != "||" && word.text != "&&";
+    let is_output = |word: &Word<'_>| word.text.contains('>');
+    words.into_iter().take_while(is_told).filter(|word| !is_output(word)).collect()
+}
+
+/// Reads commands.
+pub(super) fn read(text: &str, bandwidth: BitRate) -> Result<Draft, TcError> {
+    let mut draft = Draft::default();
+    for words in split_commands(text) {
+        let Some(first) = words.first() else { continue };
+        let place = Place { line: first.place.line, column: 1 };
+        read_command(&mut draft, &mut Words::new(&words, place), bandwidth)?;
     }
     Ok(draft)
 }
@@ -50,6 +78,10 @@ fn read_command(
     let object = words.value("qdisc, class or filter")?;
     let object_place = words.last;
     let verb = words.value("add")?;
+    if REMOVAL.contains(&verb) && draft.disciplines.is_empty() {
+        while words.next().is_some() {}
+        return Ok(());
+    }
     if !VERBS.contains(&verb) {
         return Err(
             words.wrong(format!("\"{verb}\" builds nothing; known are {}", VERBS.join(", ")))

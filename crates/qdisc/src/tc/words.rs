@@ -141,13 +141,13 @@ impl<'t> Words<'t> {
     }
 
     pub(super) fn share(&mut self) -> Result<Ratio, TcError> {
-        self.number("a probability such as 0.02", number::share)
+        self.number("a probability such as 0.02 or 2%", number::share)
     }
 
     /// A number of per cent, with or without its sign.
     pub(super) fn per_cent(&mut self) -> Result<Ratio, TcError> {
         let is_bare = self.peek().is_some_and(|word| !word.ends_with('%'));
-        let share = self.share()?;
+        let share = self.number("a share such as 2%", number::share)?;
         let hundredth = Ratio::from_parts_per_billion(share.as_parts_per_billion() / 100);
         Ok(if is_bare { hundredth } else { share })
     }

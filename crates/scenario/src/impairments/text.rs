@@ -27,7 +27,8 @@ impl FromStr for NetemText {
     type Err = NetemTextError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let Some(tc) = text.trim_start().strip_prefix("tc:") else {
+        let is_command = text.split_whitespace().any(|word| word == "tc");
+        let Some(tc) = text.trim_start().strip_prefix("tc:").or(is_command.then_some(text)) else {
             let rule = "write \"tc: netem delay 50ms 5ms loss 1%\", or a table";
             return Err(NetemTextError(rule.to_owned()));
         };

@@ -57,11 +57,14 @@ impl FromStr for QueueText {
 
 fn queue(text: &str, bandwidth: BitRate) -> Result<Qdisc, QueueTextError> {
     let name = text.trim();
-    let in_syntax_of_tc = name.strip_prefix("tc:").or(name.starts_with("tc ").then_some(name));
+    let is_command = name.starts_with('#') || name.split_whitespace().any(|word| word == "tc");
+    let in_syntax_of_tc = name.strip_prefix("tc:").or(is_command.then_some(name));
     if let Some(tc) = in_syntax_of_tc {
         // Places are counted from the beginning of the text.
-        let blanks = text.len() - text.trim_start().len() + name.len() - tc.len();
-        let padded = format!("{}{tc}", " ".repeat(blanks));
+        let before =
+            &text[..text.len() - text.trim_start().len() + name.len() - tc.trim_end().len()];
+        let blank = |c: char| if c == '\n' { c } else { ' ' };
+        let padded = format!("{}{tc}", before.chars().map(blank).collect::<String>());
         return tc::parse(&padded, bandwidth).map_err(|error| QueueTextError(error.to_string()));
     }
     match BY_NAME.iter().find(|(known, _)| *known == name) {
@@ -70,12 +73,29 @@ fn queue(text: &str, bandwidth: BitRate) -> Result<Qdisc, QueueTextError> {
     }
 }
 
+/// The parameters without which a discipline is none.
+fn needed(name: &str) -> &'static str {
+    match name {
+        "red" => "limit 60kb",
+        "choke" => "limit 60",
+        "drr" => "/ class 1:1 match group thin / pfifo / class 1:2 / pfifo",
+        "tbf" => "rate 1mbit burst 2k latency 50ms",
+        _ => "rate 1mbit",
+    }
+}
+
 fn unknown(name: &str) -> QueueTextError {
     let first = name.split_whitespace().next().unwrap_or_default();
     let known = || BY_NAME.iter().map(|(known, _)| *known).chain(WITH_PARAMETERS);
     if WITH_PARAMETERS.contains(&name) {
-        let rule = format!("{name} needs parameters: write {{ discipline = \"{name}\", .. }}");
+        let example = needed(name);
+        let rule = format!(
+            "{name} needs parameters: write \"tc: {name} {example}\", or {{ discipline = \"{name}\", .. }} with them"
+        );
         return QueueTextError(rule);
+    }
+    if let Some(advice) = tc::elsewhere(first) {
+        return QueueTextError(advice);
     }
     if first != name && known().any(|known| known == first) {
         let rule = format!("write \"tc: {name}\" for the syntax of tc, or a table");

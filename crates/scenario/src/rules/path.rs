@@ -104,8 +104,16 @@ pub(super) fn impairments_are_possible(
     key: &str,
     impairments: Option<&ImpairmentsInput>,
 ) {
-    let faults = impairments.map(|input| input.resolve(rules.recordings, key).1);
-    report(rules, &faults.unwrap_or_default());
+    let Some(input) = impairments else { return };
+    let (netem, faults) = input.resolve(rules.recordings, key);
+    report(rules, &faults);
+    for oddity in netem.impairments.oddities() {
+        let key = match input {
+            ImpairmentsInput::Text(_) => key.to_owned(),
+            ImpairmentsInput::Table(_) => format!("{key}.{}", oddity.key),
+        };
+        rules.warn(&[&key], oddity.rule);
+    }
 }
 
 fn report(rules: &mut Rules<'_>, faults: &[Fault]) {

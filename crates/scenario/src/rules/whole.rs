@@ -68,7 +68,9 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
     let measure = &input.measure;
     if measure.warmup >= input.duration {
         let rule = format!("it must be shorter than the duration, {}", input.duration);
-        rules.report(&["measure.warmup", "duration"], rule, None);
+        let hint = "make the duration longer, or shorten the warm-up with it: measure.warmup=1s"
+            .to_owned();
+        rules.report(&["measure.warmup", "duration"], rule, Some(hint));
     }
     let measured = input.duration.saturating_sub(measure.warmup);
     for (key, interval, time) in [

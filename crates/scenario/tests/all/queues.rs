@@ -222,7 +222,7 @@ fn what_is_no_queue_is_refused_with_what_comes_nearest() {
         "path.queue = \"fq_coddle\": it names no queue discipline; did you mean \"fq_codel\"?",
     );
     refused("\"hfsc2\"", "it names no queue discipline; known are pfifo, ");
-    refused("\"tbf\"", "tbf needs parameters: write { discipline = \"tbf\", .. }");
+    refused("\"tbf\"", "tbf needs parameters: write \"tc: tbf rate 1mbit burst 2k latency 50ms\"");
     refused("{ discipline = \"fqcodel\" }", "did you mean \"fq_codel\"?");
     refused(
         "{ discipline = \"codel\", targt = \"5 ms\" }",
@@ -296,12 +296,7 @@ fn mistakes_in_the_syntax_of_tc_have_a_column() {
 fn a_tree_that_contradicts_itself_is_refused() {
     refused(
         "{ discipline = \"htb\", classes = [{ rate = \"2 Mbit/s\", ceil = \"1 Mbit/s\" }] }",
-        "path.queue.classes[0].ceil = \"1 Mbit/s\": it is no less than the rate",
-    );
-    refused(
-        "{ discipline = \"htb\", classes = [{ name = \"1:1\", rate = \"1 Mbit/s\" }, \
-         { parent = \"1:1\", rate = \"600 kbit/s\" }, { parent = \"1:1\", rate = \"500 kbit/s\" }] }",
-        "path.queue.classes[0].rate = \"1 Mbit/s\": the classes below are sure of more than this one has",
+        "path.queue.classes[0].ceil = \"1 Mbit/s\": the ceil 1 Mbit/s is below the rate 2 Mbit/s",
     );
     refused(
         "{ discipline = \"prio\", bands = [\"pfifo\", \"pfifo\"], priomap = \
@@ -314,11 +309,11 @@ fn a_tree_that_contradicts_itself_is_refused() {
     );
     refused(
         "{ discipline = \"red\", limit = \"60 kB\", min = \"20 kB\", max = \"10 kB\" }",
-        "path.queue.min = \"20 kB\": it is less than max",
+        "path.queue.min = \"20 kB\": min 20000 is not below max 10000: swap them",
     );
     refused(
         "{ discipline = \"red\", limit = \"60 kB\", max = \"70 kB\" }",
-        "path.queue.max = \"70 kB\": it is no more than the limit",
+        "path.queue.max = \"70 kB\": max 70000 is above the limit 60000",
     );
     refused(
         "{ discipline = \"drr\", classes = [] }",
@@ -332,7 +327,10 @@ fn a_tree_that_contradicts_itself_is_refused() {
         "{ discipline = \"codel\", interval = \"0 s\" }",
         "path.queue.interval = \"0 s\": it is longer than no time",
     );
-    refused("\"tc: htb rate 5mbit ceil 1mbit\"", "classes[0].ceil: it is no less than the rate");
+    refused(
+        "\"tc: htb rate 5mbit ceil 1mbit\"",
+        "classes[0].ceil: the ceil 1 Mbit/s is below the rate 5 Mbit/s: raise it",
+    );
     refused("\"tc: pfifo limit 0\"", "limit: a queue holds one packet or more");
 }
 
@@ -347,6 +345,58 @@ fn a_filter_to_nowhere_is_refused_with_the_group_that_comes_nearest() {
         "\"tc: htb default 2 / class 1:1 rate 1mbit match group fat / class 1:2 rate 1mbit\"",
         "a filter asks for the group \"fat\", which does not exist\n  hint: there are thin, greedy",
     );
+}
+
+#[test]
+fn impairments_that_do_not_do_what_they_say_are_warned_of() {
+    let warned = |impairments: &str, expected: &str| {
+        let text = crate::THIN_AGAINST_GREEDY.replacen(
+            "[path]",
+            &format!("[path]\nimpairments = {impairments}"),
+            1,
+        );
+        let warnings = plan(&text).warnings;
+        assert!(
+            warnings.iter().any(|warning| warning.contains(expected)),
+            "{expected}\n{warnings:?}"
+        );
+    };
+    warned("\"tc: netem loss 2% 25%\"", "0.0057 % of the packets are lost, not 2 %");
+    let nothing = "path.impairments.reorder = { probability = \"25 %\" }: packets that overtake skip netem's own delay, and there is none";
+    warned("{ reorder = { probability = \"25 %\" } }", nothing);
+}
+
+#[test]
+fn commands_are_taken_as_a_script_has_them() {
+    let script = "# my link\ntc qdisc del dev $DEV root 2>/dev/null || true\nsudo tc qdisc add dev $DEV root \\\n  fq_codel limit 50";
+    let queue = |text: &str| {
+        let text = format!("'''\n{text}'''");
+        experiment(&with(QUEUE, &text)).network.links[0].queue.clone()
+    };
+    let chain =
+        experiment(&with(QUEUE, "\"tc: fq_codel limit 50\"")).network.links[0].queue.clone();
+    assert_eq!(queue(script), chain);
+    let impaired = |value: &str| {
+        let path = format!("[path]\nimpairments = \"{value}\"");
+        experiment(&crate::THIN_AGAINST_GREEDY.replacen("[path]", &path, 1)).network.links[0]
+            .clone()
+    };
+    let command = "tc qdisc add dev eth0 root handle 1: netem delay 10ms loss 1%";
+    assert_eq!(impaired(command), impaired("tc: netem delay 10ms loss 1%"));
+}
+
+#[test]
+fn errors_in_a_script_have_their_line_and_name_what_is_meant() {
+    let script = "'''\ntc qdisc add dev eth0 root handle 1: htb default 10\n\
+        tc class add dev eth0 parent 1: classid 1:1 htb rate 500kbit\n\
+        tc class add dev eth0 parent 1:1 classid 1:10 htb rate 500kbit\n\
+        tc qdisc add dev eth0 parent 1:1 fq_codel'''";
+    refused(script, "line 4, column 34: the class 1:1 has children, so that no packets wait in it");
+    refused(script, "path.queue = \"tc qdisc add dev eth0 root handle 1: htb default 10 ...\"");
+    refused("\"fq\"", "fq is not here; nearest is fq_codel");
+    refused("\"tc: pfifo_fast\"", "pfifo_fast is not here; nearest is prio");
+    refused("\"tc: cake bandwidth 900kbit nat wash mpu 64\"", "cake's mpu is not modelled here");
+    experiment(&with(QUEUE, "\"tc: cake bandwidth 900kbit nat wash\""));
 }
 
 #[test]
@@ -370,6 +420,15 @@ fn what_is_odd_is_warned_of_and_run() {
     warned(
         "{ discipline = \"red\", limit = \"60 kB\", min = \"10 kB\", max = \"15 kB\" }",
         "path.queue.max = \"15 kB\": less than twice min",
+    );
+    warned(
+        "{ discipline = \"htb\", classes = [{ name = \"1:1\", rate = \"1 Mbit/s\" }, \
+         { parent = \"1:1\", rate = \"600 kbit/s\" }, { parent = \"1:1\", rate = \"500 kbit/s\" }] }",
+        "path.queue.classes[0].rate = \"1 Mbit/s\": the classes below are sure of 1.1 Mbit/s together",
+    );
+    warned(
+        "{ discipline = \"drr\", classes = [{ filters = [{ group = \"thin\" }] }, {}] }",
+        "classes[1].filters",
     );
     warned(
         "\"tc: htb rate 2mbit\"",
@@ -415,14 +474,14 @@ fn impairments_are_read_as_netem_is_told_and_its_delay_is_added() {
         "\"tc: netem delay 30ms 5ms 25% distribution normal loss gemodel 1% 10% 80% 0.1% duplicate 1% reorder 25% 50% gap 5 slot 10ms 20ms packets 4\"",
     );
     let table = link(
-        "{ jitter = { deviation = \"5 ms\", correlation = \"25 %\", distribution = \"normal\" }, \
+        "{ delay = \"30 ms\", jitter = { deviation = \"5 ms\", correlation = \"25 %\", distribution = \"normal\" }, \
          loss = { model = \"gemodel\", p = \"1 %\", r = \"10 %\", bad_loss = \"80 %\", good_loss = \"0.1 %\" }, \
          duplicate = { probability = \"1 %\" }, \
          reorder = { probability = \"25 %\", correlation = \"50 %\", gap = 5 }, \
          slot = { min_delay = \"10 ms\", max_delay = \"20 ms\", packets = 4 } }",
     );
     assert_eq!(text.impairments, table.impairments);
-    assert_eq!([text.delay.as_millis(), table.delay.as_millis()], [80, 50]);
+    assert_eq!([text.delay.as_millis(), table.delay.as_millis()], [80, 80]);
     let breaks = |impairments: &str, expected: &str| {
         let text = error(&path(impairments));
         assert!(text.contains(expected), "{text}");

@@ -139,9 +139,11 @@ fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queu
     for column in ["duplicated_packets", "damaged_packets", "drops_link_loss_packets"] {
         assert_eq!(value(queues, "queue", "bottleneck", column), 100.0, "{column}");
     }
-    // Every fifth packet does not wait for the delay of 200 ms, and so overtakes the one before it.
-    let overtaking = "reorder = { probability = \"100 %\", gap = 5 }";
+    // Every fifth packet does not wait for netem's delay, and so overtakes the one before it; the link's it waits for.
+    let overtaking = "delay = \"200 ms\", reorder = { probability = \"100 %\", gap = 5 }";
     assert_eq!(impaired(overtaking, "reordered_packets"), 20.0);
+    let alone = "reorder = { probability = \"100 %\", gap = 5 }";
+    assert_eq!(impaired(alone, "reordered_packets"), 0.0);
 }
 
 #[test]
