@@ -102,19 +102,21 @@ impl Follower {
         self.records.len() + self.streams.waiting() + self.collector.retired_rows() + joint
     }
 
-    /// From `at` on it counts what it follows.
+    /// From `at` on it counts what it follows. The warm-up of a run alone is for the measures that the run has, too:
+    /// what captures tell beyond them is of the whole run.
     #[cold]
     pub(crate) fn begin_counting(&mut self, at: Instant) {
         self.is_counting = true;
+        if !self.forgets_early {
+            return;
+        }
         self.streams.count_afresh(at);
         if let Some(joint) = &mut self.joint {
-            joint.count_afresh(at, self.forgets_early);
+            joint.count_afresh(at);
         }
-        if self.forgets_early {
-            self.forget_rows();
-            self.collector.forget_retired();
-            self.setups.fill_with(SetUps::default);
-        }
+        self.forget_rows();
+        self.collector.forget_retired();
+        self.setups.fill_with(SetUps::default);
     }
 
     /// Forgets the rows of what is over.

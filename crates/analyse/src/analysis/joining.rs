@@ -59,12 +59,10 @@ impl Joint {
         self.passages.take_rows(most).into_iter().flatten()
     }
 
-    /// Forgets what was counted before `at`; with `forgets_closed`, closed connections, too.
-    pub(super) fn count_afresh(&mut self, at: Instant, forgets_closed: bool) {
-        self.passages.count_afresh(at, forgets_closed);
-        if forgets_closed {
-            self.one_sided = 0;
-        }
+    /// Forgets what was counted before `at`, and the connections that are closed.
+    pub(super) fn count_afresh(&mut self, at: Instant) {
+        self.passages.count_afresh(at);
+        self.one_sided = 0;
     }
 
     /// Forgets the rows of connections that are over.

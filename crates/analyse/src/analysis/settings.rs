@@ -37,7 +37,8 @@ pub struct Settings {
     /// What times in tables count from; `None`: the first packet, or, in captures of our own, the beginning
     /// of the run.
     pub origin: Option<Instant>,
-    /// How long after the origin nothing counts yet, though connections are already followed.
+    /// How long after the origin nothing counts yet in the tables that a run has, too, though connections are
+    /// already followed.
     pub warmup: Span,
     /// Nothing before this counts, as with the warm-up, though connections are already followed. Of those that
     /// are over by then nothing is told.

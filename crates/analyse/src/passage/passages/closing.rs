@@ -63,9 +63,9 @@ impl Passages {
         }
     }
 
-    /// Forgets what was counted before `at`; with `forgets_closed`, the rows of connections that are closed, too.
-    /// What is on its way goes on, so that it counts where it arrives; it is not judged where it does not.
-    pub fn count_afresh(&mut self, at: Instant, forgets_closed: bool) {
+    /// Forgets what was counted before `at`, and the rows of connections that are closed. What is on its way goes
+    /// on, so that it counts where it arrives; it is not judged where it does not.
+    pub fn count_afresh(&mut self, at: Instant) {
         self.common.counted_from = at;
         for passage in self.crossings.iter_mut().flatten().flat_map(|open| &mut open.passages) {
             passage.count_afresh(&mut self.common.spill);
@@ -73,9 +73,7 @@ impl Passages {
         for group in &mut self.common.groups {
             group.count_afresh(&self.settings.intervals);
         }
-        if forgets_closed {
-            self.forget_closed();
-        }
+        self.forget_closed();
     }
 
     /// Forgets the rows of connections that are closed.
