@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fairwind import _core
+from fairwind.engine.core import misfit
+
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -19,3 +22,10 @@ def test_the_stub_agrees_with_the_core():
         check=False,
     )
     assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_core_of_another_state_is_told_from_one_that_fits(tmp_path):
+    assert misfit(_core.interface()) is None
+    assert "make build" in (misfit(_core.interface() + "def more() -> None: ...\n") or "")
+    assert "make build" in (misfit(None) or "")
+    assert misfit(None, tmp_path / "none.pyi") is None, "nothing to compare with"

@@ -33,6 +33,12 @@ fn version() -> &'static str {
     env!("CARGO_PKG_VERSION")
 }
 
+/// The text of `_core.pyi` at the time of building: Python sees by it whether it fits.
+#[pyfunction]
+fn interface() -> &'static str {
+    include_str!("../../../python/fairwind/_core.pyi")
+}
+
 /// The JSON Schema of scenarios, as JSON text.
 #[pyfunction]
 fn schema() -> String {
@@ -243,6 +249,7 @@ fn capture_files(experiment: &Experiment, folder: Option<&str>) -> Result<Captur
 #[pymodule]
 fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(interface, module)?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(columns, module)?)?;
     module.add_function(wrap_pyfunction!(analysis_columns, module)?)?;

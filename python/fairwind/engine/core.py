@@ -20,6 +20,32 @@ except ImportError as missing:  # pragma: no cover - only in a broken installati
 
 from fairwind.errors import FairwindError
 
+STUB = Path(__file__).parent.parent / "_core.pyi"
+"""What the Python part believes the compiled one to offer."""
+
+
+def misfit(built: str | None, stub: Path = STUB) -> str | None:
+    """Say what is wrong where the compiled part is of another state than the Python around it.
+
+    Parameters
+    ----------
+    built : str, optional
+        The stub that the compiled part was built with; None of one so old that it does not tell.
+    stub : Path
+        The stub beside the Python files.
+    """
+    if not stub.exists() or built == stub.read_text(encoding="utf-8"):
+        return None
+    return (
+        "the compiled part of Fairwind (fairwind._core) is of another state than the Python files "
+        "around it, so calls between them would fail; build it again with `make build`"
+    )
+
+
+_MISFIT = misfit(_core.interface() if hasattr(_core, "interface") else None)
+if _MISFIT is not None:  # pragma: no cover - only in a broken installation
+    raise ImportError(_MISFIT)
+
 ScenarioError = _core.ScenarioError
 SimulationError = _core.SimulationError
 
