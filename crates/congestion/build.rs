@@ -34,6 +34,8 @@ fn main() {
         let unit = out.join(format!("{stem}_unit.c"));
         fs::write(&unit, source::unit(&path, &stem, &table)).expect("the output can be written");
         build.file(unit);
+        // The sources are shown from here: the place of the repository may change.
+        fs::write(out.join(format!("{stem}.c")), &text).expect("the output can be written");
         names.push((stem, path));
     }
     build.compile("fairwind_congestion_controls");
@@ -90,10 +92,12 @@ fn list(names: &[(String, PathBuf)], has_objects: bool) -> String {
     text.push_str(
         "}\n\nconst CONTROLS: &[(&str, unsafe extern \"C\" fn() -> *const Table, &str)] = &[\n",
     );
-    for (name, path) in names {
-        let path = path.display();
-        writeln!(text, "    (\"{name}\", fairwind_table_{name}, include_str!(\"{path}\")),")
-            .expect("a string");
+    for (name, _) in names {
+        writeln!(
+            text,
+            "    (\"{name}\", fairwind_table_{name}, include_str!(concat!(env!(\"OUT_DIR\"), \"/{name}.c\"))),"
+        )
+        .expect("a string");
     }
     text.push_str("];\n\nconst OBJECTS: &[(&str, &[u8])] = &[\n");
     for (name, _) in names.iter().filter(|_| has_objects) {

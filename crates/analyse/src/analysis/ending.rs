@@ -116,12 +116,13 @@ impl Follower {
         }
         self.forget_rows();
         self.collector.forget_retired();
-        self.setups.fill_with(SetUps::default);
     }
 
-    /// Forgets the rows of what is over.
+    /// Forgets the rows of what is over, and its set-ups.
     fn forget_rows(&mut self) {
+        self.forgotten += u64::try_from(self.records.len()).unwrap_or(0);
         self.records.clear();
+        self.setups.fill_with(SetUps::default);
         self.streams.take_tables();
         self.collector.take_retired();
         if let Some(joint) = &mut self.joint {
@@ -219,7 +220,7 @@ impl Follower {
         facts.one_sided = self.joint.as_ref().map_or(0, |joint| joint.one_sided);
         facts.beyond_windows = self.joint.as_ref().map_or(0, Joint::packets_beyond_windows);
         facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
-        facts.connections = self.connections.began();
+        facts.connections = self.connections.began() - self.forgotten;
         facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
     }
 

@@ -61,6 +61,8 @@ pub(crate) struct Follower {
     /// Where there are two taps.
     pub(super) joint: Option<Joint>,
     pub(super) records: Vec<Record>,
+    /// Connections that were over before anything counted.
+    pub(super) forgotten: u64,
     pub(super) groups: Groups,
     pub(super) setups: Vec<SetUps>,
     /// Whether all connections have been ended.
@@ -95,6 +97,7 @@ impl Follower {
             streams: Streams::new(groups.names.len(), percentiles),
             waits: Waits::new(slowest),
             records: Vec::new(),
+            forgotten: 0,
             setups: vec![SetUps::default(); groups.names.len()],
             groups,
             has_ended: false,

@@ -52,7 +52,7 @@ pub struct Facts {
     pub beyond_windows: u64,
     /// Connections that were to be traced, and were not because they were too many.
     pub untraced: u64,
-    /// Connections that there were.
+    /// Connections that there were, but for those that were over before anything counted.
     pub connections: u64,
     /// The most connections that were open at once.
     pub most_open: u64,
