@@ -27,6 +27,7 @@ __all__ = [
     "control_interface",
     "control_name_fault",
     "follow_script",
+    "interface",
     "kernel_obstacle",
     "kernel_problem",
     "kernel_settings",
