@@ -10,8 +10,9 @@ from decimal import Decimal
 from fairwind.engine import ScenarioError
 from fairwind.errors import FairwindError
 
-LONGEST = "10000 h"
-"""How long a shell may last: a scenario names a duration, and nobody waits for this one's end."""
+LONGEST = "2500 h"
+"""How long a shell may last, a hundred days: a scenario names a duration, and windows of a second
+are counted, of which a run has ten million at most."""
 
 GENEROUS = "1000 packets"
 """A queue that is long enough not to matter, where nothing says how long it should be."""
