@@ -81,7 +81,7 @@ pub trait Observer<P> {
     #[inline]
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {}
 
-    /// `link` made a second `packet` at `at`, which it will deliver, too.
+    /// `link` made a second `packet` at `at`, which may be delivered, lost or damaged as any other.
     #[inline]
     fn on_duplicate(&mut self, at: Instant, link: LinkId, packet: &P) {}
 

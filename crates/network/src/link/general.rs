@@ -16,7 +16,7 @@ use fairwind_units::Instant;
 pub(crate) struct GeneralLink {
     queue: Box<dyn QueueDiscipline>,
     wire: Wire,
-    /// The packet in service that will be found lost at its end, and when that is.
+    /// The packet in service, or its copy, that will be found lost at its end, and when that is.
     loss_due: Option<(Instant, Parcel)>,
     /// The transmitter is busy until then.
     free: Instant,
@@ -177,18 +177,35 @@ impl GeneralLink {
         }
         let leaving =
             Leaving { at: service.end, parcel: waiting.parcel, insertion: waiting.insertion };
-        if fate.copies > 1
-            && let Some(parcel) = around.depot.duplicate(waiting.parcel)
-        {
-            let sighting = around.depot.sighting(start, parcel);
-            self.ledger.duplicated(&sighting, around.observer);
-            self.wire.send(Leaving { parcel, ..leaving }, self.ledger.link, around.agenda);
+        // As in netem, the copy is made before the packet is damaged.
+        if fate.copies > 1 {
+            self.send_copy(start, &leaving, around);
         }
-        // As in netem, the copy is made before: it is whole.
         if fate.is_corrupted {
             self.corrupt(start, waiting.parcel, around);
         }
         self.wire.send(leaving, self.ledger.link, around.agenda);
+    }
+
+    /// Makes a second one of a packet that leaves, which is lost, damaged and delayed by draws of its own.
+    #[inline(never)]
+    fn send_copy<P: Packet, O: Observer<P>>(
+        &mut self,
+        start: Instant,
+        original: &Leaving,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        let Some(parcel) = around.depot.duplicate(original.parcel) else { return };
+        self.ledger.duplicated(&around.depot.sighting(start, parcel), around.observer);
+        let fate = self.wire.fate_of_copy();
+        if fate.copies == 0 {
+            self.loss_due = Some((original.at, parcel));
+            return;
+        }
+        if fate.is_corrupted {
+            self.corrupt(start, parcel, around);
+        }
+        self.wire.send(Leaving { parcel, ..*original }, self.ledger.link, around.agenda);
     }
 
     #[inline(never)]

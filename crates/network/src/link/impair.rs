@@ -44,9 +44,18 @@ impl Impairer {
     #[inline(never)]
     pub(super) fn fate(&mut self) -> Fate {
         let is_twice = self.duplicate.as_mut().is_some_and(Event::happens);
+        self.fate_of(1 + u8::from(is_twice))
+    }
+
+    /// Decides on the copy of a packet: netem has it pass everything anew, but for duplication.
+    pub(super) fn fate_of_copy(&mut self) -> Fate {
+        self.fate_of(1)
+    }
+
+    fn fate_of(&mut self, copies: u8) -> Fate {
         let is_lost = self.loss.as_mut().is_some_and(LossProcess::loses);
-        // As in netem, loss takes one of the two.
-        let copies = 1 + u8::from(is_twice) - u8::from(is_lost);
+        // As in netem, loss takes one of two.
+        let copies = copies - u8::from(is_lost);
         let is_corrupted = copies > 0 && self.corrupt.as_mut().is_some_and(Event::happens);
         Fate { copies, is_corrupted }
     }

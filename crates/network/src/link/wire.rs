@@ -89,6 +89,14 @@ impl Wire {
         }
     }
 
+    /// What happens to the copy of a packet.
+    pub(super) fn fate_of_copy(&mut self) -> Fate {
+        match self {
+            Self::InOrder { .. } => UNIMPAIRED,
+            Self::Impaired(impaired) => impaired.impairer.fate_of_copy(),
+        }
+    }
+
     /// A random number for whatever is to be damaged.
     pub(super) fn draw(&mut self) -> u32 {
         match self {

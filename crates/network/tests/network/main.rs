@@ -5,6 +5,7 @@ mod any_impairments;
 mod cake;
 mod conservation;
 mod controlled;
+mod copies;
 mod disciplines;
 mod errors;
 mod flowing;

@@ -218,14 +218,18 @@ fn damage_turns_a_bit_that_a_checksum_covers_and_is_told_as_loss() {
 }
 
 #[test]
-fn a_copy_is_made_before_the_damage_and_comes_out_whole() {
+fn a_copy_is_made_before_the_damage_and_has_a_damage_of_its_own() {
     let bench = impaired("\"tc: netem corrupt 100% duplicate 100%\"");
     let packet = bench.data(0, 0, 960);
     bench.send(0, &packet);
-    let arrived = [bench.receive(0), bench.receive(0)];
-    assert_eq!(arrived.iter().filter(|other| **other == packet).count(), 1);
+    for arrived in [bench.receive(0), bench.receive(0)] {
+        let turned: u32 = packet.iter().zip(&arrived).map(|(a, b)| (a ^ b).count_ones()).sum();
+        assert_eq!(turned, 1);
+    }
     let (_, tables) = bench.finish();
-    assert!((number(&tables, "flows", "packets_received", 0) - 1.0).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_received", 0)).abs() < 0.5);
+    assert!((number(&tables, "flows", "packets_lost", 0) - 2.0).abs() < 0.5);
+    assert!((number(&tables, "queues", "duplicated_packets", 0) - 1.0).abs() < 0.5);
 }
 
 #[test]

@@ -1,0 +1,105 @@
+//! What becomes of the copies that a link makes of packets: netem has them pass its losses, its damage and its delay
+//! again, and makes no copy of a copy.
+
+use crate::support::{Diary, Fact, Numbered, single_link};
+use fairwind_network::{DropReason, LinkCounters, LinkSpec, Network};
+use fairwind_qdisc::{Chance, Impairments, Jitter, JitterDistribution, Loss};
+use fairwind_units::{Instant, Ratio, Span};
+
+/// What has come out, by number and instant in milliseconds, and what was told.
+struct Outcome {
+    arrived: Vec<(u64, u64)>,
+    counters: LinkCounters,
+    diary: Diary,
+}
+
+fn always(probability: Ratio) -> Option<Chance> {
+    Some(Chance { probability, correlation: Ratio::ZERO })
+}
+
+fn half() -> Ratio {
+    "50 %".parse().unwrap()
+}
+
+/// One packet each millisecond is copied by a link of 20 ms, which does the rest of `impairments` besides.
+fn outcome(packets: u64, impairments: Impairments) -> Outcome {
+    let impairments = Impairments { duplicate: always(Ratio::ONE), ..impairments };
+    let delay = Span::from_millis(20);
+    let (topology, sender, receiver, link) =
+        single_link(LinkSpec { delay, impairments, ..LinkSpec::default() });
+    let mut network: Network<Numbered> = topology.build(7).unwrap();
+    let mut diary = Diary::default();
+    for number in 0..packets {
+        let packet = Numbered { number, bytes: 100, to: receiver };
+        network.inject(Instant::from_millis(number), sender, packet, &mut diary);
+    }
+    let deliveries = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary));
+    let arrived =
+        deliveries.map(|delivery| (delivery.packet.number, delivery.at.as_nanos() / 1_000_000));
+    let arrived = arrived.collect();
+    Outcome { arrived, counters: *network.link_counters(link), diary }
+}
+
+fn share(of: u64, packets: u64) -> f64 {
+    f64::from(u32::try_from(of).unwrap()) / f64::from(u32::try_from(packets).unwrap())
+}
+
+#[test]
+fn a_copy_takes_its_own_turn_among_recorded_losses() {
+    let loss = Some(Loss::Recorded { lost: vec![false, true, false] });
+    let outcome = outcome(4, Impairments { loss, ..Impairments::default() });
+    // Turns are: 0 stays, its copy is lost; 1 stays, its copy stays; of 2 one is lost, so that there is no copy; 3 and
+    // its copy stay.
+    let numbers: Vec<u64> = outcome.arrived.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, [0, 1, 1, 2, 3, 3]);
+    let LinkCounters { offered, duplicated, lost_by_link, delivered, .. } = outcome.counters;
+    let counts = [offered, duplicated, lost_by_link, delivered].map(|volume| volume.packets);
+    assert_eq!(counts, [4, 3, 1, 6]);
+    let lost = outcome.diary.links[0].iter().filter_map(|fact| match fact {
+        Fact::Dropped { at, number, reason: DropReason::LinkLoss, .. } => Some((*at, *number)),
+        _ => None,
+    });
+    assert_eq!(lost.collect::<Vec<_>>(), [(Instant::ZERO, 0)]);
+}
+
+#[test]
+fn of_packets_that_are_all_copied_and_lost_by_half_five_come_for_four() {
+    let loss = Some(Loss::Random { probability: half(), correlation: Ratio::ZERO });
+    let packets = 100_000;
+    let counters = outcome(packets, Impairments { loss, ..Impairments::default() }).counters;
+    // With a loss of p, p of the packets come once; of the others 1 - p come twice and p once: 2 - 2p + p^2 in all.
+    assert!((share(counters.delivered.packets, packets) - 1.25).abs() < 0.01);
+    assert!((share(counters.duplicated.packets, packets) - 0.5).abs() < 0.01);
+    assert!((share(counters.lost_by_link.packets, packets) - 0.25).abs() < 0.01);
+}
+
+#[test]
+fn copies_are_damaged_as_often_as_other_packets() {
+    let packets = 100_000;
+    let impairments = Impairments { corrupt: always(half()), ..Impairments::default() };
+    let counters = outcome(packets, impairments).counters;
+    assert_eq!(counters.delivered.packets, 2 * packets);
+    assert!((share(counters.corrupted.packets, 2 * packets) - 0.5).abs() < 0.01);
+}
+
+#[test]
+fn a_copy_has_a_delay_of_its_own() {
+    let jitter = Some(Jitter {
+        deviation: Span::from_millis(10),
+        distribution: JitterDistribution::Table,
+        table: vec![-8192, 8192],
+        correlation: Ratio::ZERO,
+        keep_order: false,
+    });
+    let outcome = outcome(1000, Impairments { jitter, ..Impairments::default() });
+    // 20 ms more or less 10: the two of a packet are 20 ms apart for one half.
+    let mut ends = vec![Vec::new(); 1000];
+    for (number, at) in &outcome.arrived {
+        ends[usize::try_from(*number).unwrap()].push(at - number);
+    }
+    assert!(
+        ends.iter().all(|ends| ends.len() == 2 && ends.iter().all(|end| [10, 30].contains(end)))
+    );
+    let apart = ends.iter().filter(|ends| ends[0] != ends[1]).count();
+    assert!((400..600).contains(&apart), "{apart}");
+}
