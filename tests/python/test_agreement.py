@@ -243,6 +243,7 @@ def test_tcptrace_counts_the_same_repetitions_windows_and_reports(capture):
         ), name
         if is_beside_its_sender(direction):
             bytes_again = number(direction.flow, "bytes_retransmitted")
+            bytes_again += number(direction.flow, "bundled_bytes_sent")
             assert bytes_again + direction.repeated() == sent["rexmt_data_bytes"], name
             unique = number(direction.flow, "payload_bytes_sent") - bytes_again
             assert unique == sent["unique_bytes_sent"], name
@@ -315,7 +316,8 @@ def test_tshark_counts_the_same_packets_options_and_events(capture):
         probes = number(stream, "window_probes") + number(stream, "keep_alives")
         assert probes == sent.get("probe", 0) + sent.get("keep_alive", 0), name
         if is_beside_its_sender(direction):
-            again = number(direction.flow, "data_segments_retransmitted") + direction.repeated()
+            again = number(direction.flow, "data_segments_retransmitted")
+            again += number(direction.flow, "bundles_sent") + direction.repeated()
             told = sent.get("retransmission", 0) + sent.get("out_of_order", 0)
             assert again == told, name
             assert stream["duplicate_acks"] == back.get("duplicate_acks", 0), name

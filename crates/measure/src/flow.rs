@@ -41,6 +41,8 @@ pub(crate) struct Totals {
     pub(crate) zero_window_probes: u64,
     pub(crate) packets_marked: u64,
     pub(crate) wire_bytes_marked: u64,
+    pub(crate) bundles_sent: u64,
+    pub(crate) payload_bytes_bundled: u64,
 }
 
 impl Totals {
@@ -68,6 +70,8 @@ impl Totals {
         self.zero_window_probes += other.zero_window_probes;
         self.packets_marked += other.packets_marked;
         self.wire_bytes_marked += other.wire_bytes_marked;
+        self.bundles_sent += other.bundles_sent;
+        self.payload_bytes_bundled += other.payload_bytes_bundled;
     }
 }
 
@@ -210,7 +214,8 @@ impl Flow {
         }
     }
 
-    /// Tells new bytes from bytes sent before; a segment may carry both.
+    /// Tells new bytes from bytes sent before: a segment with nothing new is a retransmission, one that carries
+    /// both a bundle.
     #[inline]
     fn on_data_sent(&mut self, at: Instant, segment: &Segment) {
         let payload = u64::from(segment.payload_bytes);
@@ -218,14 +223,23 @@ impl Flow {
         let new = end.saturating_sub(self.highest_sent);
         self.totals.data_segments_sent += 1;
         self.totals.payload_bytes_sent += payload;
-        if new < payload {
+        if new == 0 {
             self.totals.data_segments_retransmitted += 1;
-            self.totals.payload_bytes_retransmitted += payload - new;
-        }
-        if new > 0 {
+            self.totals.payload_bytes_retransmitted += payload;
+        } else {
+            if new < payload {
+                self.on_bundled(payload - new);
+            }
             self.highest_sent = end;
             self.sent.begin(at, end);
         }
+    }
+
+    /// Bytes sent before travel again, ahead of new ones.
+    #[cold]
+    const fn on_bundled(&mut self, old_bytes: u64) {
+        self.totals.bundles_sent += 1;
+        self.totals.payload_bytes_bundled += old_bytes;
     }
 
     #[inline]

@@ -22,6 +22,7 @@ pub(crate) struct WindowCounts {
     pub(crate) packets_sent: u64,
     pub(crate) wire_bytes_sent: u64,
     pub(crate) payload_bytes_retransmitted: u64,
+    pub(crate) payload_bytes_bundled: u64,
     pub(crate) packets_lost: u64,
     pub(crate) wire_bytes_lost: u64,
     pub(crate) packets_received: u64,
@@ -36,6 +37,7 @@ impl WindowCounts {
             packets_sent: totals.packets_sent,
             wire_bytes_sent: totals.wire_bytes_sent,
             payload_bytes_retransmitted: totals.payload_bytes_retransmitted,
+            payload_bytes_bundled: totals.payload_bytes_bundled,
             packets_lost: totals.packets_lost,
             wire_bytes_lost: totals.wire_bytes_lost,
             packets_received: totals.packets_received,
@@ -49,6 +51,7 @@ impl WindowCounts {
         self.packets_sent += other.packets_sent;
         self.wire_bytes_sent += other.wire_bytes_sent;
         self.payload_bytes_retransmitted += other.payload_bytes_retransmitted;
+        self.payload_bytes_bundled += other.payload_bytes_bundled;
         self.packets_lost += other.packets_lost;
         self.wire_bytes_lost += other.wire_bytes_lost;
         self.packets_received += other.packets_received;
@@ -65,6 +68,9 @@ impl WindowCounts {
             payload_bytes_retransmitted: self
                 .payload_bytes_retransmitted
                 .saturating_sub(before.payload_bytes_retransmitted),
+            payload_bytes_bundled: self
+                .payload_bytes_bundled
+                .saturating_sub(before.payload_bytes_bundled),
             packets_lost: self.packets_lost.saturating_sub(before.packets_lost),
             wire_bytes_lost: self.wire_bytes_lost.saturating_sub(before.wire_bytes_lost),
             packets_received: self.packets_received.saturating_sub(before.packets_received),

@@ -61,6 +61,9 @@ pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table
         .with_known("bytes_retransmitted", |row| {
             row.known(Points::SENDER, row.counts.payload_bytes_retransmitted)
         })
+        .with_known("bundled_bytes_sent", |row| {
+            row.known(Points::SENDER, row.counts.payload_bytes_bundled)
+        })
         .with_known("packets_lost", |row| row.known(Points::HOSTS, row.counts.packets_lost))
         .with_known("wire_bytes_sent", |row| row.known(Points::LEAVING, row.counts.wire_bytes_sent))
         .with_known("wire_bytes_lost", |row| row.known(Points::HOSTS, row.counts.wire_bytes_lost))

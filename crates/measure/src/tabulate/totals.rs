@@ -137,6 +137,8 @@ fn with_departures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<
             let share = ratio(sum.data_segments_retransmitted, sum.data_segments_sent);
             share.filter(|_| row.knows(repeating))
         })
+        .with_known("bundles_sent", known(repeating, |sum| sum.bundles_sent))
+        .with_known("bundled_bytes_sent", known(repeating, |sum| sum.payload_bytes_bundled))
 }
 
 fn with_arrivals<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {

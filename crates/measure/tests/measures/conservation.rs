@@ -30,15 +30,18 @@ proptest! {
             ..settings("a")
         });
         let (mut highest, mut millis) = (0_u64, 0);
-        let (mut retransmitted, mut in_flight, mut in_flight_payload) = (0, 0, 0);
+        let (mut retransmitted, mut bundled) = (0, 0);
+        let (mut in_flight, mut in_flight_payload) = (0, 0);
         let mut seen = vec![false; 200 * 1_460];
         let mut duplicate = 0;
         for (gap, length, fate, is_again) in packets {
             millis += gap;
-            // Again: something that begins before the highest byte sent.
-            let offset = if is_again { highest.saturating_sub(u64::from(length) / 2) } else { highest };
+            // Again: something that begins before the highest byte sent, all of it every second time.
+            let back = u64::from(if millis % 2 == 0 { length } else { length / 2 });
+            let offset = if is_again { highest.saturating_sub(back) } else { highest };
             let end = offset + u64::from(length);
-            retransmitted += highest - offset;
+            // What brings something new is a bundle, whatever else it brings.
+            *(if end > highest { &mut bundled } else { &mut retransmitted }) += (highest - offset).min(end - offset);
             highest = highest.max(end);
             run.send(millis, 0, offset, length);
             match fate {
@@ -84,8 +87,9 @@ backlog: None,
                 + in_flight * u64::from(HEADER_BYTES)
         );
         prop_assert_eq!(flow("bytes_retransmitted"), retransmitted);
+        prop_assert_eq!(flow("bundled_bytes_sent"), bundled);
         prop_assert_eq!(flow("payload_bytes_duplicate"), duplicate);
-        for column in ["packets_sent", "bytes_retransmitted", "packets_lost"] {
+        for column in ["packets_sent", "bytes_retransmitted", "bundled_bytes_sent", "packets_lost"] {
             let windows = tables.get("intervals").unwrap().rows();
             let sum: u64 = (0..windows).map(|row| count(&tables, "intervals", column, row)).sum();
             prop_assert_eq!(sum, flow(column), "the windows of {}", column);

@@ -46,13 +46,21 @@ fn a_retransmission_is_known_by_its_old_bytes() {
 }
 
 #[test]
-fn a_partly_new_retransmission_counts_with_its_old_bytes() {
-    // Bytes 0..100, then 0..250 in one segment: 100 old, 150 new.
+fn a_segment_of_old_and_new_bytes_is_a_bundle_and_no_retransmission() {
+    // Bytes 0..100, then 0..250 in one segment: 100 old, 150 new. Then 200..300, 50 of each, and 200..300 again.
     let mut run = Run::new(&settings("a"));
-    run.syn(0, 0).send(10, 0, 0, 100).send(200, 0, 0, 250).send(210, 0, 250, 50);
+    run.syn(0, 0).send(10, 0, 0, 100).send(110, 0, 0, 250).send(210, 0, 200, 100);
+    run.send(500, 0, 200, 100);
     let tables = run.finish(1_000);
-    assert_eq!(count(&tables, "flows", "data_segments_retransmitted", 0), 1);
-    assert_eq!(count(&tables, "flows", "bytes_retransmitted", 0), 100);
+    for table in ["flows", "groups"] {
+        assert_eq!(count(&tables, table, "data_segments_sent", 0), 4);
+        assert_eq!(count(&tables, table, "payload_bytes_sent", 0), 550);
+        assert_eq!(count(&tables, table, "bundles_sent", 0), 2);
+        assert_eq!(count(&tables, table, "bundled_bytes_sent", 0), 150);
+        assert_eq!(count(&tables, table, "data_segments_retransmitted", 0), 1);
+        assert_eq!(count(&tables, table, "bytes_retransmitted", 0), 100);
+        assert_number(&tables, table, "retransmission_ratio", 0, 0.25);
+    }
 }
 
 #[test]

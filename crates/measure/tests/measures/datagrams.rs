@@ -114,6 +114,8 @@ fn what_only_a_connection_tells_is_missing_and_not_0() {
         "data_segments_retransmitted",
         "bytes_retransmitted",
         "retransmission_ratio",
+        "bundles_sent",
+        "bundled_bytes_sent",
         "payload_bytes_duplicate",
         "ack_packets_sent",
         "ack_packets_lost",
@@ -136,6 +138,7 @@ fn what_only_a_connection_tells_is_missing_and_not_0() {
         assert_eq!(counted, None, "flows_{column}");
     }
     assert_eq!(number(&tables, "intervals", "bytes_retransmitted"), None);
+    assert_eq!(number(&tables, "intervals", "bundled_bytes_sent"), None);
     // Of latencies there is the delivery, for the group and for the flow.
     let kinds = tables.get("latencies").unwrap().column("kind").unwrap();
     assert_eq!(

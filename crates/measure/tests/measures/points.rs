@@ -5,7 +5,7 @@ use fairwind_measure::{Direction, FlowId, Observation, Points, Settings, Tables}
 use fairwind_units::Span;
 
 /// Columns of `flows` and `groups` by the points that they need, but for latencies.
-const DEPARTURES: [&str; 11] = [
+const DEPARTURES: [&str; 13] = [
     "packets_sent",
     "wire_bytes_sent",
     "data_segments_sent",
@@ -13,6 +13,8 @@ const DEPARTURES: [&str; 11] = [
     "data_segments_retransmitted",
     "bytes_retransmitted",
     "retransmission_ratio",
+    "bundles_sent",
+    "bundled_bytes_sent",
     "timeouts",
     "fast_retransmits",
     "syn_retries",

@@ -88,13 +88,15 @@ fn a_run_that_ends_within_the_warm_up_measured_nothing() {
 fn windows_have_what_happened_in_them() {
     let mut run = Run::new(&with_intervals("ab", &[100, 250]));
     // Nothing happens in 100..300 ms; 400 ms is the first instant of a window.
-    run.send(0, 0, 0, 100).send(99, 0, 0, 100).send(320, 1, 0, 50).send(400, 0, 100, 100);
+    run.send(0, 0, 0, 100).send(99, 0, 0, 100).send(320, 1, 0, 50).send(400, 0, 60, 140);
     run.receive(50, 0, 0, 85).read(399, 0, 50).read(410, 0, 100);
     let tables = run.finish(620);
     assert_eq!(series(&tables, 100, "a", "start_s"), [0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
     assert_eq!(series(&tables, 100, "a", "packets_sent"), [2.0, 0.0, 0.0, 0.0, 1.0, 0.0]);
     assert_eq!(series(&tables, 100, "b", "packets_sent"), [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]);
     assert_eq!(series(&tables, 100, "a", "bytes_retransmitted"), [100.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    // 60..200 behind 0..100.
+    assert_eq!(series(&tables, 100, "a", "bundled_bytes_sent"), [0.0, 0.0, 0.0, 0.0, 40.0, 0.0]);
     assert_eq!(series(&tables, 250, "a", "start_s"), [0.0, 0.25]);
     assert_eq!(series(&tables, 250, "a", "packets_sent"), [2.0, 1.0]);
 }

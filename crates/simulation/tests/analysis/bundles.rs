@@ -3,6 +3,7 @@
 
 use crate::agreement::{Simulated, Taps};
 use fairwind_analyse::Outcome;
+use fairwind_measure::Tables;
 use std::collections::BTreeMap;
 
 /// A flow of its own, whose losses make bundles matter; it stops long before the run does.
@@ -69,7 +70,11 @@ fn truth(simulated: &Simulated) -> Truth {
 }
 
 fn count(outcome: &Outcome, table: &str, column: &str) -> u64 {
-    let table = outcome.tables.get(table).unwrap_or_else(|| panic!("no table {table}"));
+    count_in(&outcome.tables, table, column)
+}
+
+fn count_in(tables: &Tables, table: &str, column: &str) -> u64 {
+    let table = tables.get(table).unwrap_or_else(|| panic!("no table {table}"));
     let values = table.column(column).unwrap_or_else(|| panic!("no column {column}"));
     // Some tables have a row for the group of the flow, too.
     let scope = table.column("scope");
@@ -106,5 +111,75 @@ fn hits_and_misses_of_bundles_are_told_as_they_happened() {
         let at_sender = simulated.analyse(Taps::Sender);
         assert_eq!(count(&at_sender, "transport", "bundles"), known.sent, "{name}");
         assert_eq!(count(&at_sender, "transport", "bundled_bytes"), known.bytes_sent, "{name}");
+    }
+}
+
+/// What a table of the run itself, or of its captures, tells of bundles and of retransmissions.
+fn counted(tables: &Tables) -> [u64; 6] {
+    let of = |table, column| count_in(tables, table, column);
+    [
+        of("flows", "data_segments_sent"),
+        of("flows", "bundles_sent"),
+        of("flows", "bundled_bytes_sent"),
+        of("flows", "data_segments_retransmitted"),
+        of("flows", "bytes_retransmitted"),
+        of("groups", "bundled_bytes_sent"),
+    ]
+}
+
+/// Connected after 90 ms, it writes every so often from then until 620 ms, and each write goes at once: with 60 ms
+/// between them nine, each but the first with the one before, which is acknowledged 90 ms after it left; with
+/// 100 ms six, each of which finds all before it acknowledged.
+#[test]
+fn a_run_and_its_captures_count_the_bundles_that_the_clock_makes() {
+    for (interval, counted_by_hand) in
+        [("60 ms", [9, 8, 8 * 120, 0, 0, 8 * 120]), ("100 ms", [6, 0, 0, 0, 0, 0])]
+    {
+        let text = format!(
+            r#"
+            name = "few"
+            duration = "5 s"
+            [path]
+            rate = "10 Mbit/s"
+            rtt = "90 ms"
+            [[flows]]
+            name = "thin"
+            stop = "620 ms"
+            workload = {{ kind = "thin", payload = "120 B", interval = "{interval}" }}
+            tcp = {{ redundant_bundling = true }}
+            [capture]
+            points = ["sender", "receiver"]
+            "#
+        );
+        let simulated = Simulated::run(&format!("few-{interval}"), &text, 1);
+        assert_eq!(counted(&simulated.tables), counted_by_hand, "{interval}");
+        for taps in [Taps::Both, Taps::Sender] {
+            let found = counted(&simulated.analyse(taps).tables);
+            assert_eq!(found, counted_by_hand, "{interval} {taps:?}");
+        }
+    }
+}
+
+#[test]
+fn a_run_and_its_captures_count_the_same_bundles_and_retransmissions() {
+    for (name, loss) in [("without", "0 %"), ("with", "5 %")] {
+        let simulated = Simulated::run(&format!("same-{name}"), &scenario(loss, ""), 7);
+        let known = truth(&simulated);
+        // What ends where something before it has ended brings nothing new.
+        let mut highest = 0;
+        let old = simulated.data_packets("sender").into_iter().filter_map(|(start, end)| {
+            let is_old = end <= highest;
+            highest = highest.max(end);
+            is_old.then_some(end - start)
+        });
+        let old: Vec<u64> = old.collect();
+        assert_eq!(old.is_empty(), loss == "0 %", "{name}");
+        let by_run = counted(&simulated.tables);
+        let repeated = [old.len() as u64, old.iter().sum()];
+        assert_eq!(by_run[1..3], [known.sent, known.bytes_sent], "{name}");
+        assert_eq!(by_run[3..5], repeated, "{name}");
+        for taps in [Taps::Both, Taps::Sender] {
+            assert_eq!(counted(&simulated.analyse(taps).tables), by_run, "{name} {taps:?}");
+        }
     }
 }

@@ -143,13 +143,14 @@ fn is_answer(key: &str) -> bool {
 
 /// Columns about what leaves, about what arrives, about what happens between, and about applications: each
 /// by the beginning of its name.
-const LEAVING: [&str; 15] = [
+const LEAVING: [&str; 16] = [
     "packets_sent",
     "wire_bytes_sent",
     "data_segments",
     "payload_bytes_sent",
     "bytes_retransmitted",
     "retransmission_ratio",
+    "bundle",
     "ack_latency",
     "timeouts",
     "fast_retransmits",
