@@ -1,0 +1,11 @@
+"""Closed-form models, next to which simulations and measurements are drawn.
+
+Arrays in, arrays out: they read no files, run nothing and keep no state. Every function tells what
+it assumes; where two forms of a formula are in use, both are there and named.
+
+Map: `dama` the start-up of TCP over capacity that is assigned on demand.
+"""
+
+from fairwind.models.errors import ModelError, ModelWarning
+
+__all__ = ["ModelError", "ModelWarning"]

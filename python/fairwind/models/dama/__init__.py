@@ -1,0 +1,66 @@
+"""The start-up of TCP over capacity that is assigned on demand (DAMA), in closed form.
+
+A terminal asks for capacity after the rate that it has measured, and gets it one allocation delay
+later. Slow start grows by what is acknowledged, so its loop has that delay in it: how much slower
+does a connection start, and how much more than the measured rate must be asked for to make up?
+
+Source: Gotta, Potorti, Secchi: An Analysis of TCP Startup over an Experimental DVB-RCS Platform,
+IWSSC 2006. `start_up` has the equation and its assumptions.
+
+Map: `link` a platform as numbers, `start_up` the parameters of the equation as arrays, `growth` its
+exponent and the equivalent round trip, `approximation` and `exact` its solutions, `laws` window,
+volume and completion time under each of them, `multipliers` and
+`quickest` how much to ask for.
+"""
+
+from fairwind.models.dama.growth import (
+    allocation_delay,
+    approximate_roots,
+    equivalent_rtt,
+    exact_equivalent_rtt,
+    exact_exponent,
+    packet_exponent,
+)
+from fairwind.models.dama.laws import (
+    Law,
+    carried_segments,
+    completion_time_s,
+    saturation_time_s,
+    volume_segments,
+    window_segments,
+)
+from fairwind.models.dama.link import DemandAssignedLink
+from fairwind.models.dama.multipliers import (
+    CRITERIA,
+    SOURCE_MULTIPLIER,
+    as_without_wait,
+    as_without_wait_exactly,
+    doubling_per_rtt,
+    without_backlog,
+)
+from fairwind.models.dama.quickest import quickest
+from fairwind.models.dama.start_up import StartUp
+
+__all__ = [
+    "CRITERIA",
+    "SOURCE_MULTIPLIER",
+    "DemandAssignedLink",
+    "Law",
+    "StartUp",
+    "allocation_delay",
+    "approximate_roots",
+    "as_without_wait",
+    "as_without_wait_exactly",
+    "carried_segments",
+    "completion_time_s",
+    "doubling_per_rtt",
+    "equivalent_rtt",
+    "exact_equivalent_rtt",
+    "exact_exponent",
+    "packet_exponent",
+    "quickest",
+    "saturation_time_s",
+    "volume_segments",
+    "window_segments",
+    "without_backlog",
+]

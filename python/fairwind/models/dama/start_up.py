@@ -1,0 +1,152 @@
+"""What the model of a start-up takes: one connection over capacity that follows its own rate.
+
+The equation is that of a window which grows by what is acknowledged, where acknowledgments come at
+the rate that was assigned one feedback delay ago, and the assigned rate is a multiple of the rate
+that was seen: ``dw/dt = k w(t - T) / tau`` with ``w(0) = W0`` and ``w(t) = 0`` before.
+
+Source: Gotta, Potorti, Secchi: An Analysis of TCP Startup over an Experimental DVB-RCS Platform,
+IWSSC 2006.
+
+Assumptions
+-----------
+One greedy connection in slow start, no delayed acknowledgments, no losses, buffers that hold
+everything, a link that was idle before, a slow start threshold that is never met: the link is full
+before slow start ends. Capacity is a fluid: no slots, no frames, no guaranteed share.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairwind.models.errors import Floats, ModelError, ModelWarning, positive
+
+HINTS = {
+    "rtt_s": "the round trip without waiting for capacity, such as 0.84",
+    "feedback_delay_s": "the round trip plus the allocation delay, such as 2.3625",
+    "rate_segments_per_second": "the rate at which the link is full, such as 100",
+    "initial_window_segments": "1, 3 or 10 are usual",
+    "multiplier": "1 requests the measured rate, 4.8 is the source's proposal",
+}
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class StartUp:
+    """The start-up of one connection, or of as many as the arrays have elements.
+
+    All fields may be numbers or arrays of shapes that broadcast with one another.
+
+    Attributes
+    ----------
+    rtt_s : float64
+        Round trip without waiting for capacity (tau), seconds.
+    feedback_delay_s : float64
+        From sending to the acknowledgments that it brings (T), seconds: the round trip plus the
+        allocation delay. Not below `rtt_s`; equal to it where capacity is constant.
+    rate_segments_per_second : float64
+        Rate at which the link is full (mu), segments per second.
+    initial_window_segments : float64
+        Initial window (W0), segments.
+    multiplier : float64
+        Capacity requested over rate measured (k); 1 where rate is requested as it is measured.
+
+    Raises
+    ------
+    ModelError
+        If a field is not above zero, or the feedback is quicker than the round trip.
+
+    Warns
+    -----
+    ModelWarning
+        If less is requested than was measured.
+    """
+
+    rtt_s: Floats
+    feedback_delay_s: Floats
+    rate_segments_per_second: Floats
+    initial_window_segments: Floats
+    multiplier: Floats
+
+    def __init__(
+        self,
+        rtt_s: ArrayLike,
+        feedback_delay_s: ArrayLike,
+        rate_segments_per_second: ArrayLike,
+        initial_window_segments: ArrayLike = 3.0,
+        multiplier: ArrayLike = 1.0,
+    ) -> None:
+        """Check, and keep arrays."""
+        given = (
+            rtt_s,
+            feedback_delay_s,
+            rate_segments_per_second,
+            initial_window_segments,
+            multiplier,
+        )
+        for name, values in zip(HINTS, given, strict=True):
+            object.__setattr__(self, name, positive(name, values, HINTS[name]))
+        self._check()
+
+    def _check(self) -> None:
+        try:
+            rtt, feedback, _, _, multiplier = self.arrays()
+        except ValueError as error:
+            shapes = ", ".join(f"{name} {getattr(self, name).shape}" for name in HINTS)
+            raise ModelError(
+                f"the shapes of a start-up do not fit together: {shapes}",
+                "give numbers, or arrays that broadcast, as numpy has it",
+            ) from error
+        if np.any(feedback < rtt):
+            raise ModelError(
+                f"feedback_delay_s is below rtt_s ({np.min(feedback - rtt):+.3g} s)",
+                "it is the round trip plus the allocation delay; equal for constant capacity",
+            )
+        if np.any(multiplier < 1):
+            text = (
+                f"multiplier {np.min(multiplier):g} requests less than was measured: "
+                "the queue grows until the link's guaranteed share empties it"
+            )
+            warnings.warn(text, ModelWarning, stacklevel=4)
+
+    @classmethod
+    def of_checked(cls, arrays: Sequence[Floats]) -> StartUp:
+        """Make one of arrays that were one's fields before, without checking and warning again."""
+        made = cls.__new__(cls)
+        for name, array in zip(HINTS, arrays, strict=True):
+            object.__setattr__(made, name, array)
+        return made
+
+    def arrays(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """Give the fields in their order, as arrays of one shape."""
+        rtt, feedback, rate, window, multiplier = np.broadcast_arrays(
+            self.rtt_s,
+            self.feedback_delay_s,
+            self.rate_segments_per_second,
+            self.initial_window_segments,
+            self.multiplier,
+        )
+        return rtt, feedback, rate, window, multiplier
+
+    @property
+    def delay_ratio(self) -> Floats:
+        """Feedback delay over round trip (rho): 1 where capacity is constant."""
+        return self.feedback_delay_s / self.rtt_s
+
+    @property
+    def loop_gain(self) -> Floats:
+        """Multiplier times delay ratio (k rho): growth per feedback delay depends on it alone."""
+        return self.multiplier * self.delay_ratio
+
+    @property
+    def full_window_segments(self) -> Floats:
+        """The window at which the link is full (mu tau), segments."""
+        return self.rate_segments_per_second * self.rtt_s
+
+    def with_constant_allocation(self) -> StartUp:
+        """Give the same start-up over the same capacity held ready (rho = 1, k = 1)."""
+        rtt, _, rate, window, _ = self.arrays()
+        return StartUp(rtt, rtt, rate, window, np.ones_like(rtt))

@@ -1,0 +1,64 @@
+"""What can be wrong with the parameters of a model, and how they are checked."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairwind.errors import FairwindError
+
+Floats = NDArray[np.float64]
+
+
+class ModelError(FairwindError):
+    """A parameter that no model can be made of."""
+
+
+class ModelWarning(UserWarning):
+    """A parameter that a model can be made of, but that hardly anybody means."""
+
+
+def positive(name: str, values: ArrayLike, hint: str) -> Floats:
+    """Give values as an array if all of them are finite and above zero.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, with its unit at the end.
+    values : array_like
+        Numbers.
+    hint : str
+        What to give instead.
+
+    Raises
+    ------
+    ModelError
+        If one is not.
+    """
+    array = _numbers(name, values, hint)
+    bad = array[~(np.isfinite(array) & (array > 0))]
+    if bad.size:
+        raise ModelError(f"{name} is {bad.flat[0]:g}: it must be finite and above zero", hint)
+    return array
+
+
+def not_negative(name: str, values: ArrayLike, hint: str) -> Floats:
+    """Give values as an array if all of them are finite and none is below zero.
+
+    Raises
+    ------
+    ModelError
+        If one is.
+    """
+    array = _numbers(name, values, hint)
+    bad = array[~(np.isfinite(array) & (array >= 0))]
+    if bad.size:
+        raise ModelError(f"{name} is {bad.flat[0]:g}: it must be finite and not below zero", hint)
+    return array
+
+
+def _numbers(name: str, values: ArrayLike, hint: str) -> Floats:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name} is {values!r}: a number was expected", hint) from error
