@@ -13,6 +13,8 @@ mod samples;
 mod scripts;
 mod settings;
 mod shell;
+#[cfg(feature = "ebpf")]
+mod traces;
 
 use fairwind_testbed::{TestbedError, availability};
 

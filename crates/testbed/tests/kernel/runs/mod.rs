@@ -8,5 +8,5 @@ mod datagrams;
 mod faults;
 mod impaired;
 mod killed;
-mod stage;
+pub(crate) mod stage;
 mod tables;

@@ -1,0 +1,77 @@
+//! One run, twice: what the kernel calls of an algorithm compiled for it, called of the same source compiled
+//! natively. A real connection goes through our router; each hook tells what it finds and what it
+//! leaves behind. Then the recorded occasions are handed to the simulator's form, which keeps its own state.
+
+#![expect(clippy::unwrap_used, reason = "a test that meets an error fails there")]
+
+mod recorder;
+mod replay;
+mod tape;
+
+use crate::is_available;
+use crate::runs::stage::{command, number, table};
+use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_scenario::{Document, Experiment};
+use fairwind_testbed::KernelRun;
+use fairwind_testbed::controls::{ControlObject, obstacle};
+use recorder::Recorder;
+use replay::Replay;
+
+/// Many flows at a queue that marks what can be marked and loses from each of them again and again.
+fn experiment(controls: &[ControlObject]) -> Experiment {
+    let group = |control: &ControlObject| {
+        let name = &control.name;
+        format!(
+            "[[flows]]\nname = \"{name}\"\nworkload = {{ kind = \"greedy\" }}\n\
+             tcp = {{ congestion = \"{name}\" }}\n"
+        )
+    };
+    let groups: String = controls.iter().map(group).collect();
+    let text = format!(
+        "name = \"recorded\"\nduration = \"8 s\"\n[path]\nrate = \"40 Mbit/s\"\nrtt = \"20 ms\"\n\
+         queue = {{ discipline = \"codel\", ecn = true, target = \"200 ms\", limit = \"60 packets\", \
+         ce_threshold = \"8 ms\" }}\n{groups}"
+    );
+    let mut document = Document::parse("recorded.toml", &text).unwrap();
+    for control in controls {
+        document.provide_control(&control.name);
+    }
+    document.experiment(&document.grid().unwrap()[0]).unwrap()
+}
+
+#[test]
+fn every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_acknowledgments() {
+    let test = "every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_acknowledgments";
+    if !is_available(test) {
+        return;
+    }
+    if let Some(reason) = obstacle() {
+        println!("skipped: {test}: {reason}");
+        return;
+    }
+    let process = std::process::id();
+    let recorder = |(place, name): (usize, &String)| {
+        // Not that of another test's at the same time; fifteen letters at most.
+        Recorder::new(name, format!("fwr{place}_{process}"))
+    };
+    let names = fairwind_congestion::names();
+    let recorders: Vec<Recorder> = names.iter().enumerate().map(recorder).collect();
+    let controls: Vec<ControlObject> = recorders.iter().map(|it| it.control.clone()).collect();
+    let experiment = experiment(&controls);
+    let files = CaptureFiles::default();
+    let mark = command("fairwind-test-traces");
+    let run = KernelRun::with_controls(&experiment, 1, files, mark, &controls).unwrap();
+    let outcome = run.run(&Control::default()).unwrap();
+    for (row, (name, recorder)) in names.iter().zip(&recorders).enumerate() {
+        assert!(number(table(&outcome.tables, "flows"), "payload_bytes_read", row) > 0.0, "{name}");
+        let replay = Replay::of(name, &recorder.calls());
+        println!("{name}: {:?}", replay.counts);
+        for hook in recorder.hooks() {
+            // What needs an idle time or a needless reduction, the run need not have.
+            let may_miss = ["cwnd_event", "undo_cwnd", "release"].contains(&hook);
+            let calls = replay.counts.get(hook).copied().unwrap_or(0);
+            assert!(may_miss || calls > 0, "{name}: {hook} was never called");
+        }
+        assert!(replay.counts["cong_avoid"] > 100, "{name}: {:?}", replay.counts);
+    }
+}
