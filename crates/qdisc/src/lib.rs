@@ -17,11 +17,12 @@
 //! `shape` (shapers and schedulers with classes), `select` (which packets a class takes), `impair` (what a
 //! link does to packets besides taking time), `trace` (rates as recorded), `recorded` (losses and
 //! delays as recorded), `check` (what is wrong with a tree), `correlated` (how often what is
-//! correlated happens), [`tc`] (the syntax of `tc`).
+//! correlated happens), `demand` (capacity that is assigned as it is asked for), [`tc`] (the syntax of `tc`).
 
 mod aqm;
 mod check;
 mod correlated;
+mod demand;
 mod fair;
 mod impair;
 mod qdisc;
@@ -33,6 +34,7 @@ mod trace;
 
 pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
 pub use check::QdiscFinding;
+pub use demand::{Carrier, CarrierError, Requests, Terminal};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
     Chance, ImpairmentError, ImpairmentOddity, Impairments, Jitter, JitterDistribution, Loss,

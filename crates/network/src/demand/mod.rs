@@ -1,0 +1,280 @@
+//! Capacity assigned on demand: terminals measure and ask, a master plans, and slots come to whom they are assigned.
+//!
+//! A request leaves at every multiple of the request period and reaches the master after the signalling delay. At every
+//! multiple of the allocation period the master makes a plan of what it has heard, which holds from the first frame on
+//! that begins after it has been heard, until the next. In a frame a terminal's slots follow one another, in the order
+//! of terminals, so its packets come in bursts.
+//!
+//! Nothing here is on the agenda: a link that has something to send looks at the next of its slots, and whoever looks
+//! first does what was due meanwhile, which no arrival can have changed.
+
+mod master;
+mod request;
+mod terminal;
+
+use crate::{LinkId, Observer};
+use fairwind_qdisc::{Carrier, Terminal};
+use fairwind_units::{BitRate, Instant, Span};
+use master::{Master, Share};
+use std::collections::VecDeque;
+use terminal::TerminalAtWork;
+
+/// What a terminal asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ask {
+    /// A rate, in the place of the last one; with what is guaranteed.
+    pub rate: Option<BitRate>,
+    /// A volume.
+    pub volume: Option<VolumeAsked>,
+}
+
+/// A volume that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VolumeAsked {
+    /// Bytes.
+    pub bytes: u64,
+    /// Whether it replaces what was asked for and not assigned, or is added to it.
+    pub replaces: bool,
+}
+
+/// The slots of a terminal in each of some frames, by why it has them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assignment {
+    /// So many frames one after another, each with these slots.
+    pub frames: u64,
+    /// How long a frame lasts.
+    pub frame: Span,
+    /// What a slot carries.
+    pub slot_bytes: u32,
+    /// Its own, always (CRA).
+    pub guaranteed: u32,
+    /// For a rate it asked for (RBDC).
+    pub by_rate: u32,
+    /// For a volume it asked for (VBDC, AVBDC).
+    pub by_volume: u32,
+    /// Which nobody asked for (FCA).
+    pub free: u32,
+}
+
+impl Assignment {
+    /// Slots of one frame.
+    pub fn slots(&self) -> u32 {
+        self.guaranteed + self.by_rate + self.by_volume + self.free
+    }
+}
+
+/// Slots of a terminal so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SlotCounters {
+    /// In frames that have begun.
+    pub assigned: u64,
+    /// In which something was sent.
+    pub used: u64,
+}
+
+/// A carrier at work.
+pub(crate) struct SharedCarrier {
+    spec: Carrier,
+    terminals: Vec<TerminalAtWork>,
+    master: Master,
+    /// Under way to the master: when they come, of whom, what.
+    asked: VecDeque<(Instant, usize, Ask)>,
+    /// Under way to the terminals: when they come, and whose the slots are.
+    plans: VecDeque<(Instant, Vec<Share>)>,
+    /// That holds from the next frame on.
+    heard: Vec<Share>,
+    next_request: Instant,
+    next_plan: Instant,
+    /// When the frame began that runs, if one does, and when the next one will.
+    frame: Instant,
+    next_frame: Instant,
+}
+
+impl SharedCarrier {
+    pub(crate) fn new(spec: Carrier, terminals: &[(LinkId, Terminal)]) -> Self {
+        let specs: Vec<Terminal> = terminals.iter().map(|(_, terminal)| *terminal).collect();
+        let at_work = |(link, terminal): &(LinkId, Terminal)| {
+            TerminalAtWork::new(*link, &spec, terminal)
+        };
+        let guaranteed =
+            |terminal: &Terminal| Share { guaranteed: terminal.guaranteed_slots, ..Share::default() };
+        Self {
+            spec,
+            terminals: terminals.iter().map(at_work).collect(),
+            master: Master::new(spec, &specs),
+            asked: VecDeque::new(),
+            plans: VecDeque::new(),
+            heard: specs.iter().map(guaranteed).collect(),
+            // Nothing was measured before the beginning.
+            next_request: Instant::ZERO + spec.request_period,
+            next_plan: Instant::ZERO,
+            frame: Instant::ZERO,
+            next_frame: Instant::ZERO,
+        }
+    }
+
+    /// What a slot carries in bytes.
+    pub(crate) fn slot_bytes(&self) -> u32 {
+        self.spec.slot_bytes()
+    }
+
+    pub(crate) fn counters(&self, terminal: usize) -> SlotCounters {
+        self.terminals[terminal].counters
+    }
+
+    /// Bytes come to a terminal at an instant that was caught up with.
+    pub(crate) fn arrive(&mut self, terminal: usize, at: Instant, bytes: u64) {
+        self.terminals[terminal].arrive(at, bytes);
+    }
+
+    /// Bytes of a terminal are sent in a slot.
+    pub(crate) fn depart(&mut self, terminal: usize, bytes: u64) {
+        self.terminals[terminal].depart(bytes);
+    }
+
+    /// Bytes of a terminal are gone without having been sent.
+    pub(crate) fn forget(&mut self, terminal: usize, bytes: u64) {
+        self.terminals[terminal].forget(bytes);
+    }
+
+    pub(crate) fn use_slot(&mut self, terminal: usize) {
+        self.terminals[terminal].counters.used += 1;
+    }
+
+    /// The end of the slot of `terminal` that begins at `at`; none where none does.
+    pub(crate) fn slot_at(&self, terminal: usize, at: Instant) -> Option<Instant> {
+        let slot = self.first_slot_from(at);
+        let is_own = self.terminals[terminal].slots.contains(&slot);
+        (is_own && self.slot_start(slot) == at).then(|| self.slot_start(slot + 1))
+    }
+
+    /// When a slot of `terminal` begins after `at`, or the next frame.
+    pub(crate) fn next_look(&self, terminal: usize, at: Instant) -> Instant {
+        let own = &self.terminals[terminal].slots;
+        let slot = self.first_slot_from(at + Span::from_nanos(1)).max(own.start);
+        if slot < own.end { self.slot_start(slot) } else { self.next_frame }
+    }
+
+    /// The first slot of the frame that runs that begins at `at` or later.
+    fn first_slot_from(&self, at: Instant) -> u32 {
+        let nanos = u128::from(at.saturating_since(self.frame).as_nanos());
+        let slot = (nanos * u128::from(self.spec.slots)).div_ceil(u128::from(self.spec.frame.as_nanos()).max(1));
+        u32::try_from(slot).unwrap_or(u32::MAX)
+    }
+
+    /// When a slot of the frame that runs begins.
+    fn slot_start(&self, slot: u32) -> Instant {
+        let nanos = u128::from(self.spec.frame.as_nanos()) * u128::from(slot)
+            / u128::from(self.spec.slots.max(1));
+        self.frame + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// Does all that is due up to `now`, in the order in which it is due; what is due at one instant in the order in
+    /// which it follows from one another.
+    pub(crate) fn catch_up<P, O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
+        loop {
+            let asked = self.asked.front().map_or(Instant::MAX, |(at, ..)| *at);
+            let planned = self.plans.front().map_or(Instant::MAX, |(at, _)| *at);
+            let periodic = self.next_request.min(self.next_plan).min(self.next_frame);
+            let due = periodic.min(asked).min(planned);
+            if due > now || now == Instant::MAX {
+                return;
+            }
+            if self.is_at_rest(due) && self.next_frame <= now {
+                self.rest_until(now, observer);
+            } else if self.next_request == due {
+                self.request(due, observer);
+            } else if asked == due {
+                self.hear(due);
+            } else if self.next_plan == due {
+                self.plan(due);
+            } else if planned == due {
+                self.heard = self.plans.pop_front().map_or_else(Vec::new, |(_, plan)| plan);
+            } else {
+                self.begin_frames(1, observer);
+            }
+        }
+    }
+
+    fn request<P, O: Observer<P>>(&mut self, at: Instant, observer: &mut O) {
+        self.next_request += self.spec.request_period;
+        for (index, terminal) in self.terminals.iter_mut().enumerate() {
+            let ask = terminal.ask(at);
+            if ask != Ask::default() {
+                observer.on_request(at, terminal.link, &ask);
+                self.asked.push_back((at + self.spec.signalling_delay, index, ask));
+            }
+        }
+    }
+
+    fn hear(&mut self, at: Instant) {
+        if let Some((_, terminal, ask)) = self.asked.pop_front() {
+            self.master.hear(at, terminal, &ask);
+        }
+    }
+
+    fn plan(&mut self, at: Instant) {
+        self.next_plan += self.spec.allocation_period;
+        let plan = self.master.plan(at);
+        self.plans.push_back((at + self.spec.signalling_delay, plan));
+    }
+
+    /// Begins the next frame, and so many together that are all the same.
+    fn begin_frames<P, O: Observer<P>>(&mut self, frames: u64, observer: &mut O) {
+        let begin = self.next_frame;
+        let mut first = 0;
+        for (terminal, share) in self.terminals.iter_mut().zip(&self.heard) {
+            terminal.begin_frame(*share, first, frames);
+            first += share.slots();
+            let assignment = Assignment {
+                frames,
+                frame: self.spec.frame,
+                slot_bytes: self.spec.slot_bytes(),
+                guaranteed: share.guaranteed,
+                by_rate: share.by_rate,
+                by_volume: share.by_volume,
+                free: share.free,
+            };
+            observer.on_assignment(begin, terminal.link, &assignment);
+        }
+        self.next_frame = begin + self.spec.frame.saturating_mul(frames);
+        self.frame = begin + self.spec.frame.saturating_mul(frames - 1);
+    }
+
+    /// Whether every frame will be as the next one for as long as nothing comes.
+    fn is_at_rest(&self, at: Instant) -> bool {
+        let is_plain = |plan: &Vec<Share>| {
+            plan.iter().all(|share| share.slots() == share.guaranteed)
+        };
+        self.terminals.iter().all(TerminalAtWork::is_at_rest)
+            && self.asked.iter().all(|(_, _, ask)| ask.is_for_nothing())
+            && self.master.is_at_rest(at)
+            && is_plain(&self.heard)
+            && self.plans.iter().all(|(_, plan)| is_plain(plan))
+    }
+
+    /// Passes all frames up to `now` at once.
+    fn rest_until<P, O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
+        let periods = |from: Instant, period: Span| match now.as_nanos().checked_sub(from.as_nanos()) {
+            Some(nanos) => nanos / period.as_nanos().max(1) + 1,
+            None => 0,
+        };
+        let frames = periods(self.next_frame, self.spec.frame);
+        self.begin_frames(frames.max(1), observer);
+        let requests = periods(self.next_request, self.spec.request_period);
+        self.next_request += self.spec.request_period.saturating_mul(requests);
+        let plans = periods(self.next_plan, self.spec.allocation_period);
+        self.next_plan += self.spec.allocation_period.saturating_mul(plans);
+        self.master.skip(plans);
+        // They ask for nothing and assign what is assigned anyway.
+        self.asked.retain(|(at, ..)| *at > now);
+        self.plans.retain(|(at, _)| *at > now);
+    }
+}
+
+impl Ask {
+    fn is_for_nothing(&self) -> bool {
+        self.rate.is_none_or(|rate| rate.as_bits_per_second() == 0)
+            && self.volume.is_none_or(|volume| volume.bytes == 0)
+    }
+}
