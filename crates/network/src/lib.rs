@@ -43,9 +43,11 @@
 //! Modules: `packet` (what travels, ids), `topology` (what is built from), `routing` (who is next),
 //! `network` (the whole at work), `parcel` (where packets lie meanwhile), `ring` (in what order),
 //! `agenda` (what is due next), `random` (seeds), `link` (transmitter, loss, the fused FIFO link and the link for any
-//! discipline), `queue` (disciplines), `observer` (what is reported).
+//! discipline), `demand` (slots of a carrier, assigned as terminals ask for them), `queue` (disciplines), `observer` (what
+//! is reported).
 
 mod agenda;
+mod demand;
 mod link;
 mod network;
 mod observer;
@@ -57,10 +59,11 @@ mod ring;
 mod routing;
 mod topology;
 
+pub use demand::{Ask, Assignment, SlotCounters, VolumeAsked};
 pub use fairwind_qdisc::Qdisc;
-pub use link::{LinkCounters, LinkSpec, Volume};
+pub use link::{Assigned, LinkCounters, LinkSpec, Volume};
 pub use network::{Delivery, Network};
 pub use observer::{Backlog, DropReason, Observer};
-pub use packet::{Header, LinkId, NodeId, Packet};
+pub use packet::{CarrierId, Header, LinkId, NodeId, Packet};
 pub use queue::{Dequeued, Effects, Fifo, Groups, QueueDiscipline, Waiting, discipline};
 pub use topology::{Topology, TopologyError};

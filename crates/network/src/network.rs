@@ -3,10 +3,11 @@
 //! Cost per packet and hop: see the example `hop_cost`.
 
 use crate::agenda::{Agenda, Due, Work};
+use crate::demand::SharedCarrier;
 use crate::link::{Arrival, Link, LinkKind, Surroundings, Volume};
 use crate::parcel::{Depot, Parcel};
 use crate::routing::Routes;
-use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, Topology};
+use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, SlotCounters, Topology};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
@@ -29,6 +30,7 @@ pub struct Network<P> {
     topology: Topology,
     routes: Routes,
     links: Vec<Link>,
+    carriers: Vec<SharedCarrier>,
     depot: Depot<P>,
     agenda: Agenda,
     /// Deliveries that were due before somebody asked.
@@ -51,11 +53,17 @@ enum Onward {
 }
 
 impl<P: Packet> Network<P> {
-    pub(crate) fn new(topology: Topology, routes: Routes, links: Vec<Link>) -> Self {
+    pub(crate) fn new(
+        topology: Topology,
+        routes: Routes,
+        links: Vec<Link>,
+        carriers: Vec<SharedCarrier>,
+    ) -> Self {
         Self {
             topology,
             routes,
             links,
+            carriers,
             depot: Depot::new(),
             agenda: Agenda::default(),
             ready: VecDeque::new(),
@@ -114,6 +122,9 @@ impl<P: Packet> Network<P> {
                 LinkKind::Transparent(_) => {}
                 LinkKind::Fused(link) => link.settle(self.now, around.depot, around.observer),
                 LinkKind::General(link) => link.settle(self.now, &mut around),
+                LinkKind::Assigned(link) => {
+                    link.settle(self.now, &mut self.carriers[link.carrier], &mut around);
+                }
             }
         }
     }
@@ -195,17 +206,20 @@ impl<P: Packet> Network<P> {
         due: Due,
         observer: &mut O,
     ) -> Option<Parcel> {
-        let LinkKind::General(link) = &mut self.links[due.link_index()].kind else {
-            unreachable!("no other link is on the agenda");
-        };
         let around =
             &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
-        match due.work() {
-            Work::Delivery => Some(link.deliver(due.at(), around)),
-            Work::Departure => {
+        match (&mut self.links[due.link_index()].kind, due.work()) {
+            (LinkKind::General(link), Work::Delivery) => Some(link.deliver(due.at(), around)),
+            (LinkKind::General(link), Work::Departure) => {
                 link.depart(due.at(), around);
                 None
             }
+            (LinkKind::Assigned(link), Work::Delivery) => Some(link.deliver(due.at(), around)),
+            (LinkKind::Assigned(link), Work::Departure) => {
+                link.depart(due.at(), &mut self.carriers[link.carrier], around);
+                None
+            }
+            _ => unreachable!("no other link is on the agenda"),
         }
     }
 
@@ -280,12 +294,15 @@ impl<P: Packet> Network<P> {
         arrival: &Arrival,
         observer: &mut O,
     ) {
-        let LinkKind::General(link) = &mut self.links[link.index()].kind else {
-            unreachable!("packets pass all links but these and fused ones");
-        };
         let around =
             &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
-        link.accept(arrival, around);
+        match &mut self.links[link.index()].kind {
+            LinkKind::General(link) => link.accept(arrival, around),
+            LinkKind::Assigned(link) => {
+                link.accept(arrival, &mut self.carriers[link.carrier], around);
+            }
+            _ => unreachable!("packets pass all links but these and fused ones"),
+        }
     }
 
     /// Takes out a packet that has reached its destination.
@@ -363,6 +380,15 @@ impl<P: Packet> Network<P> {
     /// Where the network has no such link, as all questions about one link or node.
     pub fn link_counters(&self, link: LinkId) -> &LinkCounters {
         self.links[link.index()].counters()
+    }
+
+    /// Slots that `link` has had so far, and those in which it sent something; none where it is on no carrier. Complete
+    /// after [`Network::advance_to`].
+    pub fn slot_counters(&self, link: LinkId) -> Option<SlotCounters> {
+        match &self.links[link.index()].kind {
+            LinkKind::Assigned(link) => Some(self.carriers[link.carrier].counters(link.terminal())),
+            _ => None,
+        }
     }
 
     /// How `link` was described.

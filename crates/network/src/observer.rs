@@ -1,6 +1,6 @@
 //! What the network reports while it works.
 
-use crate::{LinkId, NodeId};
+use crate::{Ask, Assignment, LinkId, NodeId};
 use fairwind_units::{Instant, Span};
 
 /// What waits in a queue; the packet that is being serialised does not count.
@@ -108,6 +108,15 @@ pub trait Observer<P> {
         waited: Option<Span>,
     ) {
     }
+
+    /// The terminal that `link` belongs to asked for capacity at `at`; not told where it asked for nothing.
+    #[inline]
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {}
+
+    /// Frames of which `link` has slots began at `at`, the first of them; told for every frame, or for several at once
+    /// that are all the same.
+    #[inline]
+    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {}
 
     /// `packet` was at `node` at `at`, from where nothing leads to its destination; it is gone.
     #[inline]

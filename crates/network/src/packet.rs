@@ -80,6 +80,19 @@ pub struct NodeId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
+/// A carrier whose slots links share: its position in the order in which carriers were added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CarrierId(pub u32);
+
+impl CarrierId {
+    /// As an index into tables of carriers.
+    #[inline]
+    pub fn index(self) -> usize {
+        // Widening on every machine that this runs on.
+        self.0 as usize
+    }
+}
+
 impl NodeId {
     /// The node at `index`.
     ///

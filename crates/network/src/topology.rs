@@ -1,10 +1,11 @@
 //! The description that a network is built from.
 
 use crate::agenda::MOST_LINKS;
-use crate::link::Link;
+use crate::demand::SharedCarrier;
+use crate::link::{Assigned, Link};
 use crate::routing::Routes;
-use crate::{Groups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
-use fairwind_qdisc::{ImpairmentError, QdiscFinding, RateTrace};
+use crate::{CarrierId, Groups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
+use fairwind_qdisc::{Carrier, CarrierError, ImpairmentError, QdiscFinding, RateTrace, Terminal};
 use fairwind_units::{BitRate, Ratio};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -30,6 +31,7 @@ pub struct Topology {
     pub(crate) names: Vec<String>,
     pub(crate) kinds: Vec<NodeKind>,
     pub(crate) links: Vec<LinkDescription>,
+    carriers: Vec<Carrier>,
     groups: Groups,
 }
 
@@ -99,6 +101,32 @@ pub enum TopologyError {
         /// What holds of every such record.
         rule: &'static str,
     },
+    /// A carrier that there cannot be, or more promised than it has.
+    #[error("carrier {carrier}: {error}", carrier = carrier.0)]
+    Carrier {
+        /// The carrier.
+        carrier: CarrierId,
+        /// The first thing that is wrong with it.
+        error: CarrierError,
+    },
+    /// Slots of a carrier that this topology does not have.
+    #[error("link {name} has slots of carrier {carrier}, but there are only {carriers} carriers; use the ids that add_carrier gave", carrier = carrier.0)]
+    UnknownCarrier {
+        /// The link's name.
+        name: String,
+        /// The carrier that does not exist.
+        carrier: CarrierId,
+        /// How many carriers there are.
+        carriers: usize,
+    },
+    /// Two ways of saying when packets leave.
+    #[error(
+        "link {name} has slots of a carrier and a rate of its own; leave the rate out, its slots are its rate"
+    )]
+    SlotsAndRate {
+        /// The link's name.
+        name: String,
+    },
     /// A probability above one.
     #[error("link {name} has loss {loss}; a probability is at most 100 %")]
     LossAboveOne {
@@ -139,6 +167,16 @@ impl Topology {
         link
     }
 
+    /// Adds a carrier, of which links can have slots ([`LinkSpec::assigned`]); checked when the network is built.
+    ///
+    /// # Panics
+    /// From the carrier number 2^32 on.
+    pub fn add_carrier(&mut self, carrier: Carrier) -> CarrierId {
+        let id = u32::try_from(self.carriers.len()).expect("fewer than 2^32 carriers");
+        self.carriers.push(carrier);
+        CarrierId(id)
+    }
+
     /// Lets filters of queue disciplines ask for a group of flows by its name: those with these numbers of connections.
     pub fn name_flows(&mut self, name: impl Into<String>, connections: Range<u32>) {
         self.groups.name(name, connections);
@@ -164,15 +202,36 @@ impl Topology {
     ) -> Result<Network<P>, TopologyError> {
         self.check()?;
         let routes = Routes::new(&self.kinds, &self.links);
+        let mut terminals = vec![0; self.carriers.len()];
         let links = (0..)
             .map(LinkId)
             .zip(&self.links)
             .map(|(id, link)| {
                 let own = discipline(id, &link.spec);
-                Link::new(id, link, own, seed, &self.groups)
+                let terminal = link.spec.assigned.map_or(0, |assigned| {
+                    let next = &mut terminals[assigned.carrier.index()];
+                    *next += 1;
+                    *next - 1
+                });
+                Link::new(id, link, own, terminal, (seed, &self.groups))
             })
             .collect();
-        Ok(Network::new(self, routes, links))
+        let carriers = (0..).map(CarrierId).zip(&self.carriers);
+        let carriers = carriers
+            .map(|(id, carrier)| SharedCarrier::new(*carrier, &self.terminals_of(id)))
+            .collect();
+        Ok(Network::new(self, routes, links, carriers))
+    }
+
+    /// The links that have slots of a carrier, in order, with what they may have.
+    fn terminals_of(&self, carrier: CarrierId) -> Vec<(LinkId, Terminal)> {
+        let links = (0..).map(LinkId).zip(&self.links);
+        links
+            .filter_map(|(id, link)| {
+                let assigned = link.spec.assigned.filter(|assigned| assigned.carrier == carrier)?;
+                Some((id, assigned.terminal))
+            })
+            .collect()
     }
 
     fn check(&self) -> Result<(), TopologyError> {
@@ -185,8 +244,27 @@ impl Topology {
         }
         (0..).map(LinkId).zip(&self.links).try_for_each(|(id, link)| {
             self.check_ends(id, link)?;
+            self.check_assigned(id, &link.spec)?;
             check_spec(&link.spec, || self.link_name(id))
+        })?;
+        (0..).map(CarrierId).zip(&self.carriers).try_for_each(|(carrier, spec)| {
+            let terminals = self.terminals_of(carrier);
+            let errors = spec.errors(terminals.iter().map(|(_, terminal)| terminal));
+            let error = errors.into_iter().next();
+            error.map_or(Ok(()), |error| Err(TopologyError::Carrier { carrier, error }))
         })
+    }
+
+    fn check_assigned(&self, id: LinkId, spec: &LinkSpec) -> Result<(), TopologyError> {
+        let Some(Assigned { carrier, .. }) = spec.assigned else { return Ok(()) };
+        let (name, carriers) = (self.link_name(id), self.carriers.len());
+        if carrier.index() >= carriers {
+            return Err(TopologyError::UnknownCarrier { name, carrier, carriers });
+        }
+        if spec.rate.is_some() || spec.rate_trace.is_some() {
+            return Err(TopologyError::SlotsAndRate { name });
+        }
+        Ok(())
     }
 
     fn check_ends(&self, id: LinkId, link: &LinkDescription) -> Result<(), TopologyError> {

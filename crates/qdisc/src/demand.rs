@@ -124,8 +124,8 @@ impl Default for Terminal {
 impl Carrier {
     /// What a slot carries in bytes, rounded to the nearest.
     pub fn slot_bytes(&self) -> u32 {
-        let bits = u128::from(self.slot_rate.as_bits_per_second())
-            * u128::from(self.frame.as_nanos());
+        let bits =
+            u128::from(self.slot_rate.as_bits_per_second()) * u128::from(self.frame.as_nanos());
         u32::try_from((bits + 4_000_000_000) / 8_000_000_000).unwrap_or(u32::MAX)
     }
 

@@ -93,11 +93,12 @@ pub(crate) struct SharedCarrier {
 impl SharedCarrier {
     pub(crate) fn new(spec: Carrier, terminals: &[(LinkId, Terminal)]) -> Self {
         let specs: Vec<Terminal> = terminals.iter().map(|(_, terminal)| *terminal).collect();
-        let at_work = |(link, terminal): &(LinkId, Terminal)| {
-            TerminalAtWork::new(*link, &spec, terminal)
+        let at_work =
+            |(link, terminal): &(LinkId, Terminal)| TerminalAtWork::new(*link, &spec, terminal);
+        let guaranteed = |terminal: &Terminal| Share {
+            guaranteed: terminal.guaranteed_slots,
+            ..Share::default()
         };
-        let guaranteed =
-            |terminal: &Terminal| Share { guaranteed: terminal.guaranteed_slots, ..Share::default() };
         Self {
             spec,
             terminals: terminals.iter().map(at_work).collect(),
@@ -158,7 +159,8 @@ impl SharedCarrier {
     /// The first slot of the frame that runs that begins at `at` or later.
     fn first_slot_from(&self, at: Instant) -> u32 {
         let nanos = u128::from(at.saturating_since(self.frame).as_nanos());
-        let slot = (nanos * u128::from(self.spec.slots)).div_ceil(u128::from(self.spec.frame.as_nanos()).max(1));
+        let slot = (nanos * u128::from(self.spec.slots))
+            .div_ceil(u128::from(self.spec.frame.as_nanos()).max(1));
         u32::try_from(slot).unwrap_or(u32::MAX)
     }
 
@@ -201,7 +203,10 @@ impl SharedCarrier {
         for (index, terminal) in self.terminals.iter_mut().enumerate() {
             let ask = terminal.ask(at);
             if ask != Ask::default() {
-                observer.on_request(at, terminal.link, &ask);
+                // Whether those for nothing are made at all depends on who looks.
+                if !ask.is_for_nothing() {
+                    observer.on_request(at, terminal.link, &ask);
+                }
                 self.asked.push_back((at + self.spec.signalling_delay, index, ask));
             }
         }
@@ -243,9 +248,8 @@ impl SharedCarrier {
 
     /// Whether every frame will be as the next one for as long as nothing comes.
     fn is_at_rest(&self, at: Instant) -> bool {
-        let is_plain = |plan: &Vec<Share>| {
-            plan.iter().all(|share| share.slots() == share.guaranteed)
-        };
+        let is_plain =
+            |plan: &Vec<Share>| plan.iter().all(|share| share.slots() == share.guaranteed);
         self.terminals.iter().all(TerminalAtWork::is_at_rest)
             && self.asked.iter().all(|(_, _, ask)| ask.is_for_nothing())
             && self.master.is_at_rest(at)
@@ -255,10 +259,11 @@ impl SharedCarrier {
 
     /// Passes all frames up to `now` at once.
     fn rest_until<P, O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
-        let periods = |from: Instant, period: Span| match now.as_nanos().checked_sub(from.as_nanos()) {
-            Some(nanos) => nanos / period.as_nanos().max(1) + 1,
-            None => 0,
-        };
+        let periods =
+            |from: Instant, period: Span| match now.as_nanos().checked_sub(from.as_nanos()) {
+                Some(nanos) => nanos / period.as_nanos().max(1) + 1,
+                None => 0,
+            };
         let frames = periods(self.next_frame, self.spec.frame);
         self.begin_frames(frames.max(1), observer);
         let requests = periods(self.next_request, self.spec.request_period);

@@ -47,13 +47,9 @@ impl Policy {
         let way = match terminal.requests {
             Requests::None => Way::Never,
             Requests::Rbdc { multiplier } => Way::Rate { multiplier },
-            Requests::RbdcStart { multiplier, lasts, idle } => Way::RateAtStart(Start {
-                multiplier,
-                lasts,
-                idle,
-                began: None,
-                last_arrival: None,
-            }),
+            Requests::RbdcStart { multiplier, lasts, idle } => {
+                Way::RateAtStart(Start { multiplier, lasts, idle, began: None, last_arrival: None })
+            }
             Requests::Vbdc => Way::Volume { outstanding: 0 },
             Requests::Avbdc => Way::AbsoluteVolume,
             Requests::Forecast { round_trip } => {
@@ -91,7 +87,8 @@ impl Policy {
     pub(super) fn ask(&mut self, view: &View) -> Ask {
         let volume = |bytes, replaces| Ask {
             rate: None,
-            volume: Some(VolumeAsked { bytes, replaces }).filter(|asked| asked.bytes > 0 || replaces),
+            volume: Some(VolumeAsked { bytes, replaces })
+                .filter(|asked| asked.bytes > 0 || replaces),
         };
         match &mut self.way {
             Way::Never => Ask::default(),
@@ -122,7 +119,8 @@ impl Policy {
 
 /// The rate at which `bytes` came within `period`, some times over.
 fn measured(bytes: u64, multiplier: Ratio, period: Span) -> Ask {
-    let nanobits = u128::from(bytes) * 8_000_000_000 * u128::from(multiplier.as_parts_per_billion());
+    let nanobits =
+        u128::from(bytes) * 8_000_000_000 * u128::from(multiplier.as_parts_per_billion());
     let rate = nanobits / (u128::from(period.as_nanos()).max(1) * 1_000_000_000);
     let rate = BitRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX));
     Ask { rate: Some(rate), volume: None }

@@ -1,15 +1,18 @@
-//! One direction of a link: its description, and the three ways of carrying packets over it.
+//! One direction of a link: its description, and the four ways of carrying packets over it.
 
+mod assigned;
 mod deviate;
 mod fused;
 mod general;
 mod impair;
 mod ledger;
 mod loss;
+mod served;
 mod traced;
 mod transmitter;
 mod wire;
 
+pub(crate) use assigned::AssignedLink;
 pub(crate) use fused::FusedLink;
 pub(crate) use general::GeneralLink;
 pub(crate) use ledger::Ledger;
@@ -20,10 +23,11 @@ use crate::parcel::{Depot, Parcel};
 use crate::queue::{FifoLimit, QueueDiscipline, discipline};
 use crate::random;
 use crate::topology::LinkDescription;
-use crate::{Groups, LinkId, NodeId};
-use fairwind_qdisc::{Impairments, Qdisc, RateTrace};
+use crate::{CarrierId, Groups, LinkId, NodeId};
+use fairwind_qdisc::{Impairments, Qdisc, RateTrace, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use loss::BernoulliLoss;
+use served::Served;
 use traced::Traced;
 use transmitter::Transmitter;
 use wire::Wire;
@@ -35,6 +39,8 @@ pub struct LinkSpec {
     pub rate: Option<BitRate>,
     /// Instead of the rate: when packets may leave, as recorded.
     pub rate_trace: Option<RateTrace>,
+    /// Instead of the rate: slots of a carrier, which are shared with other links.
+    pub assigned: Option<Assigned>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue in front of the link.
@@ -48,11 +54,21 @@ pub struct LinkSpec {
     pub overhead_bytes: u32,
 }
 
+/// Where a link has its slots from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assigned {
+    /// Of this carrier ([`crate::Topology::add_carrier`]).
+    pub carrier: CarrierId,
+    /// What it may have of it, and how it asks.
+    pub terminal: Terminal,
+}
+
 impl LinkSpec {
     /// Whether packets pass as if the two nodes were one.
     fn is_transparent(&self) -> bool {
         self.rate.is_none()
             && self.rate_trace.is_none()
+            && self.assigned.is_none()
             && self.delay.is_zero()
             && self.loss == Ratio::ZERO
             && self.queue == Qdisc::default()
@@ -106,32 +122,35 @@ pub(crate) enum LinkKind {
     Fused(FusedLink),
     /// Any queue discipline.
     General(Box<GeneralLink>),
+    /// Any queue discipline, in slots.
+    Assigned(Box<AssignedLink>),
 }
 
 impl Link {
-    /// A link that serves `own`, or without one the queue that is described.
+    /// A link that serves `own`, or without one the queue that is described; `terminal` is its number among those of
+    /// its carrier.
     pub(crate) fn new(
         link: LinkId,
         description: &LinkDescription,
         own: Option<Box<dyn QueueDiscipline>>,
-        seed: u64,
-        groups: &Groups,
+        terminal: usize,
+        (seed, groups): (u64, &Groups),
     ) -> Self {
         let spec = &description.spec;
-        let carriage = Carriage::new(spec, seed, link);
         let ledger = Ledger::new(link);
+        let is_plain =
+            spec.impairments.is_none() && spec.rate_trace.is_none() && spec.assigned.is_none();
         let kind = match (own, FifoLimit::of(&spec.queue)) {
             (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent(ledger),
-            (None, Some(limit)) if spec.impairments.is_none() && spec.rate_trace.is_none() => {
-                LinkKind::Fused(FusedLink::new(carriage, limit, ledger))
+            (None, Some(limit)) if is_plain => {
+                LinkKind::Fused(FusedLink::new(Carriage::new(spec, seed, link), limit, ledger))
             }
             (own, _) => {
                 let draws = random::mixed(seed, !u64::from(link.0));
                 let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws, groups));
                 let wire = Wire::new(spec, random::mixed(draws, u64::MAX));
-                let trace = spec.rate_trace.as_ref();
-                let traced = trace.map(|trace| Traced::new(trace, spec.overhead_bytes));
-                LinkKind::General(Box::new(GeneralLink::new(carriage, traced, queue, wire, ledger)))
+                let loss = BernoulliLoss::new(spec.loss, seed, link);
+                serve(spec, Served::new(queue, wire, loss, ledger), terminal)
             }
         };
         Self { to: description.to, kind }
@@ -142,6 +161,21 @@ impl Link {
             LinkKind::Transparent(ledger) => &ledger.counters,
             LinkKind::Fused(link) => link.counters(),
             LinkKind::General(link) => link.counters(),
+            LinkKind::Assigned(link) => link.counters(),
         }
     }
+}
+
+/// What serves a queue: a transmitter, a record of one, or slots.
+fn serve(spec: &LinkSpec, served: Served, terminal: usize) -> LinkKind {
+    let overhead = spec.overhead_bytes;
+    if let Some(assigned) = spec.assigned {
+        let carrier = assigned.carrier.index();
+        return LinkKind::Assigned(Box::new(AssignedLink::new(
+            carrier, terminal, served, overhead,
+        )));
+    }
+    let traced = spec.rate_trace.as_ref().map(|trace| Traced::new(trace, overhead));
+    let transmitter = Transmitter::new(spec.rate, overhead);
+    LinkKind::General(Box::new(GeneralLink::new(served, transmitter, traced)))
 }

@@ -1,5 +1,6 @@
 //! The late-poll law: looking often or seldom makes no difference.
 
+use crate::any_carrier::{Shared, any_carrier};
 use crate::support::{
     Fact, Injection, Looking, Numbered, any_gap, any_link, any_size, general, run,
 };
@@ -12,7 +13,18 @@ const HOSTS: u32 = 4;
 
 /// Hosts 0 to 3 and routers 4 and 5, every host on a router, the routers joined both ways.
 fn dumbbell(specs: &[LinkSpec]) -> Topology {
-    let mut topology = Topology::new();
+    let topology = Topology::new();
+    joined(topology, specs)
+}
+
+/// The same, with some of the links on a carrier.
+fn dumbbell_on(shared: &Shared, specs: &[LinkSpec]) -> Topology {
+    let (mut topology, mut specs) = (Topology::new(), specs.to_vec());
+    shared.apply(&mut topology, &mut specs);
+    joined(topology, &specs)
+}
+
+fn joined(mut topology: Topology, specs: &[LinkSpec]) -> Topology {
     let hosts: Vec<NodeId> = (0..HOSTS).map(|n| topology.add_host(format!("host {n}"))).collect();
     let routers = [topology.add_router("left"), topology.add_router("right")];
     let mut specs = specs.iter().cloned();
@@ -68,6 +80,25 @@ proptest! {
             run(mixed(dumbbell(&specs), general_links), &injections, &looking, END)
         };
         let expected = outcome(Looking::AtEveryEvent);
+        prop_assert_eq!(&outcome(Looking::Never), &expected);
+        prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
+        prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);
+    }
+
+    #[test]
+    fn looking_often_or_seldom_gives_the_same_slots(
+        specs in prop::collection::vec(any_link(), 10),
+        shared in any_carrier(),
+        injections in any_traffic(),
+        looks in any_looks(),
+    ) {
+        let outcome = |looking| {
+            run(mixed(dumbbell_on(&shared, &specs), 0), &injections, &looking, Instant::from_secs(5))
+        };
+        let expected = outcome(Looking::AtEveryEvent);
+        for facts in &expected.diary.links {
+            prop_assert!(facts.is_sorted_by_key(Fact::at));
+        }
         prop_assert_eq!(&outcome(Looking::Never), &expected);
         prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
         prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);

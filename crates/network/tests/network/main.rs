@@ -1,11 +1,13 @@
 //! The network as a whole, its links and its queues.
 
+mod any_carrier;
 mod any_discipline;
 mod any_impairments;
 mod cake;
 mod conservation;
 mod controlled;
 mod copies;
+mod demand;
 mod disciplines;
 mod errors;
 mod flowing;

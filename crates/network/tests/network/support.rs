@@ -3,11 +3,12 @@
 use crate::any_discipline::any_discipline;
 use crate::any_impairments::{any_impairments, any_trace};
 use fairwind_network::{
-    Backlog, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec, Network, NodeId,
-    Observer, Packet, Qdisc, QueueDiscipline, Topology, Volume,
+    Ask, Assignment, Backlog, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec,
+    Network, NodeId, Observer, Packet, Qdisc, QueueDiscipline, SlotCounters, Topology, Volume,
 };
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 /// A packet that can be told from all others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,13 @@ pub(crate) enum Fact {
     Dropped { at: Instant, number: u64, backlog: Backlog, reason: DropReason },
 }
 
+/// What a link had of a carrier in frames one after another that are all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Frames {
+    pub(crate) begin: Instant,
+    pub(crate) assignment: Assignment,
+}
+
 impl Fact {
     pub(crate) fn at(&self) -> Instant {
         match self {
@@ -59,6 +67,10 @@ impl Fact {
 pub(crate) struct Diary {
     pub(crate) links: Vec<Vec<Fact>>,
     pub(crate) unroutable: Vec<(Instant, NodeId, u64)>,
+    /// What was asked for.
+    pub(crate) requests: Vec<(Instant, LinkId, Ask)>,
+    /// By link, equal frames together however they were told.
+    pub(crate) frames: BTreeMap<LinkId, Vec<Frames>>,
 }
 
 impl Diary {
@@ -91,6 +103,23 @@ impl Observer<Numbered> for Diary {
         self.write(link, Fact::Dropped { at, number: packet.number, backlog, reason });
     }
 
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {
+        self.requests.push((at, link, *ask));
+    }
+
+    fn on_assignment(&mut self, begin: Instant, link: LinkId, assignment: &Assignment) {
+        let told = self.frames.entry(link).or_default();
+        match told.last_mut() {
+            Some(last)
+                if (Assignment { frames: assignment.frames, ..last.assignment }) == *assignment =>
+            {
+                assert_eq!(begin, last.begin + last.assignment.frame * last.assignment.frames);
+                last.assignment.frames += assignment.frames;
+            }
+            _ => told.push(Frames { begin, assignment: *assignment }),
+        }
+    }
+
     fn on_unroutable(&mut self, at: Instant, node: NodeId, packet: &Numbered) {
         self.unroutable.push((at, node, packet.number));
     }
@@ -102,6 +131,7 @@ pub(crate) struct Outcome {
     pub(crate) deliveries: Vec<Delivery<Numbered>>,
     pub(crate) diary: Diary,
     pub(crate) counters: Vec<LinkCounters>,
+    pub(crate) slots: Vec<Option<SlotCounters>>,
     pub(crate) in_transit: Volume,
 }
 
@@ -138,7 +168,8 @@ pub(crate) fn run(
     network.advance_to(end, &mut diary);
     deliveries.extend(std::iter::from_fn(|| network.poll_delivery()));
     let counters = network.link_ids().map(|link| *network.link_counters(link)).collect();
-    Outcome { deliveries, diary, counters, in_transit: network.in_transit() }
+    let slots = network.link_ids().map(|link| network.slot_counters(link)).collect();
+    Outcome { deliveries, diary, counters, slots, in_transit: network.in_transit() }
 }
 
 fn look_until(
@@ -201,6 +232,7 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
     all.prop_map(|(rate, delay, queue, loss, overhead_bytes, impairments, rate_trace)| LinkSpec {
         rate_trace,
         rate,
+        assigned: None,
         delay: Span::from_nanos(delay),
         queue,
         loss: Ratio::from_parts_per_billion(loss),

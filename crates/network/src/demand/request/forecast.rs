@@ -115,7 +115,8 @@ impl Forecast {
 
     /// How many times over what left came back in the last round trip, between one and two: above and below a line.
     fn growth(&self) -> (u64, u64) {
-        let (before, last) = (self.past.iter().take(self.round_trip), self.past.iter().skip(self.round_trip));
+        let (before, last) =
+            (self.past.iter().take(self.round_trip), self.past.iter().skip(self.round_trip));
         let departed: u64 = before.map(|bin| bin.departed).sum();
         let arrived: u64 = last.map(|bin| bin.arrived).sum();
         if departed == 0 {
@@ -132,7 +133,8 @@ impl Forecast {
 
     pub(super) fn is_at_rest(&self) -> bool {
         let nothing = Bin::default();
-        self.now == nothing && self.past.iter().all(|bin| *bin == nothing)
+        self.now == nothing
+            && self.past.iter().all(|bin| *bin == nothing)
             && self.expected.iter().all(|(_, slots)| *slots == self.guaranteed)
     }
 }
@@ -158,8 +160,7 @@ mod tests {
         };
         let round_trip = Span::from_millis(240);
         let requests = Requests::Forecast { round_trip };
-        let terminal =
-            Terminal { guaranteed_slots: 1, most_slots: 0, takes_free: false, requests };
+        let terminal = Terminal { guaranteed_slots: 1, most_slots: 0, takes_free: false, requests };
         Forecast::new(&carrier, &terminal, round_trip)
     }
 
@@ -185,10 +186,10 @@ mod tests {
     #[test]
     fn what_waits_is_asked_for_unless_it_leaves_in_slots_that_are_coming() {
         let mut first = forecast();
-        // 9000 wait; one slot a frame takes 4000 of them by the time that slots come, 5000 of which are left; and in
-        // the fifth frame 1000 that left in the second come back doubled.
-        assert_eq!(first.rate(9_000).as_bits_per_second(), 700_000);
-        // Asked again at once: the seven slots are on their way in frame 4, and take all that waits.
+        // 9000 wait; one slot a frame takes 4000 of them by the time that slots come. What left in the first two frames
+        // comes back doubled in the fourth and the fifth: 2000 each.
+        assert_eq!(first.rate(9_000).as_bits_per_second(), 900_000);
+        // Asked again at once: the nine slots are on their way, and take all that waits in frame 4.
         assert_eq!(first.rate(9_000).as_bits_per_second(), 200_000);
     }
 }

@@ -1,0 +1,180 @@
+//! The link of a terminal: it sends in the slots that are assigned to it, and in no others.
+//!
+//! A packet leaves the queue when the slot begins in which its first byte is sent, and is on its way when the slot ends
+//! in which its last one is; it may take several, and several may share one. What comes after a slot has begun waits
+//! for the next. So packets leave in bursts, and what nobody uses is lost.
+
+use super::served::Served;
+use super::{Arrival, LinkCounters, Surroundings};
+use crate::agenda::Due;
+use crate::demand::SharedCarrier;
+use crate::parcel::Parcel;
+use crate::queue::{Dequeued, Waiting};
+use crate::{Backlog, Observer, Packet};
+use fairwind_units::Instant;
+
+/// A link of a terminal.
+pub(crate) struct AssignedLink {
+    /// Which carrier it is on, and which of its terminals it is.
+    pub(crate) carrier: usize,
+    terminal: usize,
+    served: Served,
+    overhead_bytes: u32,
+    /// The packet whose first bytes are sent, when that began, and how many are left.
+    in_service: Option<(Waiting, Instant, u64)>,
+    /// When it looks for its next slot, on the agenda; [`Instant::MAX`] for never.
+    look: Instant,
+}
+
+impl AssignedLink {
+    pub(super) fn new(
+        carrier: usize,
+        terminal: usize,
+        served: Served,
+        overhead_bytes: u32,
+    ) -> Self {
+        Self { carrier, terminal, served, overhead_bytes, in_service: None, look: Instant::MAX }
+    }
+
+    pub(super) fn counters(&self) -> &LinkCounters {
+        &self.served.ledger.counters
+    }
+
+    /// Its number among the terminals of its carrier.
+    pub(crate) fn terminal(&self) -> usize {
+        self.terminal
+    }
+
+    /// Takes a packet, or drops it where the discipline refuses it.
+    pub(crate) fn accept<P: Packet, O: Observer<P>>(
+        &mut self,
+        arrival: &Arrival,
+        carrier: &mut SharedCarrier,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        let at = arrival.at;
+        // What was due before, or at this very instant, does not see the packet.
+        self.settle(at, carrier, around);
+        let before = self.served.backlog();
+        carrier.arrive(self.terminal, at, self.volume(before.with(arrival.parcel.bytes), before));
+        self.served.accept(arrival, around);
+        self.tell_of_drops(before.with(arrival.parcel.bytes), carrier);
+        self.look_again(at, carrier, around);
+    }
+
+    /// Uses a slot, when the agenda's first entry is this link's look at it.
+    pub(crate) fn depart<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        carrier: &mut SharedCarrier,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        around.agenda.remove_first();
+        self.settle(at, carrier, around);
+    }
+
+    /// Hands over the packet whose delivery is the first on the agenda.
+    pub(crate) fn deliver<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        around: &mut Surroundings<'_, P, O>,
+    ) -> Parcel {
+        self.served.deliver(at, around)
+    }
+
+    /// Does what is due at `at`: the carrier's plans, losses, and a slot that begins.
+    pub(crate) fn settle<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        carrier: &mut SharedCarrier,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        carrier.catch_up(at, around.observer);
+        self.served.report_losses_until(at, around);
+        if self.look > at {
+            return;
+        }
+        self.look = Instant::MAX;
+        if let Some(end) = carrier.slot_at(self.terminal, at) {
+            self.use_slot(at, end, carrier, around);
+        }
+        self.look_again(at, carrier, around);
+    }
+
+    /// Sends what a slot carries.
+    fn use_slot<P: Packet, O: Observer<P>>(
+        &mut self,
+        start: Instant,
+        end: Instant,
+        carrier: &mut SharedCarrier,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        let slot = u64::from(carrier.slot_bytes());
+        let mut room = slot;
+        while room > 0 {
+            let Some((waiting, began, left)) =
+                self.in_service.take().or_else(|| self.begin(start, carrier, around))
+            else {
+                break;
+            };
+            let sent = left.min(room);
+            room -= sent;
+            carrier.depart(self.terminal, sent);
+            if sent < left {
+                self.in_service = Some((waiting, began, left - sent));
+            } else {
+                self.served.send(began, end, &waiting, around);
+            }
+        }
+        if room < slot {
+            carrier.use_slot(self.terminal);
+        }
+    }
+
+    /// Takes the next packet from the queue, with the bytes that are to be sent of it.
+    fn begin<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        carrier: &mut SharedCarrier,
+        around: &mut Surroundings<'_, P, O>,
+    ) -> Option<(Waiting, Instant, u64)> {
+        let before = self.served.backlog();
+        let next = self.served.next(at, around);
+        let Dequeued::Packet(waiting) = next else {
+            self.tell_of_drops(before, carrier);
+            return None;
+        };
+        self.tell_of_drops(before.without(waiting.bytes()), carrier);
+        let bytes = u64::from(waiting.bytes()) + u64::from(self.overhead_bytes);
+        Some((waiting, at, bytes))
+    }
+
+    /// Tells the carrier what does not wait any more of `expected`, though nobody sent it.
+    fn tell_of_drops(&self, expected: Backlog, carrier: &mut SharedCarrier) {
+        let left = self.served.backlog();
+        if left != expected {
+            carrier.forget(self.terminal, self.volume(expected, left));
+        }
+    }
+
+    /// Bytes on the carrier of what is in `more` and not in `less`.
+    fn volume(&self, more: Backlog, less: Backlog) -> u64 {
+        let gone = more.minus(less);
+        gone.bytes + u64::from(gone.packets) * u64::from(self.overhead_bytes)
+    }
+
+    /// Keeps the next look on the agenda for as long as there is something to send.
+    fn look_again<P: Packet, O: Observer<P>>(
+        &mut self,
+        at: Instant,
+        carrier: &SharedCarrier,
+        around: &mut Surroundings<'_, P, O>,
+    ) {
+        let has_nothing = self.in_service.is_none() && self.served.backlog().packets == 0;
+        if has_nothing || self.look < Instant::MAX {
+            return;
+        }
+        self.look = carrier.next_look(self.terminal, at);
+        around.agenda.push(Due::departure(self.look, self.served.ledger.link));
+    }
+}

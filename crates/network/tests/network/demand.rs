@@ -1,0 +1,227 @@
+//! Capacity that is assigned as terminals ask for it.
+
+use crate::support::{Diary, Numbered, Outcome};
+use fairwind_network::{
+    Assigned, Assignment, LinkId, LinkSpec, Network, NodeId, Qdisc, Topology, TopologyError,
+};
+use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_units::{BitRate, Instant, Ratio, Span};
+
+/// Eight slots of 10 ms and 1000 bytes in a frame of 80 ms, so 100 kbit/s each; requests every two frames, plans every
+/// frame, 100 ms to the master and 100 ms back.
+fn carrier() -> Carrier {
+    Carrier {
+        frame: Span::from_millis(80),
+        slots: 8,
+        slot_rate: BitRate::from_bits_per_second(100_000),
+        request_period: Span::from_millis(160),
+        allocation_period: Span::from_millis(80),
+        signalling_delay: Span::from_millis(100),
+        request_lifetime: Span::from_millis(320),
+    }
+}
+
+fn terminal(guaranteed_slots: u32, requests: Requests) -> Terminal {
+    Terminal { guaranteed_slots, most_slots: 0, takes_free: false, requests }
+}
+
+fn times(multiplier: u64) -> Requests {
+    Requests::Rbdc { multiplier: Ratio::from_parts_per_billion(multiplier * 1_000_000_000) }
+}
+
+/// Terminals that send to one hub over 250 ms.
+struct Uplinks {
+    network: Network<Numbered>,
+    hub: NodeId,
+    diary: Diary,
+    number: u64,
+}
+
+impl Uplinks {
+    fn new(carrier: Carrier, terminals: &[Terminal]) -> Self {
+        let mut topology = Topology::new();
+        let hub = topology.add_host("hub");
+        let carrier = topology.add_carrier(carrier);
+        for (number, terminal) in terminals.iter().enumerate() {
+            let node = topology.add_host(format!("terminal {number}"));
+            let assigned = Some(Assigned { carrier, terminal: *terminal });
+            let delay = Span::from_millis(250);
+            topology.add_link(node, hub, LinkSpec { assigned, delay, ..LinkSpec::default() });
+        }
+        let network = topology.build(1).expect("a sound carrier");
+        Self { network, hub, diary: Diary::default(), number: 0 }
+    }
+
+    fn send(&mut self, terminal: u32, millis: u64, bytes: u32) {
+        let packet = Numbered { number: self.number, bytes, to: self.hub };
+        self.number += 1;
+        let at = Instant::from_millis(millis);
+        self.network.inject(at, NodeId(terminal + 1), packet, &mut self.diary);
+    }
+
+    /// What comes by `millis`: number of the packet, and when its last slot ended.
+    fn sent_by(mut self, millis: u64) -> (Vec<(u64, u64)>, Self) {
+        let end = Instant::from_millis(millis);
+        let mut sent = Vec::new();
+        while let Some(delivery) = self.network.next_delivery(end, &mut self.diary) {
+            sent.push((delivery.packet.number, delivery.at.as_nanos() / 1_000_000 - 250));
+        }
+        self.network.advance_to(end, &mut self.diary);
+        (sent, self)
+    }
+
+    /// Slots of the frames of a terminal, one after another.
+    fn slots(&self, terminal: u32) -> Vec<(u64, Assignment)> {
+        let frames = &self.diary.frames[&LinkId(terminal)];
+        frames.iter().map(|f| (f.begin.as_nanos() / 1_000_000, f.assignment)).collect()
+    }
+}
+
+#[test]
+fn packets_leave_in_the_slots_of_their_terminal_and_share_or_span_them() {
+    let mut uplinks =
+        Uplinks::new(carrier(), &[terminal(2, Requests::None), terminal(1, Requests::None)]);
+    uplinks.send(0, 1, 400); // Too late for the slot at 0.
+    uplinks.send(0, 2, 400);
+    uplinks.send(0, 3, 1500); // 200 of it in the slot at 10, 1000 at 80, 300 at 90.
+    uplinks.send(1, 25, 500); // Its slot is the third, which began at 20.
+    uplinks.send(0, 95, 100); // The slot at 90 has begun.
+    let (sent, uplinks) = uplinks.sent_by(1_000);
+    assert_eq!(sent, [(0, 20), (1, 20), (2, 100), (3, 110), (4, 170)]);
+    let counters = uplinks.network.slot_counters(LinkId(0)).unwrap();
+    // 13 frames have begun by 1000 ms; slots at 10, 80, 90 and 160 were used.
+    assert_eq!((counters.assigned, counters.used), (26, 4));
+}
+
+#[test]
+fn a_rate_that_was_measured_becomes_slots_after_request_plan_and_both_ways() {
+    let mut uplinks = Uplinks::new(carrier(), &[terminal(1, times(2))]);
+    // 6000 bytes in the first request period: 300 kbit/s, asked for twice over at 160, heard at 260, planned at 320,
+    // heard at 420, in force from 480 on. The next request, at 320, is for nothing: in force from 640 on.
+    for _ in 0..6 {
+        uplinks.send(0, 100, 1000);
+    }
+    let (sent, uplinks) = uplinks.sent_by(2_000);
+    let slots: Vec<(u64, u32, u32)> =
+        uplinks.slots(0).iter().map(|(at, a)| (*at, a.guaranteed, a.by_rate)).collect();
+    assert_eq!(slots, [(0, 1, 0), (480, 1, 5), (640, 1, 0)]);
+    // One by one in the guaranteed slots, which are the first of their frames, then the last one.
+    let ends: Vec<u64> = sent.iter().map(|(_, end)| *end).collect();
+    assert_eq!(ends, [170, 250, 330, 410, 490, 500]);
+}
+
+#[test]
+fn what_is_multiplied_in_the_beginning_is_not_multiplied_later() {
+    let (lasts, idle) = (Span::from_millis(200), Span::from_millis(150));
+    let multiplier = Ratio::from_parts_per_billion(3_000_000_000);
+    let start = Requests::RbdcStart { multiplier, lasts, idle };
+    let mut uplinks = Uplinks::new(carrier(), &[terminal(0, start)]);
+    // 2000 bytes a request period: 100 kbit/s. The first lies within 200 ms of the beginning, the second does not; the
+    // third comes after a silence.
+    for (at, bytes) in [(100, 2_000), (200, 1_000), (310, 1_000), (700, 2_000)] {
+        uplinks.send(0, at, bytes);
+    }
+    let (_, uplinks) = uplinks.sent_by(3_000);
+    let asked: Vec<(u64, u64)> = uplinks
+        .diary
+        .requests
+        .iter()
+        .map(|(at, _, ask)| (at.as_nanos() / 1_000_000, ask.rate.unwrap().as_bits_per_second()))
+        .collect();
+    assert_eq!(asked, [(160, 300_000), (320, 100_000), (800, 300_000)]);
+}
+
+#[test]
+fn a_volume_is_asked_for_once_and_assigned_once() {
+    let mut uplinks = Uplinks::new(carrier(), &[terminal(0, Requests::Vbdc)]);
+    for _ in 0..5 {
+        uplinks.send(0, 100, 1000);
+    }
+    let (sent, uplinks) = uplinks.sent_by(3_000);
+    let volumes: Vec<(u32, u64)> =
+        uplinks.slots(0).iter().map(|(_, a)| (a.by_volume, a.frames)).collect();
+    // Asked at 160, planned at 320, in force for one frame from 480 on.
+    assert_eq!(volumes[..3], [(0, 6), (5, 1), (0, volumes[2].1)]);
+    assert_eq!(volumes.len(), 3);
+    let ends: Vec<u64> = sent.iter().map(|(_, end)| *end).collect();
+    assert_eq!(ends, [490, 500, 510, 520, 530]);
+}
+
+#[test]
+fn what_nobody_asks_for_goes_to_those_who_take_it() {
+    let free = Terminal { takes_free: true, ..terminal(0, Requests::None) };
+    let uplinks = Uplinks::new(carrier(), &[terminal(2, Requests::None), free, free]);
+    let (_, uplinks) = uplinks.sent_by(1_000);
+    // From the first plan on, which is heard at 100; six slots of eight for two.
+    assert_eq!([1, 2].map(|t| uplinks.slots(t).last().unwrap().1.free), [3, 3]);
+}
+
+#[test]
+fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
+    // Windows of 1, 2, 4, ... packets of 1000 bytes every 400 ms: what a connection sends in slow start.
+    let waited = |requests| {
+        let wide =
+            Carrier { slots: 80, slot_rate: BitRate::from_bits_per_second(100_000), ..carrier() };
+        let mut uplinks = Uplinks::new(wide, &[terminal(1, requests)]);
+        for round in 0..7_u32 {
+            for _ in 0..1 << round {
+                uplinks.send(0, 10 + 400 * u64::from(round), 1000);
+            }
+        }
+        let (sent, _) = uplinks.sent_by(20_000);
+        assert_eq!(sent.len(), 127);
+        sent.last().unwrap().1
+    };
+    let round_trip = Span::from_millis(400);
+    let (measured, foreseen) = (waited(times(1)), waited(Requests::Forecast { round_trip }));
+    assert!(foreseen < measured, "{foreseen} ms, and {measured} ms by what was measured");
+}
+
+#[test]
+fn nobody_is_promised_more_than_there_is() {
+    let build = |carrier: Carrier, spec: &dyn Fn(Assigned) -> LinkSpec| {
+        let mut topology = Topology::new();
+        let ends = [topology.add_host("a"), topology.add_host("b")];
+        let carrier = topology.add_carrier(carrier);
+        let assigned = Assigned { carrier, terminal: terminal(9, Requests::None) };
+        topology.add_link(ends[0], ends[1], spec(assigned));
+        topology.build::<Numbered>(1).err().map(|error| error.to_string())
+    };
+    let on = |assigned| LinkSpec { assigned: Some(assigned), ..LinkSpec::default() };
+    assert_eq!(
+        build(carrier(), &on).unwrap(),
+        "carrier 0: guaranteed_slots: all terminals together are promised no more slots than a frame has"
+    );
+    let wide = Carrier { slots: 9, ..carrier() };
+    assert_eq!(build(wide, &on), None);
+    let with_rate = |assigned| LinkSpec { rate: Some("1 Mbit/s".parse().unwrap()), ..on(assigned) };
+    assert!(build(wide, &with_rate).unwrap().contains("slots of a carrier and a rate of its own"));
+    let mut topology = Topology::new();
+    let ends = [topology.add_host("a"), topology.add_host("b")];
+    let assigned =
+        Assigned { carrier: fairwind_network::CarrierId(3), terminal: terminal(0, Requests::None) };
+    topology.add_link(ends[0], ends[1], on(assigned));
+    let error = topology.build::<Numbered>(1).err();
+    assert!(matches!(error, Some(TopologyError::UnknownCarrier { carriers: 0, .. })));
+}
+
+#[test]
+fn a_short_queue_before_slots_drops_and_what_was_dropped_is_not_asked_for() {
+    let mut topology = Topology::new();
+    let (hub, node) = (topology.add_host("hub"), topology.add_host("terminal"));
+    let carrier = topology.add_carrier(carrier());
+    let assigned = Some(Assigned { carrier, terminal: terminal(0, Requests::Avbdc) });
+    let queue = Qdisc::Pfifo { limit_packets: 2 };
+    topology.add_link(node, hub, LinkSpec { assigned, queue, ..LinkSpec::default() });
+    let network: Network<Numbered> = topology.build(1).unwrap();
+    let injections: Vec<_> = (0..5)
+        .map(|number| (Instant::from_millis(1), node, Numbered { number, bytes: 1000, to: hub }))
+        .collect();
+    let looking = crate::support::Looking::Never;
+    let Outcome { diary, counters, .. } =
+        crate::support::run(network, &injections, &looking, Instant::from_millis(170));
+    assert_eq!(counters[0].dropped_by_queue.packets, 3);
+    let volumes: Vec<u64> =
+        diary.requests.iter().map(|(_, _, ask)| ask.volume.unwrap().bytes).collect();
+    assert_eq!(volumes, [2_000]);
+}
