@@ -208,6 +208,7 @@ fn link_spec(link: &Link) -> LinkSpec {
     LinkSpec {
         rate: link.rate,
         rate_trace: link.rate_trace.clone(),
+        assigned: None,
         delay: link.delay,
         queue: link.queue.clone(),
         loss: link.loss,
