@@ -18,6 +18,7 @@ from fairwind.statistics import (
     mean_interval,
     paired_difference,
     quantiles,
+    relative_change,
     relative_difference,
     welch_difference,
 )
@@ -124,11 +125,6 @@ def test_samples_of_different_size_are_no_pairs():
         paired_difference([1, 2, 3], [1, 2])
 
 
-def test_a_relative_difference_is_taken_of_the_first_mean():
-    difference = paired_difference([10, 10, 10], [11, 12, 13])
-    assert difference.relative[0] == pytest.approx(0.2)
-
-
 @pytest.mark.parametrize("is_paired", [True, False])
 def test_samples_are_equivalent_within_a_wide_margin_only(is_paired):
     a, b = normal(30, 1), normal(30, 2)
@@ -217,6 +213,56 @@ def test_a_relative_difference_of_exact_multiples_is_exact():
     a = [1.0, 2.0, 3.0]
     interval = relative_difference(a, [2.0, 4.0, 6.0], is_paired=True)
     assert (interval.estimate, interval.low, interval.high) == (1.0, 1.0, 1.0)
+
+
+def test_a_relative_change_is_the_interval_of_the_logarithm_of_the_ratio():
+    # Means 4 and 2: a ratio of 1/2. Residuals b - a/2 are 1, -1 and 0, so s = 1 and their mean's
+    # error is 1/sqrt(3); of the logarithm it is half of that, for the mean of B is 2. t(0.975, 2)
+    # = 4.302653.
+    change = relative_change([2.0, 4.0, 6.0], [2.0, 1.0, 3.0], is_paired=True)
+    factor = math.exp(4.302653 / (2 * math.sqrt(3)))
+    assert change.estimate == pytest.approx(-0.5)
+    assert change.low == pytest.approx(0.5 / factor - 1, rel=1e-6)
+    assert change.high == pytest.approx(0.5 * factor - 1, rel=1e-6)
+    assert relative_difference([2.0, 4.0, 6.0], [2.0, 1.0, 3.0], is_paired=True).low < -1
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.1, 1e6), st.just(0.0) | st.floats(1e-6, 1e6)), min_size=2),
+    st.booleans(),
+)
+def test_nothing_falls_by_more_than_all_of_itself(pairs, is_paired):
+    a, b = zip(*pairs, strict=True)
+    change = relative_change(a, b, is_paired=is_paired)
+    # Where B is nothing in every sample, so is its uncertainty.
+    assert -1 - 1e-12 <= change.low <= change.estimate + 1e-12
+    assert change.estimate <= change.high + 1e-12
+
+
+def test_there_and_back_are_the_same_way_on_the_scale_of_relative_changes():
+    a, b = normal(8, 1, 10.0, 1.0), normal(8, 2, 5.0, 1.0)
+    there, back = (relative_change(*sides, is_paired=False) for sides in ((a, b), (b, a)))
+    assert (1 + there.low) * (1 + back.high) == pytest.approx(1)
+
+
+def test_a_relative_change_covers_the_true_one_as_often_as_it_says():
+    generator = np.random.default_rng(11)
+    for is_paired in (True, False):
+        covered = 0
+        for _ in range(2000):
+            common = generator.normal(0, 5, 6)
+            a = 100 + common + generator.normal(0, 2, 6)
+            b = 30 + 0.3 * (common if is_paired else generator.normal(0, 5, 6))
+            b = b + generator.normal(0, 2, 6)
+            change = relative_change(a, b, is_paired=is_paired)
+            covered += change.low <= -0.7 <= change.high
+        assert covered / 2000 == pytest.approx(0.95, abs=0.015)
+
+
+def test_of_what_can_be_below_zero_a_relative_change_is_the_relative_difference():
+    a, b = [1.0, 2.0, 3.0], [-1.0, 1.0, 0.5]
+    change = relative_change(a, b, is_paired=True)
+    assert change == relative_difference(a, b, is_paired=True)
 
 
 def test_nothing_is_relative_to_zero():

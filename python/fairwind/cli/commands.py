@@ -370,16 +370,18 @@ def _print_summary(results: Results, output: OutputFormat) -> None:
 
 def _print_claims(claims: list[Claim], results: Results, output: OutputFormat) -> None:
     frame = pl.DataFrame(
-        [(claim.statement, claim.verdict.value, claim.evidence) for claim in claims],
-        schema=["claim", "verdict", "evidence"],
+        [(c.statement, c.verdict.value, c.which_part, c.evidence) for c in claims],
+        schema=["claim", "verdict", "part", "evidence"],
         orient="row",
     )
     if output is not OutputFormat.TABLE:
         print_frame(frame, output)
         return
     _print_summary(results, output)
-    for number, (statement, verdict, evidence) in enumerate(frame.rows(), start=1):
-        sys.stdout.write(f"\nClaim {number}: {statement}\n  {verdict}: {evidence}\n")
+    for number, (statement, verdict, part, evidence) in enumerate(frame.rows(), start=1):
+        lines = [f"{verdict}: {part}", evidence] if part else [f"{verdict}: {evidence}"]
+        told = "".join(f"  {line}\n" for line in lines)
+        sys.stdout.write(f"\nClaim {number}: {statement}\n{told}")
 
 
 def _exit_by_failures(results: Results) -> None:

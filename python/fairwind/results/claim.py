@@ -32,6 +32,13 @@ class Claim:
         The decisive numbers with their intervals.
     details : DataFrame
         All numbers behind it.
+    in_short : str
+        In one sentence what holds and what does not; needed where the verdict is in part.
+
+    Raises
+    ------
+    ValueError
+        If a verdict in part does not say which part.
     """
 
     statement: str
@@ -39,3 +46,14 @@ class Claim:
     verdict: Verdict
     evidence: str
     details: pl.DataFrame
+    in_short: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse a verdict in part that does not say which."""
+        if self.verdict is Verdict.BORNE_OUT_IN_PART and not self.in_short:
+            raise ValueError(f"borne out in part, but in which? {self.statement}")
+
+    @property
+    def which_part(self) -> str:
+        """In one sentence what of it holds and what does not; nothing of whole verdicts."""
+        return self.in_short if self.verdict is Verdict.BORNE_OUT_IN_PART else ""

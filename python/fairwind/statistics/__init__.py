@@ -12,7 +12,7 @@ from fairwind.statistics.differences import (
     welch_difference,
 )
 from fairwind.statistics.fairness import jain_index
-from fairwind.statistics.ratios import relative_difference
+from fairwind.statistics.ratios import relative_change, relative_difference
 from fairwind.statistics.sharing import (
     burden,
     convergence_time,
@@ -50,6 +50,7 @@ __all__ = [
     "paired_difference",
     "prediction_half_width",
     "quantiles",
+    "relative_change",
     "relative_difference",
     "rtt_unfairness_bound",
     "welch_difference",

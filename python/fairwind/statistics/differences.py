@@ -43,14 +43,6 @@ class Difference:
     samples_b: int
     is_paired: bool
 
-    @property
-    def relative(self) -> tuple[float, float, float]:
-        """Estimate, low and high as ratios to the mean of A, which is taken as exact."""
-        if self.mean_a == 0 or math.isnan(self.mean_a):
-            return (math.nan, math.nan, math.nan)
-        scale = abs(self.mean_a)
-        return (self.estimate / scale, self.low / scale, self.high / scale)
-
 
 @dataclass(frozen=True)
 class Equivalence:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from numpy.typing import ArrayLike
 
 from fairwind.statistics.differences import complete_pairs
 from fairwind.statistics.summaries import Floats, Interval, finite, standard_error, t_quantile
+
+LARGEST_EXPONENT = 700.0
+"""Of which e to the power of it is a number: an interval as wide as that tells nothing."""
 
 
 def relative_difference(
@@ -49,6 +53,36 @@ def relative_difference(
         error, freedom = _independent_error(first, second, ratio)
     half = t_quantile(level, freedom) * error / abs(mean_a)
     return Interval(estimate, estimate - half, estimate + half, level, samples)
+
+
+def relative_change(
+    a: ArrayLike, b: ArrayLike, level: float = 0.95, *, is_paired: bool
+) -> Interval:
+    """Estimate how much larger the mean of B is than that of A, of what cannot be below zero.
+
+    As `relative_difference`, but the interval is that of the logarithm of the ratio, carried back:
+    nothing falls by more than all of itself, so it never reaches beyond -100 %, however wide. To
+    fall to a half is as far as to rise to double. Both agree where the interval is narrow.
+
+    Parameters
+    ----------
+    a, b, level, is_paired
+        As for `relative_difference`.
+
+    Returns
+    -------
+    Interval
+        Of mean(B) / mean(A) - 1, as a ratio; that of `relative_difference` where a value is below
+        zero, or no value of B is above.
+    """
+    interval = relative_difference(a, b, level, is_paired=is_paired)
+    ratio = 1 + interval.estimate
+    is_below_zero = any((sample < 0).any() for sample in (finite(a), finite(b)))
+    if is_below_zero or not ratio > 0:
+        return interval
+    half = min((interval.high - interval.estimate) / ratio, LARGEST_EXPONENT)
+    low, high = ratio * math.exp(-half) - 1, ratio * math.exp(half) - 1
+    return replace(interval, low=low, high=high)
 
 
 def _independent_error(a: Floats, b: Floats, ratio: float) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from fairwind.results import Results
-from fairwind.statistics import Difference, holm, paired_difference, welch_difference
+from fairwind.statistics import holm, paired_difference, relative_change, welch_difference
 from fairwind.studies.streams import COUNT, REFERENCE, VARIANT
 
 
@@ -41,8 +41,9 @@ def differences(
     DataFrame
         The columns of the panels, ``variant``, ``measure``, ``mean_reference``, ``mean_variant``,
         ``difference`` with ``low`` and ``high`` (95 % interval), in the unit that the measure's
-        name ends in; the same relative to the reference, as ratios; ``p_value`` (two-sided) and
-        ``p_value_holm`` (corrected over all rows); ``pairs`` (0 of independent samples).
+        name ends in; the same relative to the reference, as ratios, never beyond -100 %
+        (`statistics.relative_change`); ``p_value`` (two-sided) and ``p_value_holm`` (corrected over
+        all rows); ``pairs`` (0 of independent samples).
     """
     groups = results.groups.filter(pl.col("group") == group)
     return differences_among(results, groups, measures, mechanisms, panels)
@@ -83,32 +84,38 @@ def _rows(
         for variant in mechanisms:
             changed = panel.filter(pl.col(VARIANT) == variant)
             for measure in measures:
-                found = difference_between(results, reference, changed, measure)
-                yield {**place, VARIANT: variant, "measure": measure, **difference_columns(found)}
+                found = compared(results, reference, changed, measure)
+                yield {**place, VARIANT: variant, "measure": measure, **found}
 
 
-def difference_between(
+def compared(
     results: Results, reference: pl.DataFrame, changed: pl.DataFrame, measure: str
-) -> Difference:
-    """Compare a measure of two sets of rows of the groups table: by seed in virtual time."""
-    if results.manifest.is_real_time:
-        return welch_difference(reference[measure].to_numpy(), changed[measure].to_numpy())
-    pairs = reference.join(changed, on="seed", suffix="_variant").sort("seed")
-    return paired_difference(pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy())
+) -> dict[str, float | int]:
+    """Compare a measure of two sets of rows of the groups table: by seed in virtual time.
 
-
-def difference_columns(difference: Difference) -> dict[str, float | int]:
-    """Give a difference as columns of a table; those of `differences` tell what they are."""
-    relative, low, high = difference.relative
+    Returns
+    -------
+    dict
+        Columns of a table; those of `differences` tell what they are.
+    """
+    is_paired = not results.manifest.is_real_time
+    if is_paired:
+        pairs = reference.join(changed, on="seed", suffix="_variant").sort("seed")
+        one, other = pairs[measure].to_numpy(), pairs[f"{measure}_variant"].to_numpy()
+        difference = paired_difference(one, other)
+    else:
+        one, other = reference[measure].to_numpy(), changed[measure].to_numpy()
+        difference = welch_difference(one, other)
+    relative = relative_change(one, other, is_paired=is_paired)
     return {
         "mean_reference": difference.mean_a,
         "mean_variant": difference.mean_b,
         "difference": difference.estimate,
         "low": difference.low,
         "high": difference.high,
-        "relative_ratio": relative,
-        "relative_low_ratio": low,
-        "relative_high_ratio": high,
+        "relative_ratio": relative.estimate,
+        "relative_low_ratio": relative.low,
+        "relative_high_ratio": relative.high,
         "p_value": difference.p_value,
-        "pairs": difference.samples_a if difference.is_paired else 0,
+        "pairs": difference.samples_a if is_paired else 0,
     }

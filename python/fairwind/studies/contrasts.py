@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairwind.results import Results, Verdict
-from fairwind.statistics import Difference, holm
-from fairwind.studies.comparisons import difference_between, difference_columns
+from fairwind.statistics import holm
+from fairwind.studies.comparisons import compared
 from fairwind.studies.hypotheses import MARGIN_RATIO
 from fairwind.studies.panels import signed
 
@@ -56,7 +56,7 @@ def contrasted(
         {
             "contrast": contrast.name,
             "measure": measure,
-            **difference_columns(_difference(results, contrast, measure)),
+            **_compared(results, contrast, measure),
         }
         for contrast in contrasts
         for measure in measures
@@ -116,9 +116,9 @@ def in_words(details: pl.DataFrame, measures: Mapping[str, str]) -> str:
     return f"{'; '.join(parts)}."
 
 
-def _difference(results: Results, contrast: Contrast, measure: str) -> Difference:
+def _compared(results: Results, contrast: Contrast, measure: str) -> dict[str, float | int]:
     reference, changed = _side(results, contrast.reference), _side(results, contrast.changed)
-    return difference_between(results, reference, changed, measure)
+    return compared(results, reference, changed, measure)
 
 
 def _side(results: Results, values: Mapping[str, str]) -> pl.DataFrame:

@@ -11,6 +11,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.comparisons import differences
 from fairwind.studies.groups import between_groups
+from fairwind.studies.in_part import HOLDS, HOLDS_NOT, IS_OPEN, where_it_holds
 from fairwind.studies.panels import Panels, largest_difference
 from fairwind.studies.streams import (
     IN_FULL,
@@ -54,6 +55,7 @@ def unharmed(
         verdict = Verdict.BORNE_OUT_IN_PART
     else:
         verdict = Verdict.NOT_BORNE_OUT if beyond else Verdict.UNDECIDED
+    cases = {HOLDS: IS_WITHIN, HOLDS_NOT: IS_BEYOND, IS_OPEN: ~IS_WITHIN & ~IS_BEYOND}
     ranges = "; ".join(
         f"{variant}: {_harm_in_words(details.filter(pl.col(VARIANT) == variant), panels)}"
         for variant in compared
@@ -72,6 +74,7 @@ def unharmed(
             f"{details.height} differences; the largest: {largest_difference(details, panels)}."
         ),
         details=details,
+        in_short=where_it_holds(details, panels, cases),
     )
 
 
@@ -127,6 +130,15 @@ def at_a_disadvantage(results: Results, panels: Panels) -> Claim:
         verdict=verdict,
         evidence=f"{ranges}. {shares}.",
         details=details,
+        in_short=where_it_holds(
+            details,
+            panels,
+            {
+                "they lose more": IS_INCREASED,
+                "they lose less": IS_REDUCED,
+                "neither is significant": ~IS_INCREASED & ~IS_REDUCED,
+            },
+        ),
     )
 
 
@@ -164,6 +176,13 @@ def _latency_reduced_by(
         verdict=verdict,
         evidence=f"{measures}.",
         details=details,
+        in_short=where_it_holds(
+            details.with_columns(pl.col("measure").replace_strict(LATENCIES)),
+            panels,
+            {"latency falls": IS_REDUCED, "it rises": IS_INCREASED},
+            by="measure",
+            preposition="in the",
+        ),
     )
 
 

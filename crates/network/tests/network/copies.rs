@@ -41,7 +41,8 @@ fn outcome(packets: u64, impairments: Impairments) -> Outcome {
 }
 
 fn share(of: u64, packets: u64) -> f64 {
-    f64::from(u32::try_from(of).unwrap()) / f64::from(u32::try_from(packets).unwrap())
+    f64::from(u32::try_from(of).expect("fewer than 2^32"))
+        / f64::from(u32::try_from(packets).expect("fewer than 2^32"))
 }
 
 #[test]

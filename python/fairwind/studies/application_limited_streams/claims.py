@@ -7,6 +7,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies import hypotheses
 from fairwind.studies.application_limited_streams.shares import share_ratios
+from fairwind.studies.in_part import where_it_holds
 from fairwind.studies.panels import Panels, interval_in_words
 from fairwind.studies.streams import COUNT, VARIANT, source_variants
 
@@ -71,6 +72,15 @@ def thin_below_share(results: Results) -> Claim:
         verdict=verdict,
         evidence=f"{ranges}. Ratios at N = {last[COUNT][0]}: {shares}.",
         details=details,
+        in_short=where_it_holds(
+            details,
+            Panels(),
+            {
+                "they are below it": IS_BELOW,
+                "they are above it": IS_ABOVE,
+                "neither is sure": ~IS_BELOW & ~IS_ABOVE,
+            },
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.comparisons import differences_among
 from fairwind.studies.duration.lengths import MINUTES, by_length, deviations
 from fairwind.studies.hypotheses import LATENCIES, MARGIN_RATIO, SIGNIFICANCE, compared_in_words
+from fairwind.studies.in_part import listed, sentence
 from fairwind.studies.streams import VARIANT, mechanisms, variants
 
 IS_WITHIN = (pl.col("low_ratio") > -MARGIN_RATIO) & (pl.col("high_ratio") < MARGIN_RATIO)
@@ -96,6 +97,10 @@ def decides_the_same(results: Results) -> Claim:
             "comparisons are significant."
         ),
         details=details,
+        in_short=(
+            f"Nothing is turned round, but {unseen.height} of {short.height} comparisons miss what "
+            f"the longest runs see, and {new.height} see what those do not."
+        ),
     )
 
 
@@ -120,7 +125,25 @@ def _from_length(details: pl.DataFrame, holds: pl.Expr, statement: str, rule: st
         verdict=verdict,
         evidence=f"{_lengths_in_words(found, lengths)}.",
         details=details,
+        in_short=_lengths_in_short(found, lengths),
     )
+
+
+def _lengths_in_short(found: dict[tuple[Any, ...], float | None], lengths: list[float]) -> str:
+    """Say for how many measures the shortest length is enough, and which need how much more."""
+    enough = sum(length == lengths[0] for length in found.values())
+    later = []
+    for length in [*lengths[1:], None]:
+        names = [
+            f"{group} {measure} ({variant})"
+            for (variant, group, measure), own in found.items()
+            if own == length
+        ]
+        if names:
+            needed = "no length is enough" if length is None else f"it takes {length:g} min"
+            later.append(f"{needed} for {listed(names)}")
+    least = f"{lengths[0]:g} min are enough for {enough} of {len(found)} measures"
+    return sentence([least, *later])
 
 
 def _lengths_in_words(found: dict[tuple[Any, ...], float | None], lengths: list[float]) -> str:

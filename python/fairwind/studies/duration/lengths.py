@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from fairwind.results import Results
-from fairwind.statistics import paired_difference, prediction_half_width
+from fairwind.statistics import prediction_half_width, relative_change
 from fairwind.studies.streams import VARIANT
 
 MINUTES = "measured_minutes"
@@ -54,19 +54,19 @@ def _rows(runs: pl.DataFrame) -> Iterator[dict[str, Any]]:
         pairs = whole.join(part, on="seed", suffix="_short").sort("seed")
         for column, name in MEASURES.items():
             short = pairs[f"{column}_short"].cast(pl.Float64).to_numpy()
-            found = paired_difference(pairs[column].to_numpy(), short)
-            relative, low, high = found.relative
+            mean = float(np.nanmean(short)) if np.isfinite(short).any() else math.nan
+            change = relative_change(pairs[column].to_numpy(), short, is_paired=True)
             yield {
                 VARIANT: variant,
                 "group": group,
                 "measure": name,
                 MINUTES: minutes,
-                "mean": found.mean_b,
-                "deviation_ratio": _ratio(_deviation(short), found.mean_b),
-                "difference_ratio": relative,
-                "low_ratio": low,
-                "high_ratio": high,
-                "single_run_ratio": _ratio(prediction_half_width(short), found.mean_b),
+                "mean": mean,
+                "deviation_ratio": _ratio(_deviation(short), mean),
+                "difference_ratio": change.estimate,
+                "low_ratio": change.low,
+                "high_ratio": change.high,
+                "single_run_ratio": _ratio(prediction_half_width(short), mean),
             }
 
 

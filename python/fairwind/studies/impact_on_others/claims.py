@@ -12,6 +12,7 @@ from fairwind.studies.contrasts import (
     in_words,
 )
 from fairwind.studies.hypotheses import IS_INCREASED, IS_REDUCED, MARGIN_RATIO
+from fairwind.studies.in_part import how_each_changes, listed, sentence
 from fairwind.studies.streams import group_of
 
 AXIS = "modified"
@@ -79,6 +80,7 @@ def latency_improved(results: Results) -> Claim:
         verdict=verdict,
         evidence=in_words(details, LATENCIES),
         details=details,
+        in_short=how_each_changes(details, LATENCIES, IS_REDUCED, IS_INCREASED),
     )
 
 
@@ -114,7 +116,9 @@ def still_disadvantaged(results: Results) -> Claim:
     """Judge the thesis' outcome: modified thin streams lose more packets than greedy ones."""
     contrasts = [
         Contrast(
-            f"{group}, {amount}", {AXIS: amount, "group": "greedy"}, {AXIS: amount, "group": group}
+            f"{group} ({amount} modified)",
+            {AXIS: amount, "group": "greedy"},
+            {AXIS: amount, "group": group},
         )
         for amount, group in (("none", "thin"), ("half", "modified"), ("all", "modified"))
     ]
@@ -144,6 +148,19 @@ def still_disadvantaged(results: Results) -> Claim:
         verdict=verdict,
         evidence=f"{told}.",
         details=details,
+        in_short=_who_loses_more(details),
+    )
+
+
+def _who_loses_more(details: pl.DataFrame) -> str:
+    cases = {
+        "a larger part is lost of": IS_INCREASED,
+        "a smaller one of": IS_REDUCED,
+        "neither is significant of": ~IS_INCREASED & ~IS_REDUCED,
+    }
+    parts = [(opening, details.filter(when)["contrast"]) for opening, when in cases.items()]
+    return sentence(
+        [f"{opening} {listed(names.to_list())}" for opening, names in parts if names.len()]
     )
 
 

@@ -12,6 +12,7 @@ from fairwind.studies.contrasts import (
     in_words,
 )
 from fairwind.studies.hypotheses import IS_INCREASED, IS_REDUCED, MARGIN_RATIO
+from fairwind.studies.in_part import how_each_changes
 from fairwind.studies.panels import signed
 
 AXIS = "discipline"
@@ -121,6 +122,7 @@ def latency_falls(results: Results) -> Claim:
         verdict=verdict,
         evidence=in_words(details, LATENCIES),
         details=details,
+        in_short=how_each_changes(fair, LATENCIES, IS_REDUCED, IS_INCREASED),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.in_part import listed, sentence
 from fairwind.studies.rate_limit_granularity.accuracy import HTB, TBF, accuracies
 
 TOLERANCE_RATIO = 0.005
@@ -74,7 +75,22 @@ def _judged(statement: str, rule: str, table: pl.DataFrame, formula: str, holds:
         verdict=verdict,
         evidence=f"{held} of {details.height} cells.{_farthest(details, formula)}",
         details=details,
+        in_short=_in_short(details, holds),
     )
+
+
+def _in_short(details: pl.DataFrame, holds: pl.Expr) -> str:
+    """Say with which buckets the formula holds at every rate, and with which it does not."""
+    parts: dict[bool, list[str]] = {True: [], False: []}
+    cells = details.with_columns(holds.alias("holds"))
+    for (bucket,), own in cells.group_by("bucket", maintain_order=True):
+        held = own.filter("holds").height
+        is_whole = held == own.height
+        name = str(bucket).replace(",", "")
+        parts[is_whole].append(name if is_whole else f"{name} ({held} of {own.height})")
+    whole, broken = (listed(parts[key]) for key in (True, False))
+    always = [f"it holds in every cell with {whole}"] if whole else []
+    return sentence([*always, f"it holds in some cells only with {broken}"]) if broken else ""
 
 
 def _farthest(details: pl.DataFrame, formula: str) -> str:

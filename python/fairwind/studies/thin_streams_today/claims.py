@@ -7,6 +7,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.contrasts import Contrast, contrasted, harmless, in_words
 from fairwind.studies.hypotheses import IS_INCREASED, IS_REDUCED, MARGIN_RATIO
+from fairwind.studies.in_part import how_each_changes
 from fairwind.studies.streams import REFERENCE, VARIANT, mechanisms, variants
 
 DISCIPLINE = "discipline"
@@ -62,6 +63,7 @@ def _latency_reduced(results: Results, name: str, contrast: Contrast) -> Claim:
         verdict=verdict,
         evidence=in_words(details, LATENCIES),
         details=details,
+        in_short=how_each_changes(details, LATENCIES, IS_REDUCED, IS_INCREASED),
     )
 
 

@@ -10,6 +10,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies import hypotheses
 from fairwind.studies.groups import interval_per_panel
+from fairwind.studies.in_part import HOLDS, HOLDS_NOT, IS_OPEN, where_it_holds
 from fairwind.studies.panels import Panels, interval_in_words
 from fairwind.studies.streams import (
     VARIANT,
@@ -62,6 +63,7 @@ def gets_what_it_asks(results: Results, panels: Panels) -> Claim:
         verdict=_verdict(details, is_all, is_less),
         evidence=_evidence(results, panels, details, sides),
         details=details,
+        in_short=_in_short(details, panels, is_all, is_less),
     )
 
 
@@ -84,6 +86,7 @@ def is_repacketised(results: Results, panels: Panels) -> Claim:
         verdict=_verdict(details, is_less, is_all),
         evidence=_evidence(results, panels, details, sides),
         details=details,
+        in_short=_in_short(details, panels, is_less, is_all),
     )
 
 
@@ -115,6 +118,11 @@ def _verdict(details: pl.DataFrame, holds: pl.Expr, fails: pl.Expr) -> Verdict:
     if held:
         return Verdict.BORNE_OUT_IN_PART
     return Verdict.NOT_BORNE_OUT if failed == details.height else Verdict.UNDECIDED
+
+
+def _in_short(details: pl.DataFrame, panels: Panels, holds: pl.Expr, fails: pl.Expr) -> str:
+    cases = {HOLDS: holds, HOLDS_NOT: fails, IS_OPEN: ~holds & ~fails}
+    return where_it_holds(details, panels, cases)
 
 
 def _evidence(

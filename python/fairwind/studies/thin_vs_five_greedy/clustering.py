@@ -7,6 +7,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.statistics import holm, paired_difference
 from fairwind.studies.hypotheses import IS_INCREASED, IS_REDUCED
+from fairwind.studies.in_part import where_it_holds
 from fairwind.studies.panels import Panels
 from fairwind.studies.streams import REFERENCE, VARIANT
 
@@ -52,7 +53,17 @@ def hits_many_at_once(results: Results, panels: Panels) -> Claim:
         verdict=verdict,
         evidence=f"{where}{_last_in_words(losses, panels)}",
         details=details,
+        in_short=_in_short(details, panels) if details.height else "",
     )
+
+
+def _in_short(details: pl.DataFrame, panels: Panels) -> str:
+    cases = {
+        "they hit several at once": IS_INCREASED,
+        "they hit one several times": IS_REDUCED,
+        "neither is significant": ~IS_INCREASED & ~IS_REDUCED,
+    }
+    return where_it_holds(details, panels, cases, by=None)
 
 
 def among_less_within(losses: pl.DataFrame, panels: Panels) -> pl.DataFrame:

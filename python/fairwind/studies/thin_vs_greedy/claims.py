@@ -7,6 +7,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies import hypotheses
 from fairwind.studies.groups import interval_per_panel
+from fairwind.studies.in_part import where_it_holds
 from fairwind.studies.panels import Panels, interval_in_words, setting_in_words
 from fairwind.studies.streams import COUNT, REFERENCE, VARIANT
 
@@ -62,6 +63,12 @@ def too_congested(results: Results, panels: Panels) -> Claim:
             f"{panels.sides(details, sides)}. At N = {last[COUNT][0]}: {_shares(last, panels)}."
         ),
         details=details,
+        in_short=where_it_holds(
+            details,
+            panels,
+            {"it is": is_above, "it is not": is_below, "it is undecided": ~is_above & ~is_below},
+            by=None,
+        ),
     )
 
 

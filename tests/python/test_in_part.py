@@ -1,0 +1,82 @@
+"""Verdicts in part say in a sentence what holds and what does not."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from fairwind.results import Claim, Verdict
+from fairwind.studies.in_part import how_each_changes, listed, where_it_holds
+from fairwind.studies.panels import Panels
+
+HOLDS = {"it holds": pl.col("holds"), "it fails": ~pl.col("holds")}
+BOTH = Panels("flows_count", ("early_retrans",))
+
+
+def frame(*rows: tuple[str, int, int, bool]) -> pl.DataFrame:
+    columns = ["variant", "flows_count", "early_retrans", "holds"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def claim(verdict: Verdict, in_short: str = "") -> Claim:
+    return Claim("It rains.", "a rule", verdict, "numbers", pl.DataFrame(), in_short)
+
+
+def test_a_verdict_in_part_without_its_part_is_refused():
+    with pytest.raises(ValueError, match=r"in which\? It rains"):
+        claim(Verdict.BORNE_OUT_IN_PART)
+
+
+def test_only_a_verdict_in_part_has_one():
+    assert claim(Verdict.BORNE_OUT_IN_PART, "In May.").which_part == "In May."
+    assert claim(Verdict.BORNE_OUT, "In May.").which_part == ""
+
+
+def test_each_place_is_told_once_with_all_whom_it_is_true_of():
+    rows = [(name, count, 0, name == "A" or count < 2) for name in "ABC" for count in (1, 2)]
+    assert where_it_holds(frame(*rows), Panels(), HOLDS) == (
+        "It holds for A at every N, for B and C at N = 1; it fails for B and C at N = 2."
+    )
+
+
+def test_what_is_true_of_all_names_none():
+    rows = [(name, count, 0, count < 2) for name in "ABC" for count in (1, 2)]
+    assert where_it_holds(frame(*rows), Panels(), HOLDS) == "It holds at N = 1; it fails at N = 2."
+
+
+def test_a_circumstance_that_changes_nothing_is_not_told():
+    rows = [("A", count, early, count < 2) for count in (1, 2) for early in (0, 3)]
+    assert where_it_holds(frame(*rows), BOTH, HOLDS) == "It holds at N = 1; it fails at N = 2."
+
+
+def test_a_circumstance_that_matters_stands_behind_its_place():
+    rows = [("A", count, early, count + early < 3) for count in (1, 2) for early in (0, 3)]
+    assert where_it_holds(frame(*rows), BOTH, HOLDS) == (
+        "It holds at every N (early_retrans 0); it fails at every N (early_retrans 3)."
+    )
+
+
+def test_of_contrasts_that_change_alike_is_told_together():
+    rows = [
+        ("half", "mean", -1),
+        ("half", "most", 1),
+        ("all", "mean", -1),
+        ("all", "most", 1),
+        ("none", "mean", 0),
+        ("none", "most", 0),
+    ]
+    details = pl.DataFrame(rows, schema=["contrast", "measure", "side"], orient="row")
+    names = {"mean": "mean", "most": "maximum"}
+    assert how_each_changes(details, names, pl.col("side") < 0, pl.col("side") > 0) == (
+        "With half and all the mean falls, the maximum rises; "
+        "with none the mean and the maximum do not change significantly."
+    )
+
+
+def test_things_are_listed_with_an_and_before_the_last():
+    assert [listed(list(names)) for names in ("", "a", "ab", "abc")] == [
+        "",
+        "a",
+        "a and b",
+        "a, b and c",
+    ]
