@@ -47,7 +47,12 @@ fn run(clock: ClockModel, connections: u32) -> std::time::Duration {
         ..PassageSettings::default()
     });
     let group = passages.add_group("all");
-    let description = CrossingDescription { group, connection: 0, opener: Tap::Sender };
+    let description = CrossingDescription {
+        group,
+        connection: 0,
+        opener: Tap::Sender,
+        counted_from: Instant::ZERO,
+    };
     let open: Vec<_> = (0..connections).map(|_| passages.open(description.clone())).collect();
     let begin = std::time::Instant::now();
     let flight = 20;

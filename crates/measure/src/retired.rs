@@ -73,6 +73,15 @@ impl Collector {
         self.settings.flows[flow.index()].seen_at = seen_at;
     }
 
+    /// Forgets what was counted of the flow so far, as at the end of the warm-up; what is known of its stream
+    /// stays. For flows of which nothing has counted yet: windows that are over keep what is in them.
+    ///
+    /// # Panics
+    /// Where there is no such flow.
+    pub fn count_flow_afresh(&mut self, flow: FlowId) {
+        self.flow(flow).end_warmup();
+    }
+
     /// The flow is over at `at`, and nothing more will be told of it: its row and its part in the sums of
     /// its group are taken, its memory is freed, and a later flow may have its id. What goes the other way
     /// on the same connection is another flow, and goes on.

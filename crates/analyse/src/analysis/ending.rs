@@ -57,9 +57,10 @@ impl Follower {
 
     fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
         let at = connection.last;
+        let counted_until = self.rules.counted_until(connection.began).min(at);
         let (group, subject) = self.subject(connection, flow, side);
         let number = subject.flow;
-        let timeouts = self.streams.retire(flow, at, group, subject);
+        let timeouts = self.streams.retire(flow, counted_until, group, subject);
         if timeouts > 0 {
             self.waits.settle(number);
         }
@@ -90,7 +91,8 @@ impl Follower {
             let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
             for (flow, side) in opening.into_iter().chain(answering) {
                 let (group, subject) = self.subject(connection, flow, side);
-                flows.push((flow, connection.last, group, subject));
+                let last = self.rules.counted_until(connection.began).min(connection.last);
+                flows.push((flow, last, group, subject));
             }
         }
         flows

@@ -6,11 +6,13 @@
 
 use super::groups::Groups;
 use super::joining::Joint;
+use super::part::Ages;
 use super::placing::place_by;
 use super::streams::Streams;
 use super::waiting::Sending;
 use crate::connection::{
-    Connections, Ends, Held, Hint, Patience, Place, Record, SetUps, Side, Turn, Vantage, Wiring,
+    Connections, Ends, Held, Hint, Part, Patience, Place, Record, SetUps, Side, Turn, Vantage,
+    Wiring,
 };
 use crate::slowest::{SeenAt, Waits};
 use crate::stream::{SegmentKind, TapSide};
@@ -20,7 +22,7 @@ use fairwind_measure::{
     Collector, ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation,
     Points,
 };
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
 use std::hint::black_box;
 
@@ -36,24 +38,14 @@ pub(crate) struct Rules {
     pub(crate) vantage: Vantage,
     /// There are two taps.
     pub(crate) is_joined: bool,
-    /// One of the two below is set.
-    pub(crate) limits_connections: bool,
-    pub(crate) connection_from: Span,
-    pub(crate) connection_until: Option<Span>,
-}
-
-impl Rules {
-    /// Whether a packet at `at` of a connection that began at `began` counts.
-    fn counts(&self, began: Instant, at: Instant) -> bool {
-        let age = at.saturating_since(began);
-        age >= self.connection_from && self.connection_until.is_none_or(|until| age < until)
-    }
+    /// Which part of each connection counts, where it is not all of it.
+    pub(crate) ages: Option<Ages>,
 }
 
 /// Follows packets.
 #[derive(Debug)]
 pub(crate) struct Follower {
-    rules: Rules,
+    pub(super) rules: Rules,
     pub(super) connections: Connections,
     pub(super) collector: Collector,
     pub(super) streams: Streams,
@@ -233,7 +225,8 @@ impl Follower {
         wiring.trace = self.begin_trace(slot, &wiring);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if let Some(joint) = &mut self.joint {
-            wiring.crossing = Some(joint.open(slot, connection.group, &wiring));
+            let counted_from = self.rules.counted_from(connection.began);
+            wiring.crossing = Some(joint.open(slot, connection.group, &wiring, counted_from));
         }
         let held = std::mem::take(&mut connection.held);
         wiring.flows.opening = self.add_flow(slot, &wiring, Side::Opener, None);
@@ -251,9 +244,19 @@ impl Follower {
         self.tell(slot, held.at, held.turn);
     }
 
-    /// Tells the measures of a packet.
+    /// Tells the measures of a packet, if it is of the part of its connection that is asked for.
     #[inline]
-    fn measure(
+    fn measure(&mut self, slot: u32, tap: usize, at: Instant, who: (Side, Turn), packet: &Packet) {
+        if self.rules.ages.is_some() {
+            self.measure_part(slot, tap, at, who, packet);
+        } else {
+            self.measure_any(slot, tap, at, who, packet);
+        }
+    }
+
+    /// Tells the measures of a packet, whatever its age.
+    #[inline]
+    pub(super) fn measure_any(
         &mut self,
         slot: u32,
         tap: usize,
@@ -263,16 +266,13 @@ impl Follower {
     ) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(wiring) = connection.wiring else { return };
-        if self.rules.limits_connections && !self.rules.counts(connection.began, at) {
-            return;
-        }
         let leaves = wiring.leaves(tap, side);
         let segment = &packet.segment;
         if wiring.flows.answering.is_none() {
             if connection.is_first_answer(side, segment) {
                 return self.on_first_answer(slot, tap, at, packet);
             }
-            if at >= self.collector.measured_from() {
+            if at >= self.collector.measured_from() && connection.part != Part::Before {
                 connection.early.count(leaves, side, packet);
             }
             if side == Side::Opener && !(leaves && self.rules.is_joined) {
@@ -462,6 +462,7 @@ impl Follower {
         let sides = [Side::Opener, Side::Answerer];
         tracer.begin(
             connection.began,
+            self.rules.counted_from(connection.began),
             sides.map(|side| connection.end(side)),
             sides.map(|side| tap_side(&self.rules, wiring, side)),
         )
@@ -495,7 +496,8 @@ impl Follower {
         if let Some(window) = window {
             self.streams.on_window(flow, at, window);
         }
-        self.measure(slot, tap, at, (Side::Answerer, Turn::Nothing), packet);
+        self.begin_part_of_answers(slot, flow);
+        self.measure_any(slot, tap, at, (Side::Answerer, Turn::Nothing), packet);
     }
 
     /// Tells the measures of a turn in a connection's life.

@@ -45,9 +45,26 @@ impl Joint {
     }
 
     /// A connection is to be followed between the taps.
-    pub(super) fn open(&mut self, slot: u32, group: u32, wiring: &Wiring) -> CrossingId {
+    pub(super) fn open(
+        &mut self,
+        slot: u32,
+        group: u32,
+        wiring: &Wiring,
+        counted_from: Instant,
+    ) -> CrossingId {
         let opener = if wiring.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
-        self.passages.open(CrossingDescription { group, connection: slot.into(), opener })
+        let connection = slot.into();
+        self.passages.open(CrossingDescription { group, connection, opener, counted_from })
+    }
+
+    /// Forgets what was counted of a connection so far.
+    pub(super) fn count_connection_afresh(&mut self, crossing: CrossingId) {
+        self.passages.count_connection_afresh(crossing);
+    }
+
+    /// Nothing of a connection counts from `at` on.
+    pub(super) fn end(&mut self, crossing: CrossingId, at: Instant) {
+        self.passages.end(crossing, at);
     }
 
     pub(super) fn waiting_rows(&self) -> usize {
@@ -123,6 +140,12 @@ impl Follower {
         if let (Some(end_offset), Some(flow)) = (in_order_end, own) {
             self.collector.observe(at, Observation::Read { flow, end_offset });
         }
+        self.lose_found();
+    }
+
+    /// Tells the measures of what was found lost.
+    #[inline]
+    pub(super) fn lose_found(&mut self) {
         while let Some(lost) = self.joint.as_mut().and_then(|joint| joint.passages.next_lost()) {
             self.lose(&lost);
         }
@@ -157,6 +180,7 @@ impl Follower {
 
     /// Ends what is followed of a connection between the taps; the connection is still in its slot.
     pub(super) fn close_crossing(&mut self, slot: u32) {
+        self.forget_if_before(slot);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(wiring) = connection.wiring else { return };
         let (Some(crossing), Some(joint)) = (wiring.crossing, &mut self.joint) else { return };
@@ -174,9 +198,7 @@ impl Follower {
                 self.part(slot, &wiring);
             }
         }
-        while let Some(lost) = self.joint.as_mut().and_then(|joint| joint.passages.next_lost()) {
-            self.lose(&lost);
-        }
+        self.lose_found();
     }
 
     /// Only one tap has seen the connection: what the other one would have told is not known.

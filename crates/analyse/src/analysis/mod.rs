@@ -1,7 +1,7 @@
 //! The whole way from packets to tables: sources are read, merged and followed.
 //!
 //! Modules: `settings`, `source` (where packets come from), `captured` (out of files), `clock` (time that goes on whatever timestamps
-//! do), `comparison` (of two captures), `groups`, `follower` (one packet after the other), `doubt` (SYNs and resets that endpoints would not believe), `placing` (where taps are), `joining` (two taps), `translation` (of addresses between them), `waiting` (which segments took longest), `ending`
+//! do), `comparison` (of two captures), `groups`, `follower` (one packet after the other), `doubt` (SYNs and resets that endpoints would not believe), `placing` (where taps are), `part` (that of each connection which counts), `joining` (two taps), `translation` (of addresses between them), `waiting` (which segments took longest), `ending`
 //! (rows and sums), `merge`, `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
 
 mod captured;
@@ -15,6 +15,7 @@ mod input;
 mod joining;
 mod merge;
 mod outcome;
+mod part;
 mod placing;
 mod run;
 mod settings;

@@ -6,6 +6,7 @@ use super::groups::Groups;
 use super::input::Input;
 use super::joining::Joint;
 use super::outcome::{Facts, Outcome, Taken};
+use super::part::Ages;
 use super::settings::{Clock, Limit, Settings};
 use super::source::PacketSource;
 use super::{AnalysisError, Progress};
@@ -283,10 +284,7 @@ impl<S: PacketSource> Analysis<S> {
                 (vantage, _) => vantage,
             },
             is_joined: self.inputs.len() > 1,
-            limits_connections: settings.connection_from > Span::ZERO
-                || settings.connection_until.is_some(),
-            connection_from: settings.connection_from,
-            connection_until: settings.connection_until,
+            ages: Ages::of(settings),
         }
     }
 

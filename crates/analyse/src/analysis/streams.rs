@@ -147,6 +147,11 @@ impl Streams {
         self.groups.fill_with(GroupMeasures::default);
     }
 
+    /// Forgets what was counted of a flow before `at`.
+    pub(crate) fn count_flow_afresh(&mut self, flow: FlowId, at: Instant) {
+        self.followed[flow.index()].count_afresh(at);
+    }
+
     /// The tables of streams that are over, which nobody has yet.
     pub(crate) fn take_tables(&mut self) -> Vec<Table> {
         self.rows.take()

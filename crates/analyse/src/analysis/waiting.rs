@@ -86,6 +86,9 @@ impl Follower {
             return;
         }
         let Some(connection) = self.connections.get_mut(slot) else { return };
+        if held.sent_at < self.rules.counted_from(connection.began) {
+            return;
+        }
         let group = usize::try_from(self.groups.of_flow(connection, side)).unwrap_or(usize::MAX);
         self.waits.add(Wait {
             flow: self.collector.number_of(flow),

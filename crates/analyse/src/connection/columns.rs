@@ -41,7 +41,7 @@ const SET_UP_OF_ONE: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const OPENER: &[DefinitionLine] = &[
-    ("opener_packets", "packets", "Packets from the opener; with two captures, as they left it."),
+    ("opener_packets", "packets", "Packets from the opener; with two captures, as they left it. This table counts whole connections: also what lies before `--from`, and outside of the ages that are asked for."),
     ("opener_wire_bytes", "B", "Bytes of these on the link, headers included."),
     ("opener_data_packets", "packets", "Those of them that carry payload."),
     ("opener_payload_bytes", "B", "Payload in them, each byte as often as it was sent."),
@@ -58,7 +58,7 @@ const OPENER: &[DefinitionLine] = &[
 
 #[rustfmt::skip]
 const ANSWERER: &[DefinitionLine] = &[
-    ("answerer_packets", "packets", "Packets from the answerer; with two captures, as they left it."),
+    ("answerer_packets", "packets", "Packets from the answerer, likewise."),
     ("answerer_wire_bytes", "B", "Bytes of these on the link, headers included."),
     ("answerer_data_packets", "packets", "Those of them that carry payload."),
     ("answerer_payload_bytes", "B", "Payload in them, each byte as often as it was sent."),

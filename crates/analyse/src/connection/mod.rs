@@ -8,6 +8,7 @@
 //! `side` (what each side sent), `life` (set-up and end), `question` (a SYN on a connection that is open),
 //! `vantage` (which side a tap is near), `wiring` (what follows from that: the flows of a connection, and what a
 //! packet at a tap is to them), `record` (the row of a connection that is over), `setups` (summaries of set-ups),
+//! `part` (where a packet lies of which only a part counts),
 //! `columns`, `table` (all open connections), `names`.
 
 mod columns;
@@ -15,6 +16,7 @@ mod directory;
 mod ends;
 mod life;
 mod names;
+mod part;
 mod question;
 mod record;
 mod setups;
@@ -31,6 +33,7 @@ pub(crate) use columns::TABLES;
 pub(crate) use ends::Ends;
 pub(crate) use life::{Beginning, Phase, ResetStanding, Turn};
 pub(crate) use names::flow_name;
+pub(crate) use part::Part;
 pub(crate) use question::{Answer, Question};
 pub(crate) use record::{Record, connections_table};
 pub(crate) use setups::{SetUps, setup_tables};

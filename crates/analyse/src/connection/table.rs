@@ -4,6 +4,7 @@ use super::directory::{Directory, NO_SLOT};
 use super::ends::Ends;
 use super::life::{Life, Phase, ResetStanding, Syns, Turn};
 use super::names::flow_name;
+use super::part::Part;
 use super::question::Question;
 use super::record::{Record, SetUpTimes};
 use super::side::{Sent, Side};
@@ -70,6 +71,8 @@ pub(crate) struct Connection {
     pub(crate) early: Early,
     /// Its packets so far, while it is not known how they are measured.
     pub(crate) held: Vec<Held>,
+    /// Where its last packet lay, where only a part of each connection counts.
+    pub(crate) part: Part,
     /// A SYN that may begin another connection on its ports.
     pub(crate) question: Option<Box<Question>>,
 }
@@ -398,6 +401,7 @@ impl Connections {
             first_tap: tap,
             early: Early::default(),
             held: Vec::new(),
+            part: Part::default(),
             question: None,
             looked_at: None,
         };

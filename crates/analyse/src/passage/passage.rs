@@ -136,7 +136,8 @@ impl Passage {
         let first_payload = segment.sequence + u32::from(segment.flags.contains(Flags::SYN));
         let start = self.places.place(first_payload);
         let has_length = segment.sequence_length() > 0;
-        let ticket = if has_length { shared.group.rows[shared.tap].depart() } else { 0 };
+        let counts = at >= shared.counted_from;
+        let ticket = if has_length && counts { shared.group.rows[shared.tap].depart() } else { 0 };
         self.counts.packets_sent += 1;
         self.counts.wire_bytes_sent += u64::from(packet.wire_bytes);
         self.counts.ack_packets_sent += u64::from(segment.payload_bytes == 0);
@@ -158,7 +159,7 @@ impl Passage {
             self.count_data_departure(segment.payload_bytes, old, copy);
             old_bytes = old;
         }
-        for series in &mut shared.group.loss_series {
+        for series in shared.group.loss_series.iter_mut().filter(|_| counts) {
             let window = series.at(shared.origin, at, Occasion::Departure);
             window.packets_sent += 1;
             window.bytes_sent += u64::from(segment.payload_bytes);

@@ -94,6 +94,8 @@ pub struct CrossingDescription {
     pub connection: u64,
     /// At which tap the packets of the side that opened it depart.
     pub opener: Tap,
+    /// What departs before is followed, and does not count.
+    pub counted_from: Instant,
 }
 
 /// A packet that left one tap and did not come to the other.

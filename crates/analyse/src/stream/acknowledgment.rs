@@ -15,6 +15,8 @@ struct Taken {
     oldest_once: Option<Instant>,
     /// When the newest one was.
     newest_once: Option<Instant>,
+    /// When the newest segment was sent first, if it went again in bundles only.
+    newest_bundled: Option<Instant>,
     /// When the oldest segment was sent last, if it was sent again and this is what arrived.
     named: Option<Instant>,
     /// Something was sent again.
@@ -144,6 +146,7 @@ impl Stream {
             if sent.repeats == 0 && sent.marks == Marks::default() {
                 taken.oldest_once.get_or_insert(sent.first_at);
                 taken.newest_once = Some(sent.first_at);
+                taken.newest_bundled = None;
             } else {
                 taken.add_unusual(start, sent, is_first.then_some(echo));
                 if sent.repeats > 0 {
@@ -184,9 +187,10 @@ impl Stream {
         let (oldest, newest) = if taken.has_repeated {
             (taken.named, taken.named)
         } else {
-            (taken.oldest_once, taken.newest_once)
+            (taken.oldest_once, taken.newest_bundled.or(taken.newest_once))
         };
-        if let Some(sent) = oldest {
+        // Before the round trip of a bundle, nothing else may be known.
+        if let Some(sent) = oldest.or(newest) {
             self.sample_timeout(since(sent));
         }
         if let Some(sent) = newest {
@@ -327,7 +331,9 @@ impl Stream {
             if sent.marks.contains(Marks::SACKED) {
                 continue;
             }
-            if sent.repeats == 0 && sent.marks == Marks::default() {
+            if sent.repeats == 0 && sent.marks == Marks::default()
+                || sent.end == end && sent.went_once_by_itself()
+            {
                 newest_once = Some(sent.first_at);
             }
             sent.marks.set(Marks::SACKED);
@@ -363,6 +369,8 @@ impl Taken {
         if sent.marks.contains(Marks::MISSING) {
             self.missing_bytes += sent.end - start;
         }
+        // A bundle brings what is behind it, too: if that has not come, it was not the bundle that brought this.
+        self.newest_bundled = sent.went_once_by_itself().then_some(sent.first_at);
         if sent.repeats == 0 {
             return;
         }

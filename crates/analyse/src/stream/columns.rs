@@ -26,7 +26,7 @@ const SUBJECT: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const DATA: &[DefinitionLine] = &[
     ("streams", "flows", "Flows that are counted here: 1, or those of the group."),
-    ("observed_s", "s", "From the first packet of the connection to its last, summed over flows."),
+    ("observed_s", "s", "From the first packet of the connection to its last, or the part of that time that is asked for, summed over flows."),
     ("data_segments", "segments", "Packets that carry payload, as they passed the tap; what an offload engine has joined is one."),
     ("payload_bytes", "B", "Payload bytes in them, repeated ones included."),
 ];
@@ -90,7 +90,7 @@ const FLIGHT: &[DefinitionLine] = &[
 #[rustfmt::skip]
 const ROUND_TRIPS: &[DefinitionLine] = &[
     ("handshake_rtt_mean_s", "s", "From SYN (or SYN with ACK) to what acknowledges it, if it was sent once; the mean, for groups."),
-    ("rtt_samples", "samples", "Round trips measured (of a group of which one tap saw flows leave and flows arrive, those of the former, as `handshake_rtt_mean_s`): one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4)."),
+    ("rtt_samples", "samples", "Round trips measured (of a group of which one tap saw flows leave and flows arrive, those of the former, as `handshake_rtt_mean_s`): one for each acknowledgment of something new, from the sending of the newest segment it covers; where that was sent again, of the oldest one, if its timestamp names the transmission (RFC 6298 §3, RFC 7323 §4). What went again in bundles was not: it is the newest that is covered only if it has come by itself."),
     ("rtt_min_s", "s", "The shortest round trip between tap and receiver."),
     ("rtt_mean_s", "s", "The mean round trip."),
     ("rtt_p50_s", "s", "The median round trip, at most 1 % above the true one."),

@@ -44,6 +44,14 @@ pub(super) struct Sent {
     pub(super) marks: Marks,
 }
 
+impl Sent {
+    /// It has gone by itself once, and in bundles since.
+    #[inline]
+    pub(super) fn went_once_by_itself(&self) -> bool {
+        self.repeats == 0 && self.marks == Marks::BUNDLED
+    }
+}
+
 /// What is known of a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Marks(u8);

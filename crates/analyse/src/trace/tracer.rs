@@ -70,6 +70,8 @@ pub(crate) struct Tracer {
 struct Traced {
     trace: FlowTrace,
     stream: Stream,
+    /// Nothing before is drawn, likewise.
+    shown_from: Instant,
 }
 
 impl Tracer {
@@ -91,10 +93,11 @@ impl Tracer {
 
     /// A connection begins: its trace, if it is a chosen one. `ends` are the opener's and the answerer's,
     /// and `sides` say where the tap is at which each of them is looked at. A name that there was
-    /// before, because ports are used again, gets a number.
+    /// before, because ports are used again, gets a number. Nothing of it is drawn before `shown_from`.
     pub(crate) fn begin(
         &mut self,
         at: Instant,
+        shown_from: Instant,
         ends: [SocketAddr; 2],
         sides: [TapSide; 2],
     ) -> Option<TraceId> {
@@ -126,7 +129,8 @@ impl Tracer {
             let mut stream = Stream::new(at);
             stream.set_side(side);
             let trace = FlowTrace::new(name, limits);
-            Traced { trace: if keeps_new_data { trace.keeping_new_data() } else { trace }, stream }
+            let trace = if keeps_new_data { trace.keeping_new_data() } else { trace };
+            Traced { trace, stream, shown_from }
         };
         let [of_opening, of_answering] = sides;
         self.connections.push([traced(opening, of_opening), traced(answering, of_answering)]);
@@ -144,8 +148,10 @@ impl Tracer {
         shows: [bool; 2],
         packet: &Packet,
     ) {
-        let is_shown = at >= self.shown_from || packet.segment.flags.contains(Flags::SYN);
+        let shown_from = self.shown_from;
         let Some(flows) = self.connection(trace) else { return };
+        let is_shown =
+            at >= shown_from.max(flows[0].shown_from) || packet.segment.flags.contains(Flags::SYN);
         for (sender, flow) in [Side::Opener, Side::Answerer].into_iter().zip(flows) {
             match (sender == side, shows[sender.index()]) {
                 (true, true) => flow.on_data(at, packet, is_shown),
@@ -254,7 +260,7 @@ mod tests {
     /// From a port of 10.0.0.1 to port 80 of 10.0.0.2.
     fn begin(tracer: &mut Tracer, port: u16) -> Option<TraceId> {
         let ends = [([10, 0, 0, 1], port).into(), ([10, 0, 0, 2], 80).into()];
-        tracer.begin(Instant::ZERO, ends, [TapSide::Sender, TapSide::Receiver])
+        tracer.begin(Instant::ZERO, Instant::ZERO, ends, [TapSide::Sender, TapSide::Receiver])
     }
 
     fn packet(sequence: u32, payload_bytes: u32, acknowledgment: u32) -> Packet {

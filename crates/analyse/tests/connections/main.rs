@@ -8,6 +8,7 @@ mod groups;
 mod joined;
 mod lives;
 mod many;
+mod parts;
 mod places;
 mod slowest;
 mod traces;

@@ -222,7 +222,12 @@ fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
     for (clock, lost) in [(ClockModel::Apart, 0.0), (ClockModel::Shared, 3.0)] {
         let mut world = World::new(PassageSettings { clock, ..PassageSettings::default() });
         // Another connection is seen at both.
-        let description = CrossingDescription { group: 0, connection: 8, opener: Tap::Sender };
+        let description = CrossingDescription {
+            group: 0,
+            connection: 8,
+            opener: Tap::Sender,
+            counted_from: Instant::ZERO,
+        };
         let other = world.passages.open(description);
         for at in (0..100).map(|second| second * 1_000) {
             let packet = data(u32::try_from(at).unwrap(), 1_000);

@@ -61,7 +61,12 @@ impl World {
     pub fn new(settings: PassageSettings) -> Self {
         let mut passages = Passages::new(settings);
         let group = passages.add_group("all");
-        let description = CrossingDescription { group, connection: 7, opener: Tap::Sender };
+        let description = CrossingDescription {
+            group,
+            connection: 7,
+            opener: Tap::Sender,
+            counted_from: Instant::ZERO,
+        };
         let id = passages.open(description);
         Self { passages, id }
     }

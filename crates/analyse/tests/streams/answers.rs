@@ -96,3 +96,32 @@ fn what_is_acknowledged_without_having_passed_is_missing_and_the_stream_goes_on(
     tap.ack(now + 100, from + 6000);
     assert_eq!(tap.stream.flight_bytes(), 0);
 }
+
+/// What is behind it in a bundle comes with it; so if that is not acknowledged, it has come by itself.
+#[test]
+fn what_went_again_in_bundles_gives_the_round_trip_of_its_own_segment() {
+    let mut tap = Tap::new();
+    tap.data(1000, 0, 100);
+    assert_eq!(tap.data(1060, 0, 200), SegmentKind::Bundle { redundant_bytes: 100 });
+    assert_eq!(tap.data(1120, 100, 200), SegmentKind::Bundle { redundant_bytes: 100 });
+    let rtt = Some(Span::from_millis(200));
+    assert_eq!(tap.ack(1200, 100).rtt, rtt);
+    assert_eq!(tap.ack(1260, 200).rtt, rtt);
+    // Of these two the first is lost, and comes in the second.
+    tap.data(1300, 300, 100);
+    tap.data(1360, 300, 200);
+    tap.data(1420, 400, 200);
+    assert_eq!(tap.ack(1560, 500).rtt, rtt);
+}
+
+#[test]
+fn what_a_bundle_may_have_brought_out_of_order_gives_no_round_trip() {
+    let mut tap = Tap::new();
+    tap.data(1000, 0, 100);
+    tap.data(1060, 0, 200);
+    tap.data(1120, 100, 200);
+    tap.data(1180, 200, 200);
+    // The third has overtaken the first two: what is acknowledged ends where its own data does.
+    assert_eq!(tap.sack(1320, 0, &[(100, 300)]).rtt, Some(Span::from_millis(200)));
+    assert_eq!(tap.ack(1340, 300).rtt, None);
+}

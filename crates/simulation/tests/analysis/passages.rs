@@ -51,7 +51,12 @@ fn join(mut sender: Captured, mut receiver: Captured) -> (Tables, Tables) {
         let is_forward = ports.0 < ports.1;
         let key = if is_forward { (ports.1, ports.0) } else { ports };
         let id = *crossings.entry(key).or_insert_with(|| {
-            passages.open(CrossingDescription { group, connection: 0, opener: Tap::Sender })
+            passages.open(CrossingDescription {
+                group,
+                connection: 0,
+                opener: Tap::Sender,
+                counted_from: fairwind_units::Instant::ZERO,
+            })
         });
         let direction = if is_forward { Direction::Forward } else { Direction::Reverse };
         if is_sender == is_forward {

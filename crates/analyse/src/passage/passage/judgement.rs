@@ -16,6 +16,13 @@ pub(in super::super) struct Watch {
     pub(in super::super) until: Instant,
 }
 
+impl Watch {
+    /// The same, ending at `end` at the latest.
+    pub(in super::super) fn ending_at(self, end: Instant) -> Self {
+        Self { until: self.until.min(end), ..self }
+    }
+}
+
 impl Passage {
     /// The oldest departure whose fate is unknown.
     pub(in super::super) fn oldest(&self) -> Option<Instant> {

@@ -32,7 +32,7 @@ impl Passages {
     ) {
         let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
         self.free.push(id.0);
-        self.judge_all(&mut crossing);
+        self.judge_until(&mut crossing, Instant::MAX);
         let [there, back] = crossing.passages;
         let group = crossing.description.group;
         // Acknowledgments of a flow go the other way.
@@ -76,6 +76,27 @@ impl Passages {
         self.forget_closed();
     }
 
+    /// Forgets what was counted of a connection so far; what is on its way goes on.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    pub fn count_connection_afresh(&mut self, id: CrossingId) {
+        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
+        for passage in &mut crossing.passages {
+            passage.count_afresh(&mut self.common.spill);
+        }
+    }
+
+    /// Nothing of a connection counts from `at` on: what is on its way is judged as at the end of a capture.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    pub fn end(&mut self, id: CrossingId, at: Instant) {
+        let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
+        self.judge_until(&mut crossing, at);
+        self.crossings[index(id.0)] = Some(crossing);
+    }
+
     /// Forgets the rows of connections that are closed.
     pub fn forget_closed(&mut self) {
         self.rows.clear();
@@ -83,8 +104,9 @@ impl Passages {
         self.stash = Stash::new();
     }
 
-    fn judge_all(&mut self, crossing: &mut Crossing) {
-        let watches = self.watches(crossing);
+    /// Judges everything, of which nothing comes after `end`.
+    fn judge_until(&mut self, crossing: &mut Crossing, end: Instant) {
+        let watches = self.watches(crossing).map(|watch| watch.ending_at(end));
         for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let (_, tap) = way_and_tap(direction, crossing.description.opener);
             let mut shared = self.common.lend(&crossing.description, direction);

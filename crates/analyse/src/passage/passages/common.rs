@@ -45,7 +45,7 @@ impl Common {
             spill: &mut self.spill,
             scratch: &mut self.scratch,
             origin: self.origin,
-            counted_from: self.counted_from,
+            counted_from: self.counted_from.max(to.counted_from),
             connection: to.connection,
             direction,
             tap,
