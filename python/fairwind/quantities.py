@@ -23,7 +23,8 @@ def parse_bits_per_second(text: str) -> float:
 
 
 def _quantity(text: str, units: dict[str, float]) -> float:
-    match = re.fullmatch(r"([0-9.]+) ?(\S+)", text)
+    match = re.fullmatch(r"([0-9]+\.?[0-9]*|\.[0-9]+) ?(\S+)", text)
     if match is None or match[2] not in units:
-        raise FairwindError(f"cannot read the quantity {text!r}")
+        hint = f"a number and a unit: {', '.join(units)}"
+        raise FairwindError(f"cannot read the quantity {text!r}", hint)
     return float(match[1]) * units[match[2]]

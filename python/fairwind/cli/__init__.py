@@ -5,7 +5,7 @@ that the person can mend; 130 interrupted (finished simulations are kept).
 
 The commands are thin: they read arguments, call the package, and print. Map: `commands` the verbs,
 `scripts` the one for packetdrill, `output` frames as text, `errors` exceptions as exit codes,
-`doctor` what this machine has.
+`doctor` what this machine has, `model` closed forms.
 """
 
 from fairwind.cli.commands import app, main

@@ -17,6 +17,7 @@ from fairwind.cli.congestion import app as congestion
 from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.drawing import shown_drawing
 from fairwind.cli.errors import ExitCode, exit_code_of
+from fairwind.cli.model import app as model
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.settings import settings_of
@@ -66,6 +67,7 @@ app = typer.Typer(
 )
 
 app.add_typer(congestion, name="congestion")
+app.add_typer(model, name="model")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]

@@ -5,6 +5,7 @@ apart, greedy flows red and thin flows blue unless told otherwise. Data is embed
 """
 
 from fairwind.plots.boxes import BOX, box_numbers, boxes_by_setting
+from fairwind.plots.curves import Curves, curve_panels, curves
 from fairwind.plots.estimates import estimates_by_setting
 from fairwind.plots.figure import Figure
 from fairwind.plots.flows import flow_panels
@@ -13,17 +14,29 @@ from fairwind.plots.points import brought_together, closer_look, thinned
 from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
 from fairwind.plots.save import save, save_all
 from fairwind.plots.series import rate_over_time
+from fairwind.plots.start_up import (
+    completion_by_multiplier,
+    completion_by_volume,
+    equivalent_rtt_by_ratio,
+    window_over_time,
+)
 from fairwind.plots.theme import group_colours, inline, themed
 from fairwind.plots.traces import time_sequence
 
 __all__ = [
     "BOX",
+    "Curves",
     "Figure",
     "box_numbers",
     "boxes_by_setting",
     "brought_together",
     "closer_look",
+    "completion_by_multiplier",
+    "completion_by_volume",
+    "curve_panels",
+    "curves",
     "drops_by_group",
+    "equivalent_rtt_by_ratio",
     "estimates_by_setting",
     "flow_panels",
     "group_colours",
@@ -38,4 +51,5 @@ __all__ = [
     "themed",
     "thinned",
     "time_sequence",
+    "window_over_time",
 ]

@@ -9,10 +9,12 @@ IWSSC 2006. `start_up` has the equation and its assumptions.
 
 Map: `link` a platform as numbers, `start_up` the parameters of the equation as arrays, `growth` its
 exponent and the equivalent round trip, `approximation` and `exact` its solutions, `laws` window,
-volume and completion time under each of them, `multipliers` and
-`quickest` how much to ask for.
+volume and completion time under each of them, `multipliers` and `quickest` how much to ask for,
+`comparison` the curves beside a measured one, `tables` and `curves` frames for the command line and
+for figures.
 """
 
+from fairwind.models.dama.comparison import constant_allocation_time_s, maximum_demand_time_s
 from fairwind.models.dama.growth import (
     allocation_delay,
     approximate_roots,
@@ -53,10 +55,12 @@ __all__ = [
     "as_without_wait_exactly",
     "carried_segments",
     "completion_time_s",
+    "constant_allocation_time_s",
     "doubling_per_rtt",
     "equivalent_rtt",
     "exact_equivalent_rtt",
     "exact_exponent",
+    "maximum_demand_time_s",
     "packet_exponent",
     "quickest",
     "saturation_time_s",

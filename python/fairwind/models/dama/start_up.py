@@ -146,6 +146,16 @@ class StartUp:
         """The window at which the link is full (mu tau), segments."""
         return self.rate_segments_per_second * self.rtt_s
 
+    def with_multiplier(self, multiplier: ArrayLike) -> StartUp:
+        """Give the same start-up with another multiplier k."""
+        return StartUp(
+            self.rtt_s,
+            self.feedback_delay_s,
+            self.rate_segments_per_second,
+            self.initial_window_segments,
+            multiplier,
+        )
+
     def with_constant_allocation(self) -> StartUp:
         """Give the same start-up over the same capacity held ready (rho = 1, k = 1)."""
         rtt, _, rate, window, _ = self.arrays()

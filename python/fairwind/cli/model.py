@@ -1,0 +1,239 @@
+"""The command `model`: closed-form models as numbers and as a picture."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import altair as alt
+import polars as pl
+import typer
+
+from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
+from fairwind.errors import FairwindError
+from fairwind.models import ModelWarning
+from fairwind.models.dama import DemandAssignedLink, curves, tables
+from fairwind.plots import (
+    completion_by_multiplier,
+    completion_by_volume,
+    curve_panels,
+    equivalent_rtt_by_ratio,
+    save,
+    window_over_time,
+)
+from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+
+app = typer.Typer(
+    add_completion=False,
+    rich_markup_mode=None,
+    help="Closed-form models, next to which runs are held.",
+)
+
+DEFAULT = DemandAssignedLink()
+
+
+class Table(StrEnum):
+    """The model's tables."""
+
+    LINK = "link"
+    GROWTH = "growth"
+    MULTIPLIERS = "multipliers"
+    COMPLETION = "completion"
+    CARRIED = "carried"
+
+
+HEADINGS = {
+    Table.LINK: "the link",
+    Table.GROWTH: "growth: exponents per feedback delay, and the round trip that would do the same",
+    Table.MULTIPLIERS: "how much more than the measured rate to request",
+    Table.COMPLETION: "completion times / s (until the last segment is carried)",
+    Table.CARRIED: "what is carried within a time",
+}
+
+Rtt = Annotated[str, typer.Option(help="Round trip without waiting for capacity.")]
+Frame = Annotated[str, typer.Option(help="Length of a frame of slots.")]
+Slots = Annotated[int, typer.Option(help="Slots in a frame.")]
+SlotRate = Annotated[str, typer.Option(help="Rate of one slot in every frame.")]
+RequestPeriod = Annotated[
+    str, typer.Option(help="Between a terminal's requests; only the sum of periods matters.")
+]
+AllocationPeriod = Annotated[str, typer.Option(help="Between the master's plans.")]
+Terminals = Annotated[int, typer.Option(help="Terminals that are logged on.")]
+Guaranteed = Annotated[
+    str, typer.Option(help="What each terminal has without asking; checked, not modelled.")
+]
+Available = Annotated[str, typer.Option(help="The most that one terminal gets.")]
+Segment = Annotated[str, typer.Option(help="A full packet with its headers.")]
+InitialWindows = Annotated[
+    list[float], typer.Option("--initial-window", help="Segments; repeatable.")
+]
+Multipliers = Annotated[
+    list[float],
+    typer.Option("--multiplier", help="Capacity requested over rate measured (k); repeatable."),
+]
+Volumes = Annotated[list[float], typer.Option("--volume", help="Segments; repeatable.")]
+Within = Annotated[str, typer.Option(help="The time of the table of what is carried.")]
+Tables = Annotated[
+    list[Table] | None,
+    typer.Option(
+        "--table", help="Print this table alone; repeatable. As CSV it is completion if not given."
+    ),
+]
+Picture = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw curves: .svg, .png, .pdf or .html.")
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+
+
+@app.callback()
+def model() -> None:
+    """Closed-form models, next to which runs are held."""
+
+
+@app.command()
+def dama(
+    *,
+    rtt: Rtt = "840 ms",
+    frame: Frame = "273 ms",
+    slots: Slots = DEFAULT.slots,
+    slot_rate: SlotRate = "44 kbit/s",
+    request_period: RequestPeriod = "819 ms",
+    allocation_period: AllocationPeriod = "546 ms",
+    terminals: Terminals = DEFAULT.terminals,
+    guaranteed: Guaranteed = "44 kbit/s",
+    available: Available = "1.2 Mbit/s",
+    segment: Segment = "1500 B",
+    initial_windows: InitialWindows = [1.0, 3.0, 10.0],  # noqa: B006 - read only
+    multipliers: Multipliers = [1.0, 4.8],  # noqa: B006 - read only
+    volumes: Volumes = [20.0, 50.0, 100.0, 200.0, 500.0],  # noqa: B006 - read only
+    within: Within = "20 s",
+    chosen: Tables = None,
+    picture: Picture = None,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Tell how TCP starts up over capacity that is assigned on demand.
+
+    Growth, equivalent round trip, how much to request, completion times and volumes. By default of
+    the platform of Gotta, Potorti and Secchi (IWSSC 2006), whose periods are inferred.
+    """
+    link = DemandAssignedLink(
+        rtt_s=_read("--rtt", rtt, parse_seconds),
+        frame_s=_read("--frame", frame, parse_seconds),
+        slots=slots,
+        slot_bits_per_second=_read("--slot-rate", slot_rate, parse_bits_per_second),
+        request_period_s=_read("--request-period", request_period, parse_seconds),
+        allocation_period_s=_read("--allocation-period", allocation_period, parse_seconds),
+        terminals=terminals,
+        guaranteed_bits_per_second=_read("--guaranteed", guaranteed, parse_bits_per_second),
+        available_bits_per_second=_read("--available", available, parse_bits_per_second),
+        segment_bytes=_read("--segment", segment, parse_bytes),
+    )
+    cases = Cases(
+        link, initial_windows, multipliers, volumes, _read("--within", within, parse_seconds)
+    )
+    with _told_warnings():
+        _print(cases.frames(chosen or _usual(output)), output)
+        if picture is not None:
+            save(cases.picture(), picture)
+            sys.stderr.write(f"picture: {picture}\n")
+
+
+@dataclass(frozen=True)
+class Cases:
+    """What is asked of the model: every combination of these."""
+
+    link: DemandAssignedLink
+    initial_windows: Sequence[float]
+    multipliers: Sequence[float]
+    volumes: Sequence[float]
+    within_s: float
+
+    def frames(self, names: Sequence[Table]) -> dict[Table, pl.DataFrame]:
+        """Work out tables."""
+        return {name: self._frame(name) for name in dict.fromkeys(names)}
+
+    def _frame(self, name: Table) -> pl.DataFrame:
+        link, initials, multipliers = self.link, self.initial_windows, self.multipliers
+        match name:
+            case Table.LINK:
+                return tables.link_table(link)
+            case Table.GROWTH:
+                return tables.growth_table(link, multipliers)
+            case Table.MULTIPLIERS:
+                return tables.multiplier_table(link, initials, self.volumes)
+            case Table.COMPLETION:
+                return tables.completion_table(link, initials, multipliers, self.volumes)
+            case Table.CARRIED:
+                return tables.carried_table(link, initials, multipliers, self.within_s)
+
+    def picture(self) -> alt.TopLevelMixin:
+        """Draw the window, the equivalent round trip, and transfer times."""
+        link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
+        return curve_panels(
+            [
+                window_over_time(
+                    curves.window_over_time(link, initial, multiplier),
+                    f"Window (initially {initial:g}, k = {multiplier:g})",
+                ),
+                equivalent_rtt_by_ratio(curves.equivalent_rtt_by_ratio(self.multipliers)),
+                completion_by_volume(
+                    curves.completion_by_volume(
+                        link, initial, self.multipliers, most_segments=max(self.volumes)
+                    ),
+                    f"Transfer time against volume (initial window {initial:g})",
+                ),
+                completion_by_multiplier(
+                    curves.completion_by_multiplier(link, self.volumes, initial),
+                    f"Transfer time against k (initial window {initial:g})",
+                ),
+            ]
+        )
+
+
+def _read(option: str, text: str, parse: Callable[[str], float]) -> float:
+    try:
+        return parse(text)
+    except FairwindError as error:
+        raise FairwindError(f"{option}: {error.message}", error.hint) from error
+
+
+def _usual(output: OutputFormat) -> list[Table]:
+    return [Table.COMPLETION] if output is OutputFormat.CSV else list(Table)
+
+
+def _print(frames: Mapping[Table, pl.DataFrame], output: OutputFormat) -> None:
+    match output:
+        case OutputFormat.JSON:
+            print_json({str(name): frame.to_dicts() for name, frame in frames.items()})
+        case OutputFormat.CSV:
+            for frame in frames.values():
+                print_frame(frame, output)
+        case OutputFormat.TABLE:
+            texts = [
+                f"{HEADINGS[name]}\n\n{aligned(_headers(name, frame), frame.rows())}"
+                for name, frame in frames.items()
+            ]
+            sys.stdout.write("\n".join(texts))
+
+
+def _headers(name: Table, frame: pl.DataFrame) -> list[str]:
+    """Shorten the columns of the wide tables, whose headings tell the unit."""
+    if name is Table.COMPLETION:
+        return [column.removesuffix("_s").removesuffix("_segments") for column in frame.columns]
+    return frame.columns
+
+
+@contextmanager
+def _told_warnings() -> Iterator[None]:
+    """Tell what the model warns of, once each, on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", ModelWarning)
+        yield
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        sys.stderr.write(f"warning: {text}\n")

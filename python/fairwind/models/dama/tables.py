@@ -1,0 +1,149 @@
+"""The model's numbers as frames: columns are whole words with their unit at the end."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from fairwind.models.dama.comparison import constant_allocation_time_s
+from fairwind.models.dama.growth import (
+    approximate_roots,
+    equivalent_rtt,
+    exact_equivalent_rtt,
+    exact_exponent,
+    packet_exponent,
+)
+from fairwind.models.dama.laws import Law, carried_segments, completion_time_s, saturation_time_s
+from fairwind.models.dama.link import DemandAssignedLink
+from fairwind.models.dama.multipliers import CRITERIA, SOURCE_MULTIPLIER
+from fairwind.models.dama.quickest import quickest
+from fairwind.models.errors import Floats
+
+
+def link_table(link: DemandAssignedLink) -> pl.DataFrame:
+    """Tell what follows from a link's numbers: columns ``quantity``, ``value``, ``meaning``."""
+    rows = [
+        ("rtt_s", link.rtt_s, "round trip without waiting for capacity (tau)"),
+        ("allocation_delay_s", link.allocation_delay_s, "wait for capacity (Da), in the mean"),
+        ("feedback_delay_s", link.feedback_delay_s, "round trip and wait together (T)"),
+        ("delay_ratio", link.delay_ratio, "T / tau (rho)"),
+        ("rate_segments_per_second", link.rate_segments_per_second, "where the link is full (mu)"),
+        ("capacity_bits_per_second", link.capacity_bits_per_second, "all slots together"),
+        ("slot_bytes", link.slot_bytes, "what one slot carries"),
+    ]
+    return pl.DataFrame(rows, schema=["quantity", "value", "meaning"], orient="row")
+
+
+def growth_table(link: DemandAssignedLink, multipliers: Sequence[float]) -> pl.DataFrame:
+    """Tell how fast windows grow: one row for each multiplier.
+
+    Exponents are per feedback delay. ``error_ratio`` is the approximation's, ``rtt`` columns are
+    equivalent round trips, ``packet_exponent`` is what packets that are counted give.
+    """
+    k = np.asarray(multipliers, dtype=np.float64)
+    gain = link.start_up(multiplier=k).loop_gain
+    negative, positive = approximate_roots(gain)
+    exact = exact_exponent(gain)
+    return pl.DataFrame(
+        {
+            "multiplier": k,
+            "loop_gain": gain,
+            "negative_root": negative,
+            "positive_root": positive,
+            "exact_exponent": exact,
+            "error_ratio": positive / exact - 1,
+            "packet_exponent": packet_exponent(link.delay_ratio, k),
+            "doubling_time_s": math.log(2) * link.feedback_delay_s / exact,
+            "equivalent_rtt_s": equivalent_rtt(link.rtt_s, link.delay_ratio, k),
+            "exact_equivalent_rtt_s": exact_equivalent_rtt(link.rtt_s, link.delay_ratio, k),
+        }
+    )
+
+
+def multiplier_table(
+    link: DemandAssignedLink, initial_windows: Sequence[float], volumes: Sequence[float]
+) -> pl.DataFrame:
+    """Tell how much to request: columns ``criterion``, ``multiplier``, ``meaning``.
+
+    A multiplier is missing where none is enough.
+    """
+    rows: list[tuple[str, float | None, str]] = [
+        ("source", SOURCE_MULTIPLIER, "what the source recommends, for its own platform")
+    ]
+    for name, (criterion, meaning) in CRITERIA.items():
+        enough = float(criterion(link.delay_ratio))
+        rows.append((name, enough if math.isfinite(enough) else None, meaning))
+    for initial in initial_windows:
+        best = quickest(link.start_up(initial), np.asarray(volumes, dtype=np.float64))
+        words = f"segments soonest, by the source's formula, initial window {initial:g}"
+        rows += [
+            ("quickest", float(multiplier), f"{volume:g} {words}")
+            for volume, multiplier in zip(volumes, best, strict=True)
+        ]
+    schema = {"criterion": pl.String, "multiplier": pl.Float64, "meaning": pl.String}
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def completion_table(
+    link: DemandAssignedLink,
+    initial_windows: Sequence[float],
+    multipliers: Sequence[float],
+    volumes: Sequence[float],
+) -> pl.DataFrame:
+    """Tell completion times: one row for each initial window, multiplier and volume.
+
+    ``constant_allocation_s`` is exact, the columns after it are named after laws (see `Law`).
+    """
+    initial, k, volume = (
+        axis.ravel() for axis in np.meshgrid(initial_windows, multipliers, volumes, indexing="ij")
+    )
+    start_up = link.start_up(initial, k)
+    return pl.DataFrame(
+        {
+            "initial_window_segments": initial,
+            "multiplier": k,
+            "volume_segments": volume,
+            "volume_bytes": volume * link.segment_bytes,
+            "constant_allocation_s": constant_allocation_time_s(start_up, volume),
+            **{f"{_word(law)}_s": completion_time_s(start_up, volume, law) for law in Law},
+        }
+    )
+
+
+def carried_table(
+    link: DemandAssignedLink,
+    initial_windows: Sequence[float],
+    multipliers: Sequence[float],
+    within_s: float,
+) -> pl.DataFrame:
+    """Tell what is carried within a time, and when the link is full.
+
+    One row for each initial window and multiplier.
+    """
+    initial, k = (axis.ravel() for axis in np.meshgrid(initial_windows, multipliers, indexing="ij"))
+    start_up = link.start_up(initial, k)
+    constant = start_up.with_constant_allocation()
+
+    def in_bytes(segments: Floats) -> Floats:
+        return segments * link.segment_bytes
+
+    return pl.DataFrame(
+        {
+            "initial_window_segments": initial,
+            "multiplier": k,
+            "within_s": np.full(k.shape, within_s),
+            "full_from_s": saturation_time_s(start_up),
+            "constant_allocation_bytes": in_bytes(carried_segments(constant, within_s)),
+            **{
+                f"{_word(law)}_bytes": in_bytes(carried_segments(start_up, within_s, law))
+                for law in Law
+            },
+        }
+    )
+
+
+def _word(law: Law) -> str:
+    return law.value.replace("-", "_")

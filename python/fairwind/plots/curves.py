@@ -1,0 +1,91 @@
+"""Curves of formulas, with measured points beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from fairwind.plots.theme import group_colours, inline, themed
+
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3])
+"""Of the curves in their order, so that they are told apart without colours as well."""
+
+
+@dataclass(frozen=True)
+class Curves:
+    """What is drawn into one pair of axes.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        Columns ``curve``, `x` and `y`, in the order in which lines connect the points.
+    x, y : str
+        Columns along the axes.
+    x_title, y_title : str
+        With units.
+    title : str
+        Above the axes; nothing if empty.
+    measured : DataFrame, optional
+        The same columns: points that belong to no formula.
+    x_scale : altair Scale, optional
+        Even and without zero if not given.
+    x_axis : altair Axis, optional
+        Where the axis has lines.
+    """
+
+    frame: pl.DataFrame
+    x: str
+    y: str
+    x_title: str
+    y_title: str
+    title: str = ""
+    measured: pl.DataFrame | None = None
+    x_scale: alt.Scale | None = None
+    x_axis: alt.Axis | None = None
+
+
+def curves(drawn: Curves, *, width: int = 560, height: int = 320) -> alt.TopLevelMixin:
+    """Draw curves into one pair of axes, each with a colour and a dash of its own."""
+    return themed(_layers(drawn, width, height))
+
+
+def curve_panels(panels: Sequence[Curves], *, columns: int = 2) -> alt.TopLevelMixin:
+    """Draw several pairs of axes beside one another, each with a legend of its own."""
+    charts = [_layers(panel, 380, 260) for panel in panels]
+    return themed(alt.concat(*charts, columns=columns).resolve_scale(
+        color="independent", strokeDash="independent", x="independent", y="independent"
+    ))  # fmt: skip
+
+
+def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - layers share no base
+    order = drawn.frame["curve"].unique(maintain_order=True).to_list()
+    points = drawn.measured
+    every = order if points is None else [*order, *points["curve"].unique(maintain_order=True)]
+    legend = alt.Legend(title=None, orient="bottom", columns=2, labelLimit=260, symbolSize=400)
+    encodings = {
+        "x": alt.X(
+            f"{drawn.x}:Q",
+            title=drawn.x_title,
+            scale=drawn.x_scale or alt.Scale(zero=False),
+            axis=drawn.x_axis or alt.Axis(),
+        ),
+        "y": alt.Y(f"{drawn.y}:Q", title=drawn.y_title),
+        "color": alt.Color("curve:N", scale=group_colours(every), sort=every, legend=legend),
+        "tooltip": ["curve:N", *(alt.Tooltip(f"{n}:Q", format=".4g") for n in (drawn.x, drawn.y))],
+    }
+    dashes = [list(DASHES[place % len(DASHES)]) for place in range(len(every))]
+    dash = alt.StrokeDash(
+        "curve:N", scale=alt.Scale(domain=every, range=dashes), sort=every, legend=legend
+    )
+    lines = alt.Chart(inline(drawn.frame)).mark_line(strokeWidth=2).encode(
+        **encodings, strokeDash=dash
+    )  # fmt: skip
+    layers: list[Any] = [lines]
+    if points is not None:
+        marks = alt.Chart(inline(points)).mark_point(filled=True, size=50, opacity=1)
+        layers.append(marks.encode(**encodings))
+    return alt.layer(*layers).properties(width=width, height=height, title=drawn.title)
