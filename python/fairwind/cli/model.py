@@ -20,11 +20,13 @@ from fairwind.errors import FairwindError
 from fairwind.models import ModelWarning
 from fairwind.models.dama import DemandAssignedLink, curves, tables
 from fairwind.plots import (
+    carried_over_time,
     completion_by_multiplier,
     completion_by_volume,
     curve_panels,
     equivalent_rtt_by_ratio,
     save,
+    utilisation_by_multiplier,
     window_over_time,
 )
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
@@ -52,7 +54,7 @@ HEADINGS = {
     Table.LINK: "the link",
     Table.GROWTH: "growth: exponents per feedback delay, and the round trip that would do the same",
     Table.MULTIPLIERS: "how much more than the measured rate to request",
-    Table.COMPLETION: "completion times / s (until the last segment is carried)",
+    Table.COMPLETION: "completion times / s (packets: until the last acknowledgment)",
     Table.CARRIED: "what is carried within a time",
 }
 
@@ -173,7 +175,7 @@ class Cases:
                 return tables.carried_table(link, initials, multipliers, self.within_s)
 
     def picture(self) -> alt.TopLevelMixin:
-        """Draw the window, the equivalent round trip, and transfer times."""
+        """Draw window, equivalent round trip, transfer times, use of slots and volume."""
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
         return curve_panels(
             [
@@ -191,6 +193,11 @@ class Cases:
                 completion_by_multiplier(
                     curves.completion_by_multiplier(link, self.volumes, initial),
                     f"Transfer time against k (initial window {initial:g})",
+                ),
+                utilisation_by_multiplier(curves.utilisation_by_multiplier(link, self.volumes)),
+                carried_over_time(
+                    curves.carried_over_time(link, self.initial_windows, self.within_s),
+                    f"Volume over {self.within_s:g} s",
                 ),
             ]
         )

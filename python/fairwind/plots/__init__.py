@@ -15,9 +15,11 @@ from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time
 from fairwind.plots.save import save, save_all
 from fairwind.plots.series import rate_over_time
 from fairwind.plots.start_up import (
+    carried_over_time,
     completion_by_multiplier,
     completion_by_volume,
     equivalent_rtt_by_ratio,
+    utilisation_by_multiplier,
     window_over_time,
 )
 from fairwind.plots.theme import group_colours, inline, themed
@@ -30,6 +32,7 @@ __all__ = [
     "box_numbers",
     "boxes_by_setting",
     "brought_together",
+    "carried_over_time",
     "closer_look",
     "completion_by_multiplier",
     "completion_by_volume",
@@ -51,5 +54,6 @@ __all__ = [
     "themed",
     "thinned",
     "time_sequence",
+    "utilisation_by_multiplier",
     "window_over_time",
 ]

@@ -78,3 +78,40 @@ def completion_by_multiplier(
         alt.Scale(zero=False, nice=False),
         alt.Axis(tickMinStep=1),
     )
+
+
+def utilisation_by_multiplier(
+    frame: pl.DataFrame,
+    title: str = "Slots used against k",
+    measured: pl.DataFrame | None = None,
+) -> Curves:
+    """Draw ``slot_utilisation_ratio`` against ``multiplier``."""
+    return Curves(
+        frame,
+        "multiplier",
+        "slot_utilisation_ratio",
+        "capacity requested / rate measured (k)",
+        "slots used / slots assigned",
+        title,
+        measured,
+        alt.Scale(zero=False, nice=False),
+        alt.Axis(tickMinStep=1),
+    )
+
+
+def carried_over_time(
+    frame: pl.DataFrame,
+    title: str = "Volume over time",
+    measured: pl.DataFrame | None = None,
+) -> Curves:
+    """Draw ``carried_bytes`` over ``time_s``."""
+    megabytes = (pl.col("carried_bytes") / 1e6).alias("carried_megabytes")
+    return Curves(
+        frame.with_columns(megabytes),
+        "time_s",
+        "carried_megabytes",
+        "time / s",
+        "carried / MB",
+        title,
+        None if measured is None else measured.with_columns(megabytes),
+    )

@@ -10,8 +10,8 @@ IWSSC 2006. `start_up` has the equation and its assumptions.
 Map: `link` a platform as numbers, `start_up` the parameters of the equation as arrays, `growth` its
 exponent and the equivalent round trip, `approximation` and `exact` its solutions, `laws` window,
 volume and completion time under each of them, `multipliers` and `quickest` how much to ask for,
-`comparison` the curves beside a measured one, `tables` and `curves` frames for the command line and
-for figures.
+`comparison` the curves beside a measured one, `packets` estimates that count packets, `tables` and
+`curves` frames for the command line and for figures.
 """
 
 from fairwind.models.dama.comparison import constant_allocation_time_s, maximum_demand_time_s
@@ -40,6 +40,12 @@ from fairwind.models.dama.multipliers import (
     doubling_per_rtt,
     without_backlog,
 )
+from fairwind.models.dama.packets import (
+    packet_completion_time_s,
+    request_time_s,
+    slot_utilisation,
+    slow_start_time_s,
+)
 from fairwind.models.dama.quickest import quickest
 from fairwind.models.dama.start_up import StartUp
 
@@ -61,9 +67,13 @@ __all__ = [
     "exact_equivalent_rtt",
     "exact_exponent",
     "maximum_demand_time_s",
+    "packet_completion_time_s",
     "packet_exponent",
     "quickest",
+    "request_time_s",
     "saturation_time_s",
+    "slot_utilisation",
+    "slow_start_time_s",
     "volume_segments",
     "window_segments",
     "without_backlog",

@@ -12,8 +12,15 @@ from fairwind.models.dama.comparison import (
     maximum_demand_time_s,
 )
 from fairwind.models.dama.growth import equivalent_rtt, exact_equivalent_rtt
-from fairwind.models.dama.laws import Law, completion_time_s, saturation_time_s, window_segments
+from fairwind.models.dama.laws import (
+    Law,
+    carried_segments,
+    completion_time_s,
+    saturation_time_s,
+    window_segments,
+)
 from fairwind.models.dama.link import DemandAssignedLink
+from fairwind.models.dama.packets import slot_utilisation
 from fairwind.models.errors import Floats
 
 LAWS = {Law.SLIDE: "as the source has it", Law.TWO_ROOT: "both roots", Law.EXACT: "exact"}
@@ -99,6 +106,42 @@ def completion_by_multiplier(
         for volume in sorted(volumes, reverse=True)
     }
     return _frame(times, "multiplier", multiplier, "completion_time_s")
+
+
+def utilisation_by_multiplier(
+    link: DemandAssignedLink, volumes: Sequence[float], *, greatest: float = 8.0
+) -> pl.DataFrame:
+    """Give the share of assigned slots that is used: ``multiplier``, ``slot_utilisation_ratio``.
+
+    One curve for each volume, the largest first. See `packets`.
+    """
+    multiplier = np.linspace(1.0, greatest, POINTS)
+    shares = {
+        f"{volume:g} segments": slot_utilisation(link, volume, multiplier)
+        for volume in sorted(volumes, reverse=True)
+    }
+    return _frame(shares, "multiplier", multiplier, "slot_utilisation_ratio")
+
+
+def carried_over_time(
+    link: DemandAssignedLink,
+    initial_windows: Sequence[float],
+    until_s: float = 20.0,
+    law: Law = Law.EXACT,
+) -> pl.DataFrame:
+    """Give what is carried by a time: ``time_s``, ``carried_bytes``.
+
+    Two curves for each initial window: on demand (k = 1), and over constant allocation.
+    """
+    time = np.linspace(0.0, until_s, POINTS)
+    carried: dict[str, Floats] = {}
+    for initial in initial_windows:
+        start_up = link.start_up(initial)
+        constant = start_up.with_constant_allocation()
+        words = f"initial window {initial:g}"
+        carried[f"{words}, on demand"] = carried_segments(start_up, time, law) * link.segment_bytes
+        carried[f"{words}, constant"] = carried_segments(constant, time, law) * link.segment_bytes
+    return _frame(carried, "time_s", time, "carried_bytes")
 
 
 def _frame(curves: Mapping[str, Floats], x: str, along: Floats, y: str) -> pl.DataFrame:

@@ -107,8 +107,8 @@ class StartUp:
             )
         if np.any(multiplier < 1):
             text = (
-                f"multiplier {np.min(multiplier):g} requests less than was measured: "
-                "the queue grows until the link's guaranteed share empties it"
+                f"multiplier {np.min(multiplier):g} requests less than was measured: the equation "
+                "still grows, a real terminal keeps its guaranteed share from 1/2 down; give 1 or more"
             )
             warnings.warn(text, ModelWarning, stacklevel=4)
 

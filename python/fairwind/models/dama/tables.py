@@ -19,6 +19,7 @@ from fairwind.models.dama.growth import (
 from fairwind.models.dama.laws import Law, carried_segments, completion_time_s, saturation_time_s
 from fairwind.models.dama.link import DemandAssignedLink
 from fairwind.models.dama.multipliers import CRITERIA, SOURCE_MULTIPLIER
+from fairwind.models.dama.packets import packet_completion_time_s, slot_utilisation
 from fairwind.models.dama.quickest import quickest
 from fairwind.models.errors import Floats
 
@@ -95,7 +96,9 @@ def completion_table(
 ) -> pl.DataFrame:
     """Tell completion times: one row for each initial window, multiplier and volume.
 
-    ``constant_allocation_s`` is exact, the columns after it are named after laws (see `Law`).
+    ``constant_allocation_s`` is exact, the columns after it are named after laws (see `Law`). The
+    last two count packets (see `packets`), until the last acknowledgment; they are missing where
+    nothing is guaranteed.
     """
     initial, k, volume = (
         axis.ravel() for axis in np.meshgrid(initial_windows, multipliers, volumes, indexing="ij")
@@ -109,8 +112,20 @@ def completion_table(
             "volume_bytes": volume * link.segment_bytes,
             "constant_allocation_s": constant_allocation_time_s(start_up, volume),
             **{f"{_word(law)}_s": completion_time_s(start_up, volume, law) for law in Law},
+            **_in_packets(link, initial, k, volume),
         }
     )
+
+
+def _in_packets(
+    link: DemandAssignedLink, initial: Floats, multiplier: Floats, volume: Floats
+) -> dict[str, Floats | None]:
+    if link.guaranteed_bits_per_second == 0:
+        return {"packets_s": None, "slot_utilisation_ratio": None}
+    return {
+        "packets_s": packet_completion_time_s(link, volume, initial, multiplier),
+        "slot_utilisation_ratio": slot_utilisation(link, volume, multiplier),
+    }
 
 
 def carried_table(
