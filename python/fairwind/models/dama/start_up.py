@@ -108,7 +108,8 @@ class StartUp:
         if np.any(multiplier < 1):
             text = (
                 f"multiplier {np.min(multiplier):g} requests less than was measured: the equation "
-                "still grows, a real terminal keeps its guaranteed share from 1/2 down; give 1 or more"
+                "still grows, but a real terminal keeps its guaranteed share from 1/2 down; "
+                "give 1 or more"
             )
             warnings.warn(text, ModelWarning, stacklevel=4)
 
