@@ -33,6 +33,7 @@ from fairwind.engine import (
     scenario_schema,
     table_columns,
 )
+from fairwind.folder.store import part_folder
 from fairwind.machine import remove_leftovers
 from fairwind.report import Report, warnings, write_report
 from fairwind.results import (
@@ -218,6 +219,10 @@ def study(
         engine,
         RunSettings(jobs, out, force, chosen.name),
     )
+    for part, scenario in chosen.further_scenarios(wanted).items():
+        _tell(f"part {part}:")
+        within = RunSettings(jobs, part_folder(results.folder, part), force)
+        _execute(_with_settings(scenario, settings, None), engine, within)
     claims = chosen.claims(results)
     _print_claims(claims, results, output)
     _tell_report(write_report(results, chosen.figures(results), claims))

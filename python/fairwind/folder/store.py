@@ -14,6 +14,9 @@ import polars as pl
 CELLS = "cells"
 """Folder, inside a run's folder, that holds one folder per cell and replicate."""
 
+PARTS = "parts"
+"""Folder, inside the folder of a study's run, that holds the runs of its further parts."""
+
 TEMPORARY = ".tmp-"
 """How names of things begin that are not finished yet."""
 
@@ -49,6 +52,11 @@ def parquet_bytes(frame: pl.DataFrame) -> bytes:
 def cell_folder(out: Path, cell: int, replicate: int) -> Path:
     """Where the tables and captures of one cell and replicate are."""
     return out / CELLS / f"{cell:04}-{replicate:04}"
+
+
+def part_folder(out: Path, name: str) -> Path:
+    """Where the run of a further part of a study is."""
+    return out / PARTS / name
 
 
 @contextmanager

@@ -22,11 +22,12 @@ from fairwind.plots.start_up import (
     utilisation_by_multiplier,
     window_over_time,
 )
-from fairwind.plots.theme import group_colours, inline, themed
+from fairwind.plots.theme import PALETTE, group_colours, inline, themed
 from fairwind.plots.traces import time_sequence
 
 __all__ = [
     "BOX",
+    "PALETTE",
     "Curves",
     "Figure",
     "box_numbers",

@@ -11,7 +11,7 @@ import polars as pl
 
 from fairwind.errors import FairwindError
 from fairwind.folder.manifest import Failure, Manifest, read_failures, read_manifest
-from fairwind.folder.store import CELLS, cell_folder
+from fairwind.folder.store import CELLS, cell_folder, part_folder
 
 TABLES = (
     "flows",
@@ -144,6 +144,11 @@ class Results:
         """What congestion controls did that they should not; None if they did nothing of it."""
         name = "control_complaints"
         return self.table(name) if self.has_table(name) else None
+
+    def part(self, name: str) -> Results | None:
+        """Give the run of a further part of a study; None if there is none that is complete."""
+        part = Results(part_folder(self.folder, name))
+        return part if part.table_names else None
 
     @property
     def captures(self) -> list[Path]:

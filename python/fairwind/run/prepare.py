@@ -9,7 +9,7 @@ from pathlib import Path
 from fairwind.errors import FairwindError
 from fairwind.folder.lock import LOCK
 from fairwind.folder.manifest import FAILURES, MANIFEST, Manifest, read_manifest
-from fairwind.folder.store import CELLS, TEMPORARY, remove_unfinished
+from fairwind.folder.store import CELLS, PARTS, TEMPORARY, remove_unfinished
 
 
 def default_folder(manifest: Manifest) -> Path:
@@ -69,7 +69,7 @@ def _what_differs(earlier: Manifest, manifest: Manifest) -> str:
 def discard(out: Path) -> None:
     """Remove what Fairwind wrote into a folder, and nothing else."""
     (out / MANIFEST).rename(out / f"{TEMPORARY}{MANIFEST}")
-    for folder in (CELLS, "figures"):
+    for folder in (CELLS, PARTS, "figures"):
         shutil.rmtree(out / folder, ignore_errors=True)
     for file in [*out.glob("*.parquet"), out / FAILURES, out / "report.html"]:
         file.unlink(missing_ok=True)

@@ -6,6 +6,6 @@ of `fairwind.scenario` and `fairwind.run`.
 """
 
 from fairwind.studies.catalogue import studies, study_named
-from fairwind.studies.study import Study
+from fairwind.studies.study import Part, Study
 
-__all__ = ["Study", "studies", "study_named"]
+__all__ = ["Part", "Study", "studies", "study_named"]

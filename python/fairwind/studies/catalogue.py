@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from fairwind.errors import FairwindError
 from fairwind.studies.application_limited_streams import STUDY as APPLICATION_LIMITED_STREAMS
+from fairwind.studies.congestion_control_evaluation import (
+    STUDY as CONGESTION_CONTROL_EVALUATION,
+)
 from fairwind.studies.duration import STUDY as DURATION
 from fairwind.studies.impact_on_others import STUDY as IMPACT_ON_OTHERS
 from fairwind.studies.queue_disciplines import STUDY as QUEUE_DISCIPLINES
@@ -25,6 +28,7 @@ def studies() -> dict[str, Study]:
         IMPACT_ON_OTHERS,
         RATE_LIMIT_GRANULARITY,
         THIN_STREAMS_TODAY,
+        CONGESTION_CONTROL_EVALUATION,
     )
     return {study.name: study for study in every}
 

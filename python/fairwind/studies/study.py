@@ -13,6 +13,22 @@ from fairwind.scenario import Scenario
 
 
 @dataclass(frozen=True)
+class Part:
+    """One scenario of several that a form of a study consists of.
+
+    Attributes
+    ----------
+    file : str
+        The scenario file, beside the study's package.
+    settings : mapping of str to str
+        Keys that this form sets otherwise than the file, as with ``--set``.
+    """
+
+    file: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Study:
     """A published experiment.
 
@@ -26,8 +42,11 @@ class Study:
         The publication.
     package : str
         The Python package that holds the scenario files.
-    forms : mapping of str to str
+    forms : mapping of str to str or Part
         Scenario file by form. ``full`` is the published experiment, ``reduced`` a short one.
+    parts : mapping of str to mapping of str to Part
+        By form: further scenarios, by name, where one file cannot hold all. Their runs lie in the
+        folder ``parts`` of the form's own one, and `Results.part` gives them.
     figures : callable
         From results to figures; the first is the source's own.
     claims : callable
@@ -44,9 +63,10 @@ class Study:
     title: str
     source: str
     package: str
-    forms: Mapping[str, str]
+    forms: Mapping[str, str | Part]
     figures: Callable[[Results], list[Figure]]
     claims: Callable[[Results], list[Claim]]
+    parts: Mapping[str, Mapping[str, Part]] = field(default_factory=dict)
     kernel_forms: Mapping[str, str] = field(default_factory=dict)
     kernel_jobs: int = 1
 
@@ -66,5 +86,14 @@ class Study:
             raise FairwindError(
                 f"the study {self.name} has no form {form!r}", f"there are {', '.join(self.forms)}"
             )
-        file = files(self.package) / self.forms[form]
-        return Scenario(str(file), file.read_text(encoding="utf-8"), study=self.name)
+        form_of = self.forms[form]
+        return self._scenario(Part(form_of) if isinstance(form_of, str) else form_of)
+
+    def further_scenarios(self, form: str = "full") -> dict[str, Scenario]:
+        """Give the scenarios of a form's further parts, by their names."""
+        return {name: self._scenario(part) for name, part in self.parts.get(form, {}).items()}
+
+    def _scenario(self, part: Part) -> Scenario:
+        file = files(self.package) / part.file
+        text = file.read_text(encoding="utf-8")
+        return Scenario(str(file), text, study=self.name).with_settings(part.settings)

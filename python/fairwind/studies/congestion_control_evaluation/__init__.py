@@ -1,0 +1,72 @@
+"""Congestion controls over a grid of paths (D. Leith's slides; Li, Leith and Shorten 2007).
+
+Each with itself, with another round trip, beside standard TCP, and when a second flow joins; always
+against standard TCP on one and the same stack.
+
+Map: `shares` what both flows get, `joining` how long a second flow takes, `recovery` how long a
+window takes after a loss, `baseline` all against standard TCP, `claims` the verdicts, `figures` the
+figures in the source's layouts; the scenario files lie beside them, one for each part.
+"""
+
+import json
+
+from fairwind.studies.congestion_control_evaluation.claims import claims
+from fairwind.studies.congestion_control_evaluation.figures import figures
+from fairwind.studies.study import Part, Study
+
+_SOURCES = ("reno", "scalable", "highspeed", "bic", "fast", "htcp", "cubic")
+_OTHERS = ("bbr", "bbr3", "vegas", "westwood", "illinois", "hybla", "ledbat")
+
+_LEADING = "symmetric"
+
+_FEWER = {"sweep.repeat": "3", "sweep.bandwidth": '["10 Mbit/s", "250 Mbit/s"]'}
+_FEWER_PATHS = _FEWER | {"sweep.path.rtt": '["42 ms", "162 ms"]'}
+_ONE_QUEUE = '["20 % bdp"]'
+
+_REDUCED: dict[str, dict[str, str]] = {
+    "symmetric": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "friendliness": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "rtt-unfairness": _FEWER
+    | {"sweep.flows.second.rtt": '["42 ms", "324 ms"]', "sweep.limit": _ONE_QUEUE},
+    "convergence": _FEWER_PATHS,
+    "traces": {"sweep.path.rtt": '["42 ms", "162 ms"]', "duration": "180 s"},
+    "recovery": {"sweep.control": '["reno", "htcp"]'},
+    "early-drop": {"sweep.repeat": "3", "sweep.control": '["reno", "highspeed", "htcp"]'},
+}
+
+_FULL: dict[str, dict[str, str]] = {name: {} for name in (*_REDUCED, "stacks")}
+
+_EXTRA: dict[str, dict[str, str]] = {
+    name: {} for name in ("symmetric", "friendliness", "rtt-unfairness", "convergence", "traces")
+}
+
+
+def _parts(settings: dict[str, dict[str, str]], controls: tuple[str, ...]) -> dict[str, Part]:
+    """Give the parts of a form, with the congestion controls that it has."""
+    parts = {}
+    for name, own in settings.items():
+        there = [control for control in controls if (name, control) != ("friendliness", "reno")]
+        chosen = {} if name == "stacks" else {"sweep.control": json.dumps(there)}
+        parts[name] = Part(f"{name}.toml", chosen | own)
+    return parts
+
+
+_FORMS = {
+    "full": _parts(_FULL, _SOURCES),
+    "reduced": _parts(_REDUCED, _SOURCES),
+    "extra": _parts(_EXTRA, ("reno", *_OTHERS)),
+}
+
+STUDY = Study(
+    name="congestion-control-evaluation",
+    title="Congestion controls over a grid of paths, against standard TCP",
+    source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
+    package=__name__,
+    forms={form: parts[_LEADING] for form, parts in _FORMS.items()},
+    parts={
+        form: {name: part for name, part in parts.items() if name != _LEADING}
+        for form, parts in _FORMS.items()
+    },
+    figures=figures,
+    claims=claims,
+)

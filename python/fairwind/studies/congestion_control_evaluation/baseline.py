@@ -1,0 +1,125 @@
+"""Congestion controls against standard TCP, cell by cell, with the same seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import polars as pl
+
+from fairwind.results import Verdict
+from fairwind.statistics import paired_difference
+from fairwind.studies.congestion_control_evaluation.shares import CONTROL, PLACE, STANDARD
+
+
+class Worse(Enum):
+    """Which way of a measure is the bad one."""
+
+    LESS = -1
+    MORE = 1
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that a congestion control may do worse than standard TCP.
+
+    Attributes
+    ----------
+    measure : str
+        The column that it is seen in.
+    worse : Worse
+    margin : float
+        Differences up to this, in the unit of the measure, count as none.
+    unit : str
+        Of the measure, for sentences.
+    """
+
+    measure: str
+    worse: Worse
+    margin: float
+    unit: str = ""
+
+
+FAIRNESS = Fault("fairness", Worse.LESS, 0.1)
+"""The smaller share by the larger is less by more than 0.1."""
+
+RTT_UNFAIRNESS = Fault("advantage_decades", Worse.MORE, 0.1)
+"""The shorter round trip has more of an advantage, by more than a tenth of a power of ten."""
+
+CONVERGENCE = Fault("convergence_capped_s", Worse.MORE, 1.0, " s")
+"""A flow that joins needs longer, by more than a window."""
+
+MOST_RATIO = 0.5
+"""Borne out: in more than this part of the cells."""
+
+SOME_RATIO = 0.1
+"""Borne out in part: in more than this part, of which chance makes a quarter."""
+
+
+def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
+    """Compare every congestion control with standard TCP in every cell.
+
+    Returns
+    -------
+    DataFrame
+        `CONTROL`, the columns of `PLACE` that the frame has, ``measure``, ``mean_standard``,
+        ``mean``, ``difference`` with ``low`` and ``high`` (95 % interval over pairs of runs with
+        one seed), ``pairs``, ``is_worse`` and ``is_better``: the whole interval lies on that side
+        of zero, and the difference is larger than the margin.
+    """
+    places = [name for name in PLACE if name in frame.columns]
+    rows = []
+    for key, cell in frame.group_by(places, maintain_order=True):
+        standard = cell.filter(pl.col(CONTROL) == STANDARD).select("seed", fault.measure)
+        for (control,), own in cell.group_by([CONTROL], maintain_order=True):
+            if control == STANDARD:
+                continue
+            pairs = standard.join(own, on="seed", suffix="_own").sort("seed")
+            found = paired_difference(
+                pairs[fault.measure].to_numpy(), pairs[f"{fault.measure}_own"].to_numpy()
+            )
+            bad = fault.worse.value
+            beyond = abs(found.estimate) > fault.margin
+            rows.append(
+                {CONTROL: control}
+                | dict(zip(places, key, strict=True))
+                | {
+                    "measure": fault.measure,
+                    "mean_standard": found.mean_a,
+                    "mean": found.mean_b,
+                    "difference": found.estimate,
+                    "low": found.low,
+                    "high": found.high,
+                    "pairs": found.samples_a,
+                    "is_worse": beyond and min(bad * found.low, bad * found.high) > 0,
+                    "is_better": beyond and max(bad * found.low, bad * found.high) < 0,
+                }
+            )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def verdict_of_fault(own: pl.DataFrame) -> Verdict:
+    """Judge that a congestion control has a fault.
+
+    Parameters
+    ----------
+    own : DataFrame
+        Its rows of `against_standard`.
+    """
+    known = own.filter(pl.col("low").is_not_nan() & pl.col("low").is_not_null())
+    if known.is_empty():
+        return Verdict.UNDECIDED
+    ratio = known["is_worse"].sum() / known.height
+    if ratio > MOST_RATIO:
+        return Verdict.BORNE_OUT
+    return Verdict.BORNE_OUT_IN_PART if ratio > SOME_RATIO else Verdict.NOT_BORNE_OUT
+
+
+def verdict_of_innocence(compared: list[pl.DataFrame]) -> Verdict:
+    """Judge that a congestion control has none of several faults."""
+    verdicts = {verdict_of_fault(own) for own in compared}
+    if Verdict.BORNE_OUT in verdicts:
+        return Verdict.NOT_BORNE_OUT
+    if Verdict.BORNE_OUT_IN_PART in verdicts:
+        return Verdict.BORNE_OUT_IN_PART
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.BORNE_OUT

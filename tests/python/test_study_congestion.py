@@ -1,0 +1,289 @@
+"""The study of congestion controls: its measures by hand, and that verdicts follow their rules."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from fairwind.results import Results, Verdict
+from fairwind.studies import study_named
+from fairwind.studies.congestion_control_evaluation.baseline import (
+    CONVERGENCE,
+    FAIRNESS,
+    against_standard,
+    verdict_of_fault,
+    verdict_of_innocence,
+)
+from fairwind.studies.congestion_control_evaluation.claims import (
+    _recovers_slowly,
+    _suffers_from_an_early_drop,
+    claims,
+    with_decades,
+)
+from fairwind.studies.congestion_control_evaluation.joining import joining
+from fairwind.studies.congestion_control_evaluation.recovery import recoveries
+from fairwind.studies.congestion_control_evaluation.shares import PAYLOAD_RATIO, shares
+
+NAME = "congestion-control-evaluation"
+MEGA = 1e6
+
+
+def groups(rows: list[tuple[str, str, float, float]]) -> SimpleNamespace:
+    """Give results of runs at 10 Mbit/s: control, round trip, goodput of both in Mbit/s."""
+    lines = [
+        {
+            "cell": cell,
+            "replicate": 0,
+            "seed": 1,
+            "path_rtt": rtt,
+            "path_queue_limit": "20 % bdp",
+            "bandwidth": "10 Mbit/s",
+            "control": control,
+            "group": name,
+            "goodput_bits_per_second": rate * MEGA,
+            "packets_lost": 3,
+        }
+        for cell, (control, rtt, *rates) in enumerate(rows)
+        for name, rate in zip(("first", "second"), rates, strict=True)
+    ]
+    return SimpleNamespace(groups=pl.DataFrame(lines), part=lambda _name: None, folder="made up")
+
+
+def compared(differences: list[float]) -> pl.DataFrame:
+    """Give two seeds each of cells in which a control is so much less fair than standard TCP."""
+    rows = [
+        {
+            "control": control,
+            "bandwidth": "10 Mbit/s",
+            "limit": "20 % bdp",
+            "rtt_ms": cell,
+            "seed": seed,
+            "fairness": fairness,
+        }
+        for cell, less in enumerate(differences)
+        for seed in (1, 2)
+        for control, fairness in (("reno", 0.9), ("fast", 0.9 - less - 0.001 * seed))
+    ]
+    return against_standard(pl.DataFrame(rows), FAIRNESS)
+
+
+@pytest.mark.parametrize("form", ["full", "reduced", "extra"])
+def test_every_part_of_a_form_is_a_valid_scenario(form):
+    for scenario in study_named(NAME).further_scenarios(form).values():
+        assert scenario.check().runs > 0
+
+
+def test_the_full_form_has_the_cells_of_the_source():
+    study = study_named(NAME)
+    parts = {"symmetric": study.scenario(), **study.further_scenarios()}
+    cells = {name: len(scenario.check().cells) for name, scenario in parts.items()}
+    grid = 3 * 6 * 4
+    assert cells["symmetric"] == 7 * grid
+    assert cells["friendliness"] == 6 * grid
+    assert cells["rtt-unfairness"] == 7 * 3 * 5 * 4
+    assert cells["convergence"] == 7 * 3 * 6
+    assert {len(parts[name].check().seeds) for name in ("symmetric", "convergence")} == {5}
+
+
+@pytest.mark.parametrize("part", ["friendliness", "rtt-unfairness"])
+def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part):
+    study = study_named(NAME)
+    text = study.further_scenarios()[part].text
+    bandwidths = tomllib.loads(text)["sweep"]["bandwidth"]
+    spans = {
+        label: [int(keys[key].removesuffix(" s")) for key in ("duration", "measure.warmup")]
+        for label, keys in bandwidths.items()
+    }
+    assert {label: end - start for label, (end, start) in spans.items()} == {
+        "10 Mbit/s": 600,
+        "100 Mbit/s": 300,
+        "250 Mbit/s": 300,
+    }
+
+
+def test_a_fifth_against_four_fifths_is_a_fairness_of_a_quarter():
+    row = shares(groups([("reno", "42 ms", 6.0, 1.5)])).row(0, named=True)
+    assert row["fairness"] == pytest.approx(0.25)
+    assert row["friendliness"] == pytest.approx(0.25)
+    assert row["jain_index"] == pytest.approx(7.5**2 / (2 * (36 + 2.25)))
+    assert row["efficiency"] == pytest.approx(7.5 / (10 * PAYLOAD_RATIO))
+    assert (row["rtt_ms"], row["limit"], row["packets_lost"]) == (42, "20 % bdp", 6)
+
+
+def test_the_advantage_is_that_of_the_shorter_round_trip():
+    rows = [("reno", "42 ms", 1.0, 8.0), ("reno", "324 ms", 8.0, 1.0), ("reno", "82 ms", 0.0, 9.0)]
+    assert shares(groups(rows))["advantage"].to_list() == pytest.approx([8.0, 8.0, 1000.0])
+
+
+def test_equal_round_trips_have_no_advantage_to_compare():
+    frame = shares(groups([("reno", "162 ms", 4.0, 4.0), ("reno", "16 ms", 0.09, 9.0)]))
+    assert with_decades(frame)["advantage_decades"].to_list() == pytest.approx([2.0])
+
+
+def windows(second: list[float]) -> SimpleNamespace:
+    """Give a run in which the second flow starts 0.5 s before the third window."""
+    rates = {"first": [9.0 - rate for rate in second], "second": second}
+    lines = [
+        {
+            "cell": 0,
+            "seed": 1,
+            "control": "htcp",
+            "bandwidth": "10 Mbit/s",
+            "interval_s": 1.0,
+            "start_s": 60.0 + place,
+            "group": name,
+            "goodput_bits_per_second": rate * MEGA,
+        }
+        for name, values in rates.items()
+        for place, rate in enumerate(values)
+    ]
+    flows = pl.DataFrame({"cell": [0], "seed": [1], "group": ["second"], "start_s": [61.5]})
+    return SimpleNamespace(intervals=pl.DataFrame(lines), flows=flows)
+
+
+def test_a_flow_has_converged_at_the_end_of_the_first_window_with_80_per_cent_of_half():
+    # 80 % of half of what 10 Mbit/s carry of payload is 3.86 Mbit/s.
+    row = joining(windows([0.0, 9.0, 1.0, 3.8, 3.9, 4.4])).row(0, named=True)
+    assert row["convergence_s"] == pytest.approx(65 - 61.5)
+    assert row["delta_fair_s"] == pytest.approx(66 - 61.5)
+    assert row["observed_s"] == pytest.approx(4.5)
+
+
+def test_what_never_happens_is_counted_as_long_as_was_watched():
+    row = joining(windows([0.0, 9.0, 1.0, 1.0])).row(0, named=True)
+    assert row["convergence_s"] == math.inf
+    assert row["convergence_capped_s"] == pytest.approx(2.5)
+
+
+def test_a_recovery_lasts_from_a_loss_in_congestion_avoidance_to_the_window_before_it():
+    # Slow start ends at 60; from 100 the window falls to 50 and grows by one per 0.1 s.
+    sawtooth = [30, 60, 30, *range(90, 101), *range(50, 101), *range(50, 70)]
+    thresholds = [None, None, 30, *[30] * 11, *[50] * 51, *[49] * 20]
+    frame = pl.DataFrame(
+        {
+            "control": "reno",
+            "time_s": [0.1 * place for place in range(len(sawtooth))],
+            "cwnd_packets": sawtooth,
+            "ssthresh_packets": thresholds,
+            "smoothed_rtt_s": 0.1,
+        }
+    )
+    row = recoveries(SimpleNamespace(endpoint=frame)).row(0, named=True)
+    assert (row["losses"], row["before_packets"], row["after_packets"]) == (1, 100.0, 50.0)
+    # 99 % of 100 is reached 49 steps later.
+    assert row["recovery_s"] == pytest.approx(4.9)
+    assert row["round_trips"] == pytest.approx(49)
+
+
+def test_a_window_without_a_loss_has_no_recovery():
+    frame = pl.DataFrame(
+        {
+            "control": ["fast"] * 3,
+            "time_s": [0.0, 1.0, 2.0],
+            "cwnd_packets": [1, 2, 3],
+            "ssthresh_packets": pl.Series([None] * 3, dtype=pl.UInt64),
+            "smoothed_rtt_s": [0.1] * 3,
+        }
+    )
+    row = recoveries(SimpleNamespace(endpoint=frame)).row(0, named=True)
+    assert (row["losses"], row["recovery_s"]) == (0, None)
+
+
+def test_a_cell_is_worse_only_beyond_the_margin_and_with_the_whole_interval():
+    details = compared([0.5, 0.05, -0.5, 0.0])
+    assert details["is_worse"].to_list() == [True, False, False, False]
+    assert details["is_better"].to_list() == [False, False, True, False]
+    assert details["difference"][0] == pytest.approx(-0.5015)
+
+
+@pytest.mark.parametrize(
+    ("differences", "verdict"),
+    [
+        ([0.5, 0.5, 0.0], Verdict.BORNE_OUT),
+        ([0.5, 0.0, 0.0, 0.0], Verdict.BORNE_OUT_IN_PART),
+        ([0.5] + [0.0] * 9, Verdict.NOT_BORNE_OUT),
+        ([-0.5, -0.5], Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_a_fault_is_borne_out_in_most_cells_and_in_part_in_some(differences, verdict):
+    assert verdict_of_fault(compared(differences)) is verdict
+
+
+def test_one_seed_decides_nothing():
+    frame = pl.DataFrame(
+        {
+            "control": ["reno", "bic"],
+            "rtt_ms": [42, 42],
+            "seed": [1, 1],
+            "convergence_capped_s": [3.0, 300.0],
+        }
+    )
+    assert verdict_of_fault(against_standard(frame, CONVERGENCE)) is Verdict.UNDECIDED
+
+
+def test_who_has_one_fault_is_not_innocent():
+    clean, guilty, some = compared([0.0]), compared([0.5]), compared([0.5, 0.0])
+    assert verdict_of_innocence([clean, clean]) is Verdict.BORNE_OUT
+    assert verdict_of_innocence([clean, some]) is Verdict.BORNE_OUT_IN_PART
+    assert verdict_of_innocence([guilty, some]) is Verdict.NOT_BORNE_OUT
+
+
+@pytest.mark.parametrize(
+    ("round_trips", "verdict"),
+    [(10_500.0, Verdict.BORNE_OUT), (9_000.0, Verdict.NOT_BORNE_OUT)],
+)
+def test_the_recovery_is_judged_by_its_round_trips(round_trips, verdict):
+    found = pl.DataFrame(
+        {
+            "control": ["reno"],
+            "losses": [1],
+            "before_packets": [21000.0],
+            "recovery_s": [2100.0],
+            "round_trips": [round_trips],
+        }
+    )
+    assert _recovers_slowly(found).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("seconds", "verdict"),
+    [
+        (120.0, Verdict.BORNE_OUT),
+        (50.0, Verdict.BORNE_OUT_IN_PART),
+        (5.0, Verdict.NOT_BORNE_OUT),
+        (100.0, Verdict.UNDECIDED),
+    ],
+)
+def test_long_without_a_share_is_a_thousand_round_trips(seconds, verdict):
+    times = [seconds - 0.5, seconds + 0.5, seconds]
+    found = pl.DataFrame(
+        {
+            "control": ["highspeed"] * 3,
+            "convergence_s": times,
+            "convergence_capped_s": times,
+            "observed_s": [330.0] * 3,
+        }
+    )
+    assert _suffers_from_an_early_drop(found).verdict is verdict
+
+
+def test_what_was_not_run_is_undecided():
+    alike = groups([("reno", "42 ms", 5.0, 5.0), ("fast", "42 ms", 5.0, 5.0)])
+    judged = claims(alike)
+    assert {claim.verdict for claim in judged} == {Verdict.UNDECIDED}
+    assert "not there" in judged[-1].evidence
+
+
+def test_a_part_is_found_in_the_folder_of_the_study(tmp_path):
+    results = Results(tmp_path)
+    assert results.part("traces") is None
+    folder = tmp_path / "parts" / "traces"
+    folder.mkdir(parents=True)
+    pl.DataFrame({"cell": [0]}).write_parquet(folder / "groups.parquet")
+    part = results.part("traces")
+    assert part is not None
+    assert part.groups["cell"].to_list() == [0]
