@@ -317,8 +317,8 @@ impl Collector {
             Observation::DatagramSent { flow, payload_bytes, wire_bytes } => {
                 self.flow(flow).on_datagram_sent(payload_bytes, wire_bytes);
             }
-            Observation::DatagramRead { flow, payload_bytes, written } => {
-                self.flow(flow).on_datagram_read(at, payload_bytes, written);
+            Observation::DatagramRead { flow, payload_bytes, written, number } => {
+                self.flow(flow).on_datagram_read(at, payload_bytes, written, number);
             }
             Observation::Answered { flow, asked } => self.flow(flow).on_answered(at, asked),
             Observation::Timeout { flow } => self.flow(flow).on_timeout(),

@@ -118,6 +118,8 @@ pub(crate) struct Flow {
     response_time: Times,
     pub(crate) milestones: Milestones,
     setbacks: Setbacks,
+    /// The numbers of the datagrams that were read, where there are any.
+    datagrams_read: Option<Box<ReceivedBytes>>,
 }
 
 impl Flow {
@@ -139,6 +141,7 @@ impl Flow {
             response_time: Times::new(),
             milestones: Milestones::default(),
             setbacks: Setbacks::default(),
+            datagrams_read: None,
         }
     }
 
@@ -268,14 +271,21 @@ impl Flow {
         self.totals.payload_bytes_sent += u64::from(payload_bytes);
     }
 
-    /// A datagram that has arrived is read.
+    /// A datagram that has arrived is read; of several with one number the first.
     #[cold]
     pub(crate) fn on_datagram_read(
         &mut self,
         at: Instant,
         payload_bytes: u32,
         written: Option<Instant>,
+        number: Option<u64>,
     ) {
+        if let Some(number) = number
+            && self.datagrams_read.get_or_insert_default().insert(number, number.saturating_add(1))
+                == 0
+        {
+            return;
+        }
         self.totals.payload_bytes_read += u64::from(payload_bytes);
         // It has gone its way on its own, whatever else is under way.
         if let Some(written) = written {

@@ -168,7 +168,7 @@ pub enum Observation<'a> {
         wire_bytes: u32,
     },
     /// A datagram is read. Before, it is [`Received`](Self::Received) as any packet is, as a segment
-    /// without flags whose sequence number is always 0.
+    /// without flags.
     DatagramRead {
         /// Its flow.
         flow: FlowId,
@@ -176,6 +176,10 @@ pub enum Observation<'a> {
         payload_bytes: u32,
         /// When it was written; `None` where nobody can tell.
         written: Option<Instant>,
+        /// Its number among the datagrams of its flow, in the order in which they were sent: copies that the
+        /// network makes of one have the same, and only the first of them counts. `None` where nobody can tell,
+        /// and each of them counts.
+        number: Option<u64>,
     },
     /// A packet was lost in the network, at a queue or behind it. Where nothing knows the place, name the
     /// queue that the path is watched at.

@@ -56,6 +56,16 @@ impl DatagramStreams {
     pub(crate) fn stream(&mut self, place: usize) -> &mut Stream {
         &mut self.streams[place]
     }
+
+    /// The number, counted from 0, of a datagram of a flow of which the lowest bits are known; `None` where there
+    /// is no such flow.
+    pub(crate) fn number_of(&self, flow: u32, lowest: u32) -> Option<u64> {
+        let place = self.streams.binary_search_by_key(&flow, |stream| stream.flow).ok()?;
+        let sent = self.streams.get(place)?.sent;
+        // It has left, and fewer than 2^32 others since.
+        let since = low_half(sent).wrapping_sub(lowest).wrapping_sub(1);
+        sent.checked_sub(u64::from(since) + 1)
+    }
 }
 
 /// A stream of datagrams at work.
@@ -67,6 +77,8 @@ pub(crate) struct Stream {
     pub(crate) ports: (u16, u16),
     /// What leaves when.
     pub(crate) datagrams: Datagrams,
+    /// How many have left.
+    sent: u64,
 }
 
 impl Stream {
@@ -77,6 +89,18 @@ impl Stream {
             receiver_node: plan.receiver_node,
             ports: (plan.sender_port, plan.receiver_port),
             datagrams: Datagrams::new(plan.application, (plan.start, plan.stop), plan.most_payload),
+            sent: 0,
         }
     }
+
+    /// The lowest bits of the number of the datagram that leaves now.
+    pub(crate) fn next_number(&mut self) -> u32 {
+        let number = low_half(self.sent);
+        self.sent += 1;
+        number
+    }
+}
+
+fn low_half(number: u64) -> u32 {
+    u32::try_from(number & u64::from(u32::MAX)).unwrap_or(0)
 }

@@ -35,15 +35,15 @@ const UDP: u8 = 17;
 const UDP_HEADER_BYTES: u32 = 8;
 
 impl SimulatedPacket {
-    /// A datagram, written at `written`. It has no TCP header: of the segment's fields the ports and the
-    /// payload are meant, and three that only connections need hold the instant, so that the packet is no
-    /// larger for it.
+    /// A datagram, written at `written`, of which `number` has the lowest bits. It has no TCP header: of the
+    /// segment's fields the ports and the payload are meant, and four that only connections need hold instant and
+    /// number, so that the packet is no larger for it.
     pub(crate) fn datagram(
         flow: u32,
         (source_port, destination_port): (u16, u16),
         (source, destination): (NodeId, NodeId),
         (ip_header_bytes, payload_bytes): (u32, u32),
-        written: Instant,
+        (written, number): (Instant, u32),
     ) -> Self {
         // Sixteen bits of the instant, from its lowest ones up to the place.
         let bits = |place: u64| u16::try_from(written.as_nanos() >> place & 0xffff).unwrap_or(0);
@@ -54,6 +54,7 @@ impl SimulatedPacket {
             window: bits(48),
             urgent: bits(32),
             acknowledgment: SequenceNumber::new(low),
+            sequence: SequenceNumber::new(number),
             payload_bytes,
             ..Segment::default()
         };
@@ -65,6 +66,11 @@ impl SimulatedPacket {
     /// Whether it is a datagram: a segment always has a flag.
     pub(crate) fn is_datagram(&self) -> bool {
         self.segment.flags == Flags::NONE
+    }
+
+    /// The lowest bits of the datagram's number in its stream.
+    pub(crate) fn number(&self) -> u32 {
+        self.segment.sequence.get()
     }
 
     /// When the datagram was written.

@@ -42,6 +42,7 @@ fn observed() -> Tables {
         flow: FLOW,
         payload_bytes: 100,
         written: Some(Instant::from_millis(written)),
+        number: None,
     };
     let lost = Observation::Dropped {
         flow: FLOW,
@@ -107,6 +108,32 @@ fn datagrams_are_counted_where_they_leave_where_they_arrive_and_where_they_are_l
     assert_eq!(number(&tables, "intervals", "throughput_bits_per_second"), Some(2048.0));
 }
 
+/// The first is copied, and its copy comes behind the third, as late as the second; one without a number may be
+/// anything.
+#[test]
+fn a_datagram_that_the_network_has_copied_is_read_once() {
+    let mut collector = Collector::new(&settings());
+    let read = |number| Observation::DatagramRead {
+        flow: FLOW,
+        payload_bytes: 100,
+        written: Some(Instant::ZERO),
+        number,
+    };
+    for (milliseconds, number) in [(10, Some(0)), (30, Some(2)), (50, Some(0)), (50, Some(1))] {
+        collector.observe(Instant::from_millis(milliseconds), read(number));
+    }
+    for _ in 0..2 {
+        collector.observe(Instant::from_millis(90), read(None));
+    }
+    let tables = collector.finish(Instant::from_secs(2));
+    // 10, 30 and 50 ms, and twice 90 ms.
+    let expected = [("payload_bytes_read", 500.0), ("delivery_latency_mean_s", 0.054)];
+    for (column, value) in expected {
+        let found = number(&tables, "flows", column).unwrap();
+        assert!((found - value).abs() < 1e-9, "{column} is {found}, not {value}");
+    }
+}
+
 #[test]
 fn what_only_a_connection_tells_is_missing_and_not_0() {
     let tables = observed();
@@ -154,6 +181,7 @@ fn the_warm_up_hides_datagrams_that_arrived_in_it() {
         flow: FLOW,
         payload_bytes: 7,
         written: Some(Instant::from_millis(written)),
+        number: None,
     };
     collector.observe(Instant::from_millis(40), read(10));
     collector.observe(Instant::from_millis(60), read(45));
@@ -166,7 +194,8 @@ fn the_warm_up_hides_datagrams_that_arrived_in_it() {
 fn a_datagram_of_which_nobody_knows_when_it_was_written_counts_without_a_latency() {
     let mut collector = Collector::new(&settings());
     for written in [None, Some(Instant::from_millis(20))] {
-        let read = Observation::DatagramRead { flow: FLOW, payload_bytes: 3, written };
+        let read =
+            Observation::DatagramRead { flow: FLOW, payload_bytes: 3, written, number: None };
         collector.observe(Instant::from_millis(60), read);
     }
     let tables = collector.finish(Instant::from_secs(1));

@@ -29,7 +29,7 @@ impl Simulation {
                 stream.ports,
                 (stream.sender_node, stream.receiver_node),
                 (self.ip_header_bytes, payload_bytes),
-                now,
+                (now, stream.next_number()),
             );
             let wire_bytes = packet.wire_bytes;
             let flow = FlowId(stream.flow);
@@ -49,6 +49,7 @@ impl Simulation {
             flow: FlowId(packet.flow),
             payload_bytes: packet.segment.payload_bytes,
             written: Some(packet.written()),
+            number: self.datagrams.number_of(packet.flow, packet.number()),
         };
         self.collector.observe(at, read);
     }

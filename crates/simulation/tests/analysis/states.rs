@@ -3,7 +3,7 @@
 
 use crate::conversation::{Application, Outcome, Reading, Setting, hold};
 use fairwind_analyse::stream::{Habits, Stream, StreamRows, Subject};
-use fairwind_tcp::{KeepAlive, Profile};
+use fairwind_tcp::{KeepAlive, Profile, RedundantBundling};
 use fairwind_units::Span;
 
 type Change = fn(&mut Setting);
@@ -113,6 +113,30 @@ fn round_trips_and_flights_are_those_of_the_sender() {
         assert!(trips > 30_000);
         // A sender that joins two small segments into one, of which one was under way twice.
         assert!(share(other, segments) < 0.0002, "{other}");
+    }
+}
+
+/// What went again in bundles only has come by itself if what is behind it in the bundle has not.
+#[test]
+fn round_trips_under_bundles_are_those_of_the_sender() {
+    for change in [
+        (|setting: &mut Setting| {
+            setting.sender.sending.redundancy = Some(RedundantBundling::USUAL);
+        }) as Change,
+        |setting| {
+            let most_segments = Some(3);
+            let rule = RedundantBundling { most_segments, ..RedundantBundling::USUAL };
+            setting.sender.sending.redundancy = Some(rule);
+        },
+    ] {
+        let (mut trips, mut bundles) = (0, 0);
+        for (name, outcome) in conversations(change, (20, 10)) {
+            assert_eq!(outcome.truth.false_round_trips, [], "{name}");
+            trips += outcome.truth.round_trips;
+            bundles += count(&outcome.stream, "bundles");
+        }
+        println!("{trips} round trips, {bundles} bundles");
+        assert!(trips > 30_000 && bundles > 5_000, "{trips} {bundles}");
     }
 }
 

@@ -121,6 +121,26 @@ fn impaired(impairments: &str, column: &str) -> f64 {
     )
 }
 
+/// 100 datagrams, the 3000 bytes of each of ten more writes in three.
+#[test]
+fn a_datagram_that_a_link_doubles_is_read_once() {
+    let writes = "[[flows]]\nname = \"writes\"\nstop = \"1 s\"\nworkload = { kind = \"thin\", \
+                  payload = \"3000 B\", interval = \"100 ms\", transport = \"udp\" }\n";
+    let doubling = impaired_scenario("duplicate = { probability = \"100 %\" }") + writes;
+    let tables = tables(&doubling, 1);
+    for (name, packets, payload) in [("calls", 100.0, 97_200.0), ("writes", 30.0, 30_000.0)] {
+        let of = |column| group(&tables, name, column);
+        assert_eq!(
+            (of("packets_sent"), of("packets_received")),
+            (packets, 2.0 * packets),
+            "{name}"
+        );
+        assert_eq!((of("payload_bytes_sent"), of("payload_bytes_read")), (payload, payload));
+        let samples = value(tables.get("latencies").unwrap(), "name", name, "count");
+        assert_eq!(samples, packets, "{name}");
+    }
+}
+
 #[test]
 fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queue() {
     assert_eq!(impaired("", "enqueued_packets"), 100.0);

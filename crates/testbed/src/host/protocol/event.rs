@@ -44,6 +44,8 @@ pub enum Fact {
         payload_bytes: u32,
         /// When it was written; `None` where it has no room to say so.
         written: Option<Instant>,
+        /// Its number in its stream, likewise; below the greatest that there is.
+        number: Option<u64>,
     },
     /// The connection was established at the end that writes.
     Established,
@@ -86,8 +88,8 @@ impl HostEvent {
             Fact::Answered(asked) => Observation::Answered { flow, asked },
             Fact::Established => Observation::Established { flow },
             Fact::Finished => Observation::Finished { flow },
-            Fact::DatagramRead { payload_bytes, written } => {
-                Observation::DatagramRead { flow, payload_bytes, written }
+            Fact::DatagramRead { payload_bytes, written, number } => {
+                Observation::DatagramRead { flow, payload_bytes, written, number }
             }
             Fact::Failed(errno) => Observation::Failed { flow, reason: reason_of(errno) },
             Fact::Timeout => Observation::Timeout { flow },
@@ -114,9 +116,9 @@ impl HostEvent {
             Fact::Timeout => (5, 0, [0; 3]),
             Fact::FastRetransmit => (6, 0, [0; 3]),
             Fact::Answered(asked) => (8, 0, [asked.as_nanos(), 0, 0]),
-            Fact::DatagramRead { payload_bytes, written } => {
+            Fact::DatagramRead { payload_bytes, written, number } => {
                 let written = written.unwrap_or(Instant::MAX).as_nanos();
-                (9, 0, [written, payload_bytes.into(), 0])
+                (9, 0, [written, payload_bytes.into(), number.unwrap_or(u64::MAX)])
             }
             Fact::Endpoint(state) => (7, state_number(state.state), state.numbers()),
         };
@@ -147,6 +149,7 @@ impl HostEvent {
             9 => Fact::DatagramRead {
                 payload_bytes: u32::try_from(numbers[1]).ok()?,
                 written: Some(Instant::from_nanos(numbers[0])).filter(|&at| at != Instant::MAX),
+                number: Some(numbers[2]).filter(|&number| number != u64::MAX),
             },
             7 => Fact::Endpoint(EndpointState::from_numbers(
                 state_of(u16::from_ne_bytes([s0, s1]))?,
@@ -228,8 +231,8 @@ mod tests {
         there_and_back(Fact::Established);
         there_and_back(Fact::Finished);
         there_and_back(Fact::Failed(libc::ECONNREFUSED));
-        for written in [None, Some(Instant::from_nanos(7))] {
-            there_and_back(Fact::DatagramRead { payload_bytes: u32::MAX, written });
+        for (written, number) in [(None, None), (Some(Instant::from_nanos(7)), Some(1 << 40))] {
+            there_and_back(Fact::DatagramRead { payload_bytes: u32::MAX, written, number });
         }
         there_and_back(Fact::Timeout);
         there_and_back(Fact::FastRetransmit);

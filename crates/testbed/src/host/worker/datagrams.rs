@@ -2,7 +2,8 @@
 //!
 //! A datagram carries the instant of its write: in its first eight bytes, or, where it has only four, the
 //! lowest bits of it. So whoever reads it knows how long it took, whatever happened to others. One
-//! that is shorter says nothing.
+//! that is shorter says nothing. In the next eight bytes is its number in its stream, so that copies which the
+//! network makes of it are known for what they are.
 
 use super::Facilities;
 use crate::host::protocol::{Fact, IncomingDatagrams, OutgoingDatagrams};
@@ -30,8 +31,8 @@ pub(super) struct DatagramSender {
     remote: SocketAddr,
     datagrams: Datagrams,
     bytes: Vec<u8>,
-    /// A datagram has left.
-    has_sent: bool,
+    /// How many have left.
+    sent: u64,
     /// The device is gone, so nothing leaves any more.
     is_over: bool,
 }
@@ -47,7 +48,7 @@ impl DatagramSender {
             remote,
             datagrams: Datagrams::new(application, (start, stop), most_payload),
             bytes: vec![0; GREATEST_BYTES],
-            has_sent: false,
+            sent: 0,
             is_over: false,
         })
     }
@@ -65,10 +66,10 @@ impl DatagramSender {
         while let Some(payload) = self.datagrams.poll_payload(now) {
             let length = usize::try_from(payload).unwrap_or(usize::MAX).min(GREATEST_BYTES);
             let bytes = &mut self.bytes[..length];
-            stamp(bytes, facilities.outbox.now());
+            stamp(bytes, facilities.outbox.now(), self.sent);
             match self.socket.send_to(bytes, self.remote) {
                 Ok(_) => sent_any = true,
-                Err(error) if self.has_sent && is_of_a_device_that_is_gone(&error) => {
+                Err(error) if self.sent > 0 && is_of_a_device_that_is_gone(&error) => {
                     self.is_over = true;
                     return Ok(());
                 }
@@ -77,7 +78,7 @@ impl DatagramSender {
                     return Err(format!("send a datagram of flow {flow} to {remote}: {error}"));
                 }
             }
-            self.has_sent = true;
+            self.sent += 1;
         }
         if sent_any {
             facilities.lateness.record(now.saturating_since(due));
@@ -130,9 +131,11 @@ impl DatagramReaders {
             };
             let at = facilities.outbox.now();
             let Some(&flow) = self.flows.get(&(*local, remote)) else { continue };
-            let written = written_at(&self.bytes[..length], at);
+            let payload = &self.bytes[..length];
+            let (written, number) = (written_at(payload, at), number_of(payload));
             let payload_bytes = u32::try_from(length).unwrap_or(u32::MAX);
-            facilities.outbox.tell(at, flow, Fact::DatagramRead { payload_bytes, written });
+            let read = Fact::DatagramRead { payload_bytes, written, number };
+            facilities.outbox.tell(at, flow, read);
         }
     }
 }
@@ -148,14 +151,23 @@ fn bound(local: SocketAddr, beyond_limits: i32, within_limits: i32) -> Result<Ud
     Ok(socket)
 }
 
-/// Writes down when a datagram is written.
-fn stamp(payload: &mut [u8], at: Instant) {
+/// Writes down when a datagram is written, and which one of its stream it is.
+fn stamp(payload: &mut [u8], at: Instant, number: u64) {
     let nanos = at.as_nanos();
+    if let Some(both) = payload.first_chunk_mut::<16>() {
+        both[8..].copy_from_slice(&number.to_ne_bytes());
+    }
     if let Some(whole) = payload.first_chunk_mut::<8>() {
         *whole = nanos.to_ne_bytes();
     } else if let Some(short) = payload.first_chunk_mut::<4>() {
         *short = low_half(nanos >> SHORT_UNIT_BITS).to_ne_bytes();
     }
+}
+
+/// Which one of its stream a datagram is, as far as it says so.
+fn number_of(payload: &[u8]) -> Option<u64> {
+    let number = payload.first_chunk::<16>()?.last_chunk::<8>()?;
+    Some(u64::from_ne_bytes(*number)).filter(|&number| number != u64::MAX)
 }
 
 /// When a datagram that is read `now` was written, as far as it says so.
@@ -191,9 +203,18 @@ mod tests {
             (0, None),
         ] {
             let mut payload = vec![0; length];
-            stamp(&mut payload, written);
+            stamp(&mut payload, written, 7);
             let told = written_at(&payload, now).map(Instant::as_nanos);
             assert_eq!(told, expected, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn a_datagram_with_room_for_it_tells_its_number() {
+        for (length, expected) in [(1472, Some(1 << 40)), (16, Some(1 << 40)), (15, None)] {
+            let mut payload = vec![0; length];
+            stamp(&mut payload, Instant::from_secs(1), 1 << 40);
+            assert_eq!(number_of(&payload), expected, "{length} bytes");
         }
     }
 }

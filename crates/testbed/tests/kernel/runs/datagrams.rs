@@ -44,6 +44,19 @@ fn a_constant_rate_is_kept_and_every_datagram_read_that_the_path_has_room_for() 
     }
 }
 
+#[test]
+fn a_datagram_that_comes_twice_is_read_once() {
+    if !is_available("a_datagram_that_comes_twice_is_read_once") {
+        return;
+    }
+    let further = format!("impairments = \"tc: netem duplicate 100%\"\n{}", constant("1 Mbit/s"));
+    let outcome = run(&path("3 s", &further), "fairwind-test-copied").unwrap();
+    let of = |column| of_the_call(&outcome.tables, column);
+    let (sent, received) = (of("packets_sent"), of("packets_received"));
+    assert!(sent > 200.0 && (received - 2.0 * sent).abs() < 0.5, "{received} of {sent}");
+    assert!((of("payload_bytes_read") - of("payload_bytes_sent")).abs() < 0.5);
+}
+
 /// The router goes first, and the hosts' devices with it.
 #[test]
 fn a_stream_without_a_stop_sends_to_the_end_of_the_run_and_ends_well() {
