@@ -52,7 +52,7 @@ impl Pacer {
 impl Connection {
     /// Whether bundles wait for their turn.
     #[inline]
-    fn paces(&self) -> bool {
+    pub(crate) fn paces(&self) -> bool {
         self.config.sending.pacing.enabled || self.pacer.is_governed
     }
 

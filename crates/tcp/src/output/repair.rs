@@ -107,7 +107,7 @@ impl Connection {
     /// So many segments from `index` on are about to go again.
     #[inline]
     fn note_repair_pace(&mut self, count: u32, index: u64, now: Instant) {
-        if self.config.sending.pacing.enabled {
+        if self.has_extras && self.paces() {
             let end = (index + u64::from(count)).min(self.queue.end_index());
             let bytes = (index..end).map(|index| self.queue.get(index).length).sum();
             self.note_pace(bytes, self.full_payload(), now);

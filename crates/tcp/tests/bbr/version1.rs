@@ -84,6 +84,29 @@ fn start_up_ends_after_three_rounds_without_growth_and_drains_what_it_left() {
     assert!((0.0..=9.3 + 2.0 / 0.343).contains(&left), "{left} segments beyond the pipe");
 }
 
+/// A tenth of the packets is lost, and goes again: 10 % more than the rate, were repairs not to wait for their turn. The margin
+/// is the rate's change from its mean.
+#[test]
+fn what_is_sent_again_keeps_to_the_rate_as_well() {
+    let way = Way { lost_of_thousand: 100, ..way() };
+    let mut path = Path::greedy(way, 11, bbr1());
+    path.run_until(seconds(4.0));
+    let dropped_before = path.drops;
+    path.run_until(seconds(9.0));
+    let dropped = u32::try_from(path.drops - dropped_before).unwrap();
+    let passed = u32::try_from(path.waits(seconds(4.0), seconds(9.0)).len()).unwrap();
+    let decisions = path.decisions(0);
+    let late: Vec<f64> = decisions
+        .iter()
+        .filter(|decision| decision.at > seconds(4.0))
+        .map(|decision| way.paces(decision) * 0.99)
+        .collect();
+    let mean = late.iter().sum::<f64>() / f64::from(u32::try_from(late.len()).unwrap());
+    let sent = way.gain(f64::from(passed + dropped) / 5.0);
+    assert!(f64::from(dropped) > 0.08 * f64::from(passed), "{dropped} of {passed}");
+    assert!((0.9..=1.03).contains(&(sent / mean)), "{sent} sent at a rate of {mean}");
+}
+
 #[test]
 fn gains_go_round_by_five_quarters_three_quarters_and_six_times_one() {
     let way = way();
