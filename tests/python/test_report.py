@@ -246,8 +246,8 @@ def test_groups_have_the_colours_of_the_literature(study_run):
     figure = next(f for f in default_figures(study_run) if f.name == "queue-drops")
     scale = figure.chart.to_dict()["encoding"]["color"]["scale"]
     assert dict(zip(scale["domain"], scale["range"], strict=True)) == {
-        "greedy": "#c8352b",
-        "thin": "#2166ac",
+        "greedy": "#e0604a",
+        "thin": "#164a88",
     }
 
 

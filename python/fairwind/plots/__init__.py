@@ -22,7 +22,14 @@ from fairwind.plots.start_up import (
     utilisation_by_multiplier,
     window_over_time,
 )
-from fairwind.plots.theme import PALETTE, group_colours, inline, themed
+from fairwind.plots.theme import (
+    PALETTE,
+    are_far_apart,
+    group_colours,
+    group_lines,
+    inline,
+    themed,
+)
 from fairwind.plots.traces import time_sequence
 
 __all__ = [
@@ -30,6 +37,7 @@ __all__ = [
     "PALETTE",
     "Curves",
     "Figure",
+    "are_far_apart",
     "box_numbers",
     "boxes_by_setting",
     "brought_together",
@@ -44,6 +52,7 @@ __all__ = [
     "estimates_by_setting",
     "flow_panels",
     "group_colours",
+    "group_lines",
     "inline",
     "latency_distribution",
     "loss_by_group",

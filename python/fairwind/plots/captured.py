@@ -8,7 +8,7 @@ import polars as pl
 from fairwind.plots.points import csv_data
 from fairwind.plots.range import quantity_axis
 from fairwind.plots.series import FEW_WINDOWS
-from fairwind.plots.theme import group_colours, themed
+from fairwind.plots.theme import group_lines, themed
 
 
 def share_over_time(
@@ -73,6 +73,7 @@ def percentile_curves(
     # An axis of orders of magnitude has no zero.
     frame = frame.with_columns(pl.col("value").clip(lower_bound=1e-2 if is_time else 1))
     scale, axis = quantity_axis(frame["value"])
+    colour, dash = group_lines(percentiles["group"])
     chart = (
         alt.Chart(csv_data(frame.sort(*keys, "share")))
         .mark_line(point=True, strokeWidth=2)
@@ -85,7 +86,8 @@ def percentile_curves(
             ),
             y=alt.Y("share:Q", title="share of samples", scale=alt.Scale(domain=[0, 1])),
             order=alt.Order("share:Q"),
-            color=_colour(percentiles),
+            color=colour,
+            strokeDash=dash,
             tooltip=[
                 alt.Tooltip("group:N"),
                 alt.Tooltip("value:Q", format=".4g"),
@@ -101,6 +103,7 @@ def _over_time(
 ) -> alt.TopLevelMixin:
     keys = ["group", "start_s"] if panels is None else [panels, "group", "start_s"]
     frame = windows.group_by(keys, maintain_order=True).agg(value.mean().alias("value"))
+    colour, dash = group_lines(windows["group"])
     chart = (
         alt.Chart(csv_data(frame.drop_nulls("value").sort(keys)))
         .mark_line(
@@ -111,7 +114,8 @@ def _over_time(
         .encode(
             x=alt.X("start_s:Q", title="start of the window / s"),
             y=alt.Y("value:Q", title=title, scale=alt.Scale(zero=True)),
-            color=_colour(windows),
+            color=colour,
+            strokeDash=dash,
             tooltip=[
                 alt.Tooltip("group:N"),
                 alt.Tooltip("start_s:Q"),
@@ -120,14 +124,6 @@ def _over_time(
         )
     )
     return _panels(chart, panels)
-
-
-def _colour(frame: pl.DataFrame) -> alt.Color:
-    return alt.Color(
-        "group:N",
-        scale=group_colours(frame["group"].unique(maintain_order=True)),
-        legend=alt.Legend(title=None),
-    )
 
 
 def _panels(chart: alt.Chart, panels: str | None) -> alt.TopLevelMixin:

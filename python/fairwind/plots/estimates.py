@@ -7,7 +7,14 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import CHARACTER, group_colours, inline, themed
+from fairwind.plots.theme import (
+    CHARACTER,
+    are_far_apart,
+    group_points,
+    inline,
+    panel_facet,
+    themed,
+)
 
 
 def estimates_by_setting(
@@ -19,7 +26,9 @@ def estimates_by_setting(
     setting_title: str,
     panels: str | None = None,
 ) -> alt.TopLevelMixin:
-    """Draw means with intervals against one axis of the grid, one colour per group.
+    """Draw means with intervals against one axis of the grid, one colour and shape per group.
+
+    Panels share the measure's axis where that leaves none of them flat.
 
     Parameters
     ----------
@@ -35,16 +44,16 @@ def estimates_by_setting(
     panels : str, optional
         A column with one panel per value.
     """
+    colour, shape = group_points(frame["group"])
     base = alt.Chart(inline(frame)).encode(
         x=alt.X(f"{setting}:O", sort=order, title=setting_title, axis=alt.Axis(labelAngle=0)),
-        color=alt.Color(
-            "group:N", scale=group_colours(frame["group"]), legend=alt.Legend(title=None)
-        ),
+        color=colour,
     )
     if setting != "group":  # groups would be moved away from their own labels
         base = base.encode(xOffset=alt.XOffset("group:N"))
     points = base.mark_point(filled=True, size=55, opacity=1).encode(
         y=alt.Y("mean:Q", title=measure_title, scale=alt.Scale(zero=True)),
+        shape=shape,
         tooltip=[
             alt.Tooltip(f"{setting}:N"),
             alt.Tooltip("group:N"),
@@ -52,13 +61,15 @@ def estimates_by_setting(
         ],
     )
     intervals = base.mark_rule(strokeWidth=2).encode(y="low:Q", y2="high:Q")
-    chart = alt.layer(intervals, points).properties(width=_width(order), height=240)
+    width = _width(order)
+    chart = alt.layer(intervals, points).properties(width=width, height=240)
     if panels is not None:
         values = frame[panels].unique(maintain_order=True).to_list()
         chart = chart.facet(
-            facet=alt.Facet(f"{panels}:N", sort=values, title=None),
-            columns=2 if len(order) > 4 else 4,
+            facet=panel_facet(panels, values, width), columns=2 if len(order) > 4 else 4
         )
+        if are_far_apart(frame, panels, "high"):
+            chart = chart.resolve_scale(y="independent")
     return themed(chart)
 
 

@@ -8,10 +8,13 @@ import altair as alt
 import polars as pl
 
 from fairwind.plots.range import quantity_axis
-from fairwind.plots.theme import group_colours, inline, themed
+from fairwind.plots.theme import group_lines, inline, panel_facet, themed
 
 PLOT_HEIGHT = 260
 """Of a single plot, in points."""
+
+PANEL_WIDTH = 220
+"""Of one plot of several, in points."""
 
 LABEL: dict[str, Any] = {"angle": 270, "dy": -6, "color": "#444444"}
 
@@ -85,7 +88,7 @@ def latency_distribution(
     marks: pl.DataFrame | None = None,
     lowest_share: float = 0.0,
 ) -> alt.TopLevelMixin:
-    """Draw cumulative distributions of latency, one colour per group.
+    """Draw cumulative distributions of latency, one colour and dash per group.
 
     Parameters
     ----------
@@ -109,15 +112,15 @@ def latency_distribution(
     frame = thinned(cumulative(histogram, keys), keys, lowest_share)
     scale, axis = quantity_axis(frame["latency_ms"])
     shares = alt.Scale(domain=[lowest_share, 1])
+    colour, dash = group_lines(histogram["group"])
     chart = (
         alt.Chart(inline(frame))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("latency_ms:Q", title=f"{title} / ms", scale=scale, axis=axis),
             y=alt.Y("share_ratio:Q", title="share of samples", scale=shares),
-            color=alt.Color(
-                "group:N", scale=group_colours(histogram["group"]), legend=alt.Legend(title=None)
-            ),
+            color=colour,
+            strokeDash=dash,
             tooltip=[
                 alt.Tooltip("group:N"),
                 alt.Tooltip("latency_ms:Q", format=".4g"),
@@ -125,13 +128,14 @@ def latency_distribution(
             ],
         )
         .properties(
-            width=560 if panels is None else 220, height=PLOT_HEIGHT if panels is None else 170
+            width=560 if panels is None else PANEL_WIDTH,
+            height=PLOT_HEIGHT if panels is None else 170,
         )
     )
     if marks is not None:
         chart = alt.layer(_marks(marks, frame, lowest_share), chart)
     if panels is not None:
-        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
+        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
     return themed(chart)
 
 

@@ -5,7 +5,18 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import group_colours, inline, themed
+from fairwind.plots.theme import (
+    are_far_apart,
+    group_colours,
+    group_lines,
+    group_points,
+    inline,
+    panel_facet,
+    themed,
+)
+
+PANEL_WIDTH = 220
+"""Of one plot of several, in points."""
 
 
 def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> alt.TopLevelMixin:
@@ -63,16 +74,15 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
     keys = [setting, "counted", "group"]
     frame = losses.group_by(keys, maintain_order=True).agg((pl.col("loss_ratio") * 100).mean())
     order = losses[setting].unique(maintain_order=True).to_list()
+    colour, shape = group_points(losses["group"])
     chart = (
         alt.Chart(inline(frame))
         .mark_point(filled=True, size=70, opacity=0.9)
         .encode(
             y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=320)),
             x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
-            color=alt.Color(
-                "group:N", scale=group_colours(losses["group"]), legend=alt.Legend(title=None)
-            ),
-            shape=alt.Shape("group:N", legend=None),
+            color=colour,
+            shape=shape,
             tooltip=[
                 alt.Tooltip(f"{setting}:N"),
                 alt.Tooltip("group:N"),
@@ -110,6 +120,7 @@ def run_lengths(
         .with_columns((pl.col("losses") / pl.col("losses").sum()).over(keys).alias("share_ratio"))
         .sort([*keys, "length_packets"], maintain_order=True)
     )
+    colour, dash = group_lines(lengths["group"])
     chart = (
         alt.Chart(inline(frame))
         .mark_line(point=alt.OverlayMarkDef(filled=True, size=30), strokeWidth=1)
@@ -121,9 +132,8 @@ def run_lengths(
                 axis=alt.Axis(format="d", values=[2**power for power in range(16)]),
             ),
             y=alt.Y("share_ratio:Q", title="share of losses", scale=alt.Scale(domain=[0, 1])),
-            color=alt.Color(
-                "group:N", scale=group_colours(lengths["group"]), legend=alt.Legend(title=None)
-            ),
+            color=colour,
+            strokeDash=dash,
             tooltip=[
                 alt.Tooltip("group:N"),
                 alt.Tooltip("length_packets:Q"),
@@ -131,10 +141,12 @@ def run_lengths(
                 alt.Tooltip("share_ratio:Q", format=".4f"),
             ],
         )
-        .properties(width=560 if panels is None else 220, height=260 if panels is None else 170)
+        .properties(
+            width=560 if panels is None else PANEL_WIDTH, height=260 if panels is None else 170
+        )
     )
     if panels is not None:
-        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
+        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
     return themed(chart)
 
 
@@ -160,7 +172,14 @@ def queue_over_time(
         pl.col("mean").mean(), pl.col("most").max()
     )
     measures = windows["measure"].unique(maintain_order=True).to_list()
-    base = alt.Chart(inline(frame)).encode(x=alt.X("start_s:Q", title="start of the window / s"))
+    base = alt.Chart(inline(frame)).encode(
+        x=alt.X(
+            "start_s:Q",
+            title="start of the window / s",
+            scale=alt.Scale(nice=False),
+            axis=alt.Axis(tickCount=5),
+        )
+    )
     band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
     line = base.mark_line(strokeWidth=1.4).encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
@@ -171,7 +190,7 @@ def queue_over_time(
     )
     wide = panels is None
     chart = alt.layer(band, line).properties(
-        width=560 if wide else 220, height=170 if wide else 120
+        width=560 if wide else PANEL_WIDTH, height=170 if wide else 120
     )
     rows = []
     order = windows[panels].unique(maintain_order=True).to_list() if panels else []
@@ -180,6 +199,9 @@ def queue_over_time(
         if panels is None:
             rows.append(of_measure.properties(title=measure))
         else:
-            facet = alt.Facet(f"{panels}:N", sort=order, title=None)
-            rows.append(of_measure.facet(facet=facet, columns=columns).properties(title=measure))
+            facet = panel_facet(panels, order, PANEL_WIDTH)
+            row = of_measure.facet(facet=facet, columns=columns).properties(title=measure)
+            of_one = frame.filter(pl.col("measure") == measure)
+            is_own = are_far_apart(of_one, panels, "most")
+            rows.append(row.resolve_scale(y="independent") if is_own else row)
     return themed(alt.vconcat(*rows).resolve_scale(x="shared"))

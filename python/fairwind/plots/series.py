@@ -5,7 +5,9 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from fairwind.plots.theme import group_colours, inline, themed
+from fairwind.plots.theme import are_far_apart, group_lines, inline, panel_facet, themed
+
+PANEL_WIDTH = 220
 
 FEW_WINDOWS = 60
 """So few windows are marked by points: a single one would be no line, many make a blob."""
@@ -20,6 +22,8 @@ def rate_over_time(
     columns: int = 3,
 ) -> alt.TopLevelMixin:
     """Draw a rate per window: the mean over replicates as a line, their range as a band.
+
+    Panels share the axis of rates where that leaves none of them flat.
 
     Parameters
     ----------
@@ -41,13 +45,10 @@ def rate_over_time(
     frame = windows.group_by(keys, maintain_order=True).agg(
         rate.mean().alias("mean"), rate.min().alias("low"), rate.max().alias("high")
     )
+    colour, dash = group_lines(windows["group"])
     base = alt.Chart(inline(frame)).encode(
         x=alt.X("start_s:Q", title="start of the window / s"),
-        color=alt.Color(
-            "group:N",
-            scale=group_colours(windows["group"]),
-            legend=alt.Legend(title=None, symbolOpacity=1),
-        ),
+        color=colour,
     )
     band = base.mark_area(opacity=0.2).encode(
         y=alt.Y("low:Q", title=f"{title} / kbit/s"), y2="high:Q"
@@ -55,6 +56,7 @@ def rate_over_time(
     is_sparse = frame["start_s"].n_unique() <= FEW_WINDOWS
     line = base.mark_line(point=is_sparse, strokeWidth=2 if is_sparse else 1.4).encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
+        strokeDash=dash,
         tooltip=[
             alt.Tooltip("group:N"),
             alt.Tooltip("start_s:Q"),
@@ -62,8 +64,10 @@ def rate_over_time(
         ],
     )
     chart = alt.layer(band, line).properties(
-        width=560 if panels is None else 220, height=260 if panels is None else 150
+        width=560 if panels is None else PANEL_WIDTH, height=260 if panels is None else 150
     )
     if panels is not None:
-        chart = chart.facet(facet=alt.Facet(f"{panels}:N", sort=order, title=None), columns=columns)
+        chart = chart.facet(facet=panel_facet(panels, order, PANEL_WIDTH), columns=columns)
+        if are_far_apart(frame, panels, "high"):
+            chart = chart.resolve_scale(y="independent")
     return themed(chart)

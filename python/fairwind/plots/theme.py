@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import altair as alt
 import polars as pl
 
-GROUP_COLOURS = {"greedy": "#c8352b", "thin": "#2166ac"}
-"""Colours of groups that the literature has colours for."""
+GROUP_COLOURS = {"greedy": "#e0604a", "thin": "#164a88"}
+"""Colours of groups that the literature has colours for: red and blue, light and dark in grey."""
 
 PALETTE = ("#009e73", "#e69f00", "#56b4e9", "#cc79a7", "#0072b2", "#d55e00", "#4d4d4d")
 """Colours of all other groups, told apart with any colour vision (after Okabe and Ito)."""
+
+DASHES = ((1, 0), (6, 2), (2, 2), (9, 2, 2, 2), (14, 3))
+SHAPES = ("circle", "square", "triangle-up", "diamond", "cross")
+"""Of lines and of points, group by group. There are seven colours and five of these, so that 35
+groups differ in one or the other, and neighbours in both: without colours, too."""
+
+FAR_APART = 6.0
+"""Panels whose greatest values differ by more than this factor have an axis each."""
 
 FONT = "DejaVu Sans, Helvetica Neue, Helvetica, Arial, sans-serif"
 
@@ -37,6 +45,53 @@ def group_colours(groups: Iterable[str], chosen: Mapping[str, str] | None = None
         name: PALETTE[position % len(PALETTE)] for position, name in enumerate(others)
     }
     return alt.Scale(domain=names, range=[colours[name] for name in names])
+
+
+def group_lines(
+    groups: Iterable[str], column: str = "group", chosen: Mapping[str, str] | None = None
+) -> tuple[alt.Color, alt.StrokeDash]:
+    """Give the channels that tell lines of groups apart; parameters as of `group_colours`."""
+    names, legend = list(dict.fromkeys(groups)), _line_legend()
+    dashes = [DASHES[position % len(DASHES)] for position in range(len(names))]
+    scale = alt.Scale(domain=names, range=dashes)
+    return (
+        alt.Color(f"{column}:N", scale=group_colours(names, chosen), legend=legend),
+        alt.StrokeDash(f"{column}:N", scale=scale, legend=legend),
+    )
+
+
+def group_points(groups: Iterable[str]) -> tuple[alt.Color, alt.Shape]:
+    """Give the channels that tell points of groups apart, by the column ``group``."""
+    names, legend = list(dict.fromkeys(groups)), alt.Legend(title=None, symbolOpacity=1)
+    shapes = [SHAPES[position % len(SHAPES)] for position in range(len(names))]
+    scale = alt.Scale(domain=names, range=shapes)
+    return (
+        alt.Color("group:N", scale=group_colours(names), legend=legend),
+        alt.Shape("group:N", scale=scale, legend=legend),
+    )
+
+
+def _line_legend() -> alt.Legend:
+    """Show so much of a line that its dashes are seen."""
+    return alt.Legend(title=None, symbolOpacity=1, symbolType="stroke", symbolSize=600)
+
+
+def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
+    """Give a panel to each value of a column, under a title that is no wider than the panel."""
+    longest = max((len(str(value)) for value in order), default=0)
+    # Each setting has a line of its own where all together are too long for one.
+    lines = "split(datum.label, ', ')" if longest * CHARACTER > width else "datum.label"
+    header = alt.Header(labelExpr=lines, labelLimit=width)
+    return alt.Facet(f"{column}:N", sort=list(order), title=None, header=header)
+
+
+def are_far_apart(frame: pl.DataFrame, panels: str | None, value: str) -> bool:
+    """Tell whether one axis would leave some panels flat: their greatest values are far apart."""
+    if panels is None:
+        return False
+    found = frame.group_by(panels).agg(pl.col(value).abs().max())[value]
+    greatest = found.filter(found > 0).to_list()
+    return bool(greatest) and max(greatest) > FAR_APART * min(greatest)
 
 
 def inline(frame: pl.DataFrame) -> alt.InlineData:

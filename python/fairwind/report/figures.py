@@ -6,6 +6,7 @@ import polars as pl
 
 from fairwind.plots import (
     Figure,
+    are_far_apart,
     drops_by_group,
     estimates_by_setting,
     latency_distribution,
@@ -45,14 +46,17 @@ def _goodput(results: Results) -> list[Figure]:
     estimates = summarise(results, [measure]).frame.with_columns(
         pl.col("mean", "low", "high") / 1000
     )
-    if axes:
-        setting, order, title = axes[0].column, axes[0].values, axes[0].name
+    # An axis along which rates are far apart tells panels apart, each with an axis of its own.
+    near = [axis for axis in axes if not are_far_apart(estimates, axis.column, "high")]
+    along = next(iter(near or axes), None)
+    if along is not None:
+        setting, order, title = along.column, along.values, along.name
     else:
         setting, order, title = "group", estimates["group"].to_list(), "group"
     panels = None
     if len(axes) > 1:
         panels = "panel"
-        rest = [pl.format(f"{axis.column} {{}}", axis.column) for axis in axes[1:]]
+        rest = [pl.format(f"{axis.column} {{}}", axis.column) for axis in axes if axis is not along]
         estimates = estimates.with_columns(pl.concat_str(rest, separator=", ").alias(panels))
     figure = Figure(
         name="goodput",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 import polars as pl
 
-from fairwind.plots import Figure, group_colours, inline, themed
+from fairwind.plots import Figure, group_colours, group_lines, inline, themed
 from fairwind.results import Results
 from fairwind.results.tidy import group_windows
 from fairwind.studies.application_limited_streams.shares import fair_shares
@@ -136,6 +136,7 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
             pl.col("value").max().alias("high_s"),
         )
     )
+    colour, dash = group_lines(order, VARIANT, VARIANT_COLOURS)
     base = alt.Chart().encode(
         x=alt.X(
             f"{COUNT}:Q",
@@ -145,11 +146,10 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
                 values=groups[COUNT].unique().sort().to_list(), labelOverlap=False, labelFlush=False
             ),
         ),
-        color=alt.Color(
-            f"{VARIANT}:N", sort=order, scale=_variant_colours(order), legend=alt.Legend(title=None)
-        ),
+        color=colour,
     )
     lines = base.mark_line(point=alt.OverlayMarkDef(filled=True, size=45)).encode(
+        strokeDash=dash,
         y=alt.Y(
             "mean_s:Q",
             title="ACK latency / s",
@@ -166,7 +166,3 @@ def latency_chart(groups: pl.DataFrame, order: list[str]) -> alt.TopLevelMixin:
         .resolve_scale(y="independent")
     )
     return themed(chart)
-
-
-def _variant_colours(order: list[str]) -> alt.Scale:
-    return group_colours(order, VARIANT_COLOURS)

@@ -1,0 +1,87 @@
+"""Groups are told apart without colours, and no panel is left flat by another's axis."""
+
+from __future__ import annotations
+
+import itertools
+
+import polars as pl
+import pytest
+
+from fairwind.plots import estimates_by_setting, rate_over_time
+from fairwind.plots.theme import (
+    GROUP_COLOURS,
+    are_far_apart,
+    group_lines,
+    group_points,
+    panel_facet,
+)
+
+MANY = [f"group {number}" for number in range(35)]
+
+
+def ranges(channels) -> list[list]:
+    return [list(channel.to_dict()["scale"]["range"]) for channel in channels]
+
+
+def lightness(colour: str) -> float:
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return 0.299 * red + 0.587 * green + 0.114 * blue
+
+
+@pytest.mark.parametrize("told_apart", [group_lines, group_points])
+def test_35_groups_differ_in_colour_or_form_and_neighbours_in_both(told_apart):
+    colours, forms = ranges(told_apart(MANY))
+    assert len({(colour, str(form)) for colour, form in zip(colours, forms, strict=True)}) == 35
+    for kind in (colours, forms):
+        assert all(one != other for one, other in itertools.pairwise(kind))
+
+
+def test_greedy_and_thin_are_light_and_dark_in_grey():
+    assert lightness(GROUP_COLOURS["greedy"]) - lightness(GROUP_COLOURS["thin"]) > 0.2
+
+
+def estimates(*greatest: float) -> pl.DataFrame:
+    rows = [
+        (f"{place} Mbit/s", "thin", count, most / 2, most / 3, most)
+        for place, most in enumerate(greatest)
+        for count in (1, 2)
+    ]
+    columns = ["panel", "group", "count", "mean", "low", "high"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+@pytest.mark.parametrize(
+    ("greatest", "is_own"),
+    [((10.0, 11.0), False), ((10.0, 59.0), False), ((10.0, 61.0), True), ((0.0, 5.0), False)],
+)
+def test_panels_have_axes_of_their_own_where_their_greatest_values_are_far_apart(greatest, is_own):
+    chart = estimates_by_setting(
+        estimates(*greatest),
+        setting="count",
+        order=[1, 2],
+        measure_title="goodput / kbit/s",
+        setting_title="N",
+        panels="panel",
+    )
+    assert (chart.to_dict().get("resolve") == {"scale": {"y": "independent"}}) == is_own
+
+
+def test_one_panel_has_one_axis():
+    assert not are_far_apart(estimates(1.0, 100.0), None, "high")
+
+
+def test_rates_over_time_of_panels_far_apart_have_axes_of_their_own():
+    rows = [
+        (panel, "thin", 1.0 * second, rate)
+        for panel, rate in (("a", 1e3), ("b", 1e6))
+        for second in range(3)
+    ]
+    windows = pl.DataFrame(rows, schema=["panel", "group", "start_s", "rate"], orient="row")
+    chart = rate_over_time(windows, measure="rate", title="rate", panels="panel").to_dict()
+    assert chart["resolve"] == {"scale": {"y": "independent"}}
+
+
+@pytest.mark.parametrize(("width", "is_split"), [(400, False), (100, True)])
+def test_a_title_wider_than_its_panel_has_a_line_for_each_setting(width, is_split):
+    facet = panel_facet("cell", ["count 5, variant TCP, early_retrans 3"], width).to_dict()
+    assert facet["header"]["labelExpr"].startswith("split") == is_split
