@@ -29,6 +29,7 @@ from fairwind.studies.congestion_control_evaluation.shares import (
     part_of,
     shares,
 )
+from fairwind.studies.in_part import sentence
 from fairwind.studies.panels import interval_in_words
 
 IN_FULL = {
@@ -120,6 +121,7 @@ def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cla
         verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
         evidence=_told(own, fault),
         details=own,
+        in_short=_where_worse({fault: own}),
     )
 
 
@@ -155,6 +157,7 @@ def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
         details=(
             pl.concat(list(there.values()), how="diagonal_relaxed") if there else pl.DataFrame()
         ),
+        in_short=_where_worse(there),
     )
 
 
@@ -221,6 +224,10 @@ def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
         verdict=verdict,
         evidence=evidence,
         details=known,
+        in_short=(
+            f"It takes longer than {SHORT_ROUND_TRIPS} round trips, but not more than "
+            f"{LONG_ROUND_TRIPS}."
+        ),
     )
 
 
@@ -264,6 +271,18 @@ def _told(own: pl.DataFrame, fault: Fault) -> str:
         f"cells, better in {own['is_better'].sum()}; mean over cells {mean} against {standard}; "
         f"worst: {worst['mean']:.3g} against {worst['mean_standard']:.3g}{fault.unit}, "
         f"{worst['difference']:+.3g}{bounds} ({_place(worst)})."
+    )
+
+
+def _where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
+    """Say fault by fault in how many cells it is there, and in how many it is not."""
+    return sentence(
+        [
+            f"{_NAMES[fault][0].lower()}{_NAMES[fault][1:]} is worse than standard TCP's in "
+            f"{own['is_worse'].sum()} of {own.height} cells, and in the others it is not"
+            for fault, own in compared.items()
+            if own.height
+        ]
     )
 
 
