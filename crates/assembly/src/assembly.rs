@@ -11,8 +11,10 @@ use crate::flow::{
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
 use fairwind_measure::{FlowDescription, FlowId, Points, QueueEventSettings, QueueId, Settings};
-use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
-use fairwind_scenario::{Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport};
+use fairwind_network::{Assigned, CarrierId, LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
+use fairwind_scenario::{
+    AssignedSlots, Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport,
+};
 use fairwind_units::Instant;
 use fairwind_workload::Application;
 
@@ -177,11 +179,13 @@ fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, 
         };
     }
     name_flows(&mut topology, experiment);
+    let carriers: Vec<CarrierId> =
+        experiment.network.carriers.iter().map(|carrier| topology.add_carrier(*carrier)).collect();
     for link in &experiment.network.links {
         let what = || format!("link \"{}\"", link.name);
         let from = node(experiment, &link.from, what)?;
         let to = node(experiment, &link.to, what)?;
-        topology.add_link(from, to, link_spec(link));
+        topology.add_link(from, to, link_spec(link, &carriers));
     }
     Ok(topology.build(derive(seed, Purpose::Network, 0))?)
 }
@@ -204,11 +208,16 @@ fn node(
         .ok_or_else(|| AssemblyError::UnknownNode { what: what(), node: name.to_owned() })
 }
 
-fn link_spec(link: &Link) -> LinkSpec {
+fn link_spec(link: &Link, carriers: &[CarrierId]) -> LinkSpec {
+    let assigned = link.assigned.and_then(|AssignedSlots { carrier, terminal }| {
+        let carrier = *carriers.get(carrier)?;
+        Some(Assigned { carrier, terminal })
+    });
     LinkSpec {
-        rate: link.rate,
+        // What slots carry at most is no rate at which packets leave.
+        rate: link.rate.filter(|_| assigned.is_none()),
         rate_trace: link.rate_trace.clone(),
-        assigned: None,
+        assigned,
         delay: link.delay,
         queue: link.queue.clone(),
         loss: link.loss,
@@ -217,16 +226,15 @@ fn link_spec(link: &Link) -> LinkSpec {
     }
 }
 
-/// Links that can delay by queueing or drop are measured as queues.
+/// Links that can delay by queueing or drop are measured as queues; one with slots has a rate here, too.
 fn queues(experiment: &Experiment) -> (Queues, Vec<String>) {
     let mut names = Vec::new();
     let mut by_link = Vec::new();
     for link in &experiment.network.links {
-        let spec = link_spec(link);
-        let measured = spec.rate.is_some()
-            || spec.loss.as_parts_per_billion() > 0
-            || spec.queue != Qdisc::default()
-            || !spec.impairments.is_none();
+        let measured = link.rate.is_some()
+            || link.loss.as_parts_per_billion() > 0
+            || link.queue != Qdisc::default()
+            || !link.impairments.is_none();
         by_link.push(measured.then(|| {
             names.push(link.name.clone());
             QueueId(u32::try_from(names.len() - 1).expect("a network has fewer than 2^32 links"))

@@ -1,7 +1,7 @@
 //! An experiment with everything decided: what an engine is given.
 
 use crate::{Capture, IpVersion, Measure, StartPattern, TcpSettings, Workload};
-use fairwind_qdisc::{Impairments, Qdisc, RateTrace};
+use fairwind_qdisc::{Carrier, Impairments, Qdisc, RateTrace, Terminal};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub struct NetworkDescription {
     pub nodes: Vec<Node>,
     /// Links in one direction each; names are unique.
     pub links: Vec<Link>,
+    /// Carriers of which links have slots.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carriers: Vec<Carrier>,
     /// Index of the link that tables call the bottleneck; `None` where no link has a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bottleneck: Option<usize>,
@@ -103,6 +106,9 @@ pub struct Link {
     /// Instead of the rate: when packets may leave, as recorded. The rate is then its mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_trace: Option<RateTrace>,
+    /// Instead of the rate: slots of a carrier. The rate is then the most that they carry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub assigned: Option<AssignedSlots>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue before it.
@@ -114,6 +120,16 @@ pub struct Link {
     pub impairments: Impairments,
     /// Bytes that every packet costs beyond the IP packet.
     pub overhead_bytes: u32,
+}
+
+/// Where a link has its slots from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AssignedSlots {
+    /// Index of the carrier.
+    pub carrier: usize,
+    /// What the link may have of it, and how it asks.
+    pub terminal: Terminal,
 }
 
 /// Flows that are alike.

@@ -7,7 +7,7 @@ use crate::recording::Recordings;
 use crate::{
     Capture, IpVersion, Measure, QueueInput, QueueLimit, RouterKind, TcpSettings, WorkloadInput,
 };
-use crate::{ImpairmentsInput, RateTraceInput};
+use crate::{CarrierInput, ImpairmentsInput, RateTraceInput, TerminalInput};
 use fairwind_units::{BitRate, ByteCount, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -43,16 +43,35 @@ pub struct ScenarioInput {
 }
 
 impl ScenarioInput {
-    /// Fills in rates that follow from traces.
+    /// Fills in rates that follow from traces and carriers.
     pub(crate) fn complete(&mut self, recordings: &Recordings) {
-        if let Some(PathInput { rate: rate @ None, rate_trace: Some(trace), .. }) = &mut self.path {
-            *rate = trace.mean_rate(recordings);
+        if let Some(path) = &mut self.path {
+            let mean = path.rate_trace.as_ref().and_then(|trace| trace.mean_rate(recordings));
+            let most = path.carrier.as_ref().map(|carrier| path.terminal().most_rate(carrier));
+            path.rate = path.rate.or(mean).or(most);
         }
-        for link in self.topology.iter_mut().flat_map(|topology| &mut topology.links) {
-            if let LinkInput { rate: rate @ None, rate_trace: Some(trace), .. } = link {
-                *rate = trace.mean_rate(recordings);
-            }
+        let Some(topology) = &mut self.topology else { return };
+        for link in &mut topology.links {
+            let mean = link.rate_trace.as_ref().and_then(|trace| trace.mean_rate(recordings));
+            let named = |carrier: &&CarrierInput| carrier.name == link.carrier;
+            let carrier = topology.carriers.iter().find(named).filter(|_| link.carrier.is_some());
+            let most = carrier.map(|carrier| link.terminal().most_rate(carrier));
+            link.rate = link.rate.or(mean).or(most);
         }
+    }
+}
+
+impl PathInput {
+    /// What the bottleneck may have of the carrier, where there is one.
+    pub(crate) fn terminal(&self) -> TerminalInput {
+        self.terminal.unwrap_or_default()
+    }
+}
+
+impl LinkInput {
+    /// What it may have of its carrier, where it names one.
+    pub(crate) fn terminal(&self) -> TerminalInput {
+        self.terminal.unwrap_or_default()
     }
 }
 
@@ -66,6 +85,11 @@ pub struct PathInput {
     /// When packets may leave the bottleneck, as recorded, instead of at its rate all the time: `{ file = "..." }`, or
     /// in the scenario. Limits and tables are reckoned with `rate`, which is the mean of the trace unless said.
     pub rate_trace: Option<RateTraceInput>,
+    /// Instead of the rate: slots that are assigned on demand, in frames of this carrier; `{}` for those of Skyplex.
+    /// Limits and tables are reckoned with the most that the terminal may have.
+    pub carrier: Option<CarrierInput>,
+    /// What the left end of the bottleneck may have of the carrier, and how it asks for it.
+    pub terminal: Option<TerminalInput>,
     /// Round-trip time without queues, half of it in each direction.
     pub rtt: Option<Span>,
     /// Instead of the RTT: delay from sender to receiver.
@@ -120,6 +144,9 @@ pub struct TopologyInput {
     pub routers: Vec<String>,
     /// Links between them.
     pub links: Vec<LinkInput>,
+    /// Carriers whose slots links share.
+    #[serde(default)]
+    pub carriers: Vec<CarrierInput>,
     /// Name of the link that tables call the bottleneck; the slowest one unless said.
     pub bottleneck: Option<String>,
     /// Largest IP packet.
@@ -144,6 +171,10 @@ pub struct LinkInput {
     pub rate: Option<BitRate>,
     /// When packets may leave, as recorded, instead of at the rate all the time: `{ file = "..." }`, or in the scenario.
     pub rate_trace: Option<RateTraceInput>,
+    /// Instead of the rate: name of the carrier that it has slots of.
+    pub carrier: Option<String>,
+    /// What it may have of the carrier, and how it asks for it.
+    pub terminal: Option<TerminalInput>,
     /// Propagation delay.
     #[serde(default)]
     pub delay: Span,

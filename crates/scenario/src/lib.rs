@@ -33,8 +33,9 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`, `impairments`,
-//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `named_file`, `recording`, `tcp`, `congestion`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `carrier`, `named_file`, `recording`, `tcp`, `congestion`, `ip_version` and `measure`; `error` prints what is wrong.
 
+mod carrier;
 mod check;
 mod congestion;
 mod document;
@@ -64,10 +65,13 @@ mod tcp;
 mod varying;
 mod workload;
 
+pub use carrier::{CarrierInput, RequestsInput, TerminalInput};
 pub use congestion::{Congestion, ControlName, NoControlName};
 pub use document::Document;
 pub use error::{ScenarioError, ScenarioErrors};
-pub use experiment::{Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind};
+pub use experiment::{
+    AssignedSlots, Experiment, FlowGroup, Link, NetworkDescription, Node, NodeKind, RouterKind,
+};
 pub use fairwind_qdisc::Qdisc;
 pub use impairments::{
     ImpairmentsInput, ImpairmentsTable, JitterInput, LossInput, NetemText, NetemTextError,

@@ -1,5 +1,6 @@
 //! What a scenario must keep beyond its types: the rules between keys.
 
+mod carrier;
 mod flows;
 mod path;
 mod queue;
@@ -34,9 +35,11 @@ pub(crate) fn check(
     whole::check(&mut rules, input);
     if let Some(path) = &input.path {
         path::check(&mut rules, path);
+        carrier::check_path(&mut rules, path);
     }
     if let Some(topology) = &input.topology {
         topology::check(&mut rules, topology);
+        carrier::check_topology(&mut rules, topology);
     }
     queue::filters_lead_somewhere(&mut rules, input);
     for (index, group) in input.flows.iter().enumerate() {

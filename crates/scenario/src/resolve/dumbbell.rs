@@ -1,11 +1,11 @@
 //! `[path]`: every group has a sender on the left and a receiver on the right of one bottleneck.
 
 use super::{netem, queue, rate_trace};
-use crate::experiment::{Link, NetworkDescription, Node, NodeKind};
+use crate::experiment::{AssignedSlots, Link, NetworkDescription, Node, NodeKind};
 use crate::input::{FlowsInput, PathInput};
 use crate::queue::Scale;
 use crate::recording::Recordings;
-use fairwind_qdisc::{Impairments, Qdisc};
+use fairwind_qdisc::{Carrier, Impairments, Qdisc, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 
 const LEFT: &str = "left";
@@ -37,6 +37,12 @@ impl PathInput {
         self.rate.or_else(|| self.queue.shaped_rate())
     }
 
+    /// The carrier of the bottleneck, with what it may have of it.
+    pub(crate) fn slots(&self) -> Option<(Carrier, Terminal)> {
+        let carrier = self.carrier.as_ref()?.resolve(self.round_trip() / 2);
+        Some((carrier, self.terminal().resolve(self.round_trip())))
+    }
+
     /// Round-trip time without queues.
     pub(crate) fn round_trip(&self) -> Span {
         let (forward, reverse) = self.delays();
@@ -63,7 +69,8 @@ pub(super) fn network(
         nodes.push(node(&receiver, NodeKind::Host));
     }
     let PathInput { mtu, ip_version, router, .. } = *path;
-    NetworkDescription { nodes, links, bottleneck: Some(0), mtu, ip_version, router }
+    let carriers = path.slots().map(|(carrier, _)| carrier).into_iter().collect();
+    NetworkDescription { nodes, links, carriers, bottleneck: Some(0), mtu, ip_version, router }
 }
 
 fn central_links(path: &PathInput, recordings: &Recordings) -> Vec<Link> {
@@ -79,6 +86,7 @@ fn central_links(path: &PathInput, recordings: &Recordings) -> Vec<Link> {
         to: RIGHT.into(),
         rate: path.rate,
         rate_trace: rate_trace(path.rate_trace.as_ref(), recordings),
+        assigned: path.slots().map(|(_, terminal)| AssignedSlots { carrier: 0, terminal }),
         delay: forward + forward_netem.delay,
         queue: queue(&path.queue, scale(path.rate)),
         loss: path.loss,
@@ -91,6 +99,7 @@ fn central_links(path: &PathInput, recordings: &Recordings) -> Vec<Link> {
         to: LEFT.into(),
         rate: reverse_rate,
         rate_trace: None,
+        assigned: None,
         delay: reverse + reverse_netem.delay,
         queue: queue(&path.reverse_queue, scale(reverse_rate)),
         loss: path.reverse_loss,
@@ -107,6 +116,7 @@ fn access_link(from: &str, to: &str, rate: Option<BitRate>, delay: Span) -> Link
         to: to.into(),
         rate,
         rate_trace: None,
+        assigned: None,
         delay,
         queue: Qdisc::Unlimited {},
         loss: Ratio::ZERO,

@@ -1,19 +1,19 @@
 //! `[topology]`: nodes and links as described, with the ways back.
 
 use super::{netem, queue, rate_trace};
-use crate::experiment::{Link, NetworkDescription, Node, NodeKind, RouterKind};
+use crate::experiment::{AssignedSlots, Link, NetworkDescription, Node, NodeKind, RouterKind};
 use crate::input::{LinkInput, TopologyInput, generous_queue};
 use crate::queue::{QueueInput, Scale};
 use crate::recording::Recordings;
-use fairwind_qdisc::Qdisc;
-use fairwind_units::ByteCount;
+use fairwind_qdisc::{Carrier, Qdisc};
+use fairwind_units::{ByteCount, Span};
 
 /// The network that `topology` describes.
 pub(super) fn network(topology: &TopologyInput, recordings: &Recordings) -> NetworkDescription {
     let node = |kind| move |name: &String| Node { name: name.clone(), kind };
     let hosts = topology.hosts.iter().map(node(NodeKind::Host));
     let routers = topology.routers.iter().map(node(NodeKind::Router));
-    let both = |link| both_links(link, topology.mtu, recordings);
+    let both = |link| both_links(link, topology, recordings);
     let links: Vec<Link> = topology.links.iter().flat_map(both).collect();
     let bottleneck = match &topology.bottleneck {
         Some(name) => links.iter().position(|link| link.name == *name),
@@ -22,6 +22,7 @@ pub(super) fn network(topology: &TopologyInput, recordings: &Recordings) -> Netw
     NetworkDescription {
         nodes: hosts.chain(routers).collect(),
         links,
+        carriers: topology.carriers(),
         bottleneck,
         mtu: topology.mtu,
         ip_version: topology.ip_version,
@@ -42,7 +43,33 @@ pub(crate) fn reverse_name(link: &LinkInput) -> String {
     }
 }
 
-fn both_links(input: &LinkInput, mtu: ByteCount, recordings: &Recordings) -> Vec<Link> {
+impl TopologyInput {
+    /// The carriers that links have slots of.
+    pub(crate) fn carriers(&self) -> Vec<Carrier> {
+        let carriers = (0..).zip(&self.carriers);
+        let resolved = carriers.map(|(index, carrier)| {
+            let on_it = |link: &&LinkInput| self.carrier_of(link) == Some(index);
+            let way = self.links.iter().find(on_it).map_or(Span::ZERO, |link| link.delay);
+            carrier.resolve(way)
+        });
+        resolved.collect()
+    }
+
+    /// Which carrier a link has slots of.
+    pub(crate) fn carrier_of(&self, link: &LinkInput) -> Option<usize> {
+        let name = link.carrier.as_ref()?;
+        self.carriers.iter().position(|carrier| carrier.name.as_ref() == Some(name))
+    }
+
+    /// What a link may have of its carrier.
+    pub(crate) fn slots(&self, link: &LinkInput, carriers: &[Carrier]) -> Option<AssignedSlots> {
+        let carrier = self.carrier_of(link)?;
+        let round_trip = carriers[carrier].signalling_delay.saturating_mul(2);
+        Some(AssignedSlots { carrier, terminal: link.terminal().resolve(round_trip) })
+    }
+}
+
+fn both_links(input: &LinkInput, topology: &TopologyInput, recordings: &Recordings) -> Vec<Link> {
     let name = input.name.clone().unwrap_or_else(|| link_name(&input.from, &input.to));
     let netem = netem(input.impairments.as_ref(), recordings);
     let there = Link {
@@ -51,8 +78,9 @@ fn both_links(input: &LinkInput, mtu: ByteCount, recordings: &Recordings) -> Vec
         to: input.to.clone(),
         rate: input.rate,
         rate_trace: rate_trace(input.rate_trace.as_ref(), recordings),
+        assigned: topology.slots(input, &topology.carriers()),
         delay: input.delay + netem.delay,
-        queue: link_queue(input, mtu),
+        queue: link_queue(input, topology.mtu),
         loss: input.loss,
         impairments: netem.impairments,
         overhead_bytes: u32::try_from(input.overhead.get()).unwrap_or(u32::MAX),

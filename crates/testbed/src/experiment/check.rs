@@ -112,6 +112,9 @@ fn what_netem_is_not_told(experiment: &Experiment) -> Vec<(&'static str, &'stati
     if links.iter().any(|link| link.rate_trace.is_some()) {
         found.push(("rate_trace", "the kernel's shapers have one rate"));
     }
+    if links.iter().any(|link| link.assigned.is_some()) {
+        found.push(("carrier", "the kernel assigns no slots on demand"));
+    }
     found
 }
 

@@ -1,0 +1,239 @@
+//! Capacity that terminals share slot by slot, as a scenario describes it.
+
+use crate::queue::Fault;
+use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_units::{BitRate, Ratio, Span};
+use serde::{Deserialize, Serialize};
+
+/// Frames of slots that terminals share, and the master that assigns them (demand-assigned TDMA, as in DVB-RCS). Unless
+/// said, those of the Skyplex platform.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CarrierInput {
+    /// What links of a topology call it; a path has only one.
+    pub name: Option<String>,
+    /// How long a frame lasts; 273 ms unless said.
+    #[serde(default = "frame")]
+    pub frame: Span,
+    /// Slots of a frame; 48 unless said.
+    #[serde(default = "slots")]
+    #[schemars(range(min = 1, max = 1_048_576))]
+    pub slots: u32,
+    /// What one slot of every frame carries; 44 kbit/s unless said.
+    #[serde(default = "slot_rate")]
+    pub slot_rate: BitRate,
+    /// Time from one request of a terminal to its next; four frames unless said.
+    pub request_period: Option<Span>,
+    /// Time from one plan of the master to its next; a frame unless said.
+    pub allocation_period: Option<Span>,
+    /// Time that a request takes to the master, and a plan back; half the path's RTT, or the link's delay, unless said.
+    pub signalling_delay: Option<Span>,
+    /// How long a requested rate holds unless it is requested again; two request periods unless said.
+    pub request_lifetime: Option<Span>,
+}
+
+/// What a terminal may have of a carrier, and how it asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TerminalInput {
+    /// Slots of every frame that are its own, used or not (CRA); one unless said.
+    #[serde(default = "guaranteed_slots")]
+    pub guaranteed_slots: u32,
+    /// The most slots of a frame that it may have; all unless said.
+    #[schemars(range(min = 1))]
+    pub most_slots: Option<u32>,
+    /// Whether it gets a share of what nobody asked for (FCA).
+    #[serde(default)]
+    pub takes_free: bool,
+    /// How it asks; by measured rate unless said.
+    #[serde(default)]
+    pub requests: RequestsInput,
+}
+
+/// When a terminal asks for how much.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum RequestsInput {
+    /// It never asks: its slots are those that are guaranteed, and free ones.
+    None,
+    /// The rate at which packets came since the last request, times `multiplier` (RBDC).
+    Rbdc {
+        /// How many times the measured rate is asked for; 1 unless said.
+        #[serde(default = "once")]
+        #[schemars(range(min = 0, max = 1000))]
+        multiplier: f64,
+    },
+    /// As `rbdc`, but multiplied only while a connection starts.
+    RbdcStart {
+        /// How many times the measured rate is asked for in the beginning.
+        #[schemars(range(min = 0, max = 1000))]
+        multiplier: f64,
+        /// How long the beginning lasts; 10 s unless said.
+        #[serde(default = "beginning")]
+        lasts: Span,
+        /// A packet after so long without any is a beginning; 2 s unless said.
+        #[serde(default = "silence")]
+        idle: Span,
+    },
+    /// What waits and was not yet asked for; requests add up (VBDC).
+    Vbdc,
+    /// What waits, in the place of earlier requests (AVBDC).
+    Avbdc,
+    /// The rate that will be needed once the slots come, foreseen from what left one round trip before and from how
+    /// packets followed it.
+    Forecast {
+        /// The round trip; the path's RTT, or twice the signalling delay, unless said.
+        round_trip: Option<Span>,
+    },
+}
+
+impl Default for CarrierInput {
+    fn default() -> Self {
+        Self {
+            name: None,
+            frame: frame(),
+            slots: slots(),
+            slot_rate: slot_rate(),
+            request_period: None,
+            allocation_period: None,
+            signalling_delay: None,
+            request_lifetime: None,
+        }
+    }
+}
+
+impl Default for TerminalInput {
+    fn default() -> Self {
+        Self {
+            guaranteed_slots: guaranteed_slots(),
+            most_slots: None,
+            takes_free: false,
+            requests: RequestsInput::default(),
+        }
+    }
+}
+
+impl Default for RequestsInput {
+    fn default() -> Self {
+        Self::Rbdc { multiplier: once() }
+    }
+}
+
+impl CarrierInput {
+    /// The carrier, where signals take `way` unless said.
+    pub(crate) fn resolve(&self, way: Span) -> Carrier {
+        let usual = Carrier::default();
+        let frames_of = |usual: Span| self.frame * (usual.as_nanos() / frame().as_nanos());
+        let request_period = self.request_period.unwrap_or(frames_of(usual.request_period));
+        Carrier {
+            frame: self.frame,
+            slots: self.slots,
+            slot_rate: self.slot_rate,
+            request_period,
+            allocation_period: self.allocation_period.unwrap_or(frames_of(usual.allocation_period)),
+            signalling_delay: self.signalling_delay.unwrap_or(way),
+            request_lifetime: self.request_lifetime.unwrap_or(request_period.saturating_mul(2)),
+        }
+    }
+}
+
+impl TerminalInput {
+    /// The terminal, on a path where a round trip takes so long unless said.
+    pub(crate) fn resolve(&self, round_trip: Span) -> Terminal {
+        Terminal {
+            guaranteed_slots: self.guaranteed_slots,
+            most_slots: self.most_slots.unwrap_or(0),
+            takes_free: self.takes_free,
+            requests: self.requests.resolve(round_trip),
+        }
+    }
+
+    /// The rate of all slots that it may have.
+    pub(crate) fn most_rate(&self, carrier: &CarrierInput) -> BitRate {
+        let slots = self.most_slots.unwrap_or(carrier.slots).min(carrier.slots);
+        let rate = carrier.slot_rate.as_bits_per_second().saturating_mul(u64::from(slots));
+        BitRate::from_bits_per_second(rate)
+    }
+
+    /// What is odd about it, and at which key below its own.
+    pub(crate) fn oddities(&self) -> Vec<(&'static str, &'static str)> {
+        let mut oddities = Vec::new();
+        if let RequestsInput::Rbdc { multiplier } | RequestsInput::RbdcStart { multiplier, .. } =
+            self.requests
+            && multiplier < 1.0
+        {
+            let rule = "below 1 it asks for less than what comes, so its queue grows without end";
+            oddities.push(("requests.multiplier", rule));
+        }
+        let asks = !matches!(self.requests, RequestsInput::None);
+        if self.guaranteed_slots == 0 && !asks && !self.takes_free {
+            oddities
+                .push(("requests", "it has no slots and asks for none, so nothing ever leaves"));
+        }
+        oddities
+    }
+}
+
+impl RequestsInput {
+    fn resolve(self, path: Span) -> Requests {
+        match self {
+            Self::None => Requests::None,
+            Self::Rbdc { multiplier } => Requests::Rbdc { multiplier: multiple(multiplier) },
+            Self::RbdcStart { multiplier, lasts, idle } => {
+                Requests::RbdcStart { multiplier: multiple(multiplier), lasts, idle }
+            }
+            Self::Vbdc => Requests::Vbdc,
+            Self::Avbdc => Requests::Avbdc,
+            Self::Forecast { round_trip } => {
+                Requests::Forecast { round_trip: round_trip.unwrap_or(path) }
+            }
+        }
+    }
+}
+
+/// What is wrong with a carrier at `key` and with its terminals, whose keys are given.
+pub(crate) fn faults(carrier: &Carrier, key: &str, terminals: &[(String, Terminal)]) -> Vec<Fault> {
+    let errors = carrier.errors(terminals.iter().map(|(_, terminal)| terminal));
+    let fault = |error: fairwind_qdisc::CarrierError| {
+        let at = match (error.key, terminals.first()) {
+            ("guaranteed_slots", Some((terminal, _))) => terminal,
+            _ => key,
+        };
+        Fault { key: format!("{at}.{}", error.key), rule: error.rule.to_owned(), hint: None }
+    };
+    errors.into_iter().map(fault).collect()
+}
+
+/// To the nearest billionth.
+fn multiple(times: f64) -> Ratio {
+    // A span of so many seconds has as many nanoseconds as the ratio has billionths.
+    Ratio::from_parts_per_billion(Span::from_secs_f64(times).as_nanos())
+}
+
+fn frame() -> Span {
+    Carrier::default().frame
+}
+
+fn slots() -> u32 {
+    Carrier::default().slots
+}
+
+fn slot_rate() -> BitRate {
+    Carrier::default().slot_rate
+}
+
+fn guaranteed_slots() -> u32 {
+    Terminal::default().guaranteed_slots
+}
+
+fn once() -> f64 {
+    1.0
+}
+
+fn beginning() -> Span {
+    Span::from_secs(10)
+}
+
+fn silence() -> Span {
+    Span::from_secs(2)
+}
