@@ -1,5 +1,6 @@
 //! The room as its users see it.
 
+mod carriers;
 mod errors;
 mod examples;
 mod files;

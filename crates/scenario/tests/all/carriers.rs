@@ -1,0 +1,141 @@
+//! Slots that are assigned on demand.
+
+use crate::document;
+use crate::errors::error;
+use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_scenario::Experiment;
+use fairwind_units::{Ratio, Span};
+
+const SATELLITE: &str = r#"name = "satellite"
+duration = "20 s"
+[path]
+rtt = "840 ms"
+carrier = {}
+terminal = { most_slots = 27, requests = { policy = "rbdc", multiplier = 4.8 } }
+[[flows]]
+name = "greedy"
+workload = { kind = "greedy" }
+"#;
+
+const SHARED: &str = r#"name = "two terminals"
+duration = "20 s"
+[topology]
+hosts = ["one", "two", "hub"]
+[[topology.carriers]]
+name = "up"
+frame = "80 ms"
+slots = 8
+slot_rate = "100 kbit/s"
+[[topology.links]]
+from = "one"
+to = "hub"
+delay = "250 ms"
+both_ways = false
+carrier = "up"
+[[topology.links]]
+from = "two"
+to = "hub"
+delay = "250 ms"
+both_ways = false
+carrier = "up"
+terminal = { guaranteed_slots = 2, requests = { policy = "forecast" } }
+[[topology.links]]
+from = "hub"
+to = "one"
+both_ways = false
+[[topology.links]]
+from = "hub"
+to = "two"
+both_ways = false
+[[flows]]
+name = "f"
+from = "one"
+to = "hub"
+workload = { kind = "greedy" }
+"#;
+
+fn experiment(text: &str) -> Experiment {
+    document(text).plan().expect("a sound scenario").cells.remove(0).experiment
+}
+
+fn breaks(scenario: &str, old: &str, new: &str, expected: &str) {
+    assert!(scenario.contains(old), "{old} is not in the scenario");
+    let text = error(&scenario.replacen(old, new, 1));
+    assert!(text.contains(expected), "expected {expected}\nfound {text}");
+}
+
+#[test]
+fn a_path_with_a_carrier_has_skyplex_frames_and_the_rate_of_its_slots() {
+    let experiment = experiment(SATELLITE);
+    let [carrier] = experiment.network.carriers[..] else { panic!("one carrier") };
+    assert_eq!(carrier, Carrier::default());
+    let bottleneck = &experiment.network.links[0];
+    assert_eq!(bottleneck.rate.unwrap().as_bits_per_second(), 27 * 44_000);
+    let multiplier = Ratio::from_parts_per_billion(4_800_000_000);
+    let terminal = bottleneck.assigned.unwrap().terminal;
+    let requests = Requests::Rbdc { multiplier };
+    assert_eq!(terminal, Terminal { most_slots: 27, requests, ..Terminal::default() });
+    let back = serde_json::from_str::<Experiment>(&serde_json::to_string(&experiment).unwrap());
+    assert_eq!(back.unwrap(), experiment);
+}
+
+#[test]
+fn links_of_a_topology_share_a_carrier_by_its_name() {
+    let experiment = experiment(SHARED);
+    let [carrier] = experiment.network.carriers[..] else { panic!("one carrier") };
+    let millis = [carrier.request_period, carrier.allocation_period, carrier.request_lifetime]
+        .map(Span::as_millis);
+    assert_eq!(millis, [320, 80, 640]);
+    // As long as the first link's delay.
+    assert_eq!(carrier.signalling_delay, Span::from_millis(250));
+    let terminals = experiment.network.links[..2].iter().map(|link| link.assigned.unwrap());
+    let terminals: Vec<Terminal> = terminals.map(|assigned| assigned.terminal).collect();
+    let round_trip = Span::from_millis(500);
+    assert_eq!(terminals[0], Terminal::default());
+    assert_eq!(terminals[1].requests, Requests::Forecast { round_trip });
+    assert_eq!(terminals[1].guaranteed_slots, 2);
+    assert_eq!(experiment.network.links[2].assigned, None);
+}
+
+#[test]
+fn what_a_carrier_cannot_be_is_an_error_where_it_stands() {
+    let carrier = |new: &str, expected: &str| breaks(SATELLITE, "carrier = {}", new, expected);
+    carrier(
+        "carrier = { slots = 3 }\nrate = \"1 Mbit/s\"",
+        "path.rate = \"1 Mbit/s\": its slots are its rate\n  hint: leave the rate out",
+    );
+    carrier("carrier = { request_lifetime = \"1 ms\" }", "path.carrier.request_lifetime");
+    carrier("carrier = { slots = 0 }", "path.carrier.slots = 0");
+    carrier("rate = \"1 Mbit/s\"", "path.terminal = { most_slots = 27");
+    let frame =
+        "carrier = { frame = \"0 s\", request_period = \"1 s\", allocation_period = \"1 s\" }";
+    let errors = document(&SATELLITE.replace("carrier = {}", frame)).plan().unwrap_err();
+    assert!(errors.to_string().contains("path.carrier.frame = \"0 s\": a frame lasts longer"));
+    breaks(
+        SATELLITE,
+        "most_slots = 27,",
+        "guaranteed_slots = 49,",
+        "path.terminal.guaranteed_slots = 49: all terminals together are promised no more slots",
+    );
+    breaks(SATELLITE, "multiplier = 4.8", "multiplier = -1", "multiplier = -1");
+}
+
+#[test]
+fn what_links_say_of_carriers_must_lead_to_one() {
+    let shared = |old: &str, new: &str, expected: &str| breaks(SHARED, old, new, expected);
+    shared("carrier = \"up\"", "carrier = \"upp\"", "did you mean \"up\"?");
+    let both = SHARED.replacen("both_ways = false\ncarrier", "both_ways = true\ncarrier", 1);
+    let errors = document(&both).plan().unwrap_err().to_string();
+    assert!(errors.contains("in one direction"), "{errors}");
+    let nameless = document(&SHARED.replacen("name = \"up\"\n", "", 1)).plan().unwrap_err();
+    assert!(nameless.to_string().contains("topology.carriers[0].name: a carrier has a name"));
+    shared("guaranteed_slots = 2", "guaranteed_slots = 8", "promised no more slots");
+}
+
+#[test]
+fn asking_for_less_than_what_comes_is_odd_and_runs() {
+    let text = SATELLITE.replace("multiplier = 4.8", "multiplier = 0.5");
+    let plan = document(&text).plan().unwrap();
+    let [warning] = &plan.warnings[..] else { panic!("one warning") };
+    assert!(warning.to_string().contains("its queue grows without end"), "{warning}");
+}
