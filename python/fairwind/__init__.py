@@ -6,8 +6,8 @@ pictures, reports. It never looks at single packets.
 
 Map: `scenario` reads and resolves, `run` executes, `analysis` finds the same in captures, `folder`
 is what lies on the disk, `results` reads it back, `statistics` and `compare` judge it, `plots` and
-`report` show it, `studies` repeat published experiments, `packetdrill` runs conformance scripts,
-`cli` is the command line.
+`report` show it, `models` are closed forms to hold it against, `studies` repeat published
+experiments, `packetdrill` runs conformance scripts, `cli` is the command line.
 """
 
 from fairwind.analysis.analyse import analyse

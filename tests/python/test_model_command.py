@@ -88,6 +88,9 @@ def test_the_picture_is_drawn_after_the_files_ending(command, tmp_path, monkeypa
     drawn = (tmp_path / "curves.svg").read_text(encoding="utf-8")
     for text in ("constant allocation", "maximum over demand assignment", "k = 4.8, exact"):
         assert text in drawn
+    code, _, _ = command(*arguments, "slide.svg", "--law", "slide")
+    assert code == 0
+    assert (tmp_path / "slide.svg").read_text(encoding="utf-8") != drawn
     code, _, error = command(*arguments, "curves.gif")
     assert code == 2
     assert "use .svg, .png, .pdf or .html" in error

@@ -18,7 +18,7 @@ import typer
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.errors import FairwindError
 from fairwind.models import ModelWarning
-from fairwind.models.dama import DemandAssignedLink, curves, tables
+from fairwind.models.dama import DemandAssignedLink, Law, curves, tables
 from fairwind.plots import (
     carried_over_time,
     completion_by_multiplier,
@@ -63,7 +63,7 @@ Frame = Annotated[str, typer.Option(help="Length of a frame of slots.")]
 Slots = Annotated[int, typer.Option(help="Slots in a frame.")]
 SlotRate = Annotated[str, typer.Option(help="Rate of one slot in every frame.")]
 RequestPeriod = Annotated[
-    str, typer.Option(help="Between a terminal's requests; only the sum of periods matters.")
+    str, typer.Option(help="Between a terminal's requests; only the sum of periods matters here.")
 ]
 AllocationPeriod = Annotated[str, typer.Option(help="Between the master's plans.")]
 Terminals = Annotated[int, typer.Option(help="Terminals that are logged on.")]
@@ -89,6 +89,9 @@ Tables = Annotated[
 ]
 Picture = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Draw curves: .svg, .png, .pdf or .html.")
+]
+Drawn = Annotated[
+    Law, typer.Option("--law", help="Which solution the picture's transfer times are of.")
 ]
 Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
 
@@ -117,6 +120,7 @@ def dama(
     within: Within = "20 s",
     chosen: Tables = None,
     picture: Picture = None,
+    law: Drawn = Law.EXACT,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Tell how TCP starts up over capacity that is assigned on demand.
@@ -142,7 +146,7 @@ def dama(
     with _told_warnings():
         _print(cases.frames(chosen or _usual(output)), output)
         if picture is not None:
-            save(cases.picture(), picture)
+            save(cases.picture(law), picture)
             sys.stderr.write(f"picture: {picture}\n")
 
 
@@ -174,7 +178,7 @@ class Cases:
             case Table.CARRIED:
                 return tables.carried_table(link, initials, multipliers, self.within_s)
 
-    def picture(self) -> alt.TopLevelMixin:
+    def picture(self, law: Law) -> alt.TopLevelMixin:
         """Draw window, equivalent round trip, transfer times, use of slots and volume."""
         link, initial, multiplier = self.link, self.initial_windows[0], self.multipliers[0]
         return curve_panels(
@@ -186,17 +190,17 @@ class Cases:
                 equivalent_rtt_by_ratio(curves.equivalent_rtt_by_ratio(self.multipliers)),
                 completion_by_volume(
                     curves.completion_by_volume(
-                        link, initial, self.multipliers, most_segments=max(self.volumes)
+                        link, initial, self.multipliers, most_segments=max(self.volumes), law=law
                     ),
                     f"Transfer time against volume (initial window {initial:g})",
                 ),
                 completion_by_multiplier(
-                    curves.completion_by_multiplier(link, self.volumes, initial),
+                    curves.completion_by_multiplier(link, self.volumes, initial, law=law),
                     f"Transfer time against k (initial window {initial:g})",
                 ),
                 utilisation_by_multiplier(curves.utilisation_by_multiplier(link, self.volumes)),
                 carried_over_time(
-                    curves.carried_over_time(link, self.initial_windows, self.within_s),
+                    curves.carried_over_time(link, self.initial_windows, self.within_s, law),
                     f"Volume over {self.within_s:g} s",
                 ),
             ]
