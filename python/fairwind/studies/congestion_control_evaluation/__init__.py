@@ -57,16 +57,26 @@ _FORMS = {
     "extra": _parts(_EXTRA, ("reno", *_OTHERS)),
 }
 
+_KERNEL = {
+    "kernel": Part("kernel.toml"),
+    "kernel-reduced": Part(
+        "kernel.toml", {"duration": "60 s", "measure.warmup": "20 s", "sweep.repeat": "1"}
+    ),
+}
+"""What one machine can carry in real time, of the part with identical flows."""
+
 STUDY = Study(
     name="congestion-control-evaluation",
     title="Congestion controls over a grid of paths, against standard TCP",
     source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
     package=__name__,
-    forms={form: parts[_LEADING] for form, parts in _FORMS.items()},
+    forms={form: parts[_LEADING] for form, parts in _FORMS.items()} | _KERNEL,
     parts={
         form: {name: part for name, part in parts.items() if name != _LEADING}
         for form, parts in _FORMS.items()
     },
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=2,
     figures=figures,
     claims=claims,
 )
