@@ -99,13 +99,8 @@ void BPF_PROG(fw_bic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct bic *ca = inet_csk_ca(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!fairwind_reaches_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	if (ca->last_window != tp->snd_cwnd || tp->tcp_mstamp - ca->last_update > UPDATE_INTERVAL_US) {
 		ca->last_window = tp->snd_cwnd;
 		ca->last_update = tp->tcp_mstamp;

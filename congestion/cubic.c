@@ -210,13 +210,8 @@ void BPF_PROG(fw_cubic_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct cubic *ca = inet_csk_ca(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!fairwind_reaches_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	update(ca, tp->snd_cwnd, acked, tp->tcp_mstamp);
 	tcp_cong_avoid_ai(tp, ca->per_segment, acked);
 }

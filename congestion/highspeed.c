@@ -104,17 +104,12 @@ void BPF_PROG(fw_highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct highspeed *ca = inet_csk_ca(sk);
-	u32 window = tp->snd_cwnd;
 	u64 credit, step;
+	u32 window;
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!fairwind_reaches_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-		window = tp->snd_cwnd;
-	}
+	window = tp->snd_cwnd;
 	look_up(ca, window);
 	step = (u64)max(window, 1U) << INCREASE_SHIFT;
 	credit = tp->snd_cwnd_cnt + (u64)ca->increase * acked;

@@ -161,13 +161,8 @@ void BPF_PROG(fw_htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct htcp *ca = inet_csk_ca(sk);
 	u64 credit, step;
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!fairwind_reaches_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	step = (u64)max(tp->snd_cwnd, 1U) << PART_SHIFT;
 	credit = tp->snd_cwnd_cnt + (u64)ca->alpha * acked;
 	if (credit >= step) {

@@ -20,13 +20,8 @@ void BPF_PROG(fw_reno_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!fairwind_reaches_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 

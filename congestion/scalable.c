@@ -25,13 +25,8 @@ void BPF_PROG(fw_scalable_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	u32 per_segment;
 
-	if (!tcp_is_cwnd_limited(sk))
+	if (!fairwind_reaches_avoidance(sk, &acked))
 		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
 	per_segment = tp->snd_cwnd <= LEAST_WINDOW ? tp->snd_cwnd : ACKED_PER_SEGMENT;
 	tcp_cong_avoid_ai(tp, per_segment, acked);
 }

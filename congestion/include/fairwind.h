@@ -421,6 +421,18 @@ static __always_inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out;
 }
 
+/* Whether what was acknowledged counts for congestion avoidance: the window was what limited, and slow start has left
+ * some of it, which is in `acked` then. */
+static __always_inline bool fairwind_reaches_avoidance(struct sock *sk, u32 *acked)
+{
+	if (!tcp_is_cwnd_limited(sk))
+		return false;
+	if (!tcp_in_slow_start(tcp_sk(sk)))
+		return true;
+	*acked = tcp_slow_start(tcp_sk(sk), *acked);
+	return *acked != 0;
+}
+
 static __always_inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
 	return tp->packets_out - (tp->sacked_out + tp->lost_out) + tp->retrans_out;

@@ -65,14 +65,8 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack __maybe_unused, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
-	if (!tcp_is_cwnd_limited(sk))
-		return;
-	if (tcp_in_slow_start(tp)) {
-		acked = tcp_slow_start(tp, acked);
-		if (!acked)
-			return;
-	}
-	tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
+	if (fairwind_reaches_avoidance(sk, &acked))
+		tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
 
 u32 tcp_reno_undo_cwnd(struct sock *sk)
