@@ -58,4 +58,4 @@ pub use flow::{
     address, numbered_by_ports,
 };
 pub use seeds::{Purpose, derive};
-pub use tap::{Labelled, PacketLabel, Queues, Sink, Tap};
+pub use tap::{Damage, Labelled, PacketLabel, Queues, Sink, Tap};

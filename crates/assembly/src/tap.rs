@@ -19,6 +19,34 @@ pub struct PacketLabel {
 pub trait Labelled: Packet {
     /// What it is to the measures.
     fn label(&self) -> PacketLabel;
+
+    /// How often links have damaged it: never, unless it can be.
+    fn damage(&self) -> Damage {
+        Damage::None
+    }
+}
+
+/// How often links have damaged a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Damage {
+    /// It is whole.
+    #[default]
+    None,
+    /// It is lost: no host will take it.
+    Once,
+    /// It was lost before.
+    Again,
+}
+
+impl Damage {
+    /// One link more has damaged it.
+    #[must_use]
+    pub const fn more(self) -> Self {
+        match self {
+            Self::None => Self::Once,
+            Self::Once | Self::Again => Self::Again,
+        }
+    }
 }
 
 /// Which links have a queue that is measured, by link; links without rate and loss have none.
@@ -106,7 +134,10 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
             fairwind_network::DropReason::Early => DropReason::Early,
             _ => DropReason::QueueFull,
         };
-        self.lose(at, link, packet, reason, waited, Some(backlog));
+        match packet.damage() {
+            Damage::None => self.lose(at, link, packet, (reason, waited), Some(backlog)),
+            _ => self.lose_again(at, link, packet, (reason, waited), Some(backlog)),
+        }
     }
 
     fn on_duplicate(&mut self, at: Instant, link: LinkId, _: &P) {
@@ -120,7 +151,10 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
     /// What is damaged is lost: no host will take it.
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {
         self.impair(at, link, |queue| Observation::Damaged { queue });
-        self.lose(at, link, packet, DropReason::LinkLoss, None, None);
+        match packet.damage() {
+            Damage::Again => self.lose_again(at, link, packet, (DropReason::LinkLoss, None), None),
+            _ => self.lose(at, link, packet, (DropReason::LinkLoss, None), None),
+        }
     }
 }
 
@@ -140,13 +174,13 @@ impl<S: Sink> Tap<'_, S> {
         at: Instant,
         link: LinkId,
         packet: &P,
-        reason: DropReason,
-        waited: Option<Span>,
+        (reason, waited): (DropReason, Option<Span>),
         backlog: Option<Backlog>,
     ) {
         let queue = self.queues.of(link).expect("only links with a queue drop");
         let PacketLabel { flow, direction, payload_bytes } = packet.label();
         let wire_bytes = packet.wire_bytes();
+        let backlog = backlog.map(in_numbers);
         let dropped = Observation::Dropped {
             flow,
             direction,
@@ -155,9 +189,31 @@ impl<S: Sink> Tap<'_, S> {
             wire_bytes,
             reason,
             waited,
-            backlog: backlog
-                .map(|backlog| (backlog.packets, u32::try_from(backlog.bytes).unwrap_or(u32::MAX))),
+            backlog,
         };
         self.sink.observe(at, dropped);
     }
+
+    /// It was damaged, and is told of as lost already.
+    #[cold]
+    fn lose_again<P: Labelled>(
+        &mut self,
+        at: Instant,
+        link: LinkId,
+        packet: &P,
+        (reason, waited): (DropReason, Option<Span>),
+        backlog: Option<Backlog>,
+    ) {
+        let queue = self.queues.of(link).expect("only links with a queue drop");
+        let (flow, wire_bytes) = (packet.label().flow, packet.wire_bytes());
+        let backlog = backlog.map(in_numbers);
+        let dropped =
+            Observation::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog };
+        self.sink.observe(at, dropped);
+    }
+}
+
+/// Packets and bytes of a backlog.
+fn in_numbers(backlog: Backlog) -> (u32, u32) {
+    (backlog.packets, u32::try_from(backlog.bytes).unwrap_or(u32::MAX))
 }

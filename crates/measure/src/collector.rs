@@ -7,7 +7,7 @@ use crate::endpoint::EndpointSample;
 use crate::flow::{Flow, Milestones};
 use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
-use crate::observation::{Direction, FlowId, Observation, QueueId};
+use crate::observation::{Direction, DropReason, FlowId, Observation, QueueId};
 use crate::queue::{Fate, Impaired, Queue};
 use crate::queue_events::{Happening, QueueEvent, QueueEvents};
 use crate::queue_windows::QueueSeries;
@@ -15,7 +15,7 @@ use crate::retired::Retired;
 use crate::row::latency_percentiles;
 use crate::settings::{FlowDescription, Settings, SettingsError};
 use crate::summary::Percentiles;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 
 /// Takes observations and gives tables.
 ///
@@ -277,6 +277,18 @@ impl Collector {
             return;
         };
         self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
+        self.drop_at_queue(at, (queue, flow), wire_bytes, (reason, waited), backlog);
+    }
+
+    /// What a drop is to the queue.
+    fn drop_at_queue(
+        &mut self,
+        at: Instant,
+        (queue, flow): (QueueId, FlowId),
+        wire_bytes: u32,
+        (reason, waited): (DropReason, Option<Span>),
+        backlog: Option<(u32, u32)>,
+    ) {
         let group = self.group_of_flow[flow.index()];
         let connection = self.connection_of(flow);
         let fate = Fate { reason, has_waited: waited.is_some(), wire_bytes };
@@ -326,14 +338,6 @@ impl Collector {
                 self.flow(flow).totals_mut().fast_retransmits += 1;
             }
             Observation::SynRetry { flow } => self.flow(flow).on_syn_retry(),
-            Observation::Marked { queue, flow, wire_bytes } => {
-                let group = self.group_of_flow[flow.index()];
-                self.queues[queue.index()].on_marked(group, wire_bytes);
-                self.keep(at, (queue, flow), wire_bytes, None, Happening::Marked);
-            }
-            Observation::Duplicated { queue } => self.impaired(queue).duplicated += 1,
-            Observation::Damaged { queue } => self.impaired(queue).damaged += 1,
-            Observation::Reordered { queue } => self.impaired(queue).reordered += 1,
             Observation::ZeroWindowProbe { flow } => {
                 self.flow(flow).totals_mut().zero_window_probes += 1;
             }
@@ -368,7 +372,25 @@ impl Collector {
                     state,
                 });
             }
-            // Samples that were not asked for; and the observations that `observe` has taken.
+            other => self.observe_at_queue(at, other),
+        }
+    }
+
+    /// What a queue tells seldom.
+    fn observe_at_queue(&mut self, at: Instant, observation: Observation<'_>) {
+        match observation {
+            Observation::Marked { queue, flow, wire_bytes } => {
+                let group = self.group_of_flow[flow.index()];
+                self.queues[queue.index()].on_marked(group, wire_bytes);
+                self.keep(at, (queue, flow), wire_bytes, None, Happening::Marked);
+            }
+            Observation::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
+                self.drop_at_queue(at, (queue, flow), wire_bytes, (reason, waited), backlog);
+            }
+            Observation::Duplicated { queue } => self.impaired(queue).duplicated += 1,
+            Observation::Damaged { queue } => self.impaired(queue).damaged += 1,
+            Observation::Reordered { queue } => self.impaired(queue).reordered += 1,
+            // Samples that were not asked for; and the observations that were taken before.
             _ => {}
         }
     }

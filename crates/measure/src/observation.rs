@@ -203,6 +203,23 @@ pub enum Observation<'a> {
         /// nobody tells.
         backlog: Option<(u32, u32)>,
     },
+    /// A packet that a link had damaged, and that was told of as [`Dropped`](Self::Dropped) there, was dropped at
+    /// a queue on its further way, or damaged once more: it is one of those that the queue dropped, and no
+    /// further loss of its flow.
+    DroppedDamaged {
+        /// Its flow.
+        flow: FlowId,
+        /// At which queue, or on the link behind it.
+        queue: QueueId,
+        /// Bytes on the wire.
+        wire_bytes: u32,
+        /// Why.
+        reason: DropReason,
+        /// How long it had waited in the queue, as of those that are whole.
+        waited: Option<Span>,
+        /// Packets and bytes that waited there, likewise.
+        backlog: Option<(u32, u32)>,
+    },
     /// A queue marked a packet instead of dropping it (RFC 3168 §5).
     Marked {
         /// The queue.

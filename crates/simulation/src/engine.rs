@@ -12,7 +12,7 @@ use crate::datagrams::DatagramStreams;
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
-use fairwind_assembly::{CaptureFiles, Control, Queues, Tap};
+use fairwind_assembly::{CaptureFiles, Control, Damage, Queues, Tap};
 use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
     control_complaints_table,
@@ -249,7 +249,7 @@ impl Simulation {
     fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
         let (at, packet) = (delivery.at, &delivery.packet);
         self.packets_delivered += 1;
-        if !self.is_plain && packet.is_damaged {
+        if !self.is_plain && packet.damage != Damage::None {
             // Its checksum is wrong: the host throws it away, and the link has told of it.
             return;
         }

@@ -1,6 +1,6 @@
 //! What travels through the simulated network: a real header, and a payload length.
 
-use fairwind_assembly::{Labelled, PacketLabel, numbered_by_ports};
+use fairwind_assembly::{Damage, Labelled, PacketLabel, numbered_by_ports};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_units::Instant;
@@ -13,8 +13,8 @@ pub(crate) struct SimulatedPacket {
     pub(crate) wire_bytes: u32,
     pub(crate) flow: u32,
     pub(crate) direction: Direction,
-    /// Whether a link has damaged it, so that its checksum is wrong.
-    pub(crate) is_damaged: bool,
+    /// Whether links have damaged it, so that its checksum is wrong.
+    pub(crate) damage: Damage,
     pub(crate) source: HostNumber,
     pub(crate) segment: Segment,
 }
@@ -60,7 +60,7 @@ impl SimulatedPacket {
         };
         let wire_bytes = ip_header_bytes + UDP_HEADER_BYTES + payload_bytes;
         let (source, direction) = (host_number(source), Direction::Forward);
-        Self { destination, wire_bytes, flow, direction, is_damaged: false, source, segment }
+        Self { destination, wire_bytes, flow, direction, damage: Damage::None, source, segment }
     }
 
     /// Whether it is a datagram: a segment always has a flag.
@@ -89,7 +89,7 @@ impl SimulatedPacket {
         ip_header_bytes: u32,
     ) -> Self {
         let wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
-        Self { destination, wire_bytes, flow, direction, is_damaged: false, source, segment }
+        Self { destination, wire_bytes, flow, direction, damage: Damage::None, source, segment }
     }
 }
 
@@ -128,7 +128,7 @@ impl Packet for SimulatedPacket {
     }
 
     fn corrupt(&mut self, _: u32) {
-        self.is_damaged = true;
+        self.damage = self.damage.more();
     }
 }
 
@@ -140,5 +140,10 @@ impl Labelled for SimulatedPacket {
             direction: self.direction,
             payload_bytes: self.segment.payload_bytes,
         }
+    }
+
+    #[inline]
+    fn damage(&self) -> Damage {
+        self.damage
     }
 }

@@ -121,6 +121,44 @@ fn impaired(impairments: &str, column: &str) -> f64 {
     )
 }
 
+/// 100 datagrams, one every 100 ms, are damaged on the first link. The second one has
+/// room for one in five of them, or damages them all again.
+#[test]
+fn a_packet_that_was_damaged_is_lost_once_wherever_it_is_dropped_then() {
+    let links = |second: &str| {
+        format!(
+            "name = \"twice\"\nduration = \"20 s\"\n[topology]\nhosts = [\"a\", \"b\"]\nrouters = [\"r\", \"s\"]\n\
+             [[topology.links]]\nfrom = \"a\"\nto = \"r\"\n\
+             [[topology.links]]\nname = \"first\"\nfrom = \"r\"\nto = \"s\"\nrate = \"10 Mbit/s\"\n\
+             impairments = \"tc: netem corrupt 100%\"\n\
+             [[topology.links]]\nname = \"second\"\nfrom = \"s\"\nto = \"b\"\n{second}\n\
+             [[flows]]\nname = \"calls\"\nfrom = \"a\"\nto = \"b\"\nstop = \"10 s\"\n\
+             workload = {{ kind = \"constant\", rate = \"80 kbit/s\", packet = \"1000 B\" }}\n"
+        )
+    };
+    let seconds = [
+        (
+            "rate = \"16 kbit/s\"\nqueue = { limit = \"1 packets\" }",
+            "drops_queue_full_packets",
+            80.0,
+        ),
+        (
+            "rate = \"10 Mbit/s\"\nimpairments = \"tc: netem corrupt 100%\"",
+            "drops_link_loss_packets",
+            100.0,
+        ),
+    ];
+    for (second, column, dropped) in seconds {
+        let tables = tables(&links(second), 1);
+        let of = |column| group(&tables, "calls", column);
+        assert_eq!((of("packets_sent"), of("packets_received")), (100.0, 0.0));
+        assert_eq!((of("packets_lost"), of("packet_loss_ratio")), (100.0, 1.0), "{second}");
+        let queues = tables.get("queues").unwrap();
+        let found = value(queues, "queue", "second", column);
+        assert!((found - dropped).abs() < 1.5, "{found} at the second queue");
+    }
+}
+
 /// 100 datagrams, the 3000 bytes of each of ten more writes in three.
 #[test]
 fn a_datagram_that_a_link_doubles_is_read_once() {
@@ -151,13 +189,18 @@ fn packets_that_a_link_doubles_damages_and_lets_overtake_are_counted_at_its_queu
     let damaged = "corrupt = { probability = \"100 %\" }";
     assert_eq!(impaired(damaged, "damaged_packets"), 100.0);
     assert_eq!(impaired(damaged, "drops_link_loss_packets"), 100.0);
-    // The copy is made before the damage is done, and arrives whole: what is damaged is what is counted so.
+    // Packet and copy are each damaged by a draw of its own, and each is lost.
     let both = "corrupt = { probability = \"100 %\" }, duplicate = { probability = \"100 %\" }";
     let tables = tables(&impaired_scenario(both), 1);
-    assert_eq!(group(&tables, "calls", "packets_received"), 100.0);
+    assert_eq!(group(&tables, "calls", "packets_received"), 0.0);
     let queues = tables.get("queues").unwrap();
-    for column in ["duplicated_packets", "damaged_packets", "drops_link_loss_packets"] {
-        assert_eq!(value(queues, "queue", "bottleneck", column), 100.0, "{column}");
+    let expected = [
+        ("duplicated_packets", 100.0),
+        ("damaged_packets", 200.0),
+        ("drops_link_loss_packets", 200.0),
+    ];
+    for (column, packets) in expected {
+        assert_eq!(value(queues, "queue", "bottleneck", column), packets, "{column}");
     }
     // Every fifth packet does not wait for netem's delay, and so overtakes the one before it; the link's it waits for.
     let overtaking = "delay = \"200 ms\", reorder = { probability = \"100 %\", gap = 5 }";

@@ -263,6 +263,9 @@ fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
             waited,
             backlog,
         },
+        Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
+            Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog }
+        }
         Fact::Marked { queue, flow, wire_bytes } => Fact::Marked { queue, flow, wire_bytes },
         Fact::Duplicated { queue } => Fact::Duplicated { queue },
         Fact::Damaged { queue } => Fact::Damaged { queue },

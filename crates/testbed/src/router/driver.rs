@@ -10,7 +10,7 @@ use crate::TestbedError;
 use crate::ebpf::EbpfError;
 use crate::record::{Journal, Sight};
 use crate::sys::{self, Poll};
-use fairwind_assembly::Queues;
+use fairwind_assembly::{Damage, Queues};
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
 use fairwind_units::{Instant, Span};
@@ -247,6 +247,7 @@ impl<S: Sorter> Router<S> {
             header,
             is_marked: false,
             damage: None,
+            damaged: Damage::None,
             measured,
         };
         let mut tap = RouterTap {

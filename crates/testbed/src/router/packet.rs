@@ -3,7 +3,7 @@
 
 use super::buffers::BufferId;
 use crate::record::Measured;
-use fairwind_assembly::{Labelled, PacketLabel};
+use fairwind_assembly::{Damage, Labelled, PacketLabel};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_wire::Ecn;
 
@@ -20,6 +20,8 @@ pub(crate) struct RoutedPacket {
     /// Which of its bits a link has turned over, by the number that was drawn; its bytes learn of it when it
     /// is handed over.
     pub(crate) damage: Option<u32>,
+    /// How often links have done so.
+    pub(crate) damaged: Damage,
     pub(crate) measured: Option<Measured>,
 }
 
@@ -53,6 +55,7 @@ impl Packet for RoutedPacket {
 
     fn corrupt(&mut self, draw: u32) {
         self.damage = Some(draw);
+        self.damaged = self.damaged.more();
     }
 }
 
@@ -65,5 +68,10 @@ impl Labelled for RoutedPacket {
             direction: measured.direction,
             payload_bytes: measured.segment.payload_bytes,
         }
+    }
+
+    #[inline]
+    fn damage(&self) -> Damage {
+        self.damaged
     }
 }
