@@ -1,6 +1,6 @@
 //! What the network reports, told to the measures.
 
-use fairwind_measure::{Collector, Direction, DropReason, FlowId, Observation, QueueId};
+use fairwind_measure::{Collector, Direction, DropReason, Dropped, FlowId, Observation, QueueId};
 use fairwind_network::{Backlog, LinkId, Observer, Packet};
 use fairwind_units::{Instant, Span};
 
@@ -181,7 +181,7 @@ impl<S: Sink> Tap<'_, S> {
         let PacketLabel { flow, direction, payload_bytes } = packet.label();
         let wire_bytes = packet.wire_bytes();
         let backlog = backlog.map(in_numbers);
-        let dropped = Observation::Dropped {
+        let dropped = Observation::Dropped(Dropped {
             flow,
             direction,
             queue,
@@ -190,7 +190,7 @@ impl<S: Sink> Tap<'_, S> {
             reason,
             waited,
             backlog,
-        };
+        });
         self.sink.observe(at, dropped);
     }
 

@@ -7,7 +7,7 @@ use crate::endpoint::EndpointSample;
 use crate::flow::{Flow, Milestones};
 use crate::group::GroupSum;
 use crate::interval::{Scopes, Series, WindowCounts};
-use crate::observation::{Direction, DropReason, FlowId, Observation, QueueId};
+use crate::observation::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
 use crate::queue::{Fate, Impaired, Queue};
 use crate::queue_events::{Happening, QueueEvent, QueueEvents};
 use crate::queue_windows::QueueSeries;
@@ -208,7 +208,7 @@ impl Collector {
                     Direction::Reverse => flow.on_reverse_received(at, segment),
                 }
             }
-            dropped @ Observation::Dropped { .. } => self.on_dropped(at, dropped),
+            Observation::Dropped(dropped) => self.on_dropped(at, &dropped),
             Observation::Lost { flow, direction, payload_bytes, wire_bytes } => {
                 // What is found lost may have left in the warm-up, or in a window that is over.
                 if !self.is_warm || at >= self.measured_from {
@@ -262,20 +262,9 @@ impl Collector {
     }
 
     /// A packet is dropped at a queue, or lost behind it.
-    fn on_dropped(&mut self, at: Instant, dropped: Observation<'_>) {
-        let Observation::Dropped {
-            flow,
-            direction,
-            queue,
-            payload_bytes,
-            wire_bytes,
-            reason,
-            waited,
-            backlog,
-        } = dropped
-        else {
-            return;
-        };
+    fn on_dropped(&mut self, at: Instant, dropped: &Dropped) {
+        let Dropped { flow, direction, queue, payload_bytes, wire_bytes, reason, waited, backlog } =
+            *dropped;
         self.flow(flow).on_dropped(direction, payload_bytes, wire_bytes);
         self.drop_at_queue(at, (queue, flow), wire_bytes, (reason, waited), backlog);
     }

@@ -103,7 +103,7 @@ pub use histogram::Slot;
 pub use lateness::{Lateness, RoutedPackets};
 pub use loss_runs::{LossRun, LossRuns};
 pub use observation::{
-    CongestionState, Direction, DropReason, FailureReason, FlowId, Observation, QueueId,
+    CongestionState, Direction, DropReason, Dropped, FailureReason, FlowId, Observation, QueueId,
 };
 pub use offset::StreamOrigin;
 pub use points::Points;

@@ -128,6 +128,29 @@ impl CongestionState {
     }
 }
 
+/// A packet that was lost in the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its direction.
+    pub direction: Direction,
+    /// At which queue, or on the link behind it.
+    pub queue: QueueId,
+    /// Payload bytes in it.
+    pub payload_bytes: u32,
+    /// Bytes on the wire.
+    pub wire_bytes: u32,
+    /// Why.
+    pub reason: DropReason,
+    /// How long it had waited in the queue; `None` where that did not let it in, or where it was lost
+    /// behind it.
+    pub waited: Option<Span>,
+    /// Packets and bytes that waited there, the dropped one included if it had waited; `None` where
+    /// nobody tells.
+    pub backlog: Option<(u32, u32)>,
+}
+
 /// A fact, told to [`Collector::observe`](crate::Collector::observe) with its instant.
 ///
 /// `wire_bytes` are the bytes that the packet takes on the link where it is seen, headers included;
@@ -183,26 +206,7 @@ pub enum Observation<'a> {
     },
     /// A packet was lost in the network, at a queue or behind it. Where nothing knows the place, name the
     /// queue that the path is watched at.
-    Dropped {
-        /// Its flow.
-        flow: FlowId,
-        /// Its direction.
-        direction: Direction,
-        /// At which queue, or on the link behind it.
-        queue: QueueId,
-        /// Payload bytes in it.
-        payload_bytes: u32,
-        /// Bytes on the wire.
-        wire_bytes: u32,
-        /// Why.
-        reason: DropReason,
-        /// How long it had waited in the queue; `None` where that did not let it in, or where it was lost
-        /// behind it.
-        waited: Option<Span>,
-        /// Packets and bytes that waited there, the dropped one included if it had waited; `None` where
-        /// nobody tells.
-        backlog: Option<(u32, u32)>,
-    },
+    Dropped(Dropped),
     /// A packet that a link had damaged, and that was told of as [`Dropped`](Self::Dropped) there, was dropped at
     /// a queue on its further way, or damaged once more: it is one of those that the queue dropped, and no
     /// further loss of its flow.

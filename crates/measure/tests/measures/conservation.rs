@@ -1,7 +1,7 @@
 //! What is sent is received, lost or in flight; windows add up to totals.
 
 use crate::run::{HEADER_BYTES, Run, count, number, settings};
-use fairwind_measure::{Direction, DropReason, FlowId, Observation, QueueId, Settings};
+use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings};
 use fairwind_units::Span;
 use proptest::prelude::*;
 
@@ -52,7 +52,7 @@ proptest! {
                     bytes.fill(true);
                 }
                 Fate::IsLost => {
-                    run.at(millis, Observation::Dropped {
+                    run.at(millis, Observation::Dropped(Dropped {
                         flow: FlowId(0),
                         direction: Direction::Forward,
                         queue: QueueId(0),
@@ -61,7 +61,7 @@ proptest! {
                         reason: DropReason::QueueFull,
                         waited: None,
 backlog: None,
-                    });
+                    }));
                 }
                 Fate::StaysInFlight => {
                     in_flight += 1;

@@ -1,12 +1,14 @@
 //! What is sent, sent again, received twice, lost and read.
 
 use crate::run::{HEADER_BYTES, Run, acknowledgment, assert_number, count, number, settings};
-use fairwind_measure::{Direction, DropReason, FailureReason, FlowId, Observation, QueueId};
+use fairwind_measure::{
+    Direction, DropReason, Dropped, FailureReason, FlowId, Observation, QueueId,
+};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 fn dropped(direction: Direction, payload_bytes: u32) -> Observation<'static> {
-    Observation::Dropped {
+    Observation::Dropped(Dropped {
         flow: FlowId(0),
         direction,
         queue: QueueId(0),
@@ -15,7 +17,7 @@ fn dropped(direction: Direction, payload_bytes: u32) -> Observation<'static> {
         reason: DropReason::QueueFull,
         waited: None,
         backlog: None,
-    }
+    })
 }
 
 #[test]

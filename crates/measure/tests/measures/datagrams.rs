@@ -1,8 +1,8 @@
 //! Datagrams: what is known of them, and what only a connection would tell.
 
 use fairwind_measure::{
-    Collector, Direction, DropReason, FlowDescription, FlowId, Observation, Points, QueueId,
-    Settings, Tables, Values,
+    Collector, Direction, DropReason, Dropped, FlowDescription, FlowId, Observation, Points,
+    QueueId, Settings, Tables, Values,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
@@ -44,7 +44,7 @@ fn observed() -> Tables {
         written: Some(Instant::from_millis(written)),
         number: None,
     };
-    let lost = Observation::Dropped {
+    let lost = Observation::Dropped(Dropped {
         flow: FLOW,
         direction: Direction::Forward,
         queue: QueueId(0),
@@ -53,7 +53,7 @@ fn observed() -> Tables {
         reason: DropReason::QueueFull,
         waited: None,
         backlog: None,
-    };
+    });
     let facts = [
         (0, sent),
         (30, received),

@@ -2,7 +2,7 @@
 
 use crate::run::{HEADER_BYTES, INITIAL, Run, assert_number, count, number, settings};
 use fairwind_measure::{
-    ConnectionFlows, Direction, DropReason, FlowId, Observation, QueueId, Settings,
+    ConnectionFlows, Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings,
 };
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -134,7 +134,7 @@ fn a_lost_packet_is_lost_to_the_flow_and_group_that_it_was_of() {
         let payload_bytes = segment.payload_bytes;
         run.at(
             10,
-            Observation::Dropped {
+            Observation::Dropped(Dropped {
                 flow,
                 direction,
                 queue: QueueId(0),
@@ -143,7 +143,7 @@ fn a_lost_packet_is_lost_to_the_flow_and_group_that_it_was_of() {
                 reason: DropReason::QueueFull,
                 waited: None,
                 backlog: None,
-            },
+            }),
         );
     }
     let tables = run.finish(100);

@@ -1,7 +1,7 @@
 //! How the losses of a group come together at a queue.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{Direction, DropReason, FlowId, Observation, QueueId, Tables};
+use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId, Tables};
 use fairwind_units::Span;
 
 const QUEUE: QueueId = QueueId(0);
@@ -25,7 +25,7 @@ fn arrivals(run: &mut Run, letters: &str) {
 fn dropped(flow: FlowId, reason: DropReason, waited: Option<Span>) -> Observation<'static> {
     let (queue, direction, payload_bytes, wire_bytes) = (QUEUE, Direction::Forward, 60, 100);
     let backlog = None;
-    Observation::Dropped {
+    Observation::Dropped(Dropped {
         flow,
         direction,
         queue,
@@ -34,7 +34,7 @@ fn dropped(flow: FlowId, reason: DropReason, waited: Option<Span>) -> Observatio
         reason,
         waited,
         backlog,
-    }
+    })
 }
 
 fn left(flow: FlowId) -> Observation<'static> {

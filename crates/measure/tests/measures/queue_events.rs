@@ -2,7 +2,8 @@
 
 use crate::run::{Run, count, number, settings};
 use fairwind_measure::{
-    Direction, DropReason, FlowId, Observation, QueueEventSettings, QueueId, Settings, Tables,
+    Direction, DropReason, Dropped, FlowId, Observation, QueueEventSettings, QueueId, Settings,
+    Tables,
 };
 use fairwind_units::{Instant, Span};
 
@@ -14,7 +15,7 @@ fn accepted(queue: QueueId, flow: u32, backlog_packets: u32) -> Observation<'sta
 }
 
 fn gone(reason: DropReason, waited: Option<Span>) -> Observation<'static> {
-    Observation::Dropped {
+    Observation::Dropped(Dropped {
         flow: FlowId(1),
         direction: Direction::Forward,
         queue: QUEUE,
@@ -23,7 +24,7 @@ fn gone(reason: DropReason, waited: Option<Span>) -> Observation<'static> {
         reason,
         waited,
         backlog: Some((3, 300)),
-    }
+    })
 }
 
 fn asking(queues: Option<Vec<QueueId>>, most: usize) -> Settings {

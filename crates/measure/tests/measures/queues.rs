@@ -1,7 +1,7 @@
 //! Backlog, waiting and drops of a queue.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{Direction, DropReason, FlowId, Observation, QueueId};
+use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
 use fairwind_units::Span;
 
 const QUEUE: QueueId = QueueId(0);
@@ -31,7 +31,7 @@ fn dropped_after(
     wire_bytes: u32,
     reason: DropReason,
 ) -> Observation<'static> {
-    Observation::Dropped {
+    Observation::Dropped(Dropped {
         flow: FlowId(flow),
         direction: Direction::Forward,
         queue: QUEUE,
@@ -40,7 +40,7 @@ fn dropped_after(
         reason,
         waited,
         backlog: Some((2, 1_500)),
-    }
+    })
 }
 
 fn marked(flow: u32, wire_bytes: u32) -> Observation<'static> {

@@ -2,7 +2,8 @@
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{
-    CongestionState, Direction, DropReason, FlowId, Observation, QueueId, Settings, Silence, Tables,
+    CongestionState, Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings,
+    Silence, Tables,
 };
 use fairwind_units::{Instant, Span};
 
@@ -108,7 +109,7 @@ fn windows_tell_rates_and_losses() {
     let (flow, direction, queue) = (FlowId(0), Direction::Forward, QueueId(0));
     let (payload_bytes, wire_bytes, reason) = (10, 50, DropReason::QueueFull);
     let waited = None;
-    let lost = Observation::Dropped {
+    let lost = Observation::Dropped(Dropped {
         flow,
         direction,
         queue,
@@ -117,7 +118,7 @@ fn windows_tell_rates_and_losses() {
         reason,
         waited,
         backlog: None,
-    };
+    });
     run.at(150, lost);
     run.send(105, 0, 85, 160).send(106, 0, 245, 10);
     let tables = run.finish(200);

@@ -7,6 +7,7 @@ use super::options::{ISOLATION, TINS};
 use crate::{
     Cake, Choke, Dualpi2, Filter, FqCodel, FqPie, Htb, HtbClass, Pie, Prio, Qdisc, Red, Sfq, Tbf,
 };
+use fairwind_units::{BitRate, Ratio};
 use std::fmt::Write as _;
 
 /// The commands that give `device` this queue, one by one, as [`parse`](super::parse) reads them. What `tc` has no word
@@ -205,13 +206,9 @@ fn parameters(queue: &Qdisc, major: u32) -> String {
 }
 
 fn print_red(text: Text, red: &Red) -> Text {
-    text.key("limit", red.limit_bytes)
-        .key("min", red.min_bytes)
-        .key("max", red.max_bytes)
-        .key("avpkt", red.average_packet_bytes)
-        .key("burst", red.burst_packets)
-        .key("probability", print_share(red.probability))
-        .key("bandwidth", print_rate(red.bandwidth))
+    let sizes = [red.limit_bytes, red.min_bytes, red.max_bytes];
+    let packets = [red.average_packet_bytes, red.burst_packets];
+    print_average(text, sizes, packets, red.probability, red.bandwidth)
         .flag("ecn", red.ecn)
         .flag("harddrop", red.hard_drop)
         .flag("gentle", red.gentle)
@@ -219,14 +216,27 @@ fn print_red(text: Text, red: &Red) -> Text {
 }
 
 fn print_choke(text: Text, choke: &Choke) -> Text {
-    text.key("limit", choke.limit_packets)
-        .key("min", choke.min_packets)
-        .key("max", choke.max_packets)
-        .key("avpkt", choke.average_packet_bytes)
-        .key("burst", choke.burst_packets)
-        .key("probability", print_share(choke.probability))
-        .key("bandwidth", print_rate(choke.bandwidth))
-        .flag("ecn", choke.ecn)
+    let sizes = [choke.limit_packets, choke.min_packets, choke.max_packets].map(u64::from);
+    let packets = [choke.average_packet_bytes, choke.burst_packets];
+    print_average(text, sizes, packets, choke.probability, choke.bandwidth).flag("ecn", choke.ecn)
+}
+
+/// What disciplines have that go by an average of the backlog: limit and thresholds, the packets that it is reckoned
+/// with, and how it acts.
+fn print_average(
+    text: Text,
+    [limit, min, max]: [u64; 3],
+    [average_packet, burst]: [u32; 2],
+    probability: Ratio,
+    bandwidth: BitRate,
+) -> Text {
+    text.key("limit", limit)
+        .key("min", min)
+        .key("max", max)
+        .key("avpkt", average_packet)
+        .key("burst", burst)
+        .key("probability", print_share(probability))
+        .key("bandwidth", print_rate(bandwidth))
 }
 
 fn print_pie(text: Text, pie: &Pie) -> Text {

@@ -7,7 +7,7 @@ use crate::record::{Journal, Measured, Sight};
 use crate::router::{PlannedFlows, RouterError, RouterSwitch};
 use crate::sys;
 use fairwind_assembly::{Queues, Sink as _};
-use fairwind_measure::{DropReason, Lateness, Observation, QueueId};
+use fairwind_measure::{DropReason, Dropped, Lateness, Observation, QueueId};
 use fairwind_network::LinkId;
 use fairwind_units::Instant;
 use std::collections::HashMap;
@@ -153,7 +153,7 @@ impl Teller {
                 let sojourn = at.saturating_since(since);
                 Observation::Dequeued { queue, flow: measured.flow, wire_bytes, sojourn }
             }
-            PacketDeed::Dropped => Observation::Dropped {
+            PacketDeed::Dropped => Observation::Dropped(Dropped {
                 flow: measured.flow,
                 direction: measured.direction,
                 queue,
@@ -162,7 +162,7 @@ impl Teller {
                 reason: self.reason_at(event.place),
                 waited: None,
                 backlog: None,
-            },
+            }),
             PacketDeed::Leaves | PacketDeed::Arrives => return,
         };
         self.journal.observe(at, observation);

@@ -244,25 +244,7 @@ fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
         Fact::Dequeued { queue, flow, wire_bytes, sojourn } => {
             Fact::Dequeued { queue, flow, wire_bytes, sojourn }
         }
-        Fact::Dropped {
-            flow,
-            direction,
-            queue,
-            payload_bytes,
-            wire_bytes,
-            reason,
-            waited,
-            backlog,
-        } => Fact::Dropped {
-            flow,
-            direction,
-            queue,
-            payload_bytes,
-            wire_bytes,
-            reason,
-            waited,
-            backlog,
-        },
+        Fact::Dropped(dropped) => Fact::Dropped(dropped),
         Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
             Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog }
         }
