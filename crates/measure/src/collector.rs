@@ -388,6 +388,12 @@ impl Collector {
         self.queues[queue.index()].impaired_mut()
     }
 
+    /// When a flow did all that it was meant to do, or was given up; `None` if it has not.
+    pub(crate) fn over(&self, flow: FlowId) -> Option<Instant> {
+        let milestones = &self.flows[flow.index()].milestones;
+        milestones.finished.or(milestones.failed.map(|(at, _)| at))
+    }
+
     /// When the warm-up ends.
     #[inline]
     pub const fn measured_from(&self) -> Instant {

@@ -132,6 +132,20 @@ const TABLES: &[TableDefinition] = &[
     ("lateness", &[LATENESS]),
     ("hosts", &[HOST]),
     ("control_complaints", &[CONTROL_COMPLAINT]),
+    ("senders", &[SENDER]),
+];
+
+#[rustfmt::skip]
+const SENDER: &[Line] = &[
+    ("flow", "number", "The flow's number; there is a row for each data sender, of runs in the simulator."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The group of the flow."),
+    ("open_s", "s", "From the flow's start until it finished, was given up, or the run ended; this table counts the warm-up, too."),
+    ("busy_s", "s", "Time in which something was written that was not acknowledged; in the rest the application had nothing to send."),
+    ("window_limited_s", "s", "Of the busy time that in which the peer's window held data back."),
+    ("buffer_limited_s", "s", "Of the busy time that in which all that the send buffer holds was sent, and the application had more."),
+    ("total_segments_retransmitted", "segments", "Segments that the sender sent again."),
+    ("in_slow_start", "yes/no", "Whether the congestion window was below the slow-start threshold at the end: with no segment sent again, the flow never left slow start."),
 ];
 
 #[rustfmt::skip]

@@ -50,7 +50,7 @@
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `ring` (a queue), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
-//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `complaint` (what congestion controls did amiss), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
+//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `complaint` (what congestion controls did amiss), `sender` (what kept senders from sending), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
 //! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
 //! words and names), `tabulate` (one file per table), `columns` (what each column means).
@@ -83,6 +83,7 @@ mod received;
 mod retired;
 mod ring;
 mod row;
+mod sender;
 mod settings;
 mod silence;
 mod summary;
@@ -112,6 +113,7 @@ pub use queue_events::QueueEventSettings;
 pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
 pub use ring::Ring;
+pub use sender::{SenderAccount, SenderCounts, senders_table};
 pub use settings::{FlowDescription, Settings, SettingsError};
 pub use silence::Silence;
 pub use summary::{Percentiles, Place, Summary, percentile_name};

@@ -15,7 +15,7 @@ use crate::recorder::Recorder;
 use fairwind_assembly::{CaptureFiles, Control, Damage, Queues, Tap};
 use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
-    control_complaints_table,
+    control_complaints_table, senders_table,
 };
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
@@ -475,12 +475,14 @@ impl Simulation {
     fn finish(mut self) -> Result<Outcome, SimulationError> {
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.advance_to(self.end, tap);
+        let senders = self.sender_accounts();
         self.recorder.finish()?;
         let complaints = self.governed.complaints(&mut self.flows);
         let mut tables = self.collector.finish(self.end);
         if !complaints.is_empty() {
             tables.tables.push(control_complaints_table(&complaints));
         }
+        tables.tables.push(senders_table(&senders));
         Ok(Outcome {
             packets_injected: self.network.injected().packets,
             packets_delivered: self.packets_delivered,

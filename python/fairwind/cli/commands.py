@@ -20,7 +20,7 @@ from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.model import app as model
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
-from fairwind.cli.settings import settings_of
+from fairwind.cli.settings import meant_for, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.compare import compare as compare_results
@@ -222,7 +222,8 @@ def study(
     for part, scenario in chosen.further_scenarios(wanted).items():
         _tell(f"part {part}:")
         within = RunSettings(jobs, part_folder(results.folder, part), force)
-        _execute(_with_settings(scenario, settings, None), engine, within)
+        meant = meant_for(scenario.text, settings_of(settings or ()))
+        _execute(scenario.with_settings(meant), engine, within)
     claims = chosen.claims(results)
     _print_claims(claims, results, output)
     _tell_report(write_report(results, chosen.figures(results), claims))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Mapping, Sequence
 
 from fairwind.errors import FairwindError
 
@@ -22,3 +23,24 @@ def settings_of(texts: Sequence[str]) -> dict[str, str]:
             raise FairwindError(f"--set {text}: KEY=VALUE was expected", '--set path.rtt="20 ms"')
         pairs[key.strip()] = value.strip()
     return pairs
+
+
+def meant_for(text: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Leave out of settings those of axes that a scenario has not.
+
+    A study may consist of several scenarios with different axes; what chooses among the values of
+    an axis is meant for those that have it.
+
+    Parameters
+    ----------
+    text : str
+        The scenario, as TOML.
+    settings : mapping of str to str
+        Key and value of each, as from `settings_of`.
+    """
+    axes = {f"sweep.{axis}" for axis in tomllib.loads(text).get("sweep", {})} | {"sweep.repeat"}
+    return {
+        key: value
+        for key, value in settings.items()
+        if not key.startswith("sweep.") or key.replace('"', "") in axes
+    }

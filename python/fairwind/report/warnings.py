@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from fairwind.report.exercised import limits_in_words
 from fairwind.results import Results, has_lateness, late_hosts, late_runs
 
 FEW_REPLICATES = 3
@@ -22,6 +23,7 @@ def warnings(results: Results) -> list[str]:
         *_late_hosts(results),
         *_missed(results),
         *_control_complaints(results),
+        *limits_in_words(results),
         *results.manifest.plan.warnings,
         *_captured(results),
         *_replicates(results),

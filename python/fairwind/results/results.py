@@ -28,6 +28,7 @@ TABLES = (
     "queue_events",
     "fairness",
     "endpoint",
+    "senders",
     "lateness",
     "hosts",
 )
@@ -149,6 +150,11 @@ class Results:
         """Give the run of a further part of a study; None if there is none that is complete."""
         part = Results(part_folder(self.folder, name))
         return part if part.table_names else None
+
+    @cached_property
+    def senders(self) -> pl.DataFrame | None:
+        """What kept data senders from sending; None of runs that do not tell."""
+        return self.table("senders") if self.has_table("senders") else None
 
     @property
     def captures(self) -> list[Path]:

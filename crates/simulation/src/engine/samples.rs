@@ -1,7 +1,9 @@
 //! Samples of the state of endpoints that send data.
 
 use super::Simulation;
-use fairwind_measure::{CongestionState, Direction, FlowId, Observation};
+use fairwind_measure::{
+    CongestionState, Direction, FlowId, Observation, SenderAccount, SenderCounts,
+};
 use fairwind_tcp::{Connection, RecoveryState, State};
 use fairwind_units::Instant;
 
@@ -21,6 +23,23 @@ impl Simulation {
         }
     }
 
+    /// What kept each data sender from sending, of those that have started.
+    pub(super) fn sender_accounts(&self) -> Vec<SenderAccount> {
+        let account = |flow, endpoint| {
+            self.collector.sender_account(flow, self.end, sender_counts(endpoint, self.end))
+        };
+        let started = (0..).zip(&self.flows).filter(|(_, flow)| flow.start == Instant::MAX);
+        let mut accounts: Vec<_> = started
+            .flat_map(|(number, flow)| {
+                let answers = flow.dialogue.as_ref().map(|dialogue| dialogue.flow);
+                let answering = answers.and_then(|answers| account(answers, &flow.receiver));
+                account(FlowId(number), &flow.sender).into_iter().chain(answering)
+            })
+            .collect();
+        accounts.sort_by_key(SenderAccount::flow);
+        accounts
+    }
+
     /// Samples the endpoint that a segment going this `way` has reached, before it looks into it, as
     /// the running kernel's tracepoint does: only where data flows, and only if it sends data itself.
     pub(super) fn sample_what_is_found(&mut self, number: u32, way: Direction, now: Instant) {
@@ -35,6 +54,20 @@ impl Simulation {
         {
             self.collector.observe(now, endpoint_observation(written, endpoint));
         }
+    }
+}
+
+/// What an endpoint counted that sends data, until `end`.
+fn sender_counts(sender: &Connection, end: Instant) -> SenderCounts {
+    let told = sender.information(end);
+    SenderCounts {
+        busy: told.busy.unwrap_or_default(),
+        window_limited: told.window_limited.unwrap_or_default(),
+        buffer_limited: told.buffer_limited.unwrap_or_default(),
+        segments_retransmitted: told.total_retransmissions.unwrap_or_default(),
+        in_slow_start: told
+            .slow_start_threshold
+            .is_none_or(|threshold| told.congestion_window < threshold),
     }
 }
 

@@ -15,5 +15,6 @@ mod marks;
 mod queues;
 mod run;
 mod samples;
+mod senders;
 mod single_loss;
 mod workloads;

@@ -1,0 +1,75 @@
+"""Whether congestion control was what limited the flows, as Leith asks of comparisons of it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from fairwind.results import Results
+
+HELD_RATIO = 0.1
+"""A sender that something else held back for more than this part of its time was not exercised."""
+
+REASONS = {
+    "window": "the receiver's window held data back for more than {share:.0%} of the time",
+    "buffer": "the send buffer held the application back for more than {share:.0%} of the time",
+    "application": "a greedy application had nothing to send for more than {share:.0%} of the time",
+    "slow start": "a greedy flow never lost anything and never left slow start",
+}
+"""What kept a flow from exercising its congestion control, in words."""
+
+
+def limits_in_words(results: Results) -> list[str]:
+    """Tell of every group whether something other than its congestion control limited it."""
+    limited = limited_senders(results)
+    if limited.is_empty():
+        return []
+    flows = results.senders.group_by("group").len("all") if results.senders is not None else limited
+    told = limited.group_by("group", "reason", maintain_order=True).len("flows")
+    return [
+        f"Congestion control was not exercised: in {row['flows']} of {row['all']} flows of group "
+        f"{row['group']} {REASONS[row['reason']].format(share=HELD_RATIO)}. What these flows did "
+        "says little about their congestion control."
+        for row in told.join(flows, on="group", maintain_order="left").iter_rows(named=True)
+    ]
+
+
+def limited_senders(results: Results) -> pl.DataFrame:
+    """Give the flows that something other than their congestion control limited.
+
+    Only of greedy applications is it told that they wrote too little or met no loss: others are
+    meant to.
+
+    Returns
+    -------
+    DataFrame
+        Rows of the table ``senders``, with ``reason``, one of `REASONS`; one for each reason.
+    """
+    senders = results.senders
+    if senders is None or senders.is_empty():
+        return pl.DataFrame(schema={"group": pl.String, "reason": pl.String})
+    greedy = pl.col("is_greedy")
+    known = senders.join(_greedy(results), on=["cell", "group"], maintain_order="left")
+    held = {
+        "window": pl.col("window_limited_s") > HELD_RATIO * pl.col("busy_s"),
+        "buffer": pl.col("buffer_limited_s") > HELD_RATIO * pl.col("busy_s"),
+        "application": greedy
+        & (pl.col("open_s") - pl.col("busy_s") > HELD_RATIO * pl.col("open_s")),
+        "slow start": greedy
+        & (pl.col("total_segments_retransmitted") == 0)
+        & pl.col("in_slow_start"),
+    }
+    return pl.concat(
+        known.filter(when).with_columns(pl.lit(reason).alias("reason"))
+        for reason, when in held.items()
+    )
+
+
+def _greedy(results: Results) -> pl.DataFrame:
+    """Tell of the groups of every cell whether their applications write as fast as they can."""
+    rows = [
+        (cell.index, group["name"], group["workload"]["kind"] == "greedy")
+        for cell in results.manifest.plan.cells
+        for group in cell.experiment["flows"]
+    ]
+    schema = {"cell": pl.UInt32, "group": pl.String, "is_greedy": pl.Boolean}
+    return pl.DataFrame(rows, schema=schema, orient="row")

@@ -1,0 +1,75 @@
+"""Whether congestion control was what limited the flows."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from fairwind.cli.settings import meant_for
+from fairwind.report.exercised import limited_senders, limits_in_words
+
+EXERCISED = {
+    "open_s": 100.0,
+    "busy_s": 99.0,
+    "window_limited_s": 0.0,
+    "buffer_limited_s": 0.0,
+    "total_segments_retransmitted": 7,
+    "in_slow_start": False,
+}
+
+
+def results(*rows: dict[str, object], kind: str = "greedy") -> SimpleNamespace:
+    """Give a run of one cell whose flows are as exercised but for what is said."""
+    lines = [{"cell": 0, "group": "one", **EXERCISED, **row} for row in rows]
+    experiment = {"flows": [{"name": "one", "workload": {"kind": kind}}]}
+    plan = SimpleNamespace(cells=[SimpleNamespace(index=0, experiment=experiment)])
+    senders = pl.DataFrame(lines).with_columns(pl.col("cell").cast(pl.UInt32))
+    return SimpleNamespace(senders=senders, manifest=SimpleNamespace(plan=plan))
+
+
+@pytest.mark.parametrize(
+    ("row", "reasons"),
+    [
+        ({}, []),
+        ({"window_limited_s": 9.8}, []),
+        ({"window_limited_s": 10.0}, ["window"]),
+        ({"buffer_limited_s": 50.0}, ["buffer"]),
+        ({"busy_s": 89.0}, ["application"]),
+        ({"total_segments_retransmitted": 0, "in_slow_start": True}, ["slow start"]),
+        ({"total_segments_retransmitted": 0}, []),
+        ({"in_slow_start": True}, []),
+    ],
+)
+def test_a_flow_is_limited_by_something_else_beyond_a_tenth_of_its_time(row, reasons):
+    assert limited_senders(results(row))["reason"].to_list() == reasons
+
+
+def test_streams_that_are_meant_to_write_little_are_not_accused_of_it():
+    quiet = {"busy_s": 1.0, "total_segments_retransmitted": 0, "in_slow_start": True}
+    assert limits_in_words(results(quiet, kind="thin")) == []
+
+
+def test_the_warning_counts_the_flows_of_a_group():
+    assert limits_in_words(results({"window_limited_s": 60.0}, {}, {})) == [
+        "Congestion control was not exercised: in 1 of 3 flows of group one the receiver's window "
+        "held data back for more than 10% of the time. What these flows did says little about "
+        "their congestion control."
+    ]
+
+
+def test_runs_that_do_not_tell_are_not_warned_of():
+    assert limits_in_words(SimpleNamespace(senders=None)) == []
+
+
+def test_a_setting_of_an_axis_is_meant_for_the_scenarios_that_have_it():
+    text = 'name = "x"\n[sweep]\n"path.rtt" = ["1 ms"]\n[sweep.control]\nreno = {}\n'
+    settings = {
+        "sweep.path.rtt": "a",
+        'sweep."path.rtt"': "b",
+        "sweep.bandwidth": "c",
+        "sweep.repeat": "d",
+        "duration": "e",
+    }
+    assert set(meant_for(text, settings).values()) == {"a", "b", "d", "e"}
