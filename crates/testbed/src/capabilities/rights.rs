@@ -1,6 +1,7 @@
 //! Root or user namespaces, TUN, control groups, files.
 
 use super::{Capability, State, read};
+use crate::controls;
 use crate::leftovers::Places;
 use crate::settings::Kernel;
 use crate::{availability, sys};
@@ -141,23 +142,31 @@ fn files() -> Capability {
 }
 
 fn congestion() -> Capability {
-    congestion_among(&Kernel::running().congestion_controls)
+    // Whoever may not look for them still knows the repository's by their names.
+    let mut in_c = controls::loaded().unwrap_or_default();
+    let names = fairwind_congestion::names();
+    in_c.extend(names.iter().filter_map(|name| fairwind_congestion::kernel_name_of(name)));
+    congestion_among(&Kernel::running().congestion_controls, &in_c)
 }
 
-/// Which of the congestion controls that scenarios know are there, and what else is.
-fn congestion_among(there: &BTreeSet<String>) -> Capability {
+/// Which of the congestion controls that scenarios know are there, and what else is: those in C under their kernel's
+/// names.
+fn congestion_among(there: &BTreeSet<String>, in_c: &[String]) -> Capability {
     let what = "congestion controls";
     let own = Congestion::OF_LINUX;
     let names: Vec<&str> = own.iter().map(Congestion::name).collect();
     let (known, missing): (Vec<&str>, Vec<&str>) =
         names.iter().copied().partition(|&name| there.contains(name));
-    let others = there.iter().map(String::as_str).filter(|name| !names.contains(name));
-    let others = others.collect::<Vec<_>>().join(" ");
-    let known = if known.is_empty() { "none".to_owned() } else { known.join(" ") };
-    let found = match others.as_str() {
-        "" => known,
-        others => format!("{known}; scenarios do not know {others}"),
-    };
+    let others = there.iter().filter(|name| !names.contains(&name.as_str()));
+    let (loaded, unknown): (Vec<&String>, Vec<&String>) =
+        others.partition(|name| in_c.contains(name));
+    let mut found = if known.is_empty() { "none".to_owned() } else { known.join(" ") };
+    for (told, names) in [("loaded from C", loaded), ("scenarios do not know", unknown)] {
+        let listed: Vec<&str> = names.into_iter().map(String::as_str).collect();
+        if !listed.is_empty() {
+            found = format!("{found}; {told} {}", listed.join(" "));
+        }
+    }
     if missing.is_empty() {
         return Capability::ok(what, found);
     }
@@ -176,11 +185,14 @@ mod tests {
 
     #[test]
     fn of_congestion_controls_those_are_told_apart_that_scenarios_know() {
-        let of =
-            |names: &[&str]| congestion_among(&names.iter().map(|&name| name.to_owned()).collect());
-        let all = of(&["bbr", "bic", "cubic", "reno", "yeah"]);
+        let of = |names: &[&str]| {
+            let in_c = ["fw_htcp", "mine"].map(str::to_owned);
+            congestion_among(&names.iter().map(|&name| name.to_owned()).collect(), &in_c)
+        };
+        let all = of(&["bbr", "bic", "cubic", "fw_htcp", "mine", "reno", "yeah"]);
         assert_eq!(all.state, State::Ok);
-        assert_eq!(all.found, "reno bic cubic bbr; scenarios do not know yeah");
+        let told = "reno bic cubic bbr; loaded from C fw_htcp mine; scenarios do not know yeah";
+        assert_eq!(all.found, told);
         let without_bic = of(&["bbr", "cubic", "reno"]);
         let found = without_bic.found.as_str();
         assert_eq!((without_bic.state, found), (State::Limited, "reno cubic bbr"));

@@ -1,6 +1,7 @@
 //! Why a congestion control is not taken into the kernel, or not out of it.
 
 use crate::ebpf::EbpfError;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// Why a congestion control is not taken into the kernel, or not out of it.
@@ -24,6 +25,20 @@ pub enum ControlError {
          was loaded; beside the kernel's own one needs another `.name` in its table"
     )]
     Taken(String),
+    /// A run under way has another one of this name.
+    #[error(
+        "a run under way has another version of the congestion control \"{0}\" in the kernel: wait for its end, or \
+         give yours another `.name` in its table"
+    )]
+    OfAnotherRun(String),
+    /// What runs have loaded cannot be written down.
+    #[error("{path}: {reason}; which runs have a congestion control is kept there", path = .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The object is no congestion control.
     #[error(
         "{name}: its object has no table of hooks in a section SEC(\".struct_ops\"): build it from its C \

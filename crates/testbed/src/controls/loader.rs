@@ -3,7 +3,7 @@
 use super::{ControlError, ControlObject, available, obstacle};
 use crate::ebpf::said;
 use libbpf_rs::query::MapInfoIter;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder};
+use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, libbpf_sys::bpf_insn};
 
 /// Flag of a map whose registration belongs to a link, which ends with its last descriptor (`BPF_F_LINK`).
 const BELONGS_TO_LINK: u32 = 1 << 13;
@@ -16,7 +16,7 @@ const NAME_BYTES: usize = 16;
 ///
 /// # Errors
 /// What stands in the way, with the verifier's words where it refuses the program.
-pub fn load(control: &ControlObject) -> Result<(), ControlError> {
+pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
     if let Some(obstacle) = obstacle() {
         return Err(obstacle);
     }
@@ -52,7 +52,7 @@ pub fn load(control: &ControlObject) -> Result<(), ControlError> {
 ///
 /// # Errors
 /// If there is none of this name, or it may not be removed.
-pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
+pub(super) fn remove(kernel_name: &str) -> Result<(), ControlError> {
     if let Some(obstacle) = obstacle() {
         return Err(obstacle);
     }
@@ -63,6 +63,37 @@ pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
         name: kernel_name.to_owned(),
         reason: error.to_string(),
     })
+}
+
+/// A number that another object of the same instructions has, too, however it was built: FNV-1a of them.
+///
+/// # Errors
+/// If the object cannot be read.
+pub(super) fn fingerprint(control: &ControlObject) -> Result<String, ControlError> {
+    if control.object.is_empty() {
+        return Err(ControlError::NoTable { name: control.name.clone() });
+    }
+    let open = ObjectBuilder::default().open_memory(&control.object);
+    let open = open.map_err(|error| ControlError::Refused {
+        name: control.name.clone(),
+        words: said::explained(&error),
+    })?;
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    let mut note = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    for program in open.progs() {
+        program.name().as_encoded_bytes().iter().for_each(|byte| note(*byte));
+        for instruction in program.insns() {
+            bytes_of(*instruction).into_iter().for_each(&mut note);
+        }
+    }
+    Ok(format!("{hash:016x}"))
+}
+
+fn bytes_of(instruction: bpf_insn) -> [u8; 8] {
+    let [offset_low, offset_high] = instruction.off.to_le_bytes();
+    let [first, second, third, fourth] = instruction.imm.to_le_bytes();
+    let registers = instruction.dst_reg() | instruction.src_reg() << 4;
+    [instruction.code, registers, offset_low, offset_high, first, second, third, fourth]
 }
 
 /// Names of the congestion controls that were loaded by eBPF and are there now, by the alphabet.

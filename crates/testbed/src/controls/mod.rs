@@ -1,14 +1,16 @@
 //! Congestion controls in C in the running kernel: loaded, listed, removed.
 //!
-//! What is loaded stays when the process ends, until it is removed or the machine starts anew; a run removes what
-//! it has loaded itself. Loading is root's business, and that of a build with the feature `ebpf`.
+//! What is loaded stays when the process ends, until it is removed or the machine starts anew; what runs have loaded
+//! is removed by the last of them that has it. Loading is root's business, and that of a build with the feature `ebpf`.
 //!
 //! | module | concern |
 //! |---|---|
 //! | `loader` | objects into the kernel and out of it |
 //! | `loadable` | what could be loaded, by the names that scenarios have |
+//! | `claims` | which runs have what was loaded for runs |
 //! | `error` | why the kernel does not take one |
 
+mod claims;
 mod error;
 mod loadable;
 #[cfg(feature = "ebpf")]
@@ -17,10 +19,11 @@ mod loader;
 #[path = "no_loader.rs"]
 mod loader;
 
+pub(crate) use claims::LoadedForRun;
 pub use error::ControlError;
 pub(crate) use loadable::Missing;
 pub use loadable::{ControlObject, Loadable};
-pub use loader::{load, loaded, unload};
+pub use loader::loaded;
 
 use crate::ebpf::EbpfError;
 use crate::sys;
@@ -51,30 +54,22 @@ pub fn obstacle() -> Option<ControlError> {
     (!sys::is_root()).then_some(ControlError::NotRoot)
 }
 
-/// Congestion controls that a run has loaded; they are removed with this.
-#[derive(Debug)]
-pub(crate) struct LoadedForRun(Vec<String>);
-
-impl LoadedForRun {
-    /// Loads those of `controls` that are not there.
-    pub(crate) fn load(controls: &[ControlObject]) -> Result<Self, ControlError> {
-        let mut run = Self(Vec::new());
-        let there = available();
-        for control in controls {
-            if !there.contains(&control.kernel_name) && !run.0.contains(&control.kernel_name) {
-                load(control)?;
-                run.0.push(control.kernel_name.clone());
-            }
-        }
-        Ok(run)
-    }
+/// Loads a congestion control into the running kernel, where it stays when this process ends.
+///
+/// # Errors
+/// What stands in the way, with the verifier's words where it refuses the program.
+pub fn load(control: &ControlObject) -> Result<(), ControlError> {
+    loader::install(control)?;
+    claims::forget(&control.kernel_name);
+    Ok(())
 }
 
-impl Drop for LoadedForRun {
-    fn drop(&mut self) {
-        for name in &self.0 {
-            // Nothing can be done about one that somebody else has removed already.
-            let _ = unload(name);
-        }
-    }
+/// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
+///
+/// # Errors
+/// If there is none of this name, or it may not be removed.
+pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
+    loader::remove(kernel_name)?;
+    claims::forget(kernel_name);
+    Ok(())
 }

@@ -7,7 +7,7 @@ use crate::ebpf::EbpfError;
 ///
 /// # Errors
 /// Always: this build cannot.
-pub fn load(_: &ControlObject) -> Result<(), ControlError> {
+pub(super) fn install(_: &ControlObject) -> Result<(), ControlError> {
     Err(ControlError::Unavailable(EbpfError::NotBuilt))
 }
 
@@ -15,7 +15,7 @@ pub fn load(_: &ControlObject) -> Result<(), ControlError> {
 ///
 /// # Errors
 /// Always: this build cannot.
-pub fn unload(_: &str) -> Result<(), ControlError> {
+pub(super) fn remove(_: &str) -> Result<(), ControlError> {
     Err(ControlError::Unavailable(EbpfError::NotBuilt))
 }
 
@@ -24,5 +24,13 @@ pub fn unload(_: &str) -> Result<(), ControlError> {
 /// # Errors
 /// Always: this build cannot.
 pub fn loaded() -> Result<Vec<String>, ControlError> {
+    Err(ControlError::Unavailable(EbpfError::NotBuilt))
+}
+
+/// Knows of none.
+///
+/// # Errors
+/// Always: this build cannot.
+pub(super) fn fingerprint(_: &ControlObject) -> Result<String, ControlError> {
     Err(ControlError::Unavailable(EbpfError::NotBuilt))
 }

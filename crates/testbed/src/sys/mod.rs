@@ -7,6 +7,7 @@ mod device;
 mod ending;
 mod ethernet;
 mod facts;
+mod lock;
 mod passing;
 mod process;
 mod readiness;
@@ -19,6 +20,7 @@ pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use ending::{end_process, unmount};
 pub(crate) use ethernet::{enter_network, interface_index, switch_offloads_off};
 pub(crate) use facts::{clock_resolution, known_tcp_options, tick};
+pub(crate) use lock::{Lock, lock_file};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{
     die_with_parent, leave_network, leave_user_and_network, most_files, raise_file_limit,

@@ -4,10 +4,10 @@ use super::stage::{command, experiment, number, run, table};
 use crate::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_scenario::Document;
-use fairwind_testbed::KernelRun;
 use fairwind_testbed::controls::{
     ControlError, ControlObject, available, load, loaded, obstacle, unload,
 };
+use fairwind_testbed::{KernelRun, Outcome};
 use std::sync::Mutex;
 
 /// They are the whole machine's: one test at a time.
@@ -91,6 +91,128 @@ fn a_control_of_ones_own_is_loaded_for_the_run_that_asks_for_it() {
     assert!(!available().contains(&"fwt_own".to_owned()));
 }
 
+/// A run of so many seconds whose flows begin at `starts` and have `other`.
+fn run_of_other(
+    control: &ControlObject,
+    seconds: u32,
+    starts: &[u32],
+    volume: &str,
+    mark: &str,
+) -> Outcome {
+    let group = |start: &u32| {
+        format!(
+            "[[flows]]\nname = \"at-{start}\"\nstart = \"{start} s\"\ntcp = {{ congestion = \"other\" }}\n\
+             workload = {{ kind = \"greedy\", volume = \"{volume}\" }}\n"
+        )
+    };
+    let groups: String = starts.iter().map(group).collect();
+    let text = format!(
+        "name = \"own\"\nduration = \"{seconds} s\"\n[path]\nrate = \"5 Mbit/s\"\nrtt = \"20 ms\"\n{groups}"
+    );
+    let mut document = Document::parse("own.toml", &text).unwrap();
+    document.provide_control("other");
+    let experiment = document.experiment(&document.grid().unwrap()[0]).unwrap();
+    let (files, controls) = (CaptureFiles::default(), std::slice::from_ref(control));
+    let run = KernelRun::with_controls(&experiment, 1, files, command(mark), controls);
+    run.unwrap().run(&Control::default()).unwrap()
+}
+
+fn is_there(control: &ControlObject) -> bool {
+    available().contains(&control.kernel_name)
+}
+
+#[expect(clippy::disallowed_methods, reason = "runs go on in real time")]
+fn pause_for(millis: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(millis));
+}
+
+#[test]
+fn of_two_runs_at_once_the_last_removes_what_both_have() {
+    if !is_loadable("of_two_runs_at_once_the_last_removes_what_both_have") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let control = &other("fwt_shared");
+    std::thread::scope(|scope| {
+        let long =
+            scope.spawn(|| run_of_other(control, 5, &[0, 4], "100 kB", "fairwind-test-long"));
+        let short = scope.spawn(|| run_of_other(control, 1, &[0], "100 kB", "fairwind-test-short"));
+        short.join().unwrap();
+        assert!(is_there(control), "the other one has it");
+        let outcome = long.join().unwrap();
+        for row in [0, 1] {
+            let read = number(table(&outcome.tables, "flows"), "payload_bytes_read", row);
+            assert!((read - 100_000.0).abs() < 0.5, "flow {row}: {read}");
+        }
+    });
+    assert!(!is_there(control), "nobody has it any more");
+}
+
+#[test]
+fn what_a_killed_run_has_left_is_replaced_and_removed() {
+    if !is_loadable("what_a_killed_run_has_left_is_replaced_and_removed") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let control = other("fwt_left");
+    load(&control).unwrap();
+    // As a run notes it whose control had other instructions.
+    let folder = std::path::Path::new("/run/fairwind/congestion");
+    std::fs::create_dir_all(folder).unwrap();
+    let note = folder.join("fwt_left");
+    std::fs::write(&note, "other instructions").unwrap();
+    run_of_other(&control, 1, &[0], "100 kB", "fairwind-test-left");
+    assert!(!is_there(&control));
+    assert!(!note.exists());
+}
+
+#[test]
+fn what_was_loaded_to_stay_stays_when_a_run_had_it() {
+    if !is_loadable("what_was_loaded_to_stay_stays_when_a_run_had_it") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let control = other("fwt_kept");
+    load(&control).unwrap();
+    run_of_other(&control, 1, &[0], "100 kB", "fairwind-test-kept");
+    let stayed = is_there(&control);
+    unload(&control.kernel_name).unwrap();
+    assert!(stayed);
+}
+
+/// Its table lives on with the connections, under the same name.
+#[test]
+fn one_that_connections_still_have_is_removed_and_loaded_and_removed_again() {
+    if !is_loadable("one_that_connections_still_have_is_removed_and_loaded_and_removed_again") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let control = &other("fwt_held");
+    let waits_for = |whether: bool| {
+        for _ in 0..400 {
+            if is_there(control) == whether {
+                return;
+            }
+            pause_for(10);
+        }
+        panic!("it is never {}", if whether { "there" } else { "gone" });
+    };
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| run_of_other(control, 3, &[0], "10 MB", "fairwind-test-held"));
+        waits_for(true);
+        // The connection is there, and lasts as long as the run.
+        pause_for(1_500);
+        unload(&control.kernel_name).unwrap();
+        assert!(!is_there(control));
+        load(control).unwrap();
+        assert!(is_there(control));
+        unload(&control.kernel_name).unwrap();
+        assert!(!is_there(control));
+        assert!(matches!(unload(&control.kernel_name), Err(ControlError::NotLoaded { .. })));
+        run.join().unwrap();
+    });
+}
+
 #[test]
 fn what_is_loaded_stays_is_listed_and_can_be_removed() {
     if !is_loadable("what_is_loaded_stays_is_listed_and_can_be_removed") {
@@ -129,4 +251,25 @@ fn the_verifiers_words_are_told_where_it_refuses_a_control() {
     let refused = load(&control).unwrap_err().to_string();
     assert!(refused.contains("no write support to tcp_sock"), "{refused}");
     assert!(refused.contains("bad is refused by the kernel's verifier"), "{refused}");
+}
+
+/// Both ends are the kernel's, in their own word on what a packet's mark is answered by: 20 packets of 1500 bytes wait
+/// 12 ms at 20 Mbit/s. Our end in the simulator keeps the same queue.
+#[test]
+fn dctcp_in_the_kernel_keeps_the_queue_at_the_threshold_of_marks() {
+    if !is_loadable("dctcp_in_the_kernel_keeps_the_queue_at_the_threshold_of_marks") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let text = "name = \"marks\"\nduration = \"5 s\"\n[path]\nrate = \"20 Mbit/s\"\nrtt = \"20 ms\"\n\
+                queue = { discipline = \"codel\", ecn = true, target = \"100 ms\", ce_threshold = \"12 ms\" }\n\
+                [[flows]]\nname = \"greedy\"\nworkload = { kind = \"greedy\" }\n\
+                tcp = { congestion = \"dctcp\" }\n[measure]\nwarmup = \"2 s\"\n";
+    let outcome = run(&experiment(text), "fairwind-test-dctcp").unwrap();
+    let queues = table(&outcome.tables, "queues");
+    let marks = number(queues, "marks_packets", 0);
+    assert!(marks > 10.0, "{marks} packets were marked");
+    assert!(number(queues, "drops_packets", 0) < 0.5, "none was dropped");
+    let mean = number(queues, "sojourn_mean_s", 0);
+    assert!((0.002..0.020).contains(&mean), "{mean} s in the queue");
 }
