@@ -68,6 +68,9 @@ impl From<RecordError> for RunError {
     fn from(error: RecordError) -> Self {
         match error {
             RecordError::Capture(error) => Self::Capture(error),
+            RecordError::Behind { .. } => {
+                Self::Thread { what: "the thread that measures", reason: error.to_string() }
+            }
             RecordError::Thread(reason) => {
                 Self::Thread { what: "the thread that measures", reason }
             }

@@ -158,9 +158,11 @@ impl KernelRun {
             captures: self.captures,
             snap: self.snap,
         };
-        let others = hosts.len() + usize::from(is_watched);
+        let named = self.hosts.iter().map(|host| format!("host {}", host.plan.name));
+        let others: Vec<String> =
+            named.chain(is_watched.then(|| "the watch on the kernel".to_owned())).collect();
         let (recorder, journal, mut journals) =
-            Recorder::start(to_record, others).map_err(|error| no_thread(&error))?;
+            Recorder::start(to_record, &others).map_err(|error| no_thread(&error))?;
         let watch = match journals.pop() {
             Some(last) if is_watched => {
                 let planned = self.hosts.iter().map(|host| &host.plan);

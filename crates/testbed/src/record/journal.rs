@@ -97,6 +97,13 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
+    /// What is in it takes so much memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(self.entries.as_slice())
+            + size_of_val(self.segments.as_slice())
+            + self.bytes.len()
+    }
+
     fn clear(&mut self) {
         self.entries.clear();
         self.segments.clear();

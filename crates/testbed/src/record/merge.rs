@@ -7,7 +7,7 @@
 //! Cost per entry: a comparison; per change of the observer one look at each.
 
 use super::journal::{Batch, Dispatch, Entry};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::collections::VecDeque;
 
 /// What one observer has told, and was not yet given out.
@@ -18,6 +18,8 @@ struct Source {
     /// The latest instant that was told so far.
     latest: Instant,
     complete_until: Instant,
+    /// What the batches take in memory, about.
+    held_bytes: usize,
 }
 
 impl Source {
@@ -32,11 +34,18 @@ impl Source {
         self.head().unwrap_or(self.complete_until)
     }
 
+    /// The latest instant that it has told something of.
+    fn reach(&self) -> Instant {
+        let entries = self.batches.iter().rev().filter_map(|batch| batch.entries.last());
+        entries.map(|entry| entry.at).next().unwrap_or(self.latest)
+    }
+
     /// Drops batches that were given out, to `used`.
     fn drop_used(&mut self, mut used: impl FnMut(Batch)) {
         while self.batches.front().is_some_and(|batch| self.next >= batch.entries.len()) {
             self.next = 0;
             if let Some(batch) = self.batches.pop_front() {
+                self.held_bytes -= batch.memory_bytes();
                 used(batch);
             }
         }
@@ -56,6 +65,7 @@ impl Merge {
             next: 0,
             latest: Instant::ZERO,
             complete_until: Instant::ZERO,
+            held_bytes: 0,
         };
         Self { sources: (0..sources).map(|_| source()).collect() }
     }
@@ -69,7 +79,21 @@ impl Merge {
     pub(super) fn add(&mut self, dispatch: Dispatch) {
         let source = &mut self.sources[dispatch.source];
         source.complete_until = source.complete_until.max(dispatch.batch.complete_until);
+        source.held_bytes += dispatch.batch.memory_bytes();
         source.batches.push_back(dispatch.batch);
+    }
+
+    /// What all that waits to be given out takes in memory, about, in bytes.
+    pub(super) fn held_bytes(&self) -> usize {
+        self.sources.iter().map(|source| source.held_bytes).sum()
+    }
+
+    /// The observer that all others wait for, and how far it is behind what they have told.
+    pub(super) fn hindmost(&self) -> (usize, Span) {
+        let bounds = self.sources.iter().map(Source::bound).enumerate();
+        let (place, bound) = bounds.min_by_key(|&(_, bound)| bound).unwrap_or_default();
+        let reach = self.sources.iter().map(Source::reach).max().unwrap_or_default();
+        (place, reach.saturating_since(bound))
     }
 
     /// Gives out what is in order by now, and batches that are done with.
@@ -153,6 +177,23 @@ mod tests {
         merge.add(dispatch(1, &[(2, 20), (5, 21)], u64::MAX));
         assert_eq!(given(&mut merge), [20, 10, 11, 21, 12]);
         assert!(merge.is_finished());
+    }
+
+    #[test]
+    fn what_waits_is_weighed_until_it_is_given_out() {
+        let mut merge = Merge::new(3);
+        merge.add(dispatch(0, &[(1, 10), (5, 11)], 6));
+        let of_two = merge.held_bytes();
+        assert!(of_two >= 2 * size_of::<Entry>());
+        merge.add(dispatch(1, &[(2, 20)], 3));
+        merge.add(dispatch(2, &[(3, 30), (4, 31)], 5));
+        assert_eq!(merge.held_bytes(), 2 * of_two + of_two / 2);
+        // The second one may have something of 3 ms to tell yet; the first one has told of 5.
+        assert_eq!(given(&mut merge), [10, 20]);
+        assert_eq!(merge.hindmost(), (1, Span::from_millis(2)));
+        merge.add(dispatch(1, &[], u64::MAX));
+        assert_eq!(given(&mut merge), [30, 31, 11]);
+        assert_eq!(merge.held_bytes(), 0);
     }
 
     #[test]

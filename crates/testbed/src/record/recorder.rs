@@ -19,6 +19,9 @@ use std::thread::JoinHandle;
 /// kilobytes of captured packets, so this is at most about a gigabyte.
 const MOST_WAITING: usize = 2048;
 
+/// What waits for the observer that is the furthest behind may take so much memory, in bytes.
+const MOST_HELD: usize = 1 << 30;
+
 /// How long the recorder sleeps when nothing is there. It does not wait to be woken: waking takes a
 /// lock that the recorder may hold while it gives way to others, and the router would wait for it.
 const NAP: Span = Span::from_millis(2);
@@ -40,6 +43,20 @@ pub(crate) enum RecordError {
     /// A capture could not be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),
+    /// An observer is too far behind the others, whose facts wait for its own in memory.
+    #[error(
+        "{observer} is {behind} behind in what it tells, and what the others have told takes {held_mib} MiB of memory \
+         until then: the machine is too slow for so many packets, or too busy; take a lower rate, fewer hosts, or \
+         capture less"
+    )]
+    Behind {
+        /// The observer.
+        observer: String,
+        /// How far.
+        behind: Span,
+        /// Mebibytes that wait.
+        held_mib: usize,
+    },
     /// The thread has failed.
     #[error("the thread that measures has failed: {0}")]
     Thread(String),
@@ -55,20 +72,28 @@ pub(crate) struct Recorder {
 
 impl Recorder {
     /// Starts to record what is written into the journals that come back: the router's, and one for
-    /// each of `others`.
+    /// each of the `others`, of whom it needs the names.
     pub(crate) fn start(
         parts: RecorderParts,
-        others: usize,
+        others: &[String],
+    ) -> std::io::Result<(Self, Journal, Vec<Journal>)> {
+        Self::start_with_room(parts, others, MOST_HELD)
+    }
+
+    fn start_with_room(
+        parts: RecorderParts,
+        others: &[String],
+        most_held: usize,
     ) -> std::io::Result<(Self, Journal, Vec<Journal>)> {
         let (output, input) = sync_channel(MOST_WAITING);
-        let mut used = Vec::with_capacity(1 + others);
+        let mut used = Vec::with_capacity(1 + others.len());
         let mut journal = |source| {
             let batches = UsedBatches::default();
             used.push(batches.clone());
             Journal::new(source, output.clone(), batches, parts.snap.clone())
         };
         let router = journal(0);
-        let others = (1..=others).map(journal).collect();
+        let journals = (1..=others.len()).map(journal).collect();
         drop(output);
         let failed = Arc::new(AtomicBool::new(false));
         let recording = Recording {
@@ -77,13 +102,15 @@ impl Recorder {
             first_syn: vec![None; parts.settings.flows.len()],
             first: parts.settings.flows.iter().map(first_end).collect(),
             failed: failed.clone(),
+            observers: std::iter::once("the router".to_owned()).chain(others.to_vec()).collect(),
+            most_held,
         };
         let end = Arc::new(AtomicU64::new(parts.settings.end.as_nanos()));
         let last = end.clone();
         let thread = std::thread::Builder::new()
             .name("fairwind-record".to_owned())
             .spawn(move || recording.run(&input, &used, &last))?;
-        Ok((Self { thread, failed, end }, router, others))
+        Ok((Self { thread, failed, end }, router, journals))
     }
 
     /// Lets the measurement end at `end`, unless it ends earlier by itself; to be said before the
@@ -121,6 +148,8 @@ struct Recording {
     /// Where its data comes from, by flow.
     first: Vec<FirstEnd>,
     failed: Arc<AtomicBool>,
+    observers: Vec<String>,
+    most_held: usize,
 }
 
 impl Recording {
@@ -149,9 +178,19 @@ impl Recording {
             if self.captures.error.is_some() {
                 self.failed.store(true, Ordering::Relaxed);
             }
+            if merge.held_bytes() > self.most_held {
+                return Err(self.behind(&merge));
+            }
         }
         self.captures.finish()?;
         Ok(self.collector.finish(Instant::from_nanos(end.load(Ordering::Relaxed))))
+    }
+
+    #[cold]
+    fn behind(&self, merge: &Merge) -> RecordError {
+        let (place, behind) = merge.hindmost();
+        let observer = self.observers[place].clone();
+        RecordError::Behind { observer, behind, held_mib: merge.held_bytes() >> 20 }
     }
 
     #[inline]
@@ -246,7 +285,7 @@ mod tests {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
         };
-        let (recorder, mut journal, _) = Recorder::start(parts, 0).expect("a thread");
+        let (recorder, mut journal, _) = Recorder::start(parts, &[]).expect("a thread");
         assert!(!recorder.has_failed());
         let nowhere = FlowDescription {
             group: 7,
@@ -268,5 +307,27 @@ mod tests {
         assert!(recorder.has_failed());
         let error = recorder.finish().expect_err("nothing was measured").to_string();
         assert!(error.contains("names a group"), "{error}");
+    }
+
+    #[test]
+    fn what_waits_for_a_silent_observer_has_a_bound_and_the_observer_is_named() {
+        let parts = RecorderParts {
+            settings: Settings::default(),
+            captures: CaptureWriters::default(),
+            snap: Vec::new(),
+        };
+        let others = ["host a".to_owned(), "host b".to_owned()];
+        let (recorder, mut router, mut hosts) =
+            Recorder::start_with_room(parts, &others, 1000).expect("a thread");
+        hosts[0].tell(Instant::from_secs(3));
+        hosts[1].tell(Instant::from_secs(1));
+        // Each of them takes more than ten bytes.
+        for _ in 0..100 {
+            let timeout = Observation::Timeout { flow: FlowId(0) };
+            router.on_fact(Instant::from_secs(2), timeout);
+        }
+        router.tell(Instant::from_secs(2));
+        let error = recorder.finish().expect_err("nobody waits any longer").to_string();
+        assert!(error.starts_with("host b is 1 s behind in what it tells"), "{error}");
     }
 }

@@ -71,7 +71,7 @@ impl Bench {
             captures: CaptureWriters::default(),
             snap: Vec::new(),
         };
-        let (recorder, journal, _) = Recorder::start(parts, 0).unwrap();
+        let (recorder, journal, _) = Recorder::start(parts, &[]).unwrap();
         let switch = RouterSwitch::new();
         let router = Router::new(
             RouterParts {
@@ -305,7 +305,7 @@ fn a_device_that_is_gone_ends_the_router_with_its_hosts_name() {
         captures: CaptureWriters::default(),
         snap: Vec::new(),
     };
-    let (recorder, journal, _) = Recorder::start(parts, 0).unwrap();
+    let (recorder, journal, _) = Recorder::start(parts, &[]).unwrap();
     let parts = RouterParts {
         network: assembly.network,
         queues: assembly.queues,

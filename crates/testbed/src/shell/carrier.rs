@@ -76,7 +76,7 @@ impl Path {
         };
         let parts = RecorderParts { settings, captures: self.captures, snap: Vec::new() };
         let (recorder, mut journal, _) =
-            Recorder::start(parts, 0).map_err(|error| thread_failed(&error))?;
+            Recorder::start(parts, &[]).map_err(|error| thread_failed(&error))?;
         let mut sorter = Connections::new(nodes, plan.is_measured, self.snap);
         sorter.begin(&mut journal);
         let switch = RouterSwitch::new();

@@ -27,7 +27,7 @@ impl Scene {
         };
         let parts =
             RecorderParts { settings, captures: CaptureWriters::default(), snap: Vec::new() };
-        let (recorder, mut journal, _) = Recorder::start(parts, 0).unwrap();
+        let (recorder, mut journal, _) = Recorder::start(parts, &[]).unwrap();
         let mut connections = Connections::new(NODES, true, 0);
         connections.begin(&mut journal);
         Self { connections, journal, recorder, now: Instant::ZERO, port: 40_000 }
