@@ -1,8 +1,10 @@
 //! What the network reports, told to the measures.
 
-use fairwind_measure::{Collector, Direction, DropReason, Dropped, FlowId, Observation, QueueId};
-use fairwind_network::{Backlog, LinkId, Observer, Packet};
-use fairwind_units::{Instant, Span};
+use fairwind_measure::{
+    Collector, Direction, DropReason, Dropped, FlowId, FramesAssigned, Observation, QueueId,
+};
+use fairwind_network::{Ask, Assignment, Backlog, LinkId, Observer, Packet};
+use fairwind_units::{BitRate, Instant, Span};
 
 /// What a packet is to the measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,6 +150,28 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         self.impair(at, link, |queue| Observation::Reordered { queue });
     }
 
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {
+        let bits_per_second = ask.rate.map(BitRate::as_bits_per_second);
+        let volume_bytes = ask.volume.map_or(0, |volume| volume.bytes);
+        self.impair(at, link, |queue| Observation::CapacityRequested {
+            queue,
+            bits_per_second,
+            volume_bytes,
+        });
+    }
+
+    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {
+        let Assignment { frames, frame, slot_bytes, guaranteed, by_rate, by_volume, free } =
+            *assignment;
+        let frames =
+            FramesAssigned { frames, frame, slot_bytes, guaranteed, by_rate, by_volume, free };
+        self.impair(at, link, |queue| Observation::SlotsAssigned { queue, frames });
+    }
+
+    fn on_slot(&mut self, at: Instant, link: LinkId, sent_bytes: u32) {
+        self.impair(at, link, |queue| Observation::SlotUsed { queue, sent_bytes });
+    }
+
     /// What is damaged is lost: no host will take it.
     fn on_corrupt(&mut self, at: Instant, link: LinkId, packet: &P) {
         self.impair(at, link, |queue| Observation::Damaged { queue });
@@ -159,13 +183,15 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
 }
 
 impl<S: Sink> Tap<'_, S> {
+    /// Tells what became of a link's packets, or of its slots, behind the queue.
     fn impair(
         &mut self,
         at: Instant,
         link: LinkId,
         observation: impl Fn(QueueId) -> Observation<'static>,
     ) {
-        let queue = self.queues.of(link).expect("only links that are measured impair");
+        let queue =
+            self.queues.of(link).expect("only links that are measured impair or have slots");
         self.sink.observe(at, observation(queue));
     }
 

@@ -14,6 +14,7 @@ use crate::queue_windows::QueueSeries;
 use crate::retired::Retired;
 use crate::row::latency_percentiles;
 use crate::settings::{FlowDescription, Settings, SettingsError};
+use crate::slots::SlotBook;
 use crate::summary::Percentiles;
 use fairwind_units::{Instant, Span};
 
@@ -42,6 +43,7 @@ pub struct Collector {
     pub(crate) series: Vec<Series>,
     /// Windows of queues, where they are asked for.
     pub(crate) queue_series: Option<QueueSeries>,
+    pub(crate) slots: SlotBook,
     pub(crate) scopes: Scopes,
     pub(crate) endpoint_samples: Vec<EndpointSample>,
     pub(crate) queue_events: Option<QueueEvents>,
@@ -79,6 +81,12 @@ impl Collector {
             queue_series: settings
                 .queue_interval
                 .map(|length| QueueSeries::new(length, measured_from, settings.queues.len())),
+            slots: SlotBook::new(
+                measured_from,
+                settings.end,
+                settings.queue_interval,
+                settings.queues.len(),
+            ),
             scopes,
             endpoint_samples: Vec::new(),
             queue_events: settings.queue_events.clone().map(QueueEvents::new),
@@ -379,6 +387,15 @@ impl Collector {
             Observation::Duplicated { queue } => self.impaired(queue).duplicated += 1,
             Observation::Damaged { queue } => self.impaired(queue).damaged += 1,
             Observation::Reordered { queue } => self.impaired(queue).reordered += 1,
+            Observation::SlotsAssigned { queue, frames } => {
+                self.slots.on_assigned(at, queue.index(), &frames);
+            }
+            Observation::SlotUsed { queue, sent_bytes } => {
+                self.slots.on_used(at, queue.index(), sent_bytes);
+            }
+            Observation::CapacityRequested { queue, bits_per_second, volume_bytes } => {
+                self.slots.on_requested(at, queue.index(), bits_per_second, volume_bytes);
+            }
             // Samples that were not asked for; and the observations that were taken before.
             _ => {}
         }

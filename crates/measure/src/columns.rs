@@ -126,6 +126,8 @@ const TABLES: &[TableDefinition] = &[
     ("queue_sojourn_histogram", &[QUEUE_SOJOURN_HISTOGRAM]),
     ("queue_backlog_histogram", &[QUEUE_BACKLOG_HISTOGRAM]),
     ("queue_intervals", &[QUEUE_INTERVAL]),
+    ("slots", &[SLOTS, SLOT_COUNTS]),
+    ("slot_intervals", &[SLOT_INTERVALS, SLOT_COUNTS]),
     ("queue_events", &[QUEUE_EVENTS]),
     ("fairness", &[FAIRNESS]),
     ("endpoint", &[ENDPOINT]),
@@ -416,6 +418,39 @@ const QUEUE_INTERVAL: &[Line] = &[
     ("arrival_backlog_max_packets", "packets", "Most packets that it found waiting."),
     ("sojourn_mean_s", "s", "Mean time that the packets waited whose departure was told in the window; the last one before a link falls idle is told when it next has something to do."),
     ("sojourn_max_s", "s", "Longest waiting time of these packets."),
+];
+
+#[rustfmt::skip]
+const SLOTS: &[Line] = &[
+    ("queue", "text", "The queue's name; only queues that have slots of a carrier have rows here."),
+    ("frame_s", "s", "How long a frame of the carrier lasts."),
+];
+
+#[rustfmt::skip]
+const SLOT_INTERVALS: &[Line] = &[
+    ("interval_s", "s", "Length of the window, `measure.queue_interval`."),
+    ("start_s", "s", "Beginning of the window since the experiment began; the first begins with the end of the warm-up."),
+    ("queue", "text", "The queue's name."),
+];
+
+#[rustfmt::skip]
+const SLOT_COUNTS: &[Line] = &[
+    ("frames", "frames", "Frames of the carrier that began."),
+    ("slots_assigned", "slots", "Slots of these frames that the queue had, used or not."),
+    ("slots_guaranteed", "slots", "Those that were its own (CRA)."),
+    ("slots_by_rate", "slots", "Those for a rate that it asked for (RBDC)."),
+    ("slots_by_volume", "slots", "Those for a volume that it asked for (VBDC, AVBDC)."),
+    ("slots_free", "slots", "Those that nobody asked for (FCA)."),
+    ("slots_used", "slots", "Slots in which something was sent."),
+    ("slot_use_ratio", "ratio", "Slots used over slots assigned."),
+    ("capacity_bytes", "B", "Bytes that the slots assigned carry, with what the link adds to packets."),
+    ("carried_bytes", "B", "Bytes that were sent in them."),
+    ("capacity_use_ratio", "ratio", "Bytes sent over what the slots assigned carry."),
+    ("assigned_bits_per_second", "bit/s", "What the slots assigned carry, over the time of the frames that began."),
+    ("requests", "requests", "Requests of the terminal, those for nothing left out."),
+    ("requested_mean_bits_per_second", "bit/s", "Mean of the rates asked for."),
+    ("requested_max_bits_per_second", "bit/s", "The highest rate asked for."),
+    ("requested_bytes", "B", "Volumes asked for, together."),
 ];
 
 #[rustfmt::skip]

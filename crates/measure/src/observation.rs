@@ -1,5 +1,6 @@
 //! The facts that measures are made of.
 
+use crate::slots::FramesAssigned;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 
@@ -247,6 +248,29 @@ pub enum Observation<'a> {
     Reordered {
         /// The queue.
         queue: QueueId,
+    },
+    /// A queue has slots of a carrier in frames of which the first begins at this instant, however long ago that was.
+    SlotsAssigned {
+        /// The queue.
+        queue: QueueId,
+        /// The frames.
+        frames: FramesAssigned,
+    },
+    /// A queue sent something in a slot that began at this instant.
+    SlotUsed {
+        /// The queue.
+        queue: QueueId,
+        /// Bytes sent, with what the link adds.
+        sent_bytes: u32,
+    },
+    /// The terminal before which a queue stands asked for capacity.
+    CapacityRequested {
+        /// The queue.
+        queue: QueueId,
+        /// A rate; `None` where it asked for none.
+        bits_per_second: Option<u64>,
+        /// Bytes.
+        volume_bytes: u64,
     },
     /// A packet left its host and did not reach the other one; nobody knows where it was lost, or why. Its
     /// instant is that at which it left, however long ago that was.

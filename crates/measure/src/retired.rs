@@ -203,6 +203,7 @@ impl Collector {
             queues: &self.queues,
             queue_events: self.queue_events.as_ref(),
             queue_series: self.queue_series.as_ref(),
+            slots: &self.slots,
             windows: &self.windows(&open),
             samples: &self.endpoint_samples,
             labels: &self.labels(&open),

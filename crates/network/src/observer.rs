@@ -118,6 +118,10 @@ pub trait Observer<P> {
     #[inline]
     fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {}
 
+    /// `link` sent so many bytes, with what it adds to packets, in its slot that began at `at`.
+    #[inline]
+    fn on_slot(&mut self, at: Instant, link: LinkId, sent_bytes: u32) {}
+
     /// `packet` was at `node` at `at`, from where nothing leads to its destination; it is gone.
     #[inline]
     fn on_unroutable(&mut self, at: Instant, node: NodeId, packet: &P) {}

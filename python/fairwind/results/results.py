@@ -25,6 +25,8 @@ TABLES = (
     "queue_loss_run_lengths",
     "queue_sojourn_histogram",
     "queue_backlog_histogram",
+    "slots",
+    "slot_intervals",
     "queue_events",
     "fairness",
     "endpoint",
@@ -114,6 +116,16 @@ class Results:
     def queue_backlog_histogram(self) -> pl.DataFrame:
         """One row per bucket of the packets, or bytes, that arrivals found at a queue."""
         return self.table("queue_backlog_histogram")
+
+    @cached_property
+    def slots(self) -> pl.DataFrame:
+        """One row per queue that has slots of a carrier: assigned, used and asked for."""
+        return self.table("slots")
+
+    @cached_property
+    def slot_intervals(self) -> pl.DataFrame:
+        """One row per window of such a queue."""
+        return self.table("slot_intervals")
 
     @cached_property
     def queue_events(self) -> pl.DataFrame:

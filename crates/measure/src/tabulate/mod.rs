@@ -9,6 +9,7 @@ mod queue_events;
 mod queue_histograms;
 mod queue_intervals;
 mod queues;
+mod slots;
 mod totals;
 
 pub(crate) use intervals::Windows;
@@ -23,6 +24,7 @@ use crate::queue_events::QueueEvents;
 use crate::queue_windows::QueueSeries;
 use crate::row::{FlowRow, GroupRow};
 use crate::settings::{FlowDescription, Settings};
+use crate::slots::SlotBook;
 use crate::summary::Percentiles;
 use crate::table::Tables;
 use fairwind_units::{Instant, Span};
@@ -62,6 +64,7 @@ pub(crate) struct Measurement<'a> {
     pub(crate) queues: &'a [Queue],
     pub(crate) queue_events: Option<&'a QueueEvents>,
     pub(crate) queue_series: Option<&'a QueueSeries>,
+    pub(crate) slots: &'a SlotBook,
     pub(crate) windows: &'a Windows<'a>,
     pub(crate) samples: &'a [EndpointSample],
     pub(crate) labels: &'a Labels,
@@ -92,6 +95,8 @@ pub(crate) fn tables(measurement: &Measurement<'_>) -> Tables {
             queue_histograms::sojourn_histogram_table(measurement),
             queue_histograms::backlog_histogram_table(measurement),
             queue_intervals::queue_intervals_table(basis, measurement.queue_series),
+            slots::slots_table(basis, measurement.slots),
+            slots::slot_intervals_table(basis, measurement.slots),
             queue_events_table(basis, events),
             fairness::fairness_table(measurement),
             endpoint::endpoint_table(basis, measurement.samples, measurement.labels),

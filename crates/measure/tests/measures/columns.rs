@@ -73,6 +73,8 @@ fn tables_always_come_in_the_same_order() {
         "queue_sojourn_histogram",
         "queue_backlog_histogram",
         "queue_intervals",
+        "slots",
+        "slot_intervals",
         "queue_events",
         "fairness",
         "endpoint",

@@ -17,5 +17,6 @@ mod queues;
 mod retirement;
 mod run;
 mod settings;
+mod slots;
 mod trouble;
 mod windows;

@@ -109,8 +109,8 @@ impl AssignedLink {
         carrier: &mut SharedCarrier,
         around: &mut Surroundings<'_, P, O>,
     ) {
-        let slot = u64::from(carrier.slot_bytes());
-        let mut room = slot;
+        let slot = carrier.slot_bytes();
+        let mut room = u64::from(slot);
         while room > 0 {
             let Some((waiting, began, left)) =
                 self.in_service.take().or_else(|| self.begin(start, carrier, around))
@@ -126,8 +126,10 @@ impl AssignedLink {
                 self.served.send(began, end, &waiting, around);
             }
         }
-        if room < slot {
+        let sent_bytes = slot - u32::try_from(room).unwrap_or(slot);
+        if sent_bytes > 0 {
             carrier.use_slot(self.terminal);
+            around.observer.on_slot(start, self.served.ledger.link, sent_bytes);
         }
     }
 

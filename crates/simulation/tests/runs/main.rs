@@ -17,4 +17,5 @@ mod run;
 mod samples;
 mod senders;
 mod single_loss;
+mod slots;
 mod workloads;

@@ -259,6 +259,11 @@ fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
         Fact::Duplicated { queue } => Fact::Duplicated { queue },
         Fact::Damaged { queue } => Fact::Damaged { queue },
         Fact::Reordered { queue } => Fact::Reordered { queue },
+        Fact::SlotsAssigned { queue, frames } => Fact::SlotsAssigned { queue, frames },
+        Fact::SlotUsed { queue, sent_bytes } => Fact::SlotUsed { queue, sent_bytes },
+        Fact::CapacityRequested { queue, bits_per_second, volume_bytes } => {
+            Fact::CapacityRequested { queue, bits_per_second, volume_bytes }
+        }
         Fact::Timeout { flow } => Fact::Timeout { flow },
         Fact::FastRetransmit { flow } => Fact::FastRetransmit { flow },
         Fact::SynRetry { flow } => Fact::SynRetry { flow },

@@ -4,7 +4,7 @@ use super::buffers::Buffers;
 use super::packet::RoutedPacket;
 use crate::record::Journal;
 use fairwind_assembly::{Queues, Tap};
-use fairwind_network::{Backlog, DropReason, LinkId, NodeId, Observer};
+use fairwind_network::{Ask, Assignment, Backlog, DropReason, LinkId, NodeId, Observer};
 use fairwind_units::{Instant, Span};
 
 /// Tells the journal what happens to packets of flows, and takes the buffers of those that are lost
@@ -57,6 +57,18 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
 
     fn on_reorder(&mut self, at: Instant, link: LinkId, wire_bytes: u32) {
         Observer::<RoutedPacket>::on_reorder(&mut self.tap(), at, link, wire_bytes);
+    }
+
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {
+        Observer::<RoutedPacket>::on_request(&mut self.tap(), at, link, ask);
+    }
+
+    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {
+        Observer::<RoutedPacket>::on_assignment(&mut self.tap(), at, link, assignment);
+    }
+
+    fn on_slot(&mut self, at: Instant, link: LinkId, sent_bytes: u32) {
+        Observer::<RoutedPacket>::on_slot(&mut self.tap(), at, link, sent_bytes);
     }
 
     /// It goes on, so that the host that it is for has something to refuse.
