@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * What a kernel offers to congestion controls, for those that are compiled natively; and the calls of their hooks,
- * which come back also where a hook divides by zero.
+ * which come back also where a hook divides by zero, or (where the source was compiled so, FAIRWIND_COUNTS_STEPS) does
+ * not end by itself.
  *
  * Source of meanings: RFC 5681 §3.1; Linux 6.18 tcp_cong.c, filter.c (BPF_FUNC_ktime_get_ns).
  */
@@ -100,7 +101,25 @@ VISIBLE __attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(void
 	__builtin_trap();
 }
 
-/* The line of the source at which the last call divided by zero. */
+#ifdef FAIRWIND_COUNTS_STEPS
+/* A hook that a kernel takes has far fewer straight stretches of instructions to go through: its verifier follows each. */
+enum { MOST_STEPS = 100000 };
+static _Thread_local u32 steps_left;
+
+/* The compiler has every such stretch begin here (-fsanitize-coverage=trace-pc). */
+VISIBLE void __sanitizer_cov_trace_pc(void)
+{
+	if (steps_left-- > 0 || !has_escape)
+		return;
+	fault_line = 0;
+	__builtin_longjmp(escape, 1);
+}
+#define COUNT_ANEW() (steps_left = MOST_STEPS)
+#else
+#define COUNT_ANEW() ((void)0)
+#endif
+
+/* The line of the source at which the last call divided by zero; 0 where it did not end. */
 VISIBLE u32 fairwind_fault_line(void)
 {
 	return fault_line;
@@ -117,10 +136,11 @@ VISIBLE bool fairwind_take_asked(u32 *number, u8 *ecn_flags)
 	return was_asked;
 }
 
-/* Calls a hook at an instant; gives false where it divided by zero. */
+/* Calls a hook at an instant; gives false where it divided by zero or did not end. */
 #define GUARDED(now, call)                                                                                   \
 	bool is_whole = true;                                                                                \
 	now_nanos = now;                                                                                     \
+	COUNT_ANEW();                                                                                        \
 	if (__builtin_setjmp(escape) == 0) {                                                                 \
 		has_escape = true;                                                                           \
 		call;                                                                                        \

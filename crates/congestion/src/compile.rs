@@ -25,6 +25,9 @@ pub fn interface() -> String {
     HEADERS.iter().map(|(_, text)| *text).chain([SUPPORT]).collect()
 }
 
+/// Every straight stretch of instructions begins with a call of a function of ours, which ends a hook that goes on and on.
+const STEPS: &str = "-fsanitize-coverage=trace-pc";
+
 /// Why a source could not be compiled.
 #[derive(Debug, Error)]
 pub enum CompileError {
@@ -84,16 +87,23 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     let support = folder.path().join("support.c");
     write(&support, SUPPORT)?;
     let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
-    let mut command = Command::new(&compiler);
-    command
-        .args(["-shared", "-fPIC", "-O2", "-std=gnu11", "-Wall", "-Wno-unused"])
-        .args(source::GUARD)
-        .args(["-fvisibility=hidden", "-I"])
-        .arg(folder.path())
-        .args([&unit, &support])
-        .arg("-o")
-        .arg(out);
-    let warnings = run(command, &compiler, "gcc", file)?;
+    let object = folder.path().join("unit.o");
+    let common = || {
+        let mut command = Command::new(&compiler);
+        command
+            .args(["-fPIC", "-O2", "-std=gnu11", "-Wall", "-Wno-unused"])
+            .args(source::GUARD)
+            .args(["-fvisibility=hidden", "-I"])
+            .arg(folder.path());
+        command
+    };
+    let mut of_source = common();
+    of_source.arg(STEPS).arg("-c").arg(&unit).arg("-o").arg(&object);
+    let warnings = run(of_source, &compiler, "gcc", file)?;
+    let mut of_library = common();
+    of_library.args(["-shared", "-DFAIRWIND_COUNTS_STEPS"]).args([&object, &support]);
+    of_library.arg("-o").arg(out);
+    run(of_library, &compiler, "gcc", file)?;
     Ok(Compiled { library: out.to_owned(), warnings })
 }
 

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A hook that divides by zero, which the kernel's verifier has give 0, ends there: what it had written
-//! holds, and the connection has a complaint that names the line.
+//! holds, and the connection has a complaint that names the line. So does one of anybody's own that does not end by itself.
 //!
 //! | module | concern |
 //! |---|---|

@@ -245,7 +245,11 @@ impl NativeControl {
         let line = unsafe { (self.calls.fault_line)() };
         let name = self.table.kernel_name();
         self.complaint.get_or_insert_with(|| {
-            format!("{name} divided by zero in {hook}, at line {line} of its source: guard the divisor there")
+            if line == 0 {
+                format!("{name} did not end in {hook}, and was ended: give its loops a bound that is a constant")
+            } else {
+                format!("{name} divided by zero in {hook}, at line {line} of its source: guard the divisor there")
+            }
         });
     }
 

@@ -101,6 +101,44 @@ fn a_division_by_zero_ends_the_hook_and_is_told() {
     assert_eq!(sender.window, 13, "it goes on");
 }
 
+/// A kernel would not have taken it. Other hooks go on.
+#[test]
+fn a_loop_without_an_end_is_ended_and_told() {
+    let endless = source("1").replace(
+        "tp->snd_cwnd +=",
+        "while (!READ_ONCE(tp->snd_cwnd_cnt))\n\t\t;\n\ttp->snd_cwnd +=",
+    );
+    let place = Place::new(&endless);
+    compile(&place.source(), &place.library()).expect("it compiles");
+    let mut control = load(&place.library(), "mine").expect("it loads").0.create();
+    let mut sender = sender(10);
+    control.cong_avoid(&mut sender, 1, 3);
+    assert_eq!(sender.window, 10);
+    let complaint = control.take_complaint().expect("a complaint");
+    assert!(complaint.contains("mine did not end in cong_avoid, and was ended"), "{complaint}");
+    assert_eq!(control.ssthresh(&mut sender), 5);
+    assert_eq!(control.take_complaint(), None);
+}
+
+/// Ten thousand rounds in each call are none too many.
+#[test]
+fn a_long_loop_with_an_end_comes_to_it() {
+    let long = source("1").replace(
+        "tp->snd_cwnd += acked",
+        "for (u32 step = 0; step < 10000; step++)\n\t\tif (step % 3 == 1)\n\t\t\ttp->snd_cwnd_cnt++;\n\ttp->snd_cwnd += acked",
+    );
+    let place = Place::new(&long);
+    compile(&place.source(), &place.library()).expect("it compiles");
+    let mut control = load(&place.library(), "mine").expect("it loads").0.create();
+    let mut sender = sender(10);
+    for call in 1..=100 {
+        control.cong_avoid(&mut sender, 1, 1);
+        // Of the numbers up to 9999 a third leaves 1: 1, 4, ... 9997.
+        assert_eq!((sender.window, sender.credit), (10 + call, 3333 * call));
+    }
+    assert_eq!(control.take_complaint(), None);
+}
+
 #[test]
 fn what_is_no_congestion_control_is_refused_in_words() {
     let place = Place::new("int main(void) { return 0; }");
