@@ -13,21 +13,20 @@ struct Outcome {
     diary: Diary,
 }
 
-fn always(probability: Ratio) -> Option<Chance> {
-    Some(Chance { probability, correlation: Ratio::ZERO })
+/// To each packet on its own.
+fn independent(probability: Ratio) -> Chance {
+    Chance { probability, correlation: Ratio::ZERO }
 }
 
-fn half() -> Ratio {
-    "50 %".parse().unwrap()
-}
+const HALF: Ratio = Ratio::from_parts_per_billion(500_000_000);
 
 /// One packet each millisecond is copied by a link of 20 ms, which does the rest of `impairments` besides.
 fn outcome(packets: u64, impairments: Impairments) -> Outcome {
-    let impairments = Impairments { duplicate: always(Ratio::ONE), ..impairments };
+    let impairments = Impairments { duplicate: Some(independent(Ratio::ONE)), ..impairments };
     let delay = Span::from_millis(20);
     let (topology, sender, receiver, link) =
         single_link(LinkSpec { delay, impairments, ..LinkSpec::default() });
-    let mut network: Network<Numbered> = topology.build(7).unwrap();
+    let mut network: Network<Numbered> = topology.build(7).expect("a sound network");
     let mut diary = Diary::default();
     for number in 0..packets {
         let packet = Numbered { number, bytes: 100, to: receiver };
@@ -56,16 +55,16 @@ fn a_copy_takes_its_own_turn_among_recorded_losses() {
     let LinkCounters { offered, duplicated, lost_by_link, delivered, .. } = outcome.counters;
     let counts = [offered, duplicated, lost_by_link, delivered].map(|volume| volume.packets);
     assert_eq!(counts, [4, 3, 1, 6]);
-    let lost = outcome.diary.links[0].iter().filter_map(|fact| match fact {
+    let found = outcome.diary.links[0].iter().filter_map(|fact| match fact {
         Fact::Dropped { at, number, reason: DropReason::LinkLoss, .. } => Some((*at, *number)),
         _ => None,
     });
-    assert_eq!(lost.collect::<Vec<_>>(), [(Instant::ZERO, 0)]);
+    assert_eq!(found.collect::<Vec<_>>(), [(Instant::ZERO, 0)]);
 }
 
 #[test]
 fn of_packets_that_are_all_copied_and_lost_by_half_five_come_for_four() {
-    let loss = Some(Loss::Random { probability: half(), correlation: Ratio::ZERO });
+    let loss = Some(Loss::Random { probability: HALF, correlation: Ratio::ZERO });
     let packets = 100_000;
     let counters = outcome(packets, Impairments { loss, ..Impairments::default() }).counters;
     // With a loss of p, p of the packets come once; of the others 1 - p come twice and p once: 2 - 2p + p^2 in all.
@@ -77,7 +76,7 @@ fn of_packets_that_are_all_copied_and_lost_by_half_five_come_for_four() {
 #[test]
 fn copies_are_damaged_as_often_as_other_packets() {
     let packets = 100_000;
-    let impairments = Impairments { corrupt: always(half()), ..Impairments::default() };
+    let impairments = Impairments { corrupt: Some(independent(HALF)), ..Impairments::default() };
     let counters = outcome(packets, impairments).counters;
     assert_eq!(counters.delivered.packets, 2 * packets);
     assert!((share(counters.corrupted.packets, 2 * packets) - 0.5).abs() < 0.01);

@@ -72,8 +72,6 @@
 //! - `linux-6.18`: scripts and conversations with the kernel have exact timers; segments that have arrived are joined to
 //!   larger buffers there, which may count one instance of reordering more after D-SACK. It has no modified
 //!   fast retransmit to switch on any more; here the switch works in every profile, for comparison.
-//! - BBR version 1: two flows at a queue of a fifth of the bandwidth-delay product lose 27 % of their packets here and 9 % on
-//!   the kernel (20 Mbit/s, 50 ms), which is not explained yet; alone and beside CUBIC both agree.
 //! - `linux-3.16` and `linux-2.6`: receive buffers of those years in detail; they count memory and grow as those
 //!   of 6.18 do, from the sizes of their own time.
 //! - `linux-3.16`: the detection of lost retransmissions by forward acknowledgment, the CUBIC of that era where it
