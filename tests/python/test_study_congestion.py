@@ -85,7 +85,7 @@ def test_the_full_form_has_the_cells_of_the_source():
     assert cells["symmetric"] == 7 * grid
     assert cells["friendliness"] == 6 * grid
     assert cells["rtt-unfairness"] == 7 * 3 * 5 * 4
-    assert cells["convergence"] == 7 * 3 * 6
+    assert cells["convergence"] == 7 * 3 * 6 * 2
     assert {len(parts[name].check().seeds) for name in ("symmetric", "convergence")} == {5}
 
 

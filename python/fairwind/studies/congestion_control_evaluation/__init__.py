@@ -28,17 +28,21 @@ _REDUCED: dict[str, dict[str, str]] = {
     "friendliness": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
     "rtt-unfairness": _FEWER
     | {"sweep.flows.second.rtt": '["42 ms", "324 ms"]', "sweep.limit": _ONE_QUEUE},
-    "convergence": _FEWER_PATHS,
+    "convergence": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
     "traces": {"sweep.path.rtt": '["42 ms", "162 ms"]', "duration": "180 s"},
     "recovery": {"sweep.control": '["reno", "htcp"]'},
     "early-drop": {"sweep.repeat": "3", "sweep.control": '["reno", "highspeed", "htcp"]'},
 }
 
-_FULL: dict[str, dict[str, str]] = {name: {} for name in (*_REDUCED, "stacks")}
+_TWO_QUEUES = {"sweep.path.queue.limit": '["20 % bdp", "100 % bdp"]'}
+
+_FULL: dict[str, dict[str, str]] = {name: {} for name in (*_REDUCED, "stacks")} | {
+    "convergence": _TWO_QUEUES
+}
 
 _EXTRA: dict[str, dict[str, str]] = {
-    name: {} for name in ("symmetric", "friendliness", "rtt-unfairness", "convergence", "traces")
-}
+    name: {} for name in ("symmetric", "friendliness", "rtt-unfairness", "traces")
+} | {"convergence": _TWO_QUEUES}
 
 
 def _parts(settings: dict[str, dict[str, str]], controls: tuple[str, ...]) -> dict[str, Part]:

@@ -25,6 +25,8 @@ class Fault:
 
     Attributes
     ----------
+    name : str
+        What the measure is called in a sentence.
     measure : str
         The column that it is seen in.
     worse : Worse
@@ -34,19 +36,25 @@ class Fault:
         Of the measure, for sentences.
     """
 
+    name: str
     measure: str
     worse: Worse
     margin: float
     unit: str = ""
 
 
-FAIRNESS = Fault("fairness", Worse.LESS, 0.1)
+FAIRNESS = Fault("Fairness", "fairness", Worse.LESS, 0.1)
 """The smaller share by the larger is less by more than 0.1."""
 
-RTT_UNFAIRNESS = Fault("advantage_decades", Worse.MORE, 0.1)
+JOINED_FAIRNESS = Fault("Fairness after joining", "fairness", Worse.LESS, 0.1)
+"""The same, where the second flow has started when the first one filled the path."""
+
+RTT_UNFAIRNESS = Fault(
+    "Advantage of the shorter round trip in powers of ten", "advantage_decades", Worse.MORE, 0.1
+)
 """The shorter round trip has more of an advantage, by more than a tenth of a power of ten."""
 
-CONVERGENCE = Fault("convergence_capped_s", Worse.MORE, 1.0, " s")
+CONVERGENCE = Fault("Time to converge", "convergence_capped_s", Worse.MORE, 1.0, " s")
 """A flow that joins needs longer, by more than a window."""
 
 MOST_RATIO = 0.5

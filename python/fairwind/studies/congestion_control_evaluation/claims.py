@@ -9,6 +9,7 @@ from fairwind.statistics import mean_interval
 from fairwind.studies.congestion_control_evaluation.baseline import (
     CONVERGENCE,
     FAIRNESS,
+    JOINED_FAIRNESS,
     MOST_RATIO,
     RTT_UNFAIRNESS,
     SOME_RATIO,
@@ -43,12 +44,17 @@ IN_FULL = {
 
 STATEMENTS = {
     FAIRNESS: "{} shares unfairly even where paths and congestion controls are the same.",
+    JOINED_FAIRNESS: (
+        "{} shares unfairly even where paths and congestion controls are the same, and the second "
+        "flow starts when the first one fills the path."
+    ),
     RTT_UNFAIRNESS: "{} favours short round trips more than standard TCP does.",
     CONVERGENCE: "{} converges slowly after a flow has joined.",
 }
 
 ACCUSED = {
     FAIRNESS: ("scalable", "fast"),
+    JOINED_FAIRNESS: ("scalable", "fast"),
     RTT_UNFAIRNESS: ("scalable", "highspeed", "bic", "fast"),
     CONVERGENCE: ("scalable", "highspeed", "bic"),
 }
@@ -87,11 +93,11 @@ def comparisons(results: Results) -> dict[Fault, pl.DataFrame]:
     """Compare all congestion controls with standard TCP, for every fault whose part was run."""
     alike = shares(results)
     apart = part_of(results, "rtt-unfairness", shares)
-    joined = part_of(results, "convergence", joining)
     frames = {
         FAIRNESS: alike,
         RTT_UNFAIRNESS: None if apart is None else with_decades(apart),
-        CONVERGENCE: joined,
+        JOINED_FAIRNESS: part_of(results, "convergence", shares),
+        CONVERGENCE: part_of(results, "convergence", joining),
     }
     return {
         fault: against_standard(frame, fault)
@@ -127,6 +133,7 @@ def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cla
 
 _MEASURED = {
     FAIRNESS: "Smaller goodput by larger",
+    JOINED_FAIRNESS: "Smaller goodput by larger from a minute on, when the second flow starts",
     RTT_UNFAIRNESS: (
         "Goodput of the flow with the shorter round trip by that of the longer, as a power of ten, "
         "at most 3"
@@ -267,7 +274,7 @@ def _told(own: pl.DataFrame, fault: Fault) -> str:
     bounds = interval_in_words(worst["low"], worst["high"], "+.3g")
     mean, standard = _mean(own, fault, "mean"), _mean(own, fault, "mean_standard")
     return (
-        f"{_NAMES[fault]}: worse than standard TCP in {own['is_worse'].sum()} of {own.height} "
+        f"{fault.name}: worse than standard TCP in {own['is_worse'].sum()} of {own.height} "
         f"cells, better in {own['is_better'].sum()}; mean over cells {mean} against {standard}; "
         f"worst: {worst['mean']:.3g} against {worst['mean_standard']:.3g}{fault.unit}, "
         f"{worst['difference']:+.3g}{bounds} ({_place(worst)})."
@@ -278,19 +285,12 @@ def _where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
     """Say fault by fault in how many cells it is there, and in how many it is not."""
     return sentence(
         [
-            f"{_NAMES[fault][0].lower()}{_NAMES[fault][1:]} is worse than standard TCP's in "
+            f"{fault.name[0].lower()}{fault.name[1:]} is worse than standard TCP's in "
             f"{own['is_worse'].sum()} of {own.height} cells, and in the others it is not"
             for fault, own in compared.items()
             if own.height
         ]
     )
-
-
-_NAMES = {
-    FAIRNESS: "Fairness",
-    RTT_UNFAIRNESS: "Advantage of the shorter round trip in powers of ten",
-    CONVERGENCE: "Time to converge",
-}
 
 
 def _mean(own: pl.DataFrame, fault: Fault, column: str) -> str:

@@ -156,6 +156,8 @@ def _friendliness(beside: pl.DataFrame | None, alike: pl.DataFrame, limit: str) 
 def _convergence(joined: pl.DataFrame | None) -> list[Figure]:
     if joined is None:
         return []
+    if LIMIT in joined.columns:
+        joined = joined.filter(pl.col(LIMIT) == _chosen_limit(joined))
     observed = float(joined.select(pl.col("observed_s").max()).item())
     told = (
         f"{{}}; what did not happen is drawn at the end of the run, after {observed:.0f} s at "
