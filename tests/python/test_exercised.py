@@ -64,12 +64,16 @@ def test_runs_that_do_not_tell_are_not_warned_of():
 
 
 def test_a_setting_of_an_axis_is_meant_for_the_scenarios_that_have_it():
-    text = 'name = "x"\n[sweep]\n"path.rtt" = ["1 ms"]\n[sweep.control]\nreno = {}\n'
+    head = 'name = "x"\n[sweep]\n'
+    texts = [head + '"path.rtt" = ["1 ms"]\n', head + "[sweep.control]\nreno = {}\n"]
     settings = {
         "sweep.path.rtt": "a",
         'sweep."path.rtt"': "b",
-        "sweep.bandwidth": "c",
+        "sweep.control": "c",
         "sweep.repeat": "d",
-        "duration": "e",
+        "sweep.path.rate": "e",
+        "duration": "f",
     }
-    assert set(meant_for(text, settings).values()) == {"a", "b", "d", "e"}
+    first, second = meant_for(texts, settings)
+    assert set(first.values()) == {"a", "b", "d", "e", "f"}
+    assert set(second.values()) == {"c", "d", "e", "f"}

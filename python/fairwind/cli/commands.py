@@ -214,15 +214,15 @@ def study(
     wanted = form or ("reduced" if reduced else "full")
     if engine.is_real_time:
         wanted, jobs = chosen.form_on_kernel(wanted), jobs or chosen.kernel_jobs
+    leading, further = chosen.scenario(wanted), chosen.further_scenarios(wanted)
+    pairs = settings_of(settings or ())
+    first, *others = meant_for([one.text for one in (leading, *further.values())], pairs)
     results = _execute(
-        _with_settings(chosen.scenario(wanted), settings, None),
-        engine,
-        RunSettings(jobs, out, force, chosen.name),
+        leading.with_settings(first), engine, RunSettings(jobs, out, force, chosen.name)
     )
-    for part, scenario in chosen.further_scenarios(wanted).items():
+    for (part, scenario), meant in zip(further.items(), others, strict=True):
         _tell(f"part {part}:")
         within = RunSettings(jobs, part_folder(results.folder, part), force)
-        meant = meant_for(scenario.text, settings_of(settings or ()))
         _execute(scenario.with_settings(meant), engine, within)
     claims = chosen.claims(results)
     _print_claims(claims, results, output)

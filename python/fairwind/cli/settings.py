@@ -25,22 +25,26 @@ def settings_of(texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def meant_for(text: str, settings: Mapping[str, str]) -> dict[str, str]:
-    """Leave out of settings those of axes that a scenario has not.
+def meant_for(texts: Sequence[str], settings: Mapping[str, str]) -> list[dict[str, str]]:
+    """Give each of several scenarios the settings that are meant for it.
 
     A study may consist of several scenarios with different axes; what chooses among the values of
-    an axis is meant for those that have it.
+    an axis is meant for those that have it, and for all where none has it.
 
     Parameters
     ----------
-    text : str
-        The scenario, as TOML.
+    texts : sequence of str
+        The scenarios, as TOML.
     settings : mapping of str to str
         Key and value of each, as from `settings_of`.
     """
-    axes = {f"sweep.{axis}" for axis in tomllib.loads(text).get("sweep", {})} | {"sweep.repeat"}
-    return {
-        key: value
-        for key, value in settings.items()
-        if not key.startswith("sweep.") or key.replace('"', "") in axes
-    }
+    axes = [{f"sweep.{axis}" for axis in tomllib.loads(text).get("sweep", {})} for text in texts]
+    some = frozenset[str]().union(*axes) - {"sweep.repeat"}
+    return [
+        {
+            key: value
+            for key, value in settings.items()
+            if (plain := key.replace('"', "")) not in some or plain in own
+        }
+        for own in axes
+    ]
