@@ -41,6 +41,15 @@ fn alpha_becomes_the_share_of_marks() {
     }
 }
 
+/// Nothing was marked for long, so that a mark would take next to nothing.
+#[test]
+fn a_loss_halves_the_window_whatever_the_share_of_marks() {
+    let mut dctcp = dctcp();
+    dctcp.rounds(200, 10_000);
+    assert!(fall(&mut dctcp) < 0.001);
+    assert_eq!(dctcp.threshold_in_recovery(), 200);
+}
+
 /// 100 Mbit/s by 10 ms are 83 packets; RFC 8257 and its paper ask for a threshold of at least a seventh of that.
 #[test]
 fn the_queue_stays_at_the_threshold_of_marks_and_the_link_busy() {

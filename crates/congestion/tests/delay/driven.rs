@@ -71,4 +71,13 @@ impl Driven {
     pub(crate) fn window_after_loss(&mut self) -> u32 {
         self.control.ssthresh(&mut self.sender)
     }
+
+    /// The threshold that a loss leaves which recovery follows.
+    pub(crate) fn threshold_in_recovery(&mut self) -> u32 {
+        self.sender.threshold = self.control.ssthresh(&mut self.sender);
+        // `TCP_CA_Recovery`, which is told before it holds.
+        self.control.set_state(&mut self.sender, 3);
+        self.sender.control.state = 3;
+        self.sender.threshold
+    }
 }

@@ -64,3 +64,55 @@ fn ledbat_gives_way_to_reno() {
     assert!(rates.iter().sum::<f64>() > 405.0, "{rates:?}");
     assert!(rates[0] < 0.15 * rates[1], "{rates:?}");
 }
+
+#[test]
+fn a_loss_halves_ledbats_window_and_two_segments_are_the_least() {
+    for (window, left) in [(400, 200), (5, 2), (3, 2), (2, 2)] {
+        assert_eq!(Driven::at_window("ledbat", window).window_after_loss(), left);
+    }
+    let mut ledbat = Driven::at_window("ledbat", 8);
+    ledbat.acknowledge(100_000);
+    ledbat.rounds(20, 1_000_000);
+    assert_eq!(ledbat.sender.window, 2, "the queue is nine times the target");
+}
+
+/// A hundred segments are out, of a window of 400.
+#[test]
+fn ledbat_grows_no_further_than_a_segment_beyond_what_is_out() {
+    let mut ledbat = Driven::at_window("ledbat", 400);
+    for _ in 0..2000 {
+        ledbat.sender.outstanding = 100;
+        ledbat.acknowledge(100_000);
+    }
+    assert_eq!(ledbat.sender.window, 400);
+}
+
+/// At a window of 10 a segment is 1000 parts of growth. Four samples at the base give 400; while the least of the latest
+/// four is one of them, each gives 100 more; then each takes 800, as the queue is of 900 ms: 700 - 3 * 800 = -1700.
+#[test]
+fn ledbat_believes_the_least_of_the_latest_four_delays() {
+    let mut ledbat = Driven::at_window("ledbat", 10);
+    for _ in 0..4 {
+        ledbat.acknowledge(100_000);
+    }
+    for _ in 0..3 {
+        ledbat.acknowledge(1_000_000);
+    }
+    assert_eq!(ledbat.sender.window, 10);
+    for _ in 0..3 {
+        ledbat.acknowledge(1_000_000);
+    }
+    assert_eq!(ledbat.sender.window, 9);
+}
+
+/// Once the path was seen to be shorter by 40 ms, what is longer is a queue: off the target by 60 of 100 ms.
+#[test]
+fn ledbat_believes_a_shorter_base_at_once() {
+    let mut ledbat = Driven::at_window("ledbat", 1000);
+    ledbat.rounds(1, 140_000);
+    ledbat.acknowledge(100_000);
+    ledbat.rounds(1, 140_000);
+    let before = ledbat.sender.window;
+    ledbat.rounds(10, 140_000);
+    assert_eq!(ledbat.sender.window - before, 6);
+}
