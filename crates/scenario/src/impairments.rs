@@ -100,6 +100,14 @@ pub enum LossInput {
 }
 
 impl ImpairmentsInput {
+    /// Delay beyond the link's own.
+    pub(crate) fn delay(&self) -> Span {
+        match self {
+            Self::Text(text) => text.delay(),
+            Self::Table(table) => table.delay.unwrap_or_default(),
+        }
+    }
+
     /// Delay beyond the link's own, and everything else; and what is wrong below `key`.
     pub(crate) fn resolve(&self, recordings: &Recordings, key: &str) -> (Netem, Vec<Fault>) {
         let mut faults = Vec::new();

@@ -90,15 +90,15 @@ pub struct PathInput {
     pub carrier: Option<CarrierInput>,
     /// What the left end of the bottleneck may have of the carrier, and how it asks for it.
     pub terminal: Option<TerminalInput>,
-    /// Round-trip time without queues, half of it in each direction.
+    /// Round-trip time without queues, half of it in each direction; the delays of impairments come to it.
     pub rtt: Option<Span>,
     /// Instead of the RTT: delay from sender to receiver.
     pub forward_delay: Option<Span>,
     /// Instead of the RTT: delay from receiver to sender.
     pub reverse_delay: Option<Span>,
     /// Queue before the bottleneck; a pfifo of one bandwidth-delay product unless said. The product
-    /// is that of the path's rate and RTT, without any group's own RTT; in packets of the MTU it is
-    /// rounded up.
+    /// is that of the path's rate and RTT, delays of impairments included, without any group's own RTT;
+    /// in packets of the MTU it is rounded up.
     #[serde(default = "one_bandwidth_delay_product")]
     pub queue: QueueInput,
     /// Rate in the direction of the acknowledgements; the bottleneck's unless said.
@@ -208,7 +208,7 @@ pub struct FlowsInput {
     pub from: Option<String>,
     /// Host that receives the data, or answers; only with a topology.
     pub to: Option<String>,
-    /// The group's own RTT without queues, no less than the path's; only with a path.
+    /// The group's own RTT without queues, no less than the path's with the delays of its impairments; only with a path.
     pub rtt: Option<Span>,
     /// When the first flow starts.
     #[serde(default)]

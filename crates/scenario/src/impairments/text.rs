@@ -1,6 +1,7 @@
 //! Impairments as netem would be told of them.
 
 use fairwind_qdisc::tc::{Netem, parse_netem};
+use fairwind_units::Span;
 use std::borrow::Cow;
 use std::str::FromStr;
 
@@ -17,6 +18,11 @@ pub struct NetemText {
 pub struct NetemTextError(String);
 
 impl NetemText {
+    /// Delay beyond the link's own.
+    pub(super) fn delay(&self) -> Span {
+        self.netem.delay
+    }
+
     /// What it says.
     pub(super) fn netem(&self) -> Netem {
         (*self.netem).clone()

@@ -2,6 +2,7 @@
 
 use super::{netem, queue, rate_trace};
 use crate::experiment::{AssignedSlots, Link, NetworkDescription, Node, NodeKind};
+use crate::impairments::ImpairmentsInput;
 use crate::input::{FlowsInput, PathInput};
 use crate::queue::Scale;
 use crate::recording::Recordings;
@@ -43,10 +44,17 @@ impl PathInput {
         Some((carrier, self.terminal().resolve(self.round_trip())))
     }
 
-    /// Round-trip time without queues.
+    /// Round-trip time without queues and impairments.
     pub(crate) fn round_trip(&self) -> Span {
         let (forward, reverse) = self.delays();
         forward + reverse
+    }
+
+    /// Round-trip time without queues: what it is to limits and groups, the delays of impairments included.
+    pub(crate) fn base_rtt(&self) -> Span {
+        let impairments = [&self.impairments, &self.reverse_impairments];
+        let delays = impairments.into_iter().flatten().map(ImpairmentsInput::delay);
+        delays.fold(self.round_trip(), |sum, delay| sum + delay)
     }
 }
 
@@ -60,7 +68,7 @@ pub(super) fn network(
     let mut links = central_links(path, recordings);
     for group in flows {
         let (sender, receiver) = (sender(&group.name), receiver(&group.name));
-        let extra = group.rtt.map_or(Span::ZERO, |rtt| rtt.saturating_sub(path.round_trip()));
+        let extra = group.rtt.map_or(Span::ZERO, |rtt| rtt.saturating_sub(path.base_rtt()));
         links.push(access_link(&sender, LEFT, path.access_rate, extra / 2));
         links.push(access_link(LEFT, &sender, path.access_rate, extra - extra / 2));
         links.push(access_link(RIGHT, &receiver, path.access_rate, Span::ZERO));
@@ -75,7 +83,7 @@ pub(super) fn network(
 
 fn central_links(path: &PathInput, recordings: &Recordings) -> Vec<Link> {
     let (forward, reverse) = path.delays();
-    let scale = |rate| Scale { rate, rtt: Some(path.round_trip()), mtu: path.mtu };
+    let scale = |rate| Scale { rate, rtt: Some(path.base_rtt()), mtu: path.mtu };
     let reverse_rate = path.reverse_rate.or(path.bottleneck_rate());
     let forward_netem = netem(path.impairments.as_ref(), recordings);
     let reverse_netem = netem(path.reverse_impairments.as_ref(), recordings);

@@ -21,7 +21,7 @@ pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
     mtu_is_possible(rules, "path", path.mtu, path.ip_version);
     overhead_is_small(rules, "path.overhead", path.overhead);
     let reverse_rate = path.reverse_rate.or(path.bottleneck_rate());
-    let scale = |rate| Scale { rate, rtt: Some(path.round_trip()), mtu: path.mtu };
+    let scale = |rate| Scale { rate, rtt: Some(path.base_rtt()), mtu: path.mtu };
     if reverse_rate.is_some() {
         queue::check(rules, &path.queue, scale(path.rate), "path.queue");
         queue::check(rules, &path.reverse_queue, scale(reverse_rate), "path.reverse_queue");

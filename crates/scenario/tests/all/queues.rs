@@ -465,6 +465,26 @@ fn a_shaper_takes_the_place_of_the_path_s_rate() {
 }
 
 #[test]
+fn what_impairments_delay_is_part_of_the_round_trip_that_limits_and_groups_go_by() {
+    let added =
+        "impairments = \"tc: netem delay 30ms\"\nreverse_impairments = { delay = \"20 ms\" }";
+    let path = |rtt: &str| {
+        let text = with("rtt = \"100 ms\"", &format!("rtt = \"50 ms\"\n{added}"));
+        text.replacen("[[flows]]", &format!("[[flows]]\nrtt = \"{rtt}\""), 1)
+    };
+    let plain = experiment(&with("rtt = \"100 ms\"", "rtt = \"100 ms\""));
+    let network = experiment(&path("140 ms")).network;
+    // 25 + 30 ms there, 25 + 20 ms back: 100 ms, which one bandwidth-delay product is of.
+    let delays = [&network.links[0], &network.links[1]].map(|link| link.delay.as_millis());
+    assert_eq!(delays, [55, 45]);
+    assert_eq!(network.links[0].queue, plain.network.links[0].queue);
+    // The group's 40 ms more are on its way to the bottleneck and back.
+    assert_eq!([2, 3].map(|place: usize| network.links[place].delay.as_millis()), [20, 20]);
+    let text = error(&path("99 ms"));
+    assert!(text.contains("it must be no less than the path's, 100 ms"), "{text}");
+}
+
+#[test]
 fn impairments_are_read_as_netem_is_told_and_its_delay_is_added() {
     let path = |impairments: &str| {
         with("rtt = \"100 ms\"", &format!("rtt = \"100 ms\"\nimpairments = {impairments}"))

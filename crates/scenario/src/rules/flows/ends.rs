@@ -23,12 +23,13 @@ fn on_a_path(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
             rules.broken_with_hint(&[&format!("flows[{index}].{name}")], rule, hint);
         }
     }
-    let path_rtt = input.path.as_ref().map(PathInput::round_trip).unwrap_or_default();
+    let path_rtt = input.path.as_ref().map(PathInput::base_rtt).unwrap_or_default();
     if group.rtt.is_some_and(|rtt| rtt < path_rtt) {
         let key = format!("flows[{index}].rtt");
         let rule = format!("it must be no less than the path's, {path_rtt}");
         let delays = ["path.rtt", "path.forward_delay", "path.reverse_delay"];
-        rules.report(&[&key, delays[0], delays[1], delays[2]], rule, None);
+        let added = ["path.impairments", "path.reverse_impairments"];
+        rules.report(&[&key, delays[0], delays[1], delays[2], added[0], added[1]], rule, None);
     }
 }
 
