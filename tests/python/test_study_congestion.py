@@ -24,6 +24,7 @@ from fairwind.studies.congestion_control_evaluation.claims import (
     claims,
     with_decades,
 )
+from fairwind.studies.congestion_control_evaluation.control import exercised
 from fairwind.studies.congestion_control_evaluation.joining import joining
 from fairwind.studies.congestion_control_evaluation.recovery import recoveries
 from fairwind.studies.congestion_control_evaluation.shares import PAYLOAD_RATIO, shares
@@ -50,7 +51,9 @@ def groups(rows: list[tuple[str, str, float, float]]) -> SimpleNamespace:
         for cell, (control, rtt, *rates) in enumerate(rows)
         for name, rate in zip(("first", "second"), rates, strict=True)
     ]
-    return SimpleNamespace(groups=pl.DataFrame(lines), part=lambda _name: None, folder="made up")
+    return SimpleNamespace(
+        groups=pl.DataFrame(lines), part=lambda _name: None, folder="made up", senders=None
+    )
 
 
 def compared(differences: list[float]) -> pl.DataFrame:
@@ -275,7 +278,7 @@ def test_what_was_not_run_is_undecided():
     alike = groups([("reno", "42 ms", 5.0, 5.0), ("fast", "42 ms", 5.0, 5.0)])
     judged = claims(alike)
     assert {claim.verdict for claim in judged} == {Verdict.UNDECIDED}
-    assert "not there" in judged[-1].evidence
+    assert "not there" in judged[-2].evidence
 
 
 def test_a_part_is_found_in_the_folder_of_the_study(tmp_path):
@@ -287,3 +290,44 @@ def test_a_part_is_found_in_the_folder_of_the_study(tmp_path):
     part = results.part("traces")
     assert part is not None
     assert part.groups["cell"].to_list() == [0]
+
+
+def limited_run(window_limited: list[float]) -> SimpleNamespace:
+    """Give a run with greedy flows that the receiver's window held back for so many seconds."""
+    senders = pl.DataFrame(
+        {
+            "cell": pl.Series(range(len(window_limited)), dtype=pl.UInt32),
+            "seed": 1,
+            "control": "fast",
+            "group": "first",
+            "open_s": 100.0,
+            "busy_s": 100.0,
+            "window_limited_s": window_limited,
+            "buffer_limited_s": 0.0,
+            "total_segments_retransmitted": 5,
+            "in_slow_start": False,
+        }
+    )
+    experiment = {"flows": [{"name": "first", "workload": {"kind": "greedy"}}]}
+    cells = [SimpleNamespace(index=place, experiment=experiment) for place in range(senders.height)]
+    manifest = SimpleNamespace(plan=SimpleNamespace(cells=cells))
+    return SimpleNamespace(senders=senders, manifest=manifest, part=lambda _name: None)
+
+
+@pytest.mark.parametrize(
+    ("window_limited", "verdict"),
+    [
+        ([0.0, 9.0, 1.0], Verdict.BORNE_OUT),
+        ([0.0, 60.0, 1.0], Verdict.BORNE_OUT_IN_PART),
+        ([50.0, 60.0, 1.0], Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_the_control_was_exercised_where_nothing_else_limited_the_flows(window_limited, verdict):
+    assert exercised(limited_run(window_limited)).verdict is verdict
+
+
+def test_of_whom_and_by_what_flows_were_limited_is_told():
+    assert exercised(limited_run([50.0, 0.0])).evidence == (
+        "1 of 2 flows were limited by something else: symmetric, fast: of 1 the receiver's window "
+        "held data back for more than 10% of the time."
+    )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.report.exercised import limits_in_words
-from fairwind.results import Results, has_lateness, late_hosts, late_runs
+from fairwind.results import Results, has_lateness, late_hosts, late_runs, limits_in_words
 
 FEW_REPLICATES = 3
 MOST_FAILURES = 5

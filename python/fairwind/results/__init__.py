@@ -5,6 +5,11 @@ replicates of each cell together. Nothing here runs or draws anything.
 """
 
 from fairwind.results.claim import Claim, Verdict
+from fairwind.results.exercised import (
+    REASONS,
+    limited_senders,
+    limits_in_words,
+)
 from fairwind.results.lateness import (
     has_lateness,
     late_hosts,
@@ -20,6 +25,7 @@ from fairwind.results.subjects import SUBJECTS, Subject, rows_of
 from fairwind.results.summary import Estimates, overview, summarise, tidy_overview
 
 __all__ = [
+    "REASONS",
     "SUBJECTS",
     "TABLES",
     "Claim",
@@ -33,6 +39,8 @@ __all__ = [
     "late_runs",
     "lateness_by_cell",
     "lateness_in_words",
+    "limited_senders",
+    "limits_in_words",
     "open_results",
     "overview",
     "readable",

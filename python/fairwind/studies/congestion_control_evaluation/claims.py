@@ -19,6 +19,7 @@ from fairwind.studies.congestion_control_evaluation.baseline import (
     verdict_of_fault,
     verdict_of_innocence,
 )
+from fairwind.studies.congestion_control_evaluation.control import exercised
 from fairwind.studies.congestion_control_evaluation.joining import joining
 from fairwind.studies.congestion_control_evaluation.recovery import recoveries
 from fairwind.studies.congestion_control_evaluation.shares import (
@@ -86,6 +87,7 @@ def claims(results: Results) -> list[Claim]:
         _has_none(compared),
         _recovers_slowly(part_of(results, "recovery", recoveries)),
         _suffers_from_an_early_drop(part_of(results, "early-drop", _early_drop)),
+        exercised(results),
     ]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Results
+from fairwind.results.results import Results
 
 HELD_RATIO = 0.1
 """A sender that something else held back for more than this part of its time was not exercised."""
