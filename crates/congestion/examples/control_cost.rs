@@ -21,6 +21,8 @@ use std::sync::Arc;
 type Failure = Box<dyn std::error::Error>;
 
 const PAIRS: [(&str, &str); 3] = [("reno", "reno-c"), ("bic", "bic-c"), ("cubic", "cubic-c")];
+/// What those without a pendant in Rust are held against.
+const STANDARD: &str = "reno-c";
 /// An acknowledgment of two segments under an algorithm in C costs at most so much of one under the same in Rust.
 const BOUND: f64 = 1.2;
 const RTT: Span = Span::from_millis(40);
@@ -36,18 +38,22 @@ fn main() -> Result<(), Failure> {
     let mut above = Vec::new();
     for segments in ["1", "2"] {
         println!("acknowledgments of {segments}, in instructions");
-        println!("{:<12} {:>12} {:>12} {:>8}", "algorithm", "Rust", "C", "C / Rust");
+        let head = ["algorithm", "Rust", "C", "C / Rust", "C / Reno's C"];
+        println!("{:<12} {:>12} {:>12} {:>8} {:>12}", head[0], head[1], head[2], head[3], head[4]);
+        let standard = instructions(STANDARD, segments)?;
         for (rust, c) in PAIRS {
             let costs = (instructions(rust, segments)?, instructions(c, segments)?);
-            let ratio = costs.1 / costs.0;
-            println!("{rust:<12} {:>12.0} {:>12.0} {ratio:>8.2}", costs.0, costs.1);
+            let (ratio, beside) = (costs.1 / costs.0, costs.1 / standard);
+            println!("{rust:<12} {:>12.0} {:>12.0} {ratio:>8.2} {beside:>12.2}", costs.0, costs.1);
             if segments == "2" && ratio > BOUND {
                 above.push(c);
             }
         }
         for name in fairwind_congestion::names() {
             if !PAIRS.iter().any(|(_, c)| *c == name) {
-                println!("{name:<12} {:>12} {:>12.0}", "", instructions(&name, segments)?);
+                let (cost, none) = (instructions(&name, segments)?, "");
+                let beside = cost / standard;
+                println!("{name:<12} {none:>12} {cost:>12.0} {none:>8} {beside:>12.2}");
             }
         }
     }
