@@ -11,7 +11,7 @@ use fairwind_testbed::{KernelRun, Outcome};
 use std::sync::Mutex;
 
 /// They are the whole machine's: one test at a time.
-static MACHINE: Mutex<()> = Mutex::new(());
+pub(crate) static MACHINE: Mutex<()> = Mutex::new(());
 
 /// Whether congestion controls can be loaded; says why, where they cannot.
 fn is_loadable(test: &str) -> bool {

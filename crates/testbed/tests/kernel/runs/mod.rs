@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that meets an error fails there")]
 
 mod captures;
-mod controls;
+pub(crate) mod controls;
 mod datagrams;
 mod faults;
 mod impaired;

@@ -9,6 +9,7 @@ mod replay;
 mod tape;
 
 use crate::is_available;
+use crate::runs::controls::MACHINE;
 use crate::runs::stage::{command, number, table};
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_scenario::{Document, Experiment};
@@ -51,6 +52,7 @@ fn every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_
         println!("skipped: {test}: {reason}");
         return;
     }
+    let _alone = MACHINE.lock();
     let process = std::process::id();
     let recorder = |(place, name): (usize, &String)| {
         // Not that of another test's at the same time; fifteen letters at most.
