@@ -18,6 +18,9 @@ pub struct Impairments {
     /// Delay that varies around the link's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jitter: Option<Jitter>,
+    /// Delay beyond the link's own that changes with time, as where satellites come and go; none of netem's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub delay_steps: Vec<DelayStep>,
     /// Which packets are lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<Loss>,
@@ -64,6 +67,16 @@ pub struct Jitter {
     /// Whether packets leave in the order in which they came, later ones waiting for earlier ones.
     #[serde(default)]
     pub keep_order: bool,
+}
+
+/// A delay for some time. After the last step the first begins again; nothing overtakes where the delay falls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DelayStep {
+    /// How long it lasts.
+    pub duration: Span,
+    /// Delay of what is sent meanwhile, beyond the link's own.
+    pub delay: Span,
 }
 
 /// How a delay varies around its mean.
@@ -213,6 +226,13 @@ impl Impairments {
                 "quantiles belong to distribution = \"table\", which needs at least one",
             );
         }
+        let nanos = self.delay_steps.iter().map(|step| u128::from(step.duration.as_nanos()));
+        let lasting: u128 = nanos.sum();
+        hold(
+            self.delay_steps.is_empty() || (1..=u128::from(u64::MAX)).contains(&lasting),
+            "delay_steps",
+            "all steps together last longer than nothing, and 584 years at most",
+        );
         if let Some(slot) = &self.slot {
             hold(slot.max_delay >= slot.min_delay, "slot.max_delay", "no less than min_delay");
             hold(!slot.max_delay.is_zero(), "slot.max_delay", "longer than nothing");
@@ -354,6 +374,7 @@ mod tests {
         let twice = Ratio::from_parts_per_billion(2_000_000_000);
         let impairments = Impairments {
             delay: Span::ZERO,
+            delay_steps: vec![DelayStep { duration: Span::ZERO, delay: Span::ZERO }],
             jitter: Some(Jitter {
                 deviation: Span::from_millis(1),
                 distribution: JitterDistribution::Table,
@@ -379,6 +400,7 @@ mod tests {
                 "duplicate.probability",
                 "reorder.gap",
                 "jitter.table",
+                "delay_steps",
                 "slot.max_delay",
                 "slot.packets",
                 "loss.lost",

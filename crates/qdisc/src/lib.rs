@@ -37,8 +37,8 @@ pub use check::QdiscFinding;
 pub use demand::{Carrier, CarrierError, Requests, Terminal};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
-    Chance, ImpairmentError, ImpairmentOddity, Impairments, Jitter, JitterDistribution, Loss,
-    Reorder, Slot,
+    Chance, DelayStep, ImpairmentError, ImpairmentOddity, Impairments, Jitter, JitterDistribution,
+    Loss, Reorder, Slot,
 };
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
 pub use recorded::{LineFault, delays_of_text, losses_of_text};

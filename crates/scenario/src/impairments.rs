@@ -8,7 +8,9 @@ use crate::queue::Fault;
 use crate::rate_trace::unread;
 use crate::recording::Recordings;
 use fairwind_qdisc::tc::Netem;
-use fairwind_qdisc::{Chance, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot};
+use fairwind_qdisc::{
+    Chance, DelayStep, Impairments, Jitter, JitterDistribution, Loss, Reorder, Slot,
+};
 use fairwind_units::{Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +33,9 @@ pub struct ImpairmentsTable {
     pub delay: Option<Span>,
     /// Delay that varies around the link's own.
     pub jitter: Option<JitterInput>,
+    /// Delay beyond the link's own that changes with time, as where satellites come and go: steps that begin again after the
+    /// last one.
+    pub delay_steps: Option<Vec<DelayStep>>,
     /// Which packets are lost.
     pub loss: Option<LossInput>,
     /// Packets that come twice.
@@ -137,6 +142,7 @@ impl ImpairmentsTable {
             delay: self.reorder.and(self.delay).unwrap_or_default(),
             jitter: jitter
                 .map(|jitter| jitter.resolve(recordings, &format!("{key}.jitter"), faults)),
+            delay_steps: self.delay_steps.clone().unwrap_or_default(),
             loss: loss.map(|loss| loss.resolve(recordings, &format!("{key}.loss"), faults)),
             duplicate: self.duplicate,
             corrupt: self.corrupt,

@@ -4,7 +4,7 @@
 //! stream of random numbers of its own, so that switching one on changes nothing about the others.
 
 use crate::random::mixed;
-use fairwind_qdisc::{Chance, Impairments, Jitter, Loss, Reorder, Slot};
+use fairwind_qdisc::{Chance, DelayStep, Impairments, Jitter, Loss, Reorder, Slot};
 use fairwind_units::{Instant, Ratio, Span};
 use rand::{Rng as _, RngExt as _};
 use rand_pcg::Pcg32;
@@ -161,6 +161,7 @@ struct DelayProcess {
     /// What of it packets that overtake wait for as well: all but netem's own.
     least: Span,
     jitter: Option<(Deviate, Correlated)>,
+    steps: Option<StepProcess>,
     keeps_order: bool,
     reorder: Option<(Reorder, Event)>,
     /// Packets since one overtook.
@@ -182,7 +183,9 @@ impl DelayProcess {
             jitter: jitter.map(|jitter: &Jitter| {
                 (Deviate::new(jitter), Correlated::new(jitter.correlation, mixed(seed, 4)))
             }),
-            keeps_order: jitter.is_some_and(|jitter| jitter.keep_order),
+            steps: StepProcess::new(&impairments.delay_steps),
+            keeps_order: jitter.is_some_and(|jitter| jitter.keep_order)
+                || !impairments.delay_steps.is_empty(),
             reorder,
             since_overtaking: 0,
             slot: impairments.slot.map(|slot| SlotProcess::new(slot, mixed(seed, 6))),
@@ -191,10 +194,11 @@ impl DelayProcess {
     }
 
     fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
+        let added = self.steps.as_ref().map_or(Span::ZERO, |steps| steps.delay_at(at));
         if self.overtakes() {
-            return (at + self.least, true);
+            return (at + self.least + added, true);
         }
-        let mut arrival = at + self.delay();
+        let mut arrival = at + self.delay() + added;
         if self.keeps_order {
             arrival = arrival.max(self.latest);
         }
@@ -221,6 +225,34 @@ impl DelayProcess {
         let Some((deviate, draws)) = &mut self.jitter else { return self.base };
         let nanos = i128::from(self.base.as_nanos()) + deviate.nanos(draws.draw());
         Span::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
+}
+
+/// Delays one after another.
+struct StepProcess {
+    /// End of each step in nanoseconds from the beginning, and its delay.
+    steps: Vec<(u64, Span)>,
+    period: u64,
+}
+
+impl StepProcess {
+    fn new(steps: &[DelayStep]) -> Option<Self> {
+        let mut period = 0_u64;
+        let lasting = steps.iter().filter(|step| !step.duration.is_zero());
+        let steps: Vec<(u64, Span)> = lasting
+            .map(|step| {
+                period = period.saturating_add(step.duration.as_nanos());
+                (period, step.delay)
+            })
+            .collect();
+        (period > 0).then_some(Self { steps, period })
+    }
+
+    /// The delay of what is sent at `at`.
+    fn delay_at(&self, at: Instant) -> Span {
+        let within = at.as_nanos() % self.period;
+        let place = self.steps.partition_point(|(end, _)| *end <= within);
+        self.steps.get(place).map_or(Span::ZERO, |(_, delay)| *delay)
     }
 }
 
@@ -290,6 +322,24 @@ mod tests {
     fn share(hits: &[bool]) -> f64 {
         let count = hits.iter().filter(|hit| **hit).count();
         f64::from(u32::try_from(count).unwrap()) / f64::from(u32::try_from(hits.len()).unwrap())
+    }
+
+    #[test]
+    fn steps_add_a_delay_for_their_time_and_nothing_overtakes_where_it_falls() {
+        let step = |seconds, millis| DelayStep {
+            duration: Span::from_secs(seconds),
+            delay: Span::from_millis(millis),
+        };
+        let delay_steps = vec![step(15, 20), step(0, 900), step(15, 5)];
+        let mut impairer = impairer(&Impairments { delay_steps, ..Impairments::default() });
+        let mut arrivals = |millis: &[u64]| -> Vec<u64> {
+            let mut arrival = |at| impairer.arrival(Instant::from_millis(at), 100).0;
+            millis.iter().map(|at| arrival(*at).as_nanos() / 1_000_000).collect()
+        };
+        // 50 ms of the link, and 20 ms before 15 s, 5 ms from then on, 20 ms again from 30 s on.
+        assert_eq!(arrivals(&[0, 14_999]), [70, 15_069]);
+        assert_eq!(arrivals(&[15_000, 15_015, 29_999]), [15_069, 15_070, 30_054]);
+        assert_eq!(arrivals(&[30_000, 45_000]), [30_070, 45_055]);
     }
 
     #[test]

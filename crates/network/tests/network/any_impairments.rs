@@ -1,7 +1,8 @@
 //! Random impairments: mostly none.
 
 use fairwind_qdisc::{
-    Chance, Impairments, Jitter, JitterDistribution, Loss, RateStep, RateTrace, Reorder, Slot,
+    Chance, DelayStep, Impairments, Jitter, JitterDistribution, Loss, RateStep, RateTrace, Reorder,
+    Slot,
 };
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
@@ -27,6 +28,15 @@ pub(crate) fn any_trace() -> impl Strategy<Value = Option<RateTrace>> {
     ]
 }
 
+/// Where neither overtaking nor slots are there; else nothing.
+fn some_steps(reorder: bool, slot: bool) -> Vec<DelayStep> {
+    let step = |millis| DelayStep {
+        duration: Span::from_millis(millis),
+        delay: Span::from_millis(millis * 3),
+    };
+    if reorder == slot { vec![step(3), step(1)] } else { Vec::new() }
+}
+
 fn some_impairments() -> impl Strategy<Value = Impairments> {
     let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (any_jitter(), any_loss(), switches).prop_map(
@@ -34,6 +44,7 @@ fn some_impairments() -> impl Strategy<Value = Impairments> {
             let chance = Chance { probability: THIRD, correlation: THIRD };
             Impairments {
                 delay: Span::from_millis(5),
+                delay_steps: some_steps(reorder, slot),
                 jitter,
                 loss,
                 duplicate: duplicate.then_some(chance),

@@ -139,3 +139,22 @@ fn asking_for_less_than_what_comes_is_odd_and_runs() {
     let [warning] = &plan.warnings[..] else { panic!("one warning") };
     assert!(warning.to_string().contains("its queue grows without end"), "{warning}");
 }
+
+#[test]
+fn delays_that_change_with_time_are_impairments_of_either_direction() {
+    let steps =
+        "[{ duration = \"15 s\", delay = \"0 s\" }, { duration = \"15 s\", delay = \"20 ms\" }]";
+    let with_steps = |steps: &str| {
+        SATELLITE.replacen(
+            "[[flows]]",
+            &format!("reverse_impairments = {{ delay_steps = {steps} }}\n[[flows]]"),
+            1,
+        )
+    };
+    let experiment = experiment(&with_steps(steps));
+    assert_eq!(experiment.network.links[1].impairments.delay_steps.len(), 2);
+    assert!(experiment.network.links[0].impairments.is_none());
+    let errors = document(&with_steps("[{ duration = \"0 s\", delay = \"1 s\" }]")).plan();
+    let errors = errors.unwrap_err().to_string();
+    assert!(errors.contains("path.reverse_impairments.delay_steps"), "{errors}");
+}
