@@ -137,7 +137,7 @@ fn asking_for_less_than_what_comes_is_odd_and_runs() {
     let text = SATELLITE.replace("multiplier = 4.8", "multiplier = 0.5");
     let plan = document(&text).plan().unwrap();
     let [warning] = &plan.warnings[..] else { panic!("one warning") };
-    assert!(warning.to_string().contains("its queue grows without end"), "{warning}");
+    assert!(warning.contains("its queue grows without end"), "{warning}");
 }
 
 #[test]
