@@ -163,7 +163,7 @@ def tables(experiment: Mapping[str, Any], seed: int) -> dict[str, pl.DataFrame]:
     }
 
 
-def lateness(late_s: float, bound_s: float = 200e-6) -> pl.DataFrame:
+def lateness(late_s: float, bound_s: float = 200e-6, unsent: int = 0) -> pl.DataFrame:
     """Make up how punctual one run was."""
     return pl.DataFrame(
         {
@@ -174,6 +174,7 @@ def lateness(late_s: float, bound_s: float = 200e-6) -> pl.DataFrame:
             "lateness_p99_s": [late_s],
             "lateness_max_s": [late_s * 2],
             "packets_taken": [5000],
+            "datagrams_missing": [unsent],
             "events_missed": [0],
         }
     )
@@ -228,6 +229,7 @@ class ScriptedEngine:
     late_us: float | None = None
     has_own_router: bool = True
     events_missed: int = 0
+    datagrams_missing: int = 0
     delayed_s: float = 0.0
     problem: str | None = None
     refused: Callable[[dict[str, Any]], list[Refusal]] = lambda _experiment: []
@@ -283,7 +285,8 @@ class ScriptedEngine:
             pl.col("^.*latency_.*_s$") + self.delayed_s
         )
         if self.late_us is not None:
-            made_up["lateness"] = lateness(self.late_us / 1e6)
+            late_s = self.late_us / 1e6
+            made_up["lateness"] = lateness(late_s, unsent=self.datagrams_missing)
             made_up["hosts"] = hosts(self.late_us / 1e6)
         if not self.has_own_router:
             made_up["lateness"] = nobody_late(self.events_missed)

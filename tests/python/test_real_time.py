@@ -183,6 +183,16 @@ def test_what_the_kernel_did_not_tell_is_told_by_a_warning(tmp_path):
     assert not [line for line in warnings(whole) if "Missed" in line]
 
 
+def test_datagrams_that_never_left_their_hosts_are_told_of_by_a_warning(tmp_path):
+    engine = kernel(late_us=10, datagrams_missing=34)
+    results = run_plan(plan(), engine, RunSettings(out=tmp_path / "full"))
+    told = [line for line in warnings(results) if line.startswith("Unsent: in")]
+    assert len(told) == 1
+    assert "34 or more" in told[0], told
+    whole = run_plan(plan(), kernel(late_us=10), RunSettings(out=tmp_path / "whole"))
+    assert not [line for line in warnings(whole) if "Unsent" in line]
+
+
 def test_virtual_time_is_never_late(tmp_path):
     results = run_plan(plan(), ScriptedEngine(), RunSettings(out=tmp_path))
     assert lateness_in_words(open_results(results.folder)) is None

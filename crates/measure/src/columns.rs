@@ -510,6 +510,7 @@ const LATENESS: &[Line] = &[
     ("packets_unmeasured", "packets", "Packets carried although they belong to no flow that is measured, such as ICMP."),
     ("packets_discarded", "packets", "Packets for nobody in the experiment, such as announcements of IPv6 neighbours; the router threw them away."),
     ("packets_refused", "packets", "Packets that the kernel did not take at their destination."),
+    ("datagrams_missing", "packets", "Datagrams that hosts sent and that never came to the router, at least, as the numbers in those after them tell: the host's own device had no room for them. They count nowhere else. Those with fewer than 16 bytes of payload have no numbers; behind the kernel's own router nobody looks."),
     ("events_missed", "events", "Events of the kernel's endpoints, or of its own router, that no program told of, at least, so that some counts are too low: they came faster than they were read, or, behind the kernel's own router, the hosts' devices counted more packets than were told of; 0 where the kernel is not watched by tracepoints."),
 ];
 

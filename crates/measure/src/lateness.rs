@@ -21,6 +21,8 @@ pub struct RoutedPackets {
     pub discarded: u64,
     /// Carried, but refused by the kernel at their destination.
     pub refused: u64,
+    /// Datagrams that never came out of their host's device, as far as the router can tell.
+    pub missing: u64,
 }
 
 /// Lateness of deliveries, and the bound that it is judged by.

@@ -21,6 +21,7 @@ def warnings(results: Results) -> list[str]:
         *_late(results),
         *_late_hosts(results),
         *_missed(results),
+        *_unsent(results),
         *_control_complaints(results),
         *limits_in_words(results),
         *results.manifest.plan.warnings,
@@ -93,6 +94,21 @@ def _missed(results: Results) -> list[str]:
         "sent and received, counts of queues, time-outs and recoveries are too low by as much, "
         "sums that should agree do not, and captures have holes; what applications wrote and read "
         "is whole."
+    ]
+
+
+def _unsent(results: Results) -> list[str]:
+    if not has_lateness(results) or "datagrams_missing" not in results.lateness.columns:
+        return []
+    unsent = results.lateness.filter(pl.col("datagrams_missing") > 0)
+    if unsent.is_empty():
+        return []
+    worst = unsent.sort("datagrams_missing", descending=True).row(0, named=True)
+    return [
+        f"Unsent: in {unsent.height} of {results.lateness.height} runs hosts had no room in their "
+        f"own devices for datagrams, at the most {worst['datagrams_missing']} or more in cell "
+        f"{worst['cell']}, seed {worst['seed']}. They are neither sent nor lost in the tables: "
+        "more was asked for than this machine carries."
     ]
 
 

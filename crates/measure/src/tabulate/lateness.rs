@@ -41,6 +41,7 @@ pub(crate) fn lateness_table(lateness: &Lateness) -> Table {
         .with("packets_unmeasured", |row| row.lateness.packets.unmeasured)
         .with("packets_discarded", |row| row.lateness.packets.discarded)
         .with("packets_refused", |row| row.lateness.packets.refused)
+        .with("datagrams_missing", |row| row.lateness.packets.missing)
         .with("events_missed", |row| row.lateness.events_missed)
         .build()
 }

@@ -35,7 +35,8 @@ fn the_table_tells_how_late_how_many_were() {
     let mut lateness = lateness_of(&[10, 20, 30, 1_000]);
     lateness.on_batch(1);
     lateness.on_batch(3);
-    lateness.packets = RoutedPackets { taken: 4, unmeasured: 3, discarded: 2, refused: 1 };
+    lateness.packets =
+        RoutedPackets { taken: 5, unmeasured: 4, discarded: 3, refused: 2, missing: 1 };
     let table = lateness.table();
     let number = |column: &str| table.column(column).and_then(|values| values.number(0)).unwrap();
     assert!((number("bound_s") - 0.0002).abs() < 1e-12);
@@ -43,8 +44,14 @@ fn the_table_tells_how_late_how_many_were() {
     assert!((number("lateness_p50_s") - 20e-6).abs() < 1e-6);
     assert!((number("deliveries_beyond_bound") - 1.0).abs() < 1e-12);
     assert!((number("batch_mean_packets") - 2.0).abs() < 1e-12);
-    let counts = ["packets_taken", "packets_unmeasured", "packets_discarded", "packets_refused"];
-    for (column, count) in counts.into_iter().zip([4.0, 3.0, 2.0, 1.0]) {
+    let counts = [
+        "packets_taken",
+        "packets_unmeasured",
+        "packets_discarded",
+        "packets_refused",
+        "datagrams_missing",
+    ];
+    for (column, count) in counts.into_iter().zip([5.0, 4.0, 3.0, 2.0, 1.0]) {
         assert!((number(column) - count).abs() < 1e-12, "{column}");
     }
 }

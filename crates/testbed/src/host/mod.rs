@@ -14,10 +14,12 @@
 //! | `serve` | the host's side: from the first message to the last |
 //! | `namespace` | a network namespace, as root or not, and its name |
 //! | `parameters` | kernel parameters: as out of the box, then as planned |
+//! | `datagram` | what hosts write into datagrams, so that readers know them |
 //! | `device` | the TUN device, or the end of a cable; addresses and routes |
 //! | `sockets` | sockets as planned, and whether they are |
 //! | `worker` | the loop that drives applications and sockets, and tells what happens |
 
+mod datagram;
 mod device;
 mod namespace;
 mod parameters;
@@ -27,6 +29,7 @@ mod serve;
 mod sockets;
 mod worker;
 
+pub(crate) use datagram::number_of;
 pub(crate) use namespace::NamespaceName;
 pub(crate) use parameters::OUT_OF_THE_BOX;
 pub use process::{HostCommand, HostProcess, monotonic_clock};

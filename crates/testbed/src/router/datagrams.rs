@@ -1,5 +1,6 @@
 //! Which flow a datagram belongs to: by its addresses and ports, as they are planned.
 
+use crate::host::number_of;
 use crate::record::Measured;
 use fairwind_assembly::DatagramPlan;
 use fairwind_measure::{Direction, FlowId};
@@ -12,7 +13,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 /// Protocol number of UDP.
 const UDP: u8 = 17;
 /// Bytes of its header (RFC 768).
-const UDP_HEADER_BYTES: u32 = 8;
+const UDP_HEADER_BYTES: u16 = 8;
 /// Bytes of an IPv6 header.
 const IPV6_HEADER_BYTES: usize = 40;
 /// Bits of an IPv4 header by which a packet is only a part of one: more follow, or it is not the first.
@@ -24,10 +25,15 @@ type Ends = (Addresses, u16, u16);
 /// The streams of datagrams of an experiment.
 pub(super) struct PlannedDatagrams {
     streams: HashMap<Ends, Stream>,
+    /// The numbers that their next datagrams should have, by the streams' places.
+    expected: Vec<u64>,
+    /// Datagrams that should have come before others, and have not.
+    missing: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Stream {
+    place: usize,
     flow: FlowId,
     sender: NodeId,
     receiver: NodeId,
@@ -41,16 +47,34 @@ pub(super) struct FoundDatagram {
     pub(super) packet_bytes: u32,
     /// The hosts that it comes from and is for.
     pub(super) hosts: (NodeId, NodeId),
+    /// The place of its stream.
+    place: usize,
+    /// Its number there, if it says so.
+    number: Option<u64>,
 }
 
 impl PlannedDatagrams {
     pub(super) fn new(plans: &[DatagramPlan]) -> Self {
-        let stream = |plan: &DatagramPlan| {
+        let stream = |(place, plan): (usize, &DatagramPlan)| {
             let ends = (plan.addresses, plan.sender_port, plan.receiver_port);
             let (sender, receiver) = (plan.sender_node, plan.receiver_node);
-            (ends, Stream { flow: plan.flow, sender, receiver })
+            (ends, Stream { place, flow: plan.flow, sender, receiver })
         };
-        Self { streams: plans.iter().map(stream).collect() }
+        let streams = plans.iter().enumerate().map(stream).collect();
+        Self { streams, expected: vec![0; plans.len()], missing: 0 }
+    }
+
+    /// The datagram has come from its host, whose device hands them over in their order.
+    pub(super) fn note(&mut self, found: &FoundDatagram) {
+        if let (Some(number), Some(expected)) = (found.number, self.expected.get_mut(found.place)) {
+            self.missing += number.saturating_sub(*expected);
+            *expected = (*expected).max(number.saturating_add(1));
+        }
+    }
+
+    /// Datagrams that hosts have sent before others that came, and that have not come themselves.
+    pub(super) const fn missing(&self) -> u64 {
+        self.missing
     }
 
     /// What an IP packet is, as far as its headers are there; `None` of what is no datagram of a flow.
@@ -62,12 +86,12 @@ impl PlannedDatagrams {
         let [s0, s1, d0, d1, l0, l1] = *ip.above.first_chunk::<6>()?;
         let ports = (u16::from_be_bytes([s0, s1]), u16::from_be_bytes([d0, d1]));
         let stream = self.streams.get(&(ip.addresses, ports.0, ports.1))?;
-        let length = u32::from(u16::from_be_bytes([l0, l1]));
+        let length = u16::from_be_bytes([l0, l1]);
         let segment = Segment {
             source_port: ports.0,
             destination_port: ports.1,
             traffic_class: TrafficClass::new(ip.class),
-            payload_bytes: length.saturating_sub(UDP_HEADER_BYTES),
+            payload_bytes: length.saturating_sub(UDP_HEADER_BYTES).into(),
             ..Segment::default()
         };
         let (flow, direction) = (stream.flow, Direction::Forward);
@@ -75,6 +99,8 @@ impl PlannedDatagrams {
             measured: Measured { flow, direction, segment, is_datagram: true },
             packet_bytes: ip.packet_bytes,
             hosts: (stream.sender, stream.receiver),
+            place: stream.place,
+            number: ip.above.get(UDP_HEADER_BYTES.into()..).and_then(number_of),
         })
     }
 }
@@ -184,6 +210,22 @@ mod tests {
                     assert_eq!(segment.traffic_class, TrafficClass::new(3));
                 }
             }
+        }
+    }
+
+    /// Numbers stand behind the instant of the write: the ninth to the sixteenth byte.
+    #[test]
+    fn datagrams_that_never_came_out_of_their_host_are_known_by_the_numbers_of_those_behind_them() {
+        let plans = plans(4);
+        let mut planned = PlannedDatagrams::new(&plans);
+        for (plan, number, missing) in
+            [(0, 0_u64, 0), (0, 1, 0), (0, 4, 2), (1, 3, 5), (0, 5, 5), (1, 4, 5)]
+        {
+            let mut packet = packet(&plans[plan]);
+            packet[36..44].copy_from_slice(&number.to_ne_bytes());
+            let found = planned.find(&packet).expect("it is a flow's");
+            planned.note(&found);
+            assert_eq!(planned.missing(), missing, "number {number} of stream {plan}");
         }
     }
 

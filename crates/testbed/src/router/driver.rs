@@ -171,6 +171,7 @@ impl<S: Sorter> Router<S> {
         let result = self.carry();
         self.advance();
         self.journal.finish();
+        self.lateness.packets.missing = self.sorter.missing_datagrams();
         result.map(|()| self.lateness)
     }
 

@@ -34,6 +34,12 @@ pub(crate) trait Sorter {
     fn connection(&self, _: &Measured) -> Option<(u32, bool)> {
         None
     }
+
+    /// Datagrams that hosts have sent, at least, and that never came out of their devices; none where they have
+    /// no numbers.
+    fn missing_datagrams(&self) -> u64 {
+        0
+    }
 }
 
 /// Finds the flows of an experiment, by their addresses and ports: the receiver's port says which
@@ -145,9 +151,12 @@ impl PlannedFlows {
     }
 
     /// A datagram of a stream.
-    fn datagram(&self, from: NodeId, packet: &[u8]) -> Option<Sorted> {
+    fn datagram(&mut self, from: NodeId, packet: &[u8]) -> Option<Sorted> {
         let found = self.datagrams.find(packet)?;
         let (source, destination) = found.hosts;
+        if source == from {
+            self.datagrams.note(&found);
+        }
         (source == from).then_some(Sorted::Measured(destination, found.measured))
     }
 
@@ -174,6 +183,10 @@ impl Sorter for PlannedFlows {
     fn connection(&self, measured: &Measured) -> Option<(u32, bool)> {
         let segment = &measured.segment;
         Some(numbered_by_ports(segment.source_port, segment.destination_port))
+    }
+
+    fn missing_datagrams(&self) -> u64 {
+        self.datagrams.missing()
     }
 }
 

@@ -41,6 +41,7 @@ fn a_constant_rate_is_kept_and_every_datagram_read_that_the_path_has_room_for() 
         let flows = table(&outcome.tables, "flows");
         assert!((number(flows, "payload_bytes_read", 0) - 9_000.0).abs() < 0.5);
         assert_eq!(outcome.lateness.packets.unmeasured, 0);
+        assert_eq!(outcome.lateness.packets.missing, 0);
     }
 }
 
