@@ -41,6 +41,13 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
     },
     "rate-limit-granularity": {"rate-accuracy": "rate-limit-granularity"},
     "thin-streams-today": {"delivery-latency-by-mechanism": "thin-streams-today"},
+    "congestion-control-evaluation": {
+        "fairness-against-rtt": "congestion-control-evaluation",
+        "windows-over-time": "congestion-control-evaluation-windows",
+        "rtt-unfairness": "congestion-control-evaluation-rtt-unfairness",
+        "convergence-time": "congestion-control-evaluation-convergence",
+        "friendliness": "congestion-control-evaluation-friendliness",
+    },
 }
 """Of each study: which of its figures is which picture."""
 
