@@ -6,7 +6,7 @@
 //! a file was loaded to stay, and no run removes it.
 
 use super::loader::{fingerprint, install, remove};
-use super::{ControlError, ControlObject, available};
+use super::{ControlError, ControlObject, available, obstacle};
 use crate::sys::{Lock, lock_file};
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -34,6 +34,12 @@ impl LoadedForRun {
     /// Loads those of `controls` that are not there, and holds them.
     pub(crate) fn load(controls: &[ControlObject]) -> Result<Self, ControlError> {
         let mut run = Self { folder: FOLDER.into(), claims: Vec::new() };
+        if let Some(obstacle) = obstacle() {
+            // Whoever may not load still has what is there, and removes nothing.
+            let there = available();
+            let has_all = controls.iter().all(|control| there.contains(&control.kernel_name));
+            return if has_all { Ok(run) } else { Err(obstacle) };
+        }
         if controls.is_empty() {
             return Ok(run);
         }
