@@ -64,8 +64,12 @@ def curve_panels(panels: Sequence[Curves], *, columns: int = 2) -> alt.TopLevelM
 def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - layers share no base
     order = drawn.frame["curve"].unique(maintain_order=True).to_list()
     points = drawn.measured
-    every = order if points is None else [*order, *points["curve"].unique(maintain_order=True)]
-    legend = alt.Legend(title=None, orient="bottom", columns=2, labelLimit=260, symbolSize=400)
+    measured = [] if points is None else points["curve"].unique(maintain_order=True).to_list()
+    every = list(dict.fromkeys([*order, *measured]))
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=2, labelLimit=260, symbolSize=400,
+        symbolType="stroke",
+    )  # fmt: skip
     encodings = {
         "x": alt.X(
             f"{drawn.x}:Q",
@@ -87,5 +91,6 @@ def _layers(drawn: Curves, width: int, height: int) -> Any:  # noqa: ANN401 - la
     layers: list[Any] = [lines]
     if points is not None:
         marks = alt.Chart(inline(points)).mark_point(filled=True, size=50, opacity=1)
-        layers.append(marks.encode(**encodings))
+        # with the dash as well, or there would be a legend of colours and one of dashes
+        layers.append(marks.encode(**encodings, strokeDash=dash))
     return alt.layer(*layers).properties(width=width, height=height, title=drawn.title)

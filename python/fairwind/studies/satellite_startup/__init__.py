@@ -1,0 +1,47 @@
+"""TCP's start-up over capacity that is assigned on demand (Gotta, Potorti, Secchi 2006).
+
+A satellite terminal gets its slots more than a round trip after it has asked for them. How much
+slower do connections start for it, what do the stacks of the time make of it, and how much more
+than the measured rate is worth asking for?
+
+Map: `transfers` time and use of slots of a transfer, `reconstruction` what was reckoned for them,
+`growth` equivalent round trips, volumes and windows, `stacks` what each stack did; `claims` the
+verdicts, in four files; `figures` the figures in the source's layouts. The scenario files lie
+beside them, one for each part.
+"""
+
+from fairwind.studies.satellite_startup.claims import claims
+from fairwind.studies.satellite_startup.figures import figures
+from fairwind.studies.study import Part, Study
+
+_LEADING = "table"
+
+_FEWER_SIZES = {"sweep.repeat": "5"}
+
+_REDUCED: dict[str, dict[str, str]] = {
+    "table": _FEWER_SIZES | {"sweep.path.terminal.requests.multiplier": "[1, 2, 4.8, 8]"},
+    "stacks": {"sweep.repeat": "2", "sweep.path.queue.limit": '["100 packets", "300 packets"]'},
+    "startup": {"sweep.repeat": "3"},
+    "periods": {"sweep.repeat": "3"},
+    "policies": _FEWER_SIZES,
+    "terminals": _FEWER_SIZES,
+}
+
+_FORMS = {
+    "full": {name: Part(f"{name}.toml") for name in _REDUCED},
+    "reduced": {name: Part(f"{name}.toml", settings) for name, settings in _REDUCED.items()},
+}
+
+STUDY = Study(
+    name="satellite-startup",
+    title="TCP's start-up over capacity that is assigned on demand",
+    source="Gotta, Potorti, Secchi, IWSSC 2006, pp. 176-180",
+    package=__name__,
+    forms={form: parts[_LEADING] for form, parts in _FORMS.items()},
+    parts={
+        form: {name: part for name, part in parts.items() if name != _LEADING}
+        for form, parts in _FORMS.items()
+    },
+    figures=figures,
+    claims=claims,
+)

@@ -1,0 +1,20 @@
+"""What the source says of start-ups over capacity on demand, judged by our results."""
+
+from __future__ import annotations
+
+from fairwind.results import Claim, Results
+from fairwind.studies.satellite_startup.model_claims import model_claims
+from fairwind.studies.satellite_startup.multiplier_claims import multiplier_claims
+from fairwind.studies.satellite_startup.policy_claims import policy_claims
+from fairwind.studies.satellite_startup.stack_claims import stack_claims
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge stacks, model, multiplier and policies; what was not run is undecided."""
+    stacks = results.part("stacks")
+    return [
+        *stack_claims(stacks),
+        *model_claims(results, results.part("startup"), results.part("periods"), stacks),
+        *multiplier_claims(results),
+        *policy_claims(results.part("policies"), results.part("terminals")),
+    ]

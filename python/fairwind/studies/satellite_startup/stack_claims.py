@@ -1,0 +1,151 @@
+"""Claims on what the stacks of the source's time do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.satellite_startup.in_words import not_run
+from fairwind.studies.satellite_startup.stacks import (
+    FREEBSD,
+    LIMIT,
+    WITH,
+    WITHOUT,
+    behaviour,
+    by_buffer,
+)
+
+PLAIN = "rbdc"
+
+CHANNEL_SPEED_RATIO = 0.85
+IRREGULAR_RATIO = 0.1
+NEAR_MINIMUM_RATIO = 1.5
+
+
+def stack_claims(stacks: Results | None) -> list[Claim]:
+    """Judge the three stacks of the source."""
+    runs = None if stacks is None else behaviour(stacks)
+    return [_without_sack(runs), _with_sack(runs), _freebsd(runs)]
+
+
+def _without_sack(runs: pl.DataFrame | None) -> Claim:
+    statement = (
+        "Linux without SACK loses a burst at the end of slow start, recovers too slowly, and ends "
+        "in a time-out."
+    )
+    rule = (
+        "Every run at k = 1, whatever the buffer. Borne out: all lose packets and have a time-out; "
+        "in part: all lose packets, and get less than half of the channel from 20 s on, but not "
+        "all have a time-out; otherwise not."
+    )
+    if runs is None:
+        return not_run(statement, rule)
+    details = by_buffer(runs, WITHOUT, PLAIN)
+    lossy = bool((details["without_loss"] == 0).all())
+    timed_out = bool((details["with_timeout"] == 1).all())
+    slow = bool((details["rate_ratio"] < 0.5).all())
+    told = "; ".join(
+        f"{row[LIMIT]}: {row['packets_lost']:.0f} lost, a time-out in {row['with_timeout']:.0%} "
+        f"of the runs, {row['rate_ratio']:.0%} of the channel from 20 s on"
+        for row in details.iter_rows(named=True)
+    )
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=_in_order(lossy and timed_out, lossy and slow),
+        evidence=f"{told}.",
+        details=details,
+        in_short=(
+            "A burst is always lost and recovery is always too slow, one repair per round trip; "
+            "the time-out comes only where the burst is long enough."
+        ),
+    )
+
+
+def _with_sack(runs: pl.DataFrame | None) -> Claim:
+    statement = "With SACK, Linux is as fast as the channel, but irregular."
+    rule = (
+        "Goodput from 20 s on at k = 1 by what the slots carry. Borne out: "
+        f"{CHANNEL_SPEED_RATIO:.0%} or more in the mean, whatever the buffer, and windows of a "
+        f"second deviate by more than {IRREGULAR_RATIO:.0%}; in part: so with some buffers; "
+        "otherwise not."
+    )
+    if runs is None:
+        return not_run(statement, rule)
+    details = by_buffer(runs, WITH, PLAIN)
+    fits = (details["rate_ratio"] >= CHANNEL_SPEED_RATIO) & (
+        details["irregularity_ratio"] > IRREGULAR_RATIO
+    )
+    told = "; ".join(
+        f"{row[LIMIT]}: {row['rate_ratio']:.0%} of the channel "
+        f"(the least {row['least_rate_ratio']:.0%}), "
+        f"deviation {row['irregularity_ratio']:.0%}, a time-out in {row['with_timeout']:.0%}"
+        for row in details.iter_rows(named=True)
+    )
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=_in_order(bool(fits.all()), bool(fits.any())),
+        evidence=f"{told}.",
+        details=details,
+        in_short=f"With {_which(details, fits)} it is; else a second burst of losses stops it.",
+    )
+
+
+def _freebsd(runs: pl.DataFrame | None) -> Claim:
+    statement = "FreeBSD 5.4 is regular, loses nothing, and keeps the round trip near its minimum."
+    rule = (
+        "At k = 1. Borne out: no packet is lost, windows of a second deviate by at most "
+        f"{IRREGULAR_RATIO:.0%} from 20 s on, and the median round trip is at most "
+        f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; in part: loss and "
+        "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
+        "is told where the terminal has all slots of the carrier for its own."
+    )
+    if runs is None:
+        return not_run(statement, rule)
+    details = by_buffer(runs, FREEBSD, PLAIN)
+    whole = by_buffer(runs, FREEBSD, "whole carrier")
+    always = (
+        (details["without_loss"] == 1)
+        & (details["irregularity_ratio"] <= IRREGULAR_RATIO)
+        & (details["rtt_ratio"] <= NEAR_MINIMUM_RATIO)
+    )
+    early = (details["early_without_loss"] == 1) & (
+        details["early_rtt_ratio"] <= NEAR_MINIMUM_RATIO
+    )
+    told = "; ".join(_freebsd_in_words(row) for row in details.iter_rows(named=True))
+    other = "; ".join(_freebsd_in_words(row) for row in whole.iter_rows(named=True))
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=_in_order(bool(always.all()), bool(early.all())),
+        evidence=(
+            f"Round trip in the first 20 s {details['early_rtt_ratio'].to_numpy().max():.1f} times "
+            f"the least. From then on: {told}. With the whole carrier: {other or 'not run'}."
+        ),
+        details=details,
+        in_short=(
+            "So in the first 20 s, but far too slow, for requests follow a flight that it limits; "
+            "then its estimate, made of bunched acknowledgments, is too large."
+        ),
+    )
+
+
+def _freebsd_in_words(row: dict[str, Any]) -> str:
+    return (
+        f"{row[LIMIT]}: nothing lost in {row['without_loss']:.0%} of the runs, "
+        f"deviation {row['irregularity_ratio']:.0%}, round trip {row['rtt_ratio']:.1f} times the "
+        f"least, {row['rate_ratio']:.0%} of what 28 slots carry"
+    )
+
+
+def _which(details: pl.DataFrame, fits: pl.Series) -> str:
+    return " and ".join(details.filter(fits)[LIMIT].to_list())
+
+
+def _in_order(whole: bool, part: bool) -> Verdict:  # noqa: FBT001 - two findings, in this order
+    if whole:
+        return Verdict.BORNE_OUT
+    return Verdict.BORNE_OUT_IN_PART if part else Verdict.NOT_BORNE_OUT

@@ -1,0 +1,325 @@
+"""The study of start-ups over capacity on demand: measures by hand, verdicts by their rules."""
+
+from __future__ import annotations
+
+import tomllib
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from fairwind.models.dama import DemandAssignedLink
+from fairwind.results import Verdict
+from fairwind.studies import study_named
+from fairwind.studies.satellite_startup.claims import claims
+from fairwind.studies.satellite_startup.growth import (
+    carried,
+    delay_ratio,
+    equivalent_rtts,
+    times_of_volumes,
+    windows,
+)
+from fairwind.studies.satellite_startup.multiplier_claims import (
+    agrees,
+    larger_volumes_gain_more,
+    time_falls,
+    time_saturates,
+    use_falls,
+)
+from fairwind.studies.satellite_startup.policy_claims import _ours_is_no_slower
+from fairwind.studies.satellite_startup.reconstruction import MULTIPLIERS, reconstruction
+from fairwind.studies.satellite_startup.stack_claims import _freebsd, _with_sack, _without_sack
+from fairwind.studies.satellite_startup.stacks import (
+    CHANNEL_PAYLOAD,
+    FREEBSD,
+    WITH,
+    WITHOUT,
+    behaviour,
+)
+from fairwind.studies.satellite_startup.transfers import transfers
+
+NAME = "satellite-startup"
+
+
+def made_up(flows: list[dict], frames: list[dict] | None = None) -> SimpleNamespace:
+    """Give results of transfers that begin at 1 s and whose connections take another one."""
+    rows = [
+        {"cell": 0, "seed": 1, "group": "greedy", "start_s": 1.0, "setup_time_s": 1.0} | row
+        for row in flows
+    ]
+    return SimpleNamespace(
+        flows=pl.DataFrame(rows),
+        slot_intervals=None if frames is None else pl.DataFrame(frames),
+        has_table=lambda name: name == "slot_intervals" and frames is not None,
+        part=lambda _name: None,
+    )
+
+
+def of_multipliers(change) -> pl.DataFrame:
+    """Give two seeds of every cell of the reconstruction, changed by a function of its row."""
+    rows = [
+        {
+            "multiplier": row["multiplier"],
+            "segments": row["segments"],
+            "seed": seed,
+            "group": "greedy",
+            "transfer_time_s": change(row) + 0.001 * seed,
+            "slot_use_ratio": row["reckoned_use"],
+        }
+        for row in reconstruction().iter_rows(named=True)
+        for seed in (-1, 1)
+    ]
+    return pl.DataFrame(rows)
+
+
+def of_stacks(stack: str, **measures: float) -> pl.DataFrame:
+    """Give two runs of a stack at k = 1 with one buffer."""
+    row = {
+        "stack": stack,
+        "request": "rbdc",
+        "limit": "300 packets",
+        "timeouts": 1,
+        "packets_lost": 100,
+        "rate_ratio": 0.1,
+        "irregularity_ratio": 0.5,
+        "rtt_ratio": 4.0,
+        "early_lost": 0,
+        "early_rtt_ratio": 3.0,
+    }
+    return pl.DataFrame([row | measures | {"seed": seed} for seed in (1, 2)])
+
+
+def test_a_transfer_is_timed_from_the_establishment_to_its_end():
+    done = transfers(made_up([{"completion_time_s": 6.0, "segments": 20}]))
+    assert done["transfer_time_s"].to_list() == [5.0]
+    assert done["segments"].to_list() == [20.0]
+
+
+def test_slots_count_from_the_establishment_until_the_last_segment_leaves():
+    # Established at 2 s, the last acknowledgment at 4 s: the last segment left 0.84 s before.
+    frames = [
+        {"cell": 0, "seed": 1, "start_s": start, "slots_assigned": assigned, "slots_used": used}
+        for start, assigned, used in ((1.9, 9, 9), (2.1, 4, 1), (3.1, 6, 4), (3.2, 9, 0))
+    ]
+    done = transfers(made_up([{"completion_time_s": 3.0, "segments": 20}], frames))
+    assert done["slot_use_ratio"].to_list() == [0.5]
+
+
+def test_a_transfer_that_never_ended_has_neither_time_nor_use():
+    frames = [{"cell": 0, "seed": 1, "start_s": 3.0, "slots_assigned": 4, "slots_used": 1}]
+    results = made_up([{"completion_time_s": None}], frames)
+    results.flows = results.flows.cast({"completion_time_s": pl.Float64})
+    done = transfers(results)
+    assert done["transfer_time_s"].to_list() == [None]
+    assert done["slot_use_ratio"].to_list() == [None]
+
+
+def test_four_doublings_in_eight_round_trips_are_twice_the_round_trip():
+    rows = [
+        {
+            "cell": cell,
+            "path_terminal_requests_multiplier": "1",
+            "delay": "far, 4 and 1",
+            "segments": segments,
+            "completion_time_s": 6.0 + took,
+        }
+        for cell, (segments, took) in enumerate(((40, 0.0), (640, 8 * 0.84)))
+    ]
+    row = equivalent_rtts(made_up(rows)).row(0, named=True)
+    assert row["equivalent_rtt_ratio"] == pytest.approx(2.0)
+    assert row["delay_ratio"] == pytest.approx(2.8125)
+
+
+def test_the_platform_of_the_periods_is_that_of_the_model():
+    assert delay_ratio("far, 4 and 1") == pytest.approx(DemandAssignedLink().delay_ratio)
+
+
+def test_volumes_are_counted_from_the_establishment():
+    # 0.8 Mbit/s in windows of 0.1 s: 10 kB each; the connection is there at 2 s.
+    intervals = pl.DataFrame(
+        {
+            "cell": [0] * 3,
+            "seed": [1] * 3,
+            "policy": ["rbdc"] * 3,
+            "start_s": [1.9, 2.0, 2.1],
+            "interval_s": [0.1] * 3,
+            "goodput_bits_per_second": [0.0, 8e5, 8e5],
+        }
+    )
+    results = made_up([{"completion_time_s": None}])
+    results.intervals = intervals
+    read = carried(results, ("policy",))
+    assert read["carried_bytes"].to_list() == [0, 10_000, 20_000]
+    assert read["time_s"].to_list() == pytest.approx([0.0, 0.1, 0.2])
+    when = times_of_volumes(read, ("policy",), (10.0,)).row(0, named=True)
+    assert when["time_s"] == pytest.approx(0.2)  # 14 480 bytes are there with the second window
+
+
+def test_windows_are_timed_from_the_establishment():
+    results = made_up([{"completion_time_s": None}])
+    results.endpoint = pl.DataFrame(
+        {"cell": [0], "seed": [1], "time_s": [5.0], "policy": ["rbdc"], "cwnd_packets": [12]}
+    )
+    row = windows(results, ("policy",)).row(0, named=True)
+    assert (row["time_s"], row["window_segments"]) == (3.0, 12.0)
+
+
+def test_a_stack_is_judged_by_what_it_does_from_twenty_seconds_on():
+    results = made_up([{"completion_time_s": None, "timeouts": 2, "packets_lost": 7,
+                        "data_segments_retransmitted": 9, "stack": WITH, "request": "rbdc",
+                        "path_queue_limit": "300 packets"}])  # fmt: skip
+    rates = [0.0, 0.5 * CHANNEL_PAYLOAD, 1.5 * CHANNEL_PAYLOAD]
+    same = {"cell": [0] * 3, "seed": [1] * 3}
+    results.intervals = pl.DataFrame(
+        same
+        | {
+            "start_s": [5.0, 20.0, 21.0],
+            "goodput_bits_per_second": rates,
+            "packets_lost": [3, 4, 0],
+        }
+    )
+    results.endpoint = pl.DataFrame(
+        same | {"time_s": [10.0, 30.0, 31.0], "smoothed_rtt_s": [0.84, 1.68, 1.68]}
+    )
+    row = behaviour(results).row(0, named=True)
+    assert row["rate_ratio"] == pytest.approx(1.0)
+    assert row["irregularity_ratio"] == pytest.approx(0.5 * 2**0.5)  # two values, one degree less
+    assert (row["early_lost"], row["packets_lost"]) == (3, 7)
+    assert (row["early_rtt_ratio"], row["rtt_ratio"]) == pytest.approx((1.0, 2.0))
+
+
+def test_the_reconstruction_agrees_with_itself():
+    done = of_multipliers(lambda row: row["reckoned_s"])
+    assert agrees(done).verdict is Verdict.BORNE_OUT
+    assert time_falls(done).verdict is Verdict.BORNE_OUT
+    assert larger_volumes_gain_more(done).verdict is Verdict.BORNE_OUT
+    assert use_falls(done).verdict is Verdict.BORNE_OUT
+
+
+@pytest.mark.parametrize(
+    ("longer", "verdict"),
+    [
+        ({1.0: 1.09, 2.0: 1.04}, Verdict.BORNE_OUT),
+        ({2.0: 1.06}, Verdict.BORNE_OUT_IN_PART),
+        (dict.fromkeys(MULTIPLIERS, 1.11), Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_times_agree_within_a_twentieth_and_at_one_within_a_tenth(longer, verdict):
+    done = of_multipliers(lambda row: row["reckoned_s"] * longer.get(row["multiplier"], 1.0))
+    assert agrees(done).verdict is verdict
+
+
+def test_times_saturate_where_two_per_cent_are_left():
+    quicker = {4.8: 5.0, 8.0: 4.95}
+    done = of_multipliers(lambda row: quicker.get(row["multiplier"], 10.0))
+    assert time_saturates(done).verdict is Verdict.BORNE_OUT
+    quicker[8.0] = 4.5
+    still = of_multipliers(lambda row: quicker.get(row["multiplier"], 10.0))
+    assert time_saturates(still).verdict is Verdict.BORNE_OUT_IN_PART
+
+
+@pytest.mark.parametrize(
+    ("measures", "verdict"),
+    [
+        ({}, Verdict.BORNE_OUT),
+        ({"timeouts": 0}, Verdict.BORNE_OUT_IN_PART),
+        ({"timeouts": 0, "rate_ratio": 0.9}, Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_without_sack_a_run_ends_in_a_timeout_or_is_at_least_slow(measures, verdict):
+    assert _without_sack(of_stacks(WITHOUT, **measures)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("measures", "verdict"),
+    [
+        ({"rate_ratio": 0.95}, Verdict.BORNE_OUT),
+        ({"rate_ratio": 0.95, "irregularity_ratio": 0.01}, Verdict.NOT_BORNE_OUT),
+        ({"rate_ratio": 0.5}, Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_with_sack_a_run_is_fast_and_irregular(measures, verdict):
+    assert _with_sack(of_stacks(WITH, **measures)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("measures", "verdict"),
+    [
+        (
+            {"packets_lost": 0, "irregularity_ratio": 0.0, "rtt_ratio": 1.1},
+            Verdict.BORNE_OUT,
+        ),
+        ({"early_rtt_ratio": 1.2}, Verdict.BORNE_OUT_IN_PART),
+        ({"early_rtt_ratio": 1.2, "early_lost": 1}, Verdict.NOT_BORNE_OUT),
+        ({}, Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_freebsd_is_regular_always_or_in_the_beginning(measures, verdict):
+    assert _freebsd(of_stacks(FREEBSD, **measures)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("time", "use", "verdict"),
+    [
+        (5.0, 0.6, Verdict.BORNE_OUT),
+        (5.5, 0.6, Verdict.NOT_BORNE_OUT),
+        (5.0, 0.4, Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_our_policy_is_to_be_as_quick_and_as_sparing(time, use, verdict):
+    rows = [
+        {
+            "policy": policy,
+            "segments": 100.0,
+            "seed": seed,
+            "group": "greedy",
+            "transfer_time_s": took + 0.001 * seed,
+            "slot_use_ratio": used + 0.001 * seed,
+        }
+        for policy, took, used in (
+            ("rbdc", 9.0, 1.0),
+            ("rbdc, k = 4.8", 5.0, 0.6),
+            ("forecast", time, use),
+        )
+        for seed in (1, 2, 3)
+    ]
+    assert _ours_is_no_slower(pl.DataFrame(rows)).verdict is verdict
+
+
+def test_what_was_not_run_is_undecided():
+    done = [
+        {
+            "cell": cell,
+            "seed": seed,
+            "path_terminal_requests_multiplier": str(row["multiplier"]),
+            "segments": row["segments"],
+            "completion_time_s": row["reckoned_s"] + 1 + 0.001 * seed,
+        }
+        for cell, row in enumerate(reconstruction().iter_rows(named=True))
+        for seed in (1, 2)
+    ]
+    frames = [
+        {"cell": cell, "seed": seed, "start_s": 2.0, "slots_assigned": 100,
+         "slots_used": round(100 * row["reckoned_use"])}
+        for cell, row in enumerate(reconstruction().iter_rows(named=True))
+        for seed in (1, 2)
+    ]  # fmt: skip
+    judged = claims(made_up(done, frames))
+    missing = [claim for claim in judged if claim.verdict is Verdict.UNDECIDED]
+    assert len(judged) == 18
+    assert {claim.evidence for claim in missing if "not run" in claim.evidence} == {
+        "This part of the study was not run."
+    }
+    assert len([claim for claim in missing if "not run" in claim.evidence]) == 11
+
+
+@pytest.mark.parametrize("form", ["full", "reduced"])
+def test_all_parts_have_the_source_s_platform(form):
+    study = study_named(NAME)
+    parts = {"table": study.scenario(form)} | study.further_scenarios(form)
+    assert set(parts) == {"table", "stacks", "startup", "periods", "policies", "terminals"}
+    for name in set(parts) - {"terminals", "periods"}:
+        path = tomllib.loads(parts[name].text)["path"]
+        assert path["rtt"] == "840 ms"
+        assert path["carrier"] == {"request_period": "1092 ms", "allocation_period": "273 ms"}
+        assert path["terminal"]["most_slots"] == 28
