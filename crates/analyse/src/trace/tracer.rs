@@ -334,6 +334,24 @@ mod tests {
     }
 
     #[test]
+    fn what_comes_before_the_part_that_is_shown_is_followed_and_not_drawn() {
+        let mut tracer = tracer(matching("port 80"));
+        let ends = [([10, 0, 0, 1], 5000).into(), ([10, 0, 0, 2], 80).into()];
+        let sides = [TapSide::Sender, TapSide::Receiver];
+        let shown_from = Instant::from_secs(1);
+        let trace = tracer.begin(Instant::ZERO, shown_from, ends, sides).expect("chosen");
+        let data = packet(0, 100, 0);
+        for at in [Instant::ZERO, Instant::from_secs(2)] {
+            tracer.on_packet(trace, at, Side::Opener, [true; 2], &data);
+        }
+        let flows = tracer.finish(Instant::from_secs(3));
+        let table = traces_table(&flows, Instant::ZERO);
+        let kinds = table.column("kind").expect("kinds");
+        let drawn: Vec<_> = (0..table.rows()).filter_map(|row| kinds.text(row)).collect();
+        assert!(drawn.contains(&"timeout") && !drawn.contains(&"new"), "{drawn:?}");
+    }
+
+    #[test]
     fn with_two_taps_data_arrives_where_it_is_not_looked_at() {
         let mut tracer = tracer(matching("port 80"));
         let trace = begin(&mut tracer, 5000).expect("chosen");
