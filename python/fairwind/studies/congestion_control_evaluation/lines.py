@@ -8,6 +8,7 @@ import altair as alt
 import polars as pl
 
 from fairwind.plots import PALETTE, inline, themed
+from fairwind.plots.theme import SHAPES
 from fairwind.studies.congestion_control_evaluation.shares import CONTROL, STANDARD, controls
 
 BOUND_COLOUR = "#9a9a9a"
@@ -33,6 +34,8 @@ def lines(
     logarithmic: bool = False,
 ) -> alt.TopLevelMixin:
     """Draw means with intervals, one line for each congestion control, standard TCP in black.
+
+    Each has a shape, too, for who cannot tell the colours apart.
 
     Parameters
     ----------
@@ -63,6 +66,7 @@ def lines(
     measure = _measure(title, domain, logarithmic=logarithmic)
     drawn = base.mark_line(strokeWidth=1.5).encode(y=measure)
     points = base.mark_point(filled=True, size=40, opacity=1).encode(
+        shape=_shapes(names),
         y=measure,
         tooltip=[
             alt.Tooltip(f"{CONTROL}:N"),
@@ -89,6 +93,12 @@ def _measure(title: str, domain: tuple[float, float] | None, *, logarithmic: boo
         scale = alt.Scale(zero=True) if domain is None else alt.Scale(domain=list(domain))
         axis = alt.Axis()
     return alt.Y("mean:Q", title=title, scale=scale, axis=axis)
+
+
+def _shapes(names: list[str]) -> alt.Shape:
+    shapes = [SHAPES[place % len(SHAPES)] for place in range(len(names))]
+    scale = alt.Scale(domain=names, range=shapes)
+    return alt.Shape(f"{CONTROL}:N", scale=scale, legend=alt.Legend(title=None))
 
 
 def _colours(names: list[str]) -> alt.Scale:
