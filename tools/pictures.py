@@ -48,6 +48,16 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "convergence-time": "congestion-control-evaluation-convergence",
         "friendliness": "congestion-control-evaluation-friendliness",
     },
+    "satellite-startup": {
+        "duration-against-multiplier": "satellite-startup",
+        "slot-use-against-multiplier": "satellite-startup-slot-use",
+        "stacks-over-time": "satellite-startup-stacks",
+        "stacks-over-constant": "satellite-startup-stacks-constant",
+        "window-against-model": "satellite-startup-window",
+        "equivalent-rtt": "satellite-startup-equivalent-rtt",
+        "transfer-time-against-volume": "satellite-startup-volume",
+        "time-by-policy": "satellite-startup-policies",
+    },
 }
 """Of each study: which of its figures is which picture."""
 

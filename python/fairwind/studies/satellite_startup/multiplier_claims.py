@@ -70,6 +70,7 @@ def agrees(done: pl.DataFrame) -> Claim:
     worst = details.sort(pl.col("off_ratio").abs(), descending=True).row(0, named=True)
     plain = details.filter(pl.col(MULTIPLIER) == 1)["off_ratio"].abs().max()
     fits = details["off_ratio"].abs() <= details["bound_ratio"]
+    less = (details["mean_use"] - details["reckoned_use"]).to_numpy()
     return Claim(
         statement=(
             "Transfers over the platform take as long as a reckoning slot by slot says, whose "
@@ -85,7 +86,8 @@ def agrees(done: pl.DataFrame) -> Claim:
             f"{within.height} of {details.height} within; k = 1 within {_per_cent(plain)}; the "
             f"most, at N = {worst[SEGMENTS]:g} and k = {worst[MULTIPLIER]:g}: "
             f"{worst['mean']:.2f} s against {worst['reckoned_s']:.2f} s, {worst['off_ratio']:+.1%} "
-            f"[{worst['off_low_ratio']:+.1%}, {worst['off_high_ratio']:+.1%}]."
+            f"[{worst['off_low_ratio']:+.1%}, {worst['off_high_ratio']:+.1%}]. "
+            f"The use of slots differs by {less.min():+.2f} to {less.max():+.2f}."
         ),
         details=details,
         in_short=(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
@@ -11,6 +9,7 @@ from fairwind.studies.satellite_startup.in_words import not_run
 from fairwind.studies.satellite_startup.stacks import (
     FREEBSD,
     LIMIT,
+    REQUEST,
     WITH,
     WITHOUT,
     behaviour,
@@ -90,7 +89,9 @@ def _with_sack(runs: pl.DataFrame | None) -> Claim:
         verdict=_in_order(bool(fits.all()), bool(fits.any())),
         evidence=f"{told}.",
         details=details,
-        in_short=f"With {_which(details, fits)} it is; else a second burst of losses stops it.",
+        in_short=(
+            f"With {_which(details, fits)} it is; else a time-out after further losses holds it up."
+        ),
     )
 
 
@@ -101,12 +102,11 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
         f"{IRREGULAR_RATIO:.0%} from 20 s on, and the median round trip is at most "
         f"{NEAR_MINIMUM_RATIO:g} times that without queues, whatever the buffer; in part: loss and "
         "round trip are so in the first 20 s, which the source watched; otherwise not. The same "
-        "is told where the terminal has all slots of the carrier for its own."
+        "is told of constant allocation, with slots in a burst and spread over the frame."
     )
     if runs is None:
         return not_run(statement, rule)
     details = by_buffer(runs, FREEBSD, PLAIN)
-    whole = by_buffer(runs, FREEBSD, "whole carrier")
     always = (
         (details["without_loss"] == 1)
         & (details["irregularity_ratio"] <= IRREGULAR_RATIO)
@@ -115,15 +115,18 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
     early = (details["early_without_loss"] == 1) & (
         details["early_rtt_ratio"] <= NEAR_MINIMUM_RATIO
     )
-    told = "; ".join(_freebsd_in_words(row) for row in details.iter_rows(named=True))
-    other = "; ".join(_freebsd_in_words(row) for row in whole.iter_rows(named=True))
+    told = "; ".join(
+        f"{request}: {_freebsd_in_words(by_buffer(runs, FREEBSD, request))}"
+        for request in (PLAIN, "constant", "constant, not bunched")
+        if request in runs[REQUEST].to_list()
+    )
     return Claim(
         statement=statement,
         rule=rule,
         verdict=_in_order(bool(always.all()), bool(early.all())),
         evidence=(
             f"Round trip in the first 20 s {details['early_rtt_ratio'].to_numpy().max():.1f} times "
-            f"the least. From then on: {told}. With the whole carrier: {other or 'not run'}."
+            f"the least. From then on, {told}."
         ),
         details=details,
         in_short=(
@@ -133,12 +136,20 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
     )
 
 
-def _freebsd_in_words(row: dict[str, Any]) -> str:
+def _freebsd_in_words(details: pl.DataFrame) -> str:
+    lossless = details.filter(pl.col("without_loss") == 1)[LIMIT].to_list()
+    every = len(lossless) == details.height
     return (
-        f"{row[LIMIT]}: nothing lost in {row['without_loss']:.0%} of the runs, "
-        f"deviation {row['irregularity_ratio']:.0%}, round trip {row['rtt_ratio']:.1f} times the "
-        f"least, {row['rate_ratio']:.0%} of what 28 slots carry"
+        f"nothing lost with {'any buffer' if every else ' and '.join(lossless) or 'no buffer'}, "
+        f"deviation {_range(details['irregularity_ratio'], '.0%')}, round trip "
+        f"{_range(details['rtt_ratio'], '.1f')} times the least, "
+        f"{_range(details['rate_ratio'], '.0%')} of the channel"
     )
+
+
+def _range(values: pl.Series, form: str) -> str:
+    low, high = (f"{value:{form}}" for value in (values.to_numpy().min(), values.to_numpy().max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def _which(details: pl.DataFrame, fits: pl.Series) -> str:

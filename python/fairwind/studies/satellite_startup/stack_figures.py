@@ -19,7 +19,10 @@ SHOWN_S = 40.0
 
 ASKED = {
     "rbdc": ("stacks-over-time", "asking for the measured rate (k = 1)"),
-    "whole carrier": ("stacks-over-whole-carrier", "with the whole carrier as its own"),
+    "constant, not bunched": (
+        "stacks-over-constant",
+        "with the same rate all the time, and slots that are spread over the frame",
+    ),
 }
 
 
