@@ -331,3 +331,11 @@ def test_of_whom_and_by_what_flows_were_limited_is_told():
         "1 of 2 flows were limited by something else: symmetric, fast: of 1 the receiver's window "
         "held data back for more than 10% of the time."
     )
+
+
+def test_what_is_set_takes_the_place_of_what_the_form_has_set():
+    scenario = study_named(NAME).further_scenarios("reduced")["friendliness"]
+    chosen = scenario.with_settings({"sweep.control": '["reno", "bbr"]', "sweep.repeat": "1"})
+    plan = chosen.check()
+    assert plan.axis("control").labels == ("reno", "bbr")
+    assert plan.runs == 2 * 2 * 2

@@ -69,14 +69,15 @@ class Scenario:
         return self.plan
 
     def with_settings(self, settings: Mapping[str, str]) -> Scenario:
-        """Give a scenario in which further keys are set.
+        """Give a scenario in which further keys are set; what was set before for one is forgotten.
 
         Parameters
         ----------
         settings : mapping of str to str
             Key path to value, as with ``--set``: ``{"flows.thin.count": "4"}``.
         """
-        return replace(self, overrides=(*self.overrides, *settings.items()))
+        kept = [(key, value) for key, value in self.overrides if key not in settings]
+        return replace(self, overrides=(*kept, *settings.items()))
 
     def with_congestion(self, classes: Mapping[str, ControlClass]) -> Scenario:
         """Give a scenario in which classes of Python are known as congestion controls.

@@ -79,7 +79,7 @@ def _panels(frame: pl.DataFrame, measure: str, title: str, columns: int) -> alt.
             y=alt.Y(f"{measure}:Q", title=title),
             color=alt.Color("group:N", scale=COLOURS, legend=alt.Legend(title=None)),
         )
-        .properties(width=280, height=120)
+        .properties(width=220, height=90)
         .facet(facet=alt.Facet("panel:N", sort=values, title=None), columns=columns)
         .resolve_scale(y="independent")
     )
