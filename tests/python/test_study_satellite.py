@@ -323,3 +323,17 @@ def test_all_parts_have_the_source_s_platform(form):
         assert path["rtt"] == "840 ms"
         assert path["carrier"] == {"request_period": "1092 ms", "allocation_period": "273 ms"}
         assert path["terminal"]["most_slots"] == 28
+
+
+def test_one_volume_does_not_tell_whether_larger_ones_gain_more():
+    done = of_multipliers(lambda row: row["reckoned_s"]).filter(pl.col("segments") == 100)
+    assert larger_volumes_gain_more(done).verdict is Verdict.UNDECIDED
+
+
+def test_the_kernel_s_form_is_a_part_of_the_table():
+    study = study_named(NAME)
+    assert study.form_on_kernel("full") == study.form_on_kernel("reduced") == "kernel"
+    assert study.further_scenarios("kernel") == {}
+    full, kernel = (tomllib.loads(study.scenario(form).text) for form in ("full", "kernel"))
+    assert kernel["path"] == full["path"]
+    assert kernel["flows"] == full["flows"]

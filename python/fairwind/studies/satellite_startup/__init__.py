@@ -32,16 +32,30 @@ _FORMS = {
     "reduced": {name: Part(f"{name}.toml", settings) for name, settings in _REDUCED.items()},
 }
 
+_KERNEL = {
+    "kernel": Part(
+        f"{_LEADING}.toml",
+        {
+            "duration": "18 s",
+            "sweep.repeat": "3",
+            "sweep.path.terminal.requests.multiplier": "[1, 4.8, 8]",
+            "sweep.segments": '["20", "200"]',
+        },
+    )
+}
+"""Five minutes in real time, of the part whose packets are never lost."""
+
 STUDY = Study(
     name="satellite-startup",
     title="TCP's start-up over capacity that is assigned on demand",
     source="Gotta, Potorti, Secchi, IWSSC 2006, pp. 176-180",
     package=__name__,
-    forms={form: parts[_LEADING] for form, parts in _FORMS.items()},
+    forms={form: parts[_LEADING] for form, parts in _FORMS.items()} | _KERNEL,
     parts={
         form: {name: part for name, part in parts.items() if name != _LEADING}
         for form, parts in _FORMS.items()
     },
+    kernel_forms={"full": "kernel", "reduced": "kernel"},
     figures=figures,
     claims=claims,
 )

@@ -168,6 +168,8 @@ def larger_volumes_gain_more(done: pl.DataFrame) -> Claim:
             else Verdict.BORNE_OUT_IN_PART
             if sure
             else Verdict.NOT_BORNE_OUT
+            if details.height > 1
+            else Verdict.UNDECIDED
         ),
         evidence=f"{told}.",
         details=details,
