@@ -114,7 +114,7 @@ void BPF_PROG(fw_highspeed_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	step = (u64)max(window, 1U) << INCREASE_SHIFT;
 	credit = tp->snd_cwnd_cnt + (u64)ca->increase * acked;
 	if (credit >= step) {
-		tp->snd_cwnd = window + (u32)(credit / step);
+		tp->snd_cwnd = min(window + (u32)(credit / step), tp->snd_cwnd_clamp);
 		credit %= step;
 	}
 	tp->snd_cwnd_cnt = credit;

@@ -166,7 +166,7 @@ void BPF_PROG(fw_htcp_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	step = (u64)max(tp->snd_cwnd, 1U) << PART_SHIFT;
 	credit = tp->snd_cwnd_cnt + (u64)ca->alpha * acked;
 	if (credit >= step) {
-		tp->snd_cwnd += (u32)(credit / step);
+		tp->snd_cwnd = min(tp->snd_cwnd + (u32)(credit / step), tp->snd_cwnd_clamp);
 		credit %= step;
 		update_alpha(ca, tp->tcp_mstamp);
 	}

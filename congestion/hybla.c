@@ -92,12 +92,13 @@ static __always_inline void grow(struct tcp_sock *tp, u32 slow_start_parts, u32 
 {
 	u64 credit = tp->snd_cwnd_cnt;
 	u64 step = 1 << PART_SHIFT;
-	u64 most = GREATEST_WINDOW;
+	u64 greatest = min(tp->snd_cwnd_clamp, GREATEST_WINDOW);
+	u64 most = greatest;
 	u64 window;
 
 	if (tcp_in_slow_start(tp)) {
 		credit += (u64)slow_start_parts * acked;
-		most = min(tp->snd_ssthresh, GREATEST_WINDOW);
+		most = min((u64)tp->snd_ssthresh, greatest);
 	} else {
 		credit += (u64)window_parts * acked;
 		step *= max(tp->snd_cwnd, 1U);
@@ -106,7 +107,7 @@ static __always_inline void grow(struct tcp_sock *tp, u32 slow_start_parts, u32 
 	credit %= step;
 	if (window >= most) {
 		credit = 0;
-		window = max(most, (u64)min(tp->snd_cwnd, GREATEST_WINDOW));
+		window = max(most, min((u64)tp->snd_cwnd, greatest));
 	}
 	tp->snd_cwnd = window;
 	tp->snd_cwnd_cnt = credit;

@@ -1,5 +1,6 @@
 //! How windows grow and fall, against closed forms and published values.
 
+mod clamp;
 mod drive;
 mod highspeed;
 mod htcp;

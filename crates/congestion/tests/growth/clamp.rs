@@ -1,0 +1,17 @@
+//! The greatest window that a connection may have (`snd_cwnd_clamp`).
+
+use crate::drive::Drive;
+use fairwind_units::Span;
+
+#[test]
+fn no_window_grows_beyond_the_greatest_that_is_allowed() {
+    for name in ["scalable", "highspeed", "htcp", "hybla", "reno-c", "bic-c", "cubic-c", "illinois"]
+    {
+        let mut drive = Drive::at(name, Span::from_millis(100), 60);
+        drive.sender.greatest_window = 64;
+        for _ in 0..60 {
+            drive.round();
+        }
+        assert_eq!(drive.sender.window, 64, "{name}");
+    }
+}
