@@ -26,6 +26,7 @@ from fairwind.studies.satellite_startup.multiplier_claims import (
     time_saturates,
     use_falls,
 )
+from fairwind.studies.satellite_startup.platform_claims import capacity_comes_late
 from fairwind.studies.satellite_startup.policy_claims import _ours_is_no_slower
 from fairwind.studies.satellite_startup.reconstruction import MULTIPLIERS, reconstruction
 from fairwind.studies.satellite_startup.stack_claims import _freebsd, _with_sack, _without_sack
@@ -300,17 +301,18 @@ def test_what_was_not_run_is_undecided():
     ]
     frames = [
         {"cell": cell, "seed": seed, "start_s": 2.0, "slots_assigned": 100,
+         "requested_max_bits_per_second": 0.0, "slots_by_rate": 0,
          "slots_used": round(100 * row["reckoned_use"])}
         for cell, row in enumerate(reconstruction().iter_rows(named=True))
         for seed in (1, 2)
     ]  # fmt: skip
     judged = claims(made_up(done, frames))
     missing = [claim for claim in judged if claim.verdict is Verdict.UNDECIDED]
-    assert len(judged) == 18
+    assert len(judged) == 19
     assert {claim.evidence for claim in missing if "not run" in claim.evidence} == {
         "This part of the study was not run."
     }
-    assert len([claim for claim in missing if "not run" in claim.evidence]) == 11
+    assert len([claim for claim in missing if "not run" in claim.evidence]) == 12
 
 
 @pytest.mark.parametrize("form", ["full", "reduced"])
@@ -337,3 +339,27 @@ def test_the_kernel_s_form_is_a_part_of_the_table():
     full, kernel = (tomllib.loads(study.scenario(form).text) for form in ("full", "kernel"))
     assert kernel["path"] == full["path"]
     assert kernel["flows"] == full["flows"]
+
+
+@pytest.mark.parametrize(
+    ("came_s", "verdict"), [(2.8, Verdict.BORNE_OUT), (2.7, Verdict.NOT_BORNE_OUT)]
+)
+def test_capacity_is_late_by_what_lies_between_request_and_slots(came_s, verdict):
+    # More than is guaranteed is asked for in the frame from 2.0 s on; it ends 0.273 s later.
+    frames = [
+        {
+            "cell": 0,
+            "seed": 1,
+            "start_s": start,
+            "requested_max_bits_per_second": asked,
+            "slots_by_rate": came,
+        }
+        for start, asked, came in (
+            (1.0, 44_000.0, 0),
+            (2.0, 88_000.0, 0),
+            (came_s, 88_000.0, 1),
+            (4.0, 0.0, 1),
+        )
+    ]
+    results = made_up([{"completion_time_s": 3.0}], frames)
+    assert capacity_comes_late(results).verdict is verdict

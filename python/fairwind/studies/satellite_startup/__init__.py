@@ -6,7 +6,7 @@ than the measured rate is worth asking for?
 
 Map: `transfers` time and use of slots of a transfer, `reconstruction` what was reckoned for them,
 `growth` equivalent round trips, volumes and windows, `stacks` what each stack did; `claims` the
-verdicts, in four files; `figures` the figures in the source's layouts. The scenario files lie
+verdicts, in five files; `figures` the figures in the source's layouts. The scenario files lie
 beside them, one for each part.
 """
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from fairwind.results import Claim, Results
 from fairwind.studies.satellite_startup.model_claims import model_claims
 from fairwind.studies.satellite_startup.multiplier_claims import multiplier_claims
+from fairwind.studies.satellite_startup.platform_claims import platform_claims
 from fairwind.studies.satellite_startup.policy_claims import policy_claims
 from fairwind.studies.satellite_startup.stack_claims import stack_claims
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge stacks, model, multiplier and policies; what was not run is undecided."""
+    """Judge platform, stacks, model, multiplier and policies; what was not run is undecided."""
     stacks = results.part("stacks")
     return [
+        *platform_claims(results),
         *stack_claims(stacks),
         *model_claims(results, results.part("startup"), results.part("periods"), stacks),
         *multiplier_claims(results),
