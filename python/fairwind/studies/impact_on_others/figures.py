@@ -17,7 +17,7 @@ SLOWEST_FROM = 0.84
 """Where the annotated figure begins: only what was lost, or waited for that, is above."""
 
 STEPS_TOLD = (
-    "Upright lines: when the repair of a lost segment is expected to be acknowledged, reckoned from the "
+    "Upright lines: when the repair of a lost segment is expected to be acknowledged, by the "
     "median round trip, the mean interval of writes, and a time-out of the round trip plus 200 ms. "
     "The first duplicate ACK would repair at the line of two behind."
 )
