@@ -62,7 +62,7 @@ pictures: build ## draw the pictures of the documents anew, from the full studie
 
 # Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
 validity: SCENARIOS :=
-validity: build ## measure how far simulator and kernel agree (root, about 25 minutes the first time)
+validity: build ## measure how far simulator and kernel agree (root, about half an hour the first time)
 	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
 
 test: test-rust test-python ## run all tests

@@ -77,3 +77,17 @@ def test_a_setting_of_an_axis_is_meant_for_the_scenarios_that_have_it():
     first, second = meant_for(texts, settings)
     assert set(first.values()) == {"a", "b", "d", "e", "f"}
     assert set(second.values()) == {"c", "d", "e", "f"}
+
+
+def test_labels_are_meant_for_the_scenarios_that_have_them_and_others_are_left_out():
+    head = 'name = "x"\n[sweep.control]\n'
+    texts = [head + "reno = {}\nhtcp = {}\n", head + "htcp = {}\n", head + "fast = {}\n"]
+    chosen = '["reno", "htcp"]'
+    assert meant_for(texts, {"sweep.control": chosen}) == [
+        {"sweep.control": chosen},
+        {"sweep.control": '["htcp"]'},
+        None,
+    ]
+    # What nobody has is the scenario's to say; so is what is no list of labels.
+    for value in ('["rneo", "htcp"]', "{ mine = {} }", "[]"):
+        assert meant_for(texts, {"sweep.control": value}) == [{"sweep.control": value}] * 3

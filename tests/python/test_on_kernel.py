@@ -83,8 +83,10 @@ def test_both_engines_give_the_same_tables_of_the_same_scenario(scenario, tmp_pa
     simulated = described.run(out=tmp_path / "sim")
     real = described.run("kernel", out=tmp_path / "kernel")
     assert real.failures == []
-    assert set(real.table_names) == {*simulated.table_names, "lateness", "hosts"}
-    for name in simulated.table_names:
+    # What keeps senders from sending is known of simulated ones only.
+    common = set(simulated.table_names) - {"senders"}
+    assert set(real.table_names) == common | {"lateness", "hosts"}
+    for name in common:
         assert real.table(name).schema == simulated.table(name).schema, name
     assert real.groups["group"].to_list() == simulated.groups["group"].to_list()
     assert real.flows["established"].to_list() == [True, True]

@@ -159,13 +159,13 @@ def test_there_are_at_least_twelve_scenarios_of_one_cell_each():
         assert not grid.warnings, file
 
 
-def test_all_scenarios_together_take_about_twenty_five_minutes():
+def test_all_scenarios_together_take_half_an_hour_at_most():
     from fairwind.run import plan_seconds
 
     seconds = sum(
         plan_seconds(grid, punctual_jobs(grid)) for grid in (load(f).check() for f in SCENARIOS)
     )
-    assert seconds < 27 * 60
+    assert seconds <= 30 * 60
 
 
 def test_remarks_speak_of_scenarios_and_measures_that_exist():

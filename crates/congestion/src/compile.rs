@@ -92,6 +92,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
         let mut command = Command::new(&compiler);
         command
             .args(["-fPIC", "-O2", "-std=gnu11", "-Wall", "-Wno-unused"])
+            .arg("-Werror=implicit-function-declaration")
             .args(source::GUARD)
             .args(["-fvisibility=hidden", "-I"])
             .arg(folder.path());
@@ -101,7 +102,9 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     of_source.arg(STEPS).arg("-c").arg(&unit).arg("-o").arg(&object);
     let warnings = run(of_source, &compiler, "gcc", file)?;
     let mut of_library = common();
-    of_library.args(["-shared", "-DFAIRWIND_COUNTS_STEPS"]).args([&object, &support]);
+    // What nobody provides is told now, and not where a run calls it.
+    of_library.args(["-shared", "-Wl,-z,defs", "-DFAIRWIND_COUNTS_STEPS"]);
+    of_library.args([&object, &support]);
     of_library.arg("-o").arg(out);
     run(of_library, &compiler, "gcc", file)?;
     Ok(Compiled { library: out.to_owned(), warnings })

@@ -150,6 +150,17 @@ fn what_is_no_congestion_control_is_refused_in_words() {
     let words = error.to_string();
     assert!(words.contains("nothing_known") && words.contains("mine.c"), "{words}");
 
+    // A function that nobody has: unknown to the compiler, or declared and known to nobody else.
+    let calling = |declaration: &str| {
+        let call = "tcp_foo_bar(sk);\n\ttp->snd_cwnd += acked / 1;";
+        declaration.to_owned() + &source("1").replace("tp->snd_cwnd += acked / 1;", call)
+    };
+    for declaration in ["", "struct sock;\nextern void tcp_foo_bar(struct sock *sk);\n"] {
+        let place = Place::new(&calling(declaration));
+        let error = compile(&place.source(), &place.library()).expect_err("nobody has it");
+        assert!(error.to_string().contains("tcp_foo_bar"), "{error}");
+    }
+
     fs::write(place.library(), "text").expect("a file");
     let error = load(&place.library(), "mine").expect_err("it is no library");
     assert!(matches!(error, LoadError::NotOurs { .. }), "{error}");

@@ -164,7 +164,7 @@ fn is_fifo(discipline: &Node) -> bool {
 
 /// Whether `value` is another kind of thing than `target`, so that none of its keys would fit.
 fn changes_kind(target: &Node, value: &Node) -> bool {
-    ["kind", "distribution", "discipline", "form", "model"].iter().any(|tag| {
+    ["kind", "distribution", "discipline", "form", "model", "policy"].iter().any(|tag| {
         let (old, new) = (target.get(tag), value.get(tag));
         old.zip(new)
             .is_some_and(|(old, new)| old.value != new.value && !(is_fifo(old) && is_fifo(new)))

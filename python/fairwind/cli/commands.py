@@ -217,13 +217,21 @@ def study(
     leading, further = chosen.scenario(wanted), chosen.further_scenarios(wanted)
     pairs = settings_of(settings or ())
     first, *others = meant_for([one.text for one in (leading, *further.values())], pairs)
-    results = _execute(
-        leading.with_settings(first), engine, RunSettings(jobs, out, force, chosen.name)
-    )
-    for (part, scenario), meant in zip(further.items(), others, strict=True):
+    leading = leading.with_settings(pairs if first is None else first)
+    parts = {
+        part: scenario.with_settings(meant)
+        for (part, scenario), meant in zip(further.items(), others, strict=True)
+        if meant is not None
+    }
+    # What is wrong with the last part is told before the first has taken its time.
+    for scenario in parts.values():
+        scenario.check()
+    results = _execute(leading, engine, RunSettings(jobs, out, force, chosen.name))
+    for part, scenario in parts.items():
         _tell(f"part {part}:")
-        within = RunSettings(jobs, part_folder(results.folder, part), force)
-        _execute(scenario.with_settings(meant), engine, within)
+        _execute(scenario, engine, RunSettings(jobs, part_folder(results.folder, part), force))
+    for part in (part for part in further if part not in parts):
+        _tell(f"part {part}: left out, for it has nothing of what is chosen")
     claims = chosen.claims(results)
     _print_claims(claims, results, output)
     _tell_report(write_report(results, chosen.figures(results), claims))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 from fairwind.errors import FairwindError
 
@@ -25,11 +27,12 @@ def settings_of(texts: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def meant_for(texts: Sequence[str], settings: Mapping[str, str]) -> list[dict[str, str]]:
+def meant_for(texts: Sequence[str], settings: Mapping[str, str]) -> list[dict[str, str] | None]:
     """Give each of several scenarios the settings that are meant for it.
 
     A study may consist of several scenarios with different axes; what chooses among the values of
-    an axis is meant for those that have it, and for all where none has it.
+    an axis is meant for those that have it, and for all where none has it. Of the labels of a named
+    axis each gets those that it has; one that has none of them is left out.
 
     Parameters
     ----------
@@ -37,14 +40,54 @@ def meant_for(texts: Sequence[str], settings: Mapping[str, str]) -> list[dict[st
         The scenarios, as TOML.
     settings : mapping of str to str
         Key and value of each, as from `settings_of`.
+
+    Returns
+    -------
+    list of dict of str to str
+        For each scenario; None for one that is left out.
     """
-    axes = [{f"sweep.{axis}" for axis in tomllib.loads(text).get("sweep", {})} for text in texts]
-    some = frozenset[str]().union(*axes) - {"sweep.repeat"}
-    return [
-        {
-            key: value
-            for key, value in settings.items()
-            if (plain := key.replace('"', "")) not in some or plain in own
-        }
-        for own in axes
-    ]
+    sweeps = [tomllib.loads(text).get("sweep", {}) for text in texts]
+    known = {axis for sweep in sweeps for axis in sweep if axis != "repeat"}
+    return [_meant_for(sweep, sweeps, known, settings) for sweep in sweeps]
+
+
+def _meant_for(
+    own: Mapping[str, Any],
+    all_sweeps: Sequence[Mapping[str, Any]],
+    known: Set[str],
+    settings: Mapping[str, str],
+) -> dict[str, str] | None:
+    """Give one scenario what is meant for it."""
+    meant = {}
+    for key, value in settings.items():
+        axis = key.replace('"', "").removeprefix("sweep.")
+        if not key.startswith("sweep.") or axis not in known:
+            meant[key] = value
+        elif axis in own:
+            wanted = _labels(value)
+            everywhere = {label for sweep in all_sweeps for label in _labels_of(sweep, axis)}
+            there = _labels_of(own, axis)
+            if wanted is None or not there or not everywhere.issuperset(wanted):
+                # Values, an axis of one's own, or a label that nobody has: the scenario says so.
+                meant[key] = value
+            elif kept := [label for label in wanted if label in there]:
+                meant[key] = json.dumps(kept, ensure_ascii=False)
+            else:
+                return None
+    return meant
+
+
+def _labels(value: str) -> list[str] | None:
+    """Read a list of labels; None where it is something else."""
+    try:
+        found = tomllib.loads(f"labels = {value}")["labels"]
+    except tomllib.TOMLDecodeError:
+        return None
+    is_labels = isinstance(found, list) and all(isinstance(label, str) for label in found)
+    return found if is_labels and found else None
+
+
+def _labels_of(sweep: Mapping[str, Any], axis: str) -> Set[str]:
+    """Give the labels of a named axis; none where it is one of values, or not there."""
+    labels = sweep.get(axis)
+    return set(labels) if isinstance(labels, dict) else set()

@@ -85,14 +85,26 @@ def own_folder() -> Path:
 
 def own_controls() -> list[Own]:
     """Give all that were compiled, by the alphabet."""
-    files = sorted(own_folder().glob(f"*/{FACTS}"))
+    try:
+        files = sorted(own_folder().glob(f"*/{FACTS}"))
+    except PermissionError:
+        # What lies in somebody else's folder is nobody else's.
+        return []
     return [_read(file.parent) for file in files]
+
+
+def _is_there(file: Path) -> bool:
+    """Whether there is such a file, in a folder that one may look into."""
+    try:
+        return file.exists()
+    except PermissionError:
+        return False
 
 
 def own_named(name: str) -> Own | None:
     """Give the one of this name, if there is one, compiled for this version of Fairwind."""
     folder = own_folder() / name
-    if not (folder / FACTS).exists():
+    if not _is_there(folder / FACTS):
         return None
     own = _read(folder)
     if own.interface == _interface():

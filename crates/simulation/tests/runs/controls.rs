@@ -31,6 +31,33 @@ impl CongestionControl for Mistaken {
     }
 }
 
+/// Has no threshold after a loss.
+#[derive(Debug, Default)]
+struct Reckless;
+
+impl CongestionControl for Reckless {
+    fn hooks(&self) -> Hooks {
+        Hooks::SSTHRESH
+    }
+
+    fn ssthresh(&mut self, _: &mut Sender) -> u32 {
+        0
+    }
+}
+
+#[derive(Debug)]
+struct RecklessFactory;
+
+impl ControlFactory for RecklessFactory {
+    fn name(&self) -> &'static str {
+        "reckless"
+    }
+
+    fn create(&self) -> Box<dyn CongestionControl> {
+        Box::new(Reckless)
+    }
+}
+
 #[derive(Debug)]
 struct Factory;
 
@@ -52,10 +79,12 @@ fn run(congestion: &str) -> Outcome {
     );
     let mut document = Document::parse("x.toml", &text).expect("it is TOML");
     document.provide_control("mistaken");
+    document.provide_control("reckless");
     let experiment =
         document.experiment(&document.grid().expect("a grid")[0]).expect("it is valid");
-    let provided =
-        Provided { controls: vec![PluggedAlgorithm(Arc::new(Factory))], ..Provided::default() };
+    let controls =
+        vec![PluggedAlgorithm(Arc::new(Factory)), PluggedAlgorithm(Arc::new(RecklessFactory))];
+    let provided = Provided { controls, ..Provided::default() };
     let simulation = Simulation::with_provided(&experiment, 1, provided).expect("it is possible");
     simulation.run(&Control::default()).expect("it ends")
 }
@@ -89,6 +118,18 @@ fn a_window_of_nothing_and_a_complaint_are_told_by_group_and_the_flow_goes_on() 
     assert_eq!(number(table, "times", 1), None);
     let flows = outcome.tables.get("flows").expect("a table");
     assert!(number(flows, "payload_bytes_read", 0).expect("a number") > 15.0 * 1448.0);
+}
+
+#[test]
+fn a_threshold_of_nothing_is_told_as_well() {
+    let outcome = run("reckless");
+    let table = outcome.tables.get("control_complaints").expect("there is something to tell");
+    let told = "it asked for a window of no segments, and was given one segment";
+    assert_eq!(text(table, "complaint", 0), told);
+    let flows = outcome.tables.get("flows").expect("a table");
+    let reductions = number(flows, "fast_retransmits", 0).expect("a number")
+        + number(flows, "fast_retransmits", 1).expect("a number");
+    assert!(number(table, "times", 0).expect("they are counted") >= reductions.max(1.0));
 }
 
 #[test]

@@ -240,14 +240,24 @@ impl Connection {
     #[cold]
     pub(crate) fn plugged_threshold(&mut self) -> Option<u32> {
         self.has_hook(Hooks::SSTHRESH).then_some(())?;
-        self.consult(|control, sender| control.ssthresh(sender))
+        let answer = self.consult(|control, sender| control.ssthresh(sender))?;
+        Some(self.something_of(answer))
     }
 
     /// The window before a reduction that was needless, where such an algorithm says it.
     #[cold]
     pub(crate) fn plugged_undo(&mut self) -> Option<u32> {
         self.has_hook(Hooks::UNDO_CWND).then_some(())?;
-        self.consult(|control, sender| control.undo_cwnd(sender))
+        let answer = self.consult(|control, sender| control.undo_cwnd(sender))?;
+        Some(self.something_of(answer))
+    }
+
+    /// One segment where an algorithm has answered with none, which is noted.
+    fn something_of(&mut self, answer: u32) -> u32 {
+        if let (0, Congestion::Plugged(plugged)) = (answer, &mut self.congestion) {
+            plugged.empty_windows += 1;
+        }
+        answer.max(1)
     }
 
     /// The state of recovery changes.
