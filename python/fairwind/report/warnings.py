@@ -80,13 +80,18 @@ def _late(results: Results) -> list[str]:
     ]
 
 
+def _most_first(results: Results, column: str) -> pl.DataFrame:
+    """Give the runs in real time in which a count is not 0, that with the most first."""
+    if not has_lateness(results) or column not in results.lateness.columns:
+        return pl.DataFrame()
+    return results.lateness.filter(pl.col(column) > 0).sort(column, descending=True)
+
+
 def _missed(results: Results) -> list[str]:
-    if not has_lateness(results) or "events_missed" not in results.lateness.columns:
-        return []
-    missed = results.lateness.filter(pl.col("events_missed") > 0)
+    missed = _most_first(results, "events_missed")
     if missed.is_empty():
         return []
-    worst = missed.sort("events_missed", descending=True).row(0, named=True)
+    worst = missed.row(0, named=True)
     return [
         f"Missed: in {missed.height} of {results.lateness.height} runs the kernel did not tell of "
         f"all that happened; the most are {worst['events_missed']} events or more, in cell "
@@ -98,12 +103,10 @@ def _missed(results: Results) -> list[str]:
 
 
 def _unsent(results: Results) -> list[str]:
-    if not has_lateness(results) or "datagrams_missing" not in results.lateness.columns:
-        return []
-    unsent = results.lateness.filter(pl.col("datagrams_missing") > 0)
+    unsent = _most_first(results, "datagrams_missing")
     if unsent.is_empty():
         return []
-    worst = unsent.sort("datagrams_missing", descending=True).row(0, named=True)
+    worst = unsent.row(0, named=True)
     return [
         f"Unsent: in {unsent.height} of {results.lateness.height} runs hosts had no room in their "
         f"own devices for datagrams, at the most {worst['datagrams_missing']} or more in cell "

@@ -28,6 +28,30 @@ class Part:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
+def leading_and_further(
+    forms: Mapping[str, Mapping[str, Part]], leading: str
+) -> tuple[dict[str, Part], dict[str, dict[str, Part]]]:
+    """Divide the parts of each form into the one that leads and the further ones.
+
+    Parameters
+    ----------
+    forms : mapping of str to mapping of str to Part
+        All parts by name, by form.
+    leading : str
+        Name of the part whose run is the study's own.
+
+    Returns
+    -------
+    forms, parts
+        As `Study` takes them.
+    """
+    further = {
+        form: {name: part for name, part in parts.items() if name != leading}
+        for form, parts in forms.items()
+    }
+    return {form: parts[leading] for form, parts in forms.items()}, further
+
+
 @dataclass(frozen=True)
 class Study:
     """A published experiment.

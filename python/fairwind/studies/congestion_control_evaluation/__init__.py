@@ -12,7 +12,7 @@ import json
 
 from fairwind.studies.congestion_control_evaluation.claims import claims
 from fairwind.studies.congestion_control_evaluation.figures import figures
-from fairwind.studies.study import Part, Study
+from fairwind.studies.study import Part, Study, leading_and_further
 
 _SOURCES = ("reno", "scalable", "highspeed", "bic", "fast", "htcp", "cubic")
 _OTHERS = ("bbr", "bbr3", "vegas", "westwood", "illinois", "hybla", "ledbat")
@@ -69,16 +69,15 @@ _KERNEL = {
 }
 """What one machine can carry in real time, of the part with identical flows."""
 
+_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+
 STUDY = Study(
     name="congestion-control-evaluation",
     title="Congestion controls over a grid of paths, against standard TCP",
     source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
     package=__name__,
-    forms={form: parts[_LEADING] for form, parts in _FORMS.items()} | _KERNEL,
-    parts={
-        form: {name: part for name, part in parts.items() if name != _LEADING}
-        for form, parts in _FORMS.items()
-    },
+    forms=_LED | _KERNEL,
+    parts=_FURTHER,
     kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
     kernel_jobs=2,
     figures=figures,

@@ -12,7 +12,7 @@ beside them, one for each part.
 
 from fairwind.studies.satellite_startup.claims import claims
 from fairwind.studies.satellite_startup.figures import figures
-from fairwind.studies.study import Part, Study
+from fairwind.studies.study import Part, Study, leading_and_further
 
 _LEADING = "table"
 
@@ -45,16 +45,15 @@ _KERNEL = {
 }
 """Five minutes in real time, of the part whose packets are never lost."""
 
+_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+
 STUDY = Study(
     name="satellite-startup",
     title="TCP's start-up over capacity that is assigned on demand",
     source="Gotta, Potorti, Secchi, IWSSC 2006, pp. 176-180",
     package=__name__,
-    forms={form: parts[_LEADING] for form, parts in _FORMS.items()} | _KERNEL,
-    parts={
-        form: {name: part for name, part in parts.items() if name != _LEADING}
-        for form, parts in _FORMS.items()
-    },
+    forms=_LED | _KERNEL,
+    parts=_FURTHER,
     kernel_forms={"full": "kernel", "reduced": "kernel"},
     figures=figures,
     claims=claims,
