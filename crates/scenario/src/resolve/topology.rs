@@ -13,7 +13,8 @@ pub(super) fn network(topology: &TopologyInput, recordings: &Recordings) -> Netw
     let node = |kind| move |name: &String| Node { name: name.clone(), kind };
     let hosts = topology.hosts.iter().map(node(NodeKind::Host));
     let routers = topology.routers.iter().map(node(NodeKind::Router));
-    let both = |link| both_links(link, topology, recordings);
+    let carriers = topology.carriers();
+    let both = |link| both_links(link, (topology, &carriers), recordings);
     let links: Vec<Link> = topology.links.iter().flat_map(both).collect();
     let bottleneck = match &topology.bottleneck {
         Some(name) => links.iter().position(|link| link.name == *name),
@@ -22,7 +23,7 @@ pub(super) fn network(topology: &TopologyInput, recordings: &Recordings) -> Netw
     NetworkDescription {
         nodes: hosts.chain(routers).collect(),
         links,
-        carriers: topology.carriers(),
+        carriers,
         bottleneck,
         mtu: topology.mtu,
         ip_version: topology.ip_version,
@@ -69,7 +70,11 @@ impl TopologyInput {
     }
 }
 
-fn both_links(input: &LinkInput, topology: &TopologyInput, recordings: &Recordings) -> Vec<Link> {
+fn both_links(
+    input: &LinkInput,
+    (topology, carriers): (&TopologyInput, &[Carrier]),
+    recordings: &Recordings,
+) -> Vec<Link> {
     let name = input.name.clone().unwrap_or_else(|| link_name(&input.from, &input.to));
     let netem = netem(input.impairments.as_ref(), recordings);
     let there = Link {
@@ -78,7 +83,7 @@ fn both_links(input: &LinkInput, topology: &TopologyInput, recordings: &Recordin
         to: input.to.clone(),
         rate: input.rate,
         rate_trace: rate_trace(input.rate_trace.as_ref(), recordings),
-        assigned: topology.slots(input, &topology.carriers()),
+        assigned: topology.slots(input, carriers),
         delay: input.delay + netem.delay,
         queue: link_queue(input, topology.mtu),
         loss: input.loss,
