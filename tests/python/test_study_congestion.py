@@ -12,8 +12,10 @@ import pytest
 from fairwind.results import Results, Verdict
 from fairwind.studies import study_named
 from fairwind.studies.congestion_control_evaluation.baseline import (
+    BEYOND_BOUND,
     CONVERGENCE,
     FAIRNESS,
+    against_bound,
     against_standard,
     verdict_of_fault,
     verdict_of_innocence,
@@ -127,6 +129,43 @@ def test_equal_round_trips_have_no_advantage_to_compare():
     assert with_decades(frame)["advantage_decades"].to_list() == pytest.approx([2.0])
 
 
+@pytest.mark.parametrize("rtt", ["81 ms", "324 ms"])
+def test_a_round_trip_twice_as_long_may_have_a_fourth_of_the_rate(rtt):
+    rates = (2.0, 8.0) if rtt == "81 ms" else (8.0, 2.0)
+    row = with_decades(shares(groups([("reno", rtt, *rates)]))).row(0, named=True)
+    assert row["advantage_decades"] == pytest.approx(row["bound_decades"])
+    assert row["bound_decades"] == pytest.approx(math.log10(4))
+
+
+def advantages(ratios: list[float]) -> pl.DataFrame:
+    """Give runs of one cell with 81 ms against 162 ms: so much more for the shorter one."""
+    return pl.DataFrame(
+        {
+            "control": "bic",
+            "rtt_ms": 81,
+            "seed": range(len(ratios)),
+            "advantage_decades": [math.log10(ratio) for ratio in ratios],
+            "bound_decades": math.log10(4),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("ratios", "sides"),
+    [
+        ([7.0, 8.0, 9.0], (True, False)),
+        ([4.4, 4.5, 4.6], (False, False)),  # within a tenth of a power of ten
+        ([2.0, 8.0, 32.0], (False, False)),  # the seeds disagree
+        ([1.9, 2.0, 2.1], (False, True)),
+    ],
+)
+def test_an_advantage_is_beyond_the_bound_with_its_whole_interval_and_the_margin(ratios, sides):
+    row = against_bound(advantages(ratios), BEYOND_BOUND, "bound_decades").row(0, named=True)
+    assert (row["is_worse"], row["is_better"]) == sides
+    assert 10 ** row["mean"] == pytest.approx(math.prod(ratios) ** (1 / 3))
+    assert row["pairs"] == 3
+
+
 def windows(second: list[float]) -> SimpleNamespace:
     """Give a run in which the second flow starts 0.5 s before the third window."""
     rates = {"first": [9.0 - rate for rate in second], "second": second}
@@ -154,6 +193,8 @@ def test_a_flow_has_converged_at_the_end_of_the_first_window_with_80_per_cent_of
     assert row["convergence_s"] == pytest.approx(65 - 61.5)
     assert row["delta_fair_s"] == pytest.approx(66 - 61.5)
     assert row["observed_s"] == pytest.approx(4.5)
+    # Four windows since it has started: in the last two 3.9 and 4.4 of 9.
+    assert row["settled_fairness"] == pytest.approx(8.3 / 9.7)
 
 
 def test_what_never_happens_is_counted_as_long_as_was_watched():

@@ -139,7 +139,7 @@ const TABLES: &[TableDefinition] = &[
 
 #[rustfmt::skip]
 const SENDER: &[Line] = &[
-    ("flow", "number", "The flow's number; there is a row for each data sender, of runs in the simulator."),
+    ("flow", "number", "The flow's number; there is a row for each data sender, of runs, not of captures."),
     ("name", "text", "The flow's name."),
     ("group", "text", "The group of the flow."),
     ("open_s", "s", "From the flow's start until it finished, was given up, or the run ended; this table counts the warm-up, too."),

@@ -6,10 +6,11 @@ use super::watch::KernelWatch;
 use super::{Outcome, RunError};
 use crate::TestbedError;
 use crate::host::{FromHost, HostProcess, HostStatistics};
-use crate::record::{Journal, Recorder};
+use crate::record::{Journal, Recorded, Recorder};
 use crate::router::RouterSwitch;
 use crate::sys::{self, Poll};
 use fairwind_assembly::Control;
+use fairwind_measure::{FlowId, senders_table};
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
 
@@ -49,7 +50,8 @@ impl Running<'_> {
         let mut lateness = routed?;
         let hosts = self.hosts.end()?;
         lateness.events_missed += self.watch.map_or(Ok(0), KernelWatch::end)?;
-        let mut tables = self.recorder.finish()?;
+        let Recorded { mut tables, senders } = self.recorder.finish()?;
+        tables.tables.push(senders_table(&senders));
         tables.tables.push(lateness.table());
         tables.tables.push(hosts_table(&hosts));
         Ok(Outcome { tables, lateness, hosts })
@@ -96,6 +98,8 @@ struct HostAtWork {
     statistics: Option<HostStatistics>,
     /// When it last said something.
     heard: Instant,
+    /// How far it has told what happened, since the run's origin.
+    told_until: Instant,
 }
 
 /// All hosts at work.
@@ -118,7 +122,7 @@ impl Hosts {
         let hosts = hosts
             .map(|(process, journal)| {
                 let heard = sys::monotonic();
-                HostAtWork { process, journal, statistics: None, heard }
+                HostAtWork { process, journal, statistics: None, heard, told_until: Instant::ZERO }
             })
             .collect();
         Ok(Self { hosts, poll })
@@ -191,9 +195,14 @@ impl HostAtWork {
                     for event in &batch.events {
                         self.journal.on_fact(event.at, event.observation());
                     }
+                    self.told_until = batch.watermark;
                     self.journal.tell(batch.watermark);
                 }
                 FromHost::Done(statistics) => {
+                    for sender in &statistics.senders {
+                        let flow = FlowId(sender.flow);
+                        self.journal.on_account(self.told_until, flow, sender.counts());
+                    }
                     self.journal.finish();
                     self.statistics = Some(statistics);
                 }

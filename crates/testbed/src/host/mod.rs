@@ -36,7 +36,8 @@ pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
     AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostCable, HostEvent,
     HostPlan, HostStatistics, IncomingDatagrams, IncomingPlan, OutgoingDatagrams, OutgoingPlan,
-    PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption, SocketSettings, Sysctl, ToHost,
+    PROTOCOL_VERSION, PayloadCheck, Sampling, SenderStatistics, SocketOption, SocketSettings,
+    Sysctl, ToHost,
 };
 pub(crate) use serve::files_for;
 pub use serve::serve;

@@ -1,7 +1,7 @@
 //! What an observer writes down, handed over in batches.
 
 use fairwind_assembly::Sink;
-use fairwind_measure::{Direction, FlowDescription, FlowId, Observation};
+use fairwind_measure::{Direction, FlowDescription, FlowId, Observation, SenderCounts};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
 use std::ops::Range;
@@ -53,6 +53,8 @@ pub(crate) enum Fact {
     Packet(PacketSeen),
     /// A flow has come; its number is the next one.
     Flow(NewFlow),
+    /// The kernel's account of a sender that is done.
+    Account(FlowId, SenderCounts),
     /// Anything else; never [`Observation::Sent`] or [`Observation::Received`].
     Observed(Observation<'static>),
 }
@@ -198,6 +200,11 @@ impl Journal {
         self.snap.resize(id.index() + 1, 0);
         self.snap[id.index()] = snap;
         self.batch.entries.push(Entry { at, fact: Fact::Flow(flow) });
+    }
+
+    /// A sender is done, of which the kernel counted this.
+    pub(crate) fn on_account(&mut self, at: Instant, flow: FlowId, counts: SenderCounts) {
+        self.batch.entries.push(Entry { at, fact: Fact::Account(flow, counts) });
     }
 
     /// Anything else has been seen.

@@ -17,4 +17,4 @@ mod merge;
 mod recorder;
 
 pub(crate) use journal::{FirstEnd, Journal, Measured, NewFlow, Sight};
-pub(crate) use recorder::{RecordError, Recorder, RecorderParts};
+pub(crate) use recorder::{RecordError, Recorded, Recorder, RecorderParts};

@@ -7,7 +7,10 @@ use super::merge::Merge;
 use crate::sys;
 use fairwind_assembly::CaptureWriters;
 use fairwind_capture::{CaptureError, InterfaceId};
-use fairwind_measure::{Collector, Direction, FlowDescription, Observation, Settings, Tables};
+use fairwind_measure::{
+    Collector, Direction, FlowDescription, FlowId, Observation, SenderAccount, SenderCounts,
+    Settings, Tables,
+};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 use std::sync::Arc;
@@ -34,6 +37,15 @@ pub(crate) struct RecorderParts {
     pub(crate) captures: CaptureWriters,
     /// Bytes of each packet to keep, by flow, where something is captured.
     pub(crate) snap: Vec<usize>,
+}
+
+/// What was recorded.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    /// What was measured.
+    pub(crate) tables: Tables,
+    /// What held senders back, of those of which an account was told, by the numbers of their flows.
+    pub(crate) senders: Vec<SenderAccount>,
 }
 
 /// Why a record is not whole.
@@ -64,7 +76,7 @@ pub(crate) enum RecordError {
 
 /// A thread at work.
 pub(crate) struct Recorder {
-    thread: JoinHandle<Result<Tables, RecordError>>,
+    thread: JoinHandle<Result<Recorded, RecordError>>,
     failed: Arc<AtomicBool>,
     /// When counting stops, in nanoseconds.
     end: Arc<AtomicU64>,
@@ -99,6 +111,7 @@ impl Recorder {
         let recording = Recording {
             collector: Collector::new(&parts.settings),
             captures: Captures { writers: parts.captures, error: None },
+            accounts: Vec::new(),
             first_syn: vec![None; parts.settings.flows.len()],
             first: parts.settings.flows.iter().map(first_end).collect(),
             failed: failed.clone(),
@@ -126,7 +139,7 @@ impl Recorder {
     }
 
     /// Waits until everything that was told has been recorded; all journals must be finished.
-    pub(crate) fn finish(self) -> Result<Tables, RecordError> {
+    pub(crate) fn finish(self) -> Result<Recorded, RecordError> {
         self.thread.join().unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(ToString::to_string);
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -143,6 +156,8 @@ fn first_end(flow: &FlowDescription) -> FirstEnd {
 struct Recording {
     collector: Collector,
     captures: Captures,
+    /// What was told of senders that are done.
+    accounts: Vec<(FlowId, SenderCounts)>,
     /// Sequence number of the first SYN by flow.
     first_syn: Vec<Option<SequenceNumber>>,
     /// Where its data comes from, by flow.
@@ -158,7 +173,7 @@ impl Recording {
         input: &Receiver<Dispatch>,
         used: &[UsedBatches],
         end: &AtomicU64,
-    ) -> Result<Tables, RecordError> {
+    ) -> Result<Recorded, RecordError> {
         sys::give_way();
         let mut merge = Merge::new(used.len());
         while !merge.is_finished() {
@@ -183,7 +198,12 @@ impl Recording {
             }
         }
         self.captures.finish()?;
-        Ok(self.collector.finish(Instant::from_nanos(end.load(Ordering::Relaxed))))
+        let end = Instant::from_nanos(end.load(Ordering::Relaxed));
+        let account = |(flow, counts)| self.collector.sender_account(flow, end, counts);
+        let mut senders: Vec<SenderAccount> =
+            self.accounts.into_iter().filter_map(account).collect();
+        senders.sort_by_key(SenderAccount::flow);
+        Ok(Recorded { tables: self.collector.finish(end), senders })
     }
 
     #[cold]
@@ -198,6 +218,7 @@ impl Recording {
         match &entry.fact {
             Fact::Packet(seen) => self.record_packet(entry.at, batch, seen),
             Fact::Flow(flow) => self.add_flow(flow),
+            Fact::Account(flow, counts) => self.accounts.push((*flow, *counts)),
             Fact::Observed(observation) => self.collector.observe(entry.at, *observation),
         }
     }
@@ -275,7 +296,7 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwind_measure::{FlowId, Points};
+    use fairwind_measure::{Points, Values, senders_table};
 
     #[test]
     fn a_thread_that_is_gone_before_its_time_has_failed() {
@@ -307,6 +328,38 @@ mod tests {
         assert!(recorder.has_failed());
         let error = recorder.finish().expect_err("nothing was measured").to_string();
         assert!(error.contains("names a group"), "{error}");
+    }
+
+    #[test]
+    fn accounts_of_senders_come_by_the_numbers_of_their_flows() {
+        let flow = |name: &str, start| FlowDescription {
+            group: 0,
+            name: name.to_owned(),
+            start,
+            answers: None,
+            seen_at: Points::EVERYWHERE,
+        };
+        let settings = Settings {
+            end: Instant::from_secs(9),
+            groups: vec!["all".to_owned()],
+            flows: vec![flow("early", Instant::ZERO), flow("late", Instant::from_secs(2))],
+            ..Settings::default()
+        };
+        let parts =
+            RecorderParts { settings, captures: CaptureWriters::default(), snap: Vec::new() };
+        let (recorder, mut journal, _) = Recorder::start(parts, &[]).expect("a thread");
+        let busy =
+            |seconds| SenderCounts { busy: Span::from_secs(seconds), ..SenderCounts::default() };
+        for (flow, seconds) in [(1, 3), (0, 8)] {
+            journal.on_account(Instant::from_secs(9), FlowId(flow), busy(seconds));
+        }
+        journal.finish();
+        let table = senders_table(&recorder.finish().expect("a record").senders);
+        let column = |name: &str| match table.column(name).expect("a column") {
+            Values::F64(values) => values.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!((column("open_s"), column("busy_s")), (vec![9.0, 7.0], vec![8.0, 3.0]));
     }
 
     #[test]

@@ -136,7 +136,7 @@ impl Bench {
     fn finish(self) -> (Lateness, Tables) {
         self.switch.stop();
         let lateness = self.router.join().unwrap().unwrap();
-        (lateness, self.recorder.finish().unwrap())
+        (lateness, self.recorder.finish().unwrap().tables)
     }
 }
 

@@ -137,7 +137,7 @@ impl Carrier {
             reason: "it panicked, as its message above says".to_owned(),
         })?;
         let lateness = routed?;
-        let mut tables = self.recorder.finish()?;
+        let mut tables = self.recorder.finish()?.tables;
         tables.tables.push(lateness.table());
         Ok((tables, lateness))
     }

@@ -8,7 +8,7 @@ from enum import Enum
 import polars as pl
 
 from fairwind.results import Verdict
-from fairwind.statistics import paired_difference
+from fairwind.statistics import mean_interval, paired_difference
 from fairwind.studies.congestion_control_evaluation.shares import CONTROL, PLACE, STANDARD
 
 
@@ -21,7 +21,7 @@ class Worse(Enum):
 
 @dataclass(frozen=True)
 class Fault:
-    """Something that a congestion control may do worse than standard TCP.
+    """Something that a congestion control may do worse than standard TCP, or than a bound.
 
     Attributes
     ----------
@@ -34,6 +34,8 @@ class Fault:
         Differences up to this, in the unit of the measure, count as none.
     unit : str
         Of the measure, for sentences.
+    than : str
+        What it is compared with, for sentences.
     """
 
     name: str
@@ -41,21 +43,30 @@ class Fault:
     worse: Worse
     margin: float
     unit: str = ""
+    than: str = "standard TCP"
 
 
 FAIRNESS = Fault("Fairness", "fairness", Worse.LESS, 0.1)
 """The smaller share by the larger is less by more than 0.1."""
 
-JOINED_FAIRNESS = Fault("Fairness after joining", "fairness", Worse.LESS, 0.1)
-"""The same, where the second flow has started when the first one filled the path."""
+JOINED_FAIRNESS = Fault("Fairness after joining", "settled_fairness", Worse.LESS, 0.1)
+"""The same in the last half of the run, where the second flow has joined a first one."""
 
 RTT_UNFAIRNESS = Fault(
     "Advantage of the shorter round trip in powers of ten", "advantage_decades", Worse.MORE, 0.1
 )
 """The shorter round trip has more of an advantage, by more than a tenth of a power of ten."""
 
+BEYOND_BOUND = Fault(
+    RTT_UNFAIRNESS.name, RTT_UNFAIRNESS.measure, Worse.MORE, 0.1, than="(RTT2/RTT1)^2"
+)
+"""The shorter round trip has more of an advantage than rates as 1/RTT^2 give it."""
+
 CONVERGENCE = Fault("Time to converge", "convergence_capped_s", Worse.MORE, 1.0, " s")
 """A flow that joins needs longer, by more than a window."""
+
+EVENNESS = Fault("Time until shares are even", "delta_fair_capped_s", Worse.MORE, 1.0, " s")
+"""Both take longer until they share evenly but for 10 %, by more than a window."""
 
 MOST_RATIO = 0.5
 """Borne out: in more than this part of the cells."""
@@ -86,8 +97,6 @@ def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
             found = paired_difference(
                 pairs[fault.measure].to_numpy(), pairs[f"{fault.measure}_own"].to_numpy()
             )
-            bad = fault.worse.value
-            beyond = abs(found.estimate) > fault.margin
             rows.append(
                 {CONTROL: control}
                 | dict(zip(places, key, strict=True))
@@ -99,11 +108,57 @@ def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
                     "low": found.low,
                     "high": found.high,
                     "pairs": found.samples_a,
-                    "is_worse": beyond and min(bad * found.low, bad * found.high) > 0,
-                    "is_better": beyond and max(bad * found.low, bad * found.high) < 0,
+                    **_sides(fault, found.estimate, found.low, found.high),
                 }
             )
     return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def against_bound(frame: pl.DataFrame, fault: Fault, bound: str) -> pl.DataFrame:
+    """Compare every congestion control, standard TCP too, with a bound in every cell.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    fault : Fault
+    bound : str
+        The column of the bound, which is the same for all runs of a cell.
+
+    Returns
+    -------
+    DataFrame
+        As `against_standard`, with ``bound`` in the place of ``mean_standard``, and the 95 %
+        interval over runs.
+    """
+    places = [name for name in PLACE if name in frame.columns]
+    rows = []
+    for key, own in frame.group_by([CONTROL, *places], maintain_order=True):
+        limit = float(own[bound][0])
+        found = mean_interval(own[fault.measure].to_numpy() - limit)
+        rows.append(
+            dict(zip((CONTROL, *places), key, strict=True))
+            | {
+                "measure": fault.measure,
+                "bound": limit,
+                "mean": found.estimate + limit,
+                "difference": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "pairs": found.samples,
+                **_sides(fault, found.estimate, found.low, found.high),
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _sides(fault: Fault, difference: float, low: float, high: float) -> dict[str, bool]:
+    """Tell on which side a difference lies with its whole interval, beyond the margin."""
+    bad = fault.worse.value
+    beyond = abs(difference) > fault.margin
+    return {
+        "is_worse": beyond and min(bad * low, bad * high) > 0,
+        "is_better": beyond and max(bad * low, bad * high) < 0,
+    }
 
 
 def verdict_of_fault(own: pl.DataFrame) -> Verdict:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
-from fairwind.statistics import mean_interval
+from fairwind.statistics import mean_interval, rtt_unfairness_bound
 from fairwind.studies.congestion_control_evaluation.baseline import (
+    BEYOND_BOUND,
     CONVERGENCE,
+    EVENNESS,
     FAIRNESS,
     JOINED_FAIRNESS,
     MOST_RATIO,
@@ -15,6 +19,7 @@ from fairwind.studies.congestion_control_evaluation.baseline import (
     SOME_RATIO,
     Fault,
     Worse,
+    against_bound,
     against_standard,
     verdict_of_fault,
     verdict_of_innocence,
@@ -50,14 +55,18 @@ STATEMENTS = {
         "flow starts when the first one fills the path."
     ),
     RTT_UNFAIRNESS: "{} favours short round trips more than standard TCP does.",
-    CONVERGENCE: "{} converges slowly after a flow has joined.",
+    BEYOND_BOUND: "{} favours short round trips by more than (RTT2/RTT1)^2.",
+    CONVERGENCE: "{} converges slowly after a flow has joined: it waits long for its share.",
+    EVENNESS: "{} converges slowly after a flow has joined: both are long until they share evenly.",
 }
 
 ACCUSED = {
     FAIRNESS: ("scalable", "fast"),
     JOINED_FAIRNESS: ("scalable", "fast"),
     RTT_UNFAIRNESS: ("scalable", "highspeed", "bic", "fast"),
+    BEYOND_BOUND: ("scalable", "highspeed", "bic", "fast"),
     CONVERGENCE: ("scalable", "highspeed", "bic"),
+    EVENNESS: ("scalable", "highspeed", "bic"),
 }
 """Whom the source finds faulty of what."""
 
@@ -95,23 +104,32 @@ def comparisons(results: Results) -> dict[Fault, pl.DataFrame]:
     """Compare all congestion controls with standard TCP, for every fault whose part was run."""
     alike = shares(results)
     apart = part_of(results, "rtt-unfairness", shares)
+    decades = None if apart is None else with_decades(apart)
+    joined = part_of(results, "convergence", joining)
     frames = {
         FAIRNESS: alike,
-        RTT_UNFAIRNESS: None if apart is None else with_decades(apart),
-        JOINED_FAIRNESS: part_of(results, "convergence", shares),
-        CONVERGENCE: part_of(results, "convergence", joining),
+        JOINED_FAIRNESS: joined,
+        RTT_UNFAIRNESS: decades,
+        CONVERGENCE: joined,
+        EVENNESS: joined,
     }
-    return {
+    compared = {
         fault: against_standard(frame, fault)
         for fault, frame in frames.items()
         if frame is not None
     }
+    if decades is not None:
+        compared[BEYOND_BOUND] = against_bound(decades, BEYOND_BOUND, "bound_decades")
+    return compared
 
 
 def with_decades(frame: pl.DataFrame) -> pl.DataFrame:
-    """Add the logarithm of the advantage of the shorter round trip, in powers of ten."""
-    return frame.filter(pl.col(RTT) != FIXED_RTT_MS).with_columns(
-        pl.col("advantage").log10().alias("advantage_decades")
+    """Add the advantage of the shorter round trip and what bounds it, both in powers of ten."""
+    apart = frame.filter(pl.col(RTT) != FIXED_RTT_MS)
+    bounds = [abs(math.log10(rtt_unfairness_bound(rtt, FIXED_RTT_MS))) for rtt in apart[RTT]]
+    return apart.with_columns(
+        pl.col("advantage").log10().alias("advantage_decades"),
+        pl.Series("bound_decades", bounds, pl.Float64),
     )
 
 
@@ -121,30 +139,41 @@ def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Cla
     return Claim(
         statement=STATEMENTS[fault].format(IN_FULL[control]),
         rule=(
-            f"{_MEASURED[fault]}, against standard TCP in every cell, paired by seed. Worse in a "
+            f"{_MEASURED[fault]}, against {_COMPARED.get(fault, _PAIRED)}. Worse in a "
             f"cell: {side} by more than {fault.margin:g}{fault.unit}, with the whole 95 % interval "
             f"on that side. Borne out: worse in more than {MOST_RATIO:.0%} of the cells; in part: "
             f"in more than {SOME_RATIO:.0%}; otherwise not; undecided without a second seed."
         ),
         verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
-        evidence=_told(own, fault),
+        evidence=_told(own, fault) + (_standard_itself(compared, fault) if own.height else ""),
         details=own,
         in_short=_where_worse({fault: own}),
     )
 
 
+_PAIRED = "standard TCP in every cell, paired by seed"
+
+_COMPARED = {BEYOND_BOUND: "what rates as 1/RTT^2 give in every cell, which is the source's bound"}
+
 _MEASURED = {
     FAIRNESS: "Smaller goodput by larger",
-    JOINED_FAIRNESS: "Smaller goodput by larger from a minute on, when the second flow starts",
+    JOINED_FAIRNESS: (
+        "Smaller goodput by larger in the last half of the time that the second flow was watched"
+    ),
     RTT_UNFAIRNESS: (
         "Goodput of the flow with the shorter round trip by that of the longer, as a power of ten, "
         "at most 3"
     ),
     CONVERGENCE: (
         "Time until a window of a second gives the second flow 80 % of its fair share, at most as "
-        "long as it was watched"
+        "long as it was watched; slow start alone may do that"
+    ),
+    EVENNESS: (
+        "Time until in a window of a second both flows have the same but for 10 % of what both "
+        "have, at most as long as they were watched"
     ),
 }
+_MEASURED[BEYOND_BOUND] = _MEASURED[RTT_UNFAIRNESS]
 
 
 def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
@@ -226,6 +255,8 @@ def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
             "a packet early is long without its share."
         ),
         rule=(
+            "The early loss is stood in for by an initial slow-start threshold of 50 packets, with "
+            "which slow start ends as after a loss at 100; no packet is dropped. "
             "Time until the second flow has 80 % of its fair share, mean over seeds. Borne out: "
             f"the 95 % interval lies above {LONG_ROUND_TRIPS} round trips; not: below "
             f"{SHORT_ROUND_TRIPS}; in part: between them; otherwise undecided."
@@ -274,20 +305,29 @@ def _told(own: pl.DataFrame, fault: Fault) -> str:
         return _NOT_RUN
     worst = own.sort("difference", descending=fault.worse is Worse.MORE).row(0, named=True)
     bounds = interval_in_words(worst["low"], worst["high"], "+.3g")
-    mean, standard = _mean(own, fault, "mean"), _mean(own, fault, "mean_standard")
+    other = "bound" if "bound" in own.columns else "mean_standard"
+    mean, standard = _mean(own, fault, "mean"), _mean(own, fault, other)
     return (
-        f"{fault.name}: worse than standard TCP in {own['is_worse'].sum()} of {own.height} "
+        f"{fault.name}: worse than {fault.than} in {own['is_worse'].sum()} of {own.height} "
         f"cells, better in {own['is_better'].sum()}; mean over cells {mean} against {standard}; "
-        f"worst: {worst['mean']:.3g} against {worst['mean_standard']:.3g}{fault.unit}, "
+        f"worst: {worst['mean']:.3g} against {worst[other]:.3g}{fault.unit}, "
         f"{worst['difference']:+.3g}{bounds} ({_place(worst)})."
     )
+
+
+def _standard_itself(compared: pl.DataFrame | None, fault: Fault) -> str:
+    """Say in how many cells standard TCP is beyond a bound itself; nothing where it is the bar."""
+    own = _own(compared, STANDARD)
+    if own.is_empty():
+        return ""
+    return f" Standard TCP is worse than {fault.than} in {own['is_worse'].sum()} of {own.height}."
 
 
 def _where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
     """Say fault by fault in how many cells it is there, and in how many it is not."""
     return sentence(
         [
-            f"{fault.name[0].lower()}{fault.name[1:]} is worse than standard TCP's in "
+            f"{fault.name[0].lower()}{fault.name[1:]} is worse than that of {fault.than} in "
             f"{own['is_worse'].sum()} of {own.height} cells, and in the others it is not"
             for fault, own in compared.items()
             if own.height

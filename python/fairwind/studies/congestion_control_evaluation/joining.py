@@ -7,7 +7,7 @@ import math
 import polars as pl
 
 from fairwind.results import Results
-from fairwind.statistics import convergence_time, delta_fair_time
+from fairwind.statistics import convergence_time, delta_fair_time, min_to_max
 from fairwind.studies.congestion_control_evaluation.shares import (
     BANDWIDTH,
     CONTROL,
@@ -38,8 +38,9 @@ def joining(results: Results, bandwidth: str | None = None) -> pl.DataFrame:
     -------
     DataFrame
         The axes, ``seed``, ``convergence_s`` (80 % of its fair share), ``delta_fair_s`` (both but
-        for 10 %), ``observed_s`` (how long the second flow was watched), and the first two once
-        more with ``observed_s`` in the place of what did not happen, as ``..._capped_s``.
+        for 10 %), ``observed_s`` (how long the second flow was watched), the first two once more
+        with ``observed_s`` in the place of what did not happen, as ``..._capped_s``, and
+        ``settled_fairness`` (the smaller goodput by the larger in the last half of that time).
     """
     rows = []
     windows = with_places(results.intervals.filter(pl.col("interval_s") == WINDOW_S))
@@ -61,6 +62,7 @@ def joining(results: Results, bandwidth: str | None = None) -> pl.DataFrame:
 
 
 def _times(run: pl.DataFrame, start: float, bandwidth: str) -> dict[str, float]:
+    """Judge windows since the second flow has started."""
     begun = run.filter(pl.col("start_s") >= start)
     rates = {
         group: begun.filter(pl.col("group") == group).sort("start_s")
@@ -70,8 +72,10 @@ def _times(run: pl.DataFrame, start: float, bandwidth: str) -> dict[str, float]:
     first, second = (rates[group][measure].to_numpy() for group in ("first", "second"))
     since = rates["second"]["start_s"].to_numpy() - start
     fair = payload_capacity(bandwidth) / 2
+    half = since.size // 2
     return {
         "convergence_s": convergence_time(since, second, WINDOW_S, fair),
         "delta_fair_s": delta_fair_time(since, first, second, WINDOW_S),
         "observed_s": float(since[-1]) + WINDOW_S if since.size else math.nan,
+        "settled_fairness": min_to_max((first[half:].sum(), second[half:].sum())),
     }

@@ -5,6 +5,7 @@
 
 use super::event::{HostEvent, RECORD_BYTES};
 use super::plan::HostPlan;
+use fairwind_measure::SenderCounts;
 use fairwind_units::{Instant, Span};
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +75,38 @@ pub struct HostStatistics {
     pub wrong_bytes: u64,
     /// Bytes that were held against the pattern.
     pub checked_bytes: u64,
+    /// What the host's senders were held back by.
+    pub senders: Vec<SenderStatistics>,
+}
+
+/// What the kernel counted of one sender until the end of the run, or of its connection (`struct tcp_info`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SenderStatistics {
+    /// The flow of what it sent.
+    pub flow: u32,
+    /// Time with something unacknowledged (`tcpi_busy_time`).
+    pub busy: Span,
+    /// Of it, that in which the peer's window held data back (`tcpi_rwnd_limited`).
+    pub window_limited: Span,
+    /// Of it, that in which the send buffer held the application back (`tcpi_sndbuf_limited`).
+    pub buffer_limited: Span,
+    /// Segments that were sent again (`tcpi_total_retrans`).
+    pub segments_retransmitted: u32,
+    /// Whether the congestion window was below the slow-start threshold.
+    pub in_slow_start: bool,
+}
+
+impl SenderStatistics {
+    /// The same as the measures take it.
+    pub(crate) const fn counts(&self) -> SenderCounts {
+        SenderCounts {
+            busy: self.busy,
+            window_limited: self.window_limited,
+            buffer_limited: self.buffer_limited,
+            segments_retransmitted: self.segments_retransmitted,
+            in_slow_start: self.in_slow_start,
+        }
+    }
 }
 
 const SET_UP: u8 = 1;

@@ -15,7 +15,7 @@ mod plan;
 pub(crate) use event::state_of;
 pub use event::{EndpointState, Fact, HostEvent};
 pub(crate) use message::Framed;
-pub use message::{EventBatch, Failure, FromHost, Go, HostStatistics, ToHost};
+pub use message::{EventBatch, Failure, FromHost, Go, HostStatistics, SenderStatistics, ToHost};
 pub use plan::{
     AnsweringPlan, HostCable, HostPlan, IncomingDatagrams, IncomingPlan, OutgoingDatagrams,
     OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption, SocketSettings, Sysctl,

@@ -307,6 +307,7 @@ impl Worker {
     fn finish(mut self) -> Result<(), String> {
         for sender in &mut self.senders {
             sender.look(&mut self.facilities);
+            sender.account(&mut self.facilities);
         }
         let mut statistics = self.facilities.statistics;
         self.facilities.lateness.tell(&mut statistics);

@@ -140,7 +140,7 @@ impl Sender {
     ) -> Result<(), String> {
         match self.phase {
             Phase::Waiting => return self.connect(token, facilities),
-            Phase::Connecting => self.end(),
+            Phase::Connecting => self.end(facilities),
             Phase::Open if self.stop <= now => self.stop_writing(token, facilities),
             Phase::Open => self.write(token, facilities),
             Phase::Closing | Phase::Ended => {}
@@ -249,7 +249,7 @@ impl Sender {
         }
         if self.phase == Phase::Closing && self.peer_finished {
             self.look(facilities);
-            self.end();
+            self.end(facilities);
         }
         self.watch(token, facilities);
     }
@@ -298,7 +298,8 @@ impl Sender {
         }
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, facilities: &mut Facilities) {
+        self.account(facilities);
         self.phase = Phase::Ended;
         self.socket = None;
     }
@@ -308,7 +309,7 @@ impl Sender {
         self.application.end();
         let at = facilities.outbox.now();
         facilities.outbox.tell(at, self.flow, Fact::Failed(errno));
-        self.end();
+        self.end(facilities);
     }
 
     /// Watches the socket for what would make a difference.
@@ -338,6 +339,15 @@ impl Sender {
             && let Some(information) = self.ask()
         {
             self.tell_losses(information, facilities);
+        }
+    }
+
+    /// Notes what held the sender back, once its connection or the run is over.
+    pub(super) fn account(&self, facilities: &mut Facilities) {
+        let has_begun = !matches!(self.phase, Phase::Waiting | Phase::Ended);
+        let socket = self.socket.as_ref().filter(|_| has_begun);
+        if let Some(information) = socket.and_then(Information::of) {
+            facilities.statistics.senders.push(information.statistics(self.flow));
         }
     }
 

@@ -6,7 +6,7 @@
 //! sent again and the threshold has moved without a time-out. Two recoveries between two
 //! looks are told as one; where tracepoints tell of them, these looks are not taken.
 
-use crate::host::protocol::{EndpointState, state_of};
+use crate::host::protocol::{EndpointState, SenderStatistics, state_of};
 use crate::sys;
 use fairwind_measure::CongestionState;
 use fairwind_units::Span;
@@ -20,11 +20,17 @@ const UNLIMITED: u32 = 0x7fff_ffff;
 pub(super) struct Information {
     pub(super) endpoint: EndpointState,
     /// Segments that were ever sent again.
-    retransmitted: u32,
+    pub(super) retransmitted: u32,
     /// Time-outs ever; 0 from kernels before 6.7, which do not count them.
     timeouts: u16,
     /// Whether anything is unsent or unacknowledged.
     pub(super) is_outstanding: bool,
+    /// Time with something unacknowledged.
+    pub(super) busy: Span,
+    /// Of it, that in which the peer's window held data back.
+    pub(super) window_limited: Span,
+    /// Of it, that in which the send buffer held the application back.
+    pub(super) buffer_limited: Span,
 }
 
 impl Information {
@@ -39,6 +45,10 @@ impl Information {
     fn from_bytes(bytes: &[u8; 256]) -> Self {
         let number =
             |place: usize| bytes[place..].first_chunk().map_or(0, |four| u32::from_ne_bytes(*four));
+        let micros = |place: usize| {
+            let eight = bytes[place..].first_chunk();
+            Span::from_micros(eight.map_or(0, |eight| u64::from_ne_bytes(*eight)))
+        };
         let unacknowledged = number(24);
         let (sacked, lost, again) = (number(28), number(32), number(36));
         let rtt = u64::from(number(68));
@@ -53,6 +63,22 @@ impl Information {
             retransmitted: number(100),
             timeouts: u16::from_ne_bytes([bytes[240], bytes[241]]),
             is_outstanding: unacknowledged > 0 || number(144) > 0,
+            busy: micros(168),
+            window_limited: micros(176),
+            buffer_limited: micros(184),
+        }
+    }
+
+    /// What held the sender of this flow back until now.
+    pub(super) fn statistics(&self, flow: u32) -> SenderStatistics {
+        let EndpointState { cwnd_packets, ssthresh_packets, .. } = self.endpoint;
+        SenderStatistics {
+            flow,
+            busy: self.busy,
+            window_limited: self.window_limited,
+            buffer_limited: self.buffer_limited,
+            segments_retransmitted: self.retransmitted,
+            in_slow_start: ssthresh_packets.is_none_or(|threshold| cwnd_packets < threshold),
         }
     }
 }
@@ -113,6 +139,9 @@ mod tests {
             retransmitted,
             timeouts,
             is_outstanding: true,
+            busy: Span::ZERO,
+            window_limited: Span::ZERO,
+            buffer_limited: Span::ZERO,
         }
     }
 
@@ -145,6 +174,11 @@ mod tests {
             put(&mut bytes, place, value);
         }
         put(&mut bytes, 80, 44);
+        put(&mut bytes, 100, 17);
+        // Whole microseconds in 64 bits: 2^32 of them are 4295 s.
+        for (place, value) in [(168, 3_000_000), (172, 1), (176, 250_000), (184, 4_000)] {
+            put(&mut bytes, place, value);
+        }
         let information = Information::from_bytes(&bytes);
         let expected = EndpointState {
             cwnd_packets: 44,
@@ -155,5 +189,17 @@ mod tests {
         };
         assert_eq!(information.endpoint, expected);
         assert!(information.is_outstanding);
+        let expected = SenderStatistics {
+            flow: 9,
+            busy: Span::from_micros((1 << 32) + 3_000_000),
+            window_limited: Span::from_millis(250),
+            buffer_limited: Span::from_millis(4),
+            segments_retransmitted: 17,
+            in_slow_start: true,
+        };
+        assert_eq!(information.statistics(9), expected);
+        put(&mut bytes, 76, 44);
+        let at_the_threshold = Information::from_bytes(&bytes).statistics(9);
+        assert!(!at_the_threshold.in_slow_start);
     }
 }

@@ -89,7 +89,7 @@ impl Scene {
     fn finish(mut self) -> Tables {
         self.recorder.end_at(self.now);
         self.journal.finish();
-        self.recorder.finish().unwrap()
+        self.recorder.finish().unwrap().tables
     }
 }
 
