@@ -7,8 +7,8 @@ use fairwind_scenario::{
 };
 use fairwind_units::{ByteCount, Span};
 use fairwind_workload::{
-    Application, BurstLength, Client, Exchanges, Greedy, OnOff, Pace, Pages, Quantiles, Replay,
-    Sampler, Server, Steady, Thin, Write,
+    Application, BurstLength, Client, Exchanges, Greedy, OnOff, Pace, Pages, Quantiles, Relay,
+    Replay, Sampler, Server, Steady, Thin, Write,
 };
 
 /// The headers of a group's packets, which decide how much payload a packet of a given size holds.
@@ -92,6 +92,7 @@ fn one_way(workload: &Workload, headers: Headers) -> Result<Application, Assembl
             let write = |write: &RecordedWrite| Write { after: write.at, bytes: write.size.get() };
             Application::Replay(Box::new(Replay::new(writes.iter().map(write).collect())))
         }
+        Workload::Relay { of: _, buffer } => Application::Relay(Box::new(Relay::new(buffer.get()))),
         Workload::RequestResponse { .. } | Workload::Web { .. } => unreachable!("it is answered"),
     })
 }

@@ -2,6 +2,7 @@
 
 mod check;
 mod datagrams;
+mod relays;
 
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
@@ -69,6 +70,7 @@ impl<P: Packet> Assembly<P> {
                 assembly.add_answers(number, application, &name, seed);
             }
         }
+        assembly.join_relays(experiment)?;
         for ((number, group), prototypes) in groups().filter(|group| sends_datagrams(group.0.1)) {
             assembly.add_datagrams(experiment, number, group, prototypes, seed)?;
         }
@@ -101,6 +103,7 @@ impl<P: Packet> Assembly<P> {
                 receiver_port: receiver_port(number),
                 application: prototypes.opening.seeded(derive(seed, Purpose::Application, flow)),
                 answer: None,
+                relays: None,
                 start: Instant::ZERO + start,
                 stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
                 is_captured: is_captured(experiment, group, index),

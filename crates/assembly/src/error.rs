@@ -47,6 +47,17 @@ pub enum AssemblyError {
         /// The group of flows.
         group: String,
     },
+    /// Groups that do not fit together.
+    #[error(
+        "group \"{group}\": it relays \"{of}\", which has as many flows in a checked scenario, and ends where \
+         it begins"
+    )]
+    NothingToRelay {
+        /// The group of flows.
+        group: String,
+        /// The group that it names.
+        of: String,
+    },
     /// Two hosts of a flow are not connected.
     #[error("group \"{group}\": no route leads from \"{from}\" to \"{to}\"")]
     Unreachable {

@@ -42,7 +42,9 @@ pub struct FlowPlan {
     pub application: Application,
     /// What the receiver writes; `None`: nothing.
     pub answer: Option<AnswerPlan>,
-    /// When the application opens the connection.
+    /// The flow whose data it passes on; `None`: data of its own.
+    pub relays: Option<FlowId>,
+    /// When the application opens the connection; [`Instant::MAX`]: when the one that it relays has come.
     pub start: Instant,
     /// When the application stops writing; [`Instant::MAX`] for never.
     pub stop: Instant,

@@ -137,6 +137,7 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
             let writes = writes.unwrap_or_else(|| unreachable!("the rules ask for one of them"));
             Workload::Replay { writes, transport }
         }
+        WorkloadInput::Relay { of, buffer } => Workload::Relay { of, buffer },
     }
 }
 

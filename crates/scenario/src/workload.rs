@@ -114,6 +114,16 @@ pub enum WorkloadInput {
         #[serde(default)]
         transport: Transport,
     },
+    /// What another group's connections bring to this group's host, passed on: the far half of split connections, as
+    /// a performance-enhancing proxy makes them. Connection `i` passes on what connection `i` of that group brings, is
+    /// opened when that one has come, and is closed when that one was closed and all is written.
+    Relay {
+        /// The group whose data is passed on; this group's `from` is that group's `to`.
+        of: String,
+        /// Bytes that may wait between the two connections. Beyond them nothing is read, so the window that the first
+        /// sender is offered closes.
+        buffer: ByteCount,
+    },
 }
 
 /// What the application of a flow writes, resolved.
@@ -196,6 +206,13 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Transport::is_usual")]
         transport: Transport,
     },
+    /// What another group's connections bring.
+    Relay {
+        /// The group.
+        of: String,
+        /// Bytes that may wait between the two connections.
+        buffer: ByteCount,
+    },
 }
 
 /// What carries what an application writes.
@@ -222,6 +239,11 @@ impl WorkloadInput {
             _ => Transport::Tcp,
         }
     }
+
+    /// Whether the other side writes too.
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self, Self::RequestResponse { .. } | Self::Web { .. })
+    }
 }
 
 impl Transport {
@@ -235,6 +257,14 @@ impl Workload {
     /// Whether the other side writes too.
     pub fn is_answered(&self) -> bool {
         matches!(self, Self::RequestResponse { .. } | Self::Web { .. })
+    }
+
+    /// The group whose data is passed on, where it is.
+    pub fn relayed(&self) -> Option<&str> {
+        match self {
+            Self::Relay { of, .. } => Some(of),
+            _ => None,
+        }
     }
 
     /// What carries it.

@@ -5,6 +5,7 @@ use crate::complaints::Governed;
 use crate::datagrams::DatagramStreams;
 use crate::flow::{Ends, Flow};
 use crate::packet::SimulatedPacket;
+use crate::relays::Relays;
 use crate::{SimulationError, stack};
 use fairwind_assembly::{Assembly, FlowPlan, Purpose, Queues, derive};
 use fairwind_measure::Settings;
@@ -24,6 +25,7 @@ pub(crate) struct Parts {
     pub(crate) datagrams: DatagramStreams,
     /// The connections of the flows that answer, whose ids follow those of the others.
     pub(crate) answered: Vec<u32>,
+    pub(crate) relays: Relays,
     pub(crate) settings: Settings,
     /// Whom to ask for complaints at the end; without flows where all congestion controls are the endpoint's own.
     pub(crate) governed: Governed,
@@ -57,6 +59,7 @@ pub(crate) fn assemble(
     let Assembly { network, queues, flows, datagrams, settings } =
         Assembly::new(experiment, seed, timestamps)?;
     let answered = answered(&settings);
+    let relays = Relays::of(&flows);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
     let governed = Governed::new(experiment, flows.iter().map(|plan| plan.group));
     let with_endpoints = |(flow, plan): (u64, FlowPlan)| {
@@ -71,7 +74,7 @@ pub(crate) fn assemble(
     };
     let flows = (0..).zip(flows).map(with_endpoints).collect();
     let datagrams = DatagramStreams::new(datagrams);
-    Ok(Parts { network, queues, flows, datagrams, answered, settings, governed, captured })
+    Ok(Parts { network, queues, flows, datagrams, answered, relays, settings, governed, captured })
 }
 
 /// The connections that flows answer, in the order of these flows.

@@ -2,6 +2,7 @@
 
 mod answers;
 mod datagrams;
+mod relays;
 mod samples;
 
 use crate::SimulationError;
@@ -12,6 +13,7 @@ use crate::datagrams::DatagramStreams;
 use crate::flow::Flow;
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
+use crate::relays::Relays;
 use fairwind_assembly::{CaptureFiles, Control, Damage, Queues, Tap};
 use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
@@ -75,6 +77,7 @@ pub struct Simulation {
     datagrams: DatagramStreams,
     /// The connections of the flows that answer, whose ids follow those of the others.
     answered: Vec<u32>,
+    relays: Relays,
     governed: Governed,
     ip_header_bytes: u32,
     deadlines: Vec<Deadlines>,
@@ -84,7 +87,7 @@ pub struct Simulation {
     end: Instant,
     sample_every: Option<Span>,
     samples_at_acks: bool,
-    /// Whether packets need no second look: there are no datagrams, no connection has data both ways, nothing is captured or
+    /// Whether packets need no second look: there are no datagrams, no connection has data both ways or is relayed, nothing is captured or
     /// sampled at acknowledgments. One question in the place of three, at every packet.
     is_plain: bool,
     next_sample: Instant,
@@ -153,11 +156,13 @@ impl Simulation {
             samples_at_acks: experiment.measure.endpoint_every_ack,
             is_plain: parts.answered.is_empty()
                 && parts.datagrams.is_empty()
+                && parts.relays.is_empty()
                 && experiment.capture.is_none()
                 && !experiment.measure.endpoint_every_ack
                 && !experiment.network.links.iter().any(|link| link.impairments.corrupt.is_some()),
             datagrams: parts.datagrams,
             answered: parts.answered,
+            relays: parts.relays,
             next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + every),
             next_aside: Instant::ZERO,
             data_segments_delivered: 0,
@@ -279,6 +284,9 @@ impl Simulation {
                     self.read_answers(number, at);
                 }
                 self.flush_sender(number, at);
+                if !self.is_plain {
+                    self.refill(number, at);
+                }
             }
         }
         self.reschedule(number, at);
@@ -288,6 +296,10 @@ impl Simulation {
     fn on_receiver_segment(&mut self, number: u32, segment: &Segment, now: Instant) {
         let flow = &mut self.flows[number as usize];
         flow.receiver.on_segment(now, segment);
+        if self.is_relayed(number) {
+            return self.pass_on(number, now);
+        }
+        let flow = &mut self.flows[number as usize];
         let read = flow.receiver.read(now, u32::MAX);
         if read > 0 {
             if let Some(dialogue) = &mut flow.dialogue {
@@ -316,6 +328,9 @@ impl Simulation {
         if sender <= now {
             self.flows[number as usize].on_sender_deadline(now);
             self.flush_sender(number, now);
+            if !self.is_plain {
+                self.refill(number, now);
+            }
         }
     }
 
@@ -325,8 +340,12 @@ impl Simulation {
         loop {
             let flow = &mut self.flows[number as usize];
             while let Some(end_offset) = flow.poll_write(now) {
-                self.collector
-                    .observe(now, Observation::Written { flow: FlowId(number), end_offset });
+                if self.is_plain {
+                    self.collector
+                        .observe(now, Observation::Written { flow: FlowId(number), end_offset });
+                } else {
+                    self.relays.tell_written(&mut self.collector, number, end_offset, now);
+                }
             }
             if flow.is_to_be_closed() {
                 flow.sender_closed = true;
@@ -391,6 +410,7 @@ impl Simulation {
             Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow },
             Event::Reset | Event::TimedOut => {
                 self.flows[number as usize].application.end();
+                self.give_up_relayed(number, now);
                 Observation::Failed { flow, reason: why_failed(event) }
             }
             Event::PeerFinished => return self.on_answers_finished(number, now),
@@ -408,8 +428,14 @@ impl Simulation {
             self.on_answering_event(number, event, now);
         }
         let flow = &mut self.flows[number as usize];
+        if event == Event::Established {
+            flow.receiver_established = true;
+        }
+        if self.is_relayed(number) {
+            return self.on_relayed_event(number, event, now);
+        }
+        let flow = &mut self.flows[number as usize];
         match event {
-            Event::Established => flow.receiver_established = true,
             Event::PeerFinished => {
                 match &mut flow.dialogue {
                     None => flow.receiver.close(),

@@ -37,6 +37,8 @@ pub(crate) struct Flow {
     /// Bytes that the application wrote since the beginning.
     pub(crate) written_bytes: u64,
     pub(crate) receiver_established: bool,
+    /// The receiving side was told of the end, and has not read everything: only where a relay reads.
+    pub(crate) has_peer_finished: bool,
     pub(crate) sender_closed: bool,
     /// What the receiver answers, where it does.
     pub(crate) dialogue: Option<Box<Dialogue>>,
@@ -67,6 +69,7 @@ impl Flow {
             blocked_bytes: 0,
             written_bytes: 0,
             receiver_established: false,
+            has_peer_finished: false,
             sender_closed: false,
             dialogue,
             receiver_config: ends.receiver_config,

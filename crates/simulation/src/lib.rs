@@ -43,6 +43,7 @@ mod error;
 mod flow;
 mod packet;
 mod recorder;
+mod relays;
 mod stack;
 
 pub use engine::{Outcome, Provided, Simulation};

@@ -1,6 +1,6 @@
 //! Any application, behind one face.
 
-use crate::{Client, Greedy, OnOff, Replay, Server, Steady, Thin};
+use crate::{Client, Greedy, OnOff, Relay, Replay, Server, Steady, Thin};
 use fairwind_units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,9 @@ pub enum Application {
     OnOff(Box<OnOff>),
     /// Writes what another application wrote.
     Replay(Box<Replay>),
+    /// Writes what was read on another connection. Its driver reads there no more than there is
+    /// [room](Relay::room) for, says how much that was, and tells it of the [`end`](Self::end).
+    Relay(Box<Relay>),
 }
 
 impl Application {
@@ -41,7 +44,7 @@ impl Application {
         let mut application = self.clone();
         match &mut application {
             // Nothing of these is drawn.
-            Self::Greedy(_) | Self::Steady(_) | Self::Replay(_) => {}
+            Self::Greedy(_) | Self::Steady(_) | Self::Replay(_) | Self::Relay(_) => {}
             Self::OnOff(on_off) => on_off.seed(seed),
             Self::Thin(thin) => thin.seed(seed),
             Self::Client(client) => client.seed(seed),
@@ -60,13 +63,22 @@ impl Application {
             Self::Steady(steady) => steady.begin(now),
             Self::OnOff(on_off) => on_off.begin(now),
             Self::Replay(replay) => replay.begin(now),
+            Self::Relay(relay) => relay.begin(),
+        }
+    }
+
+    /// The relay, where it is one.
+    pub fn as_relay(&mut self) -> Option<&mut Relay> {
+        match self {
+            Self::Relay(relay) => Some(relay),
+            _ => None,
         }
     }
 
     /// Whether it is greedy, always or in bursts: how much is unsent matters to it.
     pub fn is_greedy(&self) -> bool {
         match self {
-            Self::Greedy(_) => true,
+            Self::Greedy(_) | Self::Relay(_) => true,
             Self::OnOff(on_off) => on_off.is_greedy(),
             _ => false,
         }
@@ -77,6 +89,7 @@ impl Application {
         match self {
             Self::Greedy(greedy) => !greedy.is_finished(),
             Self::OnOff(on_off) => on_off.is_filling(),
+            Self::Relay(relay) => relay.is_filling(),
             _ => false,
         }
     }
@@ -91,6 +104,7 @@ impl Application {
             Self::Steady(steady) => steady.end(),
             Self::OnOff(on_off) => on_off.end(),
             Self::Replay(replay) => replay.end(),
+            Self::Relay(relay) => relay.end(),
         }
     }
 
@@ -150,7 +164,7 @@ impl Application {
             Self::Steady(steady) => steady.next_write(),
             Self::OnOff(on_off) => on_off.next_write(),
             Self::Replay(replay) => replay.next_write(),
-            Self::Greedy(_) | Self::Thin(_) => Instant::MAX,
+            Self::Greedy(_) | Self::Thin(_) | Self::Relay(_) => Instant::MAX,
         }
     }
 
@@ -162,6 +176,7 @@ impl Application {
             Self::Steady(steady) => steady.poll_write(now),
             Self::OnOff(on_off) => on_off.poll_write(now, unsent),
             Self::Replay(replay) => replay.poll_write(now),
+            Self::Relay(relay) => relay.poll_write(unsent),
             Self::Greedy(_) | Self::Thin(_) => None,
         }
     }
@@ -172,6 +187,7 @@ impl Application {
             Self::Client(client) => client.is_finished(),
             Self::Server(server) => server.is_finished(),
             Self::Replay(replay) => replay.is_finished(),
+            Self::Relay(relay) => relay.is_finished(),
             _ => false,
         }
     }

@@ -19,8 +19,8 @@
 //! ```
 //!
 //! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `page`
-//! (what a browser asks for), `on_off`, `pace` (a constant rate), `replay`, `application` (any of
-//! them), `datagrams` (any of them without a connection).
+//! (what a browser asks for), `on_off`, `pace` (a constant rate), `replay`, `relay` (what
+//! another connection brought), `application` (any of them), `datagrams` (any of them without a connection).
 
 mod application;
 mod datagrams;
@@ -30,6 +30,7 @@ mod on_off;
 mod pace;
 mod page;
 mod quantiles;
+mod relay;
 mod replay;
 mod sampler;
 mod thin;
@@ -42,6 +43,7 @@ pub use on_off::{BurstLength, OnOff};
 pub use pace::{Pace, Steady};
 pub use page::Pages;
 pub use quantiles::{Quantiles, QuantilesError};
+pub use relay::Relay;
 pub use replay::{Replay, Write};
 pub use sampler::{OtherLaw, Sampler};
 pub use thin::Thin;

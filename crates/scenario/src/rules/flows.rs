@@ -1,6 +1,7 @@
 //! Rules about groups of flows: where they run, when, and what they write.
 
 mod ends;
+mod relay;
 mod varies;
 mod workload;
 

@@ -1,7 +1,6 @@
 //! Rules about the experiment as a whole, what is measured and what is captured.
 
 use super::Rules;
-use crate::WorkloadInput;
 use crate::error::nearest;
 use crate::experiment::answers_name;
 use crate::input::ScenarioInput;
@@ -51,10 +50,7 @@ fn groups_are_told_apart(rules: &mut Rules<'_>, input: &ScenarioInput) {
         }
     }
     for group in &input.flows {
-        let is_answered = matches!(
-            group.workload,
-            WorkloadInput::RequestResponse { .. } | WorkloadInput::Web { .. }
-        );
+        let is_answered = group.workload.is_answered();
         let answers = answers_name(&group.name);
         let taken = input.flows.iter().position(|other| is_answered && other.name == answers);
         if let Some(index) = taken {

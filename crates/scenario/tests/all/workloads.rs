@@ -180,3 +180,62 @@ fn not_all_draws_are_made_the_least_that_there_is() {
         "interval.max = \"0 s\": it must be 1 ns or more",
     );
 }
+
+/// Two groups in a row, the second of which relays; `keys` is its workload, `further` what else is written in it.
+fn split(of: &str, buffer: &str, further: &str) -> String {
+    format!(
+        r#"
+        name = "split"
+        duration = "10 s"
+        [topology]
+        hosts = ["server", "proxy", "client"]
+        links = [{{ from = "server", to = "proxy" }}, {{ from = "proxy", to = "client" }}]
+        [[flows]]
+        name = "near"
+        from = "server"
+        to = "proxy"
+        workload = {{ kind = "greedy" }}
+        [[flows]]
+        name = "far"
+        from = "proxy"
+        to = "client"
+        workload = {{ kind = "relay", of = "{of}", buffer = "{buffer}" }}
+        {further}
+        "#
+    )
+}
+
+#[test]
+fn a_relay_passes_on_what_another_group_brings_to_its_host() {
+    let relay = experiment(&split("near", "64 KiB", "")).flows[1].workload.clone();
+    let expected = Workload::Relay { of: "near".to_owned(), buffer: ByteCount::new(65_536) };
+    assert_eq!((relay.relayed(), relay.is_answered()), (Some("near"), false));
+    assert_eq!(relay, expected);
+    let refused = |text: &str, expected: &str| {
+        let errors = error(text);
+        assert!(errors.contains(expected), "{expected:?} is not in\n{errors}");
+    };
+    refused(&split("neer", "1 kB", ""), "did you mean \"near\"?");
+    refused(&split("far", "1 kB", ""), "passes on what another group brings, not its own");
+    refused(&split("near", "0 B", ""), "1 B or more");
+    refused(&split("near", "1 kB", "count = 2"), "so there are as many: 1");
+    refused(&split("near", "1 kB", "start = \"1 s\""), "a relay begins when a connection comes");
+    refused(&split("near", "1 kB", "stop = \"9 s\""), "stops when that is closed");
+    let elsewhere = split("near", "1 kB", "").replace("from = \"proxy\"\n", "from = \"client\"\n");
+    refused(&elsewhere.replace("to = \"client\"\n", "to = \"proxy\"\n"), "\"near\" goes to proxy");
+    let circle = "workload = { kind = \"relay\", of = \"far\", buffer = \"1 B\" }";
+    let circle = split("near", "1 kB", "").replace("workload = { kind = \"greedy\" }", circle);
+    refused(&circle, "a circle: near relays far relays near");
+    let answered = split("near", "1 kB", "").replace("greedy", "web");
+    refused(&answered, "\"near\" has data both ways");
+    let datagrams = "{ kind = \"constant\", rate = \"1 Mbit/s\", payload = \"100 B\" }";
+    let datagrams = split("near", "1 kB", "").replace("{ kind = \"greedy\" }", datagrams);
+    refused(&datagrams, "\"near\" sends datagrams");
+    let twice = "[[flows]]\nname = \"again\"\nfrom = \"proxy\"\nto = \"client\"\nworkload = { kind = \
+                 \"relay\", of = \"near\", buffer = \"1 kB\" }";
+    refused(&split("near", "1 kB", twice), "\"far\" relays it already");
+    refused(
+        &with("kind = \"greedy\"", "kind = \"relay\", of = \"x\", buffer = \"1 B\""),
+        "a path gives every group its own hosts",
+    );
+}

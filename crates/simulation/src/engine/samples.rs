@@ -28,7 +28,9 @@ impl Simulation {
         let account = |flow, endpoint| {
             self.collector.sender_account(flow, self.end, sender_counts(endpoint, self.end))
         };
-        let started = (0..).zip(&self.flows).filter(|(_, flow)| flow.start == Instant::MAX);
+        let started = (0..).zip(&self.flows).filter(|(number, flow)| {
+            flow.start == Instant::MAX && !self.waits_for_another(*number)
+        });
         let mut accounts: Vec<_> = started
             .flat_map(|(number, flow)| {
                 let answers = flow.dialogue.as_ref().map(|dialogue| dialogue.flow);

@@ -13,6 +13,7 @@ mod laws;
 mod listening;
 mod marks;
 mod queues;
+mod relays;
 mod run;
 mod samples;
 mod senders;

@@ -11,6 +11,7 @@ use fairwind_assembly::{DatagramPlan, FlowPlan};
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// How often hosts look for time-outs and recoveries of connections with bytes outstanding.
@@ -42,12 +43,14 @@ pub(super) fn hosts(
     flows: &[FlowPlan],
     datagrams: &[DatagramPlan],
 ) -> Vec<PlannedHost> {
+    let onward = onward(flows);
     let planned = |host: &HostSettings| {
         let node = NodeId::from_index(experiment.network.node_index(&host.name)?);
         let mut plan = empty(experiment, host);
         for (number, flow) in (0..).zip(flows) {
             add_flow(&mut plan, node, number, flow, settings);
         }
+        tell_who_carries(&mut plan, &onward);
         for stream in datagrams {
             add_datagrams(&mut plan, node, stream);
         }
@@ -93,6 +96,8 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             start: flow.start,
             stop: flow.stop,
             reads: flow.answer.as_ref().map(|answer| answer.flow.0),
+            relays: flow.relays.map(|relayed| relayed.0),
+            carried_by: Vec::new(),
         });
     }
     if flow.receiver_node == node {
@@ -107,6 +112,19 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
                 application: answer.application.clone(),
             }),
         });
+    }
+}
+
+/// By flow that is relayed, the flow that passes its data on.
+fn onward(flows: &[FlowPlan]) -> BTreeMap<u32, u32> {
+    flows.iter().filter_map(|flow| Some((flow.relays?.0, flow.flow.0))).collect()
+}
+
+/// Names to each connection with data of its own those that pass it on, one after the other.
+fn tell_who_carries(plan: &mut HostPlan, onward: &BTreeMap<u32, u32>) {
+    for outgoing in plan.outgoing.iter_mut().filter(|outgoing| outgoing.relays.is_none()) {
+        let next = |flow: &u32| onward.get(flow).copied();
+        outgoing.carried_by = std::iter::successors(next(&outgoing.flow), next).collect();
     }
 }
 

@@ -40,7 +40,7 @@ pub(crate) use socket::{
     transmit_file,
 };
 pub(crate) use socket::{read_plain, write_plain};
-pub(crate) use stream::{accept_connection, discard, socket_address, tcp_socket};
+pub(crate) use stream::{accept_connection, discard, reset_at_close, socket_address, tcp_socket};
 pub(crate) use thread::{
     enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
     wait_readable,

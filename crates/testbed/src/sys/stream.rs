@@ -49,6 +49,12 @@ pub(crate) fn accept_connection(listener: impl AsFd) -> Result<Option<OwnedFd>, 
     }
 }
 
+/// Lets the end of a connection be told by a reset when its socket is closed (socket(7), `SO_LINGER` with no time).
+pub(crate) fn reset_at_close(stream: impl AsFd) {
+    let linger = [1_i32.to_ne_bytes(), 0_i32.to_ne_bytes()].concat();
+    socket::set_option(stream.as_fd().as_raw_fd(), libc::SOL_SOCKET, libc::SO_LINGER, &linger);
+}
+
 /// Reads at most `bytes` bytes without looking at them.
 pub(crate) fn discard(stream: impl AsFd, bytes: usize) -> Raw {
     let flags = libc::MSG_TRUNC | libc::MSG_DONTWAIT;

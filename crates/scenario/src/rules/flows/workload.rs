@@ -1,7 +1,7 @@
 //! Rules about what a group's applications write.
 
 use super::varies::varies;
-use super::{ip_version, mtu};
+use super::{ip_version, mtu, relay};
 use crate::input::ScenarioInput;
 use crate::rules::Rules;
 use crate::rules::path::rate_is_positive;
@@ -56,6 +56,7 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
             let file = file.as_deref().map(|file| (file, connection.as_deref()));
             replay(rules, &key, file, writes.as_deref());
         }
+        WorkloadInput::Relay { .. } => relay::check(rules, input, index),
     }
 }
 

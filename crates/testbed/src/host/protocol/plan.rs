@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
 
 /// The version of the protocol: parent and host come from the same build, and say so.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// Everything that a host is and does.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -90,6 +90,14 @@ pub struct OutgoingPlan {
     /// The flow of the data that the other side writes; `None` where it writes nothing.
     #[serde(default)]
     pub reads: Option<u32>,
+    /// The flow that comes to this host and whose data is written; `None`: data of its own. Such a connection is opened
+    /// when that one has come.
+    #[serde(default)]
+    pub relays: Option<u32>,
+    /// Further flows that carry what is written here: what is written is told of them, too. Of a relay's own writes
+    /// nothing is told.
+    #[serde(default)]
+    pub carried_by: Vec<u32>,
 }
 
 /// A connection that the host answers, and reads from.

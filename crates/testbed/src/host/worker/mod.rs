@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `sender` | connections that the host writes on: those that it opens, and those whose requests it answers |
 //! | `reader` | connections that come, and those that it only reads from |
+//! | `relays` | what comes on one connection goes on by another |
 //! | `datagrams` | streams of datagrams, sent and received |
 //! | `agenda` | who has something to do next by the clock |
 //! | `watch` | what the kernel tells of a sender |
@@ -19,6 +20,7 @@ mod lateness;
 mod outbox;
 mod payload;
 mod reader;
+mod relays;
 mod rounds;
 mod sender;
 mod watch;
@@ -33,6 +35,7 @@ use lateness::Lateness;
 use outbox::{Clock, Outbox};
 use payload::Payload;
 use reader::Readers;
+use relays::Relays;
 use rounds::Rounds;
 use sender::Sender;
 use std::os::fd::{AsRawFd as _, OwnedFd};
@@ -65,13 +68,14 @@ struct Facilities {
 }
 
 impl Facilities {
-    /// Reads what has come at `offset` of a stream, and holds it against the pattern where that is
+    /// Reads what has come at `offset` of a stream, at most so much, and holds it against the pattern where that is
     /// wanted.
-    fn receive(&mut self, socket: &OwnedFd, offset: u64) -> Raw {
+    fn receive(&mut self, socket: &OwnedFd, offset: u64, most: usize) -> Raw {
         if !self.payload.is_checked() {
-            return sys::discard(socket, READ_BYTES);
+            return sys::discard(socket, most);
         }
-        let raw = sys::receive(socket.as_raw_fd(), &mut self.buffer, libc::MSG_DONTWAIT);
+        let most = most.min(self.buffer.len());
+        let raw = sys::receive(socket.as_raw_fd(), &mut self.buffer[..most], libc::MSG_DONTWAIT);
         if let Ok(received) = usize::try_from(raw.value) {
             self.statistics.checked_bytes += u64::try_from(received).unwrap_or(u64::MAX);
             let received = &self.buffer[..received];
@@ -104,6 +108,7 @@ mod token {
 pub(super) struct Prepared {
     senders: Vec<Sender>,
     readers: Readers,
+    relays: Relays,
     datagram_senders: Vec<DatagramSender>,
     datagram_readers: DatagramReaders,
     sampling: Sampling,
@@ -114,6 +119,7 @@ impl Prepared {
     /// Makes every socket, so that what is wrong with any shows before anything runs.
     pub(super) fn new(plan: HostPlan) -> Result<Self, String> {
         // Those that answer stand behind those that open.
+        let relays = Relays::of(&plan);
         let readers = Readers::new(&plan.incoming, plan.outgoing.len())?;
         let mut senders =
             plan.outgoing.into_iter().map(Sender::new).collect::<Result<Vec<_>, _>>()?;
@@ -122,6 +128,7 @@ impl Prepared {
         Ok(Self {
             senders,
             readers,
+            relays,
             datagram_senders: datagram_senders.collect::<Result<_, _>>()?,
             datagram_readers: DatagramReaders::new(&plan.incoming_datagrams)?,
             sampling: plan.sampling,
@@ -150,6 +157,7 @@ impl Prepared {
             agenda: Agenda::new(count + self.datagram_senders.len()),
             senders: self.senders,
             readers: self.readers,
+            relays: self.relays,
             datagram_senders: self.datagram_senders,
             datagram_readers: self.datagram_readers,
             samples: Rounds::new(self.sampling.endpoint_interval, count),
@@ -174,6 +182,7 @@ impl Prepared {
 struct Worker {
     senders: Vec<Sender>,
     readers: Readers,
+    relays: Relays,
     /// In the agenda they stand behind all others.
     datagram_senders: Vec<DatagramSender>,
     datagram_readers: DatagramReaders,
@@ -237,16 +246,24 @@ impl Worker {
             token::LISTENER => {
                 let token = |place| token::of(token::READER, place);
                 let answered = self.readers.accept(place, token, &mut self.facilities)?;
+                self.open_relays()?;
                 answered.into_iter().try_for_each(|(place, socket)| self.answer(place, socket))
             }
             token::READER => {
-                self.readers.on_ready(place, readiness, &mut self.facilities);
+                match self.readers.flow_of(place).and_then(|flow| self.relays.of_flow(flow)) {
+                    Some(relay) if readiness.has(libc::EPOLLERR) => self.break_off(place, relay),
+                    Some(relay) => self.pass_on(place, relay),
+                    None => {
+                        self.readers.read(place, READ_BYTES, &mut self.facilities);
+                    }
+                }
                 Ok(())
             }
             token::SENDER => {
                 let sender = &mut self.senders[place];
                 sender.on_ready(readiness, &mut self.facilities);
                 self.agenda.schedule(place, sender.deadline());
+                self.refill(place);
                 Ok(())
             }
             token::DATAGRAMS => {

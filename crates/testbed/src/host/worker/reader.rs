@@ -4,7 +4,7 @@
 use super::Facilities;
 use crate::host::protocol::{Fact, IncomingPlan};
 use crate::host::sockets;
-use crate::sys::{self, Ready};
+use crate::sys::{self, Poll};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::OwnedFd;
@@ -24,6 +24,7 @@ struct Reader {
     socket: OwnedFd,
     /// Bytes read since the stream began.
     offset: u64,
+    watching: Watching,
 }
 
 /// All of them.
@@ -33,6 +34,8 @@ pub(super) struct Readers {
     /// Whose connection begins when the second address calls at the first.
     expected: BTreeMap<(SocketAddr, SocketAddr), Caller>,
     accepted: Vec<Option<Reader>>,
+    /// How many of them were asked for.
+    told: usize,
 }
 
 impl Readers {
@@ -55,7 +58,7 @@ impl Readers {
         let expected = incoming.iter().map(caller);
         let ends = incoming.iter().map(|plan| (plan.local, plan.remote));
         let expected = ends.zip(expected).collect();
-        Ok(Self { listeners, expected, accepted: Vec::new() })
+        Ok(Self { listeners, expected, accepted: Vec::new(), told: 0 })
     }
 
     /// The sockets that connections come to.
@@ -85,7 +88,8 @@ impl Readers {
                 answered.push((place, stream.into()));
                 continue;
             }
-            let reader = Reader { flow: caller.flow, socket: stream.into(), offset: 0 };
+            let (flow, socket) = (caller.flow, stream.into());
+            let reader = Reader { flow, socket, offset: 0, watching: Watching::Data };
             let place = self.accepted.len();
             facilities
                 .poll
@@ -96,25 +100,98 @@ impl Readers {
         Ok(answered)
     }
 
-    /// Reads what has come on a connection.
-    pub(super) fn on_ready(&mut self, place: usize, _: Ready, facilities: &mut Facilities) {
-        let Some(reader) = &mut self.accepted[place] else { return };
-        let raw = facilities.receive(&reader.socket, reader.offset);
+    /// The connections that came since this was last asked: place and flow of each.
+    pub(super) fn take_new(&mut self) -> Vec<(usize, u32)> {
+        let from = std::mem::replace(&mut self.told, self.accepted.len());
+        let new = self.accepted.iter().enumerate().skip(from);
+        new.filter_map(|(place, reader)| Some((place, reader.as_ref()?.flow))).collect()
+    }
+
+    /// The flow of the connection in this place, while it is open.
+    pub(super) fn flow_of(&self, place: usize) -> Option<u32> {
+        self.accepted.get(place)?.as_ref().map(|reader| reader.flow)
+    }
+
+    /// Reads what has come on a connection, at most so much.
+    pub(super) fn read(
+        &mut self,
+        place: usize,
+        most: usize,
+        facilities: &mut Facilities,
+    ) -> Reading {
+        let Some(reader) = &mut self.accepted[place] else { return Reading::Nothing };
+        let raw = facilities.receive(&reader.socket, reader.offset, most);
         let at = facilities.outbox.now();
         match (u64::try_from(raw.value), raw.errno) {
             (Ok(0), _) => {
                 facilities.outbox.tell(at, reader.flow, Fact::Finished);
                 self.accepted[place] = None;
+                Reading::End
             }
             (Ok(bytes), _) => {
                 reader.offset += bytes;
                 facilities.outbox.tell(at, reader.flow, Fact::Read(reader.offset));
+                Reading::Bytes(bytes)
             }
-            (Err(_), libc::EAGAIN | libc::EINTR) => {}
+            (Err(_), libc::EAGAIN | libc::EINTR) => Reading::Nothing,
             (Err(_), _) => {
-                facilities.statistics.broken_while_reading += 1;
-                self.accepted[place] = None;
+                self.lose(place, facilities);
+                Reading::Broken
             }
+        }
+    }
+
+    /// Watches a connection for data, or only for its breaking off.
+    pub(super) fn watch(&mut self, place: usize, watching: Watching, token: u64, poll: &Poll) {
+        let Some(reader) = &mut self.accepted[place] else { return };
+        if reader.watching != watching
+            && poll.change(&reader.socket, token, watching.interest()).is_ok()
+        {
+            reader.watching = watching;
+        }
+    }
+
+    /// A connection was broken off by the other side.
+    pub(super) fn lose(&mut self, place: usize, facilities: &mut Facilities) {
+        facilities.statistics.broken_while_reading += 1;
+        self.accepted[place] = None;
+    }
+
+    /// Gives a connection up: closing it with data that nobody has read resets it.
+    pub(super) fn give_up(&mut self, place: usize) {
+        if let Some(reader) = self.accepted[place].take() {
+            sys::reset_at_close(&reader.socket);
+        }
+    }
+}
+
+/// What reading gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// So many bytes.
+    Bytes(u64),
+    /// The other side has closed, and all is read.
+    End,
+    /// Nothing has come.
+    Nothing,
+    /// The connection was broken off.
+    Broken,
+}
+
+/// What a connection is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watching {
+    /// Data.
+    Data,
+    /// Nothing but errors, of which one hears in any case.
+    Errors,
+}
+
+impl Watching {
+    fn interest(self) -> i32 {
+        match self {
+            Self::Data => libc::EPOLLIN,
+            Self::Errors => 0,
         }
     }
 }

@@ -5,8 +5,8 @@
 //! whenever fewer than 32 KiB are unsent, and what it writes counts as written at that moment, also
 //! where the socket takes it later.
 
-use super::Facilities;
 use super::watch::{Information, LossWatch};
+use super::{Facilities, READ_BYTES};
 use crate::host::protocol::{Fact, IncomingPlan, OutgoingPlan};
 use crate::host::sockets;
 use crate::sys::{self, Ready};
@@ -45,6 +45,8 @@ pub(super) struct Sender {
     reads: Option<u32>,
     /// Bytes of it that were read.
     read_bytes: u64,
+    /// The flows that carry what the application writes, of which this is told: its own first, none for a relay.
+    carried_by: Vec<u32>,
     socket: Option<OwnedFd>,
     application: Application,
     start: Instant,
@@ -70,10 +72,15 @@ impl Sender {
             let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
             sockets::set(&socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)?;
         }
+        let mut carried_by = plan.carried_by;
+        if plan.relays.is_none() {
+            carried_by.insert(0, plan.flow);
+        }
         Ok(Self {
             remote: Some(plan.remote),
             reads: plan.reads,
             socket: Some(socket),
+            carried_by,
             start: plan.start,
             stop: plan.stop,
             ..Self::waiting(plan.flow, plan.application)
@@ -93,6 +100,7 @@ impl Sender {
             remote: None,
             reads: None,
             read_bytes: 0,
+            carried_by: vec![flow],
             socket: None,
             application,
             start: Instant::MAX,
@@ -148,7 +156,12 @@ impl Sender {
         Ok(())
     }
 
-    fn connect(&mut self, token: u64, facilities: &mut Facilities) -> Result<(), String> {
+    /// Calls the other side.
+    pub(super) fn connect(
+        &mut self,
+        token: u64,
+        facilities: &mut Facilities,
+    ) -> Result<(), String> {
         let (Some(socket), Some(remote)) = (&self.socket, self.remote) else { return Ok(()) };
         self.interest = libc::EPOLLOUT;
         facilities.poll.add(socket, token, self.interest).map_err(|error| error.to_string())?;
@@ -191,10 +204,50 @@ impl Sender {
         }
     }
 
+    /// Bytes that may be read for it now, where it passes them on; 0 once it is over.
+    pub(super) fn room(&mut self) -> u64 {
+        if self.phase == Phase::Ended {
+            return 0;
+        }
+        self.application.as_relay().map_or(0, |relay| relay.room())
+    }
+
+    /// So many bytes were read that it is to pass on.
+    pub(super) fn pass_on(&mut self, bytes: u64, token: u64, facilities: &mut Facilities) {
+        if let Some(relay) = self.application.as_relay() {
+            relay.on_relayed(bytes);
+        }
+        if self.phase == Phase::Open {
+            self.write(token, facilities);
+        }
+    }
+
+    /// What it passes on has come to its end: the rest is written, and the connection closed.
+    pub(super) fn end_relaying(&mut self, token: u64, facilities: &mut Facilities) {
+        self.application.end();
+        if self.phase == Phase::Open {
+            self.write(token, facilities);
+        }
+    }
+
+    /// What it passes on was broken off, and so is this: the other side is told by a reset.
+    pub(super) fn break_off(&mut self, facilities: &mut Facilities) {
+        self.application.end();
+        if let Some(socket) = &self.socket {
+            sys::reset_at_close(socket);
+        }
+        self.end(facilities);
+    }
+
+    /// Whether nothing is left to do.
+    pub(super) fn is_over(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
     /// Reads what the other side has written: nothing but its end, unless it answers or asks.
     fn read(&mut self, facilities: &mut Facilities) {
         let Some(socket) = &self.socket else { return };
-        let raw = facilities.receive(socket, self.read_bytes);
+        let raw = facilities.receive(socket, self.read_bytes, READ_BYTES);
         let at = facilities.outbox.now();
         match (u64::try_from(raw.value), raw.errno) {
             (Ok(0), _) => self.on_end(at, facilities),
@@ -241,7 +294,9 @@ impl Sender {
             self.written_bytes += bytes;
             self.blocked_bytes += bytes;
             // Told first: the socket's complaint, if it has one, is of a later instant.
-            facilities.outbox.tell(at, self.flow, Fact::Written(self.written_bytes));
+            for flow in &self.carried_by {
+                facilities.outbox.tell(at, *flow, Fact::Written(self.written_bytes));
+            }
             self.push(facilities);
         }
         if self.phase == Phase::Open && self.blocked_bytes == 0 && self.application.is_finished() {

@@ -74,6 +74,8 @@ pub(crate) fn pair_of(
             start: Instant::ZERO,
             stop: Instant::MAX,
             reads: None,
+            relays: None,
+            carried_by: Vec::new(),
         });
         receiver.incoming.push(IncomingPlan {
             flow,

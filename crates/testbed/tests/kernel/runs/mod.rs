@@ -8,5 +8,6 @@ mod datagrams;
 mod faults;
 mod impaired;
 mod killed;
+mod relays;
 pub(crate) mod stage;
 mod tables;
