@@ -7,8 +7,8 @@ use fairwind_scenario::{
 };
 use fairwind_units::{ByteCount, Span};
 use fairwind_workload::{
-    Application, BurstLength, Client, Exchanges, Greedy, OnOff, Pace, Pages, Quantiles, Relay,
-    Replay, Sampler, Server, Steady, Thin, Write,
+    Application, BurstLength, Caller, Client, Exchanges, Greedy, OnOff, Pace, Pages, Provider,
+    Quantiles, Relay, Replay, Sampler, Server, Steady, Thin, Transfer, Write,
 };
 
 /// The headers of a group's packets, which decide how much payload a packet of a given size holds.
@@ -46,6 +46,8 @@ pub(crate) struct Prototypes {
     /// The application of the other side, where it writes anything. With the same seed it knows what the
     /// opening side will ask for.
     pub(crate) answering: Option<Application>,
+    /// Nanoseconds from the end of a connection to the next one, where they follow one another.
+    pub(crate) pause: Sampler,
 }
 
 /// The applications that `workload` describes.
@@ -59,10 +61,21 @@ pub(crate) fn prototypes(
     if let Some(exchanges) = exchanges(workload)? {
         let opening = Application::Client(Box::new(Client::new(exchanges.clone())));
         let answering = Application::Server(Box::new(Server::new(exchanges)));
-        return Ok(Prototypes { opening, answering: Some(answering) });
+        return Ok(Prototypes { opening, answering: Some(answering), pause: NO_PAUSE });
     }
-    Ok(Prototypes { opening: one_way(workload, headers)?, answering: None })
+    if let Workload::Transfers { volume, request, pause, .. } = workload {
+        let (volume, request) =
+            (sampler(volume, ByteCount::get)?, sampler(request, ByteCount::get)?);
+        let transfer = Transfer::new(request, volume, 0);
+        let opening = Application::Caller(Box::new(Caller::new(transfer.clone())));
+        let answering = Application::Provider(Box::new(Provider::new(transfer)));
+        let pause = sampler(pause, Span::as_nanos)?;
+        return Ok(Prototypes { opening, answering: Some(answering), pause });
+    }
+    Ok(Prototypes { opening: one_way(workload, headers)?, answering: None, pause: NO_PAUSE })
 }
+
+const NO_PAUSE: Sampler = Sampler::Constant(0);
 
 fn one_way(workload: &Workload, headers: Headers) -> Result<Application, AssemblyError> {
     Ok(match workload {
@@ -93,7 +106,9 @@ fn one_way(workload: &Workload, headers: Headers) -> Result<Application, Assembl
             Application::Replay(Box::new(Replay::new(writes.iter().map(write).collect())))
         }
         Workload::Relay { of: _, buffer } => Application::Relay(Box::new(Relay::new(buffer.get()))),
-        Workload::RequestResponse { .. } | Workload::Web { .. } => unreachable!("it is answered"),
+        Workload::RequestResponse { .. } | Workload::Web { .. } | Workload::Transfers { .. } => {
+            unreachable!("it is answered")
+        }
     })
 }
 

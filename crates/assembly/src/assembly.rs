@@ -7,7 +7,8 @@ mod relays;
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
 use crate::flow::{
-    AnswerPlan, DatagramPlan, FlowPlan, addresses, connections_of, receiver_port, sender_port,
+    AnswerPlan, DatagramPlan, FlowPlan, NextPlan, addresses, connections_of, receiver_port,
+    sender_port,
 };
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
@@ -67,7 +68,8 @@ impl<P: Packet> Assembly<P> {
         }
         for ((number, group), prototypes) in groups() {
             if let (Some(name), Some(application)) = (group.answers_name(), &prototypes.answering) {
-                assembly.add_answers(number, application, &name, seed);
+                let in_turn = group.workload.connections_in_turn();
+                assembly.add_answers((number, in_turn), application, &name, seed);
             }
         }
         assembly.join_relays(experiment)?;
@@ -87,15 +89,28 @@ impl<P: Packet> Assembly<P> {
         seed: u64,
     ) -> Result<(), AssemblyError> {
         let ends = self.ends(experiment, group)?;
-        for index in 0..group.count {
+        let in_turn = group.workload.connections_in_turn();
+        let connections =
+            u32::try_from(group.connections()).map_err(|_| AssemblyError::TooManyConnections {
+                group: group.name.clone(),
+                connections: group.connections(),
+            })?;
+        for index in 0..connections {
             let id = FlowId(u32::try_from(self.flows.len()).expect("a flow's number"));
             let flow = u64::from(id.0);
-            let start = group.start_of(index, derive(seed, Purpose::Start, flow));
+            let turn = turn_of(index, in_turn);
+            let stop = group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop);
+            let start = if turn.number == 0 {
+                let draw = derive(seed, Purpose::Start, flow);
+                Instant::ZERO + group.start_of(turn.caller, draw)
+            } else {
+                FlowDescription::AWAITED
+            };
             let plan = FlowPlan {
                 flow: id,
                 group: number,
                 index,
-                name: format!("{}-{}", group.name, index + 1),
+                name: turn.name(&group.name),
                 sender_node: ends.0,
                 receiver_node: ends.1,
                 addresses: addresses(experiment.network.ip_version, ends.0, ends.1, index),
@@ -104,9 +119,15 @@ impl<P: Packet> Assembly<P> {
                 application: prototypes.opening.seeded(derive(seed, Purpose::Application, flow)),
                 answer: None,
                 relays: None,
-                start: Instant::ZERO + start,
-                stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
+                start,
+                // What has begun goes on to its end where connections follow one another.
+                stop: if in_turn == 1 { stop } else { Instant::MAX },
                 is_captured: is_captured(experiment, group, index),
+                next: (turn.number + 1 < in_turn).then(|| NextPlan {
+                    flow: FlowId(id.0 + 1),
+                    pause: prototypes.pause.time_of_seed(derive(seed, Purpose::Pause, flow)),
+                    until: stop,
+                }),
             };
             self.settings.flows.push(FlowDescription {
                 group: u32::try_from(number).expect("a group's number"),
@@ -121,7 +142,13 @@ impl<P: Packet> Assembly<P> {
     }
 
     /// Adds the flows of the data that goes the other way on the connections of group `number`.
-    fn add_answers(&mut self, number: usize, application: &Application, name: &str, seed: u64) {
+    fn add_answers(
+        &mut self,
+        (number, in_turn): (usize, u32),
+        application: &Application,
+        name: &str,
+        seed: u64,
+    ) {
         let answers = u32::try_from(self.settings.groups.len()).expect("a group's number");
         self.settings.groups.push(name.to_owned());
         for plan in self.flows.iter_mut().filter(|plan| plan.group == number) {
@@ -130,7 +157,7 @@ impl<P: Packet> Assembly<P> {
             let flow = u32::try_from(self.settings.flows.len()).expect("a flow's number");
             self.settings.flows.push(FlowDescription {
                 group: answers,
-                name: format!("{name}-{}", plan.index + 1),
+                name: turn_of(plan.index, in_turn).name(name),
                 start: plan.start,
                 answers: Some(plan.flow),
                 seen_at: Points::EVERYWHERE,
@@ -165,6 +192,30 @@ impl<P: Packet> Assembly<P> {
                 from: names.0.to_owned(),
                 to: names.1.to_owned(),
             }),
+        }
+    }
+}
+
+/// Which connection of which caller.
+struct Turn {
+    caller: u32,
+    number: u32,
+    of: u32,
+}
+
+fn turn_of(index: u32, in_turn: u32) -> Turn {
+    Turn { caller: index / in_turn, number: index % in_turn, of: in_turn }
+}
+
+impl Turn {
+    /// What the flow is called: by its number in its group; where connections follow one another, by its caller's and its
+    /// own among that one's.
+    fn name(&self, group: &str) -> String {
+        let caller = self.caller + 1;
+        if self.of == 1 {
+            format!("{group}-{caller}")
+        } else {
+            format!("{group}-{caller}-{}", self.number + 1)
         }
     }
 }

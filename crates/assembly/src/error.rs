@@ -58,6 +58,16 @@ pub enum AssemblyError {
         /// The group that it names.
         of: String,
     },
+    /// More connections in a group than can be numbered.
+    #[error(
+        "group \"{group}\" has {connections} connections, more than 2^32; give it a smaller count, or fewer transfers"
+    )]
+    TooManyConnections {
+        /// The group of flows.
+        group: String,
+        /// How many there would be.
+        connections: u64,
+    },
     /// Two hosts of a flow are not connected.
     #[error("group \"{group}\": no route leads from \"{from}\" to \"{to}\"")]
     Unreachable {

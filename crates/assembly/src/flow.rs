@@ -3,7 +3,7 @@
 use fairwind_measure::{ConnectionFlows, FlowId};
 use fairwind_network::NodeId;
 use fairwind_scenario::IpVersion;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
 use fairwind_workload::Application;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -44,12 +44,34 @@ pub struct FlowPlan {
     pub answer: Option<AnswerPlan>,
     /// The flow whose data it passes on; `None`: data of its own.
     pub relays: Option<FlowId>,
-    /// When the application opens the connection; [`Instant::MAX`]: when the one that it relays has come.
+    /// When the application opens the connection; [`AWAITED`](fairwind_measure::FlowDescription::AWAITED) where another
+    /// one has to be over before; [`Instant::MAX`]: when the one that it relays has come.
     pub start: Instant,
     /// When the application stops writing; [`Instant::MAX`] for never.
     pub stop: Instant,
     /// Whether its packets are to be captured.
     pub is_captured: bool,
+    /// Whose turn it is when this connection is over; `None`: nobody's.
+    pub next: Option<NextPlan>,
+}
+
+/// A connection that begins when another one is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextPlan {
+    /// Its flow, which does not start by the clock: its start is
+    /// [`AWAITED`](fairwind_measure::FlowDescription::AWAITED).
+    pub flow: FlowId,
+    /// Time from the end of the one before.
+    pub pause: Span,
+    /// It does not begin at this instant, or later.
+    pub until: Instant,
+}
+
+impl NextPlan {
+    /// When it begins, if the one before is over at `now`.
+    pub fn start(self, now: Instant) -> Option<Instant> {
+        Some(now + self.pause).filter(|&start| start < self.until)
+    }
 }
 
 /// A stream of datagrams before it begins.

@@ -54,8 +54,8 @@ pub use capture_files::{CaptureFiles, CaptureWriters};
 pub use control::Control;
 pub use error::AssemblyError;
 pub use flow::{
-    AnswerPlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
-    address, numbered_by_ports,
+    AnswerPlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextPlan,
+    SENDER_PORTS, address, numbered_by_ports,
 };
 pub use seeds::{Purpose, derive};
 pub use tap::{Damage, Labelled, PacketLabel, Queues, Sink, Tap};

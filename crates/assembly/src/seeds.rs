@@ -14,6 +14,8 @@ pub enum Purpose {
     SenderSequence = 4,
     /// The receiver's initial sequence number.
     ReceiverSequence = 5,
+    /// How long it is from one connection to the next of the same caller.
+    Pause = 6,
 }
 
 /// A seed for one part: `SplitMix64` (Steele, Lea, Flood 2014) over seed, purpose and number.

@@ -358,7 +358,7 @@ impl CongestionControl for NativeControl {
     fn set_state(&mut self, sender: &mut Sender, state: u8) {
         if let Some(hook) = self.table.set_state {
             // SAFETY: a byte is handed over as a number of 32 bits in every calling convention that is
-            // supported, and the callee looks at its lowest eight.
+            // supported, and the provider looks at its lowest eight.
             let hook = unsafe { std::mem::transmute::<ByteHook, NumberHook>(hook) };
             self.number(Some(hook), "set_state", sender, state.into());
         }

@@ -338,6 +338,7 @@ impl Collector {
             Observation::ZeroWindowProbe { flow } => {
                 self.flow(flow).totals_mut().zero_window_probes += 1;
             }
+            Observation::Opened { flow } => self.open(flow, at),
             Observation::Established { flow } => {
                 self.milestones(flow).establish(at);
                 if let Some(opposite) = self.flow(flow).opposite() {
@@ -370,6 +371,17 @@ impl Collector {
                 });
             }
             other => self.observe_at_queue(at, other),
+        }
+    }
+
+    /// A flow that awaited another one begins, and what answers it; of others it was known before.
+    fn open(&mut self, flow: FlowId, at: Instant) {
+        let opposite = self.flow(flow).opposite();
+        for opened in std::iter::once(flow).chain(opposite) {
+            let start = &mut self.settings.flows[opened.index()].start;
+            if *start == FlowDescription::AWAITED {
+                *start = at;
+            }
         }
     }
 

@@ -350,6 +350,12 @@ pub enum Observation<'a> {
         /// The flow.
         flow: FlowId,
     },
+    /// The application opens the connection, of which it was not known before when that would be: both of its flows
+    /// where data goes both ways.
+    Opened {
+        /// The flow of the side that opens the connection.
+        flow: FlowId,
+    },
     /// The connection was established at the side that opened it: both of its flows where data goes
     /// both ways.
     Established {

@@ -214,14 +214,15 @@ impl Collector {
         Basis { settings: &self.settings, percentiles: &self.percentiles, measured }
     }
 
-    /// The flows that are not retired, by their numbers.
+    /// The flows that are not retired, by their numbers; but for those that still await another one's end.
     fn open_flows(&self) -> Vec<OpenFlow<'_>> {
         let numbers = self.numbers.iter().enumerate();
         let open = numbers.filter_map(|(place, number)| {
             let (description, flow) = (&self.settings.flows[place], &self.flows[place]);
             Some(OpenFlow { place, number: (*number)?, description, flow })
         });
-        let mut open: Vec<OpenFlow<'_>> = open.collect();
+        let has_begun = |one: &OpenFlow<'_>| one.description.start != FlowDescription::AWAITED;
+        let mut open: Vec<OpenFlow<'_>> = open.filter(has_begun).collect();
         open.sort_by_key(|flow| flow.number);
         open
     }

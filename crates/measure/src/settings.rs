@@ -12,7 +12,8 @@ pub struct FlowDescription {
     pub group: u32,
     /// Its name.
     pub name: String,
-    /// When its application opens it; set-up and completion time count from here.
+    /// When its application opens it; set-up and completion time count from here. [`Self::AWAITED`] where that is not
+    /// known yet.
     pub start: Instant,
     /// On a connection with data both ways, the flow that opened it and that this one answers;
     /// `None` for the flow of the side that opened the connection.
@@ -22,6 +23,10 @@ pub struct FlowDescription {
 }
 
 impl FlowDescription {
+    /// The start of a flow that awaits the end of another one: later than any end. While it has this, it is in no table;
+    /// [`Observation::Opened`](crate::Observation::Opened) tells when it has begun.
+    pub const AWAITED: Instant = Instant::from_nanos(u64::MAX - 1);
+
     /// The place of the flow's group in lists of groups.
     pub(crate) fn group_index(&self) -> usize {
         usize::try_from(self.group).expect("the check compared it with a length")

@@ -138,11 +138,11 @@ pub struct AssignedSlots {
 pub struct FlowGroup {
     /// What the group is called.
     pub name: String,
-    /// How many flows there are, one or more.
+    /// How many flows there are, one or more; where connections follow one another, how many at a time.
     pub count: u32,
-    /// Name of the host that sends the data.
+    /// Name of the host that opens the connections: it sends the data, or asks for it.
     pub from: String,
-    /// Name of the host that receives the data.
+    /// Name of the host that is called.
     pub to: String,
     /// When the first flow starts.
     pub start: Span,
@@ -173,6 +173,11 @@ impl FlowGroup {
     /// there is any.
     pub fn answers_name(&self) -> Option<String> {
         self.workload.is_answered().then(|| answers_name(&self.name))
+    }
+
+    /// How many connections the group has at most, those that follow another included.
+    pub fn connections(&self) -> u64 {
+        u64::from(self.count) * u64::from(self.workload.connections_in_turn())
     }
 
     /// When flow `index` of the group starts. With a random pattern this is where the uniformly

@@ -14,7 +14,7 @@ use crate::{
 };
 use fairwind_qdisc::tc::Netem;
 use fairwind_qdisc::{Qdisc, RateTrace};
-use fairwind_units::{ByteCount, Span};
+use fairwind_units::ByteCount;
 
 pub(crate) use topology::{link_name, reverse_name};
 
@@ -68,8 +68,8 @@ fn flow_group(flows: &FlowsInput, recordings: &Recordings) -> FlowGroup {
     FlowGroup {
         name: flows.name.clone(),
         count: flows.count,
-        from: flows.from.clone().unwrap_or_else(|| dumbbell::sender(&flows.name)),
-        to: flows.to.clone().unwrap_or_else(|| dumbbell::receiver(&flows.name)),
+        from: flows.from.clone().unwrap_or_else(|| dumbbell::opener(flows)),
+        to: flows.to.clone().unwrap_or_else(|| dumbbell::called(flows)),
         start: flows.start,
         start_spread: flows.start_spread,
         start_pattern: flows.start_pattern,
@@ -88,14 +88,8 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
         WorkloadInput::Profile { application, transport } => application.workload(transport),
         WorkloadInput::Greedy { volume } => Workload::Greedy { volume },
         WorkloadInput::RequestResponse { request, response, think_time, pause, exchanges } => {
-            let none = Varying::Constant(Span::ZERO);
-            Workload::RequestResponse {
-                request,
-                response,
-                think_time: think_time.unwrap_or(none.clone()),
-                pause: pause.unwrap_or(none),
-                exchanges,
-            }
+            let (think_time, pause) = (or_none(think_time), or_none(pause));
+            Workload::RequestResponse { request, response, think_time, pause, exchanges }
         }
         WorkloadInput::OnOff { on, volume, off, rate, message } => {
             let burst = match (on, volume) {
@@ -123,6 +117,10 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
             reading_time,
             pages,
         },
+        WorkloadInput::Transfers { volume, transfers, pause, request } => {
+            let (pause, request) = (or_none(pause), or_none(request));
+            Workload::Transfers { volume, transfers, pause, request }
+        }
         WorkloadInput::Constant { rate, payload, packet, transport } => {
             let constant = |size: Option<ByteCount>| size.map(Varying::Constant);
             Workload::Constant {
@@ -139,6 +137,11 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
         }
         WorkloadInput::Relay { of, buffer } => Workload::Relay { of, buffer },
     }
+}
+
+/// The quantity that was said, or none of it.
+fn or_none<T: Default>(said: Option<Varying<T>>) -> Varying<T> {
+    said.unwrap_or_else(|| Varying::Constant(T::default()))
 }
 
 /// What is written at once in a burst with a rate.

@@ -88,6 +88,21 @@ pub enum WorkloadInput {
         #[schemars(range(min = 1))]
         pages: Option<u32>,
     },
+    /// One transfer after the other, each on a connection of its own: who is called sends, and closes; who calls reads to
+    /// the end, and calls again. The group's `count` is the number of callers; on a path the host that is called stands
+    /// left of the bottleneck, so that what it sends goes through it.
+    Transfers {
+        /// Bytes of a transfer.
+        volume: Varying<ByteCount>,
+        /// How many transfers there are one after the other, as long as the experiment lasts; after the group's `stop`
+        /// no further one begins.
+        #[schemars(range(min = 1, max = 100_000))]
+        transfers: u32,
+        /// Time from the end of a transfer to the next call; none unless said.
+        pause: Option<Varying<Span>>,
+        /// Bytes of a request, which the other side waits for; none unless said, and it sends as soon as it is called.
+        request: Option<Varying<ByteCount>>,
+    },
     /// A constant bit rate.
     Constant {
         /// Rate of the IP packets, headers included.
@@ -188,6 +203,17 @@ pub enum Workload {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pages: Option<u32>,
     },
+    /// One transfer after the other, each on a connection of its own.
+    Transfers {
+        /// Bytes of a transfer, one or more.
+        volume: Varying<ByteCount>,
+        /// How many there are one after the other, one or more.
+        transfers: u32,
+        /// Time from the end of a transfer to the next call.
+        pause: Varying<Span>,
+        /// Bytes of a request; none where that is zero.
+        request: Varying<ByteCount>,
+    },
     /// A constant bit rate of IP packets.
     Constant {
         /// Rate of the IP packets, headers included.
@@ -229,6 +255,16 @@ pub enum Transport {
 }
 
 impl WorkloadInput {
+    /// Whether the side that is called writes, too.
+    pub(crate) fn is_answered(&self) -> bool {
+        matches!(self, Self::RequestResponse { .. } | Self::Web { .. } | Self::Transfers { .. })
+    }
+
+    /// Whether data comes from the side that is called alone, so that this one stands left of a bottleneck.
+    pub(crate) fn is_sent_by_called(&self) -> bool {
+        matches!(self, Self::Transfers { .. })
+    }
+
     /// What carries it.
     pub fn transport(&self) -> Transport {
         match self {
@@ -238,11 +274,6 @@ impl WorkloadInput {
             | Self::Replay { transport, .. } => *transport,
             _ => Transport::Tcp,
         }
-    }
-
-    /// Whether the other side writes too.
-    pub(crate) fn is_answered(&self) -> bool {
-        matches!(self, Self::RequestResponse { .. } | Self::Web { .. })
     }
 }
 
@@ -254,9 +285,14 @@ impl Transport {
 }
 
 impl Workload {
-    /// Whether the other side writes too.
+    /// Whether the side that is called writes, too.
     pub fn is_answered(&self) -> bool {
-        matches!(self, Self::RequestResponse { .. } | Self::Web { .. })
+        matches!(self, Self::RequestResponse { .. } | Self::Web { .. } | Self::Transfers { .. })
+    }
+
+    /// How many connections follow one another where one ends.
+    pub fn connections_in_turn(&self) -> u32 {
+        if let Self::Transfers { transfers, .. } = self { *transfers } else { 1 }
     }
 
     /// The group whose data is passed on, where it is.
@@ -279,7 +315,10 @@ impl Workload {
 
     /// Whether the application would rather have small segments at once than fewer of them.
     pub fn is_interactive(&self) -> bool {
-        !matches!(self, Self::Greedy { .. } | Self::OnOff { pace: None, .. })
+        !matches!(
+            self,
+            Self::Greedy { .. } | Self::OnOff { pace: None, .. } | Self::Transfers { .. }
+        )
     }
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn assemble(
     seed: u64,
     controls: &[PluggedAlgorithm],
 ) -> Result<Parts, SimulationError> {
-    let total: u64 = experiment.flows.iter().map(|group| u64::from(group.count)).sum();
+    let total: u64 = experiment.flows.iter().map(FlowGroup::connections).sum();
     if total > Agenda::MOST_FLOWS {
         return Err(SimulationError::TooManyFlows(total));
     }

@@ -2,6 +2,7 @@
 
 mod answers;
 mod datagrams;
+mod in_turn;
 mod relays;
 mod samples;
 
@@ -326,6 +327,9 @@ impl Simulation {
             self.flush_receiver(number, now);
         }
         if sender <= now {
+            if self.flows[number as usize].start != Instant::MAX {
+                self.on_opening(number, now);
+            }
             self.flows[number as usize].on_sender_deadline(now);
             self.flush_sender(number, now);
             if !self.is_plain {
@@ -411,6 +415,7 @@ impl Simulation {
             Event::Reset | Event::TimedOut => {
                 self.flows[number as usize].application.end();
                 self.give_up_relayed(number, now);
+                self.on_connection_over(number, now);
                 Observation::Failed { flow, reason: why_failed(event) }
             }
             Event::PeerFinished => return self.on_answers_finished(number, now),

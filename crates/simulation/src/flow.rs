@@ -2,7 +2,7 @@
 
 use crate::dialogue::Dialogue;
 use crate::packet::{HostNumber, host_number};
-use fairwind_assembly::FlowPlan;
+use fairwind_assembly::{FlowPlan, NextPlan};
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
 use fairwind_units::Instant;
@@ -28,7 +28,8 @@ pub(crate) struct Flow {
     /// The two nodes as packets know them.
     pub(crate) sender_host: HostNumber,
     pub(crate) receiver_host: HostNumber,
-    /// When the application opens the connection; [`Instant::MAX`] once it has.
+    /// When the application opens the connection; [`Instant::MAX`] once it has. Far beyond the end while it awaits another
+    /// one's.
     pub(crate) start: Instant,
     /// When the application stops; [`Instant::MAX`] once it has.
     pub(crate) stop: Instant,
@@ -42,6 +43,8 @@ pub(crate) struct Flow {
     pub(crate) sender_closed: bool,
     /// What the receiver answers, where it does.
     pub(crate) dialogue: Option<Box<Dialogue>>,
+    /// Whose turn it is when this connection is over; none once it has been told.
+    pub(crate) next: Option<NextPlan>,
     receiver_config: Arc<Config>,
     receiver_ports: Ports,
     receiver_sequence: SequenceNumber,
@@ -72,6 +75,7 @@ impl Flow {
             has_peer_finished: false,
             sender_closed: false,
             dialogue,
+            next: plan.next,
             receiver_config: ends.receiver_config,
             receiver_ports,
             receiver_sequence: ends.receiver_sequence,

@@ -1,6 +1,6 @@
 //! Any application, behind one face.
 
-use crate::{Client, Greedy, OnOff, Relay, Replay, Server, Steady, Thin};
+use crate::{Caller, Client, Greedy, OnOff, Provider, Relay, Replay, Server, Steady, Thin};
 use fairwind_units::Instant;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,10 @@ pub enum Application {
     /// Writes what was read on another connection. Its driver reads there no more than there is
     /// [room](Relay::room) for, says how much that was, and tells it of the [`end`](Self::end).
     Relay(Box<Relay>),
+    /// Reads until the other side closes. To be told of the [`end`](Self::end) then.
+    Caller(Box<Caller>),
+    /// Sends so much and closes.
+    Provider(Box<Provider>),
 }
 
 impl Application {
@@ -49,6 +53,8 @@ impl Application {
             Self::Thin(thin) => thin.seed(seed),
             Self::Client(client) => client.seed(seed),
             Self::Server(server) => server.seed(seed),
+            Self::Caller(caller) => caller.seed(seed),
+            Self::Provider(provider) => provider.seed(seed),
         }
         application
     }
@@ -63,6 +69,8 @@ impl Application {
             Self::Steady(steady) => steady.begin(now),
             Self::OnOff(on_off) => on_off.begin(now),
             Self::Replay(replay) => replay.begin(now),
+            Self::Caller(caller) => caller.begin(now),
+            Self::Provider(provider) => provider.begin(),
             Self::Relay(relay) => relay.begin(),
         }
     }
@@ -78,7 +86,7 @@ impl Application {
     /// Whether it is greedy, always or in bursts: how much is unsent matters to it.
     pub fn is_greedy(&self) -> bool {
         match self {
-            Self::Greedy(_) | Self::Relay(_) => true,
+            Self::Greedy(_) | Self::Relay(_) | Self::Provider(_) => true,
             Self::OnOff(on_off) => on_off.is_greedy(),
             _ => false,
         }
@@ -90,8 +98,14 @@ impl Application {
             Self::Greedy(greedy) => !greedy.is_finished(),
             Self::OnOff(on_off) => on_off.is_filling(),
             Self::Relay(relay) => relay.is_filling(),
+            Self::Provider(provider) => provider.is_filling(),
             _ => false,
         }
+    }
+
+    /// Whether it is to be told of the [`end`](Self::end) when the other side has closed its half.
+    pub fn ends_with_other(&self) -> bool {
+        matches!(self, Self::Server(_) | Self::Caller(_))
     }
 
     /// Nothing more is written, but for answers to what was asked.
@@ -105,11 +119,13 @@ impl Application {
             Self::OnOff(on_off) => on_off.end(),
             Self::Replay(replay) => replay.end(),
             Self::Relay(relay) => relay.end(),
+            Self::Caller(caller) => caller.end(),
+            Self::Provider(provider) => provider.end(),
         }
     }
 
     /// When [`poll_write`](Self::poll_write) is to be asked next by the clock; [`Instant::MAX`] for
-    /// never. A greedy application is asked whenever something has been sent.
+    /// never. One that is filling is asked whenever something has been sent.
     #[inline]
     pub fn next_write(&self) -> Instant {
         match self {
@@ -139,6 +155,10 @@ impl Application {
                 server.on_read(now, bytes);
                 None
             }
+            Self::Provider(provider) => {
+                provider.on_read(bytes);
+                None
+            }
             _ => None,
         }
     }
@@ -164,7 +184,8 @@ impl Application {
             Self::Steady(steady) => steady.next_write(),
             Self::OnOff(on_off) => on_off.next_write(),
             Self::Replay(replay) => replay.next_write(),
-            Self::Greedy(_) | Self::Thin(_) | Self::Relay(_) => Instant::MAX,
+            Self::Caller(caller) => caller.next_write(),
+            Self::Greedy(_) | Self::Thin(_) | Self::Relay(_) | Self::Provider(_) => Instant::MAX,
         }
     }
 
@@ -177,6 +198,8 @@ impl Application {
             Self::OnOff(on_off) => on_off.poll_write(now, unsent),
             Self::Replay(replay) => replay.poll_write(now),
             Self::Relay(relay) => relay.poll_write(unsent),
+            Self::Caller(caller) => caller.poll_write(now),
+            Self::Provider(provider) => provider.poll_write(unsent),
             Self::Greedy(_) | Self::Thin(_) => None,
         }
     }
@@ -188,6 +211,8 @@ impl Application {
             Self::Server(server) => server.is_finished(),
             Self::Replay(replay) => replay.is_finished(),
             Self::Relay(relay) => relay.is_finished(),
+            Self::Caller(caller) => caller.is_finished(),
+            Self::Provider(provider) => provider.is_finished(),
             _ => false,
         }
     }

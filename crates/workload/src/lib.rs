@@ -19,8 +19,8 @@
 //! ```
 //!
 //! Modules: `sampler` (distributions), `quantiles` (a distribution from a table), `greedy`, `thin`, `exchange` (client and server), `page`
-//! (what a browser asks for), `on_off`, `pace` (a constant rate), `replay`, `relay` (what
-//! another connection brought), `application` (any of them), `datagrams` (any of them without a connection).
+//! (what a browser asks for), `transfer` (one per connection), `on_off`, `pace` (a constant rate), `replay`, `relay`
+//! (what another connection brought), `application` (any of them), `datagrams` (any of them without a connection).
 
 mod application;
 mod datagrams;
@@ -34,6 +34,7 @@ mod relay;
 mod replay;
 mod sampler;
 mod thin;
+mod transfer;
 
 pub use application::Application;
 pub use datagrams::Datagrams;
@@ -47,3 +48,4 @@ pub use relay::Relay;
 pub use replay::{Replay, Write};
 pub use sampler::{OtherLaw, Sampler};
 pub use thin::Thin;
+pub use transfer::{Caller, Provider, Transfer};

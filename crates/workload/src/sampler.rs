@@ -1,8 +1,10 @@
 //! Quantities that are the same each time, or drawn from a distribution.
 
 use crate::quantiles::Quantiles;
-use rand::{Rng, RngExt as _};
+use fairwind_units::Span;
+use rand::{Rng, RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp1, StandardNormal};
+use rand_pcg::Pcg64Mcg;
 use serde::{Deserialize, Serialize};
 
 /// No draw is larger: a pebibyte, or thirteen days. Heavy tails have no end, but numbers have.
@@ -160,6 +162,11 @@ impl Sampler {
     #[inline]
     pub(crate) fn draw_time(&self, random: &mut impl Rng) -> u64 {
         if *self == Self::Constant(0) { 0 } else { self.draw(random) }
+    }
+
+    /// The time, which may be none, that a generator of this seed draws first.
+    pub fn time_of_seed(&self, seed: u64) -> Span {
+        Span::from_nanos(self.draw_time(&mut Pcg64Mcg::seed_from_u64(seed)))
     }
 
     #[inline(never)]

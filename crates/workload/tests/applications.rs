@@ -1,7 +1,9 @@
 //! What applications write, and when.
 
 use fairwind_units::{Instant, Span};
-use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
+use fairwind_workload::{
+    Application, Caller, Client, Exchanges, Greedy, Provider, Sampler, Server, Thin, Transfer,
+};
 use rand::SeedableRng as _;
 
 fn thin(interval: Sampler, seed: u64) -> Application {
@@ -183,4 +185,46 @@ fn without_times_an_exchange_follows_the_other_at_once() {
         server.on_read(now, client.poll_write(now, 0).unwrap());
         assert_eq!(client.on_read(now, server.poll_write(now, 0).unwrap()), Some(now));
     }
+}
+
+fn transfer(request: u64) -> (Application, Application) {
+    let volume = Sampler::Pareto { least: 1000.0, shape: 1.2 };
+    let transfer = Transfer::new(Sampler::Constant(request), volume, 0);
+    let caller = Application::Caller(Box::new(Caller::new(transfer.clone())));
+    let provider = Application::Provider(Box::new(Provider::new(transfer)));
+    (caller.seeded(5), provider.seeded(5))
+}
+
+#[test]
+fn who_is_called_sends_at_once_where_nothing_is_asked_for_and_who_calls_reads_to_the_end() {
+    let (mut caller, mut provider) = transfer(0);
+    assert_eq!(provider.poll_write(Instant::ZERO, 0), None, "nobody has called");
+    caller.begin(Instant::ZERO);
+    provider.begin(Instant::ZERO);
+    assert_eq!(caller.poll_write(Instant::ZERO, 0), None);
+    let mut written = 0;
+    while let Some(bytes) = provider.poll_write(Instant::ZERO, 0) {
+        written += bytes;
+    }
+    assert!(written >= 1000 && provider.is_finished(), "{written}");
+    assert!(caller.ends_with_other() && !caller.is_finished());
+    caller.end();
+    assert!(caller.is_finished());
+}
+
+#[test]
+fn a_request_comes_before_what_is_sent_upon_it() {
+    let (mut caller, mut provider) = transfer(300);
+    let now = Instant::from_secs(1);
+    caller.begin(now);
+    provider.begin(now);
+    assert_eq!(provider.poll_write(now, 0), None);
+    assert_eq!(caller.next_write(), now);
+    assert_eq!(caller.poll_write(now, 0), Some(300));
+    assert_eq!(caller.poll_write(now, 0), None);
+    provider.on_read(now, 299);
+    assert!(!provider.is_filling());
+    provider.on_read(now, 1);
+    assert!(provider.is_filling());
+    assert!(provider.poll_write(now, 0).is_some());
 }

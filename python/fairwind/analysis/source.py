@@ -25,7 +25,7 @@ HEAD_BYTES = 65_536
 FIRST_RECEIVER_PORT = 60_000
 """In runs of ours the first group's receivers listen here, and each group's on the next port."""
 
-ANSWERED = ("request-response", "web")
+ANSWERED = ("request-response", "web", "transfers")
 """Workloads whose connections carry responses, which are a group of their own in tables."""
 
 DATAGRAMS = "udp"

@@ -7,7 +7,7 @@ use fairwind_units::ByteCount;
 /// Whether groups have flows that can write, and filters ask for none but these groups.
 pub(super) fn groups(experiment: &Experiment) -> Result<(), AssemblyError> {
     for group in &experiment.flows {
-        if group.count == 0 {
+        if group.connections() == 0 {
             return Err(AssemblyError::NoFlows { group: group.name.clone() });
         }
         writes(group)?;

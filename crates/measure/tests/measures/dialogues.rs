@@ -2,7 +2,8 @@
 
 use crate::run::{HEADER_BYTES, INITIAL, Run, assert_number, count, number, settings};
 use fairwind_measure::{
-    ConnectionFlows, Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings,
+    ConnectionFlows, Direction, DropReason, Dropped, FlowDescription, FlowId, Observation, QueueId,
+    Settings,
 };
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -164,4 +165,27 @@ fn a_connection_is_established_for_both_of_its_flows() {
         assert_number(&tables, "flows", "setup_time_s", flow, 0.1);
         assert_eq!(count(&tables, "groups", "flows_established", flow), 1);
     }
+}
+
+/// Set-up and completion count from where the connection is opened, of both of its flows; before, they are in no table.
+#[test]
+fn a_connection_that_awaits_another_one_is_in_no_table_until_it_is_opened() {
+    let mut described = dialogue();
+    for flow in &mut described.flows {
+        flow.start = FlowDescription::AWAITED;
+    }
+    let mut run = Run::new(&described);
+    let rows =
+        |run: &Run| run.collector.snapshot(Instant::from_secs(1)).get("flows").unwrap().rows();
+    assert_eq!(rows(&run), 0);
+    run.at(200, Observation::Opened { flow: FlowId(0) });
+    assert_eq!(rows(&run), 2);
+    run.at(300, Observation::Established { flow: FlowId(0) });
+    run.at(700, Observation::Finished { flow: FlowId(1) });
+    let tables = run.collector.finish(Instant::from_secs(1));
+    for row in 0..2 {
+        assert_number(&tables, "flows", "start_s", row, 0.2);
+        assert_number(&tables, "flows", "setup_time_s", row, 0.1);
+    }
+    assert_number(&tables, "flows", "completion_time_s", 1, 0.5);
 }

@@ -12,14 +12,24 @@ use fairwind_units::{BitRate, Ratio, Span};
 const LEFT: &str = "left";
 const RIGHT: &str = "right";
 
-/// The host that sends for a group.
-pub(super) fn sender(group: &str) -> String {
+/// The host on the left of a group, which sends.
+fn sender(group: &str) -> String {
     format!("{group}-sender")
 }
 
-/// The host that receives for a group.
-pub(super) fn receiver(group: &str) -> String {
+/// The host on its right, which receives.
+fn receiver(group: &str) -> String {
     format!("{group}-receiver")
+}
+
+/// The host that opens a group's connections.
+pub(super) fn opener(flows: &FlowsInput) -> String {
+    if flows.workload.is_sent_by_called() { receiver(&flows.name) } else { sender(&flows.name) }
+}
+
+/// The host that is called.
+pub(super) fn called(flows: &FlowsInput) -> String {
+    if flows.workload.is_sent_by_called() { sender(&flows.name) } else { receiver(&flows.name) }
 }
 
 impl PathInput {

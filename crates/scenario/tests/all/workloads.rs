@@ -239,3 +239,29 @@ fn a_relay_passes_on_what_another_group_brings_to_its_host() {
         "a path gives every group its own hosts",
     );
 }
+
+#[test]
+fn transfers_come_from_the_host_left_of_the_bottleneck_which_is_called() {
+    let text =
+        with("kind = \"greedy\"", "kind = \"transfers\", volume = \"10 MB\", transfers = 50");
+    let group = &experiment(&text).flows[1];
+    let none = (Varying::Constant(Span::ZERO), Varying::Constant(ByteCount::ZERO));
+    let (volume, transfers) = (Varying::Constant(ByteCount::new(10_000_000)), 50);
+    let expected = Workload::Transfers { volume, transfers, pause: none.0, request: none.1 };
+    assert_eq!(group.workload, expected);
+    let hosts = (format!("{}-receiver", group.name), format!("{}-sender", group.name));
+    assert_eq!((&group.from, &group.to), (&hosts.0, &hosts.1));
+    assert!(group.workload.is_answered() && !group.workload.is_interactive());
+    assert_eq!(group.connections(), u64::from(group.count) * 50);
+}
+
+#[test]
+fn transfers_have_something_to_send_and_can_be_counted() {
+    refused("kind = \"transfers\", volume = \"1 MB\"", "transfers");
+    refused("kind = \"transfers\", volume = \"0 B\", transfers = 2", "it must be 1 B or more");
+    refused("kind = \"transfers\", volume = \"1 B\", transfers = 0", "transfers");
+    let text =
+        with("kind = \"greedy\"", "kind = \"transfers\", volume = \"1 B\", transfers = 100_000");
+    let text = text.replacen("count = ", "count = 1000 # ", 2);
+    assert!(error(&text).contains("connections, and there may be"), "{}", error(&text));
+}

@@ -54,6 +54,10 @@ impl Simulation {
         let Some(dialogue) = &mut flow.dialogue else { return };
         let answers = dialogue.flow;
         let observation = match event {
+            Event::Established => {
+                dialogue.application.begin(now);
+                return self.flush_receiver(number, now);
+            }
             Event::RetransmissionTimeout => Observation::Timeout { flow: answers },
             Event::FastRetransmit => Observation::FastRetransmit { flow: answers },
             Event::ZeroWindowProbe => Observation::ZeroWindowProbe { flow: answers },
@@ -69,8 +73,13 @@ impl Simulation {
     /// The other side has sent all that it will, where number's connection has data both ways.
     #[cold]
     pub(super) fn on_answers_finished(&mut self, number: u32, now: Instant) {
-        if let Some(dialogue) = &self.flows[number as usize].dialogue {
-            self.collector.observe(now, Observation::Finished { flow: dialogue.flow });
+        let flow = &mut self.flows[number as usize];
+        let Some(dialogue) = &flow.dialogue else { return };
+        self.collector.observe(now, Observation::Finished { flow: dialogue.flow });
+        if flow.application.ends_with_other() {
+            flow.application.end();
+            self.on_connection_over(number, now);
+            self.flush_sender(number, now);
         }
     }
 

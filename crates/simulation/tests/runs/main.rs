@@ -19,4 +19,5 @@ mod samples;
 mod senders;
 mod single_loss;
 mod slots;
+mod transfers;
 mod workloads;

@@ -122,8 +122,8 @@ fn what_netem_is_not_told(experiment: &Experiment) -> Vec<(&'static str, &'stati
 fn connections(experiment: &Experiment) -> impl Iterator<Item = (&str, u64)> {
     let at = |host: &str| {
         let groups = experiment.flows.iter();
-        let ends = groups.flat_map(|group| [(&group.from, group.count), (&group.to, group.count)]);
-        ends.filter(|(end, _)| *end == host).map(|(_, count)| u64::from(count)).sum()
+        let ends = groups.flat_map(|group| [&group.from, &group.to].map(|end| (end, group)));
+        ends.filter(|(end, _)| *end == host).map(|(_, group)| group.connections()).sum()
     };
     let nodes = experiment.network.nodes.iter();
     nodes.map(move |node| (node.name.as_str(), at(&node.name)))

@@ -1,13 +1,13 @@
 //! What each host of an experiment is told.
 
 use crate::host::{
-    AnsweringPlan, HostPlan, IncomingDatagrams, IncomingPlan, OutgoingDatagrams, OutgoingPlan,
-    PROTOCOL_VERSION, PayloadCheck, Sampling,
+    AnsweringPlan, HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams,
+    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
 };
 use crate::leftovers::RunName;
 use crate::settings::{HostSettings, Settings};
 use crate::sys;
-use fairwind_assembly::{DatagramPlan, FlowPlan};
+use fairwind_assembly::{DatagramPlan, FlowPlan, NextPlan};
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
@@ -98,6 +98,11 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             reads: flow.answer.as_ref().map(|answer| answer.flow.0),
             relays: flow.relays.map(|relayed| relayed.0),
             carried_by: Vec::new(),
+            next: flow.next.map(|NextPlan { flow, pause, until }| NextOutgoing {
+                flow: flow.0,
+                pause,
+                until,
+            }),
         });
     }
     if flow.receiver_node == node {

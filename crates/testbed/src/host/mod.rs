@@ -35,9 +35,9 @@ pub(crate) use parameters::OUT_OF_THE_BOX;
 pub use process::{HostCommand, HostProcess, monotonic_clock};
 pub use protocol::{
     AnsweringPlan, EndpointState, EventBatch, Fact, Failure, FromHost, Go, HostCable, HostEvent,
-    HostPlan, HostStatistics, IncomingDatagrams, IncomingPlan, OutgoingDatagrams, OutgoingPlan,
-    PROTOCOL_VERSION, PayloadCheck, Sampling, SenderStatistics, SocketOption, SocketSettings,
-    Sysctl, ToHost,
+    HostPlan, HostStatistics, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams,
+    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SenderStatistics, SocketOption,
+    SocketSettings, Sysctl, ToHost,
 };
 pub(crate) use serve::files_for;
 pub use serve::serve;

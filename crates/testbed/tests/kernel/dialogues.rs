@@ -89,3 +89,52 @@ fn every_exchange_on_the_kernel_is_measured_over_ipv6() {
         every_exchange_is_measured(6);
     }
 }
+
+/// Transfers follow one another: each is a connection of its own from a new port, the next one begins a pause after the
+/// end of the one before, and those that the end of the run forestalls are in no table.
+#[test]
+fn transfers_on_the_kernel_follow_one_another() {
+    if !is_available("transfers_on_the_kernel_follow_one_another") {
+        return;
+    }
+    let tables = run(r#"
+        name = "transfers"
+        duration = "4 s"
+        [path]
+        rate = "20 Mbit/s"
+        rtt = "50 ms"
+        [[flows]]
+        name = "web"
+        count = 2
+        workload = { kind = "transfers", volume = "200 kB", transfers = 20, pause = "500 ms" }
+        [[flows]]
+        name = "asking"
+        workload = { kind = "transfers", volume = "3 kB", transfers = 4, request = "300 B" }
+        stop = "3 s"
+        "#);
+    let number = |group, column| value(&tables, group, column).unwrap_or_default();
+    // A round trip to open, four or more for 138 segments from a window of ten, and half a second.
+    let (begun, finished) = (number("web", "flows"), number("web-responses", "flows_finished"));
+    assert!((6.0..=11.0).contains(&begun), "{begun} began");
+    assert!(begun - 2.0 <= finished && finished <= begun, "{finished} of {begun}");
+    assert!(number("web-responses", "payload_bytes_read") >= finished * 200_000.0);
+    let whole = |group, column, expected: f64| {
+        let found = number(group, column);
+        assert!((found - expected).abs() < 0.5, "{column} of {group} is {found}");
+    };
+    whole("asking", "flows_finished", 4.0);
+    whole("asking", "payload_bytes_read", 1200.0);
+    whole("asking-responses", "payload_bytes_read", 12_000.0);
+    for group in ["web", "web-responses", "asking", "asking-responses"] {
+        whole(group, "flows_failed", 0.0);
+    }
+    let flows = tables.get("flows").expect("there is always a table of flows");
+    let names = flows.column("name").expect("flows have names");
+    let cell = |name: &str, column: &str| {
+        let row = (0..flows.rows()).find(|&row| names.text(row) == Some(name));
+        flows.column(column).expect("the column exists").number(row.expect(name)).expect(column)
+    };
+    let pause = cell("web-1-2", "start_s") - cell("web-responses-1-1", "finished_s");
+    assert!((0.5..0.6).contains(&pause), "{pause} s from the end of one to the start of the next");
+    assert!(cell("web-responses-1-2", "completion_time_s") >= 0.25);
+}

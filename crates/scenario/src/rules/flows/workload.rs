@@ -42,6 +42,7 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
         }
         WorkloadInput::OnOff { .. } => on_off(rules, &key, &input.flows[index].workload),
         WorkloadInput::Web { .. } => web(rules, &key, &input.flows[index].workload),
+        WorkloadInput::Transfers { .. } => transfers(rules, input, index),
         WorkloadInput::Constant { rate, payload, packet, transport: _ } => {
             rate_is_positive(rules, &format!("{key}.rate"), Some(*rate));
             let constant = |size: &Option<ByteCount>| size.map(Varying::Constant);
@@ -131,6 +132,33 @@ fn web(rules: &mut Rules<'_>, key: &str, workload: &WorkloadInput) {
     varies(rules, &format!("{key}.embedded_objects"), embedded_objects, 0);
     for (name, time) in [("parsing_time", parsing_time), ("reading_time", reading_time)] {
         varies(rules, &format!("{key}.{name}"), time, Span::ZERO);
+    }
+}
+
+/// So many connections may a group have, one after the other and side by side.
+const MOST_CONNECTIONS: u64 = 1_000_000;
+
+fn transfers(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
+    let group = &input.flows[index];
+    let key = format!("flows[{index}].workload");
+    let WorkloadInput::Transfers { volume, transfers, pause, request } = &group.workload else {
+        return;
+    };
+    varies(rules, &format!("{key}.volume"), volume, ByteCount::new(1));
+    if let Some(pause) = pause {
+        varies(rules, &format!("{key}.pause"), pause, Span::ZERO);
+    }
+    if let Some(request) = request {
+        varies(rules, &format!("{key}.request"), request, ByteCount::ZERO);
+    }
+    let connections = u64::from(group.count) * u64::from(*transfers);
+    if connections > MOST_CONNECTIONS {
+        let rule = format!(
+            "{} callers with {transfers} transfers each are {connections} connections, and there may be \
+             {MOST_CONNECTIONS}",
+            group.count
+        );
+        rules.report(&[&format!("{key}.transfers"), &format!("flows[{index}].count")], rule, None);
     }
 }
 

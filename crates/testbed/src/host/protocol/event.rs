@@ -47,6 +47,8 @@ pub enum Fact {
         /// Its number in its stream, likewise; below the greatest that there is.
         number: Option<u64>,
     },
+    /// A connection is opened that had to wait for another one's end.
+    Opened,
     /// The connection was established at the end that writes.
     Established,
     /// The reader has read everything, the end included.
@@ -86,6 +88,7 @@ impl HostEvent {
             Fact::Written(end_offset) => Observation::Written { flow, end_offset },
             Fact::Read(end_offset) => Observation::Read { flow, end_offset },
             Fact::Answered(asked) => Observation::Answered { flow, asked },
+            Fact::Opened => Observation::Opened { flow },
             Fact::Established => Observation::Established { flow },
             Fact::Finished => Observation::Finished { flow },
             Fact::DatagramRead { payload_bytes, written, number } => {
@@ -120,6 +123,7 @@ impl HostEvent {
                 let written = written.unwrap_or(Instant::MAX).as_nanos();
                 (9, 0, [written, payload_bytes.into(), number.unwrap_or(u64::MAX)])
             }
+            Fact::Opened => (10, 0, [0; 3]),
             Fact::Endpoint(state) => (7, state_number(state.state), state.numbers()),
         };
         bytes.extend_from_slice(&self.at.as_nanos().to_ne_bytes());
@@ -145,6 +149,7 @@ impl HostEvent {
             4 => Fact::Failed(i32::try_from(numbers[0]).ok()?),
             5 => Fact::Timeout,
             6 => Fact::FastRetransmit,
+            10 => Fact::Opened,
             8 => Fact::Answered(Instant::from_nanos(numbers[0])),
             9 => Fact::DatagramRead {
                 payload_bytes: u32::try_from(numbers[1]).ok()?,

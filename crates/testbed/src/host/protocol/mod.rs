@@ -17,6 +17,7 @@ pub use event::{EndpointState, Fact, HostEvent};
 pub(crate) use message::Framed;
 pub use message::{EventBatch, Failure, FromHost, Go, HostStatistics, SenderStatistics, ToHost};
 pub use plan::{
-    AnsweringPlan, HostCable, HostPlan, IncomingDatagrams, IncomingPlan, OutgoingDatagrams,
-    OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption, SocketSettings, Sysctl,
+    AnsweringPlan, HostCable, HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing,
+    OutgoingDatagrams, OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketOption,
+    SocketSettings, Sysctl,
 };

@@ -83,7 +83,7 @@ pub struct OutgoingPlan {
     pub socket: SocketSettings,
     /// What is written.
     pub application: Application,
-    /// When the connection is opened.
+    /// When the connection is opened; beyond every end where another one has to be over before.
     pub start: Instant,
     /// When the application stops writing and closes; [`Instant::MAX`] for never.
     pub stop: Instant,
@@ -98,6 +98,20 @@ pub struct OutgoingPlan {
     /// nothing is told.
     #[serde(default)]
     pub carried_by: Vec<u32>,
+    /// The connection of this host whose turn it is when this one is over.
+    #[serde(default)]
+    pub next: Option<NextOutgoing>,
+}
+
+/// A connection that begins when another one is over.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct NextOutgoing {
+    /// Its flow.
+    pub flow: u32,
+    /// Time from the end of the one before.
+    pub pause: Span,
+    /// It does not begin at this instant, or later.
+    pub until: Instant,
 }
 
 /// A connection that the host answers, and reads from.

@@ -264,6 +264,7 @@ impl Worker {
                 sender.on_ready(readiness, &mut self.facilities);
                 self.agenda.schedule(place, sender.deadline());
                 self.refill(place);
+                self.hand_on(place);
                 Ok(())
             }
             token::DATAGRAMS => {
@@ -280,6 +281,16 @@ impl Worker {
         sender.adopt(socket, token::of(token::SENDER, place), &mut self.facilities)?;
         self.agenda.schedule(place, sender.deadline());
         Ok(())
+    }
+
+    /// Where the connection in `place` is over, and another one follows it, that one is opened when it is to be.
+    fn hand_on(&mut self, place: usize) {
+        let Some((flow, start)) = self.senders[place].hand_on(self.clock.now()) else { return };
+        let is_next = |sender: &Sender| sender.flow() == flow;
+        if let Some(next) = self.senders.iter().position(is_next) {
+            self.senders[next].follow(start);
+            self.agenda.schedule(next, self.senders[next].deadline());
+        }
     }
 
     fn listen_to_parent(&mut self) -> Result<(), String> {
@@ -307,6 +318,7 @@ impl Worker {
             let token = token::of(token::SENDER, place);
             sender.on_deadline(now, token, &mut self.facilities)?;
             self.agenda.schedule(place, sender.deadline());
+            self.hand_on(place);
         }
         Ok(())
     }

@@ -7,7 +7,7 @@
 
 use super::watch::{Information, LossWatch};
 use super::{Facilities, READ_BYTES};
-use crate::host::protocol::{Fact, IncomingPlan, OutgoingPlan};
+use crate::host::protocol::{Fact, IncomingPlan, NextOutgoing, OutgoingPlan};
 use crate::host::sockets;
 use crate::sys::{self, Ready};
 use fairwind_units::Instant;
@@ -19,6 +19,12 @@ use std::os::fd::{AsRawFd as _, OwnedFd};
 const UNSENT_BYTES: i32 = 64 << 10;
 /// Asks how many bytes of a socket were not sent yet (include/uapi/linux/sockios.h).
 const SIOCOUTQNSD: u64 = 0x894b;
+
+/// Has the kernel say when there is room, where it would let much wait in the socket.
+fn tell_of_room(socket: &OwnedFd) -> Result<(), String> {
+    let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
+    sockets::set(socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)
+}
 
 /// How far a connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +57,10 @@ pub(super) struct Sender {
     application: Application,
     start: Instant,
     stop: Instant,
+    /// The connection whose turn it is when this one is over; none once it was asked for.
+    next: Option<NextOutgoing>,
+    /// Whether it begins because another one is over, at an instant that nobody could know before.
+    has_followed: bool,
     phase: Phase,
     /// Bytes that the application wrote and the socket had no room for.
     blocked_bytes: u64,
@@ -69,8 +79,7 @@ impl Sender {
     pub(super) fn new(plan: OutgoingPlan) -> Result<Self, String> {
         let socket = sockets::bound(plan.local, &plan.socket)?;
         if plan.application.is_greedy() {
-            let (level, option) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-            sockets::set(&socket, "TCP_NOTSENT_LOWAT", level, option, UNSENT_BYTES)?;
+            tell_of_room(&socket)?;
         }
         let mut carried_by = plan.carried_by;
         if plan.relays.is_none() {
@@ -83,6 +92,7 @@ impl Sender {
             carried_by,
             start: plan.start,
             stop: plan.stop,
+            next: plan.next,
             ..Self::waiting(plan.flow, plan.application)
         })
     }
@@ -105,6 +115,8 @@ impl Sender {
             application,
             start: Instant::MAX,
             stop: Instant::MAX,
+            next: None,
+            has_followed: false,
             phase: Phase::Waiting,
             blocked_bytes: 0,
             written_bytes: 0,
@@ -124,9 +136,33 @@ impl Sender {
     ) -> Result<(), String> {
         self.interest = libc::EPOLLIN;
         facilities.poll.add(&socket, token, self.interest).map_err(|error| error.to_string())?;
+        if self.application.is_greedy() {
+            tell_of_room(&socket)?;
+        }
         self.socket = Some(socket);
         self.begin(facilities);
+        if self.application.is_filling() {
+            self.write(token, facilities);
+        }
         Ok(())
+    }
+
+    /// The flow of what is written on this connection.
+    pub(super) fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    /// Once, when the other side has said all, or the connection has failed: whose turn it is now, and when.
+    pub(super) fn hand_on(&mut self, now: Instant) -> Option<(u32, Instant)> {
+        let is_over = self.peer_finished || self.phase == Phase::Ended;
+        let next = self.next.take_if(|_| is_over)?;
+        Some((next.flow, now + next.pause)).filter(|&(_, start)| start < next.until)
+    }
+
+    /// The connection before it is over: it is opened at `start`.
+    pub(super) fn follow(&mut self, start: Instant) {
+        self.start = start;
+        self.has_followed = true;
     }
 
     /// When there is something to do by the clock.
@@ -166,6 +202,10 @@ impl Sender {
         self.interest = libc::EPOLLOUT;
         facilities.poll.add(socket, token, self.interest).map_err(|error| error.to_string())?;
         self.phase = Phase::Connecting;
+        if self.has_followed {
+            let at = facilities.outbox.now();
+            facilities.outbox.tell(at, self.flow, Fact::Opened);
+        }
         let raw = sys::connect(socket.as_raw_fd(), &sys::socket_address(remote));
         if raw.value < 0 && raw.errno != libc::EINPROGRESS {
             self.fail(raw.errno, facilities);
@@ -274,7 +314,7 @@ impl Sender {
         if let Some(reads) = self.reads {
             facilities.outbox.tell(at, reads, Fact::Finished);
         }
-        if matches!(self.application, Application::Server(_)) {
+        if self.application.ends_with_other() {
             self.application.end();
         }
     }

@@ -76,6 +76,7 @@ pub(crate) fn pair_of(
             reads: None,
             relays: None,
             carried_by: Vec::new(),
+            next: None,
         });
         receiver.incoming.push(IncomingPlan {
             flow,
