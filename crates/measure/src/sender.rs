@@ -5,6 +5,7 @@
 
 use crate::collector::Collector;
 use crate::observation::FlowId;
+use crate::settings::FlowDescription;
 use crate::table::{Table, TableBuilder};
 use fairwind_units::{Instant, Span};
 
@@ -42,7 +43,7 @@ impl SenderAccount {
 
 impl Collector {
     /// What the table `senders` tells of a flow whose sender counted this until `end`; `None` where there is no such
-    /// flow, or no more.
+    /// flow, or no more, or it has not begun.
     pub fn sender_account(
         &self,
         flow: FlowId,
@@ -50,7 +51,8 @@ impl Collector {
         counts: SenderCounts,
     ) -> Option<SenderAccount> {
         let number = self.number_of(flow)?;
-        let description = self.settings.flows.get(flow.index())?;
+        let has_begun = |flow: &&FlowDescription| flow.start != FlowDescription::AWAITED;
+        let description = self.settings.flows.get(flow.index()).filter(has_begun)?;
         let over = self.over(flow).unwrap_or(end);
         Some(SenderAccount {
             flow: number,
