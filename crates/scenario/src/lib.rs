@@ -33,7 +33,7 @@
 //! `node` (TOML values with lines), `key_path` (what a dotted path addresses), `sweep` (the axes),
 //! `plan` (points, cells, seeds), `check` with `shape`, `schema` and `quantity` (the types),
 //! `rules` (between keys), `resolve` (into an `experiment`). The input types are in `input`, `impairments`,
-//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `carrier`, `named_file`, `recording`, `tcp`, `congestion`, `ip_version` and `measure`; `error` prints what is wrong.
+//! `queue`, `queue_limit`, `varying`, `workload`, `recorded`, `rate_trace`, `carrier`, `named_file`, `recording`, `tcp`, `sharing`, `congestion`, `ip_version` and `measure`; `error` prints what is wrong.
 
 mod carrier;
 mod check;
@@ -60,6 +60,7 @@ mod rules;
 mod schema;
 mod seeds;
 mod shape;
+mod sharing;
 mod sweep;
 mod tcp;
 mod varying;
@@ -91,6 +92,7 @@ pub use rate_trace::RateTraceInput;
 pub use recorded::{RecordedApplication, RecordedInterval, RecordedPayload, Recording};
 pub use schema::json_schema;
 pub use seeds::replicate_seed;
+pub use sharing::{Collection, SharedOpenings, Sharing, SharingPolicy, Trust};
 pub use tcp::{Ecn, LossDetection, Profile, TcpSettings, WindowReduction};
 pub use varying::{Distribution, Quantile, Varying};
 pub use workload::{

@@ -170,16 +170,19 @@ fn sender_tcp(input: &TcpSettings, workload: &Workload) -> TcpSettings {
 /// said. Who only receives has the sender's congestion control where that needs it.
 fn receiver_tcp(flows: &FlowsInput, workload: &Workload) -> TcpSettings {
     let receiver = if workload.is_answered() {
-        sender_tcp(&with_profile(flows.receiver_tcp.unwrap_or(flows.tcp), flows), workload)
+        sender_tcp(
+            &with_profile(flows.receiver_tcp.as_ref().unwrap_or(&flows.tcp), flows),
+            workload,
+        )
     } else {
-        with_profile(flows.receiver_tcp.unwrap_or_default(), flows)
+        with_profile(&flows.receiver_tcp.unwrap_or_default(), flows)
     };
     let of_both_ends = flows.tcp.congestion.filter(Congestion::is_of_both_ends);
     TcpSettings { congestion: receiver.congestion.or(of_both_ends), ..receiver }
 }
 
 /// The settings with their own profile, or else that of who opens the connections.
-fn with_profile(settings: TcpSettings, flows: &FlowsInput) -> TcpSettings {
+fn with_profile(settings: &TcpSettings, flows: &FlowsInput) -> TcpSettings {
     let profile = settings.profile.unwrap_or(flows.tcp.profile());
-    TcpSettings { profile: Some(profile), ..settings }
+    TcpSettings { profile: Some(profile), ..*settings }
 }

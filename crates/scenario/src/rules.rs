@@ -4,6 +4,7 @@ mod carrier;
 mod flows;
 mod path;
 mod queue;
+mod sharing;
 mod tcp;
 mod topology;
 mod whole;
@@ -49,6 +50,7 @@ pub(crate) fn check(
             tcp::check(&mut rules, tcp, &format!("flows[{index}].receiver_tcp"), input);
         }
     }
+    sharing::hosts_agree(&mut rules, input);
     rules.findings
 }
 

@@ -1,6 +1,7 @@
 //! The TCP endpoints of a group of flows: a profile, and what differs from it.
 
 use crate::congestion::Congestion;
+use crate::sharing::Sharing;
 use crate::workload::Workload;
 use fairwind_units::{ByteCount, Span};
 use serde::{Deserialize, Serialize};
@@ -215,6 +216,9 @@ pub struct TcpSettings {
     /// Maximum segment size to announce; the path's MTU less 40 bytes unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<ByteCount>,
+    /// What the host remembers of its connections for the next ones to the same peer; nothing unless said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sharing: Option<Sharing>,
 }
 
 impl TcpSettings {

@@ -4,6 +4,7 @@ use crate::agenda::Agenda;
 use crate::complaints::Governed;
 use crate::datagrams::DatagramStreams;
 use crate::flow::{Ends, Flow};
+use crate::memory::Memories;
 use crate::packet::SimulatedPacket;
 use crate::relays::Relays;
 use crate::{SimulationError, stack};
@@ -29,6 +30,8 @@ pub(crate) struct Parts {
     pub(crate) settings: Settings,
     /// Whom to ask for complaints at the end; without flows where all congestion controls are the endpoint's own.
     pub(crate) governed: Governed,
+    /// What hosts remember of their connections, where any does.
+    pub(crate) memories: Option<Box<Memories>>,
     /// Addresses of sender and receiver by flow, for flows that are to be captured.
     pub(crate) captured: Vec<Option<Addresses>>,
 }
@@ -61,6 +64,7 @@ pub(crate) fn assemble(
     let answered = answered(&settings);
     let relays = Relays::of(&flows);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
+    let memories = Memories::new(experiment, flows.iter().map(|plan| (plan.group, plan.addresses)));
     let governed = Governed::new(experiment, flows.iter().map(|plan| plan.group));
     let with_endpoints = |(flow, plan): (u64, FlowPlan)| {
         let behaviour = &behaviours[plan.group];
@@ -74,7 +78,18 @@ pub(crate) fn assemble(
     };
     let flows = (0..).zip(flows).map(with_endpoints).collect();
     let datagrams = DatagramStreams::new(datagrams);
-    Ok(Parts { network, queues, flows, datagrams, answered, relays, settings, governed, captured })
+    Ok(Parts {
+        network,
+        queues,
+        flows,
+        datagrams,
+        answered,
+        relays,
+        settings,
+        governed,
+        memories,
+        captured,
+    })
 }
 
 /// The connections that flows answer, in the order of these flows.

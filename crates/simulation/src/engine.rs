@@ -4,6 +4,7 @@ mod answers;
 mod datagrams;
 mod in_turn;
 mod relays;
+mod remembering;
 mod samples;
 
 use crate::SimulationError;
@@ -12,6 +13,7 @@ use crate::assemble::{assemble, ip_header_bytes};
 use crate::complaints::Governed;
 use crate::datagrams::DatagramStreams;
 use crate::flow::Flow;
+use crate::memory::{End, Memories};
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use crate::relays::Relays;
@@ -80,6 +82,8 @@ pub struct Simulation {
     answered: Vec<u32>,
     relays: Relays,
     governed: Governed,
+    /// What hosts remember of their connections, where any does.
+    memories: Option<Box<Memories>>,
     ip_header_bytes: u32,
     deadlines: Vec<Deadlines>,
     agenda: Agenda,
@@ -147,6 +151,7 @@ impl Simulation {
             queues: parts.queues,
             flows: parts.flows,
             governed: parts.governed,
+            memories: parts.memories,
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -245,10 +250,13 @@ impl Simulation {
     fn on_aside(&mut self, now: Instant) {
         if self.next_sample <= now {
             self.sample(now);
-        } else {
+        } else if self.datagrams.next() <= now {
             self.send_datagrams(now);
+        } else if let Some(memories) = &mut self.memories {
+            memories.on_clock(&mut self.flows, now);
         }
-        self.next_aside = self.next_sample.min(self.datagrams.next());
+        let remembered = self.memories.as_ref().map_or(Instant::MAX, |memories| memories.next());
+        self.next_aside = self.next_sample.min(self.datagrams.next()).min(remembered);
     }
 
     #[inline]
@@ -329,6 +337,7 @@ impl Simulation {
         if sender <= now {
             if self.flows[number as usize].start != Instant::MAX {
                 self.on_opening(number, now);
+                self.remember_opening(number, now);
             }
             self.flows[number as usize].on_sender_deadline(now);
             self.flush_sender(number, now);
@@ -402,6 +411,7 @@ impl Simulation {
 
     #[cold]
     fn on_sender_event(&mut self, number: u32, event: Event, now: Instant) {
+        self.remember_event((number, End::Sender), event, now);
         let flow = FlowId(number);
         let observation = match event {
             Event::Established => {
@@ -429,6 +439,7 @@ impl Simulation {
 
     #[cold]
     fn on_receiver_event(&mut self, number: u32, event: Event, now: Instant) {
+        self.remember_event((number, End::Receiver), event, now);
         if self.flows[number as usize].dialogue.is_some() {
             self.on_answering_event(number, event, now);
         }

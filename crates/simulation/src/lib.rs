@@ -41,6 +41,7 @@ mod dialogue;
 mod engine;
 mod error;
 mod flow;
+mod memory;
 mod packet;
 mod recorder;
 mod relays;

@@ -21,6 +21,7 @@ use crate::rtt::RttEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::segment_size::Path;
 use crate::send_queue::SendQueue;
+use crate::sharing::Inherited;
 use crate::spaces::{Backoff, ReceiveSpace, SendSpace};
 use crate::state::{RecoveryState, State};
 use crate::timers::Timers;
@@ -84,6 +85,7 @@ pub struct Connection {
     pub(crate) congestion: Congestion,
     pub(crate) usage: Usage,
     pub(crate) inflight_limit: Option<InflightLimit>,
+    pub(crate) inherited: Inherited,
     pub(crate) acknowledger: Acknowledger,
     pub(crate) ecn: Ecn,
     pub(crate) fast_open: FastOpenState,
@@ -151,6 +153,7 @@ impl Connection {
             congestion,
             usage: Usage::new(initial),
             inflight_limit,
+            inherited: Inherited::default(),
             acknowledger: Acknowledger::new(),
             ecn,
             fast_open: FastOpenState::default(),
@@ -207,6 +210,7 @@ impl Connection {
     }
 
     fn finish(&mut self, state: State) {
+        self.tell_of_close();
         self.queue.fin_waiting = true;
         // SYN-RECEIVED closes once its handshake is over.
         self.fast_open.finished = self.is_early();

@@ -1,6 +1,7 @@
 //! What happens to a connection that its driver or an observer wants to know.
 
 use crate::input::Unreachable;
+use crate::sharing::ResumptionPhase;
 
 /// Something rare that happened; the ordinary course of data has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,6 +12,16 @@ pub enum Event {
     OpenedEarly,
     /// The three-way handshake is complete.
     Established,
+    /// The peer's SYN has arrived: what is remembered of it may be told by now
+    /// ([`Connection::advise`](crate::Connection::advise)). Only where the host remembers
+    /// ([`Growth::shares`](crate::Growth::shares)).
+    PeerAsks,
+    /// The application has closed the connection. Only where the host remembers.
+    Closing,
+    /// All that was sent is acknowledged, FIN included. Only where the host remembers.
+    AllAcknowledged,
+    /// A careful resumption has come to another phase (RFC 9959).
+    Resumption(ResumptionPhase),
     /// A retransmission timer ran out with data outstanding (RFC 6298 §5.4).
     RetransmissionTimeout,
     /// Loss was found by duplicate or selective acknowledgments (RFC 5681 §3.2, RFC 6675 §5).

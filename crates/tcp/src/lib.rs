@@ -47,6 +47,7 @@
 //! | `flow_control` | the window that the peer offers |
 //! | `receiver` | receiving: order, acknowledgments, memory, windows offered |
 //! | `ranges` | ranges of sequence space, for both ends |
+//! | `sharing` | what a host remembers of its connections for the next ones |
 //! | `reconfigure` | changing the behaviour of an open connection |
 //! | `information` | what a connection tells of itself (`TCP_INFO`) |
 
@@ -77,6 +78,7 @@ mod scoreboard;
 mod segment_size;
 mod send_buffer;
 mod send_queue;
+mod sharing;
 mod spaces;
 mod state;
 mod thin;
@@ -108,5 +110,10 @@ pub use information::{Information, option_bits};
 pub use input::{Complaint, Unreachable};
 pub use profile::{Profile, UnknownProfile};
 pub use receiver::UrgentRead;
+pub use sharing::{
+    Advice, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Interdependence, Lesson,
+    MetricsConfig, Moment, Opener, Opening, Openings, Policy, PolicyConfig, Remembered, Resumption,
+    ResumptionEnd, ResumptionPhase, Share, Sharing, TimeoutSeed, Trust, WindowCache,
+};
 pub use state::{RecoveryState, State};
 pub use write::{Part, Writing};

@@ -60,7 +60,10 @@ impl Connection {
     /// in slow start, 1.2 windows near its end and afterwards.
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self) {
-        if self.has_extras && self.is_governed_alone() && self.pacer.is_governed {
+        if self.has_extras
+            && self.pacer.is_governed
+            && (self.is_governed_alone() || self.is_jumping())
+        {
             return;
         }
         let segments = self.window.segments.max(self.queue.outstanding());
@@ -85,6 +88,23 @@ impl Connection {
         let percent_bytes = u64::from(segment_bytes) * u64::from(segments) * u64::from(percent);
         let rate = percent_bytes.saturating_mul(EIGHTHS) / self.rtt.smoothed_eighths_of_micros();
         self.pacer.rate = pacing.greatest_bytes_per_second.map_or(rate, |most| rate.min(most));
+    }
+
+    /// A window that has jumped leaves over a round trip (RFC 9959 §4.2.2).
+    pub(crate) fn pace_jump(&mut self, segments: u32) {
+        let Some(smoothed) = self.rtt.smoothed() else { return };
+        let bytes = u64::from(segments) * u64::from(self.negotiated.segment_bytes);
+        let rate = u128::from(bytes) * u128::from(NANOS_PER_SECOND)
+            / u128::from(smoothed.as_nanos().max(1));
+        let most = self.config.sending.pacing.greatest_bytes_per_second.unwrap_or(u64::MAX);
+        self.pacer.rate = u64::try_from(rate).unwrap_or(u64::MAX).min(most);
+        self.pacer.is_governed = true;
+    }
+
+    /// What is sent now needs no pace of its own.
+    pub(crate) fn end_jump_pace(&mut self) {
+        self.pacer.is_governed = false;
+        self.update_pacing_rate();
     }
 
     /// The application bounds the rate.
@@ -125,7 +145,8 @@ impl Connection {
         self.pacer.through_at = begins;
         let sent = self.account.data_segments.saturating_add(segments);
         let rate = self.pacer.rate;
-        if rate == u64::MAX || rate == 0 || sent < self.config.sending.pacing.unpaced_segments {
+        let is_first = sent < self.config.sending.pacing.unpaced_segments && !self.is_jumping();
+        if rate == u64::MAX || rate == 0 || is_first {
             return;
         }
         let takes = Span::from_nanos(u64::from(bytes) * NANOS_PER_SECOND / rate);

@@ -24,7 +24,8 @@ impl Connection {
                 self.begin_control(now);
             }
         }
-        self.has_extras = config.has_extras() || self.congestion.wants_samples();
+        self.has_extras =
+            config.has_extras() || self.congestion.wants_samples() || self.inherited.is_resuming();
         self.follow_framing();
         self.window.recount(&config);
         self.reconfigure_receiver(&before, &config);

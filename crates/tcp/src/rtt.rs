@@ -63,6 +63,14 @@ impl RttEstimator {
         self.least.show(&mut sender.least_rtt_micros);
     }
 
+    /// Begins with what another connection has found out (RFC 9040 §6.1).
+    pub(crate) fn seed(&mut self, smoothed: Span, variation: Span) {
+        self.smoothed_times_8 = smoothed.as_nanos() << 3;
+        self.variation_times_4 = variation.as_nanos() << 2;
+        self.deviation_times_4 = self.variation_times_4;
+        self.largest_deviation_times_4 = self.variation_times_4;
+    }
+
     /// Least sample of the window of its filter.
     #[inline]
     pub(crate) fn minimum(&self) -> Option<Span> {

@@ -17,8 +17,8 @@ fn greedy() -> Workload {
     plan.cells[0].experiment.flows[0].workload.clone()
 }
 
-fn with(profile: Profile, settings: TcpSettings) -> Config {
-    let settings = TcpSettings { profile: Some(profile), ..settings };
+fn with(profile: Profile, settings: &TcpSettings) -> Config {
+    let settings = TcpSettings { profile: Some(profile), ..*settings };
     config("group", &settings, &greedy(), &[]).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn switches<T: PartialEq + std::fmt::Debug>(
     for (is_on, expected) in [(false, off), (true, on)] {
         let mut settings = TcpSettings::default();
         set(&mut settings, is_on);
-        assert_eq!(found(&with(profile, settings)), expected, "{settings:?}");
+        assert_eq!(found(&with(profile, &settings)), expected, "{settings:?}");
     }
 }
 
@@ -66,7 +66,7 @@ fn losses_are_found_and_windows_reduced_as_the_keys_say() {
     ];
     for (key, expected) in pairs {
         let settings = TcpSettings { loss_detection: Some(key), ..TcpSettings::default() };
-        assert_eq!(with(Profile::Linux3_16, settings).loss.detection, expected);
+        assert_eq!(with(Profile::Linux3_16, &settings).loss.detection, expected);
     }
     let pairs = [
         (Reduction::AtOnce, WindowReduction::AtOnce),
@@ -76,7 +76,7 @@ fn losses_are_found_and_windows_reduced_as_the_keys_say() {
     ];
     for (key, expected) in pairs {
         let settings = TcpSettings { window_reduction: Some(key), ..TcpSettings::default() };
-        assert_eq!(with(Profile::Linux3_16, settings).loss.reduction, expected);
+        assert_eq!(with(Profile::Linux3_16, &settings).loss.reduction, expected);
     }
 }
 
@@ -85,7 +85,7 @@ fn losses_are_found_and_windows_reduced_as_the_keys_say() {
 fn early_retransmit_is_the_profiles_own_where_it_has_one() {
     let of = |profile, early_retransmit, tail_loss_probe| {
         let settings = TcpSettings { early_retransmit, tail_loss_probe, ..TcpSettings::default() };
-        let loss = with(profile, settings).loss;
+        let loss = with(profile, &settings).loss;
         (loss.early_retransmit, loss.tail_loss_probe)
     };
     let three = (EarlyRetransmit::Delayed, TailLossProbe::Linux3_10);
@@ -111,7 +111,7 @@ fn bounds_of_bundles_are_those_of_the_keys_and_zero_segments_are_no_bound() {
         most_segments: Some(3),
         least_interval: Span::from_millis(20),
     };
-    let bundles = |settings| with(Profile::Linux3_16, settings).sending.redundancy;
+    let bundles = |settings: TcpSettings| with(Profile::Linux3_16, &settings).sending.redundancy;
     assert_eq!(bundles(settings), Some(rule));
     let unbounded = scenario::TcpSettings { redundant_segments: Some(0), ..settings };
     assert_eq!(bundles(unbounded), Some(RedundantBundling { most_segments: None, ..rule }));

@@ -17,6 +17,7 @@ mod relays;
 mod run;
 mod samples;
 mod senders;
+mod sharing;
 mod single_loss;
 mod slots;
 mod transfers;

@@ -9,12 +9,15 @@ pub struct Growth {
     /// New data waits while more is in flight than the estimated bandwidth-delay product and two
     /// segments (FreeBSD 4.7 to 6, `tcp_xmit_bandwidth_limit`).
     pub inflight_limit: bool,
+    /// The host remembers what its connections find out: they tell of what matters to that
+    /// ([`WindowCache`](crate::WindowCache)).
+    pub shares: bool,
 }
 
 impl Growth {
     /// Slow start ends with a loss.
     pub const fn rfc() -> Self {
-        Self { hystart: false, inflight_limit: false }
+        Self { hystart: false, inflight_limit: false, shares: false }
     }
 
     /// Linux since 2.6.29.

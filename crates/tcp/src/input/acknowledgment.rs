@@ -469,6 +469,7 @@ impl Connection {
         } else {
             self.change_window(segments, lost_before, news);
         }
+        self.follow_resumption(news);
         self.follow_framing();
     }
 

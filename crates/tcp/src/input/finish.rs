@@ -51,6 +51,7 @@ impl Connection {
     /// Our FIN is acknowledged.
     #[cold]
     pub(super) fn on_finish_acknowledged(&mut self, segment: &Segment, now: Instant) {
+        self.tell_of_end();
         match self.state {
             State::FinWait1 if self.is_orphan && self.config.receiving.finish_timeout.is_none() => {
                 self.reset_by(segment);

@@ -31,6 +31,7 @@ impl Connection {
             self.learn_peer(segment, now);
             self.ecn.on_syn(&self.config.ecn, segment);
             self.on_fast_open_syn(segment, now);
+            self.tell_of_peer();
             self.state = State::SynReceived;
             self.ahead.set_syn(true);
         }
@@ -145,6 +146,7 @@ impl Connection {
             self.window.bound_initial(&self.config, self.negotiated.segment_bytes);
             self.reset_window_for_lost_syn(segment);
             self.hold_loss_of_syn();
+            self.take_pending_advice();
         }
         // Where both ends open at once, Linux counts the SYN and the handshake.
         self.recovery.delivered = 1 + u32::from(crossed);

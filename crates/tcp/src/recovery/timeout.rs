@@ -52,6 +52,7 @@ impl Connection {
         self.recovery.trial = self.config.loss.forward_rto && (is_new || repeats) && !probes_mtu;
         self.recovery.due = Transmission::None;
         self.recovery.forced = true;
+        self.end_resumption_by_timeout();
         self.follow_framing();
         self.events.push_back(Event::RetransmissionTimeout);
     }

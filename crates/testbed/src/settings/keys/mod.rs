@@ -5,6 +5,7 @@ mod buffers;
 mod constants;
 mod mechanisms;
 mod recovery;
+mod sharing;
 
 use super::end::End;
 use serde::Serialize;
@@ -25,7 +26,8 @@ pub struct Key {
 
 /// All keys, in the order of the scenario's reference.
 pub fn keys() -> impl Iterator<Item = &'static Key> {
-    let tables: [&[Key]; 4] = [mechanisms::KEYS, recovery::KEYS, constants::KEYS, buffers::KEYS];
+    let tables: [&[Key]; 5] =
+        [mechanisms::KEYS, recovery::KEYS, constants::KEYS, buffers::KEYS, sharing::KEYS];
     tables.into_iter().flatten()
 }
 

@@ -1,0 +1,102 @@
+//! Rules about what hosts remember of their connections.
+
+use super::Rules;
+use crate::input::{FlowsInput, ScenarioInput};
+use crate::{Sharing, SharingPolicy, TcpSettings};
+use fairwind_units::{Ratio, Span};
+use std::collections::BTreeMap;
+
+/// Half of what was seen to be carried is the least that a retreat may go down to (RFC 9959 section 3.5).
+const LEAST_RETREAT: Ratio = Ratio::from_parts_per_billion(500_000_000);
+
+pub(super) fn check(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    if sharing.lifetime == Some(Span::ZERO) {
+        let rule = "what is believed for no time is never used: give a time such as \"10 min\", or set \
+                    policy = \"off\"";
+        rules.broken(&format!("{key}.lifetime"), rule);
+    }
+    if sharing.sample_every == Some(Span::ZERO) {
+        let rule = "there must be time between samples: leave the key out for none";
+        rules.broken(&format!("{key}.sample_every"), rule);
+    }
+    shares_are_possible(rules, sharing, key);
+    keys_are_the_policys(rules, sharing, key);
+    if let Some(until) = sharing.capture_until
+        && until <= sharing.capture_from.unwrap_or_default()
+    {
+        let from = sharing.capture_from.unwrap_or_default();
+        let keys = [format!("{key}.capture_until"), format!("{key}.capture_from")];
+        rules.report(
+            &[&keys[0], &keys[1]],
+            format!("it must be after the beginning, {from}"),
+            None,
+        );
+    }
+}
+
+fn shares_are_possible(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    if sharing.forgetfulness.is_some_and(|share| share > Ratio::ONE) {
+        rules.broken(&format!("{key}.forgetfulness"), "it must be between 0 % and 100 %");
+    }
+    if sharing.retreat.is_some_and(|share| !(LEAST_RETREAT..=Ratio::ONE).contains(&share)) {
+        let rule = "it must be between 50 % and 100 % (RFC 9959 section 3.5)";
+        rules.broken(&format!("{key}.retreat"), rule);
+    }
+}
+
+/// A key that the policy does not look at would seem to do something.
+fn keys_are_the_policys(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    use SharingPolicy::{CarefulResume, Classic, Off, Rfc9040, TcpMetrics};
+    let policy = sharing.policy;
+    let written: [(&str, bool, &[SharingPolicy]); 6] = [
+        ("forgetfulness", sharing.forgetfulness.is_some(), &[Classic]),
+        ("trust", sharing.trust.is_some(), &[Classic]),
+        ("largest_window", sharing.largest_window.is_some(), &[Classic, Rfc9040, CarefulResume]),
+        ("ensemble", sharing.ensemble.is_some(), &[Rfc9040]),
+        ("save_threshold", sharing.save_threshold.is_some(), &[TcpMetrics]),
+        ("retreat", sharing.retreat.is_some(), &[CarefulResume]),
+    ];
+    for (name, is_written, policies) in written {
+        if is_written && policy != Off && !policies.contains(&policy) {
+            let names: Vec<_> = policies.iter().map(|policy| policy.name()).collect();
+            let keys = [format!("{key}.{name}"), format!("{key}.policy")];
+            let rule = format!("the policy does not look at it; it is one of {}", names.join(", "));
+            rules.report(&[&keys[0], &keys[1]], rule, None);
+        }
+    }
+}
+
+/// A host has one memory, which the groups that share on it describe alike.
+pub(super) fn hosts_agree(rules: &mut Rules<'_>, input: &ScenarioInput) {
+    let mut hosts: BTreeMap<&str, (&Sharing, String)> = BTreeMap::new();
+    for (index, group) in input.flows.iter().enumerate() {
+        for (host, tcp, key) in ends(group, index) {
+            let Some(host) = host else { continue };
+            let Some(sharing) = tcp.and_then(active) else { continue };
+            match hosts.get(host) {
+                Some((there, first)) if *there != sharing => {
+                    let rule = format!(
+                        "host \"{host}\" has one memory for all its connections, and {first} says otherwise: \
+                         say the same, or use hosts of their own"
+                    );
+                    rules.report(&[&key, first], rule, None);
+                }
+                Some(_) => {}
+                None => drop(hosts.insert(host, (sharing, key))),
+            }
+        }
+    }
+}
+
+/// The two ends of a group: host, settings as they were written, and where.
+fn ends(group: &FlowsInput, index: usize) -> [(Option<&str>, Option<&TcpSettings>, String); 2] {
+    let key = |table| format!("flows[{index}].{table}.sharing");
+    [
+        (group.from.as_deref(), Some(&group.tcp), key("tcp")),
+        (group.to.as_deref(), group.receiver_tcp.as_ref(), key("receiver_tcp")),
+    ]
+}
+
+fn active(tcp: &TcpSettings) -> Option<&Sharing> {
+    tcp.sharing.as_ref().filter(|sharing| sharing.policy != SharingPolicy::Off)
+}

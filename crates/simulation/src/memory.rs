@@ -1,0 +1,284 @@
+//! What hosts remember of their connections ([`WindowCache`]), and which connections are whose.
+//!
+//! Every host that has a group with `sharing` has one memory for all of these groups. Without such a group there
+//! is nothing of this.
+
+use crate::flow::Flow;
+use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
+use fairwind_tcp::{
+    CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
+    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig,
+    ResumptionPhase, Sharing, Trust, WindowCache,
+};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::bytes::Addresses;
+use std::net::IpAddr;
+
+/// An end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// The one that opens it.
+    Sender,
+    /// The other one.
+    Receiver,
+}
+
+/// A host's memory, and when something is to be done about it.
+#[derive(Debug)]
+struct Host {
+    name: String,
+    cache: WindowCache,
+    start: Instant,
+    stop: Instant,
+    sample_every: Option<Span>,
+    next_sample: Instant,
+}
+
+/// The memories of all hosts.
+#[derive(Debug)]
+pub(crate) struct Memories {
+    hosts: Vec<Host>,
+    /// By flow: the memories of the opening host and of the other one, and the addresses of both.
+    ends: Vec<([Option<usize>; 2], [IpAddr; 2])>,
+}
+
+impl End {
+    fn index(self) -> usize {
+        match self {
+            Self::Sender => 0,
+            Self::Receiver => 1,
+        }
+    }
+
+    fn endpoint(self, flow: &mut Flow) -> &mut Connection {
+        match self {
+            Self::Sender => &mut flow.sender,
+            Self::Receiver => &mut flow.receiver,
+        }
+    }
+}
+
+fn id(number: u32, end: End) -> ConnectionId {
+    ConnectionId(u64::from(number) * 2 + u64::from(end == End::Receiver))
+}
+
+/// The flow and the end of a connection.
+fn end_of(id: ConnectionId) -> (usize, End) {
+    let number = usize::try_from(id.0 / 2).unwrap_or(usize::MAX);
+    (number, if id.0.is_multiple_of(2) { End::Sender } else { End::Receiver })
+}
+
+impl Memories {
+    /// The memories that `experiment` wants, for its flows with their groups and addresses; `None` without
+    /// any.
+    pub(crate) fn new(
+        experiment: &Experiment,
+        flows: impl Iterator<Item = (usize, Addresses)>,
+    ) -> Option<Box<Self>> {
+        let mut hosts = Vec::new();
+        let mut memory_of = |host: &str, tcp: &TcpSettings| {
+            let settings = active(tcp)?;
+            let known = hosts.iter().position(|known: &Host| known.name == host);
+            Some(known.unwrap_or_else(|| {
+                hosts.push(Host::new(host, settings));
+                hosts.len() - 1
+            }))
+        };
+        let of_group = |group: &FlowGroup| {
+            [memory_of(&group.from, &group.tcp), memory_of(&group.to, &group.receiver_tcp)]
+        };
+        let groups: Vec<_> = experiment.flows.iter().map(of_group).collect();
+        if hosts.is_empty() {
+            return None;
+        }
+        let ends = flows.map(|(group, addresses)| (groups[group], pair(addresses))).collect();
+        Some(Box::new(Self { hosts, ends }))
+    }
+
+    /// The memory of a connection's host, and the peer's address.
+    fn of(&mut self, number: u32, end: End) -> Option<(&mut WindowCache, IpAddr)> {
+        let (memories, addresses) = self.ends.get(usize::try_from(number).ok()?)?;
+        let peer = addresses[1 - end.index()];
+        let host = memories[end.index()]?;
+        Some((&mut self.hosts[host].cache, peer))
+    }
+
+    /// A connection is about to open: it is told what is remembered.
+    #[cold]
+    pub(crate) fn open(&mut self, flows: &mut [Flow], number: u32, end: End, now: Instant) {
+        let Some((cache, peer)) = self.of(number, end) else { return };
+        for companion in cache.companions(peer) {
+            let (other, side) = end_of(companion);
+            let lesson = side.endpoint(&mut flows[other]).lesson(companion);
+            cache.on_lesson(now, peer, &lesson, Moment::Sampled);
+        }
+        let opener = if end == End::Sender { Opener::Host } else { Opener::Peer };
+        let opening = Opening { now, peer, connection: id(number, end), opener };
+        let advice = cache.on_opening(&opening);
+        let own = usize::try_from(number).unwrap_or(usize::MAX);
+        end.endpoint(&mut flows[own]).advise(advice);
+        while let Some(share) = cache.poll_share() {
+            let (other, side) = end_of(share.connection);
+            side.endpoint(&mut flows[other]).take_share(share.window);
+        }
+    }
+
+    /// Something happened to a connection that its host may remember.
+    #[cold]
+    pub(crate) fn on_event(
+        &mut self,
+        flows: &mut [Flow],
+        (number, end): (u32, End),
+        event: Event,
+        now: Instant,
+    ) {
+        if event == Event::PeerAsks {
+            return self.open(flows, number, end, now);
+        }
+        let Some((cache, peer)) = self.of(number, end) else { return };
+        let connection = id(number, end);
+        let own = usize::try_from(number).unwrap_or(usize::MAX);
+        let endpoint = end.endpoint(&mut flows[own]);
+        match event {
+            Event::Closing => {
+                cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Closed);
+            }
+            Event::AllAcknowledged => {
+                cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Ended);
+                cache.on_over(peer, connection);
+            }
+            Event::Resumption(ResumptionPhase::SafeRetreat) => {
+                cache.on_release(peer, connection, true);
+            }
+            Event::Resumption(ResumptionPhase::Normal(_)) => {
+                cache.on_release(peer, connection, false);
+            }
+            Event::Reset | Event::TimedOut | Event::Unreachable(_) => {
+                cache.on_over(peer, connection);
+            }
+            _ => {}
+        }
+    }
+
+    /// When something is to be done by the clock.
+    pub(crate) fn next(&self) -> Instant {
+        let each = |host: &Host| host.start.min(host.stop).min(host.next_sample);
+        self.hosts.iter().map(each).min().unwrap_or(Instant::MAX)
+    }
+
+    /// Does what is due by the clock.
+    #[cold]
+    pub(crate) fn on_clock(&mut self, flows: &mut [Flow], now: Instant) {
+        for host in &mut self.hosts {
+            if host.start <= now {
+                host.start = Instant::MAX;
+                host.cache.start();
+            }
+            if host.stop <= now {
+                host.stop = Instant::MAX;
+                host.next_sample = Instant::MAX;
+                host.cache.stop();
+            }
+        }
+        for host in 0..self.hosts.len() {
+            if self.hosts[host].next_sample <= now {
+                self.sample(flows, host, now);
+            }
+        }
+    }
+
+    /// Every open connection of a host tells what it has found out so far.
+    fn sample(&mut self, flows: &mut [Flow], host: usize, now: Instant) {
+        let Host { cache, sample_every, next_sample, .. } = &mut self.hosts[host];
+        *next_sample = sample_every.map_or(Instant::MAX, |every| now + every);
+        for ((number, flow), (memories, addresses)) in (0..).zip(flows).zip(&self.ends) {
+            for end in [End::Sender, End::Receiver] {
+                let endpoint = end.endpoint(flow);
+                if memories[end.index()] == Some(host) && endpoint.may_still_learn() {
+                    let lesson = endpoint.lesson(id(number, end));
+                    cache.on_lesson(now, addresses[1 - end.index()], &lesson, Moment::Sampled);
+                }
+            }
+        }
+    }
+}
+
+impl Host {
+    fn new(name: &str, settings: &scenario::Sharing) -> Self {
+        let start = settings.capture_from.unwrap_or_default();
+        let sample_every = settings.sample_every;
+        let mut cache = WindowCache::new(&sharing(settings));
+        if start > Span::ZERO {
+            cache.stop();
+        }
+        Self {
+            name: name.to_owned(),
+            cache,
+            start: if start > Span::ZERO { Instant::ZERO + start } else { Instant::MAX },
+            stop: settings.capture_until.map_or(Instant::MAX, |until| Instant::ZERO + until),
+            sample_every,
+            next_sample: sample_every.map_or(Instant::MAX, |every| Instant::ZERO + start + every),
+        }
+    }
+}
+
+/// What a group's host remembers, where it remembers anything.
+pub(crate) fn active(tcp: &TcpSettings) -> Option<&scenario::Sharing> {
+    tcp.sharing.as_ref().filter(|sharing| sharing.policy != SharingPolicy::Off)
+}
+
+fn pair(addresses: Addresses) -> [IpAddr; 2] {
+    match addresses {
+        Addresses::V4 { source, destination } => [source.into(), destination.into()],
+        Addresses::V6 { source, destination } => [source.into(), destination.into()],
+    }
+}
+
+/// The settings of a scenario as the endpoint's room knows them.
+pub(crate) fn sharing(settings: &scenario::Sharing) -> Sharing {
+    let mut sharing = Sharing::usual(policy(settings));
+    if let Some(lifetime) = settings.lifetime {
+        sharing.lifetime = lifetime;
+    }
+    if let Some(entries) = settings.entries {
+        sharing.entries = usize::try_from(entries).unwrap_or(usize::MAX);
+    }
+    if let Some(openings) = settings.openings {
+        sharing.openings = match openings {
+            scenario::SharedOpenings::Incoming => Openings::Incoming,
+            scenario::SharedOpenings::All => Openings::All,
+        };
+    }
+    if let Some(collection) = settings.collect {
+        sharing.collection = match collection {
+            scenario::Collection::Close => Collection::Close,
+            scenario::Collection::End => Collection::End,
+        };
+    }
+    sharing
+}
+
+fn policy(settings: &scenario::Sharing) -> PolicyConfig {
+    let largest_window = settings.largest_window;
+    match settings.policy {
+        SharingPolicy::Off | SharingPolicy::Classic => PolicyConfig::Classic(ClassicConfig {
+            trust: match settings.trust {
+                Some(scenario::Trust::Safe) => Trust::Safe,
+                Some(scenario::Trust::Exact) | None => Trust::Exact,
+            },
+            forgetfulness: settings.forgetfulness.unwrap_or_default(),
+            largest_window,
+        }),
+        SharingPolicy::Rfc9040 => PolicyConfig::Interdependence(Interdependence {
+            ensemble: settings.ensemble.unwrap_or(true),
+            largest_window,
+        }),
+        SharingPolicy::TcpMetrics => PolicyConfig::Metrics(MetricsConfig {
+            threshold: settings.save_threshold.unwrap_or(false),
+        }),
+        SharingPolicy::CarefulResume => PolicyConfig::CarefulResume(CarefulResumeConfig {
+            largest_jump: largest_window,
+            retreat: settings.retreat.unwrap_or(CarefulResumeConfig::USUAL.retreat),
+        }),
+    }
+}

@@ -1,0 +1,209 @@
+//! What a connection tells of what it has found out, and how it takes advice.
+
+use super::ConnectionId;
+use super::resume::{Resume, Resumption};
+use crate::connection::Connection;
+use crate::event::Event;
+use crate::state::{RecoveryState, State};
+use fairwind_units::Span;
+
+/// What a connection has found out; windows are in segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lesson {
+    /// Which one tells.
+    pub connection: ConnectionId,
+    /// Congestion window (cwnd).
+    pub window: u32,
+    /// Window that it would have begun with by itself.
+    pub initial_window: u32,
+    /// Slow-start threshold (ssthresh); `None` where none was ever set.
+    pub slow_start_threshold: Option<u32>,
+    /// Smoothed round-trip time, once there was a sample.
+    pub smoothed_rtt: Option<Span>,
+    /// Variation of the round-trip time (RTTVAR).
+    pub rtt_variation: Span,
+    /// Least round-trip time, once there was a sample.
+    pub least_rtt: Option<Span>,
+    /// Segments sent again since the beginning.
+    pub retransmissions: u32,
+    /// The time-out is doubled at present.
+    pub is_backed_off: bool,
+    /// No loss is suspected or repaired at present.
+    pub is_open: bool,
+    /// Segments that may overtake one before it counts as lost.
+    pub reordering: u32,
+    /// The same where nothing has been learned.
+    pub usual_reordering: u32,
+    /// Payload of a full segment in bytes.
+    pub segment_bytes: u32,
+    /// The window is not validated yet (RFC 9959).
+    pub is_resuming: bool,
+}
+
+impl Lesson {
+    /// Whether a segment had to be sent again.
+    pub fn has_lost(&self) -> bool {
+        self.retransmissions > 0
+    }
+}
+
+/// What becomes of a remembered round trip.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeoutSeed {
+    /// The estimator begins with it (RFC 9040 §6.1).
+    Estimator {
+        /// Smoothed round-trip time.
+        rtt: Span,
+        /// Its variation (RTTVAR).
+        variation: Span,
+    },
+    /// The time-out of the first flight follows it where it is longer than that of the handshake, the
+    /// estimator does not (Linux `tcp_init_metrics`).
+    FirstTimeout {
+        /// Smoothed round-trip time.
+        rtt: Span,
+    },
+}
+
+/// What a connection is to begin with; what is `None` stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Advice {
+    /// Segments in the place of the initial window.
+    pub window: Option<u32>,
+    /// Segments of the initial window at least.
+    pub least_window: Option<u32>,
+    /// Slow-start threshold in segments.
+    pub slow_start_threshold: Option<u32>,
+    /// What is known of the round trip.
+    pub timeout: Option<TimeoutSeed>,
+    /// Segments that may overtake one before it counts as lost.
+    pub reordering: Option<u32>,
+    /// A saved window to be resumed with care (RFC 9959).
+    pub resumption: Option<Resumption>,
+}
+
+/// What a connection has of others before it.
+#[derive(Debug, Default)]
+pub(crate) struct Inherited {
+    /// What is to be begun with once the handshake is over.
+    advice: Option<Box<Advice>>,
+    /// A saved window that is resumed with care (RFC 9959).
+    pub(super) resume: Option<Box<Resume>>,
+}
+
+impl Inherited {
+    /// Whether a saved window is resumed.
+    pub(crate) fn is_resuming(&self) -> bool {
+        self.resume.is_some()
+    }
+}
+
+impl Connection {
+    /// Takes advice, before the handshake is over or at its end; what concerns sending holds from then on. A
+    /// connection whose SYN was lost keeps the window that follows from that (RFC 5681 §3.1).
+    pub fn advise(&mut self, advice: Advice) {
+        if let Some(TimeoutSeed::Estimator { rtt, variation }) = advice.timeout
+            && self.rtt.smoothed().is_none()
+        {
+            self.rtt.seed(rtt, variation);
+            self.backoff.timeout = self.rtt.timeout(&self.config);
+        }
+        if self.state.is_synchronised() {
+            self.take_advice(&advice);
+        } else {
+            self.inherited.advice = (advice != Advice::default()).then(|| Box::new(advice));
+        }
+    }
+
+    /// The handshake is over: what was advised takes effect.
+    pub(crate) fn take_pending_advice(&mut self) {
+        if let Some(advice) = self.inherited.advice.take() {
+            self.take_advice(&advice);
+        }
+    }
+
+    #[cold]
+    fn take_advice(&mut self, advice: &Advice) {
+        if self.backoff.expired <= self.config.lost_syns_forgiven {
+            let window = advice.window.unwrap_or(self.window.segments);
+            self.window.segments = window.max(advice.least_window.unwrap_or(1)).max(1);
+        }
+        if let Some(threshold) = advice.slow_start_threshold {
+            self.window.slow_start_threshold = threshold.max(2);
+        }
+        if let Some(reordering) = advice.reordering {
+            self.recovery.threshold = reordering;
+        }
+        if let Some(TimeoutSeed::FirstTimeout { rtt }) = advice.timeout
+            && self.rtt.smoothed().is_some_and(|smoothed| rtt > smoothed)
+        {
+            self.backoff.timeout = rtt + (rtt * 2).max(self.config.minimum_rto);
+        }
+        if let Some(resumption) = advice.resumption
+            && !self.is_governed()
+        {
+            self.begin_resumption(resumption);
+        }
+    }
+
+    /// The window is another one from now on, because connections to the same peer share it; while a loss is
+    /// repaired it is left alone.
+    pub fn take_share(&mut self, segments: u32) {
+        if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
+            self.window.segments = segments.max(1);
+            self.window.drop_credit();
+            self.update_pacing_rate();
+        }
+    }
+
+    /// What the connection has found out.
+    pub fn lesson(&self, connection: ConnectionId) -> Lesson {
+        Lesson {
+            connection,
+            window: self.window.segments,
+            initial_window: self.window.initial,
+            slow_start_threshold: self.slow_start_threshold(),
+            smoothed_rtt: self.rtt.smoothed(),
+            rtt_variation: self.rtt.deviation(self.config.rtt_rule),
+            least_rtt: self.rtt.minimum(),
+            retransmissions: self.recovery.retransmissions,
+            is_backed_off: self.backoff.doublings > 0,
+            is_open: self.recovery.state == RecoveryState::Open,
+            reordering: self.recovery.threshold,
+            usual_reordering: self.config.duplicate_threshold,
+            segment_bytes: self.negotiated.segment_bytes,
+            is_resuming: self.inherited.resume.as_deref().is_some_and(Resume::is_unvalidated),
+        }
+    }
+
+    /// Whether the connection is open and may send more: what it finds out is worth a sample.
+    pub fn may_still_learn(&self) -> bool {
+        matches!(self.state, State::Established | State::CloseWait)
+    }
+
+    /// The phase of a careful resumption, while there is one.
+    pub fn resumption_phase(&self) -> Option<super::ResumptionPhase> {
+        self.inherited.resume.as_deref().map(Resume::phase)
+    }
+
+    /// The peer's SYN has come: whoever remembers something of it may say so.
+    pub(crate) fn tell_of_peer(&mut self) {
+        if self.config.growth.shares {
+            self.events.push_back(Event::PeerAsks);
+        }
+    }
+
+    /// The application has closed the connection.
+    pub(crate) fn tell_of_close(&mut self) {
+        if self.config.growth.shares {
+            self.events.push_back(Event::Closing);
+        }
+    }
+
+    /// All that was sent is acknowledged, FIN included.
+    pub(crate) fn tell_of_end(&mut self) {
+        if self.config.growth.shares {
+            self.events.push_back(Event::AllAcknowledged);
+        }
+    }
+}
