@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 
+import altair as alt
 import polars as pl
 import pytest
 
-from fairwind.plots import estimates_by_setting, rate_over_time
+from fairwind.plots import estimates_by_setting, rate_over_time, save
 from fairwind.plots.theme import (
     GROUP_COLOURS,
     are_far_apart,
@@ -85,3 +87,12 @@ def test_rates_over_time_of_panels_far_apart_have_axes_of_their_own():
 def test_a_title_wider_than_its_panel_has_a_line_for_each_setting(width, is_split):
     facet = panel_facet("cell", ["count 5, variant TCP, early_retrans 3"], width).to_dict()
     assert facet["header"]["labelExpr"].startswith("split") == is_split
+
+
+def test_a_value_is_shown_whole_where_its_setting_is_wider_than_the_panel(tmp_path):
+    rows = pl.DataFrame({"cell": ["flows_second_tcp_receive_buffer 64 kB, count 5"], "x": [1]})
+    facet = panel_facet("cell", rows["cell"].to_list(), 150)
+    chart = alt.Chart(rows).mark_point().encode(x="x:Q").properties(width=150).facet(facet=facet)
+    save(chart, tmp_path / "panels.svg")
+    texts = re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", (tmp_path / "panels.svg").read_text())
+    assert {"64 kB", "count", "5"} <= set(texts), texts

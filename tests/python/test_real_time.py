@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import polars as pl
 import pytest
 
 from fairwind.engine import Refusal
@@ -123,6 +126,21 @@ def test_the_manifest_tells_the_engine_and_what_it_knows_of_the_machine(tmp_path
     manifest = run_plan(plan(), kernel(), RunSettings(out=tmp_path)).manifest
     assert manifest.is_real_time
     assert manifest.platform["weather"] == "calm"
+
+
+def test_a_machine_that_once_stood_still_says_so_where_no_percentile_does():
+    rows = pl.DataFrame(
+        {
+            "lateness_p99_s": [20e-6, 19e-6, 22e-6],
+            "lateness_max_s": [0.004, 0.054, 0.022],
+            "bound_s": 200e-6,
+            "exceeds_bound": False,
+        }
+    )
+    run = SimpleNamespace(has_table=lambda name: name == "lateness", table=lambda _name: rows)
+    words = lateness_in_words(run)
+    assert "beyond its bound: 0 of 3 runs. In 2 of 3 a packet was more than 10 ms late" in words
+    assert "54 ms at most" in words
 
 
 def test_a_punctual_run_says_how_punctual_it_was(tmp_path):

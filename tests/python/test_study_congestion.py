@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
+from fairwind.quantities import parse_bits_per_second, parse_bytes
 from fairwind.results import Results, Verdict
 from fairwind.studies import study_named
 from fairwind.studies.congestion_control_evaluation.baseline import (
@@ -27,6 +28,7 @@ from fairwind.studies.congestion_control_evaluation.claims import (
     with_decades,
 )
 from fairwind.studies.congestion_control_evaluation.control import exercised
+from fairwind.studies.congestion_control_evaluation.harms import OF_STREAMS, harm_of, transfers
 from fairwind.studies.congestion_control_evaluation.joining import joining
 from fairwind.studies.congestion_control_evaluation.recovery import recoveries
 from fairwind.studies.congestion_control_evaluation.shares import PAYLOAD_RATIO, shares
@@ -76,7 +78,7 @@ def compared(differences: list[float]) -> pl.DataFrame:
     return against_standard(pl.DataFrame(rows), FAIRNESS)
 
 
-@pytest.mark.parametrize("form", ["full", "reduced", "extra"])
+@pytest.mark.parametrize("form", ["full", "reduced", "extra", "kernel", "kernel-reduced"])
 def test_every_part_of_a_form_is_a_valid_scenario(form):
     for scenario in study_named(NAME).further_scenarios(form).values():
         assert scenario.check().runs > 0
@@ -94,7 +96,30 @@ def test_the_full_form_has_the_cells_of_the_source():
     assert {len(parts[name].check().seeds) for name in ("symmetric", "convergence")} == {5}
 
 
-@pytest.mark.parametrize("part", ["friendliness", "rtt-unfairness"])
+def test_the_form_for_the_kernel_has_the_same_paths_in_all_parts():
+    study = study_named(NAME)
+    parts = {"symmetric": study.scenario("kernel"), **study.further_scenarios("kernel")}
+    plans = {name: scenario.check() for name, scenario in parts.items()}
+    assert set(plans) == {"symmetric", "friendliness", "rtt-unfairness", "convergence"}
+    for name, plan in plans.items():
+        assert plan.axis("bandwidth").labels == ("10 Mbit/s", "100 Mbit/s")
+        trips = {"22 ms", "82 ms"} | (set() if name == "rtt-unfairness" else {"162 ms"})
+        axis = "flows.second.rtt" if name == "rtt-unfairness" else "path.rtt"
+        assert set(plan.axis(axis).labels) == trips
+        flows = [flow for cell in plan.cells for flow in cell.experiment["flows"]]
+        used = {flow["tcp"]["congestion"] for flow in flows}
+        assert not used & {"reno", "bic", "cubic"}, "the kernel's are all of them C files"
+
+
+def test_transfers_take_two_seconds_at_the_rate_of_the_path():
+    for cell in study_named(NAME).further_scenarios()["transfers"].check().cells:
+        transfer, beside = (flow["workload"].get("volume") for flow in cell.experiment["flows"])
+        rate = parse_bits_per_second(cell.settings["bandwidth"])
+        assert 8 * parse_bytes(transfer) == 2 * rate
+        assert (beside == "1 B") == (cell.settings["control"] == "alone")
+
+
+@pytest.mark.parametrize("part", ["friendliness", "rtt-unfairness", "alone"])
 def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part):
     study = study_named(NAME)
     text = study.further_scenarios()[part].text
@@ -195,6 +220,56 @@ def test_a_flow_has_converged_at_the_end_of_the_first_window_with_80_per_cent_of
     assert row["observed_s"] == pytest.approx(4.5)
     # Four windows since it has started: in the last two 3.9 and 4.4 of 9.
     assert row["settled_fairness"] == pytest.approx(8.3 / 9.7)
+
+
+def stream(control: str | None, goodput: float, latency: float, loss: float) -> pl.DataFrame:
+    """Give what standard TCP had beside a congestion control, or alone, in one run."""
+    row = {
+        "control": control,
+        "bandwidth": "10 Mbit/s",
+        "limit": "20 % bdp",
+        "rtt_ms": 42,
+        "seed": 1,
+        "goodput_bits_per_second": goodput,
+        "ack_latency_p99_s": latency,
+        "packet_loss_ratio": loss,
+    }
+    return pl.DataFrame([{name: value for name, value in row.items() if value is not None}])
+
+
+def test_harm_is_against_standard_tcp_with_the_path_for_itself():
+    alone = stream(None, 8.0, 0.05, 0.0)
+    beside = pl.concat([stream("reno", 4.0, 0.05, 0.001), stream("fast", 6.0, 0.1, 0.0)])
+    found = harm_of(alone, beside, OF_STREAMS)
+    values = {(row["control"], row["suffers"]): row["harm"] for row in found.to_dicts()}
+    assert values == pytest.approx(
+        {
+            ("reno", "throughput"): 0.5,
+            ("fast", "throughput"): 0.25,
+            ("reno", "latency"): 0.0,
+            ("fast", "latency"): 0.5,
+            ("reno", "loss"): 1.0,
+            ("fast", "loss"): 0.0,
+        }
+    )
+
+
+def test_a_transfer_that_is_not_done_counts_to_the_end_of_the_run():
+    rows = {
+        "cell": pl.Series([0, 0, 0], dtype=pl.UInt32),
+        "seed": 1,
+        "control": "fast",
+        "bandwidth": "10 Mbit/s",
+        "path_queue_limit": "20 % bdp",
+        "path_rtt": "42 ms",
+        "group": ["first", "first", "second"],
+        "start_s": [30.0, 330.0, 0.5],
+        "completion_time_s": [10.0, None, None],
+    }
+    cells = [SimpleNamespace(index=0, experiment={"duration": "400 s"})]
+    manifest = SimpleNamespace(plan=SimpleNamespace(cells=cells))
+    run = SimpleNamespace(flows=pl.DataFrame(rows), manifest=manifest)
+    assert transfers(run)["completion_time_s"].to_list() == [(10 + 70) / 2]
 
 
 def test_what_never_happens_is_counted_as_long_as_was_watched():

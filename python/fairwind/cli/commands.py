@@ -256,6 +256,7 @@ def report(folder: Folder) -> None:
     else:
         chosen = study_named(results.manifest.study)
         figures, claims = chosen.figures(results), chosen.claims(results)
+        _print_verdicts(_verdicts(claims))
         with shown_drawing(Console(stderr=True)) as watch:
             written = write_report(results, figures, claims, watch)
     _tell_report(written)
@@ -385,15 +386,23 @@ def _print_summary(results: Results, output: OutputFormat) -> None:
 
 
 def _print_claims(claims: list[Claim], results: Results, output: OutputFormat) -> None:
-    frame = pl.DataFrame(
-        [(c.statement, c.verdict.value, c.which_part, c.evidence) for c in claims],
-        schema=["claim", "verdict", "part", "evidence"],
-        orient="row",
-    )
+    frame = _verdicts(claims)
     if output is not OutputFormat.TABLE:
         print_frame(frame, output)
         return
     _print_summary(results, output)
+    _print_verdicts(frame)
+
+
+def _verdicts(claims: list[Claim]) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(c.statement, c.verdict.value, c.which_part, c.evidence) for c in claims],
+        schema=["claim", "verdict", "part", "evidence"],
+        orient="row",
+    )
+
+
+def _print_verdicts(frame: pl.DataFrame) -> None:
     for number, (statement, verdict, part, evidence) in enumerate(frame.rows(), start=1):
         lines = [f"{verdict}: {part}", evidence] if part else [f"{verdict}: {evidence}"]
         told = "".join(f"  {line}\n" for line in lines)

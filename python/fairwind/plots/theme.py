@@ -79,8 +79,16 @@ def _line_legend() -> alt.Legend:
 def panel_facet(column: str, order: Sequence[Any], width: int) -> alt.Facet:
     """Give a panel to each value of a column, under a title that is no wider than the panel."""
     longest = max((len(str(value)) for value in order), default=0)
-    # Each setting has a line of its own where all together are too long for one.
-    lines = "split(datum.label, ', ')" if longest * CHARACTER > width else "datum.label"
+    settings = (setting for value in order for setting in str(value).split(", "))
+    longest_setting = max((len(setting) for setting in settings), default=0)
+    if longest_setting * CHARACTER > width:
+        # The value stands below its name, which is cut off then, and not the value.
+        lines = r"split(replace(datum.label, regexp('(^|, )([^ ,]+) ', 'g'), '$1$2, '), ', ')"
+    elif longest * CHARACTER > width:
+        # Each setting has a line of its own where all together are too long for one.
+        lines = "split(datum.label, ', ')"
+    else:
+        lines = "datum.label"
     header = alt.Header(labelExpr=lines, labelLimit=width)
     return alt.Facet(f"{column}:N", sort=list(order), title=None, header=header)
 

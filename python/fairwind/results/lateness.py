@@ -17,6 +17,9 @@ HOST_BOUND_S = 1e-3
 """What the 99th percentile of a host's late writes may be. Latencies count from the write as it
 was made; but where writes come late, so do reads, and the acknowledgments that reads send."""
 
+STALL_S = 0.01
+"""Who is once this late has stood still: no percentile shows it, and queues overflow by it."""
+
 
 def has_lateness(results: Results) -> bool:
     """Tell whether a run took place in real time and says how punctual it was."""
@@ -114,7 +117,20 @@ def _router_lateness_in_words(results: Results) -> str:
         f"Lateness of the router, 99th percentile: {usual * MICROSECONDS:.0f} us in the "
         f"median run, {worst['lateness_p99_s'] * MICROSECONDS:.0f} us in the worst, where the "
         f"bound is {worst['bound_s'] * MICROSECONDS:.0f} us; beyond its bound: {late} of "
-        f"{rows.height} {'run' if rows.height == 1 else 'runs'}."
+        f"{rows.height} {'run' if rows.height == 1 else 'runs'}.{_stalls_in_words(rows)}"
+    )
+
+
+def _stalls_in_words(rows: pl.DataFrame) -> str:
+    """Tell in how many runs the machine stood still for a while; nothing where it never did."""
+    stalled = rows.filter(pl.col("lateness_max_s") > STALL_S)
+    if stalled.is_empty():
+        return ""
+    worst = float(stalled.select(pl.col("lateness_max_s").max()).item())
+    return (
+        f" In {stalled.height} of {rows.height} a packet was more than {1000 * STALL_S:.0f} ms "
+        f"late, {1000 * worst:.0f} ms at most: the machine stood still, and what came meanwhile "
+        "met the queues at once."
     )
 
 

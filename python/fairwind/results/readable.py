@@ -9,6 +9,9 @@ from fairwind.results.summary import Estimates
 HANDY_UNITS = (("_bits_per_second", "kbit/s", 1e-3), ("_s", "ms", 1e3), ("_ratio", "%", 100.0))
 """Ending of a measure's name, the unit it is shown in, and the factor to it."""
 
+SAME_RATIO = 1e-9
+"""Numbers that differ by a smaller part than this differ by rounding alone."""
+
 WITHOUT_UNIT = ("minimum_to_maximum_ratio", "jain_index")
 """Measures that are shown as the numbers that they are."""
 
@@ -16,7 +19,8 @@ WITHOUT_UNIT = ("minimum_to_maximum_ratio", "jain_index")
 def readable(estimates: Estimates) -> tuple[list[str], list[list[object]]]:
     """Give headers and rows: the keys, then ``mean ± half width`` of every measure.
 
-    The half width is that of the 95 % interval; it is left out where one replicate tells none.
+    The half width is that of the 95 % interval; it is left out where one replicate tells none. Of
+    replicates that all gave the same it is said that they did; their spread need not be zero.
     """
     measures = estimates.frame["measure"].unique(maintain_order=True).to_list()
     rows: dict[tuple[object, ...], list[object]] = {}
@@ -79,4 +83,6 @@ def _estimate(row: dict[str, object]) -> str | None:
     _, scale = unit_of(str(row["measure"]))
     if not isinstance(high, float):
         return significant(mean * scale)
+    if math.isclose(high, mean, rel_tol=SAME_RATIO, abs_tol=0):
+        return f"{significant(mean * scale)} ({row['replicates']} equal)"
     return with_uncertainty(mean * scale, (high - mean) * scale)

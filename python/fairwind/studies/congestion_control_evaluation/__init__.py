@@ -3,9 +3,10 @@
 Each with itself, with another round trip, beside standard TCP, and when a second flow joins; always
 against standard TCP on one and the same stack.
 
-Map: `shares` what both flows get, `joining` how long a second flow takes, `recovery` how long a
-window takes after a loss, `baseline` all against standard TCP, `claims` the verdicts, `figures` the
-figures in the source's layouts; the scenario files lie beside them, one for each part.
+Map: `shares` what both flows get, `joining` how long a second flow takes, `harms` what is taken
+from standard TCP, `recovery` how long a window takes after a loss, `baseline` all against standard
+TCP, `claims` the verdicts, `figures` the figures in the source's layouts; the scenario files lie
+beside them, one for each part.
 """
 
 import json
@@ -16,8 +17,15 @@ from fairwind.studies.study import Part, Study, leading_and_further
 
 _SOURCES = ("reno", "scalable", "highspeed", "bic", "fast", "htcp", "cubic")
 _OTHERS = ("bbr", "bbr3", "vegas", "westwood", "illinois", "hybla", "ledbat")
+"""Without DCTCP, which lives by marks: no queue of this study sets any."""
 
 _LEADING = "symmetric"
+
+_FIXED = ("stacks", "alone")
+"""Parts that have the same congestion controls in every form."""
+
+_BESIDES = {"transfers": ("alone",)}
+"""What stands among the congestion controls of a part and is none."""
 
 _FEWER = {"sweep.repeat": "3", "sweep.bandwidth": '["10 Mbit/s", "250 Mbit/s"]'}
 _FEWER_PATHS = _FEWER | {"sweep.path.rtt": '["42 ms", "162 ms"]'}
@@ -29,6 +37,8 @@ _REDUCED: dict[str, dict[str, str]] = {
     "rtt-unfairness": _FEWER
     | {"sweep.flows.second.rtt": '["42 ms", "324 ms"]', "sweep.limit": _ONE_QUEUE},
     "convergence": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "alone": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "transfers": _FEWER_PATHS,
     "traces": {"sweep.path.rtt": '["42 ms", "162 ms"]', "duration": "180 s"},
     "recovery": {"sweep.control": '["reno", "htcp"]'},
     "early-drop": {"sweep.repeat": "3", "sweep.control": '["reno", "highspeed", "htcp"]'},
@@ -41,7 +51,8 @@ _FULL: dict[str, dict[str, str]] = {name: {} for name in (*_REDUCED, "stacks")} 
 }
 
 _EXTRA: dict[str, dict[str, str]] = {
-    name: {} for name in ("symmetric", "friendliness", "rtt-unfairness", "traces")
+    name: {}
+    for name in ("symmetric", "friendliness", "rtt-unfairness", "alone", "transfers", "traces")
 } | {"convergence": _TWO_QUEUES}
 
 
@@ -49,25 +60,47 @@ def _parts(settings: dict[str, dict[str, str]], controls: tuple[str, ...]) -> di
     """Give the parts of a form, with the congestion controls that it has."""
     parts = {}
     for name, own in settings.items():
-        there = [control for control in controls if (name, control) != ("friendliness", "reno")]
-        chosen = {} if name == "stacks" else {"sweep.control": json.dumps(there)}
+        there = [*_BESIDES.get(name, ()), *controls]
+        if name == "friendliness":
+            there.remove("reno")
+        chosen = {} if name in _FIXED else {"sweep.control": json.dumps(there)}
         parts[name] = Part(f"{name}.toml", chosen | own)
     return parts
+
+
+_SHORT = {"duration": "60 s", "measure.warmup": "20 s", "sweep.repeat": "1"}
+
+_KERNEL_PARTS: dict[str, dict[str, str]] = {
+    "symmetric": _SHORT,
+    "friendliness": _SHORT,
+    "rtt-unfairness": _SHORT,
+    "convergence": {
+        "duration": "90 s",
+        "measure.warmup": "30 s",
+        "flows.second.start": "30 s",
+        "sweep.repeat": "1",
+    },
+}
+"""What one machine can carry in real time, and how short it may be."""
+
+
+def _on_kernel(*, is_short: bool) -> dict[str, Part]:
+    """Give the parts of a form whose files are of the kernel's congestion controls in C."""
+    return {
+        name: Part(
+            "kernel.toml" if name == _LEADING else f"kernel-{name}.toml", short if is_short else {}
+        )
+        for name, short in _KERNEL_PARTS.items()
+    }
 
 
 _FORMS = {
     "full": _parts(_FULL, _SOURCES),
     "reduced": _parts(_REDUCED, _SOURCES),
     "extra": _parts(_EXTRA, ("reno", *_OTHERS)),
+    "kernel": _on_kernel(is_short=False),
+    "kernel-reduced": _on_kernel(is_short=True),
 }
-
-_KERNEL = {
-    "kernel": Part("kernel.toml"),
-    "kernel-reduced": Part(
-        "kernel.toml", {"duration": "60 s", "measure.warmup": "20 s", "sweep.repeat": "1"}
-    ),
-}
-"""What one machine can carry in real time, of the part with identical flows."""
 
 _LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
@@ -76,7 +109,7 @@ STUDY = Study(
     title="Congestion controls over a grid of paths, against standard TCP",
     source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
     package=__name__,
-    forms=_LED | _KERNEL,
+    forms=_LED,
     parts=_FURTHER,
     kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
     kernel_jobs=2,

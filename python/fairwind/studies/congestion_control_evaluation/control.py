@@ -11,6 +11,7 @@ PARTS = (
     "friendliness",
     "rtt-unfairness",
     "convergence",
+    "alone",
     "traces",
     "recovery",
     "early-drop",

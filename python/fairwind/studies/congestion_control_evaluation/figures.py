@@ -9,6 +9,7 @@ import polars as pl
 from fairwind.plots import Figure
 from fairwind.results import Results
 from fairwind.statistics import burden, rtt_unfairness_bound
+from fairwind.studies.congestion_control_evaluation.harms import harms
 from fairwind.studies.congestion_control_evaluation.joining import JOINED, WINDOW_S, joining
 from fairwind.studies.congestion_control_evaluation.lines import Axis, lines
 from fairwind.studies.congestion_control_evaluation.shares import (
@@ -43,6 +44,7 @@ def figures(results: Results) -> list[Figure]:
         *([windows(traces)] if traces is not None else []),
         *_unfairness(part_of(results, "rtt-unfairness", shares), alike),
         *_friendliness(part_of(results, "friendliness", shares), alike, limit),
+        *_harm(harms(results), limit),
         *_convergence(part_of(results, "convergence", joining)),
         _efficiency(alike),
         _fairness_of_queues(alike),
@@ -150,6 +152,30 @@ def _friendliness(beside: pl.DataFrame | None, alike: pl.DataFrame, limit: str) 
                 frame=left, axis=OF_RTT, title="goodput by that among its like", panels=BANDWIDTH
             ),
         ),
+    ]
+
+
+def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
+    if harmed is None:
+        return []
+    chosen = harmed.filter(pl.col(LIMIT) == limit).with_columns(
+        pl.format("{}, {}", "suffers", BANDWIDTH).alias("panel")
+    )
+    return [
+        Figure(
+            name="harm",
+            title="Harm to standard TCP",
+            caption=(
+                "What a flow of the congestion control takes from standard TCP of what that has "
+                "alone: 0 is nothing, 1 is all, below 0 it is better off. Black: standard TCP's "
+                "own harm to its like, which a newcomer should not exceed. Latency: 99th "
+                "percentile of the acknowledgments'; completion: transfers of two seconds at the "
+                f"path's rate. Queue {limit}. {SEEDS}"
+            ),
+            chart=lines(
+                _means(chosen, "harm", ("panel", RTT)), OF_RTT, "harm", "panel", domain=(-1, 1)
+            ),
+        )
     ]
 
 
