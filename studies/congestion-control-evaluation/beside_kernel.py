@@ -25,6 +25,9 @@ from fairwind.studies.congestion_control_evaluation.shares import (
 )
 
 KEYS = [BANDWIDTH, RTT, CONTROL]
+SHOWN = 0.005
+"""Of a smaller difference a table with two decimals shows nothing."""
+
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,8 @@ def _difference(values: list[np.ndarray]) -> str:
 
 def _is_apart(values: list[np.ndarray]) -> bool:
     difference = welch_difference(values[0], values[1])
-    return bool(difference.low > 0 or difference.high < 0)
+    is_shown = abs(difference.estimate) >= SHOWN
+    return bool(is_shown and (difference.low > 0 or difference.high < 0))
 
 
 def _stalls(kernel: Results) -> str:

@@ -161,6 +161,8 @@ def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
     chosen = harmed.filter(pl.col(LIMIT) == limit).with_columns(
         pl.format("{}, {}", "suffers", BANDWIDTH).alias("panel")
     )
+    frame = _means(chosen, "harm", ("panel", RTT))
+    least = float(frame.select(pl.col("mean").min()).item())
     return [
         Figure(
             name="harm",
@@ -173,7 +175,11 @@ def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
                 f"path's rate. Queue {limit}. {SEEDS}"
             ),
             chart=lines(
-                _means(chosen, "harm", ("panel", RTT)), OF_RTT, "harm", "panel", domain=(-1, 1)
+                frame,
+                OF_RTT,
+                "harm",
+                "panel",
+                domain=(min(0, max(math.floor(10 * least) / 10, -1)), 1),
             ),
         )
     ]
