@@ -26,6 +26,37 @@ pub struct Carrier {
     pub signalling_delay: Span,
     /// How long a requested rate holds unless it is requested again.
     pub request_lifetime: Span,
+    /// When the first frame begins; less than a frame.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub frame_offset: Span,
+    /// Which slots of a frame a terminal has of those that are assigned to it.
+    #[serde(default, skip_serializing_if = "Placement::is_usual")]
+    pub placement: Placement,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_nothing(span: &Span) -> bool {
+    span.is_zero()
+}
+
+/// Where in a frame a terminal's slots are.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// One after another, so that packets leave in one burst per frame.
+    #[default]
+    Together,
+    /// At equal distances, as far as others' slots allow.
+    Spread,
+}
+
+impl Placement {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+    fn is_usual(&self) -> bool {
+        *self == Self::Together
+    }
 }
 
 /// What one terminal may have, and how it asks for it.
@@ -105,6 +136,8 @@ impl Default for Carrier {
             allocation_period: frame,
             signalling_delay: Span::from_millis(420),
             request_lifetime: frame * 8,
+            frame_offset: Span::ZERO,
+            placement: Placement::Together,
         }
     }
 }
@@ -151,12 +184,22 @@ impl Carrier {
         };
         hold(!self.frame.is_zero(), "frame", "a frame lasts longer than nothing");
         hold((1..=MOST_SLOTS).contains(&self.slots), "slots", "a frame has 1 to 1048576 slots");
+        let has_slots = !self.frame.is_zero() && self.slots > 0;
         hold(
-            self.frame.as_nanos() >= u64::from(self.slots),
+            !has_slots || self.frame.as_nanos() >= u64::from(self.slots),
             "slots",
             "a slot lasts a nanosecond or longer",
         );
-        hold(self.slot_bytes() > 0, "slot_rate", "a slot carries a byte or more");
+        hold(
+            self.frame.is_zero() || self.slot_bytes() > 0,
+            "slot_rate",
+            "a slot carries a byte or more in a frame",
+        );
+        hold(
+            self.frame.is_zero() || self.frame_offset < self.frame,
+            "frame_offset",
+            "it is less than a frame",
+        );
         hold(
             !self.request_period.is_zero(),
             "request_period",
@@ -168,7 +211,7 @@ impl Carrier {
             "plans are some time apart, for example a frame",
         );
         hold(
-            self.request_lifetime >= self.request_period,
+            self.request_period.is_zero() || self.request_lifetime >= self.request_period,
             "request_lifetime",
             "a requested rate holds until the next request at least; it is to be request_period or more",
         );
@@ -182,7 +225,7 @@ impl Carrier {
             );
         }
         hold(
-            guaranteed <= u64::from(self.slots),
+            self.slots == 0 || guaranteed <= u64::from(self.slots),
             "guaranteed_slots",
             "all terminals together are promised no more slots than a frame has",
         );
@@ -230,10 +273,7 @@ mod tests {
         assert_eq!(keys(good, &[Terminal::default(); 49]), ["guaranteed_slots"]);
         let narrow = Terminal { guaranteed_slots: 3, most_slots: 2, ..Terminal::default() };
         assert_eq!(keys(good, &[narrow]), ["guaranteed_slots"]);
-        assert_eq!(
-            keys(Carrier { frame: Span::ZERO, ..good }, &[]),
-            ["frame", "slots", "slot_rate"]
-        );
+        assert_eq!(keys(Carrier { frame: Span::ZERO, ..good }, &[]), ["frame"]);
         let rare = Carrier { request_lifetime: Span::from_millis(1), ..good };
         assert_eq!(keys(rare, &[]), ["request_lifetime"]);
     }

@@ -34,7 +34,7 @@ mod trace;
 
 pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
 pub use check::QdiscFinding;
-pub use demand::{Carrier, CarrierError, Requests, Terminal};
+pub use demand::{Carrier, CarrierError, Placement, Requests, Terminal};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
     Chance, DelayStep, ImpairmentError, ImpairmentOddity, Impairments, Jitter, JitterDistribution,

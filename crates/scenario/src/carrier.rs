@@ -1,7 +1,7 @@
 //! Capacity that terminals share slot by slot, as a scenario describes it.
 
 use crate::queue::Fault;
-use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_qdisc::{Carrier, Placement, Requests, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,13 @@ pub struct CarrierInput {
     pub signalling_delay: Option<Span>,
     /// How long a requested rate holds unless it is requested again; two request periods unless said.
     pub request_lifetime: Option<Span>,
+    /// When the first frame begins, less than a frame; 0 s unless said. With `signalling_delay` less whole frames, frames
+    /// begin when plans come.
+    #[serde(default)]
+    pub frame_offset: Span,
+    /// Whether a terminal's slots of a frame follow one another or are spread over it.
+    #[serde(default)]
+    pub placement: Placement,
 }
 
 /// What a terminal may have of a carrier, and how it asks for it.
@@ -98,6 +105,8 @@ impl Default for CarrierInput {
             allocation_period: None,
             signalling_delay: None,
             request_lifetime: None,
+            frame_offset: Span::ZERO,
+            placement: Placement::default(),
         }
     }
 }
@@ -133,6 +142,8 @@ impl CarrierInput {
             allocation_period: self.allocation_period.unwrap_or(frames_of(usual.allocation_period)),
             signalling_delay: self.signalling_delay.unwrap_or(way),
             request_lifetime: self.request_lifetime.unwrap_or(request_period.saturating_mul(2)),
+            frame_offset: self.frame_offset,
+            placement: self.placement,
         }
     }
 }

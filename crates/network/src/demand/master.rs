@@ -197,6 +197,7 @@ mod tests {
             allocation_period: Span::from_millis(160),
             signalling_delay: Span::from_millis(250),
             request_lifetime: Span::from_millis(320),
+            ..Carrier::default()
         }
     }
 

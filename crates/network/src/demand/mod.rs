@@ -3,12 +3,13 @@
 //! A request leaves at every multiple of the request period and reaches the master after the signalling delay. At every
 //! multiple of the allocation period the master makes a plan of what it has heard, which holds from the first frame on
 //! that begins after it has been heard, until the next. In a frame a terminal's slots follow one another, in the order
-//! of terminals, so its packets come in bursts.
+//! of terminals, so its packets come in bursts; or they are spread over the frame.
 //!
 //! Nothing here is on the agenda: a link that has something to send looks at the next of its slots, and whoever looks
 //! first does what was due meanwhile, which no arrival can have changed.
 
 mod master;
+mod placement;
 mod request;
 mod terminal;
 
@@ -110,7 +111,7 @@ impl SharedCarrier {
             next_request: Instant::ZERO + spec.request_period,
             next_plan: Instant::ZERO,
             frame: Instant::ZERO,
-            next_frame: Instant::ZERO,
+            next_frame: Instant::ZERO + spec.frame_offset,
         }
     }
 
@@ -145,15 +146,17 @@ impl SharedCarrier {
     /// The end of the slot of `terminal` that begins at `at`; none where none does.
     pub(crate) fn slot_at(&self, terminal: usize, at: Instant) -> Option<Instant> {
         let slot = self.first_slot_from(at);
-        let is_own = self.terminals[terminal].slots.contains(&slot);
+        let is_own = self.terminals[terminal].slots.next_from(slot) == Some(slot);
         (is_own && self.slot_start(slot) == at).then(|| self.slot_start(slot + 1))
     }
 
     /// When a slot of `terminal` begins after `at`, or the next frame.
     pub(crate) fn next_look(&self, terminal: usize, at: Instant) -> Instant {
-        let own = &self.terminals[terminal].slots;
-        let slot = self.first_slot_from(at + Span::from_nanos(1)).max(own.start);
-        if slot < own.end { self.slot_start(slot) } else { self.next_frame }
+        let slot = self.first_slot_from(at + Span::from_nanos(1));
+        match self.terminals[terminal].slots.next_from(slot) {
+            Some(slot) => self.slot_start(slot),
+            None => self.next_frame,
+        }
     }
 
     /// The first slot of the frame that runs that begins at `at` or later.
@@ -227,10 +230,9 @@ impl SharedCarrier {
     /// Begins the next frame, and so many together that are all the same.
     fn begin_frames<P, O: Observer<P>>(&mut self, frames: u64, observer: &mut O) {
         let begin = self.next_frame;
-        let mut first = 0;
+        self.place();
         for (terminal, share) in self.terminals.iter_mut().zip(&self.heard) {
-            terminal.begin_frame(*share, first, frames);
-            first += share.slots();
+            terminal.begin_frame(*share, frames);
             let assignment = Assignment {
                 frames,
                 frame: self.spec.frame,
@@ -244,6 +246,20 @@ impl SharedCarrier {
         }
         self.next_frame = begin + self.spec.frame.saturating_mul(frames);
         self.frame = begin + self.spec.frame.saturating_mul(frames - 1);
+    }
+
+    /// Says which slots of the next frame are whose, where that is not as before.
+    fn place(&mut self) {
+        let unchanged =
+            |(terminal, share): (&TerminalAtWork, &Share)| terminal.share.slots() == share.slots();
+        if self.terminals.iter().zip(&self.heard).all(unchanged) {
+            return;
+        }
+        let shares: Vec<u32> = self.heard.iter().map(Share::slots).collect();
+        let places = placement::places(self.spec.placement, self.spec.slots, &shares);
+        for (terminal, slots) in self.terminals.iter_mut().zip(places) {
+            terminal.slots = slots;
+        }
     }
 
     /// Whether every frame will be as the next one for as long as nothing comes.

@@ -1,12 +1,12 @@
 //! A terminal of a carrier: what it has measured, and which slots are its own.
 
 use super::master::Share;
+use super::placement::Slots;
 use super::request::{Policy, View};
 use super::{Ask, SlotCounters};
 use crate::LinkId;
 use fairwind_qdisc::{Carrier, Terminal};
 use fairwind_units::Instant;
-use std::ops::Range;
 
 /// One terminal at work.
 pub(super) struct TerminalAtWork {
@@ -17,7 +17,7 @@ pub(super) struct TerminalAtWork {
     /// Bytes that wait or are being sent.
     backlog: u64,
     /// Its slots of the frame that runs.
-    pub(super) slots: Range<u32>,
+    pub(super) slots: Slots,
     pub(super) share: Share,
     pub(super) counters: SlotCounters,
 }
@@ -29,7 +29,7 @@ impl TerminalAtWork {
             policy: Policy::new(carrier, spec),
             arrived: 0,
             backlog: 0,
-            slots: 0..0,
+            slots: Slots::default(),
             share: Share::default(),
             counters: SlotCounters::default(),
         }
@@ -59,10 +59,9 @@ impl TerminalAtWork {
         self.policy.ask(&view)
     }
 
-    /// A frame begins in which these slots are its own.
-    pub(super) fn begin_frame(&mut self, share: Share, first: u32, frames: u64) {
+    /// A frame begins in which so many slots are its own.
+    pub(super) fn begin_frame(&mut self, share: Share, frames: u64) {
         self.policy.begin_frame(&share);
-        self.slots = first..first + share.slots();
         self.share = share;
         self.counters.assigned += u64::from(share.slots()) * frames;
     }

@@ -1,7 +1,7 @@
 //! Random carriers, whose slots some links have.
 
 use fairwind_network::{Assigned, CarrierId, LinkSpec, Topology};
-use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_qdisc::{Carrier, Placement, Requests, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
 
@@ -29,15 +29,21 @@ impl Shared {
 /// Any carrier with frames of about the time in which packets come.
 pub(crate) fn any_carrier() -> impl Strategy<Value = Shared> {
     let carrier = (1_u64..30, 10_u32..14, 1_u64..40, 1_u64..40, 0_u64..50, 1_000_u64..500_000);
-    let carrier = carrier.prop_map(|(frame, slots, request, plan, signalling, rate)| Carrier {
-        frame: Span::from_millis(frame),
-        slots,
-        slot_rate: BitRate::from_bits_per_second(rate * 100),
-        request_period: Span::from_millis(request),
-        allocation_period: Span::from_millis(plan),
-        signalling_delay: Span::from_millis(signalling),
-        request_lifetime: Span::from_millis(request * 2),
-    });
+    let places =
+        (0_u64..1_000_000, prop::sample::select(vec![Placement::Together, Placement::Spread]));
+    let carrier = (carrier, places).prop_map(
+        |((frame, slots, request, plan, signalling, rate), (offset, placement))| Carrier {
+            frame: Span::from_millis(frame),
+            slots,
+            slot_rate: BitRate::from_bits_per_second(rate * 100),
+            request_period: Span::from_millis(request),
+            allocation_period: Span::from_millis(plan),
+            signalling_delay: Span::from_millis(signalling),
+            request_lifetime: Span::from_millis(request * 2),
+            frame_offset: Span::from_nanos(offset),
+            placement,
+        },
+    );
     let links = prop::collection::vec(prop::option::of(any_terminal()), 10);
     let all = (carrier, links).prop_map(|(carrier, terminals)| Shared { carrier, terminals });
     // A slot carries something at any frame.

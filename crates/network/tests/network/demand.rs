@@ -4,7 +4,7 @@ use crate::support::{Diary, Numbered, Outcome};
 use fairwind_network::{
     Assigned, Assignment, LinkId, LinkSpec, Network, NodeId, Qdisc, Topology, TopologyError,
 };
-use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_qdisc::{Carrier, Placement, Requests, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 
 /// Eight slots of 10 ms and 1000 bytes in a frame of 80 ms, so 100 kbit/s each; requests every two frames, plans every
@@ -18,6 +18,7 @@ fn carrier() -> Carrier {
         allocation_period: Span::from_millis(80),
         signalling_delay: Span::from_millis(100),
         request_lifetime: Span::from_millis(320),
+        ..Carrier::default()
     }
 }
 
@@ -91,6 +92,24 @@ fn packets_leave_in_the_slots_of_their_terminal_and_share_or_span_them() {
     let counters = uplinks.network.slot_counters(LinkId(0)).unwrap();
     // 13 frames have begun by 1000 ms; slots at 10, 80, 90 and 160 were used.
     assert_eq!((counters.assigned, counters.used), (26, 4));
+}
+
+#[test]
+fn frames_may_begin_later_and_slots_be_spread_over_them() {
+    let spread =
+        Carrier { frame_offset: Span::from_millis(30), placement: Placement::Spread, ..carrier() };
+    let (two, one) = (terminal(2, Requests::None), terminal(1, Requests::None));
+    let mut uplinks = Uplinks::new(spread, &[two, one]);
+    for number in 0..3 {
+        uplinks.send(0, 1 + number, 1000);
+    }
+    uplinks.send(1, 1, 1000);
+    // Frames begin at 30, 110, ... The middles of two halves of eight slots are the third and the seventh, 20 and 60 ms
+    // later; the fifth is the middle of the whole.
+    let (sent, uplinks) = uplinks.sent_by(1_000);
+    assert_eq!(sent, [(0, 60), (3, 80), (1, 100), (2, 140)]);
+    // 13 frames have begun by 1000 ms, the last one at 990.
+    assert_eq!(uplinks.network.slot_counters(LinkId(0)).unwrap().assigned, 26);
 }
 
 #[test]

@@ -157,6 +157,7 @@ mod tests {
             allocation_period: Span::from_millis(80),
             signalling_delay: Span::from_millis(140),
             request_lifetime: Span::from_millis(160),
+            ..Carrier::default()
         };
         let round_trip = Span::from_millis(240);
         let requests = Requests::Forecast { round_trip };
