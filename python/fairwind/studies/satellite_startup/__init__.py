@@ -5,9 +5,9 @@ slower do connections start for it, what do the stacks of the time make of it, a
 than the measured rate is worth asking for?
 
 Map: `transfers` time and use of slots of a transfer, `reconstruction` what was reckoned for them,
-`growth` equivalent round trips, volumes and windows, `stacks` what each stack did; `claims` the
-verdicts, in five files; `figures` the figures in the source's layouts. The scenario files lie
-beside them, one for each part.
+`growth` equivalent round trips, volumes and windows, `stacks` what each stack did, `beyond`
+transfers over satellites of today; `claims` the verdicts, in six files; `figures` the figures in
+the source's layouts. The scenario files lie beside them, one for each part.
 """
 
 from fairwind.studies.satellite_startup.claims import claims
@@ -25,6 +25,9 @@ _REDUCED: dict[str, dict[str, str]] = {
     "periods": {"sweep.repeat": "3"},
     "policies": _FEWER_SIZES,
     "terminals": _FEWER_SIZES,
+    "geo-uploads": {"sweep.repeat": "3", "sweep.volume": '["100 kB", "1 MB"]'},
+    "geo-downloads": {"sweep.repeat": "3", "sweep.volume": '["100 kB", "1 MB"]'},
+    "leo": {"sweep.repeat": "3", "sweep.volume": '["1 MB", "10 MB"]'},
 }
 
 _FORMS = {

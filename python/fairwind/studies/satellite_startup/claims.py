@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fairwind.results import Claim, Results
+from fairwind.studies.satellite_startup.beyond_claims import beyond_claims
 from fairwind.studies.satellite_startup.model_claims import model_claims
 from fairwind.studies.satellite_startup.multiplier_claims import multiplier_claims
 from fairwind.studies.satellite_startup.platform_claims import platform_claims
@@ -11,7 +12,7 @@ from fairwind.studies.satellite_startup.stack_claims import stack_claims
 
 
 def claims(results: Results) -> list[Claim]:
-    """Judge platform, stacks, model, multiplier and policies; what was not run is undecided."""
+    """Judge platform, stacks, model, k, policies and satellites of today; undecided if not run."""
     stacks = results.part("stacks")
     return [
         *platform_claims(results),
@@ -19,4 +20,5 @@ def claims(results: Results) -> list[Claim]:
         *model_claims(results, results.part("startup"), results.part("periods"), stacks),
         *multiplier_claims(results),
         *policy_claims(results.part("policies"), results.part("terminals")),
+        *beyond_claims(*(results.part(name) for name in ("geo-uploads", "geo-downloads", "leo"))),
     ]

@@ -10,6 +10,7 @@ from fairwind.models.dama import curves as formulas
 from fairwind.plots import Figure
 from fairwind.results import Results
 from fairwind.studies.groups import interval_per_panel
+from fairwind.studies.satellite_startup.beyond_figures import beyond_figures
 from fairwind.studies.satellite_startup.growth import (
     WATCHED_S,
     carried,
@@ -46,6 +47,7 @@ def figures(results: Results) -> list[Figure]:
         *_equivalent(results.part("periods")),
         *([_by_volume(startup, stacks)] if startup is not None and stacks is not None else []),
         *_policies(results.part("policies")),
+        *beyond_figures(*(results.part(name) for name in ("geo-uploads", "geo-downloads", "leo"))),
     ]
 
 
