@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const PROGRAMS: [&str; 2] = ["endpoints", "packets"];
+const PROGRAMS: [&str; 3] = ["endpoints", "packets", "windows"];
 
 fn main() {
     println!("cargo::rerun-if-changed=bpf");

@@ -13,6 +13,8 @@ mod standard_input;
 mod tables;
 #[cfg(target_os = "linux")]
 mod testbed;
+#[cfg(target_os = "linux")]
+mod windows;
 mod writes;
 
 use controls::{Fault, Origin};
@@ -295,6 +297,11 @@ fn add_testbed(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(controls::load_control, module)?)?;
     module.add_function(wrap_pyfunction!(controls::unload_control, module)?)?;
     module.add_function(wrap_pyfunction!(controls::loaded_controls, module)?)?;
+    module.add_function(wrap_pyfunction!(windows::start_windows, module)?)?;
+    module.add_function(wrap_pyfunction!(windows::stop_windows, module)?)?;
+    module.add_function(wrap_pyfunction!(windows::show_windows, module)?)?;
+    module.add_function(wrap_pyfunction!(windows::clear_windows, module)?)?;
+    module.add("WindowsError", module.py().get_type::<windows::WindowsError>())?;
     module.add("KernelRunError", module.py().get_type::<testbed::KernelRunError>())?;
     Ok(())
 }

@@ -18,12 +18,16 @@ typedef unsigned long long u64;
 #define NUMBER(member, value) int (*member)[value]
 #define TYPE(member, value) value *member
 
-enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_RING_BUFFER = 27 };
+enum { MAP_HASH = 1, MAP_ARRAY = 2, MAP_LEAST_RECENTLY_USED = 9, MAP_RING_BUFFER = 27 };
 enum { WITHOUT_WAKE_UP = 1, WITH_WAKE_UP = 2 };
 enum { AVAILABLE_DATA = 0 };
 
 static void *(*const map_lookup)(void *map, const void *key) = (void *)1;
+static long (*const map_update)(void *map, const void *key, const void *value, u64 flags) = (void *)2;
+static long (*const map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*const monotonic_nanoseconds)(void) = (void *)5;
+static long (*const set_option)(void *of, int level, int option, void *value, int bytes) = (void *)49;
+static long (*const set_callbacks)(void *connection, int flags) = (void *)59;
 static long (*const read_kernel)(void *into, u32 bytes, const void *from) = (void *)113;
 static void *(*const ring_reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;
 static void (*const ring_submit)(void *record, u64 flags) = (void *)132;

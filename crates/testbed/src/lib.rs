@@ -29,6 +29,7 @@
 //! | [`ebpf`] | what the kernel itself tells, by programs at its tracepoints |
 //! | [`shell`] | a real program behind an emulated path |
 //! | [`kernel_router`] | a network of the kernel's own parts in place of ours |
+//! | [`windows`] | congestion windows remembered by a program at a control group |
 //! | `kernel` | the kernel as a [`System`](fairwind_packetdrill::System) that scripts are followed with |
 
 pub mod capabilities;
@@ -48,6 +49,7 @@ mod router;
 pub mod settings;
 pub mod shell;
 mod sys;
+pub mod windows;
 
 pub use error::TestbedError;
 pub use experiment::{KernelRun, Outcome, RunError, Verdict, check};

@@ -23,6 +23,7 @@ from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.settings import meant_for, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
+from fairwind.cli.windows import app as windows
 from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
 from fairwind.engine import (
@@ -69,6 +70,7 @@ app = typer.Typer(
 
 app.add_typer(congestion, name="congestion")
 app.add_typer(model, name="model")
+app.add_typer(windows, name="windows")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
@@ -299,7 +301,7 @@ def doctor(
     The exit code is 1 if a main job does not work: simulating, running on the kernel, reporting.
     With --clean it removes what dead
     runs have left (names of namespaces, processes in them, control groups, folders, tables of
-    nftables), tells what that was, and never touches a living run.
+    nftables) and programs of control groups that are gone, tells what that was, and never touches a living run.
     """
     if clean:
         removed = remove_leftovers()

@@ -2,7 +2,7 @@
 //! the kernel's own description of its types, and by trying the program that experiments use.
 
 use super::{Capability, State};
-use crate::ebpf;
+use crate::{ebpf, windows};
 use std::fs;
 
 /// The running kernel's description of its types.
@@ -76,8 +76,14 @@ fn congestion_controls(types: &[u8]) -> Capability {
 fn socket_programs(types: &[u8]) -> Capability {
     let what = "programs on sockets (sock_ops)";
     if has_type(types, "bpf_sock_ops_kern") && has_type(types, "cgroup_bpf") {
-        return Capability::ok(what, "the kernel takes them");
+        let found = match windows::groups().len() {
+            0 => "the kernel takes them".to_owned(),
+            1 => "windows are remembered in a control group".to_owned(),
+            count => format!("windows are remembered in {count} control groups"),
+        };
+        return Capability::ok(what, found);
     }
-    let remedy = "for windows that are set by programs: a kernel with CONFIG_CGROUP_BPF";
+    let remedy =
+        "for windows that are remembered (`fairwind windows`): a kernel with CONFIG_CGROUP_BPF";
     Capability::lacking(what, State::Limited, "not among the kernel's types", remedy)
 }

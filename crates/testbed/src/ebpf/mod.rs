@@ -21,7 +21,7 @@ mod loader;
 #[path = "no_loader.rs"]
 mod loader;
 mod packets;
-mod record;
+pub(crate) mod record;
 #[cfg(feature = "ebpf")]
 pub(crate) mod said;
 mod settling;

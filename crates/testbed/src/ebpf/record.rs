@@ -2,10 +2,10 @@
 
 /// An event's bytes. A field that lies outside reads as zero: programs and readers are of one build.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a>(pub(super) &'a [u8]);
+pub(crate) struct Record<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Record<'a> {
-    pub(super) fn bytes(self, offset: usize, count: usize) -> &'a [u8] {
+    pub(crate) fn bytes(self, offset: usize, count: usize) -> &'a [u8] {
         self.0.get(offset..offset + count).unwrap_or_default()
     }
 
@@ -13,19 +13,19 @@ impl<'a> Record<'a> {
         self.bytes(offset, N).try_into().unwrap_or([0; N])
     }
 
-    pub(super) fn u8(self, offset: usize) -> u8 {
+    pub(crate) fn u8(self, offset: usize) -> u8 {
         u8::from_ne_bytes(self.array(offset))
     }
 
-    pub(super) fn u16(self, offset: usize) -> u16 {
+    pub(crate) fn u16(self, offset: usize) -> u16 {
         u16::from_ne_bytes(self.array(offset))
     }
 
-    pub(super) fn u32(self, offset: usize) -> u32 {
+    pub(crate) fn u32(self, offset: usize) -> u32 {
         u32::from_ne_bytes(self.array(offset))
     }
 
-    pub(super) fn u64(self, offset: usize) -> u64 {
+    pub(crate) fn u64(self, offset: usize) -> u64 {
         u64::from_ne_bytes(self.array(offset))
     }
 }

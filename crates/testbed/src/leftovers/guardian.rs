@@ -108,6 +108,7 @@ mod tests {
             control_groups: None,
             folders: Vec::new(),
             tables: false,
+            programs: false,
         };
         (places, run, folder)
     }

@@ -1,7 +1,7 @@
 //! Finding and removing what runs have left.
 
 use super::RunName;
-use crate::{TestbedError, sys};
+use crate::{TestbedError, sys, windows};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -22,6 +22,8 @@ pub struct Places {
     pub folders: Vec<PathBuf>,
     /// Whether this network namespace's tables of nftables are looked at.
     pub tables: bool,
+    /// Whether names of programs at control groups are looked at.
+    pub programs: bool,
 }
 
 impl Places {
@@ -32,6 +34,7 @@ impl Places {
             control_groups: control_groups(&read("/proc/self/mounts")),
             folders: vec![PathBuf::from("/tmp"), PathBuf::from("/run")],
             tables: true,
+            programs: true,
         }
     }
 }
@@ -50,6 +53,8 @@ pub enum LeftoverKind {
     Folder,
     /// A table of nftables, in this network namespace.
     Table,
+    /// The name of a program whose control group is gone.
+    Program,
 }
 
 /// Something that a run has left which lives no more.
@@ -57,7 +62,7 @@ pub enum LeftoverKind {
 pub struct Leftover {
     /// What kind of thing it is.
     pub kind: LeftoverKind,
-    /// The run's name.
+    /// The run's name; of a program, that it was of a control group.
     pub run: String,
     /// Where it is; of a process its folder below `/proc`.
     pub path: PathBuf,
@@ -71,6 +76,7 @@ impl fmt::Display for Leftover {
             LeftoverKind::ControlGroup => "control group",
             LeftoverKind::Folder => "folder",
             LeftoverKind::Table => "table of nftables",
+            LeftoverKind::Program => "program",
         };
         write!(f, "{what} {} of {}", self.path.display(), self.run)
     }
@@ -79,7 +85,14 @@ impl fmt::Display for Leftover {
 /// What runs have left that live no more, processes first. What belongs to a living run, or to
 /// nobody whose name is understood, is not found.
 pub fn find(places: &Places) -> Vec<Leftover> {
-    list(places, |run| !run.is_alive())
+    let mut found = list(places, |run| !run.is_alive());
+    if places.programs {
+        found.extend(windows::forsaken().into_iter().map(|path| {
+            let run = "a control group that is gone".to_owned();
+            Leftover { kind: LeftoverKind::Program, run, path }
+        }));
+    }
+    found
 }
 
 /// What one run has left, alive or not.
@@ -186,6 +199,7 @@ pub fn remove(leftover: &Leftover) -> Result<(), TestbedError> {
         LeftoverKind::ControlGroup => remove_group(path),
         LeftoverKind::Folder => fs::remove_dir_all(path),
         LeftoverKind::Table => remove_table(path),
+        LeftoverKind::Program => fs::remove_file(path),
     };
     match done {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(TestbedError::System {
@@ -228,6 +242,7 @@ mod tests {
             control_groups: None,
             folders: vec![folder.clone()],
             tables: false,
+            programs: false,
         };
         let found = find(&places);
         assert_eq!(found.len(), 1, "{found:?}");

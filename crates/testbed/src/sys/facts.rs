@@ -2,6 +2,8 @@
 
 use fairwind_units::Span;
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
 
 /// The step of the kernel's timers: its coarse clock advances by it.
@@ -19,6 +21,32 @@ fn resolution(clock: libc::clockid_t) -> Span {
     // SAFETY: `step` lives over the call; these clocks exist.
     unsafe { libc::clock_getres(clock, &raw mut step) };
     Span::from_nanos(super::thread::nanos(step.tv_sec, step.tv_nsec))
+}
+
+/// What kind of file system a file is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FileSystem {
+    /// Control groups of version 2.
+    ControlGroups,
+    /// Names of eBPF programs and of what belongs to them.
+    Programs,
+    /// Any other, or one that does not tell.
+    Other,
+}
+
+/// The kind of the file system that `file` is in.
+pub(crate) fn file_system(file: &File) -> FileSystem {
+    let mut about = MaybeUninit::<libc::statfs>::uninit();
+    // SAFETY: the descriptor is open, and `about` lives over the call.
+    if unsafe { libc::fstatfs(file.as_raw_fd(), about.as_mut_ptr()) } != 0 {
+        return FileSystem::Other;
+    }
+    // SAFETY: the call has succeeded, so it is filled.
+    match unsafe { about.assume_init() }.f_type {
+        libc::CGROUP2_SUPER_MAGIC => FileSystem::ControlGroups,
+        libc::BPF_FS_MAGIC => FileSystem::Programs,
+        _ => FileSystem::Other,
+    }
 }
 
 /// Those of `options` at the level of TCP that a socket of this kernel knows.

@@ -19,7 +19,7 @@ mod thread;
 pub(crate) use device::{open_packet_socket, open_tun, sniff};
 pub(crate) use ending::{end_process, unmount};
 pub(crate) use ethernet::{enter_network, interface_index, switch_offloads_off};
-pub(crate) use facts::{clock_resolution, known_tcp_options, tick};
+pub(crate) use facts::{FileSystem, clock_resolution, file_system, known_tcp_options, tick};
 pub(crate) use lock::{Lock, lock_file};
 pub(crate) use passing::{receive_with_descriptor, send_with_descriptor};
 pub(crate) use process::{
@@ -30,7 +30,7 @@ pub(crate) use readiness::{Poll, Ready};
 pub(crate) use session::{
     End, await_child, become_user, begin_process_namespace, bind_file, device_name,
     enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
-    mount_proc, send_descriptor, wait_for_end, watch_process,
+    mount_proc, mount_programs, send_descriptor, wait_for_end, watch_process,
 };
 pub(crate) use socket::name_of;
 pub(crate) use socket::{

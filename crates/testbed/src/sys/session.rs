@@ -31,6 +31,11 @@ pub(crate) fn mount_proc() -> Result<(), TestbedError> {
     mount(Some(Path::new("proc")), Path::new("/proc"), Some(c"proc"), flags)
 }
 
+/// Mounts the file system in which eBPF programs have names.
+pub(crate) fn mount_programs(target: &Path) -> Result<(), TestbedError> {
+    mount(Some(Path::new("bpf")), target, Some(c"bpf"), 0)
+}
+
 /// Lets `file` stand in the place of `target`, in this mount namespace.
 pub(crate) fn bind_file(file: &Path, target: &Path) -> Result<(), TestbedError> {
     mount(Some(file), target, None, libc::MS_BIND)

@@ -15,6 +15,7 @@ mod settings;
 mod shell;
 #[cfg(feature = "ebpf")]
 mod traces;
+mod windows;
 
 use fairwind_testbed::{TestbedError, availability};
 

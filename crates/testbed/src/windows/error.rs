@@ -1,0 +1,94 @@
+//! Why windows cannot be remembered.
+
+use crate::ebpf::EbpfError;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why windows cannot be remembered.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum WindowsError {
+    /// There is no eBPF here.
+    #[error("windows cannot be remembered by the kernel: {0}")]
+    Unavailable(EbpfError),
+    /// The kernel has no such programs.
+    #[error(
+        "this kernel takes no programs at control groups that see TCP connections: it needs Linux 5.7 or newer with \
+         CONFIG_CGROUP_BPF"
+    )]
+    NoSlot,
+    /// Somebody else than root asks.
+    #[error("programs in the kernel are root's business: run this as root (sudo)")]
+    NotRoot,
+    /// An option is zero.
+    #[error("{option} 0 remembers nothing: expected {remedy}")]
+    Zero {
+        /// The option.
+        option: &'static str,
+        /// What it should be.
+        remedy: &'static str,
+    },
+    /// There is no such folder.
+    #[error(
+        "{path}: {reason}; --cgroup is the folder of a control group of version 2: make one by mkdir{}",
+        below(.root.as_ref())
+    )]
+    NoGroup {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+        /// Where control groups are.
+        root: Option<PathBuf>,
+    },
+    /// The folder is no control group of version 2.
+    #[error(
+        "{path} is no control group of version 2{}",
+        .root.as_ref().map_or_else(
+            || ", and none is mounted here: mount -t cgroup2 none /sys/fs/cgroup".to_owned(),
+            |root| format!("; these are in {}", root.display()),
+        )
+    )]
+    NotVersionTwo {
+        /// The folder.
+        path: PathBuf,
+        /// Where control groups of version 2 are.
+        root: Option<PathBuf>,
+    },
+    /// Windows are remembered in this group already.
+    #[error(
+        "{path}: windows are remembered there already; `fairwind windows stop` ends that, and `clear` forgets them"
+    )]
+    AlreadyStarted {
+        /// The control group.
+        path: PathBuf,
+    },
+    /// Windows are not remembered in this group.
+    #[error("{path}: no windows are remembered there; `fairwind windows start` begins it")]
+    NotStarted {
+        /// The control group.
+        path: PathBuf,
+    },
+    /// What the kernel keeps cannot get a name.
+    #[error(
+        "{path}: {reason}; what stays in the kernel has its name there: mount -t bpf bpf {path}"
+    )]
+    NoNames {
+        /// Where the file system of eBPF should be.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+    /// The kernel or the library refused.
+    #[error("{attempt}: {words}")]
+    Refused {
+        /// What was tried.
+        attempt: String,
+        /// What was said.
+        words: String,
+    },
+}
+
+fn below(root: Option<&PathBuf>) -> String {
+    root.map_or_else(String::new, |root| format!(" in {}", root.display()))
+}

@@ -1,0 +1,193 @@
+//! Remembered windows on the running kernel, without changing it: a program at a control group of version 2 writes down
+//! the congestion windows of ended connections by the peer's address, and new ones begin with them.
+//!
+//! O. Hartmann and A. Bestavros, Aggregating Congestion Information Over Sequences of TCP Connections, BU-CS 1998-001;
+//! its successors are RFC 9040 and Careful Resume, from which [`Trust::Safe`] has its bounds. Any program in the
+//! group has it, if its sockets were made in there; programs outside are not touched.
+//!
+//! What [`start`] puts into the kernel stays there when the process ends, by one file in the file system of eBPF. That
+//! file comes last: a start that is killed has either done everything or leaves nothing. [`WindowsOfRun`] has no such
+//! file and ends with its process, however that ends.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `options` | what is chosen at the start |
+//! | `group` | a control group of version 2 |
+//! | `names` | the files by which programs stay |
+//! | `program` | the program at a control group, and its maps |
+//! | `record` | windows and counts as the program writes them |
+//! | `error` | why windows cannot be remembered |
+
+mod error;
+mod group;
+mod names;
+mod options;
+#[cfg(feature = "ebpf")]
+mod program;
+#[cfg(not(feature = "ebpf"))]
+#[path = "no_program.rs"]
+mod program;
+mod record;
+
+pub use error::WindowsError;
+pub use options::{Beginning, Collection, Trust, WindowOptions};
+pub use record::{RememberedWindow, WindowCounts};
+
+use crate::ebpf::EbpfError;
+use crate::sys;
+use group::ControlGroup;
+use program::{Maps, Program};
+use std::path::{Path, PathBuf};
+
+/// What is remembered in a control group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    /// What was chosen at the start.
+    pub options: WindowOptions,
+    /// The windows, the youngest first.
+    pub windows: Vec<RememberedWindow>,
+    /// What has happened since the start.
+    pub counts: WindowCounts,
+}
+
+/// Begins to remember windows in the control group whose folder is `path`; it goes on when this process ends. Gives the
+/// name that it has in the file system of eBPF.
+///
+/// # Errors
+/// What stands in the way.
+pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsError> {
+    options.check()?;
+    let group = ready(path)?;
+    names::make_room()?;
+    let name = names::name_of(&group);
+    let already = || WindowsError::AlreadyStarted { path: group.path.clone() };
+    if Program::named(&name)?.is_some() {
+        return Err(already());
+    }
+    // One whose group is gone, whose number this one has now.
+    let _ = std::fs::remove_file(&name);
+    Program::attach(&group, options)?.stay(&name).map_err(|error| match error {
+        WindowsError::AlreadyStarted { .. } => already(),
+        other => other,
+    })?;
+    Ok(name)
+}
+
+/// Ends it, and forgets the windows. Connections that have begun with one keep what they have.
+///
+/// # Errors
+/// If windows are not remembered there, or nobody may ask.
+pub fn stop(path: &Path) -> Result<(), WindowsError> {
+    let (program, name) = started(path)?;
+    program.leave(&name)
+}
+
+/// What is remembered in the control group whose folder is `path`.
+///
+/// # Errors
+/// If windows are not remembered there, or nobody may ask.
+pub fn show(path: &Path) -> Result<Remembered, WindowsError> {
+    let (program, _) = started(path)?;
+    remembered(&program.maps()?)
+}
+
+/// Forgets the windows, and goes on. Gives how many there were.
+///
+/// # Errors
+/// If windows are not remembered there, or nobody may ask.
+pub fn clear(path: &Path) -> Result<usize, WindowsError> {
+    let (program, _) = started(path)?;
+    let maps = program.maps()?;
+    let windows = maps.windows()?;
+    windows.iter().try_for_each(|(peer, _)| maps.forget(peer))?;
+    Ok(windows.len())
+}
+
+/// What keeps windows from being remembered here, but for the control group.
+pub fn obstacle() -> Option<WindowsError> {
+    if !cfg!(feature = "ebpf") {
+        return Some(WindowsError::Unavailable(EbpfError::NotBuilt));
+    }
+    (!sys::is_root()).then_some(WindowsError::NotRoot)
+}
+
+/// Numbers of the control groups, which are those of their folders, where windows are remembered now, be it to stay or
+/// for a run; none where nobody may ask.
+pub fn groups() -> Vec<u64> {
+    if obstacle().is_some() { Vec::new() } else { program::groups() }
+}
+
+/// Names of programs whose control group is gone, which serve nobody.
+pub fn forsaken() -> Vec<PathBuf> {
+    if obstacle().is_some() {
+        return Vec::new();
+    }
+    let all = names::names().into_iter();
+    all.filter(|name| matches!(Program::named(name), Ok(None))).collect()
+}
+
+fn ready(path: &Path) -> Result<ControlGroup, WindowsError> {
+    let group = ControlGroup::open(path)?;
+    obstacle().map_or(Ok(group), Err)
+}
+
+fn started(path: &Path) -> Result<(Program, PathBuf), WindowsError> {
+    let group = ready(path)?;
+    let name = names::name_of(&group);
+    match Program::named(&name)? {
+        Some(program) => Ok((program, name)),
+        None => Err(WindowsError::NotStarted { path: group.path }),
+    }
+}
+
+fn remembered(maps: &Maps) -> Result<Remembered, WindowsError> {
+    let entries = maps.windows()?;
+    let now = sys::monotonic();
+    let read = |entry| RememberedWindow::read(entry, now);
+    let mut windows: Vec<RememberedWindow> = entries.into_iter().map(read).collect();
+    windows.sort_by_key(|window| (window.age, window.peer));
+    Ok(Remembered { options: maps.options()?, windows, counts: maps.counts()? })
+}
+
+/// Windows remembered in a control group for as long as this lives, without a name.
+#[derive(Debug)]
+pub struct WindowsOfRun {
+    program: Program,
+    maps: Maps,
+}
+
+impl WindowsOfRun {
+    /// Begins to remember windows in the control group whose folder is `path`.
+    ///
+    /// # Errors
+    /// What stands in the way.
+    pub fn begin(path: &Path, options: &WindowOptions) -> Result<Self, WindowsError> {
+        options.check()?;
+        let program = Program::attach(&ready(path)?, options)?;
+        let maps = program.maps()?;
+        Ok(Self { program, maps })
+    }
+
+    /// What is remembered now.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn remembered(&self) -> Result<Remembered, WindowsError> {
+        remembered(&self.maps)
+    }
+
+    /// Writes a window down as if a connection had ended with it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn remember(&self, window: RememberedWindow) -> Result<(), WindowsError> {
+        let (peer, value) = window.to_bytes(sys::monotonic());
+        self.maps.remember(&peer, &value)
+    }
+
+    /// How often the kernel has run the program, and for how many nanoseconds in all, as far as it counts that
+    /// (`kernel.bpf_stats_enabled`).
+    pub fn runs(&self) -> (u64, u64) {
+        self.program.runs()
+    }
+}

@@ -1,0 +1,192 @@
+//! Windows that the running kernel remembers in a control group.
+
+mod endings;
+mod stage;
+
+use super::is_available;
+use fairwind_testbed::leftovers::Places;
+use fairwind_testbed::windows::{
+    Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
+    clear, obstacle, show, start, stop,
+};
+use fairwind_units::Span;
+use stage::{Group, Sender};
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::Path;
+use std::time::Duration;
+
+/// The kernel's initial window.
+const INITIAL: u64 = 10;
+/// A transfer over which the window grows to some forty: flights of 10, 20 and 10.
+const SHORT: u64 = 40;
+
+const EXACT: WindowOptions = WindowOptions {
+    lifetime: Span::from_secs(600),
+    entries: 1000,
+    trust: Trust::Exact,
+    beginning: Beginning::Incoming,
+    collection: Collection::End,
+    largest_window: None,
+};
+
+/// Whether windows can be remembered; says why, where they cannot.
+fn is_rememberable(test: &str) -> bool {
+    if !is_available(test) {
+        return false;
+    }
+    let reason = obstacle().map(|reason| reason.to_string()).or_else(|| {
+        let root = Places::usual().control_groups;
+        root.is_none().then(|| "no control groups of version 2 are mounted".to_owned())
+    });
+    if let Some(reason) = &reason {
+        println!("skipped: {test}: {reason}");
+    }
+    reason.is_none()
+}
+
+/// The only window that is remembered.
+fn only(windows: &[RememberedWindow]) -> RememberedWindow {
+    assert_eq!(windows.len(), 1, "{windows:?}");
+    windows[0]
+}
+
+fn of_peer(peer: IpAddr, packets: u32) -> RememberedWindow {
+    RememberedWindow { peer, packets, age: Span::ZERO, least_rtt: None }
+}
+
+#[test]
+fn a_second_connection_begins_with_the_window_of_the_first_and_one_after_the_lifetime_does_not() {
+    if !is_rememberable("a_second_connection_begins_with_the_window_of_the_first") {
+        return;
+    }
+    let group = Group::new("lifetime");
+    let lifetime = Span::from_secs(4);
+    start(&group.path, &WindowOptions { lifetime, ..EXACT }).unwrap();
+    let (mut sender, mut outside) = (Sender::begin(Some(&group)), Sender::begin(None));
+    assert_eq!(sender.send(SHORT), INITIAL);
+    let window = only(&show(&group.path).unwrap().windows);
+    assert!((20..=44).contains(&window.packets), "{window:?}");
+    assert_eq!(sender.send(SHORT), u64::from(window.packets).min(SHORT));
+    assert_eq!(outside.send(SHORT), INITIAL, "a program outside is not touched");
+    assert_eq!(show(&group.path).unwrap().windows.len(), 1, "nor is it remembered");
+    std::thread::sleep(Duration::from_nanos(lifetime.as_nanos()));
+    assert_eq!(sender.send(SHORT), INITIAL);
+    let counts = show(&group.path).unwrap().counts;
+    assert_eq!((counts.unknown, counts.used, counts.outdated), (1, 1, 1));
+    stop(&group.path).unwrap();
+    assert_eq!(sender.send(SHORT), INITIAL, "it has ended");
+}
+
+#[test]
+fn what_is_forgotten_is_not_used() {
+    if !is_rememberable("what_is_forgotten_is_not_used") {
+        return;
+    }
+    let group = Group::new("forgotten");
+    start(&group.path, &EXACT).unwrap();
+    let mut sender = Sender::begin(Some(&group));
+    sender.send(SHORT);
+    assert_eq!(clear(&group.path), Ok(1));
+    assert_eq!(show(&group.path).unwrap().windows, []);
+    assert_eq!(sender.send(SHORT), INITIAL);
+    stop(&group.path).unwrap();
+}
+
+#[test]
+fn with_care_a_connection_begins_with_half_and_losses_halve_what_is_remembered() {
+    if !is_rememberable("with_care_a_connection_begins_with_half") {
+        return;
+    }
+    let group = Group::new("care");
+    let options = WindowOptions { largest_window: Some(25), ..WindowOptions::default() };
+    let run = WindowsOfRun::begin(&group.path, &options).unwrap();
+    let mut sender = Sender::begin(Some(&group));
+    sender.send(SHORT);
+    let learned = only(&run.remembered().unwrap().windows);
+    let remember = |packets, least_rtt| {
+        run.remember(RememberedWindow { packets, least_rtt, ..learned }).unwrap();
+    };
+    remember(30, learned.least_rtt);
+    assert_eq!(sender.send(SHORT), 15);
+    remember(80, learned.least_rtt);
+    assert_eq!(sender.send(SHORT), 25, "no more than the limit");
+    remember(18, learned.least_rtt);
+    assert_eq!(sender.send(SHORT), INITIAL, "never less than the kernel's own");
+    remember(40, Some(Span::from_millis(200)));
+    assert_eq!(sender.send(SHORT), INITIAL, "80 ms is less than half of 200 ms: another path");
+    remember(40, Some(Span::from_millis(7)));
+    assert_eq!(sender.send(SHORT), INITIAL, "80 ms is more than ten times 7 ms: another path");
+    remember(400, None);
+    sender.send_with_loss(200, 5);
+    let remembered = run.remembered().unwrap();
+    assert_eq!(only(&remembered.windows).packets, 200);
+    assert_eq!((remembered.counts.halved, remembered.counts.unfit), (1, 3));
+}
+
+#[test]
+fn the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one() {
+    if !is_rememberable("the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one") {
+        return;
+    }
+    let group = Group::new("largest");
+    let run = WindowsOfRun::begin(&group.path, &EXACT).unwrap();
+    let mut sender = Sender::begin(Some(&group));
+    sender.send(SHORT);
+    let age = Span::from_secs(100);
+    let learned = only(&run.remembered().unwrap().windows);
+    run.remember(RememberedWindow { packets: 12, age, ..learned }).unwrap();
+    // Few packets do not make a window of 12 grow.
+    assert_eq!(sender.send(3), 3);
+    let window = only(&run.remembered().unwrap().windows);
+    assert_eq!(window.packets, 12);
+    assert!(window.age < Span::from_secs(10), "an equal one is of now: {window:?}");
+    run.remember(RememberedWindow { packets: 300, age, ..learned }).unwrap();
+    sender.send_with_loss(300, 5);
+    let window = only(&run.remembered().unwrap().windows);
+    assert_eq!(window.packets, 300);
+    assert!(window.age >= age, "{window:?}");
+}
+
+#[test]
+fn no_more_peers_are_remembered_than_there_is_room_for() {
+    if !is_rememberable("no_more_peers_are_remembered_than_there_is_room_for") {
+        return;
+    }
+    let group = Group::new("room");
+    for (entries, least) in [(1, 1), (1_000, 500), (100_000, 50_000)] {
+        let options = WindowOptions { entries, ..EXACT };
+        let run = WindowsOfRun::begin(&group.path, &options).unwrap();
+        let peers = (0..100_000_u32).map(|number| Ipv4Addr::from(0x0a00_0000 + number));
+        peers.for_each(|peer| run.remember(of_peer(peer.into(), 32)).unwrap());
+        let count = run.remembered().unwrap().windows.len();
+        assert!((least..=usize::try_from(entries).unwrap()).contains(&count), "{entries}: {count}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_what_to_do() {
+    if !is_rememberable("what_cannot_be_is_refused_with_what_to_do") {
+        return;
+    }
+    let group = Group::new("refused");
+    let root = Places::usual().control_groups.unwrap().display().to_string();
+    let start_in = |path: &str| start(Path::new(path), &EXACT).unwrap_err().to_string();
+    let error = start_in("/nonexistent/group");
+    assert!(error.starts_with("/nonexistent/group: No such file"), "{error}");
+    assert!(error.contains(&root), "{error}");
+    let error = start_in("/tmp");
+    assert!(error.starts_with("/tmp is no control group of version 2") && error.ends_with(&root));
+    let error = start_in("/proc/self/status");
+    assert!(error.contains("not a directory"), "{error}");
+    let none = WindowOptions { entries: 0, ..EXACT };
+    let error = start(&group.path, &none).unwrap_err().to_string();
+    assert!(error.starts_with("--entries 0 remembers nothing"), "{error}");
+    let path = group.path.clone();
+    assert_eq!(stop(&path), Err(WindowsError::NotStarted { path: path.clone() }));
+    assert!(show(&path).is_err() && clear(&path).is_err());
+    start(&path, &EXACT).unwrap();
+    assert_eq!(start(&path, &EXACT), Err(WindowsError::AlreadyStarted { path: path.clone() }));
+    assert_eq!(show(&path).unwrap().options, EXACT);
+    stop(&path).unwrap();
+    assert!(matches!(stop(&path), Err(WindowsError::NotStarted { .. })));
+}

@@ -1,0 +1,184 @@
+//! A control group for a test, and processes in it whose kernel sends to our endpoint over a long path.
+
+use fairwind_tcp::Profile;
+use fairwind_testbed::leftovers::{Places, RunName};
+use fairwind_testbed::live::{
+    Application, ConnectionId, Ends, HttpClient, IpFamily, LiveHost, LiveOptions, PassageSpec,
+    Stream, converse,
+};
+use fairwind_units::{Instant, Ratio, Span};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+const PORT: u16 = 8000;
+/// Time to our endpoint and as much back: long enough for a flight to be told from the next.
+const DELAY: Span = Span::from_millis(40);
+/// Payload of a full packet: 1500 bytes without 40 of headers and 12 of timestamps.
+pub(super) const FULL: u64 = 1448;
+/// Where a process finds the folder of its group.
+const GROUP: &str = "FAIRWIND_TEST_GROUP";
+
+/// A control group that ends with this.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub(super) path: PathBuf,
+}
+
+impl Group {
+    pub(super) fn new(name: &str) -> Self {
+        let root = Places::usual().control_groups.expect("it was looked for");
+        let path = root.join(RunName::fresh().of(name));
+        std::fs::create_dir(&path).expect("root may");
+        Self { path }
+    }
+
+    pub(super) fn number(&self) -> u64 {
+        std::fs::metadata(&self.path).expect("it is there").ino()
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = std::fs::write(self.path.join("cgroup.kill"), "1");
+        for _ in 0..200 {
+            if std::fs::remove_dir(&self.path).is_ok() {
+                return;
+            }
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+    }
+}
+
+/// This program again, for one of its tests that is part of others.
+pub(super) fn again(part: &str, group: Option<&Path>) -> Command {
+    let mut command = Command::new(std::env::current_exe().expect("this program"));
+    command.args(["--exact", part, "--ignored", "--nocapture"]);
+    command.env(GROUP, group.unwrap_or(Path::new("")));
+    command
+}
+
+/// The folder of the group that this process is told of; none where it is to stay outside.
+pub(super) fn told_group() -> Option<PathBuf> {
+    std::env::var_os(GROUP).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// A process that sends when it is told to.
+#[derive(Debug)]
+pub(super) struct Sender {
+    process: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Sender {
+    /// In a group, or outside of any.
+    pub(super) fn begin(group: Option<&Group>) -> Self {
+        let part = "windows::stage::a_process_that_sends_when_it_is_told_to";
+        let mut process = again(part, group.map(|group| group.path.as_path()))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("this program again");
+        let input = process.stdin.take().expect("a pipe");
+        let output = BufReader::new(process.stdout.take().expect("a pipe"));
+        Self { process, input, output }
+    }
+
+    /// Sends so many full packets; how many had come before the first acknowledgment could be answered.
+    pub(super) fn send(&mut self, packets: u64) -> u64 {
+        self.send_with_loss(packets, 0)
+    }
+
+    /// The same over a path that loses packets, in percent.
+    pub(super) fn send_with_loss(&mut self, packets: u64, loss: u64) -> u64 {
+        writeln!(self.input, "{packets} {loss}").expect("it listens");
+        let mut line = String::new();
+        while self.output.read_line(&mut line).expect("it speaks") > 0 {
+            // The harness begins the line before the first answer.
+            if let Some((_, number)) = line.trim_end().rsplit_once("flight ") {
+                return number.parse().expect("a number");
+            }
+            line.clear();
+        }
+        panic!("it has ended");
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+#[ignore = "part of other tests"]
+fn a_process_that_sends_when_it_is_told_to() {
+    if let Some(group) = told_group() {
+        std::fs::write(group.join("cgroup.procs"), "0").expect("root may");
+    }
+    for line in std::io::stdin().lines() {
+        let line = line.expect("a line");
+        let mut words = line.split(' ').map(|word| word.parse::<u64>().expect("a number"));
+        let (packets, loss) = (words.next().expect("packets"), words.next().expect("loss"));
+        println!("flight {}", flight(packets, loss));
+    }
+}
+
+/// Packets of the first flight of a transfer from the kernel to our endpoint.
+fn flight(packets: u64, loss: u64) -> u64 {
+    let passage = PassageSpec {
+        delay: DELAY,
+        loss: Ratio::from_parts_per_billion(loss * 10_000_000),
+        seed: 5,
+        ..PassageSpec::default()
+    };
+    let config = Profile::Linux6_18.config();
+    let options = LiveOptions { passage, ..LiveOptions::new(IpFamily::V4, config) };
+    let mut watch = FlightWatch { client: HttpClient::new(PORT, "/"), first: None, bytes: 0 };
+    converse(&options, &mut watch, |ends| serve(ends, packets)).expect("a conversation");
+    watch.bytes / FULL
+}
+
+/// A server of the kernel that sends full packets to the first who asks, and closes.
+fn serve(ends: Ends, packets: u64) {
+    let listener = TcpListener::bind((ends.kernel, PORT)).expect("a listener");
+    let (mut stream, _) = listener.accept().expect("a connection");
+    let mut request = [0; 1024];
+    let _ = stream.read(&mut request).expect("a request");
+    let mut answer = b"HTTP/1.0 200 OK\r\n\r\n".to_vec();
+    answer.resize(usize::try_from(packets * FULL).expect("few"), b'x');
+    stream.write_all(&answer).expect("to be sent");
+    stream.shutdown(Shutdown::Write).expect("to be closed");
+    // The client closes when it has everything, and so everything has been acknowledged.
+    while stream.read(&mut request).is_ok_and(|bytes| bytes > 0) {}
+}
+
+/// A client that notes how much has come half a round trip after the first of it.
+struct FlightWatch {
+    client: HttpClient,
+    first: Option<Instant>,
+    bytes: u64,
+}
+
+impl Application for FlightWatch {
+    fn tend(&mut self, now: Instant, host: &mut LiveHost) {
+        self.client.tend(now, host);
+    }
+
+    fn serve(&mut self, now: Instant, id: ConnectionId, stream: &mut Stream) {
+        let received = stream.connection().received_bytes();
+        if received > 0 && now < *self.first.get_or_insert(now) + DELAY {
+            self.bytes = received;
+        }
+        self.client.serve(now, id, stream);
+    }
+
+    fn is_done(&self) -> bool {
+        self.client.is_done()
+    }
+}
