@@ -27,7 +27,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-analyse bench-testbed docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -125,6 +125,10 @@ bench-testbed: ## measure delays, rates and the highest packet rate of the real-
 	cargo build --release --locked -p fairwind-testbed --bins --example accuracy --example highest_rate
 	$${CARGO_TARGET_DIR:-target}/release/examples/accuracy
 	$${CARGO_TARGET_DIR:-target}/release/examples/highest_rate
+
+bench-windows: ## tell what a call of the program that remembers windows costs the kernel (root, eBPF)
+	cargo build --release --locked -p fairwind-testbed --features ebpf --example window_cost
+	$${CARGO_TARGET_DIR:-target}/release/examples/window_cost
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py

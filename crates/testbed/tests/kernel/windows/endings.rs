@@ -56,7 +56,7 @@ fn a_start_or_stop_that_is_killed_leaves_all_or_nothing() {
     let mut seen = [false; 2];
     for round in 0..12_u64 {
         let mut process = again(part, Some(&group.path)).stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_millis(100 + 7 * round));
+        std::thread::park_timeout(Duration::from_millis(100 + 7 * round));
         process.kill().unwrap();
         process.wait().unwrap();
         match show(&group.path) {

@@ -69,7 +69,7 @@ fn a_second_connection_begins_with_the_window_of_the_first_and_one_after_the_lif
     assert_eq!(sender.send(SHORT), u64::from(window.packets).min(SHORT));
     assert_eq!(outside.send(SHORT), INITIAL, "a program outside is not touched");
     assert_eq!(show(&group.path).unwrap().windows.len(), 1, "nor is it remembered");
-    std::thread::sleep(Duration::from_nanos(lifetime.as_nanos()));
+    std::thread::park_timeout(Duration::from_nanos(lifetime.as_nanos()));
     assert_eq!(sender.send(SHORT), INITIAL);
     let counts = show(&group.path).unwrap().counts;
     assert_eq!((counts.unknown, counts.used, counts.outdated), (1, 1, 1));
