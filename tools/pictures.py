@@ -58,6 +58,16 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "transfer-time-against-volume": "satellite-startup-volume",
         "time-by-policy": "satellite-startup-policies",
     },
+    "remembered-windows": {
+        "speed-up-against-delay": "remembered-windows",
+        "times-locally": "remembered-windows-locally",
+        "times-far-away": "remembered-windows-far-away",
+        "windows-over-time": "remembered-windows-over-time",
+        "price-in-losses": "remembered-windows-losses",
+        "price-in-time": "remembered-windows-times",
+        "many-at-once": "remembered-windows-many",
+        "when-remembering-pays": "remembered-windows-map",
+    },
 }
 """Of each study: which of its figures is which picture."""
 

@@ -11,6 +11,7 @@ from fairwind.studies.duration import STUDY as DURATION
 from fairwind.studies.impact_on_others import STUDY as IMPACT_ON_OTHERS
 from fairwind.studies.queue_disciplines import STUDY as QUEUE_DISCIPLINES
 from fairwind.studies.rate_limit_granularity import STUDY as RATE_LIMIT_GRANULARITY
+from fairwind.studies.remembered_windows import STUDY as REMEMBERED_WINDOWS
 from fairwind.studies.satellite_startup import STUDY as SATELLITE_STARTUP
 from fairwind.studies.study import Study
 from fairwind.studies.thin_streams_today import STUDY as THIN_STREAMS_TODAY
@@ -31,6 +32,7 @@ def studies() -> dict[str, Study]:
         THIN_STREAMS_TODAY,
         CONGESTION_CONTROL_EVALUATION,
         SATELLITE_STARTUP,
+        REMEMBERED_WINDOWS,
     )
     return {study.name: study for study in every}
 

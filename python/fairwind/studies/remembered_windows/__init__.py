@@ -1,0 +1,51 @@
+"""Remembered windows (Hartmann and Bestavros, BUCS-1998-001), and what they cost.
+
+A server keeps, by the address of its clients, the window that their connections ended with, and
+begins the next one with it. How much faster are transfers, by delay and volume; what does it cost
+where the path has changed since; and what do its modern forms make of it?
+
+Map: `transfers` what each transfer took and lost, `speedups` old by new, `price` what the second of
+two transfers does and meets, `claims` the verdicts on the source, `price_claims` those on what the
+source does not show, `figures` the figures. The scenario files lie beside them, one for each part.
+"""
+
+from fairwind.studies.remembered_windows.claims import claims
+from fairwind.studies.remembered_windows.figures import figures
+from fairwind.studies.study import Part, Study, leading_and_further
+
+_LEADING = "speedup"
+
+_FEWER: dict[str, dict[str, str]] = {
+    "speedup": {
+        "sweep.path.reverse_delay": '["500 us", "50 ms", "200 ms"]',
+        "sweep.flows.web.workload.volume": '["10 MB", "40 MB"]',
+    },
+    "closed": {},
+    "windows": {},
+    "long": {"sweep.repeat": "3"},
+    "worse": {"sweep.repeat": "3"},
+    "crowd": {"sweep.repeat": "3"},
+    "map": {
+        "sweep.repeat": "1",
+        "sweep.path.rtt": '["20 ms", "80 ms", "600 ms"]',
+        "sweep.flows.web.workload.volume": '["30 kB", "300 kB", "3 MB"]',
+    },
+}
+
+_FORMS = {
+    "full": {name: Part(f"{name}.toml") for name in _FEWER},
+    "reduced": {name: Part(f"{name}.toml", settings) for name, settings in _FEWER.items()},
+}
+
+_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+
+STUDY = Study(
+    name="remembered-windows",
+    title="Remembered windows: sharing congestion information over connections, and its price",
+    source="Hartmann, Bestavros, Boston University, BUCS-1998-001",
+    package=__name__,
+    forms=_LED,
+    parts=_FURTHER,
+    figures=figures,
+    claims=claims,
+)

@@ -1,0 +1,261 @@
+"""The source's four figures, the closed form, the price, and the map."""
+
+from __future__ import annotations
+
+import altair as alt
+import polars as pl
+
+from fairwind import plots
+from fairwind.plots import Curves, Figure
+from fairwind.results import Results
+from fairwind.studies.remembered_windows.claims import in_words, newest_connections
+from fairwind.studies.remembered_windows.price import (
+    WORSE_AXES,
+    against_initial,
+    at_once,
+    map_of_speed_ups,
+    second_transfers,
+)
+from fairwind.studies.remembered_windows.speedups import by_delay, closed_form
+from fairwind.studies.remembered_windows.transfers import (
+    AFTER,
+    COUNT,
+    DELAY,
+    LIMIT,
+    MEMORY,
+    NEW,
+    OLD,
+    RTT,
+    TIME,
+    VOLUME,
+    later_times,
+)
+
+SHOWN_S = 8.0
+"""Of the windows over time."""
+
+MEGABYTE = 1e6
+
+CALLED = {OLD: "old: from one segment", NEW: "new: from the remembered window"}
+
+
+def figures(results: Results) -> list[Figure]:
+    """Draw the source's figures, then the closed form and the price."""
+    return [
+        _speed_ups(results),
+        _locally(results),
+        *_far_away(results.part("long")),
+        *_windows(results.part("windows")),
+        *_closed(results.part("closed")),
+        *_price(results.part("worse")),
+        *_crowd(results.part("crowd")),
+        *_map(results.part("map")),
+    ]
+
+
+def _volume_words(values: pl.Series) -> list[str]:
+    return [in_words(VOLUME, value) for value in values]
+
+
+def _speed_ups(results: Results) -> Figure:
+    found = by_delay(results)
+    named = found.with_columns(
+        pl.Series("curve", _volume_words(found[VOLUME])),
+        (pl.col(DELAY) * 1e3).alias("delay_ms"),
+        pl.col("form").alias("speed_up"),
+    )
+    points = named.with_columns(pl.col("mean").alias("speed_up"))
+    return Figure(
+        name="speed-up-against-delay",
+        title="Figure 3: speed-up by the delay of each acknowledgment, for four volumes",
+        caption="Mean time of transfers from a window of one segment by that from the remembered "
+        "one. Points: measured; lines: the closed form with serialisation.",
+        chart=plots.curves(
+            Curves(
+                named.select("curve", "delay_ms", "speed_up"), "delay_ms", "speed_up",
+                "delay of each acknowledgment / ms", "speed-up",
+                measured=points.select("curve", "delay_ms", "speed_up"),
+            )
+        ),
+    )  # fmt: skip
+
+
+def _locally(results: Results) -> Figure:
+    times = later_times(results)
+    shown = sorted(times[DELAY].unique())[-2]
+    at = times.filter(pl.col(DELAY) == shown)
+    return Figure(
+        name="times-locally",
+        title=f"Figure 1: old against new locally, each acknowledgment {shown * 1e3:g} ms late",
+        caption="Mean time of a transfer but for the first, from the call to the last byte.",
+        chart=plots.curves(_times(at)),
+    )
+
+
+def _times(times: pl.DataFrame) -> Curves:
+    means = times.group_by(MEMORY, VOLUME, maintain_order=True).agg(pl.col(TIME).mean())
+    is_large = bool((means[VOLUME] >= MEGABYTE).any())
+    unit, name = (MEGABYTE, "MB") if is_large else (MEGABYTE / 1e3, "kB")
+    named = means.sort(VOLUME).with_columns(
+        pl.col(MEMORY).replace(CALLED).alias("curve"), (pl.col(VOLUME) / unit).alias("volume")
+    )
+    chosen = named.select("curve", "volume", TIME).sort("curve", "volume", descending=[True, False])
+    return Curves(
+        chosen, "volume", TIME, f"volume / {name}", "time of a transfer / s", measured=chosen
+    )
+
+
+def _far_away(long: Results | None) -> list[Figure]:
+    if long is None:
+        return []
+    return [
+        Figure(
+            name="times-far-away",
+            title="Figure 2: old against new over a long path (1.5 Mbit/s, 110 ms, 0.5 % lost)",
+            caption="Mean time of a transfer but for the first, over all seeds.",
+            chart=plots.curves(_times(later_times(long))),
+        )
+    ]
+
+
+def _windows(windows: Results | None) -> list[Figure]:
+    if windows is None:
+        return []
+    sampled = newest_connections(windows).filter(pl.col("time_s") <= SHOWN_S)
+    panels = [
+        Curves(
+            sampled.filter(pl.col(MEMORY) == memory).select(
+                pl.lit("window").alias("curve"), "time_s", "cwnd_packets"
+            ),
+            "time_s",
+            "cwnd_packets",
+            "time / s",
+            "congestion window / segments",
+            title,
+        )
+        for memory, title in CALLED.items()
+    ]
+    return [
+        Figure(
+            name="windows-over-time",
+            title="Figure 4: the window of connections that follow one another",
+            caption="Transfers of 500 kB, each acknowledgment 100 ms late: without a memory every "
+            "connection begins anew, with it the window keeps rising. The axes differ.",
+            chart=plots.curve_panels(panels),
+        )
+    ]
+
+
+def _closed(closed: Results | None) -> list[Figure]:
+    if closed is None:
+        return []
+    found = closed_form(closed).with_columns(pl.lit("speed-up").alias("curve"))
+    return [
+        Figure(
+            name="speed-up-in-closed-form",
+            title="Speed-up by volume without serialisation, with 32 segments remembered",
+            caption="Line: the closed form at the volumes shown; points: simulated.",
+            chart=plots.curves(
+                Curves(
+                    found.select("curve", "segments", pl.col("form").alias("value")),
+                    "segments",
+                    "value",
+                    "segments of a transfer",
+                    "speed-up",
+                    measured=found.select("curve", "segments", pl.col("simulated").alias("value")),
+                    x_scale=alt.Scale(type="log", nice=False),
+                )
+            ),
+        )
+    ]
+
+
+MEASURES = {
+    "time_s": ("time of the transfer / s", "price-in-time"),
+    "lost": ("packets lost", "price-in-losses"),
+    "thin_s": ("thin streams' 99th percentile / s", "price-to-others"),
+}
+
+
+def _price(worse: Results | None) -> list[Figure]:
+    if worse is None:
+        return []
+    priced = against_initial(second_transfers(worse, WORSE_AXES), WORSE_AXES)
+    drawn = priced.with_columns(
+        pl.col(MEMORY).alias("group"), (pl.lit("queue: ") + pl.col(LIMIT)).alias("panel")
+    )
+    return [
+        Figure(
+            name=name,
+            title=f"The price: {title.split(' / ')[0]}, by what the path has become",
+            caption="A second transfer of 3 MB half a minute after the first, which had 20 Mbit/s. "
+            "Means over the seeds.",
+            chart=plots.estimates_by_setting(
+                drawn.select(
+                    "group", "panel", AFTER, pl.col(measure).alias("mean"),
+                    pl.lit(None, dtype=pl.Float64).alias("low"),
+                    pl.lit(None, dtype=pl.Float64).alias("high"),
+                ),
+                setting=AFTER,
+                order=drawn[AFTER].unique(maintain_order=True).to_list(),
+                measure_title=title,
+                setting_title="rate when it comes",
+                panels="panel",
+            ),
+        )
+        for measure, (title, name) in MEASURES.items()
+    ]  # fmt: skip
+
+
+def _crowd(crowd: Results | None) -> list[Figure]:
+    if crowd is None:
+        return []
+    found = against_initial(at_once(crowd), [COUNT]).sort(MEMORY, COUNT, descending=[True, False])
+    named = found.with_columns(pl.col(MEMORY).alias("curve"), pl.col(COUNT).cast(pl.Int64))
+    panels = [
+        Curves(
+            named.select("curve", COUNT, measure), COUNT, measure, "connections at once", title,
+            measured=named.select("curve", COUNT, measure),
+        )
+        for measure, (title, _) in MEASURES.items()
+    ]  # fmt: skip
+    return [
+        Figure(
+            name="many-at-once",
+            title="Many connections at once, each from the window that one alone had",
+            caption="300 kB each over 20 Mbit/s and 80 ms, a queue of 140 packets: the slowest of "
+            "them, all that they lost, and thin streams beside them. Means over the seeds.",
+            chart=plots.curve_panels(panels, columns=3),
+        )
+    ]
+
+
+def _map(where: Results | None) -> list[Figure]:
+    if where is None:
+        return []
+    found = map_of_speed_ups(where).sort(RTT, VOLUME)
+    panels = [
+        Curves(
+            _of_map(found, memory, after), "kilobytes", "speed_up", "volume / kB", "speed-up",
+            f"{memory}; rate since: {after}", x_scale=alt.Scale(type="log", nice=False),
+        )
+        for after in found[AFTER].unique(maintain_order=True)
+        for memory in found[MEMORY].unique(maintain_order=True)
+    ]  # fmt: skip
+    return [
+        Figure(
+            name="when-remembering-pays",
+            title="When remembering pays: speed-up against an initial window of ten",
+            caption="By round trip (curves), volume (across), and what has become of the rate of "
+            "20 Mbit/s since (rows). Above 1 it pays.",
+            chart=plots.curve_panels(panels, columns=2),
+        )
+    ]
+
+
+def _of_map(found: pl.DataFrame, memory: str, after: str) -> pl.DataFrame:
+    chosen = found.filter((pl.col(MEMORY) == memory) & (pl.col(AFTER) == after))
+    return chosen.with_columns(
+        pl.Series("curve", [in_words(RTT, value) for value in chosen[RTT]]),
+        (pl.col(VOLUME) / 1e3).alias("kilobytes"),
+    ).select("curve", "kilobytes", "speed_up")

@@ -1,0 +1,314 @@
+"""The study of remembered windows: measures by hand, and verdicts by their rules."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+
+from fairwind.results import Verdict
+from fairwind.studies import study_named
+from fairwind.studies.remembered_windows.claims import (
+    faster_far_away,
+    faster_with_delay,
+    keeps_rising,
+    meets_the_form,
+    slower_with_volume,
+)
+from fairwind.studies.remembered_windows.price import (
+    against_initial,
+    at_once,
+    map_of_speed_ups,
+    second_transfers,
+)
+from fairwind.studies.remembered_windows.price_claims import (
+    careful_is_no_worse,
+    crowds_lose,
+    harms_where_worse,
+    overflows_small_queues,
+    pays_where_long,
+)
+from fairwind.studies.remembered_windows.speedups import by_delay, closed_form
+from fairwind.studies.remembered_windows.transfers import later_times, old_by_new, transfers
+
+NAME = "remembered-windows"
+
+
+def flow(number: int, time_s: float | None, **axes: object) -> dict[str, object]:
+    """Give the row of one transfer's data."""
+    return {
+        "cell": 0,
+        "seed": 1,
+        "group": "web-responses",
+        "name": f"web-responses-1-{number}",
+        "start_s": float(number),
+        "completion_time_s": time_s,
+        "packets_lost": number,
+    } | axes
+
+
+def made_up(flows: list[dict[str, object]], **tables: pl.DataFrame) -> SimpleNamespace:
+    """Give results with these flows."""
+    experiment = {"network": {"links": [{"name": "bottleneck", "rate": "100 Mbit/s"}]}}
+    plan = SimpleNamespace(cells=[SimpleNamespace(experiment=experiment)])
+    return SimpleNamespace(
+        flows=pl.DataFrame(flows, infer_schema_length=None),
+        manifest=SimpleNamespace(plan=plan),
+        **tables,
+    )
+
+
+def of_memories(old: list[float], new: list[float], **axes: object) -> list[dict[str, object]]:
+    """Give the transfers of two runs, without a memory and with it."""
+    return [
+        flow(number, time_s, memory=memory, cell=cell, **axes)
+        for cell, (memory, times) in enumerate((("old", old), ("new", new)))
+        for number, time_s in enumerate(times, start=1)
+    ]
+
+
+def test_transfers_have_numbers_and_those_that_did_not_end_are_left_out():
+    done = transfers(made_up([flow(1, 2.0), flow(2, None), flow(12, 3.0)]))
+    assert done["number"].to_list() == [1, 12]
+
+
+def test_the_first_transfer_does_not_count_for_it_remembers_nothing():
+    results = made_up(of_memories([9.0, 4.0, 6.0], [9.0, 2.0, 3.0]))
+    assert later_times(results)["completion_time_s"].to_list() == [5.0, 2.5]
+
+
+def test_speed_ups_are_old_by_new_seed_by_seed():
+    rows = [
+        *of_memories([0, 4.0], [0, 2.0], path_reverse_delay="20 ms"),
+        *of_memories([0, 9.0], [0, 3.0], path_reverse_delay="20 ms", seed=2),
+    ]
+    found = old_by_new(later_times(made_up(rows)), ["delay_s"])
+    assert found["delay_s"].to_list() == [0.02]
+    assert found["mean"].to_list() == [2.5]
+    assert found["replicates"].to_list() == [2]
+
+
+def test_the_closed_form_stands_beside_each_volume_and_delay():
+    axes = {"path_reverse_delay": "199.5 ms", "flows_web_workload_volume": "10 MB"}
+    found = by_delay(made_up(of_memories([0, 3.19], [0, 1.42], **axes)))
+    # 6907 segments take 0.829 s; 200 ms, ten stalls from one segment, one from 45.
+    rounds = sum(0.2 + 0.00012 - 2**k * 0.00012 for k in range(11))
+    expected = (0.4 + 6907 * 0.00012 + rounds) / (
+        0.4 + 6907 * 0.00012 + 0.2 + 0.00012 - 45 * 0.00012
+    )
+    assert found["form"].to_list() == pytest.approx([expected])
+
+
+def trend(speed_ups: dict[tuple[float, float], float]) -> pl.DataFrame:
+    """Give speed-ups by volume and delay."""
+    return pl.DataFrame(
+        [
+            {"volume_bytes": volume, "delay_s": delay, "mean": mean}
+            for (volume, delay), mean in speed_ups.items()
+        ]
+    )
+
+
+RISING = {(1e7, 0.0): 1.0, (1e7, 0.1): 1.5, (1e7, 0.2): 2.0}
+RISING_LESS = {(4e7, 0.0): 1.0, (4e7, 0.1): 1.1, (4e7, 0.2): 1.2}
+
+
+@pytest.mark.parametrize(
+    ("change", "delay", "volume"),
+    [
+        ({}, Verdict.BORNE_OUT, Verdict.BORNE_OUT),
+        ({(1e7, 0.1): 2.1}, Verdict.BORNE_OUT_IN_PART, Verdict.BORNE_OUT),
+        ({(4e7, 0.2): 0.9}, Verdict.NOT_BORNE_OUT, Verdict.BORNE_OUT),
+        ({(4e7, 0.1): 1.7, (4e7, 0.2): 2.3}, Verdict.BORNE_OUT, Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_trends_are_judged_step_by_step_and_from_end_to_end(change, delay, volume):
+    measured = trend(RISING | RISING_LESS | change)
+    assert faster_with_delay(measured).verdict is delay
+    assert slower_with_volume(measured).verdict is volume
+
+
+def far_away(new: float) -> SimpleNamespace:
+    """Give three seeds of two volumes, the second of which takes `new` with a memory."""
+    rows = []
+    for seed in (1, 2, 3):
+        for volume, with_memory in (("10 kB", 2.0), ("100 kB", new)):
+            axes = {"flows_web_workload_volume": volume, "seed": seed}
+            old = 4.0 + 0.001 * seed
+            rows += of_memories([0, old], [0, with_memory], **axes)
+    return made_up(rows)
+
+
+def test_a_long_path_is_judged_by_intervals():
+    assert faster_far_away(far_away(3.0)).verdict is Verdict.BORNE_OUT
+    assert faster_far_away(far_away(4.002)).verdict is Verdict.BORNE_OUT_IN_PART
+    assert faster_far_away(far_away(5.0)).verdict is Verdict.NOT_BORNE_OUT
+    assert faster_far_away(None).verdict is Verdict.UNDECIDED
+
+
+def windows(new: list[int]) -> SimpleNamespace:
+    """Give samples of connections that begin with these windows, and one segment without."""
+    rows = [
+        {
+            "memory": memory,
+            "group": "web-responses",
+            "name": f"web-responses-1-{number}",
+            "time_s": float(number),
+            "cwnd_packets": window,
+        }
+        for memory, all_windows in (("old", [1] * len(new)), ("new", new))
+        for number, window in enumerate(all_windows, start=1)
+    ]
+    # An old connection is still there, with a large window.
+    rows.append(rows[-1] | {"name": "web-responses-1-1", "cwnd_packets": 5000})
+    return made_up([], endpoint=pl.DataFrame(rows))
+
+
+def test_windows_keep_rising_where_no_connection_begins_below_the_one_before():
+    assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT
+    assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.NOT_BORNE_OUT
+    assert keeps_rising(windows([1, 2, 3, 4])).verdict is Verdict.NOT_BORNE_OUT
+
+
+def closed(new_of_five: float) -> SimpleNamespace:
+    """Give transfers of 5 and 40 segments as the closed form has them, but for one time."""
+    rows = []
+    for volume, old, new in (("5 kB", 0.4, new_of_five), ("40 kB", 0.7, 0.3)):
+        axes = {"flows_web_workload_volume": volume}
+        rows += [
+            flow(1, time_s, memory=memory, **axes)
+            for memory, time_s in (("old", old), ("new", new))
+        ]
+    return made_up(rows)
+
+
+def test_the_closed_form_is_met_within_two_per_cent():
+    assert closed_form(closed(0.2))["form"].to_list() == pytest.approx([2.0, 7 / 3])
+    assert meets_the_form(closed(0.203)).verdict is Verdict.BORNE_OUT
+    assert meets_the_form(closed(0.21)).verdict is Verdict.BORNE_OUT_IN_PART
+
+
+MEMORIES = ("initial window", "classic", "classic, safe", "careful resume")
+
+
+def worsened(change) -> SimpleNamespace:
+    """Give four seeds of every cell; `change` gives time, losses and delay from a cell's axes."""
+    flows, groups = [], []
+    for seed in (1, 2, 3, 4):
+        for limit in ("20 % bdp", "100 % bdp"):
+            for after in ("20 Mbit/s", "5 Mbit/s"):
+                for memory in MEMORIES:
+                    axes = {"path_queue_limit": limit, "after": after, "memory": memory}
+                    time_s, lost, thin_s = change(limit, after, memory)
+                    jitter = 0.001 * seed
+                    row = flow(2, time_s + jitter, packets_lost=lost + seed, seed=seed, **axes)
+                    flows.append(row)
+                    groups.append(
+                        axes
+                        | {"seed": seed, "group": "thin", "delivery_latency_p99_s": thin_s + jitter}
+                    )
+    return made_up(flows, groups=pl.DataFrame(groups))
+
+
+def priced(change) -> pl.DataFrame:
+    axes = ("limit", "after")
+    return against_initial(second_transfers(worsened(change), axes), axes)
+
+
+def as_expected(limit: str, after: str, memory: str) -> tuple[float, int, float]:
+    """Let the report's cache lose much, the others less; let all gain over the same path."""
+    if memory == "initial window":
+        return 2.0, 10, 0.1
+    if after == "20 Mbit/s":
+        return 1.5, 40 if limit == "20 % bdp" else 10, 0.1
+    return 2.0, 80 if memory == "classic" else 20, 0.2
+
+
+def test_a_memory_is_held_against_none_seed_by_seed():
+    found = priced(as_expected).filter(
+        (pl.col("limit") == "20 % bdp")
+        & (pl.col("after") == "5 Mbit/s")
+        & (pl.col("memory") == "classic")
+    )
+    assert found["more_lost"].to_list() == [70]
+    assert found["thin_harm"].to_list() == pytest.approx([0.5], abs=0.01)
+    assert found["speed_up"].to_list() == pytest.approx([1.0])
+
+
+def test_the_price_is_judged_by_losses_and_by_what_others_meet():
+    found = priced(as_expected)
+    assert harms_where_worse(found).verdict is Verdict.BORNE_OUT
+    assert overflows_small_queues(found).verdict is Verdict.BORNE_OUT
+    assert careful_is_no_worse(found).verdict is Verdict.BORNE_OUT
+
+    def harmless(limit: str, after: str, memory: str) -> tuple[float, int, float]:
+        time_s, lost, _ = as_expected(limit, after, memory)
+        return time_s, 90 if memory == "careful resume" else lost, 0.1
+
+    other = priced(harmless)
+    assert harms_where_worse(other).verdict is Verdict.NOT_BORNE_OUT
+    careful = careful_is_no_worse(other)
+    assert careful.verdict is Verdict.BORNE_OUT_IN_PART
+    assert careful.in_short == "So of classic, safe; not of careful resume."
+
+
+def crowd(time_s: float, thin_s: float) -> pl.DataFrame:
+    """Give three seeds of 20 connections at once, the slowest of which takes `time_s`."""
+    flows, groups = [], []
+    for seed in (1, 2, 3):
+        for memory, slowest, lost, delay in (
+            ("initial window", 2.0, 1, 0.1),
+            ("classic", time_s, 9, thin_s),
+        ):
+            axes = {"flows_web_count": 20, "memory": memory, "seed": seed}
+            flows += [
+                flow(1, 0.5, packets_lost=lost, **axes),
+                flow(2, slowest + 0.001 * seed, packets_lost=lost + seed, **axes),
+            ]
+            thin = {"group": "thin", "delivery_latency_p99_s": delay + 0.001 * seed}
+            groups.append(axes | thin)
+    results = made_up(flows, groups=pl.DataFrame(groups))
+    return against_initial(at_once(results), ["count"])
+
+
+def test_a_crowd_is_judged_by_its_losses_by_others_and_by_its_slowest():
+    assert crowd(2.5, 0.2)["more_lost"].to_list() == [0, 16]
+    assert crowds_lose(crowd(2.5, 0.2)).verdict is Verdict.BORNE_OUT
+    sooner = crowds_lose(crowd(1.0, 0.2))
+    assert sooner.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "sooner all the same" in sooner.in_short
+
+
+def chart(best: tuple[str, str], worst: float) -> pl.DataFrame:
+    """Give a map whose best speed-up is there, and whose worst at a tenth of the rate is this."""
+    rows = []
+    for after in ("the same", "a tenth"):
+        for rtt in ("20 ms", "600 ms"):
+            for volume in ("30 kB", "300 kB", "3 MB"):
+                axes = {"after": after, "path_rtt": rtt, "flows_web_workload_volume": volume}
+                speed_up = 1.5 if (rtt, volume) == best else 1.2
+                gained = worst if after == "a tenth" else speed_up
+                rows += [
+                    flow(2, 3.0, memory="initial window", **axes),
+                    flow(2, 3.0 / gained, memory="classic", **axes),
+                ]
+    return map_of_speed_ups(made_up(rows))
+
+
+def test_the_map_is_judged_by_where_its_best_is_and_whether_it_costs_somewhere():
+    assert pays_where_long(chart(("600 ms", "300 kB"), 0.5)).verdict is Verdict.BORNE_OUT
+    assert pays_where_long(chart(("600 ms", "3 MB"), 0.5)).verdict is Verdict.BORNE_OUT_IN_PART
+    assert pays_where_long(chart(("20 ms", "3 MB"), 1.0)).verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_parts_that_were_not_run_leave_claims_undecided():
+    for judged in (keeps_rising, meets_the_form, harms_where_worse, crowds_lose, pays_where_long):
+        assert judged(None).verdict is Verdict.UNDECIDED
+
+
+def test_the_parts_of_the_short_form_are_those_of_the_long_one():
+    study = study_named(NAME)
+    assert set(study.parts["reduced"]) == set(study.parts["full"])
+    for scenario in study.further_scenarios("reduced").values():
+        assert scenario.check().runs > 0
