@@ -15,8 +15,11 @@
  * whose functions are written as SEC("struct_ops") void BPF_PROG(mine_init, struct sock *sk) { ... }.
  * It may use integers, bounded loops and the functions below; there is neither memory to allocate nor floating point.
  * Written may be: snd_cwnd, snd_cwnd_cnt, snd_cwnd_stamp, snd_ssthresh, ecn_flags, app_limited, icsk_ack.pending,
- * sk_pacing_rate, sk_pacing_status and its own state in icsk_ca_priv. The kernel's verifier refuses other writes; the simulator
- * does not look at them.
+ * sk_pacing_rate, sk_pacing_status and its own state in icsk_ca_priv. The kernel's verifier refuses other writes; in the
+ * simulator a hook of anybody's own file ends where it tries one.
+ *
+ * A file that defines things of its own which are here as well (div64_u64, clamp, HZ, ...) keeps its own: `fairwind
+ * congestion build` sees to that.
  */
 #ifndef FAIRWIND_H
 #define FAIRWIND_H
@@ -105,9 +108,19 @@ enum { false = 0, true = 1 };
 
 #define SEC(section_name)
 #define __ksym
+#define __kconfig
 #define __weak __attribute__((weak))
 #define FAIRWIND_LAYOUT
 #define BPF_PROG(name, args...) name(args)
+#ifdef FAIRWIND_WATCHED
+/* The compiler's own would go unnoticed. */
+void *memset(void *place, int value, size_t bytes);
+void *memcpy(void *place, const void *source, size_t bytes);
+void *memmove(void *place, const void *source, size_t bytes);
+#define __builtin_memset memset
+#define __builtin_memcpy memcpy
+#define __builtin_memmove memmove
+#endif
 
 #endif
 
@@ -216,6 +229,10 @@ struct inet_connection_sock {
 	} FAIRWIND_LAYOUT icsk_ack;
 	/* The algorithm's own state. */
 	u64 icsk_ca_priv[13];
+#ifdef FAIRWIND_WATCHED
+	/* Nobody's: what goes beyond the state is noticed here. */
+	u64 fairwind_beyond[64];
+#endif
 } FAIRWIND_LAYOUT;
 
 struct tcp_options_received {
@@ -348,10 +365,24 @@ extern unsigned long CONFIG_HZ __kconfig;
 #else
 u64 bpf_ktime_get_ns(void);
 long bpf_tcp_send_ack(void *tp, u32 rcv_nxt);
+/* The number that a kernel's build has; here HZ is a constant, and this the same. */
+extern unsigned long CONFIG_HZ;
 #define HZ 1000UL
 #define bpf_jiffies64() (bpf_ktime_get_ns() / 1000000)
 #endif
 #define tcp_jiffies32 ((u32)bpf_jiffies64())
+
+/* Lines for /sys/kernel/tracing/trace_pipe; nothing in the simulator. */
+#ifdef __bpf__
+static long (*bpf_trace_printk)(const char *format, u32 bytes, ...) = (void *)6;
+#define bpf_printk(format, args...)                                                                          \
+	({                                                                                                   \
+		static const char fairwind_format[] = format;                                                \
+		bpf_trace_printk(fairwind_format, sizeof(fairwind_format), ##args);                          \
+	})
+#else
+#define bpf_printk(format, args...) ((void)sizeof((long[]){0, ##args}))
+#endif
 
 /* ---- small things that the kernel's headers have inline ---- */
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -220,6 +221,75 @@ def test_names_that_cannot_be_had_are_refused(tmp_path):
         congestion.build(tmp_path / "nothing.c", with_object=False)
 
 
+def test_a_name_that_linux_or_the_repository_has_is_taken_only_where_that_is_told(tmp_path):
+    for taken, owner in (("cubic", "Linux"), ("fw_htcp", "this repository")):
+        file = source(tmp_path, "mine", RENO.replace("fwt_py", taken))
+        with pytest.raises(FairwindError, match=f'"{taken}", which {owner} has for another'):
+            congestion.build(file, with_object=False)
+        own, _ = congestion.build(file, with_object=False, takes_name=True)
+        assert own.kernel_name == taken
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("", "its table has no name"), ("sixteen_letters_", "more than 15 letters")],
+)
+def test_names_that_no_kernel_could_have_are_refused(tmp_path, name, told):
+    file = source(tmp_path, "mine", RENO.replace('.name = "fwt_py"', f'.name = "{name}"'))
+    with pytest.raises(FairwindError, match=rf"mine\.c: .*{told}"):
+        congestion.build(file, with_object=False)
+
+
+def test_only_files_of_c_are_built(tmp_path):
+    text = tmp_path / "auto.txt"
+    text.write_text(RENO, encoding="utf-8")
+    with pytest.raises(FairwindError, match=r"auto\.txt is no C source by its name"):
+        congestion.build(text, with_object=False)
+
+
+def test_what_a_source_includes_is_kept_with_it_and_part_of_its_digest(tmp_path):
+    folder = tmp_path / "sources"
+    (folder / "parts").mkdir(parents=True)
+    header = folder / "parts" / "least.h"
+    header.write_text("#define LEAST 2U\n", encoding="utf-8")
+    text = '#include "parts/least.h"\n' + RENO.replace("2U);", "LEAST);")
+    file = source(folder, "mine", text)
+    own, _ = congestion.build(file, with_object=False)
+    first = own.sha256
+    assert own.headers == ("parts/least.h",)
+    assert (own.folder / "parts" / "least.h").read_text() == "#define LEAST 2U\n"
+    header.write_text("#define LEAST 3U\n", encoding="utf-8")
+    assert congestion.own_named("mine").sha256 == first, "what was compiled is what counts"
+    again, _ = congestion.build(file, with_object=False)
+    assert again.source == own.source
+    assert again.sha256 != first
+    # Made for another version it is compiled again, of what was kept.
+    facts = again.folder / "control.json"
+    facts.write_text(json.dumps(json.loads(facts.read_text()) | {"interface": "older"}))
+    shutil.rmtree(folder)
+    assert congestion.own_named("mine").sha256 == again.sha256
+    assert package.load(scenario(tmp_path, "mine", "1 s")).run(out=tmp_path / "run").groups.height
+
+
+def test_what_a_source_includes_from_elsewhere_is_told(tmp_path):
+    (tmp_path / "least.h").write_text("#define LEAST 2U\n", encoding="utf-8")
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    file = source(folder, "mine", '#include "../least.h"\n' + RENO)
+    with pytest.raises(FairwindError, match=r"includes .*least\.h, which lies outside"):
+        congestion.build(file, with_object=False)
+
+
+def test_a_hook_that_a_kernel_would_not_have_taken_ends_and_is_a_warning_of_the_run(tmp_path):
+    for name, text, told in (
+        ("null", "((struct tcp_sock *)(u64)(ack - ack))->snd_cwnd = 1;", "followed a null pointer"),
+        ("beyond", "((volatile u32 *)inet_csk_ca(sk))[26] = 1;", "went beyond its state"),
+    ):
+        congestion.build(source(tmp_path, name, RENO.replace(GROWS, text)), with_object=False)
+        results = package.load(scenario(tmp_path, name, "20 s")).run(out=tmp_path / f"run-{name}")
+        assert any(told in line for line in warnings(results)), warnings(results)
+
+
 def test_a_window_of_nothing_and_a_division_by_zero_are_warnings_of_the_run(tmp_path):
     nothing = RENO.replace(GROWS, "tp->snd_cwnd = 0;")
     divided = RENO.replace(GROWS, "tp->snd_cwnd += acked / tp->snd_cwnd_cnt;")
@@ -250,6 +320,10 @@ def test_the_command_lists_builds_and_shows(tmp_path):
         "loaded": False,
         "what": str(tmp_path / "mine.c"),
     }
+    available = congestion.available()
+    assert rows["cubic"]["loaded"] == ("cubic" in available)
+    assert rows["reno"]["loaded"], "every Linux has it"
+    assert (rows["bbr3"]["kernel_name"], rows["bbr3"]["loaded"]) == (None, None)
     assert rows["reno-c"]["what"] == "Reno: slow start, additive increase, halving."
     assert fairwind("congestion", "show", "mine", cwd=tmp_path)[1] == RENO
     status, _, error = fairwind("congestion", "show", "nobody", cwd=tmp_path)

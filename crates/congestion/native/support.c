@@ -1,14 +1,55 @@
 /* SPDX-License-Identifier: Dual MIT/GPL */
 /*
  * What a kernel offers to congestion controls, for those that are compiled natively; and the calls of their hooks,
- * which come back also where a hook divides by zero, or (where the source was compiled so, FAIRWIND_COUNTS_STEPS) does
- * not end by itself.
+ * which come back also where a hook divides by zero, or (where the source was compiled so, FAIRWIND_WATCHED) does
+ * anything else that a kernel's verifier would not have taken.
  *
  * Source of meanings: RFC 5681 §3.1; Linux 6.18 tcp_cong.c, filter.c (BPF_FUNC_ktime_get_ns).
  */
 #include <fairwind.h>
 
 #define VISIBLE __attribute__((visibility("default")))
+
+/* Why a hook was ended; `native.rs` has words for them. */
+enum fault {
+	FAULT_NONE,
+	FAULT_DIVISION_BY_ZERO,
+	FAULT_QUOTIENT,
+	FAULT_ENDLESS,
+	FAULT_TOO_DEEP,
+	FAULT_NULL_POINTER,
+	FAULT_BEYOND_STATE,
+	FAULT_FIELD,
+	FAULT_MEMORY,
+};
+
+/* Where a fault goes on: five words, as the compiler wants them. */
+static _Thread_local void *escape[5];
+static _Thread_local enum fault fault;
+static _Thread_local u32 fault_line;
+static _Thread_local bool has_escape;
+
+/* Ends the hook under way. */
+static __attribute__((noreturn)) void end_hook(enum fault why, u32 line)
+{
+	fault = why;
+	fault_line = line;
+	if (has_escape)
+		__builtin_longjmp(escape, 1);
+	__builtin_trap();
+}
+
+#ifdef FAIRWIND_WATCHED
+#include "watched.h"
+#else
+/* What the repository's own files do was looked at when they were written. */
+#define ENTER(sk) (sk)
+#define LEAVE(sk) ((void)0)
+#define SHOW(sample) ((void)0)
+#define CHECK_SENDER(tp) ((void)0)
+#endif
+
+unsigned long CONFIG_HZ = HZ;
 
 /* ---- the clock, and acknowledgments that are asked for ---- */
 
@@ -24,6 +65,7 @@ u64 bpf_ktime_get_ns(void)
 
 long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
 {
+	CHECK_SENDER(tp);
 	asked_number = rcv_nxt;
 	asked_flags = ((const struct tcp_sock *)tp)->ecn_flags;
 	is_asked = true;
@@ -34,8 +76,10 @@ long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
 
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
-	u32 grown = min(tp->snd_cwnd + acked, tp->snd_ssthresh);
+	u32 grown;
 
+	CHECK_SENDER(tp);
+	grown = min(tp->snd_cwnd + acked, tp->snd_ssthresh);
 	acked -= grown - tp->snd_cwnd;
 	tp->snd_cwnd = min(grown, tp->snd_cwnd_clamp);
 	return acked;
@@ -45,6 +89,7 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 {
 	u32 steps = 0;
 
+	CHECK_SENDER(tp);
 	/* Credit gathered at a greater divisor is worth one segment at most. */
 	if (tp->snd_cwnd_cnt >= w) {
 		tp->snd_cwnd_cnt = 0;
@@ -59,6 +104,7 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 
 u32 tcp_reno_ssthresh(struct sock *sk)
 {
+	CHECK_SENDER(sk);
 	return max(tcp_sk(sk)->snd_cwnd >> 1U, 2U);
 }
 
@@ -66,6 +112,7 @@ void tcp_reno_cong_avoid(struct sock *sk, u32 ack __maybe_unused, u32 acked)
 {
 	struct tcp_sock *tp = tcp_sk(sk);
 
+	CHECK_SENDER(sk);
 	if (fairwind_reaches_avoidance(sk, &acked))
 		tcp_cong_avoid_ai(tp, tp->snd_cwnd, acked);
 }
@@ -74,15 +121,11 @@ u32 tcp_reno_undo_cwnd(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
 
+	CHECK_SENDER(sk);
 	return max(tp->snd_cwnd, tp->prior_cwnd);
 }
 
 /* ---- calls that come back ---- */
-
-/* Where a division by zero goes on: five words, as the compiler wants them. */
-static _Thread_local void *escape[5];
-static _Thread_local u32 fault_line;
-static _Thread_local bool has_escape;
 
 /* What the compiler knows of a place in a source. */
 struct place {
@@ -91,38 +134,26 @@ struct place {
 	u32 column;
 };
 
-/* The compiler has a division by zero end here (-fsanitize=integer-divide-by-zero). */
+/* The compiler has a division by zero end here (-fsanitize=integer-divide-by-zero), and the least number divided by -1. */
 VISIBLE __attribute__((noreturn)) void __ubsan_handle_divrem_overflow_abort(void *where, void *dividend __maybe_unused,
-									       void *divisor __maybe_unused)
+									       void *divisor)
 {
-	fault_line = ((const struct place *)where)->line;
-	if (has_escape)
-		__builtin_longjmp(escape, 1);
-	__builtin_trap();
+	end_hook(divisor ? FAULT_QUOTIENT : FAULT_DIVISION_BY_ZERO, ((const struct place *)where)->line);
 }
 
-#ifdef FAIRWIND_COUNTS_STEPS
-/* A hook that a kernel takes has far fewer straight stretches of instructions to go through: its verifier follows each. */
-enum { MOST_STEPS = 100000 };
-static _Thread_local u32 steps_left;
-
-/* The compiler has every such stretch begin here (-fsanitize-coverage=trace-pc). */
-VISIBLE void __sanitizer_cov_trace_pc(void)
+#ifdef FAIRWIND_WATCHED
+/* The compiler has the use of a null pointer end here (-fsanitize=null). */
+VISIBLE __attribute__((noreturn)) void __ubsan_handle_type_mismatch_v1_abort(void *where, void *pointer __maybe_unused)
 {
-	if (steps_left-- > 0 || !has_escape)
-		return;
-	fault_line = 0;
-	__builtin_longjmp(escape, 1);
+	end_hook(FAULT_NULL_POINTER, ((const struct place *)where)->line);
 }
-#define COUNT_ANEW() (steps_left = MOST_STEPS)
-#else
-#define COUNT_ANEW() ((void)0)
 #endif
 
-/* The line of the source at which the last call divided by zero; 0 where it did not end. */
-VISIBLE u32 fairwind_fault_line(void)
+/* Why the last call was ended, and the line of the source, or 0 where that is not known. */
+VISIBLE u32 fairwind_fault(u32 *line)
 {
-	return fault_line;
+	*line = fault_line;
+	return fault;
 }
 
 /* Whether an acknowledgment with a number was asked for since this was asked last, and the bits of ecn_flags then. */
@@ -136,11 +167,12 @@ VISIBLE bool fairwind_take_asked(u32 *number, u8 *ecn_flags)
 	return was_asked;
 }
 
-/* Calls a hook at an instant; gives false where it divided by zero or did not end. */
+/* Calls a hook at an instant, which has the sender as `theirs`; gives false where it was ended. */
 #define GUARDED(now, call)                                                                                   \
 	bool is_whole = true;                                                                                \
+	struct sock *theirs;                                                                                 \
 	now_nanos = now;                                                                                     \
-	COUNT_ANEW();                                                                                        \
+	theirs = ENTER(sk);                                                                                  \
 	if (__builtin_setjmp(escape) == 0) {                                                                 \
 		has_escape = true;                                                                           \
 		call;                                                                                        \
@@ -148,6 +180,7 @@ VISIBLE bool fairwind_take_asked(u32 *number, u8 *ecn_flags)
 		is_whole = false;                                                                            \
 	}                                                                                                    \
 	has_escape = false;                                                                                  \
+	LEAVE(sk);                                                                                           \
 	return is_whole
 
 typedef void (*plain_hook)(struct sock *sk);
@@ -159,46 +192,50 @@ typedef void (*control_hook)(struct sock *sk, u32 ack, int flag, const struct ra
 
 VISIBLE __noinline bool fairwind_call_plain(plain_hook hook, u64 now, struct sock *sk)
 {
-	GUARDED(now, hook(sk));
+	GUARDED(now, hook(theirs));
 }
 
 VISIBLE __noinline bool fairwind_call_number(number_hook hook, u64 now, struct sock *sk, u32 number)
 {
-	GUARDED(now, hook(sk, number));
+	GUARDED(now, hook(theirs, number));
 }
 
 VISIBLE __noinline bool fairwind_call_answer(answer_hook hook, u64 now, struct sock *sk, u32 *answer)
 {
-	GUARDED(now, *answer = hook(sk));
+	GUARDED(now, *answer = hook(theirs));
 }
 
 VISIBLE __noinline bool fairwind_call_growth(growth_hook hook, u64 now, struct sock *sk, u32 ack, u32 acked)
 {
-	GUARDED(now, hook(sk, ack, acked));
+	GUARDED(now, hook(theirs, ack, acked));
 }
 
 VISIBLE __noinline bool fairwind_call_report(report_hook hook, u64 now, struct sock *sk,
 					     const struct ack_sample *sample)
 {
-	GUARDED(now, hook(sk, sample));
+	SHOW(sample);
+	GUARDED(now, hook(theirs, sample));
 }
 
 /* The report of an acknowledgment, and the growth on it. */
 VISIBLE __noinline bool fairwind_call_both(report_hook reports, growth_hook grows, u64 now, struct sock *sk,
 					   const struct ack_sample *sample, u32 ack, u32 acked)
 {
-	GUARDED(now, reports(sk, sample); grows(sk, ack, acked));
+	SHOW(sample);
+	GUARDED(now, reports(theirs, sample); grows(theirs, ack, acked));
 }
 
 VISIBLE __noinline bool fairwind_call_control(control_hook hook, u64 now, struct sock *sk, u32 ack, int flag,
 					      const struct rate_sample *sample)
 {
-	GUARDED(now, hook(sk, ack, flag, sample));
+	SHOW(sample);
+	GUARDED(now, hook(theirs, ack, flag, sample));
 }
 
 /* ---- how things lie in memory ---- */
 
 #define PLACE(field) __builtin_offsetof(struct tcp_sock, field)
+#define OF_RATE(field) __builtin_offsetof(struct rate_sample, field)
 
 /* Offsets of fields of a sender, to be compared with those of Rust. */
 VISIBLE const u32 fairwind_layout[] = {
@@ -223,9 +260,24 @@ VISIBLE const u32 fairwind_layout[] = {
 	PLACE(bytes_acked),
 	PLACE(rx_opt),
 	sizeof(struct rate_sample),
-	__builtin_offsetof(struct rate_sample, interval_us),
-	__builtin_offsetof(struct rate_sample, last_end_seq),
-	__builtin_offsetof(struct rate_sample, is_ack_delayed),
+	OF_RATE(prior_mstamp),
+	OF_RATE(prior_delivered),
+	OF_RATE(prior_delivered_ce),
+	OF_RATE(delivered),
+	OF_RATE(delivered_ce),
+	OF_RATE(interval_us),
+	OF_RATE(snd_interval_us),
+	OF_RATE(rcv_interval_us),
+	OF_RATE(rtt_us),
+	OF_RATE(losses),
+	OF_RATE(acked_sacked),
+	OF_RATE(prior_in_flight),
+	OF_RATE(last_end_seq),
+	OF_RATE(is_app_limited),
+	OF_RATE(is_retrans),
+	OF_RATE(is_ack_delayed),
 	sizeof(struct ack_sample),
+	__builtin_offsetof(struct ack_sample, rtt_us),
+	__builtin_offsetof(struct ack_sample, in_flight),
 	sizeof(struct tcp_congestion_ops),
 };

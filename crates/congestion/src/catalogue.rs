@@ -37,7 +37,7 @@ pub fn source_of(name: &str) -> Option<&'static str> {
 pub fn kernel_name_of(name: &str) -> Option<String> {
     let (_, table, _) = CONTROLS.iter().find(|(stem, ..)| name_of(stem) == name)?;
     // SAFETY: as above.
-    unsafe { table().as_ref() }.map(Table::kernel_name)
+    unsafe { table().as_ref() }.and_then(Table::kernel_name)
 }
 
 /// The algorithm of this name compiled for eBPF; `None` as well where the feature `ebpf` is off.

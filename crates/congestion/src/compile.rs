@@ -1,6 +1,7 @@
 //! Sources into libraries for the simulator and into eBPF objects for a kernel.
 
 use crate::source;
+use crate::words::{self, OwnNames};
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -18,15 +19,32 @@ const HEADERS: [(&str, &str); 6] = [
     ("bpf/bpf_tracing.h", include_str!("../../../congestion/include/bpf/bpf_tracing.h")),
     ("bpf/bpf_core_read.h", include_str!("../../../congestion/include/bpf/bpf_core_read.h")),
 ];
+/// What is linked with every source that is compiled here.
 const SUPPORT: &str = include_str!("../native/support.c");
+const WATCHED: &str = include_str!("../native/watched.h");
 
 /// What compiled congestion controls were compiled against: the header and what is linked with them.
 pub fn interface() -> String {
-    HEADERS.iter().map(|(_, text)| *text).chain([SUPPORT]).collect()
+    HEADERS.iter().map(|(_, text)| *text).chain([SUPPORT, WATCHED]).collect()
 }
 
-/// Every straight stretch of instructions begins with a call of a function of ours, which ends a hook that goes on and on.
-const STEPS: &str = "-fsanitize-coverage=trace-pc";
+/// What a source does announces itself to functions of ours (`native/watched.h`), which end a hook that does what a kernel's
+/// verifier would not take: stretches of instructions, accesses to memory, null pointers, quotients that there are not.
+/// Where sums wrap, the least number divided by -1 is the only overflow that is left.
+const WATCHES: [&str; 5] = [
+    "-fno-builtin",
+    "-fsanitize-coverage=trace-pc",
+    "-fsanitize=thread",
+    "-fsanitize=null,signed-integer-overflow",
+    "-fno-sanitize-recover=null,signed-integer-overflow",
+];
+/// C as a kernel is compiled: sums wrap, and a look through a null pointer is not taken for impossible.
+const AS_A_KERNEL: [&str; 3] =
+    ["-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"];
+/// Loops that copy stay loops: they are what copies.
+const PLAIN_LOOPS: [&str; 2] = ["-fno-builtin", "-fno-tree-loop-distribute-patterns"];
+/// How often a source is compiled until the names that it defines itself are known.
+const MOST_ATTEMPTS: usize = 4;
 
 /// Why a source could not be compiled.
 #[derive(Debug, Error)]
@@ -72,6 +90,8 @@ pub struct Compiled {
     pub library: PathBuf,
     /// What the compiler warned of; empty if of nothing.
     pub warnings: String,
+    /// Files that the source includes, other than the header and the system's.
+    pub included: Vec<PathBuf>,
 }
 
 /// Compiles a source natively into the library `out`.
@@ -86,28 +106,33 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     write(&unit, &source::unit(&path, "plugged", &table))?;
     let support = folder.path().join("support.c");
     write(&support, SUPPORT)?;
-    let compiler = env::var_os("CC").unwrap_or_else(|| "cc".into());
+    write(&folder.path().join("watched.h"), WATCHED)?;
+    let compiler = Compiler::from_environment("CC", "cc", "gcc");
     let object = folder.path().join("unit.o");
     let common = || {
-        let mut command = Command::new(&compiler);
+        let mut command = compiler.command();
         command
-            .args(["-fPIC", "-O2", "-std=gnu11", "-Wall", "-Wno-unused"])
+            .args(["-fPIC", "-O2", "-std=gnu11", "-Wall", "-Wno-unused", "-DFAIRWIND_WATCHED"])
             .arg("-Werror=implicit-function-declaration")
             .args(source::GUARD)
+            .args(AS_A_KERNEL)
             .args(["-fvisibility=hidden", "-I"])
             .arg(folder.path());
         command
     };
-    let mut of_source = common();
-    of_source.arg(STEPS).arg("-c").arg(&unit).arg("-o").arg(&object);
-    let warnings = run(of_source, &compiler, "gcc", file)?;
+    let of_source = || {
+        let mut command = common();
+        command.args(WATCHES).arg("-c").arg(&unit).arg("-o").arg(&object);
+        command
+    };
+    let made = compiler.compile(file, folder.path(), of_source)?;
     let mut of_library = common();
     // What nobody provides is told now, and not where a run calls it.
-    of_library.args(["-shared", "-Wl,-z,defs", "-DFAIRWIND_COUNTS_STEPS"]);
+    of_library.args(["-shared", "-Wl,-z,defs"]).args(PLAIN_LOOPS);
     of_library.args([&object, &support]);
     of_library.arg("-o").arg(out);
-    run(of_library, &compiler, "gcc", file)?;
-    Ok(Compiled { library: out.to_owned(), warnings })
+    compiler.run(of_library, file)?;
+    Ok(Compiled { library: out.to_owned(), ..made })
 }
 
 /// Compiles a source into the eBPF object `out`, which a kernel can load.
@@ -117,36 +142,82 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
 pub fn compile_object(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     table_of(file)?;
     let folder = headers(out)?;
-    let compiler = env::var_os("CLANG").unwrap_or_else(|| "clang".into());
-    let mut command = Command::new(&compiler);
-    command
-        .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wno-unused", "-I"])
-        .arg(folder.path())
-        .arg("-c")
-        .arg(file)
-        .arg("-o")
-        .arg(out);
-    let warnings = run(command, &compiler, "clang", file)?;
-    Ok(Compiled { library: out.to_owned(), warnings })
+    let compiler = Compiler::from_environment("CLANG", "clang", "clang");
+    let of_object = || {
+        let mut command = compiler.command();
+        command
+            .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wno-unused", "-I"])
+            .arg(folder.path())
+            .arg("-c")
+            .arg(file)
+            .arg("-o")
+            .arg(out);
+        command
+    };
+    let made = compiler.compile(file, folder.path(), of_object)?;
+    Ok(Compiled { library: out.to_owned(), ..made })
 }
 
-fn run(
-    mut command: Command,
-    compiler: &OsString,
+/// A compiler of C.
+struct Compiler {
+    program: OsString,
     package: &'static str,
-    file: &Path,
-) -> Result<String, CompileError> {
-    let compiler = compiler.to_string_lossy().into_owned();
-    let output = command.output().map_err(|reason| CompileError::NoCompiler {
-        compiler,
-        reason,
-        package,
-    })?;
-    let words = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
-    if output.status.success() {
-        return Ok(words);
+}
+
+impl Compiler {
+    fn from_environment(variable: &str, usual: &str, package: &'static str) -> Self {
+        Self { program: env::var_os(variable).unwrap_or_else(|| usual.into()), package }
     }
-    Err(CompileError::Refused { path: file.to_owned(), words })
+
+    /// It says what it has to say in the words that `words` knows.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.env("LC_ALL", "C");
+        command
+    }
+
+    /// Runs `command` as often as it takes until the source `file` and the header have no name in common that each defines.
+    fn compile(
+        &self,
+        file: &Path,
+        folder: &Path,
+        command: impl Fn() -> Command,
+    ) -> Result<Compiled, CompileError> {
+        let (prelude, rule) = (folder.join("prelude.h"), folder.join("included.d"));
+        let mut own = OwnNames::default();
+        let mut attempts = 1;
+        loop {
+            write(&prelude, &own.prelude())?;
+            let mut command = command();
+            command.arg("-include").arg(&prelude).arg("-MMD").arg("-MF").arg(&rule);
+            let told = self.run(command, file);
+            let heard = match &told {
+                Ok(warnings) => warnings,
+                Err(CompileError::Refused { words, .. }) => words,
+                Err(_) => "",
+            };
+            if attempts == MOST_ATTEMPTS || !own.learn(heard, &HEADERS.map(|(_, text)| text)) {
+                let warnings = told?;
+                let text = fs::read_to_string(&rule).unwrap_or_default();
+                let included = words::files_of(&text, &[folder, file]);
+                return Ok(Compiled { library: PathBuf::new(), warnings, included });
+            }
+            attempts += 1;
+        }
+    }
+
+    fn run(&self, mut command: Command, file: &Path) -> Result<String, CompileError> {
+        let output = command.output().map_err(|reason| CompileError::NoCompiler {
+            compiler: self.program.to_string_lossy().into_owned(),
+            reason,
+            package: self.package,
+        })?;
+        let words = String::from_utf8_lossy(&output.stderr).trim_end().to_owned();
+        if output.status.success() {
+            return Ok(words);
+        }
+        Err(CompileError::Refused { path: file.to_owned(), words })
+    }
 }
 
 fn table_of(file: &Path) -> Result<String, CompileError> {

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! A hook that divides by zero, which the kernel's verifier has give 0, ends there: what it had written
-//! holds, and the connection has a complaint that names the line. So does one of anybody's own that does not end by itself.
+//! holds, and the connection has a complaint that names the line. So does one of anybody's own that does not end by itself,
+//! follows a null pointer, or writes what is not its own.
 //!
 //! | module | concern |
 //! |---|---|
@@ -20,13 +21,18 @@
 //! | `compile` | sources into libraries and into eBPF objects |
 //! | `library` | compiled libraries, loaded |
 //! | `source` | what a source is made into before it is compiled |
+//! | `words` | what compilers say: names that a source has of its own, and what it includes |
+//! | `names` | under which names kernels know congestion controls |
 
 mod catalogue;
 mod compile;
 mod library;
+mod names;
 mod native;
 mod source;
+mod words;
 
 pub use catalogue::{built_in, kernel_name_of, names, object_of, source_of};
 pub use compile::{CompileError, Compiled, compile, compile_object, interface};
 pub use library::{LoadError, kernel_name, load};
+pub use names::owner_of_kernel_name;

@@ -1,6 +1,7 @@
 //! Compiled congestion controls, loaded.
 #![expect(unsafe_code, reason = "a library is loaded, and tables of C are looked at")]
 
+use crate::names;
 use crate::native::{Calls, NativeFactory, Table};
 use fairwind_tcp::PluggedAlgorithm;
 use std::path::{Path, PathBuf};
@@ -26,6 +27,14 @@ pub enum LoadError {
         /// What is missing.
         hook: &'static str,
     },
+    /// A kernel could not know it.
+    #[error("{path}: {fault}: `.name` of its table is the name under which a kernel knows it", path = .path.display())]
+    Nameless {
+        /// The source.
+        path: PathBuf,
+        /// What is wrong with the name.
+        fault: &'static str,
+    },
 }
 
 /// Loads what [`compile`](crate::compile) has made of a source, as the algorithm `name`.
@@ -40,12 +49,21 @@ pub fn load(path: &Path, name: &str) -> Result<PluggedAlgorithm, LoadError> {
     }
 }
 
-/// The name under which a kernel knows what [`compile`](crate::compile) has made of a source.
+/// The name under which a kernel knows what [`compile`](crate::compile) has made of `source`.
 ///
 /// # Errors
-/// If the file is not what was compiled so.
-pub fn kernel_name(path: &Path) -> Result<String, LoadError> {
-    Ok(factory(path, "")?.table().kernel_name())
+/// If the file is not what was compiled so, it lacks a hook that every algorithm has, or no kernel could have the name.
+pub fn kernel_name(library: &Path, source: &Path) -> Result<String, LoadError> {
+    let path = || source.to_owned();
+    let factory = factory(library, "")?;
+    if let Some(hook) = factory.table().missing() {
+        return Err(LoadError::Incomplete { path: path(), hook });
+    }
+    let name = factory.table().kernel_name();
+    match names::fault_of(name.as_deref()) {
+        Some(fault) => Err(LoadError::Nameless { path: path(), fault }),
+        None => Ok(name.unwrap_or_default()),
+    }
 }
 
 fn factory(path: &Path, name: &str) -> Result<NativeFactory, LoadError> {
@@ -84,7 +102,7 @@ unsafe fn calls_of(library: &libloading::Library) -> Result<Calls, libloading::E
             report: *library.get(b"fairwind_call_report")?,
             both: *library.get(b"fairwind_call_both")?,
             control: *library.get(b"fairwind_call_control")?,
-            fault_line: *library.get(b"fairwind_fault_line")?,
+            fault: *library.get(b"fairwind_fault")?,
             take_asked: *library.get(b"fairwind_take_asked")?,
         })
     }

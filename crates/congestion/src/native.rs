@@ -43,13 +43,13 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// The name under which a kernel knows it.
-    pub(crate) fn kernel_name(&self) -> String {
+    /// The name under which a kernel knows it; `None` if it has no end.
+    pub(crate) fn kernel_name(&self) -> Option<String> {
         // SAFETY: `char` and `u8` have one size, and the slice is the array's.
         let bytes =
             unsafe { std::slice::from_raw_parts(self.name.as_ptr().cast(), self.name.len()) };
-        CStr::from_bytes_until_nul(bytes)
-            .map_or_else(|_| String::new(), |name| name.to_string_lossy().into_owned())
+        let name = CStr::from_bytes_until_nul(bytes).ok()?;
+        Some(name.to_string_lossy().into_owned())
     }
 
     /// The hook without which there is no congestion control, if it is missing.
@@ -100,7 +100,7 @@ pub(crate) struct Calls {
     pub(crate) both: BothCall,
     pub(crate) control:
         unsafe extern "C" fn(ControlHook, u64, *mut Sender, u32, i32, *const RateSample) -> bool,
-    pub(crate) fault_line: unsafe extern "C" fn() -> u32,
+    pub(crate) fault: unsafe extern "C" fn(*mut u32) -> u32,
     pub(crate) take_asked: unsafe extern "C" fn(*mut u32, *mut u8) -> bool,
 }
 
@@ -143,7 +143,7 @@ unsafe extern "C" {
         flag: i32,
         sample: *const RateSample,
     ) -> bool;
-    fn fairwind_fault_line() -> u32;
+    fn fairwind_fault(line: *mut u32) -> u32;
     fn fairwind_take_asked(number: *mut u32, ecn_flags: *mut u8) -> bool;
 }
 
@@ -157,7 +157,7 @@ impl Calls {
         report: fairwind_call_report,
         both: fairwind_call_both,
         control: fairwind_call_control,
-        fault_line: fairwind_fault_line,
+        fault: fairwind_fault,
         take_asked: fairwind_take_asked,
     };
 }
@@ -225,7 +225,7 @@ struct NativeControl {
 impl std::fmt::Debug for NativeControl {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("NativeControl")
-            .field("name", &self.table.kernel_name())
+            .field("name", &self.table.kernel_name().unwrap_or_default())
             .finish_non_exhaustive()
     }
 }
@@ -241,16 +241,11 @@ impl NativeControl {
 
     #[cold]
     fn complain(&mut self, hook: &str) {
-        // SAFETY: the function takes nothing and reads a number.
-        let line = unsafe { (self.calls.fault_line)() };
-        let name = self.table.kernel_name();
-        self.complaint.get_or_insert_with(|| {
-            if line == 0 {
-                format!("{name} did not end in {hook}, and was ended: give its loops a bound that is a constant")
-            } else {
-                format!("{name} divided by zero in {hook}, at line {line} of its source: guard the divisor there")
-            }
-        });
+        let mut line = 0;
+        // SAFETY: the function writes a number and gives one.
+        let fault = unsafe { (self.calls.fault)(&raw mut line) };
+        let name = self.table.kernel_name().unwrap_or_default();
+        self.complaint.get_or_insert_with(|| complaint(&name, hook, fault, line));
     }
 
     /// What was asked for since this was asked last.
@@ -293,6 +288,25 @@ impl NativeControl {
             self.judge(is_whole, name);
         }
     }
+}
+
+/// Words for a number of `enum fault` in `native/support.c`.
+fn complaint(name: &str, hook: &str, fault: u32, line: u32) -> String {
+    let place = if line == 0 { String::new() } else { format!(", at line {line} of its source") };
+    let (done, advice) = match fault {
+        1 => ("divided by zero", "guard the divisor there"),
+        2 => ("divided the least number by -1", "guard the divisor there"),
+        3 => ("did not end", "give its loops a bound that is a constant"),
+        4 => ("called itself too deeply", "a kernel gives it 512 bytes of stack"),
+        5 => ("followed a null pointer", "look at the pointer first"),
+        6 => ("went beyond its state", "icsk_ca_priv has 104 bytes"),
+        7 => (
+            "wrote a field that no kernel lets it write",
+            "fairwind.h tells at its beginning which ones may be written",
+        ),
+        _ => ("touched memory that is not its own", "look at its pointers and indices"),
+    };
+    format!("{name} {done} in {hook}{place}, and was ended: {advice}")
 }
 
 impl CongestionControl for NativeControl {
@@ -414,7 +428,7 @@ mod tests {
     use std::mem::{offset_of, size_of};
 
     unsafe extern "C" {
-        static fairwind_layout: [u32; 26];
+        static fairwind_layout: [u32; 41];
     }
 
     /// The structures of `fairwind.h` and those of Rust are the same bytes.
@@ -442,10 +456,25 @@ mod tests {
             offset_of!(Sender, acknowledged_bytes),
             offset_of!(Sender, timestamp),
             size_of::<RateSample>(),
+            offset_of!(RateSample, delivered_at_before_micros),
+            offset_of!(RateSample, delivered_before),
+            offset_of!(RateSample, marked_before),
+            offset_of!(RateSample, delivered),
+            offset_of!(RateSample, marked),
             offset_of!(RateSample, interval_micros),
+            offset_of!(RateSample, sending_micros),
+            offset_of!(RateSample, acknowledging_micros),
+            offset_of!(RateSample, rtt_micros),
+            offset_of!(RateSample, losses),
+            offset_of!(RateSample, newly_delivered),
+            offset_of!(RateSample, flight_before),
             offset_of!(RateSample, end),
+            offset_of!(RateSample, is_application_limited),
+            offset_of!(RateSample, is_retransmission),
             offset_of!(RateSample, is_delayed),
             size_of::<AckReport>(),
+            offset_of!(AckReport, rtt_micros),
+            offset_of!(AckReport, flight_bytes),
             size_of::<Table>(),
         ];
         // SAFETY: the array is constant and has so many numbers.

@@ -67,30 +67,37 @@ pub(crate) fn control_name_fault(name: &str) -> Option<String> {
     name.parse::<fairwind_scenario::Congestion>().err().map(|error| error.to_string())
 }
 
-/// Compiles a source for the simulator, and gives the kernel's name for it and what the compiler warned of.
+/// Whose a name is already that a congestion control has in kernels, if anybody's.
+#[pyfunction]
+pub(crate) fn owner_of_kernel_name(kernel_name: &str) -> Option<&'static str> {
+    fairwind_congestion::owner_of_kernel_name(kernel_name)
+}
+
+/// Compiles a source for the simulator, and gives the kernel's name for it, what the compiler warned of, and the files
+/// that it includes.
 #[pyfunction]
 pub(crate) fn compile_control(
     py: Python<'_>,
     source: PathBuf,
     library: PathBuf,
-) -> PyResult<(String, String)> {
+) -> PyResult<(String, String, Vec<PathBuf>)> {
     py.detach(|| {
         let compiled = fairwind_congestion::compile(&source, &library).map_err(told)?;
-        fairwind_congestion::load(&library, "tried").map_err(told)?;
-        let kernel_name = fairwind_congestion::kernel_name(&library).map_err(told)?;
-        Ok((kernel_name, compiled.warnings))
+        let kernel_name = fairwind_congestion::kernel_name(&library, &source).map_err(told)?;
+        Ok((kernel_name, compiled.warnings, compiled.included))
     })
 }
 
-/// Compiles a source for a kernel, and gives what the compiler warned of.
+/// Compiles a source for a kernel, and gives what the compiler warned of, and the files that it includes.
 #[pyfunction]
 pub(crate) fn compile_control_object(
     py: Python<'_>,
     source: PathBuf,
     object: PathBuf,
-) -> PyResult<String> {
+) -> PyResult<(String, Vec<PathBuf>)> {
     let compiled = py.detach(|| fairwind_congestion::compile_object(&source, &object));
-    Ok(compiled.map_err(told)?.warnings)
+    let compiled = compiled.map_err(told)?;
+    Ok((compiled.warnings, compiled.included))
 }
 
 fn told(error: impl std::fmt::Display) -> PyErr {

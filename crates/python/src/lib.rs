@@ -274,6 +274,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(controls::built_in_controls, module)?)?;
     module.add_function(wrap_pyfunction!(controls::control_interface, module)?)?;
     module.add_function(wrap_pyfunction!(controls::control_name_fault, module)?)?;
+    module.add_function(wrap_pyfunction!(controls::owner_of_kernel_name, module)?)?;
     module.add_function(wrap_pyfunction!(controls::compile_control, module)?)?;
     module.add_function(wrap_pyfunction!(controls::compile_control_object, module)?)?;
     module.add("ControlFault", module.py().get_type::<controls::ControlFault>())?;

@@ -10,8 +10,8 @@ import polars as pl
 import typer
 
 from fairwind.cli.output import OutputFormat, print_frame
-from fairwind.congestion import build as build_control
 from fairwind.congestion import (
+    available,
     built_in,
     built_in_named,
     load,
@@ -20,6 +20,7 @@ from fairwind.congestion import (
     own_named,
     unload,
 )
+from fairwind.congestion import build as build_control
 from fairwind.errors import FairwindError
 
 ENDPOINTS = {
@@ -46,21 +47,33 @@ def list_(
         OutputFormat, typer.Option("--format", help="How to print data.")
     ] = OutputFormat.TABLE,
 ) -> None:
-    """Print what ``congestion = "..."`` may be, and which of them the running kernel has loaded."""
-    there = set(loaded())
-    rows = [
-        *((name, "endpoint", name, False, text) for name, text in ENDPOINTS.items()),
+    """Print what ``congestion = "..."`` may be, and which of them the running kernel has now.
+
+    In the column `loaded` nothing stands where no kernel could have it, or there is no Linux.
+    """
+    has = available()
+
+    def is_there(kernel_name: str) -> bool | None:
+        return None if has is None else kernel_name in has
+
+    rows: list[tuple[str, str, str | None, bool | None, str]] = [
         *(
-            (one.name, "C", one.kernel_name, one.kernel_name in there, one.description)
+            (name, "endpoint", name, is_there(name), text)
+            if name != "bbr3"
+            else (name, "endpoint", None, None, text)
+            for name, text in ENDPOINTS.items()
+        ),
+        *(
+            (one.name, "C", one.kernel_name, is_there(one.kernel_name), one.description)
             for one in built_in()
         ),
         *(
-            (one.name, "own", one.kernel_name, one.kernel_name in there, one.origin)
+            (one.name, "own", one.kernel_name, is_there(one.kernel_name), one.origin)
             for one in own_controls()
         ),
     ]
     known = {row[2] for row in rows}
-    rows += [("", "others'", name, True, "") for name in sorted(there - known)]
+    rows += [("", "others'", name, True, "") for name in sorted(set(loaded()) - known)]
     columns = ["name", "kind", "kernel_name", "loaded", "what"]
     print_frame(pl.DataFrame(rows, schema=columns, orient="row"), output)
 
@@ -76,9 +89,16 @@ def build(
     no_object: Annotated[
         bool, typer.Option("--no-object", help="For the simulator alone: needs no clang.")
     ] = False,
+    take_name: Annotated[
+        bool,
+        typer.Option(
+            "--take-name",
+            help="Even if its `.name` is one that Linux or this repository has for another one.",
+        ),
+    ] = False,
 ) -> None:
     """Compile a C source for the simulator and for kernels, and make it known to scenarios."""
-    own, warned = build_control(source, name, with_object=not no_object)
+    own, warned = build_control(source, name, with_object=not no_object, takes_name=take_name)
     for text in warned:
         sys.stderr.write(f"{text}\n")
     sys.stderr.write(f'scenarios may say now: congestion = "{own.name}"\n')

@@ -5,7 +5,7 @@ for both engines, `kernel` those in the running kernel, `used` which of them an 
 """
 
 from fairwind.congestion.catalogue import BuiltIn, built_in, built_in_named
-from fairwind.congestion.kernel import load, loaded, unload
+from fairwind.congestion.kernel import available, load, loaded, unload
 from fairwind.congestion.own import ENDPOINTS_OWN, Own, build, own_controls, own_folder, own_named
 from fairwind.congestion.used import ControlClass, UsedControls, control_versions, used_controls
 
@@ -15,6 +15,7 @@ __all__ = [
     "ControlClass",
     "Own",
     "UsedControls",
+    "available",
     "build",
     "built_in",
     "built_in_named",

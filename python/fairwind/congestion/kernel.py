@@ -50,7 +50,7 @@ def _load_source(file: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="fairwind-congestion-") as place:
         library, compiled = Path(place) / "control.so", Path(place) / "control.o"
         try:
-            kernel_name, _ = _core.compile_control(str(file), str(library))
+            kernel_name, *_ = _core.compile_control(str(file), str(library))
             _core.compile_control_object(str(file), str(compiled))
             _core.load_control(file.stem, kernel_name, compiled.read_bytes())
         except _core.ControlError as refused:
@@ -83,6 +83,21 @@ def unload(name: str) -> str:
     except _core.ControlError as refused:
         raise FairwindError(str(refused)) from refused
     return kernel_name
+
+
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+"""Where a kernel names those that sockets may be given now."""
+
+
+def available() -> set[str] | None:
+    """Give the kernel's names of all that sockets may be given now; None where there is no Linux.
+
+    Everybody may ask, in every build: those that were loaded are among them.
+    """
+    try:
+        return set(AVAILABLE.read_text(encoding="ascii").split())
+    except OSError:
+        return None
 
 
 def loaded() -> list[str]:

@@ -41,6 +41,8 @@ class Own:
         The file that it was compiled from.
     interface : str
         Digest of what it was compiled against.
+    headers : tuple of str
+        Files that the source includes, by their paths beside it.
     """
 
     name: str
@@ -48,6 +50,7 @@ class Own:
     folder: Path
     origin: str
     interface: str
+    headers: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -56,8 +59,9 @@ class Own:
 
     @property
     def sha256(self) -> str:
-        """Digest of the source."""
-        return digest(self.source)
+        """Digest of the source and of what it includes."""
+        texts = [(self.folder / name).read_text(encoding="utf-8") for name in self.headers]
+        return digest("\0".join([self.source, *texts]))
 
     @property
     def library(self) -> Path:
@@ -111,24 +115,32 @@ def own_named(name: str) -> Own | None:
         return own
     # A library made against another layout of a sender must not be loaded.
     has_object = (folder / OBJECT).exists()
-    return build(folder / SOURCE, name, with_object=has_object, origin=own.origin)[0]
+    again = folder / SOURCE
+    return build(again, name, with_object=has_object, origin=own.origin, takes_name=True)[0]
 
 
 def build(
-    file: Path, name: str | None = None, *, with_object: bool = True, origin: str | None = None
+    file: Path,
+    name: str | None = None,
+    *,
+    with_object: bool = True,
+    origin: str | None = None,
+    takes_name: bool = False,
 ) -> tuple[Own, list[str]]:
     """Compile a source for the simulator and for a kernel, and make it known under a name.
 
     Parameters
     ----------
     file : Path
-        The C source.
+        The C source. What it includes from its own folder is kept with it.
     name : str, optional
         What scenarios are to call it; the file's name without its ending if not given.
     with_object : bool
         Whether to compile it for a kernel, too, which needs clang.
     origin : str, optional
         The file that is named as the one that it comes from; this file if not given.
+    takes_name : bool
+        Whether its ``.name`` may be one that Linux or this repository has for another one.
 
     Returns
     -------
@@ -150,22 +162,64 @@ def build(
         fresh.mkdir()
         shutil.copyfile(file, fresh / SOURCE)
         try:
-            kernel_name, warned = _core.compile_control(str(file), str(fresh / LIBRARY))
-            said = [warned]
-            if with_object:
-                said.append(_core.compile_control_object(str(file), str(fresh / OBJECT)))
+            kernel_name, said, included = _compile(
+                file, fresh, with_object=with_object, takes_name=takes_name
+            )
         except _core.ControlError as refused:
             raise FairwindError(str(refused)) from refused
         facts = {
             "kernel_name": kernel_name,
             "origin": origin or str(file.resolve()),
             "interface": _interface(),
+            "headers": _keep_headers(file, included, fresh),
         }
         (fresh / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         if folder.exists():
             folder.rename(Path(place) / "former")
         fresh.rename(folder)
     return _read(folder), [text for text in said if text]
+
+
+def _compile(
+    file: Path, folder: Path, *, with_object: bool, takes_name: bool
+) -> tuple[str, list[str], list[Path]]:
+    """Compile a source into a folder; give its name in kernels, warnings, and what it includes."""
+    kernel_name, warned, included = _core.compile_control(str(file), str(folder / LIBRARY))
+    if not takes_name:
+        _check_kernel_name(file, kernel_name)
+    if not with_object:
+        return kernel_name, [warned], included
+    of_object, more = _core.compile_control_object(str(file), str(folder / OBJECT))
+    return kernel_name, [warned, of_object], included + more
+
+
+def _keep_headers(file: Path, included: list[Path], folder: Path) -> list[str]:
+    """Copy what a source includes to beside its copy; give the paths there."""
+    around = file.resolve().parent
+    kept = []
+    for header in sorted(set(included)):
+        if not header.is_relative_to(around):
+            raise FairwindError(
+                f"{file} includes {header}, which lies outside of its folder",
+                "put it beside the source, or below: it is kept with it, and part of its digest",
+            )
+        name = header.relative_to(around)
+        if str(name) in {SOURCE, LIBRARY, OBJECT, FACTS}:
+            raise FairwindError(f"{file} includes {name}, which is a name of ours", "rename it")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(header, folder / name)
+        kept.append(str(name))
+    return kept
+
+
+def _check_kernel_name(file: Path, kernel_name: str) -> None:
+    owner = _core.owner_of_kernel_name(kernel_name)
+    if owner is not None:
+        raise FairwindError(
+            f'{file}: the `.name` of its table is "{kernel_name}", which {owner} has for another',
+            "give it a `.name` of its own, so that nobody takes the one for the other in a "
+            "kernel; --take-name takes it nevertheless",
+        )
 
 
 def _check_name(name: str) -> None:
@@ -180,6 +234,10 @@ _TRY_NAME = "give it another one with --name"
 
 
 def _read_source(file: Path) -> None:
+    if file.suffix != ".c":
+        raise FairwindError(
+            f"{file} is no C source by its name", "give a file whose name ends in .c"
+        )
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -198,7 +256,14 @@ def _read_source(file: Path) -> None:
 def _read(folder: Path) -> Own:
     try:
         facts = json.loads((folder / FACTS).read_text(encoding="utf-8"))
-        return Own(folder.name, facts["kernel_name"], folder, facts["origin"], facts["interface"])
+        return Own(
+            folder.name,
+            facts["kernel_name"],
+            folder,
+            facts["origin"],
+            facts["interface"],
+            tuple(facts.get("headers", ())),
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise FairwindError(
             f"{folder / FACTS} cannot be read", "compile the congestion control again, or remove it"

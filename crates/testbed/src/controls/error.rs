@@ -31,6 +31,32 @@ pub enum ControlError {
          give yours another `.name` in its table"
     )]
     OfAnotherRun(String),
+    /// Another one of this name was loaded to stay.
+    #[error(
+        "the kernel has another version of the congestion control \"{0}\", which was loaded to stay: `fairwind \
+         congestion unload {0}` removes it, and a run loads its own; or give yours another `.name` in its table"
+    )]
+    OtherStays(String),
+    /// Nobody knows what the kernel has under this name.
+    #[error(
+        "the kernel has a congestion control \"{0}\", and nothing tells that it is this one: `fairwind congestion \
+         unload {0}` removes one that something else has loaded; beside the kernel's own, give yours another `.name` \
+         in its table"
+    )]
+    Unknown(String),
+    /// Two of one run have one name.
+    #[error(
+        "the congestion controls \"{first}\" and \"{second}\" have the same name in the kernel, \"{kernel_name}\": \
+         give one of them another `.name` in its table"
+    )]
+    OneNameTwice {
+        /// As scenarios have the one.
+        first: String,
+        /// As scenarios have the other.
+        second: String,
+        /// The kernel's name.
+        kernel_name: String,
+    },
     /// What runs have loaded cannot be written down.
     #[error("{path}: {reason}; which runs have a congestion control is kept there", path = .path.display())]
     File {
@@ -58,6 +84,20 @@ pub enum ControlError {
         /// The algorithm.
         name: String,
         /// What the library and the verifier have said.
+        words: String,
+    },
+    /// The verifier takes it, and the kernel's list of congestion controls does not.
+    #[error(
+        "{words}\n{name} passes the kernel's verifier, but the kernel does not register it as \"{kernel_name}\": `.name` of \
+         its table has to be one that the kernel has not yet, of at most 15 letters, and the table needs ssthresh, \
+         undo_cwnd and cong_avoid or cong_control"
+    )]
+    NotRegistered {
+        /// The algorithm.
+        name: String,
+        /// The name under which the kernel was to know it.
+        kernel_name: String,
+        /// What the library has said.
         words: String,
     },
     /// It cannot be removed.

@@ -3,7 +3,9 @@
 use super::{ControlError, ControlObject, available, obstacle};
 use crate::ebpf::said;
 use libbpf_rs::query::MapInfoIter;
-use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, libbpf_sys::bpf_insn};
+use libbpf_rs::{
+    AsRawLibbpf, MapCore, MapFlags, MapHandle, MapType, ObjectBuilder, libbpf_sys::bpf_insn,
+};
 
 /// Flag of a map whose registration belongs to a link, which ends with its last descriptor (`BPF_F_LINK`).
 const BELONGS_TO_LINK: u32 = 1 << 13;
@@ -43,7 +45,12 @@ pub(super) fn install(control: &ControlObject) -> Result<(), ControlError> {
     let mut object = open.load().map_err(|error| refused(&error))?;
     let mut tables = object.maps_mut().filter(|map| map.map_type() == MapType::StructOps);
     let mut table = tables.next().ok_or_else(no_table)?;
-    let mut link = table.attach_struct_ops().map_err(|error| refused(&error))?;
+    let attached = table.attach_struct_ops();
+    let mut link = attached.map_err(|error| ControlError::NotRegistered {
+        name: control.name.clone(),
+        kernel_name: control.kernel_name.clone(),
+        words: said::explained(&error),
+    })?;
     link.disconnect();
     Ok(())
 }
@@ -80,10 +87,22 @@ pub(super) fn fingerprint(control: &ControlObject) -> Result<String, ControlErro
     })?;
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     let mut note = |byte: u8| hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let mut places = Vec::new();
     for program in open.progs() {
+        places.push(program.as_libbpf_object().as_ptr().addr());
         program.name().as_encoded_bytes().iter().for_each(|byte| note(*byte));
         for instruction in program.insns() {
             bytes_of(*instruction).into_iter().for_each(&mut note);
+        }
+    }
+    // What its variables begin with, and the table, where programs stand by their places in our memory.
+    for map in open.maps() {
+        for word in map.initial_value().unwrap_or_default().chunks(size_of::<usize>()) {
+            let program = |place: &usize| word == place.to_ne_bytes();
+            match places.iter().position(program) {
+                Some(number) => number.to_ne_bytes().into_iter().for_each(&mut note),
+                None => word.iter().for_each(|byte| note(*byte)),
+            }
         }
     }
     Ok(format!("{hash:016x}"))
@@ -94,6 +113,12 @@ fn bytes_of(instruction: bpf_insn) -> [u8; 8] {
     let [first, second, third, fourth] = instruction.imm.to_le_bytes();
     let registers = instruction.dst_reg() | instruction.src_reg() << 4;
     [instruction.code, registers, offset_low, offset_high, first, second, third, fourth]
+}
+
+/// The number of the table that has this name in the kernel; `None` as well where this process may not look.
+pub(super) fn table_number(kernel_name: &str) -> Option<u32> {
+    let (_, map) = registered().into_iter().find(|(name, _)| name == kernel_name)?;
+    map.info().ok().map(|info| info.info.id)
 }
 
 /// Names of the congestion controls that were loaded by eBPF and are there now, by the alphabet.

@@ -8,6 +8,7 @@
 //! | `loader` | objects into the kernel and out of it |
 //! | `loadable` | what could be loaded, by the names that scenarios have |
 //! | `claims` | which runs have what was loaded for runs |
+//! | `notes` | which program has which name in the kernel |
 //! | `error` | why the kernel does not take one |
 
 mod claims;
@@ -18,12 +19,14 @@ mod loader;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_loader.rs"]
 mod loader;
+mod notes;
 
 pub(crate) use claims::LoadedForRun;
 pub use error::ControlError;
 pub(crate) use loadable::Missing;
 pub use loadable::{ControlObject, Loadable};
 pub use loader::loaded;
+pub(crate) use notes::objection;
 
 use crate::ebpf::EbpfError;
 use crate::sys;
@@ -60,8 +63,7 @@ pub fn obstacle() -> Option<ControlError> {
 /// What stands in the way, with the verifier's words where it refuses the program.
 pub fn load(control: &ControlObject) -> Result<(), ControlError> {
     loader::install(control)?;
-    claims::forget(&control.kernel_name);
-    Ok(())
+    notes::stays(control)
 }
 
 /// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
@@ -70,6 +72,6 @@ pub fn load(control: &ControlObject) -> Result<(), ControlError> {
 /// If there is none of this name, or it may not be removed.
 pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
     loader::remove(kernel_name)?;
-    claims::forget(kernel_name);
+    notes::forget(kernel_name);
     Ok(())
 }

@@ -34,3 +34,8 @@ pub fn loaded() -> Result<Vec<String>, ControlError> {
 pub(super) fn fingerprint(_: &ControlObject) -> Result<String, ControlError> {
     Err(ControlError::Unavailable(EbpfError::NotBuilt))
 }
+
+/// Knows of none.
+pub(super) fn table_number(_: &str) -> Option<u32> {
+    None
+}

@@ -2,7 +2,8 @@
 //! against it at once, and what will differ a little.
 
 use super::plans::LOSS_INTERVAL;
-use crate::controls::ControlObject;
+use super::run::controls_of;
+use crate::controls::{ControlObject, objection};
 use crate::ebpf::{self, EbpfError};
 use crate::host::files_for;
 use crate::kernel_router::{self, KernelPlan};
@@ -42,6 +43,13 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
         kernel: kernel.release.clone(),
         alternative,
     };
+    let asked = controls_of(experiment, controls);
+    refusals.extend(objection(&asked).map(|error| {
+        let mechanism = error.to_string();
+        let alternative = "or run it in the simulator (--on sim)".to_owned();
+        refuse("tcp.congestion", named(&asked), mechanism, alternative)
+    }));
+    remarks.extend(not_compared(&asked, &kernel));
     if let Err(error) = programs() {
         if experiment.measure.endpoint_every_ack {
             let (key, mechanism) = ("endpoint_every_ack", "only eBPF programs can tell that");
@@ -80,6 +88,28 @@ pub fn check(experiment: &Experiment, controls: &[ControlObject]) -> Verdict {
         refuse("flows.*.count", count.to_string(), mechanism, alternative)
     }));
     Verdict { refusals, remarks }
+}
+
+/// Congestion controls that the kernel has by name, and of which there is nothing to compare with what it has.
+fn not_compared(controls: &[ControlObject], kernel: &Kernel) -> Vec<Remark> {
+    let is_there = |it: &&ControlObject| kernel.congestion_controls.contains(&it.kernel_name);
+    let remark = |it: &ControlObject| Remark {
+        key: "tcp.congestion".to_owned(),
+        text: format!(
+            "\"{}\" was compiled for the simulator only: what the kernel has under the name \"{}\" is taken, and nobody \
+             knows that it is the same",
+            it.name, it.kernel_name
+        ),
+    };
+    let without = controls.iter().filter(|it| it.object.is_empty());
+    without.filter(is_there).map(remark).collect()
+}
+
+/// The names of congestion controls, as a scenario has them.
+fn named(controls: &[ControlObject]) -> String {
+    let names: Vec<String> =
+        controls.iter().map(|control| format!("\"{}\"", control.name)).collect();
+    names.join(", ")
 }
 
 /// Numbers of connections for which a host may not open files enough, and why.

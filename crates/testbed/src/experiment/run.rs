@@ -191,7 +191,7 @@ impl KernelRun {
 }
 
 /// The congestion controls in C that `experiment` asks for: of `others`, or the repository's.
-fn controls_of(experiment: &Experiment, others: &[ControlObject]) -> Vec<ControlObject> {
+pub(super) fn controls_of(experiment: &Experiment, others: &[ControlObject]) -> Vec<ControlObject> {
     let ends = experiment.flows.iter().flat_map(|group| [&group.tcp, &group.receiver_tcp]);
     let mut names: Vec<ControlName> = ends
         .filter_map(|tcp| match tcp.congestion {

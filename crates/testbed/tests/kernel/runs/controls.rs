@@ -3,11 +3,11 @@
 use super::stage::{command, experiment, number, run, table};
 use crate::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_scenario::Document;
+use fairwind_scenario::{Document, Experiment};
 use fairwind_testbed::controls::{
     ControlError, ControlObject, available, load, loaded, obstacle, unload,
 };
-use fairwind_testbed::{KernelRun, Outcome};
+use fairwind_testbed::{KernelRun, Outcome, RunError};
 use std::sync::Mutex;
 
 /// They are the whole machine's: one test at a time.
@@ -27,13 +27,24 @@ fn is_loadable(test: &str) -> bool {
 
 /// A control that the repository has not: Reno under another name.
 fn other(kernel_name: &str) -> ControlObject {
+    compiled("other", kernel_name, fairwind_congestion::source_of("reno-c").unwrap())
+}
+
+/// Of the same name as [`other`], and leaves a segment more after a loss.
+fn other_version(kernel_name: &str) -> ControlObject {
+    let text = fairwind_congestion::source_of("reno-c").unwrap();
+    let halves = "tcp_sk(sk)->snd_cwnd >> 1U, 2U";
+    assert!(text.contains(halves));
+    compiled("other", kernel_name, &text.replace(halves, "tcp_sk(sk)->snd_cwnd >> 1U, 3U"))
+}
+
+fn compiled(name: &str, kernel_name: &str, text: &str) -> ControlObject {
     let folder = tempfile::tempdir().unwrap();
     let (source, object) = (folder.path().join("other.c"), folder.path().join("other.o"));
-    let text = fairwind_congestion::source_of("reno-c").unwrap().replace("fw_reno", kernel_name);
-    std::fs::write(&source, text).unwrap();
+    std::fs::write(&source, text.replace("fw_reno", kernel_name)).unwrap();
     fairwind_congestion::compile_object(&source, &object).unwrap();
     ControlObject {
-        name: "other".to_owned(),
+        name: name.to_owned(),
         kernel_name: kernel_name.to_owned(),
         object: std::fs::read(&object).unwrap(),
     }
@@ -91,14 +102,26 @@ fn a_control_of_ones_own_is_loaded_for_the_run_that_asks_for_it() {
     assert!(!available().contains(&"fwt_own".to_owned()));
 }
 
-/// A run of so many seconds whose flows begin at `starts` and have `other`.
-fn run_of_other(
-    control: &ControlObject,
-    seconds: u32,
-    starts: &[u32],
-    volume: &str,
-    mark: &str,
-) -> Outcome {
+/// One written for the kernel's own headers, and one that decides on everything at each acknowledgment.
+#[test]
+fn files_of_others_conventions_and_hooks_carry_a_transfer() {
+    if !is_loadable("files_of_others_conventions_and_hooks_carry_a_transfer") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    for (kernel_name, text) in [
+        ("fwt_steady", include_str!("../../../../congestion/tests/own/conventions.c")),
+        ("fwt_rates", include_str!("../../../../congestion/tests/own/rates.c")),
+    ] {
+        let control = compiled("other", kernel_name, text);
+        let outcome = run_of_other(&control, 3, &[0], "200 kB", "fairwind-test-other");
+        let read = number(table(&outcome.tables, "flows"), "payload_bytes_read", 0);
+        assert!((read - 200_000.0).abs() < 0.5, "{kernel_name}: {read}");
+    }
+}
+
+/// An experiment of so many seconds whose flows begin at `starts` and have `other`.
+fn experiment_of_other(seconds: u32, starts: &[u32], volume: &str) -> Experiment {
     let group = |start: &u32| {
         format!(
             "[[flows]]\nname = \"at-{start}\"\nstart = \"{start} s\"\ntcp = {{ congestion = \"other\" }}\n\
@@ -111,10 +134,23 @@ fn run_of_other(
     );
     let mut document = Document::parse("own.toml", &text).unwrap();
     document.provide_control("other");
-    let experiment = document.experiment(&document.grid().unwrap()[0]).unwrap();
+    document.experiment(&document.grid().unwrap()[0]).unwrap()
+}
+
+/// A run of it.
+fn run_of_other(
+    control: &ControlObject,
+    seconds: u32,
+    starts: &[u32],
+    volume: &str,
+    mark: &str,
+) -> Outcome {
+    begun(control, &experiment_of_other(seconds, starts, volume), mark).unwrap()
+}
+
+fn begun(control: &ControlObject, it: &Experiment, mark: &str) -> Result<Outcome, RunError> {
     let (files, controls) = (CaptureFiles::default(), std::slice::from_ref(control));
-    let run = KernelRun::with_controls(&experiment, 1, files, command(mark), controls);
-    run.unwrap().run(&Control::default()).unwrap()
+    KernelRun::with_controls(it, 1, files, command(mark), controls)?.run(&Control::default())
 }
 
 fn is_there(control: &ControlObject) -> bool {
@@ -178,6 +214,92 @@ fn what_was_loaded_to_stay_stays_when_a_run_had_it() {
     let stayed = is_there(&control);
     unload(&control.kernel_name).unwrap();
     assert!(stayed);
+}
+
+/// One name, two programs: results of the one are never taken for those of the other.
+#[test]
+fn another_version_that_was_loaded_to_stay_is_not_taken_for_the_one_that_a_run_asks_for() {
+    if !is_loadable(
+        "another_version_that_was_loaded_to_stay_is_not_taken_for_the_one_that_a_run_asks_for",
+    ) {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let (control, loaded) = (other("fwt_version"), other_version("fwt_version"));
+    load(&loaded).unwrap();
+    let experiment = experiment_of_other(1, &[0], "100 kB");
+    let verdict = fairwind_testbed::check(&experiment, std::slice::from_ref(&control));
+    let refused = begun(&control, &experiment, "fairwind-test-version").err();
+    let of_the_same = begun(&loaded, &experiment, "fairwind-test-version");
+    unload("fwt_version").unwrap();
+    let words = refused.expect("another version is there").to_string();
+    assert!(words.contains("another version of the congestion control \"fwt_version\""), "{words}");
+    assert!(words.contains("fairwind congestion unload fwt_version"), "{words}");
+    let told: Vec<String> = verdict.refusals.iter().map(ToString::to_string).collect();
+    assert!(told.concat().contains("another version"), "{told:?}");
+    assert!(of_the_same.is_ok(), "{of_the_same:?}");
+    assert!(
+        begun(&control, &experiment, "fairwind-test-version").is_ok(),
+        "nobody is in the way now"
+    );
+}
+
+#[test]
+fn what_somebody_else_has_under_the_name_is_not_taken_for_the_one_that_a_run_asks_for() {
+    if !is_loadable(
+        "what_somebody_else_has_under_the_name_is_not_taken_for_the_one_that_a_run_asks_for",
+    ) {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let experiment = experiment_of_other(1, &[0], "100 kB");
+    // The kernel's own.
+    let refused = begun(&other("cubic"), &experiment, "fairwind-test-cubic").err();
+    let words = refused.expect("CUBIC is no Reno").to_string();
+    assert!(words.contains("nothing tells that it is this one"), "{words}");
+    // The same file, loaded by other means: nobody knows that it is.
+    let control = other("fwt_foreign");
+    load(&control).unwrap();
+    std::fs::remove_file("/run/fairwind/congestion/fwt_foreign.stays").unwrap();
+    let refused = begun(&control, &experiment, "fairwind-test-foreign").err();
+    unload("fwt_foreign").unwrap();
+    let words = refused.expect("it may be anything").to_string();
+    assert!(words.contains("unload fwt_foreign"), "{words}");
+}
+
+/// What a run loads is told by its instructions and by what its variables begin with.
+#[test]
+fn another_beginning_of_a_variable_is_another_version() {
+    if !is_loadable("another_beginning_of_a_variable_is_another_version") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let version = |least: u32| {
+        let text = fairwind_congestion::source_of("reno-c").unwrap();
+        let text = text.replace("snd_cwnd >> 1U, 2U", "snd_cwnd >> 1U, least");
+        compiled("other", "fwt_variable", &format!("volatile unsigned least = {least};\n{text}"))
+    };
+    load(&version(2)).unwrap();
+    let experiment = experiment_of_other(1, &[0], "100 kB");
+    let same = begun(&version(2), &experiment, "fairwind-test-variable");
+    let refused = begun(&version(3), &experiment, "fairwind-test-variable");
+    unload("fwt_variable").unwrap();
+    assert!(same.is_ok(), "{same:?}");
+    let words = refused.expect_err("it begins with another number").to_string();
+    assert!(words.contains("another version"), "{words}");
+}
+
+#[test]
+fn a_name_that_the_kernel_does_not_register_is_not_blamed_on_its_verifier() {
+    if !is_loadable("a_name_that_the_kernel_does_not_register_is_not_blamed_on_its_verifier") {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    // Its table says another name than is asked for, and one that is there.
+    let control = ControlObject { kernel_name: "fwt_asked".to_owned(), ..other("cubic") };
+    let words = load(&control).unwrap_err().to_string();
+    assert!(words.contains("does not register it as \"fwt_asked\""), "{words}");
+    assert!(!words.contains("refused by the kernel's verifier"), "{words}");
 }
 
 /// Its table lives on with the connections, under the same name.

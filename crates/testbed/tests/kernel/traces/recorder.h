@@ -8,7 +8,7 @@
 
 #define NUMBER(name, value) int (*name)[value]
 
-enum { FIELDS = 63, MAP_RING_BUFFER = 27, WITHOUT_WAKE_UP = 1 };
+enum { FIELDS = 63, ARGUMENTS = 18, MAP_RING_BUFFER = 27, WITHOUT_WAKE_UP = 1 };
 
 static void *(*ring_reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;
 static void (*ring_submit)(void *record, u64 flags) = (void *)132;
@@ -21,6 +21,20 @@ struct {
 /* One whose ring is full tells no more: what was told has no gaps. */
 bool is_full = false;
 
+u32 asked = 0;
+u32 asked_number = 0;
+u64 asked_by = 0;
+
+/* Only data is answered so, and of the two ends that have an algorithm here one receives data. */
+static __always_inline long told_send_ack(void *tp, u32 number)
+{
+	asked++;
+	asked_by = (u64)tp;
+	asked_number = number;
+	return bpf_tcp_send_ack(tp, number);
+}
+#define bpf_tcp_send_ack told_send_ack
+
 struct call {
 	/* The beginning of the hook's name. */
 	char hook[8];
@@ -29,7 +43,10 @@ struct call {
 	u64 jiffies;
 	u64 ticks_per_second;
 	u64 answer;
-	u64 arguments[3];
+	/* How often an acknowledgment was asked for so far, and with which number last. */
+	u64 asked;
+	u64 asked_number;
+	u64 arguments[ARGUMENTS];
 	u64 fields[FIELDS];
 };
 
@@ -93,6 +110,26 @@ static __always_inline void take_fields(u64 *to, const struct tcp_sock *tp)
 	*to++ = BPF_CORE_READ_BITFIELD(tp, rx_opt.tstamp_ok);
 }
 
+static __always_inline void take_rates(u64 *to, const struct rate_sample *sample)
+{
+	*to++ = sample->prior_mstamp;
+	*to++ = sample->prior_delivered;
+	*to++ = sample->prior_delivered_ce;
+	*to++ = (u32)sample->delivered;
+	*to++ = (u32)sample->delivered_ce;
+	*to++ = (u64)sample->interval_us;
+	*to++ = sample->snd_interval_us;
+	*to++ = sample->rcv_interval_us;
+	*to++ = (u64)sample->rtt_us;
+	*to++ = (u32)sample->losses;
+	*to++ = sample->acked_sacked;
+	*to++ = sample->prior_in_flight;
+	*to++ = sample->last_end_seq;
+	*to++ = sample->is_app_limited;
+	*to++ = sample->is_retrans;
+	*to++ = sample->is_ack_delayed;
+}
+
 static __always_inline void tell(const char *hook, u64 *given, u32 count, bool is_over, u32 answer)
 {
 	const struct sock *sk = (const struct sock *)given[0];
@@ -112,6 +149,8 @@ static __always_inline void tell(const char *hook, u64 *given, u32 count, bool i
 	call->jiffies = bpf_jiffies64();
 	call->ticks_per_second = HZ;
 	call->answer = answer;
+	call->asked = asked_by == (u64)sk ? asked : 0;
+	call->asked_number = asked_number;
 	if (hook[0] == 'p') {
 		const struct ack_sample *sample = (const struct ack_sample *)given[1];
 
@@ -121,6 +160,8 @@ static __always_inline void tell(const char *hook, u64 *given, u32 count, bool i
 	} else {
 		call->arguments[0] = count > 1 ? (u32)given[1] : 0;
 		call->arguments[1] = count > 2 ? (u32)given[2] : 0;
+		if (count > 3)
+			take_rates(call->arguments + 2, (const struct rate_sample *)given[3]);
 	}
 	take_fields(call->fields, tcp_sk(sk));
 	ring_submit(call, WITHOUT_WAKE_UP);

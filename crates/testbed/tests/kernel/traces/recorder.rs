@@ -11,7 +11,7 @@ use std::rc::Rc;
 /// One algorithm in the kernel, under a name of its own.
 pub(crate) struct Recorder {
     pub(crate) control: ControlObject,
-    /// Its functions are `fw_HTCP_init` and so on.
+    /// What its functions' names begin with: `fw_htcp` and so on.
     stem: String,
     // Before the object, so that it goes first.
     _registration: Link,
@@ -19,22 +19,23 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    /// Loads the repository's algorithm `name` under another name.
-    pub(crate) fn new(name: &str, kernel_name: String) -> Self {
-        let stem = name.trim_end_matches("-c").to_owned();
-        let code = compiled(name, &stem, &kernel_name);
+    /// Loads an algorithm under another name than the one in its table, with which its functions' names begin.
+    pub(crate) fn new(name: &str, stem: &str, text: &str, kernel_name: String) -> Self {
+        let code = compiled(stem, text, &kernel_name);
         let open = ObjectBuilder::default().open_memory(&code).unwrap();
         let mut object = open.load().unwrap();
         let table = object.maps_mut().find(|map| map.map_type() == MapType::StructOps);
         let registration = table.unwrap().attach_struct_ops().unwrap();
-        let control = ControlObject { name: format!("recorded-{name}"), kernel_name, object: code };
-        Self { control, stem, _registration: registration, object }
+        // Without what it was compiled to it is taken as it is in the kernel: nobody has noted what that is.
+        let name = format!("recorded-{name}");
+        let control = ControlObject { name, kernel_name, object: Vec::new() };
+        Self { control, stem: stem.to_owned(), _registration: registration, object }
     }
 
     /// The hooks that it has.
     pub(crate) fn hooks(&self) -> Vec<&'static str> {
         let has = |hook: &&str| {
-            let name = format!("fw_{}_{hook}", self.stem);
+            let name = format!("{}_{hook}", self.stem);
             self.object.progs().any(|program| program.name() == name.as_str())
         };
         HOOKS.into_iter().filter(has).collect()
@@ -57,17 +58,16 @@ impl Recorder {
 }
 
 /// The source as it is, but for the name in its table, with `recorder.h` before it.
-fn compiled(name: &str, stem: &str, kernel_name: &str) -> Vec<u8> {
-    let text = fairwind_congestion::source_of(name).unwrap();
-    let known = format!("\"fw_{stem}\"");
-    assert!(text.contains(&known), "{name} has its name in its table");
+fn compiled(stem: &str, text: &str, kernel_name: &str) -> Vec<u8> {
+    let known = format!("\"{stem}\"");
+    assert!(text.contains(&known), "{stem} is the name in its table");
     let folder = tempfile::tempdir().unwrap();
     let (source, object) = (folder.path().join("control.c"), folder.path().join("control.o"));
     std::fs::write(&source, text.replace(&known, &format!("\"{kernel_name}\""))).unwrap();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let status = Command::new(std::env::var_os("CLANG").unwrap_or_else(|| "clang".into()))
         .args(["-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wno-unused"])
-        .args(["-Wno-int-conversion", &format!("-DSTEM=\"fw_{stem}_\""), "-I"])
+        .args(["-Wno-int-conversion", &format!("-DSTEM=\"{stem}_\""), "-I"])
         .arg(here.join("../../congestion/include"))
         .arg("-include")
         .arg(here.join("tests/kernel/traces/recorder.h"))
@@ -76,6 +76,6 @@ fn compiled(name: &str, stem: &str, kernel_name: &str) -> Vec<u8> {
         .arg("-o")
         .arg(&object)
         .status();
-    assert!(status.unwrap().success(), "{name}");
+    assert!(status.unwrap().success(), "{stem}");
     std::fs::read(&object).unwrap()
 }

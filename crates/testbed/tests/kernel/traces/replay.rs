@@ -1,13 +1,15 @@
 //! Recorded calls, made anew of the native form.
 
 use super::tape::Call;
-use fairwind_tcp::{CongestionControl, PRIVATE_WORDS, Sender, WindowEvent};
+use fairwind_tcp::{CongestionControl, PRIVATE_WORDS, PluggedAlgorithm, Sender, WindowEvent};
 use std::collections::{BTreeMap, HashMap};
 
 /// What came of it: how often each hook was called and left the same behind.
 #[derive(Debug, Default)]
 pub(crate) struct Replay {
     pub(crate) counts: BTreeMap<&'static str, u64>,
+    /// How many acknowledgments were asked for.
+    pub(crate) asked: u64,
 }
 
 /// One connection's algorithm.
@@ -18,9 +20,17 @@ struct Connection {
     begun: Option<Call>,
 }
 
+/// What a call leaves behind, gives, and asks for.
+struct Left {
+    sender: Sender,
+    answer: Option<u32>,
+    /// The number that an acknowledgment is to have.
+    asked: Option<u32>,
+}
+
 impl Replay {
     /// Makes the calls; panics where the native form does anything else.
-    pub(crate) fn of(name: &str, calls: &[Call]) -> Self {
+    pub(crate) fn of(name: &str, native: &PluggedAlgorithm, calls: &[Call]) -> Self {
         let mut replay = Self::default();
         let mut connections: HashMap<u64, Connection> = HashMap::new();
         for (place, call) in calls.iter().enumerate() {
@@ -29,7 +39,7 @@ impl Replay {
                 connections.remove(&call.connection);
             }
             let connection = connections.entry(call.connection).or_insert_with(|| Connection {
-                control: fairwind_congestion::built_in(name).unwrap().0.create(),
+                control: native.0.create(),
                 private: call.sender.control.private,
                 begun: None,
             });
@@ -42,6 +52,7 @@ impl Replay {
             };
             connection.private =
                 connection.compare(&format!("{name}, call {place}"), &before, call);
+            replay.asked += call.asked - before.asked;
             *replay.counts.entry(call.hook).or_default() += 1;
         }
         replay
@@ -51,9 +62,21 @@ impl Replay {
 impl Connection {
     /// Holds what the native form leaves behind against what the kernel's did; gives the state.
     fn compare(&mut self, place: &str, before: &Call, behind: &Call) -> [u64; PRIVATE_WORDS] {
-        let left = |(sender, answer): &(Sender, Option<u32>)| (written(sender), *answer);
         let mut native = self.answer(before);
-        let kernel = (behind.sender, native.1.map(|_| behind.answer));
+        let asked = match behind.asked - before.asked {
+            0 => None,
+            1 => Some(behind.asked_number),
+            more => {
+                panic!("{place}: the kernel's form has asked for {more} acknowledgments at once")
+            }
+        };
+        let mut sender = behind.sender;
+        if asked.is_some() {
+            // The kernel owes nothing once it has sent one; the simulator does that when the hook is over.
+            sender.control.pending |= before.sender.control.pending;
+        }
+        let kernel = Left { sender, answer: native.answer.map(|_| behind.answer), asked };
+        let left = |it: &Left| (written(&it.sender), it.answer, it.asked);
         if left(&native) != left(&kernel) {
             // The clock may have ticked while the kernel was in the hook.
             let mut later = before.clone();
@@ -65,11 +88,11 @@ impl Connection {
             left(&kernel),
             "{place}: the native form leaves the left behind, the kernel's the right, of {before:?}"
         );
-        native.0.control.private
+        native.sender.control.private
     }
 
-    /// The sender that the native form leaves behind, and what it gives.
-    fn answer(&mut self, call: &Call) -> (Sender, Option<u32>) {
+    /// What the native form leaves behind.
+    fn answer(&mut self, call: &Call) -> Left {
         let mut sender = call.sender;
         assert_eq!(sender.control.private, self.private, "{}: another state before", call.hook);
         let control = &mut *self.control;
@@ -80,13 +103,19 @@ impl Connection {
             "ssthresh" => answer = Some(control.ssthresh(&mut sender)),
             "undo_cwnd" => answer = Some(control.undo_cwnd(&mut sender)),
             "cong_avoid" => control.cong_avoid(&mut sender, call.argument(0), call.argument(1)),
+            "cong_control" => {
+                let flags = call.argument(1).cast_signed();
+                control.cong_control(&mut sender, call.argument(0), flags, &call.sample());
+            }
             "set_state" => control.set_state(&mut sender, u8::try_from(call.arguments[0]).unwrap()),
             "cwnd_event" => control.cwnd_event(&mut sender, event(call.arguments[0])),
             "in_ack_event" => control.in_ack_event(&mut sender, call.argument(0)),
             "pkts_acked" => control.pkts_acked(&mut sender, &call.report()),
             other => panic!("{other} is no hook"),
         }
-        (sender, answer)
+        assert_eq!(control.take_complaint(), None, "{}", call.hook);
+        let asked = control.take_asked().map(|asked| asked.number);
+        Left { sender, answer, asked }
     }
 }
 
@@ -111,6 +140,8 @@ fn written(sender: &Sender) -> impl PartialEq + std::fmt::Debug + use<> {
         sender.ecn_flags,
         sender.application_limited,
         sender.control.pacing.rate,
+        sender.control.pacing.status,
+        sender.control.pending,
         sender.control.private,
     )
 }

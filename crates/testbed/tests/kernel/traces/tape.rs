@@ -1,12 +1,13 @@
 //! What the kernel called, word by word as `recorder.h` tells it.
 
-use fairwind_tcp::{AckReport, PRIVATE_WORDS, Sender};
+use fairwind_tcp::{AckReport, PRIVATE_WORDS, RateSample, Sender};
 
 /// Hooks that algorithms here have.
-pub(crate) const HOOKS: [&str; 9] = [
+pub(crate) const HOOKS: [&str; 10] = [
     "init",
     "ssthresh",
     "cong_avoid",
+    "cong_control",
     "set_state",
     "cwnd_event",
     "in_ack_event",
@@ -14,6 +15,9 @@ pub(crate) const HOOKS: [&str; 9] = [
     "undo_cwnd",
     "release",
 ];
+
+/// Words that a hook is given at most.
+const ARGUMENTS: usize = 18;
 
 /// The beginning or the end of a call.
 #[derive(Debug, Clone)]
@@ -23,17 +27,43 @@ pub(crate) struct Call {
     pub(crate) is_over: bool,
     /// What `ssthresh` and `undo_cwnd` give.
     pub(crate) answer: u32,
-    pub(crate) arguments: [u64; 3],
+    /// How often it has asked for an acknowledgment until then, and with which number last.
+    pub(crate) asked: u64,
+    pub(crate) asked_number: u32,
+    /// Those of `cong_control` are two, and then the fields of the sample.
+    pub(crate) arguments: [u64; ARGUMENTS],
     pub(crate) sender: Sender,
 }
 
 impl Call {
     pub(crate) fn report(&self) -> AckReport {
-        let [acknowledged, rtt, flight] = self.arguments;
+        let [acknowledged, rtt, flight, ..] = self.arguments;
         AckReport {
             acknowledged: narrow(acknowledged),
             rtt_micros: narrow(rtt).cast_signed(),
             flight_bytes: narrow(flight),
+        }
+    }
+
+    pub(crate) fn sample(&self) -> RateSample {
+        let mut words = Words(self.arguments[2..].iter().copied());
+        RateSample {
+            delivered_at_before_micros: words.take(),
+            delivered_before: words.narrow(),
+            marked_before: words.narrow(),
+            delivered: words.narrow().cast_signed(),
+            marked: words.narrow().cast_signed(),
+            interval_micros: words.take().cast_signed(),
+            sending_micros: words.narrow(),
+            acknowledging_micros: words.narrow(),
+            rtt_micros: words.take().cast_signed(),
+            losses: words.narrow().cast_signed(),
+            newly_delivered: words.narrow(),
+            flight_before: words.narrow(),
+            end: words.narrow(),
+            is_application_limited: words.take() == 1,
+            is_retransmission: words.take() == 1,
+            is_delayed: words.take() == 1,
         }
     }
 
@@ -50,10 +80,11 @@ impl Call {
         let connection = words.take();
         let (jiffies, ticks_per_second) = (words.take(), words.take());
         let answer = words.narrow();
-        let arguments = [words.take(), words.take(), words.take()];
+        let (asked, asked_number) = (words.take(), words.narrow());
+        let arguments = std::array::from_fn(|_| words.take());
         let sender = sender(&mut words, jiffies, ticks_per_second);
         assert_eq!(words.0.next(), None, "recorder.h and tape.rs tell of the same fields");
-        Self { connection, hook, is_over, answer, arguments, sender }
+        Self { connection, hook, is_over, answer, asked, asked_number, arguments, sender }
     }
 }
 

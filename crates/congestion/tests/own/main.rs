@@ -1,7 +1,11 @@
 //! Anybody's own congestion control, compiled and loaded.
 
-use fairwind_congestion::{CompileError, LoadError, compile, compile_object, load};
-use fairwind_tcp::Sender;
+mod conventions;
+mod faults;
+mod names;
+
+use fairwind_congestion::{CompileError, Compiled, LoadError, compile, compile_object, load};
+use fairwind_tcp::{CongestionControl, Sender};
 use std::fs;
 use std::path::PathBuf;
 
@@ -63,6 +67,28 @@ impl Place {
 
     fn library(&self) -> PathBuf {
         self.folder.path().join("mine.so")
+    }
+
+    fn compiled(&self) -> Compiled {
+        compile(&self.source(), &self.library()).expect("it compiles")
+    }
+
+    /// One connection's algorithm of what was compiled.
+    fn control(&self) -> Box<dyn CongestionControl> {
+        load(&self.library(), "mine").expect("it loads").0.create()
+    }
+
+    /// Compiles it for a kernel; `None` where there is no compiler for that.
+    #[expect(clippy::print_stdout, reason = "a test tells what it skips")]
+    fn object(&self) -> Option<Compiled> {
+        match compile_object(&self.source(), &self.folder.path().join("mine.o")) {
+            Ok(compiled) => Some(compiled),
+            Err(CompileError::NoCompiler { compiler, .. }) => {
+                println!("skipped: no {compiler} here");
+                None
+            }
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 
@@ -175,10 +201,36 @@ fn what_is_no_congestion_control_is_refused_in_words() {
 #[test]
 fn the_same_source_becomes_an_object_for_a_kernel() {
     let place = Place::new(&source("2"));
-    let out = place.folder.path().join("mine.o");
-    match compile_object(&place.source(), &out) {
-        Ok(_) => assert!(fs::metadata(&out).expect("the object").len() > 0),
-        Err(CompileError::NoCompiler { compiler, .. }) => println!("skipped: no {compiler} here"),
-        Err(error) => panic!("{error}"),
+    if let Some(compiled) = place.object() {
+        assert!(fs::metadata(compiled.library).expect("the object").len() > 0);
     }
+}
+
+/// As a library of an older version would be, which had other functions beside its hooks.
+#[test]
+fn a_library_that_an_older_version_has_made_is_not_called() {
+    let place = Place::new("const void *fairwind_table_plugged(void) { return 0; }\n");
+    let made = std::process::Command::new("cc")
+        .args(["-shared", "-fPIC", "-o"])
+        .args([&place.library(), &place.source()])
+        .status();
+    assert!(made.expect("a compiler").success());
+    let error = load(&place.library(), "mine").expect_err("it is too old");
+    assert!(error.to_string().contains("compile its source with"), "{error}");
+}
+
+#[test]
+fn the_files_that_a_source_includes_are_told() {
+    let text = format!("#include \"constants.h\"\n{}", source("DIVISOR"));
+    let place = Place::new(&text);
+    let header = place.folder.path().join("constants.h");
+    fs::write(&header, "#define DIVISOR 3\n").expect("a header");
+    let included = [fs::canonicalize(&header).expect("it is there")];
+    assert_eq!(place.compiled().included, included);
+    if let Some(compiled) = place.object() {
+        assert_eq!(compiled.included, included);
+    }
+    let mut sender = sender(10);
+    place.control().cong_avoid(&mut sender, 1, 6);
+    assert_eq!(sender.window, 12);
 }
