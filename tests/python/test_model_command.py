@@ -59,7 +59,7 @@ def test_the_numbers_of_another_link_are_of_that_link(command):
     arguments = ["--rtt", "600 ms", "--request-period", "0 s", "--allocation-period", "0 s"]
     code, _, error = command("model", "dama", *arguments)
     assert code == 2
-    assert "request_period_s is 0: it must be finite and above zero" in error
+    assert "--request-period is 0: it must be finite and above zero" in error
     arguments = ["--rtt", "1 s", "--request-period", "1 s", "--allocation-period", "1 s"]
     arguments += ["--available", "800 kbit/s", "--segment", "1 kB", "--table", "link"]
     code, out, _ = command("model", "dama", *arguments, "--format", "json")
@@ -99,13 +99,17 @@ def test_the_picture_is_drawn_after_the_files_ending(command, tmp_path, monkeypa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--frame", "0 s"], "frame_s is 0: it must be finite and above zero"),
+        (["--frame", "0 s"], "--frame is 0: it must be finite and above zero"),
         (["--slots", "10"], "18 terminals are guaranteed 44000 bit/s each, 792000 bit/s together"),
         (["--rtt", "840"], "--rtt: cannot read the quantity '840'"),
         (["--rtt", "1.2.3 s"], "--rtt: cannot read the quantity '1.2.3 s'"),
-        (["--multiplier", "0"], "multiplier is 0: it must be finite and above zero"),
-        (["--volume", "-5"], "volume_segments is -5"),
-        (["--initial-window", "nan"], "initial_window_segments is nan"),
+        (["--multiplier", "0"], "--multiplier is 0: it must be finite and above zero"),
+        (["--volume", "-5"], "--volume is -5"),
+        (["--initial-window", "nan"], "--initial-window is nan"),
+        (["--multiplier", "1e300"], "a terminal asks for at most 1000 times what it measured"),
+        (["--within", "0 s"], "--within is 0: it must be finite and above zero"),
+        (["--available", "10 bit/s"], "--available (10) is below --guaranteed (44000)"),
+        (["--picture", "nowhere/x.svg"], "there is no folder nowhere"),
     ],
 )
 def test_what_cannot_be_is_refused_with_a_reason_and_a_hint(command, arguments, message):

@@ -201,12 +201,13 @@ impl Carrier {
             "it is less than a frame",
         );
         hold(
-            !self.request_period.is_zero(),
+            // Unless said, periods are frames.
+            self.frame.is_zero() || !self.request_period.is_zero(),
             "request_period",
             "requests are some time apart, for example four frames",
         );
         hold(
-            !self.allocation_period.is_zero(),
+            self.frame.is_zero() || !self.allocation_period.is_zero(),
             "allocation_period",
             "plans are some time apart, for example a frame",
         );

@@ -167,8 +167,16 @@ impl TerminalInput {
     }
 
     /// What is odd about it, and at which key below its own.
-    pub(crate) fn oddities(&self) -> Vec<(&'static str, &'static str)> {
+    pub(crate) fn oddities(&self, slots: u32) -> Vec<(&'static str, &'static str)> {
         let mut oddities = Vec::new();
+        if self.most_slots.is_some_and(|most| most > slots) {
+            oddities.push(("most_slots", "a frame has fewer slots, so it bounds nothing"));
+        }
+        if let RequestsInput::Forecast { round_trip: Some(Span::ZERO) } = self.requests {
+            let rule =
+                "it foresees what comes back a round trip after what left; without one, nothing";
+            oddities.push(("requests.round_trip", rule));
+        }
         if let RequestsInput::Rbdc { multiplier } | RequestsInput::RbdcStart { multiplier, .. } =
             self.requests
             && multiplier < 1.0
@@ -183,6 +191,18 @@ impl TerminalInput {
         }
         oddities
     }
+}
+
+/// What is odd about a carrier, and at which key below its own.
+pub(crate) fn oddities(carrier: &Carrier) -> Vec<(&'static str, &'static str)> {
+    let slot = carrier.frame / u64::from(carrier.slots.max(1));
+    let too_often = "shorter than a slot lasts: more often than anything can change";
+    let periods = [
+        ("request_period", carrier.request_period),
+        ("allocation_period", carrier.allocation_period),
+    ];
+    let odd = |(_, period): &(&str, Span)| !period.is_zero() && *period < slot;
+    periods.into_iter().filter(odd).map(|(key, _)| (key, too_often)).collect()
 }
 
 impl RequestsInput {

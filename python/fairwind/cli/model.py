@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,8 +18,9 @@ import typer
 
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.errors import FairwindError
-from fairwind.models import ModelWarning
+from fairwind.models import ModelError, ModelWarning
 from fairwind.models.dama import DemandAssignedLink, Law, curves, tables
+from fairwind.models.errors import positive
 from fairwind.plots import (
     carried_over_time,
     completion_by_multiplier,
@@ -49,6 +51,36 @@ class Table(StrEnum):
     COMPLETION = "completion"
     CARRIED = "carried"
 
+
+MOST_TIMES = 1000.0
+"""As in scenarios."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option, with something that it may be."""
+
+    name: str
+    example: str
+
+
+OPTIONS = {
+    "rtt_s": Option("--rtt", '"840 ms"'),
+    "frame_s": Option("--frame", '"273 ms"'),
+    "slots": Option("--slots", "48"),
+    "slot_bits_per_second": Option("--slot-rate", '"44 kbit/s"'),
+    "request_period_s": Option("--request-period", '"819 ms"'),
+    "allocation_period_s": Option("--allocation-period", '"546 ms"'),
+    "terminals": Option("--terminals", "18"),
+    "guaranteed_bits_per_second": Option("--guaranteed", '"44 kbit/s"'),
+    "available_bits_per_second": Option("--available", '"1.2 Mbit/s"'),
+    "segment_bytes": Option("--segment", '"1500 B"'),
+    "initial_window_segments": Option("--initial-window", "1, 3 or 10"),
+    "multiplier": Option("--multiplier", "1 or 4.8"),
+    "volume_segments": Option("--volume", "20, 100 or 500"),
+    "within_s": Option("--within", '"20 s"'),
+}
+"""By the parameter of the model that each sets."""
 
 HEADINGS = {
     Table.LINK: "the link",
@@ -128,22 +160,22 @@ def dama(
     Growth, equivalent round trip, how much to request, completion times and volumes. By default of
     the platform of Gotta, Potorti and Secchi (IWSSC 2006), whose periods are inferred.
     """
-    link = DemandAssignedLink(
-        rtt_s=_read("--rtt", rtt, parse_seconds),
-        frame_s=_read("--frame", frame, parse_seconds),
-        slots=slots,
-        slot_bits_per_second=_read("--slot-rate", slot_rate, parse_bits_per_second),
-        request_period_s=_read("--request-period", request_period, parse_seconds),
-        allocation_period_s=_read("--allocation-period", allocation_period, parse_seconds),
-        terminals=terminals,
-        guaranteed_bits_per_second=_read("--guaranteed", guaranteed, parse_bits_per_second),
-        available_bits_per_second=_read("--available", available, parse_bits_per_second),
-        segment_bytes=_read("--segment", segment, parse_bytes),
-    )
-    cases = Cases(
-        link, initial_windows, multipliers, volumes, _read("--within", within, parse_seconds)
-    )
-    with _told_warnings():
+    _check(multipliers, picture)
+    with _told_warnings(), _told_by_options():
+        link = DemandAssignedLink(
+            rtt_s=_read("--rtt", rtt, parse_seconds),
+            frame_s=_read("--frame", frame, parse_seconds),
+            slots=slots,
+            slot_bits_per_second=_read("--slot-rate", slot_rate, parse_bits_per_second),
+            request_period_s=_read("--request-period", request_period, parse_seconds),
+            allocation_period_s=_read("--allocation-period", allocation_period, parse_seconds),
+            terminals=terminals,
+            guaranteed_bits_per_second=_read("--guaranteed", guaranteed, parse_bits_per_second),
+            available_bits_per_second=_read("--available", available, parse_bits_per_second),
+            segment_bytes=_read("--segment", segment, parse_bytes),
+        )
+        within_s = float(positive("within_s", _read("--within", within, parse_seconds), "20 s"))
+        cases = Cases(link, initial_windows, multipliers, volumes, within_s)
         _print(cases.frames(chosen or _usual(output)), output)
         if picture is not None:
             save(cases.picture(law), picture)
@@ -212,6 +244,41 @@ def _read(option: str, text: str, parse: Callable[[str], float]) -> float:
         return parse(text)
     except FairwindError as error:
         raise FairwindError(f"{option}: {error.message}", error.hint) from error
+
+
+def _check(multipliers: Sequence[float], picture: Path | None) -> None:
+    """Refuse what nothing can be worked out for, before anything is."""
+    for multiplier in multipliers:
+        if multiplier > MOST_TIMES:
+            raise FairwindError(
+                f"--multiplier is {multiplier:g}: a terminal asks for at most {MOST_TIMES:g} times "
+                "what it measured",
+                "4.8 is the source's",
+            )
+    if picture is not None and not picture.parent.is_dir():
+        raise FairwindError(
+            f"--picture is {picture}: there is no folder {picture.parent}", "make it first"
+        )
+
+
+@contextmanager
+def _told_by_options() -> Iterator[None]:
+    """Tell what is wrong with a parameter by the option that sets it."""
+    try:
+        yield
+    except ModelError as error:
+        first = OPTIONS.get(error.message.split(" ", 1)[0])
+        is_value = first is not None and "it must be" in error.message
+        hint = f"such as {first.example}" if first is not None and is_value else error.hint
+        raise FairwindError(_with_options(error.message), hint) from error
+
+
+def _with_options(text: str) -> str:
+    """Call parameters of the model by their options."""
+    known = re.compile(r"\b(" + "|".join(name for name in OPTIONS if "_" in name) + r")\b")
+    named = known.sub(lambda found: OPTIONS[found[0]].name, text)
+    first, *rest = named.split(" ", 1)
+    return " ".join([OPTIONS[first].name if first in OPTIONS else first, *rest])
 
 
 def _usual(output: OutputFormat) -> list[Table]:

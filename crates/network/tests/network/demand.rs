@@ -244,3 +244,47 @@ fn a_short_queue_before_slots_drops_and_what_was_dropped_is_not_asked_for() {
         diary.requests.iter().map(|(_, _, ask)| ask.volume.unwrap().bytes).collect();
     assert_eq!(volumes, [2_000]);
 }
+
+#[test]
+fn two_who_want_more_than_there_is_share_an_odd_rest_in_turn() {
+    // Three of eight slots are guaranteed; five are left, and both want six: three and two, then the other way round.
+    let mut uplinks = Uplinks::new(carrier(), &[terminal(1, times(1)), terminal(2, times(1))]);
+    for _ in 0..20 {
+        uplinks.send(0, 100, 1000);
+        uplinks.send(1, 100, 1000);
+    }
+    let (_, uplinks) = uplinks.sent_by(640);
+    let by_rate = |link: u32| {
+        let of_rate = |(at, a): &(u64, Assignment)| (*at, a.by_rate);
+        uplinks.slots(link).iter().map(of_rate).filter(|(at, _)| *at >= 480).collect::<Vec<_>>()
+    };
+    let (one, other) = (by_rate(0), by_rate(1));
+    // Asked at 160 and in force from 480 until 640: two frames of a plan each.
+    for ((at, slots), (same, others)) in one.iter().zip(&other).take(2) {
+        assert_eq!((*at, slots + others), (*same, 5));
+    }
+    let mut shares = [one[0].1, one[1].1];
+    shares.sort_unstable();
+    assert_eq!(shares, [2, 3]);
+}
+
+#[test]
+fn seven_terminals_leave_no_slot_unassigned_that_somebody_wants() {
+    let big = Carrier { slots: 40, ..carrier() };
+    let terminals = [(1, 1), (0, 2), (1, 3), (0, 1), (2, 1), (0, 4), (1, 1)];
+    let specs = terminals.map(|(guaranteed, k)| terminal(guaranteed, times(k)));
+    let mut uplinks = Uplinks::new(big, &specs);
+    for number in 0..7 {
+        for _ in 0..40 {
+            uplinks.send(number, 100, 500);
+        }
+    }
+    let (_, uplinks) = uplinks.sent_by(640);
+    // Of a frame from 480 on everybody has at least what is guaranteed and an equal share of the rest, 35 / 7 = 5.
+    let at = |link| *uplinks.slots(link).iter().rev().find(|(at, _)| *at <= 480).expect("a frame");
+    let frames: Vec<Assignment> = (0..7).map(|link| at(link).1).collect();
+    assert_eq!(frames.iter().map(Assignment::slots).sum::<u32>(), 40);
+    for (frame, (guaranteed, _)) in frames.iter().zip(terminals) {
+        assert_eq!((frame.guaranteed, frame.by_rate), (guaranteed, 5));
+    }
+}

@@ -6,6 +6,7 @@ use crate::carrier;
 use crate::error::nearest;
 use crate::input::{LinkInput, PathInput, TopologyInput};
 use crate::queue::Fault;
+use fairwind_qdisc::Carrier;
 use std::collections::BTreeSet;
 
 /// What a link says beside its carrier.
@@ -13,6 +14,8 @@ struct Beside<'a> {
     has_carrier: bool,
     has_trace: bool,
     terminal: Option<&'a TerminalInput>,
+    /// Slots of a frame, as far as the carrier is known.
+    slots: Option<u32>,
 }
 
 pub(super) fn check_path(rules: &mut Rules<'_>, path: &PathInput) {
@@ -20,11 +23,13 @@ pub(super) fn check_path(rules: &mut Rules<'_>, path: &PathInput) {
         has_carrier: path.carrier.is_some(),
         has_trace: path.rate_trace.is_some(),
         terminal: path.terminal.as_ref(),
+        slots: path.carrier.as_ref().map(|carrier| carrier.slots),
     };
     one_thing_decides(rules, "path", &beside);
     if let Some((slots, terminal)) = path.slots() {
         let terminals = [("path.terminal".to_owned(), terminal)];
         report(rules, carrier::faults(&slots, "path.carrier", &terminals));
+        warn(rules, &slots, "path.carrier");
     }
 }
 
@@ -36,6 +41,7 @@ pub(super) fn check_topology(rules: &mut Rules<'_>, topology: &TopologyInput) {
             has_carrier: link.carrier.is_some(),
             has_trace: link.rate_trace.is_some(),
             terminal: link.terminal.as_ref(),
+            slots: topology.carrier_of(link).map(|carrier| topology.carriers[carrier].slots),
         };
         one_thing_decides(rules, &key, &beside);
         link_is_on_a_carrier(rules, topology, link, &key);
@@ -49,7 +55,12 @@ pub(super) fn check_topology(rules: &mut Rules<'_>, topology: &TopologyInput) {
             (slots.carrier == index).then_some((key, slots.terminal))
         });
         let terminals: Vec<_> = terminals.collect();
-        report(rules, carrier::faults(carrier, &format!("topology.carriers[{index}]"), &terminals));
+        let key = format!("topology.carriers[{index}]");
+        report(rules, carrier::faults(carrier, &key, &terminals));
+        warn(rules, carrier, &key);
+        if terminals.is_empty() {
+            rules.warn(&[&key], "no link has slots of it");
+        }
     }
 }
 
@@ -73,7 +84,8 @@ fn one_thing_decides(rules: &mut Rules<'_>, key: &str, beside: &Beside<'_>) {
         let hint = "leave one of the two out";
         rules.broken_with_hint(&[&trace, &carrier], "its slots say when packets leave", hint);
     }
-    for (below, rule) in beside.terminal.map(TerminalInput::oddities).unwrap_or_default() {
+    let Some(given) = beside.terminal else { return };
+    for (below, rule) in given.oddities(beside.slots.unwrap_or(u32::MAX)) {
         rules.warn(&[&format!("{terminal}.{below}")], rule);
     }
 }
@@ -114,6 +126,12 @@ fn carriers_are_told_apart(rules: &mut Rules<'_>, topology: &TopologyInput) {
             }
             Some(_) => {}
         }
+    }
+}
+
+fn warn(rules: &mut Rules<'_>, carrier: &Carrier, key: &str) {
+    for (below, rule) in carrier::oddities(carrier) {
+        rules.warn(&[&format!("{key}.{below}")], rule);
     }
 }
 

@@ -13,7 +13,9 @@ const MTU_BOUNDS: std::ops::RangeInclusive<u64> = 81..=65_535;
 
 pub(super) fn check(rules: &mut Rules<'_>, path: &PathInput) {
     rate_is_known(rules, path);
-    rate_is_positive(rules, "path.rate", path.rate);
+    if path.carrier.is_none() || rules.is_written("path.rate") {
+        rate_is_positive(rules, "path.rate", path.rate);
+    }
     rate_is_positive(rules, "path.reverse_rate", path.reverse_rate);
     rate_is_positive(rules, "path.access_rate", path.access_rate);
     loss_is_a_share(rules, "path.loss", path.loss);

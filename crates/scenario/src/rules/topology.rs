@@ -41,7 +41,10 @@ fn link_is_possible(rules: &mut Rules<'_>, topology: &TopologyInput, link: &Link
             None,
         );
     }
-    rate_is_positive(rules, &format!("{key}.rate"), link.rate);
+    let rate = format!("{key}.rate");
+    if link.carrier.is_none() || rules.is_written(&rate) {
+        rate_is_positive(rules, &rate, link.rate);
+    }
     loss_is_a_share(rules, &format!("{key}.loss"), link.loss);
     overhead_is_small(rules, &format!("{key}.overhead"), link.overhead);
     queue_is_possible(rules, topology, link, &format!("{key}.queue"));

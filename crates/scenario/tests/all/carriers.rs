@@ -133,6 +133,35 @@ fn what_links_say_of_carriers_must_lead_to_one() {
 }
 
 #[test]
+fn of_what_is_wrong_only_the_cause_is_told() {
+    let carrier = |new: &str, expected: &str| breaks(SATELLITE, "carrier = {}", new, expected);
+    carrier("carrier = { frame = \"0 s\" }", "path.carrier.frame = \"0 s\": a frame lasts longer");
+    carrier("carrier = { slot_rate = \"0 bit/s\" }", "path.carrier.slot_rate = \"0 bit/s\"");
+    carrier("carrier = { request_period = \"0 s\" }", "path.carrier.request_period = \"0 s\"");
+    carrier("carrier = { frame_offset = \"273 ms\" }", "it is less than a frame");
+    breaks(SHARED, "slot_rate = \"100 kbit/s\"", "slot_rate = \"0 bit/s\"", "a byte or more");
+}
+
+#[test]
+fn what_hardly_anybody_means_is_told_and_runs() {
+    let warns = |scenario: &str, old: &str, new: &str, expected: &str| {
+        assert!(scenario.contains(old), "{old} is not in the scenario");
+        let plan = document(&scenario.replacen(old, new, 1)).plan().unwrap();
+        let [warning] = &plan.warnings[..] else { panic!("one warning: {:?}", plan.warnings) };
+        assert!(warning.contains(expected), "expected {expected}\nfound {warning}");
+    };
+    let often = "carrier = { request_period = \"1 us\" }";
+    warns(SATELLITE, "carrier = {}", often, "path.carrier.request_period = \"1 us\": shorter than");
+    let often = "carrier = { allocation_period = \"5 ms\" }";
+    warns(SATELLITE, "carrier = {}", often, "more often than anything can change");
+    warns(SATELLITE, "most_slots = 27", "most_slots = 49", "it bounds nothing");
+    let instantly = "policy = \"forecast\", round_trip = \"0 s\"";
+    warns(SATELLITE, "policy = \"rbdc\", multiplier = 4.8", instantly, "without one, nothing");
+    let unused = "[[topology.carriers]]\nname = \"down\"\n[[topology.links]]";
+    warns(SHARED, "[[topology.links]]", unused, "no link has slots of it");
+}
+
+#[test]
 fn asking_for_less_than_what_comes_is_odd_and_runs() {
     let text = SATELLITE.replace("multiplier = 4.8", "multiplier = 0.5");
     let plan = document(&text).plan().unwrap();
