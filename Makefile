@@ -127,8 +127,9 @@ bench-testbed: ## measure delays, rates and the highest packet rate of the real-
 	$${CARGO_TARGET_DIR:-target}/release/examples/highest_rate
 
 bench-windows: ## tell what a call of the program that remembers windows costs the kernel (root, eBPF)
-	cargo build --release --locked -p fairwind-testbed --features ebpf --example window_cost
-	$${CARGO_TARGET_DIR:-target}/release/examples/window_cost
+	@# What is measured is the kernel's; how this is compiled does not matter.
+	cargo build --locked -p fairwind-testbed --features ebpf --example window_cost
+	$${CARGO_TARGET_DIR:-target}/debug/examples/window_cost
 
 docs: docs-rust build ## write the crates' pages and docs/reference/
 	$(BIN)/python tools/reference.py

@@ -301,7 +301,8 @@ def doctor(
     The exit code is 1 if a main job does not work: simulating, running on the kernel, reporting.
     With --clean it removes what dead
     runs have left (names of namespaces, processes in them, control groups, folders, tables of
-    nftables) and programs of control groups that are gone, tells what that was, and never touches a living run.
+    nftables) and programs of control groups that are gone, tells what that was, and never touches
+    a living run.
     """
     if clean:
         removed = remove_leftovers()

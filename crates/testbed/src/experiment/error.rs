@@ -7,6 +7,7 @@ use crate::kernel_router::KernelRouterError;
 use crate::record::RecordError;
 use crate::router::RouterError;
 use crate::settings::Refusals;
+use crate::windows::WindowsError;
 
 /// Why an experiment cannot be run on the kernel, or did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +34,9 @@ pub enum RunError {
     /// A congestion control cannot be loaded.
     #[error(transparent)]
     Control(#[from] ControlError),
+    /// Windows cannot be remembered.
+    #[error(transparent)]
+    Windows(#[from] WindowsError),
     /// Only the kernel's tracepoints could tell what a key asks for.
     #[error("{key}: only eBPF programs can tell that: {error}")]
     Untold {

@@ -22,6 +22,7 @@
 mod carriage;
 mod check;
 mod error;
+mod memories;
 mod plans;
 mod punctuality;
 mod run;

@@ -7,6 +7,7 @@ use crate::host::{
 use crate::leftovers::RunName;
 use crate::settings::{HostSettings, Settings};
 use crate::sys;
+use crate::windows::WindowOptions;
 use fairwind_assembly::{DatagramPlan, FlowPlan, NextPlan};
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
@@ -21,6 +22,8 @@ pub(super) const LOSS_INTERVAL: Span = Span::from_millis(50);
 pub(super) struct PlannedHost {
     pub(super) node: NodeId,
     pub(super) plan: HostPlan,
+    /// What it remembers of the windows of connections.
+    pub(super) windows: Option<WindowOptions>,
 }
 
 impl PlannedHost {
@@ -54,7 +57,7 @@ pub(super) fn hosts(
         for stream in datagrams {
             add_datagrams(&mut plan, node, stream);
         }
-        Some(PlannedHost { node, plan })
+        Some(PlannedHost { node, plan, windows: host.windows })
     };
     settings.hosts.iter().filter_map(planned).collect()
 }
@@ -64,6 +67,7 @@ fn empty(experiment: &Experiment, host: &HostSettings) -> HostPlan {
         version: PROTOCOL_VERSION,
         name: host.name.clone(),
         namespace: None,
+        control_group: None,
         addresses: Vec::new(),
         mtu: experiment.network.mtu,
         sysctls: host.sysctls.clone(),

@@ -1,6 +1,7 @@
 //! Everything from the first check to the tables.
 
 use super::carriage::Carriage;
+use super::memories;
 use super::plans::{self, PlannedHost};
 use super::running::{Hosts, Running};
 use super::watch::{self, KernelWatch};
@@ -151,6 +152,7 @@ impl KernelRun {
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
         }
+        let _memories = memories::begin(run, &mut self.hosts)?;
         let laid = self.carriage.lay(run, &mut self.hosts)?;
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {

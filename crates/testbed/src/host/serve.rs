@@ -8,6 +8,7 @@ use fairwind_units::Instant;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -98,6 +99,9 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
             plan.version
         ));
     }
+    if let Some(group) = &plan.control_group {
+        enter_group(group)?;
+    }
     let name = plan.namespace.clone();
     namespace::enter()?;
     sys::die_with_parent(socket).map_err(|error| error.to_string())?;
@@ -114,6 +118,12 @@ fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
     prepared.run(origin, socket.clone(), ear)?;
     wait_for_end(socket);
     Ok(())
+}
+
+/// Moves this process into a control group, to which its sockets belong from then on.
+fn enter_group(folder: &Path) -> Result<(), String> {
+    let list = folder.join("cgroup.procs");
+    std::fs::write(&list, "0").map_err(|error| format!("write to {}: {error}", list.display()))
 }
 
 /// Makes everything that the host consists of, and hands the device over.

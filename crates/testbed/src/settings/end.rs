@@ -3,6 +3,7 @@
 use super::hosts::Remark;
 use super::{Kernel, Refusal};
 use crate::host::SocketOption;
+use crate::windows::WindowOptions;
 use fairwind_scenario::{FlowGroup, TcpSettings, Workload};
 use fairwind_units::Span;
 use std::collections::BTreeMap;
@@ -63,6 +64,8 @@ pub(crate) struct End<'a> {
     pub(crate) route: BTreeMap<&'static str, String>,
     /// Attributes of its host's device.
     pub(crate) device: BTreeMap<&'static str, String>,
+    /// What its host remembers of the windows of connections.
+    pub(crate) windows: Option<WindowOptions>,
     /// Congestion control of its sockets.
     pub(crate) congestion: String,
     /// Options of its sockets.
@@ -88,6 +91,7 @@ impl<'a> End<'a> {
             sysctls: BTreeMap::new(),
             route: BTreeMap::new(),
             device: BTreeMap::new(),
+            windows: None,
             congestion: String::new(),
             options: Vec::new(),
             refusals: Vec::new(),

@@ -3,6 +3,7 @@
 use super::end::{End, Side};
 use super::{Kernel, Refusal, Refusals, keys, usual};
 use crate::host::{SocketSettings, Sysctl};
+use crate::windows::WindowOptions;
 use fairwind_scenario::{Experiment, FlowGroup, Transport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +30,8 @@ pub struct HostSettings {
     pub route_attributes: Vec<String>,
     /// Words for its device, for `ip link set dev NAME`: `gso_max_segs 1`.
     pub device_attributes: Vec<String>,
+    /// What it remembers of the windows of connections.
+    pub windows: Option<WindowOptions>,
 }
 
 /// What the sockets of a group of flows are told.
@@ -126,6 +129,7 @@ fn sockets(end: End<'_>) -> SocketSettings {
 struct Host {
     group: String,
     told: Told,
+    windows: Option<WindowOptions>,
 }
 
 /// What only a whole host can be told, by kind and name.
@@ -136,6 +140,7 @@ enum Kind {
     Sysctl,
     Route,
     Device,
+    Memory,
 }
 
 impl Kind {
@@ -144,6 +149,7 @@ impl Kind {
             Self::Sysctl => "sysctl",
             Self::Route => "route attribute",
             Self::Device => "device attribute",
+            Self::Memory => "memory of",
         }
     }
 }
@@ -153,7 +159,14 @@ fn told(end: &mut End<'_>) -> Told {
     sysctls.append(&mut end.sysctls);
     let route = std::mem::take(&mut end.route);
     let device = std::mem::take(&mut end.device);
-    let kinds = [(Kind::Sysctl, sysctls), (Kind::Route, route), (Kind::Device, device)];
+    let written = |windows| serde_json::to_string(windows).unwrap_or_default();
+    let memory = end.windows.iter().map(|windows| ("windows", written(windows))).collect();
+    let kinds = [
+        (Kind::Sysctl, sysctls),
+        (Kind::Route, route),
+        (Kind::Device, device),
+        (Kind::Memory, memory),
+    ];
     let each = |(kind, map): (Kind, BTreeMap<&'static str, String>)| {
         map.into_iter().map(move |(name, value)| ((kind, name), value))
     };
@@ -162,7 +175,7 @@ fn told(end: &mut End<'_>) -> Told {
 
 impl Host {
     fn of(end: &mut End<'_>) -> Self {
-        Self { group: end.group.to_owned(), told: told(end) }
+        Self { group: end.group.to_owned(), windows: end.windows, told: told(end) }
     }
 
     /// What another end wants to be different on the same host.
@@ -204,6 +217,7 @@ impl Host {
             sysctls: take(Kind::Sysctl).into_iter().map(sysctl).collect(),
             route_attributes: words(take(Kind::Route)),
             device_attributes: words(take(Kind::Device)),
+            windows: self.windows,
         }
     }
 }

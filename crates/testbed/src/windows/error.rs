@@ -55,6 +55,11 @@ pub enum WindowsError {
         /// Where control groups of version 2 are.
         root: Option<PathBuf>,
     },
+    /// No control groups of version 2 are there at all.
+    #[error(
+        "control groups of version 2 are mounted nowhere: mount -t cgroup2 none /sys/fs/cgroup"
+    )]
+    NoVersionTwo,
     /// Windows are remembered in this group already.
     #[error(
         "{path}: windows are remembered there already; `fairwind windows stop` ends that, and `clear` forgets them"

@@ -21,12 +21,14 @@
 mod error;
 mod group;
 mod names;
+#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "only programs are told and read"))]
 mod options;
 #[cfg(feature = "ebpf")]
 mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_program.rs"]
 mod program;
+#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "only programs are told and read"))]
 mod record;
 
 pub use error::WindowsError;
@@ -109,6 +111,12 @@ pub fn obstacle() -> Option<WindowsError> {
         return Some(WindowsError::Unavailable(EbpfError::NotBuilt));
     }
     (!sys::is_root()).then_some(WindowsError::NotRoot)
+}
+
+/// What keeps runs from having windows remembered.
+pub(crate) fn obstacle_to_runs() -> Option<WindowsError> {
+    let groups = crate::leftovers::Places::usual().control_groups;
+    obstacle().or_else(|| groups.is_none().then_some(WindowsError::NoVersionTwo))
 }
 
 /// Numbers of the control groups, which are those of their folders, where windows are remembered now, be it to stay or

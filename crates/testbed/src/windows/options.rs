@@ -3,9 +3,11 @@
 use super::WindowsError;
 use crate::ebpf::record::Record;
 use fairwind_units::Span;
+use serde::{Deserialize, Serialize};
 
 /// How far remembered windows are trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Trust {
     /// Connections begin with half of what is remembered, within the limit of the options and never with less than
     /// the kernel's own initial window; one that lost packets halves what is remembered.
@@ -16,7 +18,8 @@ pub enum Trust {
 }
 
 /// Which connections begin with a remembered window. The windows of all are remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Beginning {
     /// Those that others have opened, as in the report.
     #[default]
@@ -26,7 +29,8 @@ pub enum Beginning {
 }
 
 /// When a connection's window is written down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Collection {
     /// When all that it sent is acknowledged, or will never be.
     #[default]
@@ -36,7 +40,7 @@ pub enum Collection {
 }
 
 /// What is chosen at the start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowOptions {
     /// Age at which a window is used no more: the report's `LIFETIME_WIND`, which it gives no value of.
     pub lifetime: Span,

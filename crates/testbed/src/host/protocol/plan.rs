@@ -4,6 +4,7 @@ use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_workload::Application;
 use serde::{Deserialize, Serialize};
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 /// The version of the protocol: parent and host come from the same build, and say so.
 pub const PROTOCOL_VERSION: u32 = 3;
@@ -18,6 +19,9 @@ pub struct HostPlan {
     /// Name for the network namespace under `/run/netns`, where the process may make one (root):
     /// `fairwind-RUN-HOST`. A name that exists already is an error.
     pub namespace: Option<String>,
+    /// The control group of version 2 that the process is to enter, where it remembers windows.
+    #[serde(default)]
+    pub control_group: Option<PathBuf>,
     /// The host's own addresses.
     pub addresses: Vec<IpAddr>,
     /// Largest IP packet.

@@ -29,6 +29,7 @@ pub(crate) fn plan(number: u8) -> HostPlan {
         version: PROTOCOL_VERSION,
         name: format!("host{number}"),
         namespace: None,
+        control_group: None,
         addresses: vec![address(number)],
         mtu: ByteCount::new(1500),
         sysctls: Vec::new(),

@@ -23,7 +23,7 @@ const CAPTURED: &str = r#"
 
 /// A file in memory that others can look at.
 #[derive(Clone, Default)]
-struct Shared(Arc<Mutex<Vec<u8>>>);
+pub(super) struct Shared(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Shared {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -50,7 +50,7 @@ impl Write for SmallDisk {
 }
 
 /// Instants and bytes of the packets in a file.
-fn packets(file: &Shared) -> Vec<(u128, Vec<u8>)> {
+pub(super) fn packets(file: &Shared) -> Vec<(u128, Vec<u8>)> {
     let bytes = file.0.lock().unwrap().clone();
     let mut reader = PcapNgReader::new(bytes.as_slice()).unwrap();
     let mut packets = Vec::new();

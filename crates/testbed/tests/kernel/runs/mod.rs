@@ -9,5 +9,6 @@ mod faults;
 mod impaired;
 mod killed;
 mod relays;
+mod remembered;
 pub(crate) mod stage;
 mod tables;

@@ -4,6 +4,7 @@ mod endings;
 mod stage;
 
 use super::is_available;
+use super::processes::wait_for;
 use fairwind_testbed::leftovers::Places;
 use fairwind_testbed::windows::{
     Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
@@ -13,7 +14,6 @@ use fairwind_units::Span;
 use stage::{Group, Sender};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
-use std::time::Duration;
 
 /// The kernel's initial window.
 const INITIAL: u64 = 10;
@@ -69,7 +69,8 @@ fn a_second_connection_begins_with_the_window_of_the_first_and_one_after_the_lif
     assert_eq!(sender.send(SHORT), u64::from(window.packets).min(SHORT));
     assert_eq!(outside.send(SHORT), INITIAL, "a program outside is not touched");
     assert_eq!(show(&group.path).unwrap().windows.len(), 1, "nor is it remembered");
-    std::thread::park_timeout(Duration::from_nanos(lifetime.as_nanos()));
+    let age = || only(&show(&group.path).unwrap().windows).age;
+    wait_for("the window is too old", age, |&age| age > lifetime);
     assert_eq!(sender.send(SHORT), INITIAL);
     let counts = show(&group.path).unwrap().counts;
     assert_eq!((counts.unknown, counts.used, counts.outdated), (1, 1, 1));
