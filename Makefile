@@ -27,7 +27,7 @@ TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
 .PHONY: help setup build demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
-	fuzz bench bench-disciplines bench-controls bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
+	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -116,6 +116,10 @@ bench-disciplines: ## count what a packet costs with every queue discipline, in 
 bench-controls: ## count what an acknowledgment costs with every congestion control, in instructions
 	cargo build --release --locked -p fairwind-congestion --example control_cost
 	$${CARGO_TARGET_DIR:-target}/release/examples/control_cost
+
+bench-sharing: ## count what a host's memory of 100 000 peers costs, in instructions and bytes
+	cargo build --release --locked -p fairwind-tcp --example sharing_cost
+	$${CARGO_TARGET_DIR:-target}/release/examples/sharing_cost
 
 bench-analyse: build ## time the analyser beside tcptrace, on a simulated capture of two million packets
 	cargo build --release --locked -p fairwind-analyse --example analyse_speed

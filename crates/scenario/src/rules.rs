@@ -45,6 +45,7 @@ pub(crate) fn check(
     queue::filters_lead_somewhere(&mut rules, input);
     for (index, group) in input.flows.iter().enumerate() {
         flows::check(&mut rules, input, index);
+        sharing::somebody_is_served(&mut rules, group, &format!("flows[{index}]"));
         tcp::check(&mut rules, &group.tcp, &format!("flows[{index}].tcp"), input);
         if let Some(tcp) = &group.receiver_tcp {
             tcp::check(&mut rules, tcp, &format!("flows[{index}].receiver_tcp"), input);

@@ -119,7 +119,7 @@ impl Memories {
         end.endpoint(&mut flows[own]).advise(advice);
         while let Some(share) = cache.poll_share() {
             let (other, side) = end_of(share.connection);
-            side.endpoint(&mut flows[other]).take_share(share.window);
+            side.endpoint(&mut flows[other]).take_share(&share);
         }
     }
 

@@ -90,7 +90,7 @@ impl Connection {
         self.pacer.rate = pacing.greatest_bytes_per_second.map_or(rate, |most| rate.min(most));
     }
 
-    /// A window that has jumped leaves over a round trip (RFC 9959 §4.2.2).
+    /// A window that has jumped leaves over a round trip (RFC 9959 §4.3.2).
     pub(crate) fn pace_jump(&mut self, segments: u32) {
         let Some(smoothed) = self.rtt.smoothed() else { return };
         let bytes = u64::from(segments) * u64::from(self.negotiated.segment_bytes);

@@ -2,14 +2,17 @@
 
 use super::Rules;
 use crate::input::{FlowsInput, ScenarioInput};
-use crate::{Sharing, SharingPolicy, TcpSettings};
+use crate::{Congestion, SharedOpenings, Sharing, SharingPolicy, TcpSettings};
 use fairwind_units::{Ratio, Span};
 use std::collections::BTreeMap;
 
 /// Half of what was seen to be carried is the least that a retreat may go down to (RFC 9959 section 3.5).
 const LEAST_RETREAT: Ratio = Ratio::from_parts_per_billion(500_000_000);
 
-pub(super) fn check(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
+    let Some(sharing) = &tcp.sharing else { return };
+    let key = &format!("{key}.sharing");
+    resumption_has_a_window(rules, tcp, sharing, key);
     if sharing.lifetime == Some(Span::ZERO) {
         let rule = "what is believed for no time is never used: give a time such as \"10 min\", or set \
                     policy = \"off\"";
@@ -31,6 +34,19 @@ pub(super) fn check(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
             format!("it must be after the beginning, {from}"),
             None,
         );
+    }
+}
+
+/// Windows are resumed where a window is what the congestion control sets.
+fn resumption_has_a_window(rules: &mut Rules<'_>, tcp: &TcpSettings, sharing: &Sharing, key: &str) {
+    let has_window = match tcp.congestion {
+        None | Some(Congestion::Reno | Congestion::Bic | Congestion::Cubic) => true,
+        Some(Congestion::Bbr | Congestion::Bbr3 | Congestion::Plugged(_)) => false,
+    };
+    if sharing.policy == SharingPolicy::CarefulResume && !has_window {
+        let congestion = tcp.congestion.as_ref().map_or("", Congestion::name);
+        let rule = format!("{congestion} is not resumed with care: only reno, bic and cubic are");
+        rules.broken(&format!("{key}.policy"), rule);
     }
 }
 
@@ -63,6 +79,18 @@ fn keys_are_the_policys(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
             let rule = format!("the policy does not look at it; it is one of {}", names.join(", "));
             rules.report(&[&keys[0], &keys[1]], rule, None);
         }
+    }
+}
+
+/// A group's own hosts open its connections: nothing comes in that could be served.
+pub(super) fn somebody_is_served(rules: &mut Rules<'_>, group: &FlowsInput, key: &str) {
+    let Some(sharing) = active(&group.tcp) else { return };
+    let is_usual = sharing.openings.is_none() && sharing.policy == SharingPolicy::Classic;
+    let serves_incoming = sharing.openings == Some(SharedOpenings::Incoming) || is_usual;
+    if serves_incoming && !group.workload.is_answered() {
+        let rule = "these hosts open their connections themselves, and only incoming ones begin with what is \
+                    remembered: nothing will; set openings = \"all\"";
+        rules.warn(&[&format!("{key}.tcp.sharing")], rule);
     }
 }
 

@@ -9,6 +9,7 @@ mod queues;
 mod resolution;
 mod robustness;
 mod settings;
+mod sharing;
 mod workloads;
 
 use fairwind_scenario::{Document, Experiment, Plan};

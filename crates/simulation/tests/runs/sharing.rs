@@ -1,6 +1,6 @@
 //! What hosts remember of their connections, in whole runs.
 
-use crate::run::{group, tables};
+use crate::run::{fingerprint, group, tables, value};
 use fairwind_measure::Tables;
 
 /// Payload of a full segment with timestamps.
@@ -60,4 +60,168 @@ fn remembered_windows_speed_transfers_up_by_the_closed_form() {
         let found = off / on;
         assert!((found / closed - 1.0).abs() < 0.02, "{segments}: {found}, not {closed}");
     }
+}
+
+/// The window that the first answer leaves is 32; a lifetime of 15 s is over when the second one begins, after
+/// nearly 20 s.
+#[test]
+fn what_is_older_than_its_lifetime_is_not_used() {
+    let after = |lifetime: &str| {
+        let sharing = format!(r#"{{ policy = "classic", lifetime = "{lifetime}" }}"#);
+        transfer_time(&asked_twice(32, 20, &sharing), "second")
+    };
+    assert!((after("15 s") - 0.6).abs() < 0.002, "{}", after("15 s"));
+    assert!((after("25 s") - 0.2).abs() < 0.002, "{}", after("25 s"));
+}
+
+#[test]
+fn nothing_is_remembered_before_the_capture_begins_or_after_it_ends() {
+    let with = |keys: &str| {
+        let sharing = format!(r#"{{ policy = "classic", {keys} }}"#);
+        transfer_time(&asked_twice(32, 20, &sharing), "second")
+    };
+    let (cold, warm) = (0.6, 0.2);
+    for (keys, expected) in [
+        (r#"capture_from = "10 s""#, cold),
+        (r#"capture_until = "10 s""#, cold),
+        (r#"capture_from = "0 s", capture_until = "30 s""#, warm),
+    ] {
+        assert!((with(keys) - expected).abs() < 0.002, "{keys}: {}", with(keys));
+    }
+}
+
+/// Half of 32 is 16: a segment short of 20, so one round trip more.
+#[test]
+fn bounded_trust_begins_with_half() {
+    let safe = asked_twice(32, 20, r#"{ policy = "classic", trust = "safe" }"#);
+    assert!((transfer_time(&safe, "second") - 0.3).abs() < 0.002);
+}
+
+/// The client opens the connections and sends nothing but requests: its memory serves nobody here.
+#[test]
+fn linux_metrics_do_not_change_what_a_connection_begins_with() {
+    let off = transfer_time(&asked_twice(32, 80, r#"{ policy = "off" }"#), "second");
+    let metrics = transfer_time(&asked_twice(32, 80, r#"{ policy = "tcp-metrics" }"#), "second");
+    assert_eq!(off, metrics);
+}
+
+/// Two greedy flows from one host to another, the second one after ten seconds; the peer's window keeps them from
+/// growing. Samples of both windows every 30 ms.
+fn joined(sharing: &str) -> Tables {
+    let text = format!(
+        r#"
+        name = "joined"
+        duration = "20 s"
+        [path]
+        rate = "1 Gbit/s"
+        rtt = "100 ms"
+        [[flows]]
+        name = "flows"
+        count = 2
+        start_spread = "20 s"
+        workload = {{ kind = "greedy" }}
+        tcp = {{ profile = "rfc", initial_ssthresh = 20, sharing = {sharing} }}
+        receiver_tcp = {{ profile = "rfc", delayed_ack = false, receive_buffer = "43440 B" }}
+        [measure]
+        endpoint_interval = "30 ms"
+        "#
+    );
+    tables(&text, 1)
+}
+
+/// The windows of a flow, with the instants of the samples.
+fn windows(tables: &Tables, name: &str) -> Vec<(f64, f64)> {
+    let samples = tables.get("endpoint").unwrap();
+    let column = |name: &str| samples.column(name).unwrap_or_else(|| panic!("no column {name}"));
+    let (names, times, windows) = (column("name"), column("time_s"), column("cwnd_packets"));
+    (0..samples.rows())
+        .filter(|&row| names.text(row) == Some(name))
+        .map(|row| (times.number(row).unwrap(), windows.number(row).unwrap()))
+        .collect()
+}
+
+#[test]
+fn a_connection_that_joins_another_takes_half_of_its_window() {
+    let tables = joined(r#"{ policy = "rfc9040" }"#);
+    let first = windows(&tables, "flows-1");
+    let before = first.iter().rfind(|(at, _)| *at < 10.0).unwrap().1;
+    let after = first.iter().find(|(at, _)| *at > 10.0).unwrap().1;
+    let joined = windows(&tables, "flows-2")[0].1;
+    assert!(before >= 30.0, "{before}");
+    assert_eq!(joined, (before / 2.0).floor(), "of {before}");
+    assert!((joined..=joined + 1.0).contains(&after), "{after} of {before}");
+    let alone = joined_without_ensemble();
+    assert_eq!(windows(&alone, "flows-2")[0].1, 3.0, "the initial window of the profile");
+}
+
+fn joined_without_ensemble() -> Tables {
+    joined(r#"{ policy = "rfc9040", ensemble = false }"#)
+}
+
+/// A long transfer saves its window; the next one, two seconds later, jumps to half of it once its first flight is
+/// acknowledged, and is through sooner.
+#[test]
+fn a_transfer_that_resumes_with_care_is_through_sooner() {
+    let time = |policy: &str| {
+        let text = format!(
+            r#"
+            name = "resumed"
+            duration = "60 s"
+            [path]
+            rate = "100 Mbit/s"
+            rtt = "400 ms"
+            queue = {{ limit = "2 bdp" }}
+            [[flows]]
+            name = "flows"
+            count = 2
+            start_spread = "60 s"
+            workload = {{ kind = "greedy", volume = "12 MB" }}
+            tcp = {{ sharing = {{ policy = "{policy}", openings = "all", collect = "end" }} }}
+            receiver_tcp = {{ profile = "rfc" }}
+            "#
+        );
+        let tables = tables(&text, 1);
+        let flows = tables.get("flows").unwrap();
+        let name = |number| format!("flows-{number}");
+        [1, 2].map(|number| value(flows, "name", &name(number), "completion_time_s"))
+    };
+    let [first, resumed] = time("careful-resume");
+    let [cold, again] = time("off");
+    assert_eq!(cold, first);
+    assert!((again - cold).abs() < 0.01, "{again} and {cold}");
+    // Three rounds of doubling less: from 20 segments to more than 160.
+    assert!(resumed < first - 3.0 * 0.4, "{resumed} after {first}");
+}
+
+#[test]
+fn samples_teach_before_a_connection_is_closed() {
+    let text = |sample: &str| {
+        format!(
+            r#"
+            name = "sampled"
+            duration = "20 s"
+            [path]
+            rate = "1 Gbit/s"
+            rtt = "100 ms"
+            [[flows]]
+            name = "flows"
+            count = 2
+            start_spread = "20 s"
+            workload = {{ kind = "greedy" }}
+            tcp = {{ profile = "rfc", sharing = {{ policy = "classic", openings = "all"{sample} }} }}
+            receiver_tcp = {{ profile = "rfc", delayed_ack = false, receive_buffer = "43440 B" }}
+            [measure]
+            endpoint_interval = "100 ms"
+            "#
+        )
+    };
+    let first = |text: &str| windows(&tables(text, 1), "flows-2")[0].1;
+    assert_eq!(first(&text("")), 3.0, "the first flow never closes");
+    assert!(first(&text(r#", sample_every = "1 s""#)) >= 30.0);
+}
+
+#[test]
+fn the_same_seed_remembers_the_same() {
+    let twice = [(); 2].map(|()| fingerprint(&joined(r#"{ policy = "rfc9040" }"#)));
+    assert_eq!(twice[0], twice[1]);
 }

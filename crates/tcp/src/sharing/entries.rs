@@ -17,13 +17,22 @@ pub(super) enum WhenFull {
 struct Stamped<T> {
     value: T,
     stamp: Instant,
+    peer: IpAddr,
+}
+
+/// An address as a number, the same for an IPv4 address and for it mapped into IPv6.
+fn key(peer: IpAddr) -> u128 {
+    match peer {
+        IpAddr::V4(address) => address.to_ipv6_mapped().to_bits(),
+        IpAddr::V6(address) => address.to_bits(),
+    }
 }
 
 /// Peers with something that is believed for a time.
 #[derive(Debug)]
 pub(super) struct Entries<T> {
-    by_peer: BTreeMap<IpAddr, Stamped<T>>,
-    by_age: BTreeSet<(Instant, IpAddr)>,
+    by_peer: BTreeMap<u128, Stamped<T>>,
+    by_age: BTreeSet<(Instant, u128)>,
     lifetime: Span,
     most: usize,
     when_full: WhenFull,
@@ -42,42 +51,51 @@ impl<T> Entries<T> {
 
     /// What is remembered of a peer; an outdated entry is deleted.
     pub(super) fn look_up(&mut self, peer: IpAddr, now: Instant) -> Option<&mut T> {
-        let stamp = self.by_peer.get(&peer)?.stamp;
+        let stamp = self.by_peer.get(&key(peer))?.stamp;
         if self.is_outdated(stamp, now) {
             self.remove(peer);
             return None;
         }
-        self.by_peer.get_mut(&peer).map(|entry| &mut entry.value)
+        self.by_peer.get_mut(&key(peer)).map(|entry| &mut entry.value)
     }
 
     /// Remembers `value` as of `now`, in the place of what was remembered of the peer. Returns whether there
     /// was room.
     pub(super) fn put(&mut self, peer: IpAddr, value: T, now: Instant) -> bool {
-        self.remove(peer);
+        if let Some(entry) = self.by_peer.get_mut(&key(peer)) {
+            self.by_age.remove(&(entry.stamp, key(peer)));
+            *entry = Stamped { value, stamp: now, peer };
+            self.by_age.insert((now, key(peer)));
+            return true;
+        }
         if self.by_peer.len() >= self.most {
             self.collect_outdated(now);
         }
         if self.by_peer.len() >= self.most {
             match (self.when_full, self.by_age.first().copied()) {
-                (WhenFull::Replace, Some((_, oldest))) => drop(self.remove(oldest)),
+                (WhenFull::Replace, Some((_, oldest))) => drop(self.remove_key(oldest)),
                 _ => return false,
             }
         }
-        self.by_peer.insert(peer, Stamped { value, stamp: now });
-        self.by_age.insert((now, peer));
+        self.by_peer.insert(key(peer), Stamped { value, stamp: now, peer });
+        self.by_age.insert((now, key(peer)));
         true
     }
 
     pub(super) fn remove(&mut self, peer: IpAddr) -> Option<T> {
-        let entry = self.by_peer.remove(&peer)?;
-        self.by_age.remove(&(entry.stamp, peer));
+        self.remove_key(key(peer))
+    }
+
+    fn remove_key(&mut self, key: u128) -> Option<T> {
+        let entry = self.by_peer.remove(&key)?;
+        self.by_age.remove(&(entry.stamp, key));
         Some(entry.value)
     }
 
     /// All peers with their ages, by address.
     pub(super) fn iter(&self, now: Instant) -> impl Iterator<Item = (IpAddr, Span, &T)> {
         let age = move |entry: &Stamped<T>| now.saturating_since(entry.stamp);
-        self.by_peer.iter().map(move |(peer, entry)| (*peer, age(entry), &entry.value))
+        self.by_peer.values().map(move |entry| (entry.peer, age(entry), &entry.value))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -94,10 +112,10 @@ impl<T> Entries<T> {
     }
 
     fn collect_outdated(&mut self, now: Instant) {
-        while let Some(&(stamp, peer)) = self.by_age.first()
+        while let Some(&(stamp, key)) = self.by_age.first()
             && self.is_outdated(stamp, now)
         {
-            self.remove(peer);
+            self.remove_key(key);
         }
     }
 }

@@ -9,7 +9,6 @@
 //! At the same time: windows and thresholds act as a sum over the connections that are open to one peer (§7.2).
 //! The RFC leaves open how it is divided: here each of `n` connections, the new one among them, gets an `n`th of
 //! what was there, so that the sum stays as it was; who leaves takes its share along.
-//! Differs: the threshold is divided for the new connection alone; the others keep theirs.
 
 use super::entries::{Entries, WhenFull};
 use super::lesson::{Advice, Lesson, TimeoutSeed};
@@ -63,7 +62,7 @@ impl Kept {
         }
     }
 
-    /// RFC 9040 §6.2, table 3: `merge(curr, old)`.
+    /// RFC 9040 §6.2: `merge(curr, old)`.
     fn merged(self, old: Self) -> Self {
         let either = |one: Option<u32>, other: Option<u32>| match (one, other) {
             (Some(one), Some(other)) => Some(mean(one, other)),
@@ -118,13 +117,14 @@ impl ControlBlocks {
         let sum: u32 = told.iter().map(|(_, member)| member.window).sum();
         let share = (sum / count).max(1);
         let thresholds: Vec<u32> = told.iter().filter_map(|(_, member)| member.threshold).collect();
-        let threshold: u32 = thresholds.iter().sum();
+        let slow_start_threshold =
+            (!thresholds.is_empty()).then(|| (thresholds.iter().sum::<u32>() / count).max(2));
         for (connection, _) in told {
-            self.shares.push_back(Share { connection, window: share });
+            self.shares.push_back(Share { connection, window: share, slow_start_threshold });
         }
         Some(Advice {
             window: Some(share),
-            slow_start_threshold: (!thresholds.is_empty()).then_some((threshold / count).max(2)),
+            slow_start_threshold,
             timeout: last
                 .rtt
                 .map(|rtt| TimeoutSeed::Estimator { rtt, variation: last.rtt_variation }),

@@ -1,7 +1,7 @@
 //! What a connection tells of what it has found out, and how it takes advice.
 
-use super::ConnectionId;
 use super::resume::{Resume, Resumption};
+use super::{ConnectionId, Share};
 use crate::connection::Connection;
 use crate::event::Event;
 use crate::state::{RecoveryState, State};
@@ -148,9 +148,12 @@ impl Connection {
 
     /// The window is another one from now on, because connections to the same peer share it; while a loss is
     /// repaired it is left alone.
-    pub fn take_share(&mut self, segments: u32) {
+    pub fn take_share(&mut self, share: &Share) {
         if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
-            self.window.segments = segments.max(1);
+            self.window.segments = share.window.max(1);
+            if let Some(threshold) = share.slow_start_threshold {
+                self.window.slow_start_threshold = threshold.max(2);
+            }
             self.window.drop_credit();
             self.update_pacing_rate();
         }

@@ -35,6 +35,8 @@ mod lesson;
 mod metrics;
 mod resume;
 mod settings;
+#[cfg(test)]
+mod testing;
 
 pub use cache::WindowCache;
 pub(crate) use lesson::Inherited;
@@ -104,6 +106,8 @@ pub struct Share {
     pub connection: ConnectionId,
     /// Segments.
     pub window: u32,
+    /// Slow-start threshold in segments, where any of the connections has one.
+    pub slow_start_threshold: Option<u32>,
 }
 
 /// How what connections find out is remembered and used.

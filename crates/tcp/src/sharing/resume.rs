@@ -109,6 +109,21 @@ impl Resume {
         !matches!(self.phase, ResumptionPhase::Reconnaissance | ResumptionPhase::Normal(_))
     }
 
+    /// Counts what was delivered of that which was sent after the jump; what was in flight before is counted
+    /// already (RFC 9959 §3.3, appendix A).
+    fn count(&mut self, news: &AckNews, segment_bytes: u32) {
+        if !self.is_unvalidated() {
+            return;
+        }
+        let first = self.unvalidated.0;
+        let before = if news.oldest_before.is_before(first) {
+            first.distance_from(news.oldest_before).div_ceil(segment_bytes)
+        } else {
+            0
+        };
+        self.carried = self.carried.saturating_add(news.delivered.saturating_sub(before));
+    }
+
     /// Whether the round trip is one of the saved path.
     fn is_path_confirmed(&self, least: Span) -> bool {
         let saved = self.plan.saved_rtt;
@@ -159,7 +174,7 @@ impl Connection {
     #[cold]
     pub(crate) fn follow_resumption(&mut self, news: &AckNews) {
         let Some(mut resume) = self.inherited.resume.take() else { return };
-        resume.carried = resume.carried.saturating_add(news.delivered);
+        resume.count(news, self.negotiated.segment_bytes);
         let next = match resume.phase {
             ResumptionPhase::Reconnaissance => self.reconnoitre(&mut resume, news),
             ResumptionPhase::Unvalidated => self.follow_jump(&mut resume, news),

@@ -109,7 +109,7 @@ impl CarefulResumeConfig {
 }
 
 impl Sharing {
-    /// How long something is believed where nothing else is said: minutes, as RFC 9959 §4.2.1 asks for on paths
+    /// How long something is believed where nothing else is said: minutes, as RFC 9959 §4.3.1 asks for on paths
     /// that may change. The report does not give its own.
     pub const USUAL_LIFETIME: Span = Span::from_secs(600);
 

@@ -21,6 +21,7 @@ mod peer;
 mod redundancy;
 mod repair;
 mod reports;
+mod resumption;
 mod segments;
 mod sparing;
 mod stamps;

@@ -1,0 +1,149 @@
+//! What hosts remember: keys, rules, and what is said about them.
+
+use crate::errors::{breaks, error};
+use crate::{document, experiment, with};
+use fairwind_scenario::{SharedOpenings, Sharing, SharingPolicy};
+use fairwind_units::Span;
+
+const WORKLOAD: &str = "workload = { kind = \"greedy\" }\n";
+
+/// Greedy flows whose hosts remember.
+fn greedy(sharing: &str) -> String {
+    with(WORKLOAD, &format!("{WORKLOAD}tcp.sharing = {sharing}\n"))
+}
+
+fn refuses(sharing: &str, expected: &str) {
+    breaks(WORKLOAD, &format!("{WORKLOAD}tcp.sharing = {sharing}\n"), expected);
+}
+
+#[test]
+fn what_is_not_said_is_left_to_the_policy() {
+    let text =
+        greedy(r#"{ policy = "classic", lifetime = "30 s", entries = 7, openings = "all" }"#);
+    let expected = Sharing {
+        policy: SharingPolicy::Classic,
+        lifetime: Some(Span::from_secs(30)),
+        entries: Some(7),
+        openings: Some(SharedOpenings::All),
+        ..Sharing::default()
+    };
+    assert_eq!(experiment(&text).flows[1].tcp.sharing, Some(expected));
+    assert_eq!(experiment(&text).flows[1].receiver_tcp.sharing, None);
+}
+
+#[test]
+fn all_policies_have_the_names_that_scenarios_use() {
+    for policy in SharingPolicy::ALL {
+        let text = greedy(&format!("{{ policy = \"{}\", openings = \"all\" }}", policy.name()));
+        assert_eq!(experiment(&text).flows[1].tcp.sharing.unwrap().policy, policy);
+    }
+}
+
+#[test]
+fn an_unknown_policy_is_told_the_nearest_one() {
+    refuses(r#"{ policy = "clasic" }"#, "did you mean \"classic\"?");
+    refuses(r#"{ policy = "careful" }"#, "careful-resume");
+    refuses("{ lifetime = \"1 s\" }", "policy");
+}
+
+#[test]
+fn nothing_is_believed_for_no_time_and_no_list_has_no_room() {
+    refuses(
+        r#"{ policy = "classic", openings = "all", lifetime = "0 s" }"#,
+        "flows[1].tcp.sharing.lifetime = \"0 s\": what is believed for no time is never used",
+    );
+    refuses(
+        r#"{ policy = "classic", openings = "all", entries = 0 }"#,
+        "flows[1].tcp.sharing.entries = 0: it must be between 1 and 1000000",
+    );
+    refuses(
+        r#"{ policy = "classic", openings = "all", sample_every = "0 ms" }"#,
+        "there must be time between samples",
+    );
+}
+
+#[test]
+fn shares_are_shares() {
+    refuses(
+        r#"{ policy = "classic", openings = "all", forgetfulness = "120 %" }"#,
+        "it must be between 0 % and 100 %",
+    );
+    for retreat in ["49 %", "101 %"] {
+        let sharing = format!("{{ policy = \"careful-resume\", retreat = \"{retreat}\" }}");
+        refuses(&sharing, "it must be between 50 % and 100 %");
+    }
+}
+
+#[test]
+fn a_key_that_the_policy_does_not_look_at_is_refused() {
+    refuses(
+        r#"{ policy = "rfc9040", trust = "safe" }"#,
+        "the policy does not look at it; it is one of classic",
+    );
+    refuses(r#"{ policy = "classic", openings = "all", ensemble = true }"#, "it is one of rfc9040");
+    refuses(
+        r#"{ policy = "tcp-metrics", largest_window = 9 }"#,
+        "classic, rfc9040, careful-resume",
+    );
+}
+
+#[test]
+fn a_capture_ends_after_it_has_begun() {
+    refuses(
+        r#"{ policy = "rfc9040", capture_from = "9 s", capture_until = "9 s" }"#,
+        "it must be after the beginning, 9 s",
+    );
+}
+
+#[test]
+fn only_windows_are_resumed_with_care() {
+    let text = with(
+        WORKLOAD,
+        &format!(
+            "{WORKLOAD}tcp = {{ congestion = \"bbr\", sharing = {{ policy = \"careful-resume\" }} }}\n"
+        ),
+    );
+    assert!(error(&text).contains("bbr is not resumed with care: only reno, bic and cubic are"));
+}
+
+#[test]
+fn nobody_is_served_where_the_hosts_that_remember_open_their_connections_themselves() {
+    let warnings = |sharing: &str| document(&greedy(sharing)).plan().unwrap().warnings.len();
+    let before = document(&with(WORKLOAD, WORKLOAD)).plan().unwrap().warnings.len();
+    assert_eq!(warnings(r#"{ policy = "classic" }"#), before + 1);
+    assert_eq!(warnings(r#"{ policy = "classic", openings = "all" }"#), before);
+    assert_eq!(warnings(r#"{ policy = "rfc9040" }"#), before);
+    assert_eq!(warnings(r#"{ policy = "off" }"#), before);
+}
+
+const ONE_HOST: &str = r#"name = "one host"
+duration = "10 s"
+[topology]
+hosts = ["a", "b"]
+[[topology.links]]
+from = "a"
+to = "b"
+[[flows]]
+name = "f"
+from = "a"
+to = "b"
+workload = { kind = "greedy" }
+tcp.sharing = { policy = "rfc9040" }
+[[flows]]
+name = "g"
+from = "a"
+to = "b"
+workload = { kind = "greedy" }
+tcp.sharing = { policy = "rfc9040" }
+"#;
+
+#[test]
+fn groups_on_one_host_describe_its_memory_alike() {
+    assert!(document(ONE_HOST).plan().is_ok());
+    let last = ONE_HOST.rfind("\"rfc9040\"").unwrap();
+    let differing = format!("{}\"tcp-metrics\" }}\n", &ONE_HOST[..last]);
+    let text = error(&differing);
+    assert!(text.contains("host \"a\" has one memory for all its connections"), "{text}");
+    let off = format!("{}\"off\" }}\n", &ONE_HOST[..last]);
+    assert!(document(&off).plan().is_ok(), "who does not share has no say");
+}

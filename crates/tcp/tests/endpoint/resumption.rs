@@ -1,0 +1,304 @@
+//! What a connection makes of what others have found out: windows to begin with, and saved ones that are resumed
+//! with care (RFC 9959).
+
+use crate::pair::{End, Fate, Pair};
+use fairwind_tcp::{
+    Advice, CarefulResumeConfig, Config, CongestionAlgorithm, ConnectionId, Event, Profile,
+    Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed,
+};
+use fairwind_units::{Instant, Span};
+
+const SEGMENT: usize = 1448;
+
+const fn ms(millis: u64) -> Span {
+    Span::from_millis(millis)
+}
+
+const fn at(millis: u64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+/// Reno that begins with ten segments, and a receiver that acknowledges each one; round trips of 100 ms.
+fn config() -> Config {
+    Config {
+        congestion: CongestionAlgorithm::Reno,
+        initial_window: 10,
+        initial_window_in_bytes: false,
+        ack_delay: fairwind_tcp::AckDelay::None,
+        ..Profile::Rfc.config()
+    }
+}
+
+/// A client that was advised before its SYN was answered, open since 0.1 s; time is one second.
+fn advised(advice: Advice) -> Pair {
+    let mut pair = Pair::new(config(), config());
+    pair.client.advise(advice);
+    pair.run_until(Instant::from_secs(1));
+    pair.dialogue.clear();
+    pair
+}
+
+fn resumption(jump: u32, saved_rtt: Span) -> Advice {
+    let retreat = CarefulResumeConfig::USUAL.retreat;
+    Advice { resumption: Some(Resumption { jump, saved_rtt, retreat }), ..Advice::default() }
+}
+
+/// A transfer of so many segments that resumes a jump of 50; every segment whose number is in `lost` is lost once.
+fn resumed(segments: usize, jump: u32, saved_rtt: Span, lost: Vec<usize>) -> Pair {
+    let mut pair = advised(resumption(jump, saved_rtt));
+    pair.judged_by(move |from, number, _| match from {
+        End::Client if lost.contains(&number) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.write(End::Client, segments * SEGMENT);
+    pair
+}
+
+/// The phases, with when they began.
+fn phases(pair: &Pair) -> Vec<(Instant, ResumptionPhase)> {
+    let phase = |&(at, _, event): &(Instant, End, Event)| match event {
+        Event::Resumption(phase) => Some((at, phase)),
+        _ => None,
+    };
+    pair.events.iter().filter_map(phase).collect()
+}
+
+fn names(pair: &Pair) -> Vec<ResumptionPhase> {
+    phases(pair).into_iter().map(|(_, phase)| phase).collect()
+}
+
+const RECONNAISSANCE: ResumptionPhase = ResumptionPhase::Reconnaissance;
+
+fn ended(why: ResumptionEnd) -> ResumptionPhase {
+    ResumptionPhase::Normal(why)
+}
+
+/// By hand: ten segments leave at 1.0 s. At 1.1 s they are acknowledged one by one, each lets two leave; with the
+/// tenth acknowledgment 18 are in flight, and the window jumps to 50. The other 32 leave within 64 ms, one every
+/// 2 ms. At 1.2 s the flight is 50: all that the jump allows has left. The last of it is acknowledged 100 ms after
+/// it left, at 1.262 s.
+#[test]
+fn a_saved_window_is_resumed_through_all_phases() {
+    let mut pair = resumed(400, 50, ms(100), Vec::new());
+    pair.run_until(at(1_199));
+    assert_eq!(pair.client.congestion_window(), 50);
+    assert_eq!(pair.client.flight(), 50);
+    pair.run_until(at(1_250));
+    assert_eq!(pair.client.resumption_phase(), Some(ResumptionPhase::Validating));
+    pair.run_to_rest(Instant::from_secs(9));
+    assert_eq!(
+        phases(&pair),
+        [
+            (at(100), RECONNAISSANCE),
+            (at(1_100), ResumptionPhase::Unvalidated),
+            (at(1_200), ResumptionPhase::Validating),
+            (at(1_262), ended(ResumptionEnd::Validated)),
+        ]
+    );
+    assert_eq!(pair.read_bytes(End::Server), 400 * SEGMENT);
+    assert_eq!(pair.client.slow_start_threshold(), None);
+}
+
+#[test]
+fn what_the_jump_sends_is_paced_over_a_round_trip() {
+    let mut pair = resumed(400, 50, ms(100), Vec::new());
+    pair.run_until(at(1_199));
+    let leaves: Vec<_> = pair.data_from(End::Client).iter().map(|line| line.at).collect();
+    assert_eq!(leaves.len(), 60);
+    let unvalidated: Vec<_> = leaves[28..].to_vec();
+    let gaps: Vec<_> =
+        unvalidated.windows(2).map(|pair| pair[1].saturating_since(pair[0])).collect();
+    assert!(
+        gaps.iter().all(|gap| *gap >= ms(2) && *gap < ms(2) + Span::from_micros(1)),
+        "{gaps:?}"
+    );
+}
+
+/// At 1.2 s the 18 segments from before the jump are acknowledged, and the first of the jump. The first
+/// acknowledgment leaves 49 in flight, which is the window; the other 18 let it grow by one each.
+#[test]
+fn the_window_grows_as_usual_from_what_was_in_flight() {
+    let mut pair = resumed(400, 50, ms(100), Vec::new());
+    pair.run_until(at(1_200));
+    assert_eq!(pair.client.congestion_window(), 49 + 18);
+}
+
+/// Segment 37 is the tenth of the jump. It leaves at 1.118 s; the three behind it tell of the loss at 1.224 s. By
+/// then 18 segments were in flight before the jump, nine behind were acknowledged and three reported: 30 are known
+/// to fit, and the window is 15.
+#[test]
+fn a_loss_of_what_the_jump_has_sent_leads_back_to_half_of_what_was_carried() {
+    let mut pair = resumed(400, 50, ms(100), vec![37]);
+    pair.run_until(at(1_225));
+    assert_eq!(names(&pair)[2..], [ResumptionPhase::Validating, ResumptionPhase::SafeRetreat]);
+    assert_eq!(phases(&pair)[3].0, at(1_224));
+    assert_eq!(pair.client.congestion_window(), 15);
+}
+
+/// On the way back the window never rises. It ends when the lost segment is repaired, which covers the rest; the
+/// threshold is then half of what was carried since.
+#[test]
+fn the_way_back_holds_the_window_and_ends_with_the_threshold_at_half_of_what_was_carried() {
+    let mut pair = resumed(400, 50, ms(100), vec![37]);
+    pair.run_until(at(1_224));
+    for tick in 1_225..1_324 {
+        pair.run_until(at(tick));
+        assert!(pair.client.congestion_window() <= 15, "at {tick} ms");
+    }
+    pair.run_until(at(1_324));
+    let (ended_at, why) = phases(&pair)[4];
+    assert_eq!((ended_at, why), (at(1_324), ended(ResumptionEnd::Retreated)));
+    let delivered = u32::try_from(pair.client.acknowledged_bytes()).unwrap() / 1448;
+    let carried = 18 + delivered - 28;
+    assert_eq!(pair.client.slow_start_threshold(), Some(carried / 2));
+    pair.run_to_rest(Instant::from_secs(20));
+    assert_eq!(pair.read_bytes(End::Server), 400 * SEGMENT);
+}
+
+#[test]
+fn a_loss_before_the_jump_ends_the_reconnaissance() {
+    let mut pair = resumed(400, 50, ms(100), vec![3]);
+    pair.run_to_rest(Instant::from_secs(20));
+    assert_eq!(names(&pair), [RECONNAISSANCE, ended(ResumptionEnd::Congested)]);
+}
+
+/// The round trip is 100 ms: half of 200 ms is no longer than it, ten times 9 ms is shorter.
+#[test]
+fn a_round_trip_that_is_not_the_saved_one_ends_the_reconnaissance() {
+    for (saved, is_same) in [(200, false), (199, true), (10, true), (9, false)] {
+        let mut pair = resumed(400, 50, ms(saved), Vec::new());
+        pair.run_until(at(1_150));
+        let next =
+            if is_same { ResumptionPhase::Unvalidated } else { ended(ResumptionEnd::PathChanged) };
+        assert_eq!(names(&pair), [RECONNAISSANCE, next], "{saved} ms");
+    }
+}
+
+#[test]
+fn a_window_that_has_grown_as_far_by_itself_does_not_jump() {
+    let mut pair = resumed(400, 20, ms(100), Vec::new());
+    pair.run_until(at(1_150));
+    assert_eq!(names(&pair), [RECONNAISSANCE, ended(ResumptionEnd::NothingToGain)]);
+}
+
+/// 30 segments fit into the window as it grows by itself: there is nothing to jump for.
+#[test]
+fn who_has_no_more_to_send_than_the_window_allows_goes_on_looking() {
+    let mut pair = resumed(30, 50, ms(100), Vec::new());
+    pair.run_to_rest(Instant::from_secs(9));
+    assert_eq!(names(&pair), [RECONNAISSANCE]);
+}
+
+/// 32 segments: four are left at the jump, and three of them in flight when the first is acknowledged. That is less
+/// than an initial window, so the window is what was carried: the 18 before and that one.
+#[test]
+fn a_jump_with_too_little_to_send_leaves_the_window_at_what_was_carried() {
+    let mut pair = resumed(32, 50, ms(100), Vec::new());
+    pair.run_until(at(1_200));
+    let expected =
+        [RECONNAISSANCE, ResumptionPhase::Unvalidated, ended(ResumptionEnd::RateLimited)];
+    assert_eq!(names(&pair), expected);
+    assert_eq!(pair.client.congestion_window(), 19);
+}
+
+#[test]
+fn a_time_out_ends_it_and_bounds_the_threshold() {
+    let mut pair = resumed(400, 50, ms(100), (28..100).collect());
+    pair.run_until(Instant::from_secs(4));
+    let last = *names(&pair).last().unwrap();
+    assert_eq!(last, ended(ResumptionEnd::TimedOut));
+    assert!(pair.client.slow_start_threshold().unwrap() <= 9, "half of 18");
+}
+
+#[test]
+fn a_connection_begins_with_the_window_and_threshold_that_it_was_advised() {
+    let advice = Advice { window: Some(32), slow_start_threshold: Some(24), ..Advice::default() };
+    let mut pair = advised(advice);
+    assert_eq!(pair.client.congestion_window(), 32);
+    assert_eq!(pair.client.slow_start_threshold(), Some(24));
+    pair.write(End::Client, 100 * SEGMENT);
+    assert_eq!(pair.data_from(End::Client).len(), 32, "the first flight");
+}
+
+#[test]
+fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
+    for (least, expected) in [(4, 10), (16, 16)] {
+        let pair = advised(Advice { least_window: Some(least), ..Advice::default() });
+        assert_eq!(pair.client.congestion_window(), expected);
+    }
+}
+
+#[test]
+fn a_connection_whose_syn_was_lost_begins_with_one_segment_whatever_it_was_advised() {
+    let mut pair = Pair::new(config(), config());
+    pair.client.advise(Advice { window: Some(32), ..Advice::default() });
+    pair.judged_by(|from, number, _| match (from, number) {
+        (End::Client, 0) => Fate::Drop,
+        _ => Fate::Deliver,
+    });
+    pair.run_until(Instant::from_secs(3));
+    assert_eq!(pair.client.congestion_window(), 1);
+}
+
+/// The handshake takes 100 ms. With 300 ms and 40 ms remembered: RTTVAR 3/4 40 + 1/4 200 = 80, SRTT 7/8 300 + 1/8
+/// 100 = 275 (RFC 6298 §2.3).
+#[test]
+fn an_estimator_begins_with_what_is_remembered_and_the_handshake_is_its_next_sample() {
+    let (rtt, variation) = (ms(300), ms(40));
+    let timeout = Some(TimeoutSeed::Estimator { rtt, variation });
+    let pair = advised(Advice { timeout, ..Advice::default() });
+    assert_eq!(pair.client.smoothed_rtt(), Some(ms(275)));
+    assert_eq!(pair.client.lesson(ConnectionId(0)).rtt_variation, ms(80));
+}
+
+/// Linux: the remembered round trip and twice it, where it is longer than that of the handshake.
+#[test]
+fn a_first_time_out_follows_a_longer_remembered_round_trip() {
+    for (remembered, expected) in [(700, 2_100), (50, 1_000)] {
+        let timeout = Some(TimeoutSeed::FirstTimeout { rtt: ms(remembered) });
+        let pair = advised(Advice { timeout, ..Advice::default() });
+        assert_eq!(pair.client.retransmission_timeout(), ms(expected));
+        assert_eq!(pair.client.smoothed_rtt(), Some(ms(100)), "the estimator does not follow it");
+    }
+}
+
+#[test]
+fn a_share_is_taken_unless_a_loss_is_repaired() {
+    let mut pair = advised(Advice::default());
+    let share =
+        |window| Share { connection: ConnectionId(0), window, slow_start_threshold: Some(5) };
+    pair.client.take_share(&share(7));
+    assert_eq!(pair.client.slow_start_threshold(), Some(5));
+    assert_eq!(pair.client.congestion_window(), 7);
+    let mut pair = resumed(400, 50, ms(100), vec![3]);
+    pair.run_until(at(1_110));
+    let window = pair.client.congestion_window();
+    pair.client.take_share(&share(77));
+    assert_eq!(pair.client.congestion_window(), window);
+}
+
+#[test]
+fn only_who_shares_tells_of_its_peer_its_close_and_its_end() {
+    for shares in [false, true] {
+        let mut config = config();
+        config.growth.shares = shares;
+        let mut pair = Pair::new(config.clone(), config);
+        pair.run_until(Instant::from_secs(1));
+        pair.close(End::Client);
+        pair.run_until(Instant::from_secs(2));
+        let told: Vec<_> = pair
+            .events
+            .iter()
+            .filter(|(_, _, event)| {
+                matches!(event, Event::PeerAsks | Event::Closing | Event::AllAcknowledged)
+            })
+            .map(|&(_, end, event)| (end, event))
+            .collect();
+        let expected = [
+            (End::Server, Event::PeerAsks),
+            (End::Client, Event::Closing),
+            (End::Client, Event::AllAcknowledged),
+        ];
+        assert_eq!(told, if shares { &expected[..] } else { &[] });
+    }
+}
