@@ -1,4 +1,4 @@
-"""Hold two runs of the form `kernel` against each other: `python beside_kernel.py SIMULATED KERNEL`.
+"""Hold two runs of the form `kernel` against each other: `beside_kernel.py SIMULATED KERNEL`.
 
 It prints, as Markdown, the tables in kernel.md: one for each part that both have.
 """
@@ -27,7 +27,6 @@ from fairwind.studies.congestion_control_evaluation.shares import (
 KEYS = [BANDWIDTH, RTT, CONTROL]
 SHOWN = 0.005
 """Of a smaller difference a table with two decimals shows nothing."""
-
 
 
 @dataclass(frozen=True)

@@ -251,5 +251,6 @@ def test_a_study_prints_its_claims_and_writes_its_figure(tmp_path):
     assert "figure: run/figures/throughput-by-variant.png" in error
     again = fairwind("report", "run", cwd=tmp_path)
     assert again[0] == 0
+    assert "Claim 5:" in again[1]
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "Claims of the source" in page
