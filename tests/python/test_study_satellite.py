@@ -94,13 +94,27 @@ def test_a_transfer_is_timed_from_the_establishment_to_its_end():
     done = transfers(made_up([{"completion_time_s": 6.0, "segments": 20}]))
     assert done["transfer_time_s"].to_list() == [5.0]
     assert done["segments"].to_list() == [20.0]
+    # 2 s are seven whole frames of 273 ms, the last one the fourth of a period of four.
+    assert done["established_in_frame"].to_list() == [3]
+
+
+def test_starts_in_the_reckoning_s_phase_are_told_of():
+    shifted = of_multipliers(lambda row: row["reckoned_s"] * 1.2).with_columns(
+        pl.when(pl.col("seed") == 1).then(0).otherwise(1).alias("established_in_frame"),
+        pl.when(pl.col("seed") == 1)
+        .then(pl.col("transfer_time_s") / 1.2)
+        .otherwise("transfer_time_s")
+        .alias("transfer_time_s"),
+    )
+    evidence = agrees(shifted).evidence
+    assert "first frame of a request period 35 of 35; the most +0.0%" in evidence
 
 
 def test_slots_count_from_the_establishment_until_the_last_segment_leaves():
-    # Established at 2 s, the last acknowledgment at 4 s: the last segment left 0.84 s before.
+    # Established at 2 s, the last segment there at 4 s: it left 0.42 s before.
     frames = [
         {"cell": 0, "seed": 1, "start_s": start, "slots_assigned": assigned, "slots_used": used}
-        for start, assigned, used in ((1.9, 9, 9), (2.1, 4, 1), (3.1, 6, 4), (3.2, 9, 0))
+        for start, assigned, used in ((1.9, 9, 9), (2.1, 4, 1), (3.5, 6, 4), (3.6, 9, 0))
     ]
     done = transfers(made_up([{"completion_time_s": 3.0, "segments": 20}], frames))
     assert done["slot_use_ratio"].to_list() == [0.5]

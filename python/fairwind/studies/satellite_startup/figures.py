@@ -21,8 +21,8 @@ from fairwind.studies.satellite_startup.model_claims import curves_by_volume
 from fairwind.studies.satellite_startup.stack_figures import over_time
 from fairwind.studies.satellite_startup.transfers import (
     MULTIPLIER,
+    ONE_WAY_S,
     POLICY,
-    ROUND_TRIP_S,
     SEGMENTS,
     TIME,
     USE,
@@ -31,7 +31,7 @@ from fairwind.studies.satellite_startup.transfers import (
 
 LINK = DemandAssignedLink()
 
-ADDED = "A round trip is added to the model's times, which end when the last segment is carried."
+ADDED = "Half a round trip is added to the model's times, which end when the last segment leaves."
 POINTS = "Lines: the model; points: simulated, means over the phases of the start."
 
 
@@ -54,7 +54,7 @@ def figures(results: Results) -> list[Figure]:
 def _times(done: pl.DataFrame) -> Figure:
     sizes = done[SEGMENTS].unique().sort().to_list()
     modelled = formulas.completion_by_multiplier(LINK, sizes).with_columns(
-        pl.col("completion_time_s") + ROUND_TRIP_S
+        pl.col("completion_time_s") + ONE_WAY_S
     )
     return Figure(
         name="duration-against-multiplier",
@@ -173,7 +173,7 @@ def _by_volume(startup: Results, stacks: Results) -> Figure:
         "curve", "volume_segments", pl.col("mean").alias("completion_time_s")
     )
     modelled = formulas.completion_by_volume(LINK, 3.0, (4.8,)).with_columns(
-        pl.col("completion_time_s") + ROUND_TRIP_S / 2
+        pl.col("completion_time_s") + ONE_WAY_S
     )
     return Figure(
         name="transfer-time-against-volume",

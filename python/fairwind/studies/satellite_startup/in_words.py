@@ -37,3 +37,10 @@ def verdict_of_cells(holds: pl.Series, fails: pl.Series) -> Verdict:
     if holds.any():
         return Verdict.BORNE_OUT_IN_PART
     return Verdict.NOT_BORNE_OUT if fails.any() else Verdict.UNDECIDED
+
+
+def in_order(*, whole: bool, part: bool) -> Verdict:
+    """Judge by two findings: all of it holds, or at least a part does."""
+    if whole:
+        return Verdict.BORNE_OUT
+    return Verdict.BORNE_OUT_IN_PART if part else Verdict.NOT_BORNE_OUT

@@ -22,9 +22,10 @@ from fairwind.studies.satellite_startup.growth import (
     times_of_volumes,
     windows,
 )
-from fairwind.studies.satellite_startup.in_words import mean_in_words, not_run
+from fairwind.studies.satellite_startup.in_words import in_order, mean_in_words, not_run
 from fairwind.studies.satellite_startup.transfers import (
     MULTIPLIER,
+    ONE_WAY_S,
     POLICY,
     ROUND_TRIP_S,
     SEGMENTS,
@@ -133,7 +134,7 @@ def completion_as_modelled(table: Results) -> Claim:
     means = interval_per_panel(done, TIME, (SEGMENTS,))
     modelled = completion_time_s(LINK.start_up(3), means[SEGMENTS].to_numpy(), Law.SLIDE)
     details = means.with_columns(
-        pl.Series("model_s", np.asarray(modelled) + ROUND_TRIP_S)
+        pl.Series("model_s", np.asarray(modelled) + ONE_WAY_S)
     ).with_columns((pl.col("model_s") / pl.col("mean") - 1).alias("off_ratio"))
     told = ", ".join(
         f"{row[SEGMENTS]:g} segments {row['model_s']:.1f} s against {row['mean']:.1f} s "
@@ -176,13 +177,7 @@ def equivalent_rtt_as_modelled(periods: Results | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=(
-            Verdict.BORNE_OUT
-            if rises and fits
-            else Verdict.BORNE_OUT_IN_PART
-            if rises
-            else Verdict.NOT_BORNE_OUT
-        ),
+        verdict=in_order(whole=rises and fits, part=rises),
         evidence=f"{told}.",
         details=details,
         in_short=f"It rises, but the formula is {_range(details)} off.",
@@ -209,13 +204,7 @@ def as_without_wait(periods: Results | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=(
-            Verdict.BORNE_OUT
-            if low <= 1.05
-            else Verdict.BORNE_OUT_IN_PART
-            if nearer
-            else Verdict.NOT_BORNE_OUT
-        ),
+        verdict=in_order(whole=low <= 1.05, part=nearer),
         evidence=f"{told}.",
         details=pl.DataFrame([plain, raised]),
         in_short=f"Nearly: {told}.",
@@ -252,13 +241,7 @@ def three_curves(startup: Results | None, stacks: Results | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=(
-            Verdict.BORNE_OUT
-            if apart.fill_null(value=False).all()
-            else Verdict.BORNE_OUT_IN_PART
-            if ordered.all()
-            else Verdict.NOT_BORNE_OUT
-        ),
+        verdict=in_order(whole=bool(apart.fill_null(value=False).all()), part=bool(ordered.all())),
         evidence=f"{told}.",
         details=details,
         in_short="In this order in the mean, but not for every volume with intervals apart.",
@@ -309,7 +292,5 @@ def _range(details: pl.DataFrame) -> str:
 
 
 def _verdict(off: pl.Series) -> Verdict:
-    if (off.abs() <= MODEL_RATIO).all():
-        return Verdict.BORNE_OUT
-    within = bool((off.abs() <= LOOSE_RATIO).all())
-    return Verdict.BORNE_OUT_IN_PART if within else Verdict.NOT_BORNE_OUT
+    within = (bool((off.abs() <= bound).all()) for bound in (MODEL_RATIO, LOOSE_RATIO))
+    return in_order(whole=next(within), part=next(within))

@@ -6,9 +6,10 @@ import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.groups import interval_per_panel
-from fairwind.studies.satellite_startup.in_words import changes, verdict_of_cells
+from fairwind.studies.satellite_startup.in_words import changes, in_order, verdict_of_cells
 from fairwind.studies.satellite_startup.reconstruction import reconstruction
 from fairwind.studies.satellite_startup.transfers import (
+    FRAME,
     MULTIPLIER,
     SEGMENTS,
     TIME,
@@ -71,6 +72,7 @@ def agrees(done: pl.DataFrame) -> Claim:
     plain = details.filter(pl.col(MULTIPLIER) == 1)["off_ratio"].abs().max()
     fits = details["off_ratio"].abs() <= details["bound_ratio"]
     less = (details["mean_use"] - details["reckoned_use"]).to_numpy()
+    in_phase = _in_the_reckoning_s_phase(done)
     return Claim(
         statement=(
             "Transfers over the platform take as long as a reckoning slot by slot says, whose "
@@ -87,13 +89,28 @@ def agrees(done: pl.DataFrame) -> Claim:
             f"most, at N = {worst[SEGMENTS]:g} and k = {worst[MULTIPLIER]:g}: "
             f"{worst['mean']:.2f} s against {worst['reckoned_s']:.2f} s, {worst['off_ratio']:+.1%} "
             f"[{worst['off_low_ratio']:+.1%}, {worst['off_high_ratio']:+.1%}]. "
-            f"The use of slots differs by {less.min():+.2f} to {less.max():+.2f}."
+            f"The use of slots differs by {less.min():+.2f} to {less.max():+.2f}.{in_phase}"
         ),
         details=details,
         in_short=(
             f"{within.height} of {details.height} means are within, the worst is "
             f"{worst['off_ratio']:+.1%} off."
         ),
+    )
+
+
+def _in_the_reckoning_s_phase(done: pl.DataFrame) -> str:
+    """Tell of starts whose connection comes to be in the first frame of a request period."""
+    first = done.filter(pl.col(FRAME) == 0) if FRAME in done.columns else done.clear()
+    if first.is_empty():
+        return ""
+    details = beside_reconstruction(first)
+    within = details.filter(pl.col("off_ratio").abs() <= pl.col("bound_ratio"))
+    worst = details.sort(pl.col("off_ratio").abs(), descending=True).row(0, named=True)
+    return (
+        " Of connections that come to be in the first frame of a request period "
+        f"{within.height} of {details.height}; the most {worst['off_ratio']:+.1%}, at "
+        f"N = {worst[SEGMENTS]:g} and k = {worst[MULTIPLIER]:g}."
     )
 
 
@@ -127,12 +144,8 @@ def time_saturates(done: pl.DataFrame) -> Claim:
             "every volume; in part: it does not, but the gain is below a quarter of what was "
             "gained up to there; otherwise not."
         ),
-        verdict=(
-            Verdict.BORNE_OUT
-            if (less < SATURATED_RATIO).all()
-            else Verdict.BORNE_OUT_IN_PART
-            if (share < 0.25).all()
-            else Verdict.NOT_BORNE_OUT
+        verdict=in_order(
+            whole=bool((less < SATURATED_RATIO).all()), part=bool((share < 0.25).all())
         ),
         evidence=(
             f"{changes(details, SEGMENTS)}; of what was gained up to k = {SOURCE_MULTIPLIER:g}, "
@@ -163,11 +176,7 @@ def larger_volumes_gain_more(done: pl.DataFrame) -> Claim:
             "only the latter."
         ),
         verdict=(
-            Verdict.BORNE_OUT
-            if gains.is_sorted() and sure
-            else Verdict.BORNE_OUT_IN_PART
-            if sure
-            else Verdict.NOT_BORNE_OUT
+            in_order(whole=bool(gains.is_sorted() and sure), part=bool(sure))
             if details.height > 1
             else Verdict.UNDECIDED
         ),

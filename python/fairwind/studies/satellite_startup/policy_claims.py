@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
+from fairwind.results import Claim, Results
 from fairwind.studies.groups import interval_per_panel
 from fairwind.studies.panels import signed
-from fairwind.studies.satellite_startup.in_words import changes, mean_in_words, not_run
+from fairwind.studies.satellite_startup.in_words import changes, in_order, mean_in_words, not_run
 from fairwind.studies.satellite_startup.transfers import (
     POLICY,
     SEGMENTS,
@@ -43,7 +43,7 @@ def _start_is_enough(alone: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_in_order(fits),
+        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{changes(details, SEGMENTS)}.",
         details=details,
         in_short=(
@@ -75,7 +75,7 @@ def _ours_is_no_slower(alone: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_in_order(fits),
+        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=(
             f"Time against k = 4.8: {changes(time, SEGMENTS)}. Slots used: {shares}. Time against "
             f"k = 1: {changes(plain, SEGMENTS)}."
@@ -121,7 +121,7 @@ def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_in_order(fits),
+        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{told[0].upper()}{told[1:]}. Mean times: {every}.",
         details=pl.DataFrame(rows),
         in_short=f"{told[0].upper()}{told[1:]}.",
@@ -130,9 +130,3 @@ def _ours_when_shared(shared: pl.DataFrame | None) -> Claim:
 
 def _sizes(details: pl.DataFrame, fits: pl.Series) -> str:
     return ", ".join(f"{size:g}" for size in details.filter(fits)[SEGMENTS])
-
-
-def _in_order(fits: pl.Series) -> Verdict:
-    if fits.all():
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if fits.any() else Verdict.NOT_BORNE_OUT

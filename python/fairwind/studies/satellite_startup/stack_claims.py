@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
-from fairwind.studies.satellite_startup.in_words import not_run
+from fairwind.results import Claim, Results
+from fairwind.studies.satellite_startup.in_words import in_order, not_run
 from fairwind.studies.satellite_startup.stacks import (
     FREEBSD,
     LIMIT,
@@ -53,7 +53,7 @@ def _without_sack(runs: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_in_order(lossy and timed_out, lossy and slow),
+        verdict=in_order(whole=lossy and timed_out, part=lossy and slow),
         evidence=f"{told}.",
         details=details,
         in_short=(
@@ -86,7 +86,7 @@ def _with_sack(runs: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_in_order(bool(fits.all()), bool(fits.any())),
+        verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{told}.",
         details=details,
         in_short=(
@@ -123,7 +123,7 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_in_order(bool(always.all()), bool(early.all())),
+        verdict=in_order(whole=bool(always.all()), part=bool(early.all())),
         evidence=(
             f"Round trip in the first 20 s {details['early_rtt_ratio'].to_numpy().max():.1f} times "
             f"the least. From then on, {told}."
@@ -154,9 +154,3 @@ def _range(values: pl.Series, form: str) -> str:
 
 def _which(details: pl.DataFrame, fits: pl.Series) -> str:
     return " and ".join(details.filter(fits)[LIMIT].to_list())
-
-
-def _in_order(whole: bool, part: bool) -> Verdict:  # noqa: FBT001 - two findings, in this order
-    if whole:
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if part else Verdict.NOT_BORNE_OUT
