@@ -49,7 +49,9 @@ def with_uncertainty(mean: float, half_width: float) -> str:
     decimals = min(decimals, max(most, 0))
     if decimals <= 0:
         return f"{mean:.0f} ± {significant(half_width, 2)}"
-    return f"{mean:.{decimals}f} ± {half_width:.{decimals}f}"
+    told = f"{half_width:.{decimals}f}"
+    # What is not zero does not become it by rounding.
+    return f"{mean:.{decimals}f} ± {told if float(told) else significant(half_width, 1)}"
 
 
 def significant(value: float, digits: int = 4) -> str:
