@@ -15,6 +15,7 @@ from fairwind.plots import (
 from fairwind.report.captured import captured_figures
 from fairwind.report.layout import choice, columns, panels
 from fairwind.report.queues import queue_figures
+from fairwind.report.slots import slot_figures
 from fairwind.report.traces import trace_figures
 from fairwind.results import Results, summarise
 from fairwind.results.tidy import (
@@ -33,6 +34,7 @@ def default_figures(results: Results) -> list[Figure]:
     figures.extend(_over_time(results))
     figures.extend(_drops(results))
     figures.extend(queue_figures(results))
+    figures.extend(slot_figures(results))
     figures.extend(captured_figures(results))
     figures.extend(trace_figures(results))
     return figures
