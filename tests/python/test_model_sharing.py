@@ -5,6 +5,7 @@ import pytest
 
 from fairwind.models import ModelError
 from fairwind.models.sharing import rounds, speed_up, transfer_time_s
+from process import fairwind
 
 SEGMENTS = np.array([5, 10, 20, 40, 80, 200])
 
@@ -62,3 +63,19 @@ def test_what_cannot_be_is_refused():
         speed_up(10, 0)
     with pytest.raises(ModelError, match="below zero"):
         transfer_time_s(10, 1, -1)
+
+
+def test_the_command_tells_rounds_times_and_speed_ups(tmp_path):
+    code, out, error = fairwind(
+        "model", "sharing", "--segments", "40", "--rtt", "100 ms", "--format", "csv", cwd=tmp_path
+    )
+    assert (code, error) == (0, "")
+    heading, row = out.splitlines()
+    told = dict(zip(heading.split(","), map(float, row.split(",")), strict=True))
+    assert told["rounds_initially"] == 6
+    assert told["rounds_remembered"] == 2
+    assert told["initially_s"] == pytest.approx(0.7)
+    assert told["speed_up_ratio"] == pytest.approx(7 / 3)
+    code, _, error = fairwind("model", "sharing", "--remembered", "0", cwd=tmp_path)
+    assert code != 0
+    assert "it must be one or more" in error

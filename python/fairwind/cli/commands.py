@@ -17,7 +17,7 @@ from fairwind.cli.congestion import app as congestion
 from fairwind.cli.doctor import as_frame, diagnosis, removals, works
 from fairwind.cli.drawing import shown_drawing
 from fairwind.cli.errors import ExitCode, exit_code_of
-from fairwind.cli.model import app as model
+from fairwind.cli.model_sharing import app as model
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.settings import meant_for, settings_of

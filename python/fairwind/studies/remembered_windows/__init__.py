@@ -37,6 +37,21 @@ _FORMS = {
     "reduced": {name: Part(f"{name}.toml", settings) for name, settings in _FEWER.items()},
 }
 
+_KERNEL = {
+    "kernel": Part(
+        f"{_LEADING}.toml",
+        {
+            "duration": "12 s",
+            "path.rate": "40 Mbit/s",
+            "flows.web.workload.transfers": "3",
+            "sweep.repeat": "3",
+            "sweep.path.reverse_delay": '["20 ms", "50 ms", "100 ms"]',
+            "sweep.flows.web.workload.volume": '["1 MB", "3 MB"]',
+        },
+    )
+}
+"""Seven minutes in real time, at a rate that the router carries on any machine."""
+
 _LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
 STUDY = Study(
@@ -44,8 +59,9 @@ STUDY = Study(
     title="Remembered windows: sharing congestion information over connections, and its price",
     source="Hartmann, Bestavros, Boston University, BUCS-1998-001",
     package=__name__,
-    forms=_LED,
+    forms=_LED | _KERNEL,
     parts=_FURTHER,
+    kernel_forms={"full": "kernel", "reduced": "kernel"},
     figures=figures,
     claims=claims,
 )

@@ -1,0 +1,68 @@
+"""The command `model sharing`: transfers that begin with a remembered window, in closed form."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated
+
+import polars as pl
+import typer
+
+from fairwind.cli.model import app
+from fairwind.cli.output import OutputFormat, print_frame
+from fairwind.models.sharing import rounds, speed_up, transfer_time_s
+from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
+
+__all__ = ["app", "sharing"]
+
+Segments = Annotated[list[float], typer.Option("--segments", help="Of a transfer; repeatable.")]
+Remembered = Annotated[
+    list[float], typer.Option("--remembered", help="Window in segments; repeatable.")
+]
+Initial = Annotated[float, typer.Option(help="Window otherwise, in segments.")]
+Rtt = Annotated[str, typer.Option(help="Round trip without queues.")]
+Rate = Annotated[
+    str | None, typer.Option(help="Rate of the path; sending takes no time if not given.")
+]
+Segment = Annotated[str, typer.Option(help="A full packet with its headers.")]
+Offered = Annotated[
+    float | None,
+    typer.Option(help="Segments that receivers offer until something has come; all if not given."),
+]
+Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
+
+
+@app.command()
+def sharing(
+    *,
+    segments: Segments = [5.0, 10.0, 20.0, 40.0, 80.0, 200.0],  # noqa: B006 - read only
+    remembered: Remembered = [32.0],  # noqa: B006 - read only
+    initial: Initial = 1.0,
+    rtt: Rtt = "100 ms",
+    rate: Rate = None,
+    segment: Segment = "1500 B",
+    offered: Offered = None,
+    output: Format = OutputFormat.TABLE,
+) -> None:
+    """Tell how much faster transfers are that begin with a remembered window.
+
+    Times are from the call to the last byte's being read, over an idle path on which nothing is
+    lost and every segment is acknowledged at once.
+    """
+    rtt_s = parse_seconds(rtt)
+    each = 0.0 if rate is None else 8 * parse_bytes(segment) / parse_bits_per_second(rate)
+    most = math.inf if offered is None else offered
+    rows = [
+        {
+            "remembered_segments": window,
+            "segments": volume,
+            "rounds_initially": float(rounds(volume, initial, most)),
+            "rounds_remembered": float(rounds(volume, window, most)),
+            "initially_s": float(transfer_time_s(volume, initial, rtt_s, each, most)),
+            "remembered_s": float(transfer_time_s(volume, window, rtt_s, each, most)),
+            "speed_up_ratio": float(speed_up(volume, window, rtt_s, each, initial, most)),
+        }
+        for window in remembered
+        for volume in segments
+    ]
+    print_frame(pl.DataFrame(rows), output)
