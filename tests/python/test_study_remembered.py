@@ -54,7 +54,7 @@ def made_up(flows: list[dict[str, object]], **tables: pl.DataFrame) -> SimpleNam
     plan = SimpleNamespace(cells=[SimpleNamespace(experiment=experiment)])
     return SimpleNamespace(
         flows=pl.DataFrame(flows, infer_schema_length=None),
-        manifest=SimpleNamespace(plan=plan),
+        manifest=SimpleNamespace(plan=plan, is_real_time=False),
         **tables,
     )
 

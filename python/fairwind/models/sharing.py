@@ -10,8 +10,8 @@ follow that *Aggregating Congestion Information Over Sequences of TCP Connection
 leads one to expect; the report has no numbers. With serialisation a server stalls after a window
 only as long as the first acknowledgment takes to come beyond what the window takes to leave
 (Kurose and Ross, *Computer Networking*, on the latency of slow start, there for a window of one).
-A receiver that offers less than the remembered window until it has got something, as those of today
-do, costs what the first flight is shorter by.
+A receiver that offers less than the remembered window until it has got something, as most of
+today do, costs what the first flight is shorter by.
 """
 
 from __future__ import annotations

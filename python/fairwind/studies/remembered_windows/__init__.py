@@ -41,7 +41,7 @@ _KERNEL = {
     "kernel": Part(
         f"{_LEADING}.toml",
         {
-            "duration": "12 s",
+            "duration": "6 s",
             "path.rate": "40 Mbit/s",
             "flows.web.workload.transfers": "3",
             "sweep.repeat": "3",
@@ -50,7 +50,7 @@ _KERNEL = {
         },
     )
 }
-"""Seven minutes in real time, at a rate that the router carries on any machine."""
+"""Five minutes in real time, at a rate that the router carries on any machine."""
 
 _LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
