@@ -28,7 +28,7 @@ WIRE_BYTES = 1500
 FORWARD_S = 0.0005
 
 OFFERED_SEGMENTS = 65_535 // PAYLOAD_BYTES
-"""What our receivers offer until something has come; the kernel's with 8 MB of buffer offer more."""
+"""What our receivers offer until something has come; the kernel's, with 8 MB of buffer, more."""
 
 CLOSED_SEGMENT_BYTES = 1000
 CLOSED_WINDOW = 32
