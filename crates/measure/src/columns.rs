@@ -135,6 +135,18 @@ const TABLES: &[TableDefinition] = &[
     ("hosts", &[HOST]),
     ("control_complaints", &[CONTROL_COMPLAINT]),
     ("senders", &[SENDER]),
+    ("resumptions", &[RESUMPTION]),
+];
+
+#[rustfmt::skip]
+const RESUMPTION: &[Line] = &[
+    ("time_s", "s", "When the phase began, since the experiment began; the table is there only if a saved window was looked up to be resumed with care (`careful-resume`)."),
+    ("flow", "number", "The number of the flow whose data it is."),
+    ("name", "text", "The flow's name."),
+    ("group", "text", "The group of the flow."),
+    ("phase", "text", "The phase: reconnaissance, unvalidated, validating, safe-retreat, or normal when it is over (RFC 9959)."),
+    ("reason", "text", "Why it is over: congested (before the jump), path-changed, nothing-to-gain, rate-limited, validated, retreated or timed-out; empty while it is not."),
+    ("cwnd_packets", "packets", "The congestion window in segments with which the phase began."),
 ];
 
 #[rustfmt::skip]

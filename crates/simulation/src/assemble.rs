@@ -64,7 +64,8 @@ pub(crate) fn assemble(
     let answered = answered(&settings);
     let relays = Relays::of(&flows);
     let captured = flows.iter().map(|plan| plan.is_captured.then_some(plan.addresses)).collect();
-    let memories = Memories::new(experiment, flows.iter().map(|plan| (plan.group, plan.addresses)));
+    let memories =
+        Memories::new(experiment, &settings, flows.iter().map(|plan| (plan.group, plan.addresses)));
     let governed = Governed::new(experiment, flows.iter().map(|plan| plan.group));
     let with_endpoints = |(flow, plan): (u64, FlowPlan)| {
         let behaviour = &behaviours[plan.group];

@@ -4,10 +4,11 @@
 //! is nothing of this.
 
 use crate::flow::Flow;
+use fairwind_measure::{FlowId, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
     CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
-    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig,
+    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, ResumptionEnd,
     ResumptionPhase, Sharing, Trust, WindowCache,
 };
 use fairwind_units::{Instant, Span};
@@ -40,6 +41,19 @@ pub(crate) struct Memories {
     hosts: Vec<Host>,
     /// By flow: the memories of the opening host and of the other one, and the addresses of both.
     ends: Vec<([Option<usize>; 2], [IpAddr; 2])>,
+    /// By flow, those of answers included: its name and its group's.
+    names: Vec<(String, String)>,
+    /// Phases of careful resumptions, with the windows that they began with.
+    steps: Vec<(FlowId, Instant, ResumptionPhase, u32)>,
+}
+
+/// The flow of the data that an end of a connection sends.
+fn data_flow(flow: &Flow, number: u32, end: End) -> FlowId {
+    let answers = flow.dialogue.as_ref().map(|dialogue| dialogue.flow);
+    match end {
+        End::Sender => FlowId(number),
+        End::Receiver => answers.unwrap_or(FlowId(number)),
+    }
 }
 
 impl End {
@@ -73,6 +87,7 @@ impl Memories {
     /// any.
     pub(crate) fn new(
         experiment: &Experiment,
+        settings: &Settings,
         flows: impl Iterator<Item = (usize, Addresses)>,
     ) -> Option<Box<Self>> {
         let mut hosts = Vec::new();
@@ -92,7 +107,9 @@ impl Memories {
             return None;
         }
         let ends = flows.map(|(group, addresses)| (groups[group], pair(addresses))).collect();
-        Some(Box::new(Self { hosts, ends }))
+        let group = |group: u32| settings.groups.get(group as usize).cloned().unwrap_or_default();
+        let names = settings.flows.iter().map(|flow| (flow.name.clone(), group(flow.group)));
+        Some(Box::new(Self { hosts, ends, names: names.collect(), steps: Vec::new() }))
     }
 
     /// The memory of a connection's host, and the peer's address.
@@ -147,17 +164,39 @@ impl Memories {
                 cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Ended);
                 cache.on_over(peer, connection);
             }
-            Event::Resumption(ResumptionPhase::SafeRetreat) => {
-                cache.on_release(peer, connection, true);
-            }
-            Event::Resumption(ResumptionPhase::Normal(_)) => {
-                cache.on_release(peer, connection, false);
+            Event::Resumption(phase) => {
+                let window = endpoint.congestion_window();
+                match phase {
+                    ResumptionPhase::SafeRetreat => cache.on_release(peer, connection, true),
+                    ResumptionPhase::Normal(_) => cache.on_release(peer, connection, false),
+                    _ => {}
+                }
+                self.steps.push((data_flow(&flows[own], number, end), now, phase, window));
             }
             Event::Reset | Event::TimedOut | Event::Unreachable(_) => {
                 cache.on_over(peer, connection);
             }
             _ => {}
         }
+    }
+
+    /// How saved windows were resumed, by the names of flows and groups.
+    pub(crate) fn resumptions(&self) -> Vec<ResumptionStep> {
+        let step =
+            |&(flow, at, phase, window_packets): &(FlowId, Instant, ResumptionPhase, u32)| {
+                let (name, group) = self.names.get(flow.0 as usize).cloned().unwrap_or_default();
+                let reason = phase.end().map(ResumptionEnd::name);
+                ResumptionStep {
+                    flow,
+                    name,
+                    group,
+                    at,
+                    phase: phase.name(),
+                    reason,
+                    window_packets,
+                }
+            };
+        self.steps.iter().map(step).collect()
     }
 
     /// When something is to be done by the clock.

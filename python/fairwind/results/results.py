@@ -158,6 +158,11 @@ class Results:
         name = "control_complaints"
         return self.table(name) if self.has_table(name) else None
 
+    @cached_property
+    def resumptions(self) -> pl.DataFrame | None:
+        """The phases of windows that were resumed with care; None if none was looked up."""
+        return self.table("resumptions") if self.has_table("resumptions") else None
+
     def part(self, name: str) -> Results | None:
         """Give the run of a further part of a study; None if there is none that is complete."""
         part = Results(part_folder(self.folder, name))

@@ -1,7 +1,8 @@
 //! What hosts remember of their connections, where any does.
 
 use super::Simulation;
-use crate::memory::End;
+use crate::memory::{End, Memories};
+use fairwind_measure::ResumptionStep;
 use fairwind_tcp::Event;
 use fairwind_units::Instant;
 
@@ -20,5 +21,10 @@ impl Simulation {
         if let Some(memories) = &mut self.memories {
             memories.on_event(&mut self.flows, end, event, now);
         }
+    }
+
+    /// How saved windows were resumed.
+    pub(super) fn resumptions(&self) -> Vec<ResumptionStep> {
+        self.memories.as_deref().map(Memories::resumptions).unwrap_or_default()
     }
 }

@@ -162,7 +162,7 @@ fn joined_without_ensemble() -> Tables {
 /// acknowledged, and is through sooner.
 #[test]
 fn a_transfer_that_resumes_with_care_is_through_sooner() {
-    let time = |policy: &str| {
+    let run = |policy: &str| {
         let text = format!(
             r#"
             name = "resumed"
@@ -180,17 +180,39 @@ fn a_transfer_that_resumes_with_care_is_through_sooner() {
             receiver_tcp = {{ profile = "rfc" }}
             "#
         );
-        let tables = tables(&text, 1);
+        tables(&text, 1)
+    };
+    let times = |tables: &Tables| {
         let flows = tables.get("flows").unwrap();
         let name = |number| format!("flows-{number}");
         [1, 2].map(|number| value(flows, "name", &name(number), "completion_time_s"))
     };
-    let [first, resumed] = time("careful-resume");
-    let [cold, again] = time("off");
+    let (careful, off) = (run("careful-resume"), run("off"));
+    let [first, resumed] = times(&careful);
+    let [cold, again] = times(&off);
     assert_eq!(cold, first);
     assert!((again - cold).abs() < 0.01, "{again} and {cold}");
     // Three rounds of doubling less: from 20 segments to more than 160.
     assert!(resumed < first - 3.0 * 0.4, "{resumed} after {first}");
+    assert_eq!(
+        steps(&careful),
+        [
+            "flows-2 reconnaissance ",
+            "flows-2 unvalidated ",
+            "flows-2 validating ",
+            "flows-2 normal validated",
+        ]
+    );
+    assert!(off.get("resumptions").is_none());
+}
+
+/// Flow, phase and reason of each row of the table `resumptions`.
+fn steps(tables: &Tables) -> Vec<String> {
+    let table = tables.get("resumptions").unwrap();
+    let text = |column: &str, row| table.column(column).unwrap().text(row).unwrap().to_owned();
+    let line =
+        |row| format!("{} {} {}", text("name", row), text("phase", row), text("reason", row));
+    (0..table.rows()).map(line).collect()
 }
 
 #[test]

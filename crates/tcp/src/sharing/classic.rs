@@ -14,13 +14,21 @@
 use super::entries::{Entries, WhenFull};
 use super::lesson::{Advice, Lesson};
 use super::{ClassicConfig, Moment, Opening, Policy, Remembered, Sharing, Trust};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
+
+/// What is remembered of a peer.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    window: u32,
+    /// Least round-trip time of the connection that it is of.
+    least_rtt: Option<Span>,
+}
 
 /// The list.
 #[derive(Debug)]
 pub(super) struct Classic {
-    windows: Entries<u32>,
+    windows: Entries<Known>,
     config: ClassicConfig,
 }
 
@@ -48,7 +56,9 @@ impl Classic {
 
 impl Policy for Classic {
     fn advise(&mut self, opening: &Opening) -> Advice {
-        let Some(&mut window) = self.windows.look_up(opening.peer, opening.now) else {
+        let Some(&mut Known { window, least_rtt }) =
+            self.windows.look_up(opening.peer, opening.now)
+        else {
             return Advice::default();
         };
         let trusted = match self.config.trust {
@@ -59,25 +69,30 @@ impl Policy for Classic {
         match self.config.trust {
             Trust::Exact => Advice { window: Some(bounded), ..Advice::default() },
             // A bound on trust is none where connections would begin with less than without a memory.
-            Trust::Safe => Advice { least_window: Some(bounded), ..Advice::default() },
+            Trust::Safe => {
+                Advice { least_window: Some(bounded), path_rtt: least_rtt, ..Advice::default() }
+            }
         }
     }
 
     fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment) {
         // A loss counts once, when the connection tells for the last time.
         let is_last = moment != Moment::Sampled;
-        let before = self.windows.look_up(peer, now).copied();
+        let before = self.windows.look_up(peer, now).map(|known| known.window);
         if !is_last && lesson.has_lost() && self.config.trust == Trust::Safe {
             return;
         }
         if let Some(window) = self.merged(before, lesson) {
-            self.windows.put(peer, window, now);
+            self.windows.put(peer, Known { window, least_rtt: lesson.least_rtt }, now);
         }
     }
 
     fn list(&self, now: Instant) -> Vec<Remembered> {
-        let line =
-            |(peer, age, window): (IpAddr, _, &u32)| Remembered { peer, window: *window, age };
+        let line = |(peer, age, known): (IpAddr, _, &Known)| Remembered {
+            peer,
+            window: known.window,
+            age,
+        };
         self.windows.iter(now).map(line).collect()
     }
 

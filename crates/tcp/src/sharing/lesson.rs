@@ -70,8 +70,10 @@ pub enum TimeoutSeed {
 pub struct Advice {
     /// Segments in the place of the initial window.
     pub window: Option<u32>,
-    /// Segments of the initial window at least.
+    /// Segments of the initial window at least, where the handshake lost nothing and the path is the same.
     pub least_window: Option<u32>,
+    /// Least round-trip time of the path that `least_window` is of; `None` where nobody knows.
+    pub path_rtt: Option<Span>,
     /// Slow-start threshold in segments.
     pub slow_start_threshold: Option<u32>,
     /// What is known of the round trip.
@@ -125,8 +127,9 @@ impl Connection {
     #[cold]
     fn take_advice(&mut self, advice: &Advice) {
         if self.backoff.expired <= self.config.lost_syns_forgiven {
+            let least = advice.least_window.filter(|_| self.is_on_path(advice.path_rtt));
             let window = advice.window.unwrap_or(self.window.segments);
-            self.window.segments = window.max(advice.least_window.unwrap_or(1)).max(1);
+            self.window.segments = window.max(least.unwrap_or(1));
         }
         if let Some(threshold) = advice.slow_start_threshold {
             self.window.slow_start_threshold = threshold.max(2);
@@ -144,6 +147,13 @@ impl Connection {
         {
             self.begin_resumption(resumption);
         }
+    }
+
+    /// Whether the handshake lost nothing and took as long as the path that is remembered: no less than half of
+    /// its least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart).
+    fn is_on_path(&self, least: Option<Span>) -> bool {
+        let is_same = |(least, found): (Span, Span)| found * 2 >= least && found <= least * 10;
+        self.recovery.retransmissions == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
     }
 
     /// The window is another one from now on, because connections to the same peer share it; while a loss is

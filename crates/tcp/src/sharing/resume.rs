@@ -72,7 +72,30 @@ pub enum ResumptionEnd {
     TimedOut,
 }
 
+impl ResumptionEnd {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Congested => "congested",
+            Self::PathChanged => "path-changed",
+            Self::NothingToGain => "nothing-to-gain",
+            Self::RateLimited => "rate-limited",
+            Self::Validated => "validated",
+            Self::Retreated => "retreated",
+            Self::TimedOut => "timed-out",
+        }
+    }
+}
+
 impl ResumptionPhase {
+    /// Why it is over, where it is.
+    pub const fn end(self) -> Option<ResumptionEnd> {
+        match self {
+            Self::Normal(end) => Some(end),
+            _ => None,
+        }
+    }
+
     /// Its name in tables.
     pub const fn name(self) -> &'static str {
         match self {

@@ -228,6 +228,16 @@ fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
     }
 }
 
+/// The handshake takes 100 ms: half of 200 ms is as long, ten times 10 ms, too.
+#[test]
+fn a_bounded_trust_asks_for_the_same_path() {
+    for (least, expected) in [(201, 10), (200, 16), (10, 16), (9, 10)] {
+        let path_rtt = Some(ms(least));
+        let pair = advised(Advice { least_window: Some(16), path_rtt, ..Advice::default() });
+        assert_eq!(pair.client.congestion_window(), expected, "{least} ms");
+    }
+}
+
 #[test]
 fn a_connection_whose_syn_was_lost_begins_with_one_segment_whatever_it_was_advised() {
     let mut pair = Pair::new(config(), config());
