@@ -45,6 +45,13 @@ def test_capacity_is_drawn_as_asked_for_assigned_and_sent():
     ]
 
 
+def test_a_run_of_a_single_window_has_no_figure_of_throughput_over_time(tmp_path):
+    rate = 'rate = "1 Mbit/s"'
+    assert "throughput-over-time" not in figure_names(rate, tmp_path / "one")
+    two = rate + '\n[measure]\nintervals = ["3 s"]'
+    assert "throughput-over-time" in figure_names(two, tmp_path / "two")
+
+
 def test_runs_with_slots_have_the_figure_and_others_have_not(tmp_path):
     slots = 'carrier = {}\nreverse_rate = "10 Mbit/s"\nterminal = { guaranteed_slots = 4 }'
     caption = figure_names(slots, tmp_path / "slots")["slots-over-time"]

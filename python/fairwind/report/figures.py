@@ -110,6 +110,8 @@ def _over_time(results: Results) -> list[Figure]:
     windows = group_windows(results)
     if windows["throughput_bits_per_second"].null_count() == windows.height:
         return []  # no windows, or a capture at the sender alone
+    if windows["start_s"].n_unique() == 1:
+        return []  # a point is no course; goodput has been drawn
     shown, note = choice(results, windows)
     seconds = shown["interval_s"][0]
     return [
