@@ -19,7 +19,10 @@ for name in "$2/$1"-*; do
     if [ -e "$name" ]; then umount -l "$name"; rm -f "$name"; fi
 done
 for group in "$3/$1"-*; do
-    if [ -d "$group" ]; then echo 1 > "$group/cgroup.kill"; rmdir "$group"; fi
+    [ -d "$group" ] || continue
+    echo 1 > "$group/cgroup.kill"
+    # Whoever is killed takes a moment to be gone.
+    for attempt in 1 2 3 4 5 6 7 8 9 10; do rmdir "$group" && break; sleep 0.1; done
 done
 "#;
 

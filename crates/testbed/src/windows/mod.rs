@@ -19,16 +19,17 @@
 //! | `error` | why windows cannot be remembered |
 
 mod error;
+#[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are put there"))]
 mod group;
 mod names;
-#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "only programs are told and read"))]
+#[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are told and read"))]
 mod options;
 #[cfg(feature = "ebpf")]
 mod program;
 #[cfg(not(feature = "ebpf"))]
 #[path = "no_program.rs"]
 mod program;
-#[cfg_attr(not(feature = "ebpf"), expect(dead_code, reason = "only programs are told and read"))]
+#[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are told and read"))]
 mod record;
 
 pub use error::WindowsError;

@@ -7,10 +7,12 @@ use crate::processes::wait_for;
 use fairwind_assembly::{CaptureFiles, Control};
 use fairwind_scenario::Experiment;
 use fairwind_testbed::leftovers::Places;
-use fairwind_testbed::windows::obstacle;
+use fairwind_testbed::windows::{groups, obstacle};
 use fairwind_testbed::{KernelRun, RunError};
 use fairwind_wire::bytes::parse;
 use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt as _;
+use std::process::{Command, Stdio};
 
 /// Whether windows can be remembered; says why, where they cannot.
 fn is_rememberable(test: &str) -> bool {
@@ -77,20 +79,56 @@ fn a_host_begins_with_the_window_of_the_transfer_before() {
     assert_eq!(first_flights(brief), [10, 10]);
 }
 
+/// Control groups in which hosts of runs of a process remember.
+fn groups_of(process: u32) -> Vec<String> {
+    let root = Places::usual().control_groups.unwrap();
+    let names = std::fs::read_dir(root).unwrap().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let of_process = format!("fairwind-{process}.");
+    names.filter(|name| name.starts_with(&of_process) && name.ends_with("-windows")).collect()
+}
+
 #[test]
-fn a_run_leaves_neither_programs_nor_control_groups() {
-    if !is_rememberable("a_run_leaves_neither_programs_nor_control_groups") {
+#[ignore = "part of another test"]
+fn a_run_that_remembers_until_it_is_killed() {
+    let _ = run(&transfers(r#"{ policy = "classic" }"#), "fairwind-test-remembered-killed");
+}
+
+#[test]
+fn a_run_that_is_killed_leaves_no_control_groups() {
+    if !is_rememberable("a_run_that_is_killed_leaves_no_control_groups") {
         return;
     }
-    let ours = |name: &str| name.starts_with(&format!("fairwind-{}.", std::process::id()));
-    let left = || {
+    let part = "runs::remembered::a_run_that_remembers_until_it_is_killed";
+    let mut process = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", part, "--ignored"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let id = process.id();
+    let numbers = || {
         let root = Places::usual().control_groups.unwrap();
-        let names = std::fs::read_dir(root).unwrap().flatten();
-        let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-        names.filter(|name| ours(name) && name.ends_with("-windows")).collect::<Vec<_>>()
+        let path = |name| std::fs::metadata(root.join(name)).map_or(0, |about| about.ino());
+        groups_of(id).into_iter().map(path).collect::<Vec<_>>()
     };
+    let all_remember = |made: &Vec<u64>| {
+        let remembering = groups();
+        made.len() == 2 && made.iter().all(|number| remembering.contains(number))
+    };
+    let made = wait_for("both hosts have groups", numbers, all_remember);
+    process.kill().unwrap();
+    process.wait().unwrap();
+    wait_for("the groups are gone", || groups_of(id), Vec::is_empty);
+    assert!(!groups().iter().any(|number| made.contains(number)));
+}
+
+#[test]
+fn a_run_leaves_no_control_groups() {
+    if !is_rememberable("a_run_leaves_no_control_groups") {
+        return;
+    }
     run(&transfers(r#"{ policy = "classic" }"#), "fairwind-test-remembered").unwrap();
-    wait_for("the control groups are gone", left, Vec::is_empty);
+    wait_for("the control groups are gone", || groups_of(std::process::id()), Vec::is_empty);
 }
 
 #[test]
