@@ -82,7 +82,7 @@ fn what_stays_at_a_group_that_is_gone_is_found_and_goes() {
     let number = group.number();
     let name = start(&group.path, &EXACT).unwrap();
     assert!(!forsaken().contains(&name));
-    drop(group);
+    std::fs::remove_dir(&group.path).unwrap();
     wait_for("the program has left", || groups().contains(&number), |&is| !is);
     assert!(forsaken().contains(&name), "{name:?}");
     let left = find(&Places::usual()).into_iter().find(|one| one.path == name).unwrap();

@@ -6,6 +6,7 @@ use fairwind_testbed::live::{
     Application, ConnectionId, Ends, HttpClient, IpFamily, LiveHost, LiveOptions, PassageSpec,
     Stream, converse,
 };
+use fairwind_testbed::windows::stop;
 use fairwind_units::{Instant, Ratio, Span};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener};
@@ -43,6 +44,8 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        // A test that fails has not come to it.
+        let _ = stop(&self.path);
         let _ = std::fs::write(self.path.join("cgroup.kill"), "1");
         for _ in 0..200 {
             if std::fs::remove_dir(&self.path).is_ok() {
