@@ -9,7 +9,8 @@
  * (their least), MIN_CWND 2 segments.
  * Deviations: begins with slow start, which the RFC leaves open, until the queueing delay is three quarters of the
  * target; the window shrinks by at most half in a round trip (both as the draft). Losses halve the window once per
- * round trip, and time-outs are the endpoint's own. A peer whose timestamps are not in milliseconds is misread.
+ * round trip, and time-outs are the endpoint's own. Growth stops ALLOWED_INCREASE beyond what is in flight, as in the RFC; a
+ * window that is larger shrinks to that beyond the most that was in flight in the last round trip, not at one instant. A peer whose timestamps are not in milliseconds is misread.
  * Fractions: segments times TARGET (in milliseconds) times the window.
  */
 #include <fairwind.h>
@@ -170,11 +171,17 @@ void BPF_PROG(fw_ledbat_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 	/* So far below the target that the product stays within 32 bits. */
 	off_target_ms = max(TARGET_MS - queueing_ms, -1000 * TARGET_MS);
 	acked = min(acked, 1000U);
-	if (off_target_ms > 0 && !tcp_is_cwnd_limited(sk))
-		return;
 	allowed = min(tcp_packets_in_flight(tp) + acked + ALLOWED_INCREASE, tp->snd_cwnd_clamp);
-	ledbat->credit += off_target_ms * (s32)acked;
-	spend(ledbat, tp, allowed);
+	if (off_target_ms <= 0 || tcp_is_cwnd_limited(sk)) {
+		ledbat->credit += off_target_ms * (s32)acked;
+		spend(ledbat, tp, allowed);
+	}
+	/* What the application leaves unused is not kept for later (§2.4.2, max_allowed_cwnd). */
+	allowed = max(allowed, tp->max_packets_out + ALLOWED_INCREASE);
+	if (tp->snd_cwnd > allowed) {
+		tp->snd_cwnd = max(allowed, (u32)LEAST_WINDOW);
+		tp->snd_ssthresh = min(tp->snd_ssthresh, tp->snd_cwnd);
+	}
 }
 
 SEC("struct_ops")

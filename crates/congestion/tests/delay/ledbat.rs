@@ -29,6 +29,8 @@ fn ledbat_forgets_a_base_after_ten_minutes() {
         ledbat.rounds(seconds * 1_000_000 / 140_000, 140_000);
         ledbat.sender.window_limited = 1;
         ledbat.sender.window = 1000;
+        ledbat.sender.outstanding = 1000;
+        ledbat.sender.most_outstanding = 1000;
         ledbat.sender.threshold = 1000;
         ledbat.rounds(1, 140_000);
         let before = ledbat.sender.window;
@@ -85,6 +87,20 @@ fn ledbat_grows_no_further_than_a_segment_beyond_what_is_out() {
         ledbat.acknowledge(100_000);
     }
     assert_eq!(ledbat.sender.window, 400);
+}
+
+/// An application that has left its window unused for a round trip has 100 segments out: with the one that is acknowledged
+/// and the one that is allowed beyond, 102 are its window, and not the 400 of before.
+#[test]
+fn a_window_that_nobody_fills_shrinks_to_a_segment_beyond_what_is_out() {
+    let mut ledbat = Driven::at_window("ledbat", 400);
+    for (out, window) in [(100, 102), (50, 52), (0, 2)] {
+        ledbat.sender.outstanding = out;
+        ledbat.sender.most_outstanding = out;
+        ledbat.sender.window_limited = 0;
+        ledbat.acknowledge(100_000);
+        assert_eq!(ledbat.sender.window, window);
+    }
 }
 
 /// At a window of 10 a segment is 1000 parts of growth. Four samples at the base give 400; while the least of the latest
