@@ -27,27 +27,31 @@ enum fault {
 static _Thread_local void *escape[5];
 static _Thread_local enum fault fault;
 static _Thread_local u32 fault_line;
-static _Thread_local bool has_escape;
 
 /* Ends the hook under way. */
-static __attribute__((noreturn)) void end_hook(enum fault why, u32 line)
-{
-	fault = why;
-	fault_line = line;
-	if (has_escape)
-		__builtin_longjmp(escape, 1);
-	__builtin_trap();
-}
+static __attribute__((noreturn)) void end_hook(enum fault why, u32 line);
 
 #ifdef FAIRWIND_WATCHED
 #include "watched.h"
 #else
 /* What the repository's own files do was looked at when they were written. */
 #define ENTER(sk) (sk)
+#define BEGIN_HOOK() ((void)0)
+#define END_HOOK() ((void)0)
+#define IS_IN_HOOK true
 #define LEAVE(sk) ((void)0)
 #define SHOW(sample) ((void)0)
 #define CHECK_SENDER(tp) ((void)0)
 #endif
+
+static __attribute__((noreturn)) void end_hook(enum fault why, u32 line)
+{
+	fault = why;
+	fault_line = line;
+	if (IS_IN_HOOK)
+		__builtin_longjmp(escape, 1);
+	__builtin_trap();
+}
 
 unsigned long CONFIG_HZ = HZ;
 
@@ -174,12 +178,12 @@ VISIBLE bool fairwind_take_asked(u32 *number, u8 *ecn_flags)
 	now_nanos = now;                                                                                     \
 	theirs = ENTER(sk);                                                                                  \
 	if (__builtin_setjmp(escape) == 0) {                                                                 \
-		has_escape = true;                                                                           \
+		BEGIN_HOOK();                                                                                \
 		call;                                                                                        \
 	} else {                                                                                             \
 		is_whole = false;                                                                            \
 	}                                                                                                    \
-	has_escape = false;                                                                                  \
+	END_HOOK();                                                                                          \
 	LEAVE(sk);                                                                                           \
 	return is_whole
 

@@ -13,6 +13,10 @@ enum { MOST_STEPS = 100000 };
 enum { MOST_STACK = 1 << 16 };
 
 static _Thread_local struct tcp_sock copy;
+static _Thread_local bool is_in_hook;
+#define BEGIN_HOOK() (is_in_hook = true)
+#define END_HOOK() (is_in_hook = false)
+#define IS_IN_HOOK is_in_hook
 static _Thread_local u32 steps_left;
 /* Where the hook's part of the stack ends, and the sample that it was given. */
 static _Thread_local const char *stack_end;
@@ -72,7 +76,7 @@ static void leave(struct sock *sk)
 #define SHOW(sample) (shown = (const char *)(sample), shown_end = (const char *)((sample) + 1))
 #define CHECK_SENDER(tp)                                                                                     \
 	do {                                                                                                 \
-		if (has_escape && (const void *)(tp) != (const void *)&copy)                                 \
+		if (is_in_hook && (const void *)(tp) != (const void *)&copy)                                 \
 			end_hook((tp) ? FAULT_MEMORY : FAULT_NULL_POINTER, 0);                               \
 	} while (0)
 
@@ -99,7 +103,7 @@ static void look(const char *place, size_t bytes, bool writes)
 	const char *sender = (const char *)&copy;
 	const char *frame = __builtin_frame_address(0);
 
-	if (!has_escape)
+	if (!is_in_hook)
 		return;
 	if (lies_in(place, bytes, sender, sender + sizeof(copy))) {
 		size_t from = (size_t)(place - sender);
@@ -153,7 +157,7 @@ VISIBLE void __tsan_func_exit(void)
 /* Every straight stretch of instructions begins here. */
 VISIBLE void __sanitizer_cov_trace_pc(void)
 {
-	if (!has_escape)
+	if (!is_in_hook)
 		return;
 	if (steps_left-- == 0)
 		end_hook(FAULT_ENDLESS, 0);

@@ -166,7 +166,7 @@ const SENDER: &[Line] = &[
 const CONTROL_COMPLAINT: &[Line] = &[
     ("group", "text", "The group of flows; the table is there only if a congestion control did what it should not."),
     ("congestion", "text", "The congestion control, by its name in the scenario."),
-    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a hook divided by zero, with its line, or did not end."),
+    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a hook was ended, and why, with the line of its source where that is known."),
     ("connections", "number", "Connections of the group with which it was."),
     ("times", "number", "How often it was, of all connections together; missing where only the first time is told."),
 ];

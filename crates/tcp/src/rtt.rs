@@ -13,6 +13,11 @@ use fairwind_wire::SequenceNumber;
 /// No round trip is shorter, as the kernel counts.
 const LEAST_SAMPLE: Span = Span::from_micros(1);
 
+/// Microseconds, in 32 bits as the kernel keeps spans.
+fn micros(nanos: u64) -> u32 {
+    u32::try_from(nanos / 1_000).unwrap_or(u32::MAX)
+}
+
 /// Smoothed round-trip time, its variation, and the time-out computed from them.
 #[derive(Debug, Clone)]
 pub(crate) struct RttEstimator {
@@ -56,11 +61,14 @@ impl RttEstimator {
 
     /// Writes what is known of the round trip, as the kernel keeps it.
     pub(crate) fn show(&self, sender: &mut Sender) {
-        let micros = |nanos: u64| u32::try_from(nanos / 1_000).unwrap_or(u32::MAX);
         sender.smoothed_rtt_eighths = micros(self.smoothed_times_8);
+        self.least.show(&mut sender.least_rtt_micros);
+    }
+
+    /// Tells an algorithm from outside of how the samples vary.
+    pub(crate) fn show_deviations(&self, sender: &mut Sender) {
         sender.deviation_quarters = micros(self.deviation_times_4);
         sender.variation_quarters = micros(self.variation_times_4);
-        self.least.show(&mut sender.least_rtt_micros);
     }
 
     /// Begins with what another connection has found out (RFC 9040 §6.1).

@@ -107,7 +107,6 @@ impl Connection {
     /// Writes the fields that the algorithm may read.
     fn show_sender(&mut self) {
         let in_order = self.queue.sacked() + self.recovery.duplicates;
-        let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
         let ecn_flags = self.ecn_flags();
         let Congestion::Plugged(plugged) = &self.congestion else { return };
         let pending =
@@ -119,13 +118,11 @@ impl Connection {
         sender.now_micros = sender.now_nanos / 1_000;
         sender.control.pacing.rate = self.pacer.rate;
         sender.control.state = self.recovery.state.number();
-        sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
         sender.control.pending = pending;
         sender.window = self.window.segments;
         sender.credit = self.window.credit;
         sender.threshold = self.window.slow_start_threshold;
         sender.window_before = self.recovery.reduction.window_before;
-        sender.threshold_before = self.recovery.undo.threshold();
         sender.most_outstanding = self.usage.most_outstanding();
         sender.window_limited = u8::from(self.usage.is_held_by_window());
         sender.ecn_flags = ecn_flags;
@@ -133,27 +130,42 @@ impl Connection {
         sender.retransmitted = self.queue.retransmitted();
         sender.lost = self.queue.lost();
         sender.sacked = in_order;
-        sender.reordering = self.recovery.threshold;
         sender.delivered = self.recovery.delivered;
         sender.delivered_marked = self.recovery.delivered_marked;
         sender.losses = self.queue.losses();
-        sender.retransmissions = self.recovery.retransmissions;
         sender.segment_bytes = self.negotiated.segment_bytes;
         sender.oldest_unacked = self.send.oldest_unacked.get();
         sender.next = self.send.next.get();
         sender.expected = self.receive.next.get();
+        sender.last_sent_jiffies = jiffies(self.send.last_sent);
+        self.rtt.show(sender);
+        if !plugged.hooks.contains(Hooks::LOOKS_AT_LITTLE) {
+            self.show_more();
+        }
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        if self.has_extras {
+            self.delivery_rate.show(sender);
+        }
+    }
+
+    /// Writes the fields at which only few algorithms look.
+    fn show_more(&mut self) {
+        let unsent = u32::try_from(self.queue.unsent & u64::from(u32::MAX)).unwrap_or(0);
+        let Congestion::Plugged(plugged) = &mut self.congestion else { return };
+        let sender = &mut *plugged.sender;
+        sender.control.timeouts = u8::try_from(self.backoff.expired).unwrap_or(u8::MAX);
+        sender.threshold_before = self.recovery.undo.threshold();
+        sender.reordering = self.recovery.threshold;
+        sender.retransmissions = self.recovery.retransmissions;
         sender.written_end = (self.send.next + unsent).get();
         sender.recovery_end = self.recovery.end.get();
         sender.peer_window = self.send.window;
-        sender.last_sent_jiffies = jiffies(self.send.last_sent);
         sender.acknowledged_bytes = self.send.acknowledged_bytes;
         sender.segments_sent = self.account.segments;
         sender.data_segments_sent = self.account.data_segments;
         sender.paced_until_nanos = self.pacer.through_at().as_nanos();
-        self.rtt.show(sender);
-        if self.has_extras {
-            self.delivery_rate.show(sender);
-        }
+        self.rtt.show_deviations(sender);
     }
 
     /// Takes over the fields that the algorithm may write.
@@ -314,7 +326,8 @@ impl Connection {
             let since = self.recovery.delivered.wrapping_sub(news.delivered_at_sending);
             let report = AckReport {
                 acknowledged,
-                rtt_micros: rtt.map_or(-1, |rtt| i32::try_from(micros(rtt)).unwrap_or(i32::MAX)),
+                rtt_micros: rtt
+                    .map_or(-1, |rtt| i32::try_from(rtt.as_micros()).unwrap_or(i32::MAX)),
                 flight_bytes: self.negotiated.segment_bytes.wrapping_mul(since),
             };
             if !hooks.contains(Hooks::IN_ACK_EVENT) && self.only_grows(news) {

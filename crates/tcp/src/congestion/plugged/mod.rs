@@ -53,6 +53,8 @@ impl Hooks {
     pub const NEEDS_ECN: Self = Self(256);
     /// [`CongestionControl::segment_lost`] and [`CongestionControl::segment_sampled`].
     pub const SEGMENTS: Self = Self(512);
+    /// No occasion, but a promise: it never looks at the fields that only few look at, which are not shown then.
+    pub const LOOKS_AT_LITTLE: Self = Self(1024);
 
     /// Whether any of the others is among these.
     #[inline]
