@@ -168,6 +168,40 @@ def test_classes_are_for_the_simulator_and_take_no_name_that_is_there(tmp_path):
         loaded.run(congestion={"cubic": Reno})
 
 
+def test_a_method_that_is_nearly_called_as_a_hook_is_told(tmp_path):
+    class Misspelt(Reno):
+        def on_losses(self, sender):
+            sender.snd_cwnd = 1
+
+    class Empty:
+        def _helper(self):
+            pass
+
+    class Helped(Reno):
+        def grown_window(self, sender):
+            return sender.snd_cwnd + 1
+
+    loaded = package.load(scenario(tmp_path, "mine", "1 s"))
+    with pytest.raises(FairwindError, match="on_losses of Misspelt is no hook") as raised:
+        loaded.run(congestion={"mine": Misspelt})
+    assert "call it on_loss" in str(raised.value.hint)
+    with pytest.raises(FairwindError, match="Empty has no method that is called"):
+        loaded.run(congestion={"mine": Empty})
+    assert loaded.run(out=tmp_path / "run", congestion={"mine": Helped}).groups.height
+
+
+@pytest.mark.parametrize("value", [-5, 2.5, 1 << 40])
+def test_a_window_that_is_no_number_of_segments_is_told_in_words(tmp_path, value):
+    class Wrong(Reno):
+        def on_ack(self, sender, acked):
+            sender.snd_cwnd = value
+
+    with pytest.raises(ControlClassError, match=r"snd_cwnd = .*: it has to be a whole number"):
+        package.load(scenario(tmp_path, "wrong")).run(
+            out=tmp_path / "run", congestion={"wrong": Wrong}
+        )
+
+
 def test_what_was_built_is_known_to_every_scenario_and_a_changed_source_is_another_run(tmp_path):
     file = scenario(tmp_path, "mine")
     with pytest.raises(

@@ -37,6 +37,7 @@ def results(*rows: dict[str, object], kind: str = "greedy") -> SimpleNamespace:
         ({"window_limited_s": 10.0}, ["window"]),
         ({"buffer_limited_s": 50.0}, ["buffer"]),
         ({"busy_s": 89.0}, ["application"]),
+        ({"busy_s": 0.0, "total_segments_retransmitted": 0, "in_slow_start": True}, ["connection"]),
         ({"total_segments_retransmitted": 0, "in_slow_start": True}, ["slow start"]),
         ({"total_segments_retransmitted": 0}, []),
         ({"in_slow_start": True}, []),

@@ -1,10 +1,12 @@
 """Congestion controls: those of the repository, anybody's own in C, classes of Python.
 
 Map: `catalogue` which there are and what they are made of, `own` the folder of one's own, compiled
-for both engines, `kernel` those in the running kernel, `used` which of them an experiment uses.
+for both engines, `hooks` what methods a class has, `kernel` those in the running kernel, `used`
+which of them an experiment uses.
 """
 
 from fairwind.congestion.catalogue import BuiltIn, built_in, built_in_named
+from fairwind.congestion.hooks import check_hooks
 from fairwind.congestion.kernel import available, load, loaded, unload
 from fairwind.congestion.own import ENDPOINTS_OWN, Own, build, own_controls, own_folder, own_named
 from fairwind.congestion.used import ControlClass, UsedControls, control_versions, used_controls
@@ -19,6 +21,7 @@ __all__ = [
     "build",
     "built_in",
     "built_in_named",
+    "check_hooks",
     "control_versions",
     "load",
     "loaded",

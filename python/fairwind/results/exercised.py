@@ -12,6 +12,7 @@ HELD_RATIO = 0.1
 REASONS = {
     "window": "the receiver's window held data back for more than {share:.0%} of the time",
     "buffer": "the send buffer held the application back for more than {share:.0%} of the time",
+    "connection": "a greedy flow never sent anything, for its connection did not open",
     "application": "a greedy application had nothing to send for more than {share:.0%} of the time",
     "slow start": "a greedy flow never lost anything and never left slow start",
 }
@@ -47,14 +48,17 @@ def limited_senders(results: Results) -> pl.DataFrame:
     senders = results.senders
     if senders is None or senders.is_empty():
         return pl.DataFrame(schema={"group": pl.String, "reason": pl.String})
-    greedy = pl.col("is_greedy")
+    greedy, has_sent = pl.col("is_greedy"), pl.col("busy_s") > 0
     known = senders.join(_greedy(results), on=["cell", "group"], maintain_order="left")
     held = {
         "window": pl.col("window_limited_s") > HELD_RATIO * pl.col("busy_s"),
         "buffer": pl.col("buffer_limited_s") > HELD_RATIO * pl.col("busy_s"),
+        "connection": greedy & ~has_sent,
         "application": greedy
+        & has_sent
         & (pl.col("open_s") - pl.col("busy_s") > HELD_RATIO * pl.col("open_s")),
         "slow start": greedy
+        & has_sent
         & (pl.col("total_segments_retransmitted") == 0)
         & pl.col("in_slow_start"),
     }

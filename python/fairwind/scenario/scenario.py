@@ -9,7 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fairwind.congestion import ENDPOINTS_OWN, ControlClass, built_in, own_controls
+from fairwind.congestion import (
+    ENDPOINTS_OWN,
+    ControlClass,
+    built_in,
+    check_hooks,
+    own_controls,
+)
 from fairwind.engine import engine_named, named_files, plan_document, table_columns
 from fairwind.errors import FairwindError
 from fairwind.scenario.files import read_text, text_of
@@ -95,7 +101,8 @@ class Scenario:
         Raises
         ------
         FairwindError
-            If a name is that of a congestion control that is there already.
+            If a name is that of a congestion control that is there already, or a class has a method
+            that is nearly called as a hook is, or none that is.
         """
         taken = {*ENDPOINTS_OWN, *(one.name for one in built_in())}
         for name in classes:
@@ -103,6 +110,8 @@ class Scenario:
                 raise FairwindError(
                     f"there is a congestion control {name!r} already", "give the class another name"
                 )
+        for name, written in classes.items():
+            check_hooks(name, written)
         return replace(self, classes=(*self.classes, *classes.items()))
 
     def run(

@@ -1,7 +1,20 @@
 //! What a class of Python sees: the sender, and samples; with the names that a kernel's C has for the fields.
 
 use fairwind_tcp::{AckReport, RateSample, Sender};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// A whole number for a field, or words for what is none.
+fn whole<N: TryFrom<u64>>(field: &str, value: &Bound<'_, PyAny>) -> PyResult<N> {
+    let number = value.extract::<u64>().ok().and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| {
+        let said = value.repr().map_or_else(|_| String::new(), |text| text.to_string());
+        let bits = 8 * size_of::<N>();
+        PyValueError::new_err(format!(
+            "sender.{field} = {said}: it has to be a whole number, 0 or more, of at most {bits} bits"
+        ))
+    })
+}
 
 /// The sender; windows are in segments.
 #[pyclass(module = "fairwind._core", name = "Sender")]
@@ -19,8 +32,9 @@ impl PythonSender {
     }
 
     #[setter]
-    fn set_snd_cwnd(&mut self, value: u32) {
-        self.sender.window = value;
+    fn set_snd_cwnd(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sender.window = whole("snd_cwnd", value)?;
+        Ok(())
     }
 
     /// Slow-start threshold in segments.
@@ -30,8 +44,9 @@ impl PythonSender {
     }
 
     #[setter]
-    fn set_snd_ssthresh(&mut self, value: u32) {
-        self.sender.threshold = value;
+    fn set_snd_ssthresh(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sender.threshold = whole("snd_ssthresh", value)?;
+        Ok(())
     }
 
     /// Segments that count towards the window's next growth.
@@ -41,8 +56,9 @@ impl PythonSender {
     }
 
     #[setter]
-    fn set_snd_cwnd_cnt(&mut self, value: u32) {
-        self.sender.credit = value;
+    fn set_snd_cwnd_cnt(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sender.credit = whole("snd_cwnd_cnt", value)?;
+        Ok(())
     }
 
     /// What will have been delivered once the application's pause is through; 0 for none.
@@ -52,8 +68,9 @@ impl PythonSender {
     }
 
     #[setter]
-    fn set_app_limited(&mut self, value: u32) {
-        self.sender.application_limited = value;
+    fn set_app_limited(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sender.application_limited = whole("app_limited", value)?;
+        Ok(())
     }
 
     /// Bytes per second at which segments leave.
@@ -63,8 +80,9 @@ impl PythonSender {
     }
 
     #[setter]
-    fn set_sk_pacing_rate(&mut self, value: u64) {
-        self.sender.control.pacing.rate = value;
+    fn set_sk_pacing_rate(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sender.control.pacing.rate = whole("sk_pacing_rate", value)?;
+        Ok(())
     }
 
     /// 0 none, 1 needed.
@@ -74,8 +92,9 @@ impl PythonSender {
     }
 
     #[setter]
-    fn set_sk_pacing_status(&mut self, value: u32) {
-        self.sender.control.pacing.status = value;
+    fn set_sk_pacing_status(&mut self, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.sender.control.pacing.status = whole("sk_pacing_status", value)?;
+        Ok(())
     }
 
     /// Window before the last reduction.
