@@ -103,8 +103,9 @@ impl Master {
             free -= slots;
         }
         let wanted = self.accounts.iter().zip(&shares);
+        let frames = self.frames_of_plan(at);
         let wanted = wanted.map(|(account, share)| {
-            self.slots_for_volume(account.volume).min(account.room - share.by_rate)
+            self.slots_for_volume(account.volume, frames).min(account.room - share.by_rate)
         });
         let granted = self.share(free, wanted.collect());
         for (share, slots) in shares.iter_mut().zip(granted) {
@@ -119,7 +120,7 @@ impl Master {
         for (share, slots) in shares.iter_mut().zip(granted) {
             share.free = slots;
         }
-        self.settle_volumes(&shares);
+        self.settle_volumes(&shares, frames);
         self.skip(1);
         shares
     }
@@ -131,20 +132,32 @@ impl Master {
         self.first = (self.first + turns) % count;
     }
 
-    /// Slots of every frame that carry `bytes` by the next plan, rounded up.
-    fn slots_for_volume(&self, bytes: u64) -> u32 {
-        let nanos = u128::from(bytes) * u128::from(self.carrier.frame.as_nanos());
-        let per_slot =
-            u128::from(self.slot_bytes) * u128::from(self.carrier.allocation_period.as_nanos());
-        u32::try_from(nanos.div_ceil(per_slot.max(1))).unwrap_or(u32::MAX)
+    /// How many frames a plan of `at` holds for: those that begin once it has been heard and before the next one has.
+    /// None, now and then, where plans are more frequent than frames.
+    fn frames_of_plan(&self, at: Instant) -> u64 {
+        let heard = at + self.carrier.signalling_delay;
+        self.frames_before(heard + self.carrier.allocation_period) - self.frames_before(heard)
     }
 
-    fn settle_volumes(&mut self, shares: &[Share]) {
-        let period = u128::from(self.carrier.allocation_period.as_nanos());
-        let frame = u128::from(self.carrier.frame.as_nanos()).max(1);
+    /// How many frames begin before `at`.
+    fn frames_before(&self, at: Instant) -> u64 {
+        let since_first = at.as_nanos().saturating_sub(self.carrier.frame_offset.as_nanos());
+        since_first.div_ceil(self.carrier.frame.as_nanos().max(1))
+    }
+
+    /// Slots of every one of so many frames that carry `bytes` together, rounded up.
+    fn slots_for_volume(&self, bytes: u64, frames: u64) -> u32 {
+        let in_all = bytes.div_ceil(self.slot_bytes.max(1));
+        if frames == 0 {
+            return 0;
+        }
+        u32::try_from(in_all.div_ceil(frames)).unwrap_or(u32::MAX)
+    }
+
+    fn settle_volumes(&mut self, shares: &[Share], frames: u64) {
         for (account, share) in self.accounts.iter_mut().zip(shares) {
-            let bytes = u128::from(share.by_volume) * u128::from(self.slot_bytes) * period / frame;
-            let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+            let slots = u64::from(share.by_volume).saturating_mul(frames);
+            let bytes = slots.saturating_mul(self.slot_bytes);
             account.volume = account.volume.saturating_sub(bytes);
         }
     }
@@ -257,6 +270,27 @@ mod tests {
         assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 5, 4]);
         assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 5, 4]);
         assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 4, 5]);
+    }
+
+    #[test]
+    fn a_volume_is_settled_by_the_frames_of_its_plan_and_stands_where_it_has_none() {
+        let period = Span::from_millis(30);
+        let mut master =
+            Master::new(Carrier { allocation_period: period, ..carrier() }, &[terminal(0, false)]);
+        master.hear(Instant::ZERO, 0, &volume(10_000, false));
+        // Heard at 250, 280, 310, 340, 370 and 400 ms, each for 30 ms; frames begin at 320 and 400.
+        let by_volume = (0..7)
+            .map(|plan| master.plan(Instant::from_millis(30 * plan))[0].by_volume)
+            .collect::<Vec<_>>();
+        assert_eq!(by_volume, [0, 0, 8, 0, 0, 2, 0]);
+
+        let period = Span::from_millis(120);
+        let mut master =
+            Master::new(Carrier { allocation_period: period, ..carrier() }, &[terminal(0, false)]);
+        // Heard at 250 and 370: for the frame at 320, and for those at 400 and 480.
+        master.hear(Instant::ZERO, 0, &volume(11_000, false));
+        let by_volume = [0, 120, 240].map(|at| master.plan(Instant::from_millis(at))[0].by_volume);
+        assert_eq!(by_volume, [8, 2, 0]);
     }
 
     #[test]

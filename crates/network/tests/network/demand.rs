@@ -167,6 +167,31 @@ fn a_volume_is_asked_for_once_and_assigned_once() {
 }
 
 #[test]
+fn a_volume_arrives_whole_however_many_frames_a_plan_holds_for() {
+    // Frames of 80 ms: a plan for no frame or one, for one, for one or two, for two, for three or four.
+    for period in [30, 79, 80, 120, 160, 290] {
+        for requests in [Requests::Vbdc, Requests::Avbdc] {
+            let allocation_period = Span::from_millis(period);
+            let carrier = Carrier { allocation_period, ..carrier() };
+            let mut uplinks = Uplinks::new(carrier, &[terminal(0, requests); 2]);
+            for number in 0..20 {
+                uplinks.send(number % 2, 100 + 70 * u64::from(number), 1000);
+            }
+            let (sent, uplinks) = uplinks.sent_by(10_000);
+            assert_eq!(sent.len(), 20, "{requests:?}, a plan every {period} ms");
+            let assigned = |terminal| -> u64 {
+                let frames = uplinks.slots(terminal);
+                frames.iter().map(|(_, a)| u64::from(a.by_volume) * a.frames).sum()
+            };
+            // What is added up is assigned once, rounded up to the frames of its plan.
+            if requests == Requests::Vbdc && period <= 80 {
+                assert_eq!([assigned(0), assigned(1)], [10, 10], "a plan every {period} ms");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_nobody_asks_for_goes_to_those_who_take_it() {
     let free = Terminal { takes_free: true, ..terminal(0, Requests::None) };
     let uplinks = Uplinks::new(carrier(), &[terminal(2, Requests::None), free, free]);
