@@ -6,7 +6,7 @@ than the measured rate is worth asking for?
 
 Map: `transfers` time and use of slots of a transfer, `reconstruction` what was reckoned for them,
 `growth` equivalent round trips, volumes and windows, `stacks` what each stack did, `beyond`
-transfers over satellites of today; `claims` the verdicts, in six files; `figures` the figures in
+transfers over satellites of today; `claims` the verdicts, in seven files; `figures` the figures in
 the source's layouts. The scenario files lie beside them, one for each part.
 """
 
@@ -18,8 +18,11 @@ _LEADING = "table"
 
 _FEWER_SIZES = {"sweep.repeat": "5"}
 
+_FEWER_MULTIPLIERS = {"sweep.path.terminal.requests.multiplier": "[1, 2, 4.8, 8]"}
+
 _REDUCED: dict[str, dict[str, str]] = {
-    "table": _FEWER_SIZES | {"sweep.path.terminal.requests.multiplier": "[1, 2, 4.8, 8]"},
+    "table": _FEWER_SIZES | _FEWER_MULTIPLIERS,
+    "reckoning": _FEWER_SIZES | _FEWER_MULTIPLIERS,
     "stacks": {"sweep.repeat": "2", "sweep.path.queue.limit": '["100 packets", "300 packets"]'},
     "startup": {"sweep.repeat": "3"},
     "periods": {"sweep.repeat": "3"},

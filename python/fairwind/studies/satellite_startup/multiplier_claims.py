@@ -7,9 +7,7 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.groups import interval_per_panel
 from fairwind.studies.satellite_startup.in_words import changes, in_order, verdict_of_cells
-from fairwind.studies.satellite_startup.reconstruction import reconstruction
 from fairwind.studies.satellite_startup.transfers import (
-    FRAME,
     MULTIPLIER,
     SEGMENTS,
     TIME,
@@ -21,97 +19,21 @@ from fairwind.studies.satellite_startup.transfers import (
 SOURCE_MULTIPLIER = 4.8
 GREATEST = 8.0
 
-WITHIN_RATIO = 0.05
-WITHIN_RATIO_PLAIN = 0.10
-"""At k = 1, where a frame more is a larger part of a doubling."""
-
 SATURATED_RATIO = 0.02
 """What a larger multiplier may still gain where times are said not to improve any more."""
 
 
-def multiplier_claims(table: Results) -> list[Claim]:
+def multiplier_claims(table: Results, reckoning: Results | None) -> list[Claim]:
     """Judge times and use of slots against k."""
     done = transfers(table)
+    elsewhere = None if reckoning is None else transfers(reckoning)
     return [
-        agrees(done),
         time_falls(done),
-        time_saturates(done),
+        time_saturates(done, elsewhere),
         larger_volumes_gain_more(done),
         use_falls(done),
         small_volumes_lose_most(done),
     ]
-
-
-def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
-    """Give means beside what was reckoned: ``mean``, ``low``, ``high``, ``off_ratio``, ..."""
-    keys = (SEGMENTS, MULTIPLIER)
-    means = interval_per_panel(done, TIME, keys)
-    used = interval_per_panel(done, USE, keys).select(*keys, pl.col("mean").alias("mean_use"))
-    reckoned = pl.col("reckoned_s")
-    bound = (
-        pl.when(pl.col(MULTIPLIER) == 1).then(WITHIN_RATIO_PLAIN).otherwise(WITHIN_RATIO)
-    )  # fmt: skip
-    return (
-        means.join(used, on=keys, maintain_order="left")
-        .join(reconstruction(), on=keys, maintain_order="left")
-        .with_columns(
-            (pl.col("mean") / reckoned - 1).alias("off_ratio"),
-            (pl.col("low") / reckoned - 1).alias("off_low_ratio"),
-            (pl.col("high") / reckoned - 1).alias("off_high_ratio"),
-            bound.alias("bound_ratio"),
-        )
-    )
-
-
-def agrees(done: pl.DataFrame) -> Claim:
-    """Judge: transfer times are those that were reckoned for the source's platform."""
-    details = beside_reconstruction(done)
-    bound = pl.col("bound_ratio")
-    within = details.filter(pl.col("off_ratio").abs() <= bound)
-    worst = details.sort(pl.col("off_ratio").abs(), descending=True).row(0, named=True)
-    plain = details.filter(pl.col(MULTIPLIER) == 1)["off_ratio"].abs().max()
-    fits = details["off_ratio"].abs() <= details["bound_ratio"]
-    less = (details["mean_use"] - details["reckoned_use"]).to_numpy()
-    in_phase = _in_the_reckoning_s_phase(done)
-    return Claim(
-        statement=(
-            "Transfers over the platform take as long as a reckoning slot by slot says, whose "
-            "results are those of the source's figures in kind."
-        ),
-        rule=(
-            "Mean over the phases of the start against the reckoned time of every volume and k. "
-            f"Borne out: within {WITHIN_RATIO:.0%} ({WITHIN_RATIO_PLAIN:.0%} at k = 1) everywhere; "
-            "in part: for some; otherwise not."
-        ),
-        verdict=verdict_of_cells(fits, ~fits),
-        evidence=(
-            f"{within.height} of {details.height} within; k = 1 within {_per_cent(plain)}; the "
-            f"most, at N = {worst[SEGMENTS]:g} and k = {worst[MULTIPLIER]:g}: "
-            f"{worst['mean']:.2f} s against {worst['reckoned_s']:.2f} s, {worst['off_ratio']:+.1%} "
-            f"[{worst['off_low_ratio']:+.1%}, {worst['off_high_ratio']:+.1%}]. "
-            f"The use of slots differs by {less.min():+.2f} to {less.max():+.2f}.{in_phase}"
-        ),
-        details=details,
-        in_short=(
-            f"{within.height} of {details.height} means are within, the worst is "
-            f"{worst['off_ratio']:+.1%} off."
-        ),
-    )
-
-
-def _in_the_reckoning_s_phase(done: pl.DataFrame) -> str:
-    """Tell of starts whose connection comes to be in the first frame of a request period."""
-    first = done.filter(pl.col(FRAME) == 0) if FRAME in done.columns else done.clear()
-    if first.is_empty():
-        return ""
-    details = beside_reconstruction(first)
-    within = details.filter(pl.col("off_ratio").abs() <= pl.col("bound_ratio"))
-    worst = details.sort(pl.col("off_ratio").abs(), descending=True).row(0, named=True)
-    return (
-        " Of connections that come to be in the first frame of a request period "
-        f"{within.height} of {details.height}; the most {worst['off_ratio']:+.1%}, at "
-        f"N = {worst[SEGMENTS]:g} and k = {worst[MULTIPLIER]:g}."
-    )
 
 
 def time_falls(done: pl.DataFrame) -> Claim:
@@ -130,8 +52,8 @@ def time_falls(done: pl.DataFrame) -> Claim:
     )
 
 
-def time_saturates(done: pl.DataFrame) -> Claim:
-    """Judge: above the source's multiplier nothing is gained."""
+def time_saturates(done: pl.DataFrame, elsewhere: pl.DataFrame | None = None) -> Claim:
+    """Judge: above the source's multiplier nothing is gained; tell it of the other setting, too."""
     details = compared(done, TIME, MULTIPLIER, (SOURCE_MULTIPLIER, GREATEST), [SEGMENTS])
     before = compared(done, TIME, MULTIPLIER, (1.0, SOURCE_MULTIPLIER), [SEGMENTS])
     share = details["difference"].to_numpy() / before["difference"].to_numpy()
@@ -149,13 +71,26 @@ def time_saturates(done: pl.DataFrame) -> Claim:
         ),
         evidence=(
             f"{changes(details, SEGMENTS)}; of what was gained up to k = {SOURCE_MULTIPLIER:g}, "
-            f"{share.min():.0%} to {share.max():.0%}."
+            f"{share.min():.0%} to {share.max():.0%}.{_gained_elsewhere(elsewhere)}"
         ),
         details=details,
         in_short=(
             f"Gains shrink to {share.min():.0%} to {share.max():.0%} of what was gained before, "
             "but do not end."
         ),
+    )
+
+
+def _gained_elsewhere(done: pl.DataFrame | None) -> str:
+    """Tell of the reckoning's setting, which differs in what the source does not say."""
+    if done is None:
+        return ""
+    more = compared(done, TIME, MULTIPLIER, (SOURCE_MULTIPLIER, GREATEST), [SEGMENTS])
+    before = compared(done, TIME, MULTIPLIER, (1.0, SOURCE_MULTIPLIER), [SEGMENTS])
+    share = more["difference"].to_numpy() / before["difference"].to_numpy()
+    return (
+        " With the reckoning's periods, spread slots, and frames that begin when plans come: "
+        f"{changes(more, SEGMENTS)}; {share.min():.0%} to {share.max():.0%}."
     )
 
 
@@ -236,7 +171,3 @@ def small_volumes_lose_most(done: pl.DataFrame) -> Claim:
         details=details,
         in_short=f"Not from volume to volume: {told}.",
     )
-
-
-def _per_cent(value: object) -> str:
-    return f"{value:.1%}" if isinstance(value, float) else "nothing"

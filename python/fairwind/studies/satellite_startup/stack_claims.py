@@ -17,6 +17,8 @@ from fairwind.studies.satellite_startup.stacks import (
 )
 
 PLAIN = "rbdc"
+SPREAD = ("rbdc, spread", "rbdc, spread, k = 4.8")
+"""Slots spread over frames that begin when plans come."""
 
 CHANNEL_SPEED_RATIO = 0.85
 IRREGULAR_RATIO = 0.1
@@ -26,7 +28,7 @@ NEAR_MINIMUM_RATIO = 1.5
 def stack_claims(stacks: Results | None) -> list[Claim]:
     """Judge the three stacks of the source."""
     runs = None if stacks is None else behaviour(stacks)
-    return [_without_sack(runs), _with_sack(runs), _freebsd(runs)]
+    return [_without_sack(runs), _with_sack(runs), _freebsd(runs), _spread(runs)]
 
 
 def _without_sack(runs: pl.DataFrame | None) -> Claim:
@@ -74,9 +76,7 @@ def _with_sack(runs: pl.DataFrame | None) -> Claim:
     if runs is None:
         return not_run(statement, rule)
     details = by_buffer(runs, WITH, PLAIN)
-    fits = (details["rate_ratio"] >= CHANNEL_SPEED_RATIO) & (
-        details["irregularity_ratio"] > IRREGULAR_RATIO
-    )
+    fits = _fast_and_irregular(details)
     told = "; ".join(
         f"{row[LIMIT]}: {row['rate_ratio']:.0%} of the channel "
         f"(the least {row['least_rate_ratio']:.0%}), "
@@ -107,11 +107,7 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
     if runs is None:
         return not_run(statement, rule)
     details = by_buffer(runs, FREEBSD, PLAIN)
-    always = (
-        (details["without_loss"] == 1)
-        & (details["irregularity_ratio"] <= IRREGULAR_RATIO)
-        & (details["rtt_ratio"] <= NEAR_MINIMUM_RATIO)
-    )
+    always = _regular(details)
     early = (details["early_without_loss"] == 1) & (
         details["early_rtt_ratio"] <= NEAR_MINIMUM_RATIO
     )
@@ -133,6 +129,74 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
             "So in the first 20 s, but far too slow, for requests follow a flight that it limits; "
             "then its estimate, made of bunched acknowledgments, is too large."
         ),
+    )
+
+
+def _spread(runs: pl.DataFrame | None) -> Claim:
+    statement = (
+        "Where a terminal's slots are spread over the frame, each of the three stacks does so on "
+        "demand."
+    )
+    rule = (
+        "Beyond what the source says, which does not tell how the slots lay: the three findings "
+        "by the rules above for spread slots in frames that begin when plans come, at k = 1 and "
+        "4.8. Borne out: with every buffer and both k; in part: some with every buffer at one k; "
+        "otherwise not."
+    )
+    if runs is None or not set(SPREAD) <= set(runs[REQUEST].to_list()):
+        return not_run(statement, rule)
+    parts, found = [], []
+    for stack, holds in (
+        (WITHOUT, lambda part: (part["without_loss"] == 0) & (part["with_timeout"] == 1)),
+        (WITH, _fast_and_irregular),
+        (FREEBSD, _regular),
+    ):
+        for request in SPREAD:
+            part = by_buffer(runs, stack, request)
+            fits = holds(part).fill_null(value=False)
+            found.append(bool(fits.all()))
+            parts.append(
+                part.with_columns(
+                    pl.lit(stack).alias("stack"), pl.lit(request).alias(REQUEST), fits.alias("fits")
+                )
+            )
+    details = pl.concat(parts)
+    told = "; ".join(
+        f"{stack}, {request}: {_spread_in_words(part)}"
+        for (stack, request), part in details.group_by("stack", REQUEST, maintain_order=True)
+    )
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=in_order(whole=all(found), part=any(found)),
+        evidence=f"{told}.",
+        details=details,
+        in_short=f"With every buffer in {sum(found)} of {len(found)} cases.",
+    )
+
+
+def _spread_in_words(details: pl.DataFrame) -> str:
+    fits = details["fits"].sum()
+    return (
+        f"so with {fits} of {details.height} buffers "
+        f"({_range(details['packets_lost'], '.0f')} lost, a time-out in "
+        f"{_range(details['with_timeout'], '.0%')}, {_range(details['rate_ratio'], '.0%')} of the "
+        f"channel, deviation {_range(details['irregularity_ratio'], '.0%')}, round trip "
+        f"{_range(details['rtt_ratio'], '.1f')} times the least)"
+    )
+
+
+def _fast_and_irregular(details: pl.DataFrame) -> pl.Series:
+    return (details["rate_ratio"] >= CHANNEL_SPEED_RATIO) & (
+        details["irregularity_ratio"] > IRREGULAR_RATIO
+    )
+
+
+def _regular(details: pl.DataFrame) -> pl.Series:
+    return (
+        (details["without_loss"] == 1)
+        & (details["irregularity_ratio"] <= IRREGULAR_RATIO)
+        & (details["rtt_ratio"] <= NEAR_MINIMUM_RATIO)
     )
 
 

@@ -14,7 +14,6 @@ MULTIPLIER, SEGMENTS, POLICY = "multiplier", "segments", "policy"
 ROUND_TRIP_S = 0.84
 ONE_WAY_S = ROUND_TRIP_S / 2
 FRAME_S = 0.273
-FRAMES_OF_A_REQUEST_PERIOD = 4
 CHANNEL_BITS_PER_SECOND = 28 * 44_000
 """The most that a terminal of the study may have."""
 
@@ -28,9 +27,6 @@ COLUMNS = {
 """What axes are called in scenarios, and here."""
 
 TIME, USE = "transfer_time_s", "slot_use_ratio"
-
-FRAME = "established_in_frame"
-"""In which frame of a request period the connection came to be, from 0 on."""
 
 
 def with_axes(frame: pl.DataFrame) -> pl.DataFrame:
@@ -47,19 +43,17 @@ def transfers(results: Results) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The axes, ``cell``, ``seed``, ``group``, `FRAME`, `TIME` (from the establishment of the
+        The axes, ``cell``, ``seed``, ``group``, `TIME` (from the establishment of the
         connection until the last byte and the end of the stream are at the far end, half a round
         trip after they left; missing where it did not end) and, of runs on one path
         whose frames were watched, `USE`: slots used over slots assigned, of the frames that began
         from the establishment on until the last segment left.
     """
-    begun = pl.col("start_s") + pl.col("setup_time_s")
     timed = with_axes(results.flows).with_columns(
         (pl.col("completion_time_s") - pl.col("setup_time_s")).alias(TIME),
-        ((begun / FRAME_S).floor() % FRAMES_OF_A_REQUEST_PERIOD).cast(pl.Int64).alias(FRAME),
     )
     axes = [name for name in (MULTIPLIER, SEGMENTS, POLICY, "delay") if name in timed.columns]
-    kept = timed.select("cell", "seed", *axes, "group", "start_s", "setup_time_s", FRAME, TIME)
+    kept = timed.select("cell", "seed", *axes, "group", "start_s", "setup_time_s", TIME)
     if kept["group"].n_unique() > 1 or not results.has_table("slot_intervals"):
         return kept.drop("start_s", "setup_time_s")
     return _with_use(kept, results.slot_intervals)
