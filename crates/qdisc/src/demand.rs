@@ -112,6 +112,8 @@ pub struct CarrierError {
     pub key: &'static str,
     /// The rule that it breaks.
     pub rule: &'static str,
+    /// Which of the terminals breaks it, where one does.
+    pub terminal: Option<usize>,
 }
 
 impl fmt::Display for CarrierError {
@@ -179,7 +181,7 @@ impl Carrier {
         let mut errors = Vec::new();
         let mut hold = |holds: bool, key, rule| {
             if !holds {
-                errors.push(CarrierError { key, rule });
+                errors.push(CarrierError { key, rule, terminal: None });
             }
         };
         hold(!self.frame.is_zero(), "frame", "a frame lasts longer than nothing");
@@ -216,20 +218,28 @@ impl Carrier {
             "request_lifetime",
             "a requested rate holds until the next request at least; it is to be request_period or more",
         );
-        let mut guaranteed = 0_u64;
-        for terminal in terminals {
+        errors.extend(self.errors_of_promises(terminals));
+        errors
+    }
+
+    /// What is wrong with what its terminals are promised.
+    fn errors_of_promises<'a>(
+        &self,
+        terminals: impl Iterator<Item = &'a Terminal>,
+    ) -> Vec<CarrierError> {
+        let key = "guaranteed_slots";
+        let (mut errors, mut guaranteed) = (Vec::new(), 0_u64);
+        for (index, terminal) in terminals.enumerate() {
             guaranteed += u64::from(terminal.guaranteed_slots);
-            hold(
-                terminal.most_slots == 0 || terminal.guaranteed_slots <= terminal.most_slots,
-                "guaranteed_slots",
-                "no more than most_slots, which is all that the terminal may have",
-            );
+            if terminal.most_slots != 0 && terminal.guaranteed_slots > terminal.most_slots {
+                let rule = "no more than most_slots, which is all that the terminal may have";
+                errors.push(CarrierError { key, rule, terminal: Some(index) });
+            }
         }
-        hold(
-            self.slots == 0 || guaranteed <= u64::from(self.slots),
-            "guaranteed_slots",
-            "all terminals together are promised no more slots than a frame has",
-        );
+        if self.slots > 0 && guaranteed > u64::from(self.slots) {
+            let rule = "all terminals together are promised no more slots than a frame has";
+            errors.push(CarrierError { key, rule, terminal: None });
+        }
         errors
     }
 }
@@ -274,6 +284,8 @@ mod tests {
         assert_eq!(keys(good, &[Terminal::default(); 49]), ["guaranteed_slots"]);
         let narrow = Terminal { guaranteed_slots: 3, most_slots: 2, ..Terminal::default() };
         assert_eq!(keys(good, &[narrow]), ["guaranteed_slots"]);
+        let second = good.errors([Terminal::default(), narrow].iter());
+        assert_eq!(second[0].terminal, Some(1));
         assert_eq!(keys(Carrier { frame: Span::ZERO, ..good }, &[]), ["frame"]);
         let rare = Carrier { request_lifetime: Span::from_millis(1), ..good };
         assert_eq!(keys(rare, &[]), ["request_lifetime"]);

@@ -225,14 +225,33 @@ impl RequestsInput {
 /// What is wrong with a carrier at `key` and with its terminals, whose keys are given.
 pub(crate) fn faults(carrier: &Carrier, key: &str, terminals: &[(String, Terminal)]) -> Vec<Fault> {
     let errors = carrier.errors(terminals.iter().map(|(_, terminal)| terminal));
+    let promised = |(_, terminal): &&(String, Terminal)| terminal.guaranteed_slots;
     let fault = |error: fairwind_qdisc::CarrierError| {
-        let at = match (error.key, terminals.first()) {
-            ("guaranteed_slots", Some((terminal, _))) => terminal,
-            _ => key,
+        // A sum is nobody's alone: it is told at the first of those with the most.
+        let most = || terminals.iter().rev().max_by_key(promised);
+        let (at, hint) = match (error.key, error.terminal.and_then(|index| terminals.get(index))) {
+            (_, Some((terminal, _))) => (terminal.as_str(), None),
+            ("guaranteed_slots", None) => {
+                let at = most().map_or(key, |(terminal, _)| terminal);
+                (at, Some(promises(carrier, terminals)))
+            }
+            _ => (key, None),
         };
-        Fault { key: format!("{at}.{}", error.key), rule: error.rule.to_owned(), hint: None }
+        Fault { key: format!("{at}.{}", error.key), rule: error.rule.to_owned(), hint }
     };
     errors.into_iter().map(fault).collect()
+}
+
+/// How many slots are promised, of how many, and to whom.
+fn promises(carrier: &Carrier, terminals: &[(String, Terminal)]) -> String {
+    let sum: u64 = terminals.iter().map(|(_, terminal)| u64::from(terminal.guaranteed_slots)).sum();
+    let sum = format!("{sum} of {}", carrier.slots);
+    if terminals.len() < 2 {
+        return sum;
+    }
+    let each = terminals.iter().filter(|(_, terminal)| terminal.guaranteed_slots > 0);
+    let each = each.map(|(at, terminal)| format!("{at} {}", terminal.guaranteed_slots));
+    format!("{sum}: {}", each.collect::<Vec<_>>().join(", "))
 }
 
 /// To the nearest billionth.

@@ -202,7 +202,8 @@ fn what_nobody_asks_for_goes_to_those_who_take_it() {
 
 #[test]
 fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
-    // Windows of 1, 2, 4, ... packets of 1000 bytes every 400 ms: what a connection sends in slow start.
+    // Windows of 1, 2, 4, ... packets of 1000 bytes every 400 ms: what a connection sends in slow start. When the last one
+    // has left, and in how many slots that it was assigned until then.
     let waited = |requests| {
         let wide =
             Carrier { slots: 80, slot_rate: BitRate::from_bits_per_second(100_000), ..carrier() };
@@ -212,13 +213,30 @@ fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
                 uplinks.send(0, 10 + 400 * u64::from(round), 1000);
             }
         }
-        let (sent, _) = uplinks.sent_by(20_000);
+        let (sent, uplinks) = uplinks.sent_by(20_000);
         assert_eq!(sent.len(), 127);
-        sent.last().unwrap().1
+        let end = sent.last().unwrap().1;
+        let assigned: u64 = uplinks
+            .slots(0)
+            .iter()
+            .map(|(begin, a)| {
+                let frames = end.saturating_sub(*begin).div_ceil(80).min(a.frames);
+                u64::from(a.slots()) * frames
+            })
+            .sum();
+        (end, assigned)
     };
     let round_trip = Span::from_millis(400);
-    let (measured, foreseen) = (waited(times(1)), waited(Requests::Forecast { round_trip }));
-    assert!(foreseen < measured, "{foreseen} ms, and {measured} ms by what was measured");
+    let measured = waited(times(1));
+    let multiplier = Ratio::from_parts_per_billion(4_800_000_000);
+    let (paper, paper_s_slots) = waited(Requests::Rbdc { multiplier });
+    let (foreseen, slots) = waited(Requests::Forecast { round_trip });
+    assert!(foreseen < measured.0, "{foreseen} ms, and {} ms by what was measured", measured.0);
+    // Some slower than who asks for nearly five times too much, and far more sparing.
+    assert!(foreseen * 5 <= paper * 6, "{foreseen} ms, and {paper} ms by 4.8 times that");
+    // Not by asking for everything: 127 slots carry it, and all of 80 in every frame would be thousands.
+    assert!(slots < paper_s_slots, "{slots} slots, and {paper_s_slots} by 4.8 times");
+    assert!(2 * slots <= 3 * 127, "{slots} slots for 127 packets, until {foreseen} ms");
 }
 
 #[test]

@@ -115,7 +115,7 @@ fn what_a_carrier_cannot_be_is_an_error_where_it_stands() {
         SATELLITE,
         "most_slots = 27,",
         "guaranteed_slots = 49,",
-        "path.terminal.guaranteed_slots = 49: all terminals together are promised no more slots",
+        "path.terminal.guaranteed_slots = 49: all terminals together are promised no more slots than a frame has\n  hint: 49 of 48",
     );
     breaks(SATELLITE, "multiplier = 4.8", "multiplier = -1", "multiplier = -1");
 }
@@ -129,7 +129,17 @@ fn what_links_say_of_carriers_must_lead_to_one() {
     assert!(errors.contains("in one direction"), "{errors}");
     let nameless = document(&SHARED.replacen("name = \"up\"\n", "", 1)).plan().unwrap_err();
     assert!(nameless.to_string().contains("topology.carriers[0].name: a carrier has a name"));
-    shared("guaranteed_slots = 2", "guaranteed_slots = 8", "promised no more slots");
+    shared(
+        "guaranteed_slots = 2",
+        "guaranteed_slots = 8",
+        "topology.links[1].terminal.guaranteed_slots = 8: all terminals together are promised no more slots than a frame \
+         has\n  hint: 9 of 8: topology.links[0].terminal 1, topology.links[1].terminal 8",
+    );
+    shared(
+        "guaranteed_slots = 2",
+        "guaranteed_slots = 5, most_slots = 3",
+        "topology.links[1].terminal.guaranteed_slots = 5: no more than most_slots",
+    );
 }
 
 #[test]

@@ -4,13 +4,14 @@ use fairwind_scenario::{Document, json_schema};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-const EXAMPLES: [(&str, &str); 6] = [
+const EXAMPLES: [(&str, &str); 7] = [
     ("thin-against-greedy.toml", include_str!("../../../../examples/thin-against-greedy.toml")),
     ("greedy-alone.toml", include_str!("../../../../examples/greedy-alone.toml")),
     ("parking-lot.toml", include_str!("../../../../examples/parking-lot.toml")),
     ("thin-stream-variants.toml", include_str!("../../../../examples/thin-stream-variants.toml")),
     ("thin-behind-queues.toml", include_str!("../../../../examples/thin-behind-queues.toml")),
     ("web-against-greedy.toml", include_str!("../../../../examples/web-against-greedy.toml")),
+    ("repeated-transfers.toml", include_str!("../../../../examples/repeated-transfers.toml")),
 ];
 
 #[test]

@@ -29,6 +29,82 @@ fn scenario(terminal: &str, workload: &str) -> String {
     )
 }
 
+/// What a greedy flow of a stack of 2004 to 2006 does in a minute.
+struct Stack {
+    timeouts: f64,
+    packets_lost: f64,
+    /// Payload per second from 20 s on, by what 28 slots of 44 kbit/s carry in packets of 1500 bytes.
+    rate_ratio: f64,
+    /// Deviation of the windows of a second by their mean, from 20 s on.
+    irregularity_ratio: f64,
+}
+
+/// One run of a stack over 28 slots of the platform, at most.
+fn stack(tcp: &str, packets: u32, carrier: &str, multiplier: f64) -> Stack {
+    let text = format!(
+        r#"
+        name = "a stack of the time"
+        duration = "60 s"
+        [path]
+        rtt = "840 ms"
+        carrier = {{ {carrier} }}
+        terminal = {{ most_slots = 28, requests = {{ policy = "rbdc", multiplier = {multiplier:.1} }} }}
+        reverse_rate = "2 Mbit/s"
+        queue = {{ discipline = "pfifo", limit = "{packets} packets" }}
+        [[flows]]
+        name = "greedy"
+        start = "1 s"
+        workload = {{ kind = "greedy" }}
+        tcp = {{ {tcp} }}
+        [measure]
+        intervals = ["1 s"]
+        "#
+    );
+    let tables = tables(&text, 1);
+    let intervals = tables.get("intervals").expect("windows were asked for");
+    let column = |name| intervals.column(name).expect("the table has the column");
+    let (starts, goodput) = (column("start_s"), column("goodput_bits_per_second"));
+    let settled = (0..intervals.rows()).filter(|&row| starts.number(row) >= Some(20.0));
+    let rates: Vec<f64> = settled.map(|row| goodput.number(row).unwrap_or(0.0)).collect();
+    let count = f64::from(u32::try_from(rates.len()).expect("a minute's windows"));
+    let mean = rates.iter().sum::<f64>() / count;
+    let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (count - 1.0);
+    Stack {
+        timeouts: number(&tables, "flows", "timeouts"),
+        packets_lost: number(&tables, "flows", "packets_lost"),
+        rate_ratio: mean / (28.0 * 44_000.0 * 1448.0 / 1500.0),
+        irregularity_ratio: variance.sqrt() / mean,
+    }
+}
+
+/// Slots apart, in frames that begin when plans come.
+const SPREAD: &str = "placement = \"spread\", frame_offset = \"147 ms\"";
+
+#[test]
+fn linux_without_sack_loses_a_burst_repairs_it_too_slowly_and_times_out() {
+    let run = stack("profile = \"linux-2.6\", sack = false", 300, "", 1.0);
+    assert!(run.packets_lost > 50.0, "{} lost", run.packets_lost);
+    assert!(run.timeouts > 0.0, "no time-out");
+    assert!(run.rate_ratio < 0.5, "{} of the channel", run.rate_ratio);
+}
+
+#[test]
+fn linux_with_sack_has_the_channel_s_speed_and_is_irregular() {
+    let run = stack("profile = \"linux-2.6\"", 100, "", 1.0);
+    assert!(run.packets_lost > 50.0, "{} lost", run.packets_lost);
+    assert_eq!(run.timeouts, 0.0);
+    assert!(run.rate_ratio > 0.85, "{} of the channel", run.rate_ratio);
+    assert!(run.irregularity_ratio > 0.1, "{} deviation", run.irregularity_ratio);
+}
+
+#[test]
+fn freebsd_is_regular_and_loses_nothing_where_its_slots_are_spread() {
+    let run = stack("profile = \"freebsd-5.4\"", 300, SPREAD, 4.8);
+    assert_eq!((run.packets_lost, run.timeouts), (0.0, 0.0));
+    assert!(run.rate_ratio > 0.85, "{} of the channel", run.rate_ratio);
+    assert!(run.irregularity_ratio < 0.1, "{} deviation", run.irregularity_ratio);
+}
+
 #[test]
 fn constant_slots_are_filled_and_counted() {
     let constant = "{ guaranteed_slots = 10, most_slots = 10, requests = { policy = \"none\" } }";
