@@ -9,8 +9,9 @@
  * (their least), MIN_CWND 2 segments.
  * Deviations: begins with slow start, which the RFC leaves open, until the queueing delay is three quarters of the
  * target; the window shrinks by at most half in a round trip (both as the draft). Losses halve the window once per
- * round trip, and time-outs are the endpoint's own. Growth stops ALLOWED_INCREASE beyond what is in flight, as in the RFC; a
- * window that is larger shrinks to that beyond the most that was in flight in the last round trip, not at one instant. A peer whose timestamps are not in milliseconds is misread.
+ * round trip, and time-outs are the endpoint's own. Growth stops ALLOWED_INCREASE beyond what is in flight, as in the
+ * RFC; a larger window that does not limit the sender shrinks to that beyond the most that was in flight in the last
+ * round trip, not at one instant. A peer whose timestamps are not in milliseconds is misread.
  * Fractions: segments times TARGET (in milliseconds) times the window.
  */
 #include <fairwind.h>
@@ -176,6 +177,9 @@ void BPF_PROG(fw_ledbat_cong_avoid, struct sock *sk, u32 ack, u32 acked)
 		ledbat->credit += off_target_ms * (s32)acked;
 		spend(ledbat, tp, allowed);
 	}
+	/* A sender that waits until it has a bundle leaves a part of its window open, but uses it. */
+	if (tcp_is_cwnd_limited(sk))
+		return;
 	/* What the application leaves unused is not kept for later (§2.4.2, max_allowed_cwnd). */
 	allowed = max(allowed, tp->max_packets_out + ALLOWED_INCREASE);
 	if (tp->snd_cwnd > allowed) {

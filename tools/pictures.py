@@ -47,6 +47,8 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "rtt-unfairness": "congestion-control-evaluation-rtt-unfairness",
         "convergence-time": "congestion-control-evaluation-convergence",
         "friendliness": "congestion-control-evaluation-friendliness",
+        "fairness-by-queue": "congestion-control-evaluation-queues",
+        "harm": "congestion-control-evaluation-harm",
     },
     "satellite-startup": {
         "duration-against-multiplier": "satellite-startup",
@@ -57,6 +59,9 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "equivalent-rtt": "satellite-startup-equivalent-rtt",
         "transfer-time-against-volume": "satellite-startup-volume",
         "time-by-policy": "satellite-startup-policies",
+        "geo-uploads": "satellite-startup-geo-uploads",
+        "geo-downloads": "satellite-startup-geo-downloads",
+        "low-orbit": "satellite-startup-low-orbit",
     },
     "remembered-windows": {
         "speed-up-against-delay": "remembered-windows",

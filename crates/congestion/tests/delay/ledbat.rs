@@ -103,6 +103,19 @@ fn a_window_that_nobody_fills_shrinks_to_a_segment_beyond_what_is_out() {
     }
 }
 
+/// Bundles leave up to a bundle of the window open although the sender has more to send.
+#[test]
+fn a_window_that_waits_for_a_bundle_is_kept() {
+    let mut ledbat = Driven::at_window("ledbat", 400);
+    ledbat.sender.outstanding = 340;
+    ledbat.sender.most_outstanding = 340;
+    ledbat.sender.window_limited = 1;
+    for _ in 0..10 {
+        ledbat.acknowledge(100_000);
+    }
+    assert!(ledbat.sender.window >= 400, "{}", ledbat.sender.window);
+}
+
 /// At a window of 10 a segment is 1000 parts of growth. Four samples at the base give 400; while the least of the latest
 /// four is one of them, each gives 100 more; then each takes 800, as the queue is of 900 ms: 700 - 3 * 800 = -1700.
 #[test]
