@@ -89,8 +89,8 @@ pub struct Sharing {
     /// unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openings: Option<SharedOpenings>,
-    /// When a connection tells what it has found out; `classic` when it is closed, the others when all is
-    /// acknowledged, unless said.
+    /// When a connection tells what it has found out; `classic` that is trusted exactly when it is closed, everybody
+    /// else when all is acknowledged, unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collect: Option<Collection>,
     /// Connections tell so often while they are open, too; never unless said.
@@ -125,4 +125,15 @@ pub struct Sharing {
     /// When they stop, and forget all; never unless said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capture_until: Option<Span>,
+}
+
+impl Sharing {
+    /// When a connection tells what it has found out with `classic`. Bounded trust waits for losses, which come after an
+    /// application has closed the connection, too.
+    pub fn classic_collection(&self) -> Collection {
+        self.collect.unwrap_or(match self.trust {
+            Some(Trust::Safe) => Collection::End,
+            Some(Trust::Exact) | None => Collection::Close,
+        })
+    }
 }

@@ -152,9 +152,11 @@ impl Memories {
         if event == Event::PeerAsks {
             return self.open(flows, number, end, now);
         }
+        let own = usize::try_from(number).unwrap_or(usize::MAX);
+        let flow = data_flow(&flows[own], number, end);
+        let has_jumped = matches!(event, Event::Resumption(_)) && self.has_jumped(flow);
         let Some((cache, peer)) = self.of(number, end) else { return };
         let connection = id(number, end);
-        let own = usize::try_from(number).unwrap_or(usize::MAX);
         let endpoint = end.endpoint(&mut flows[own]);
         match event {
             Event::Closing => {
@@ -168,16 +170,25 @@ impl Memories {
                 let window = endpoint.congestion_window();
                 match phase {
                     ResumptionPhase::SafeRetreat => cache.on_release(peer, connection, true),
-                    ResumptionPhase::Normal(_) => cache.on_release(peer, connection, false),
+                    ResumptionPhase::Normal(end) => {
+                        let has_failed = has_jumped && end == ResumptionEnd::TimedOut;
+                        cache.on_release(peer, connection, has_failed);
+                    }
                     _ => {}
                 }
-                self.steps.push((data_flow(&flows[own], number, end), now, phase, window));
+                self.steps.push((flow, now, phase, window));
             }
             Event::Reset | Event::TimedOut | Event::Unreachable(_) => {
                 cache.on_over(peer, connection);
             }
             _ => {}
         }
+    }
+
+    /// Whether a flow's window has jumped and is not validated yet.
+    fn has_jumped(&self, flow: FlowId) -> bool {
+        let last = self.steps.iter().rfind(|(of, ..)| *of == flow).map(|&(_, _, phase, _)| phase);
+        matches!(last, Some(ResumptionPhase::Unvalidated | ResumptionPhase::Validating))
     }
 
     /// How saved windows were resumed, by the names of flows and groups.
@@ -288,7 +299,9 @@ pub(crate) fn sharing(settings: &scenario::Sharing) -> Sharing {
             scenario::SharedOpenings::All => Openings::All,
         };
     }
-    if let Some(collection) = settings.collect {
+    let is_classic = settings.policy == SharingPolicy::Classic;
+    let collection = is_classic.then(|| settings.classic_collection()).or(settings.collect);
+    if let Some(collection) = collection {
         sharing.collection = match collection {
             scenario::Collection::Close => Collection::Close,
             scenario::Collection::End => Collection::End,

@@ -129,7 +129,7 @@ static ALWAYS_INLINE int is_outdated(const struct remembered *found, const struc
 	return monotonic_nanoseconds() - found->at > chosen->lifetime;
 }
 
-/* Whether the path may be the one that the window is of, by its round-trip time: one of less than half of the least one,
+/* Whether the path may be the one that the window is of, by its round-trip time: one of no more than half of the least one,
  * or of more than ten times that, is another's (Careful Resume, RFC 9959).
  */
 static ALWAYS_INLINE int is_same_path(const struct bpf_sock_ops *connection,
@@ -138,7 +138,7 @@ static ALWAYS_INLINE int is_same_path(const struct bpf_sock_ops *connection,
 	u32 rtt = connection->smoothed_rtt_eighths / 8;
 
 	return !rtt || !found->least_rtt ||
-	       (rtt >= found->least_rtt / 2 && rtt / 10 <= found->least_rtt);
+	       (rtt > found->least_rtt / 2 && rtt / 10 <= found->least_rtt);
 }
 
 /* What a connection is to begin with; nothing for what it has by itself. A handshake that lost packets keeps the window

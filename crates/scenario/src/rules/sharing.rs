@@ -116,12 +116,17 @@ pub(super) fn hosts_agree(rules: &mut Rules<'_>, input: &ScenarioInput) {
     }
 }
 
-/// The two ends of a group: host, settings as they were written, and where.
+/// The two ends of a group: host, settings, and where they are written. Who answers has those of who asks where
+/// nothing else is said.
 fn ends(group: &FlowsInput, index: usize) -> [(Option<&str>, Option<&TcpSettings>, String); 2] {
     let key = |table| format!("flows[{index}].{table}.sharing");
+    let (answers, written) = match &group.receiver_tcp {
+        Some(tcp) => (Some(tcp), "receiver_tcp"),
+        None => (group.workload.is_answered().then_some(&group.tcp), "tcp"),
+    };
     [
         (group.from.as_deref(), Some(&group.tcp), key("tcp")),
-        (group.to.as_deref(), group.receiver_tcp.as_ref(), key("receiver_tcp")),
+        (group.to.as_deref(), answers, key(written)),
     ]
 }
 

@@ -147,3 +147,28 @@ fn groups_on_one_host_describe_its_memory_alike() {
     let off = format!("{}\"off\" }}\n", &ONE_HOST[..last]);
     assert!(document(&off).plan().is_ok(), "who does not share has no say");
 }
+
+/// Two clients fetch from one server, which has what is said of each: nothing else is said of its own end.
+#[test]
+fn who_answers_two_groups_has_one_memory_too() {
+    let group = |client: &str, policy: &str| {
+        format!(
+            "[[flows]]\nname = \"from-{client}\"\nfrom = \"{client}\"\nto = \"server\"\n\
+             workload = {{ kind = \"transfers\", volume = \"10 kB\", transfers = 2 }}\n\
+             tcp.sharing = {{ policy = \"{policy}\" }}\n"
+        )
+    };
+    let scenario = |second: &str| {
+        format!(
+            "name = \"one server\"\nduration = \"10 s\"\n[topology]\nhosts = [\"a\", \"b\", \"server\"]\n\
+             [[topology.links]]\nfrom = \"a\"\nto = \"server\"\n\
+             [[topology.links]]\nfrom = \"b\"\nto = \"server\"\n{}{}",
+            group("a", "classic"),
+            group("b", second),
+        )
+    };
+    let text = error(&scenario("rfc9040"));
+    assert!(text.contains("host \"server\" has one memory for all its connections"), "{text}");
+    assert!(text.contains("flows[1].tcp.sharing"), "{text}");
+    assert!(document(&scenario("classic")).plan().is_ok());
+}

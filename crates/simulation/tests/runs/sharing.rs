@@ -97,9 +97,45 @@ fn bounded_trust_begins_with_half() {
     assert!((transfer_time(&safe, "second") - 0.3).abs() < 0.002);
 }
 
+/// A transfer that filled the queue saw round trips of more than half a second. The next one's handshake takes 100 ms,
+/// and its first flight 1.6 s, for it stands behind 160 segments of others (1.2 Mbit/s carry one in 10 ms). The
+/// time-out of 1 s is too short for that; three times what is remembered is not.
+#[test]
+fn linux_metrics_spare_a_time_out_where_round_trips_were_long() {
+    let timeouts = |policy: &str| {
+        let text = format!(
+            r#"
+            name = "metrics"
+            duration = "40 s"
+            [path]
+            rate = "1.2 Mbit/s"
+            rtt = "100 ms"
+            queue = {{ limit = "400 packets" }}
+            [[flows]]
+            name = "flows"
+            count = 2
+            start_spread = "40 s"
+            workload = {{ kind = "greedy", volume = "300 kB" }}
+            tcp = {{ profile = "rfc", sharing = {{ policy = "{policy}" }} }}
+            receiver_tcp = {{ profile = "rfc" }}
+            [[flows]]
+            name = "others"
+            count = 4
+            start = "19.96 s"
+            workload = {{ kind = "greedy", volume = "58 kB" }}
+            tcp = {{ profile = "rfc", initial_window = 40 }}
+            receiver_tcp = {{ profile = "rfc" }}
+            "#
+        );
+        value(tables(&text, 1).get("flows").unwrap(), "name", "flows-2", "timeouts")
+    };
+    assert_eq!(timeouts("off"), 1.0);
+    assert_eq!(timeouts("tcp-metrics"), 0.0);
+}
+
 /// The client opens the connections and sends nothing but requests: its memory serves nobody here.
 #[test]
-fn linux_metrics_do_not_change_what_a_connection_begins_with() {
+fn linux_metrics_do_not_change_the_window_that_a_connection_begins_with() {
     let off = transfer_time(&asked_twice(32, 80, r#"{ policy = "off" }"#), "second");
     let metrics = transfer_time(&asked_twice(32, 80, r#"{ policy = "tcp-metrics" }"#), "second");
     assert_eq!(off, metrics);
@@ -204,6 +240,52 @@ fn a_transfer_that_resumes_with_care_is_through_sooner() {
         ]
     );
     assert!(off.get("resumptions").is_none());
+}
+
+/// Three long transfers, 20 s apart, over a path whose rate changes as told; the second one is still under way when
+/// the third one begins, and has taught nothing new. Phases of all.
+fn resumed_over(rates: &str) -> Vec<String> {
+    let text = format!(
+        r#"
+        name = "worse"
+        duration = "60 s"
+        [path]
+        rate = "100 Mbit/s"
+        rtt = "200 ms"
+        queue = {{ limit = "100 packets" }}
+        rate_trace = {{ form = "steps", steps = [{rates}] }}
+        [[flows]]
+        name = "flows"
+        count = 3
+        start_spread = "60 s"
+        workload = {{ kind = "greedy", volume = "12 MB" }}
+        tcp = {{ sharing = {{ policy = "careful-resume" }} }}
+        receiver_tcp = {{ profile = "rfc" }}
+        "#
+    );
+    steps(&tables(&text, 1))
+}
+
+/// The path loses most of its rate before the second transfer begins, which jumps too far.
+#[test]
+fn a_retreat_takes_the_saved_window_from_those_that_follow() {
+    let steps = resumed_over(
+        r#"{ rate = "100 Mbit/s", duration = "18 s" }, { rate = "2 Mbit/s", duration = "1000 s" }"#,
+    );
+    assert!(steps.contains(&"flows-2 safe-retreat ".to_owned()), "{steps:?}");
+    assert!(!steps.iter().any(|step| step.starts_with("flows-3")), "{steps:?}");
+}
+
+/// The path stands still for three seconds, just after the second transfer has jumped at 20.4 s.
+#[test]
+fn a_time_out_of_a_jump_takes_the_saved_window_from_those_that_follow() {
+    let steps = resumed_over(
+        r#"{ rate = "100 Mbit/s", duration = "20.5 s" }, { rate = "1 kbit/s", duration = "3 s" },
+           { rate = "2 Mbit/s", duration = "1000 s" }"#,
+    );
+    assert!(steps.contains(&"flows-2 unvalidated ".to_owned()), "{steps:?}");
+    assert!(steps.contains(&"flows-2 normal timed-out".to_owned()), "{steps:?}");
+    assert!(!steps.iter().any(|step| step.starts_with("flows-3")), "{steps:?}");
 }
 
 /// Flow, phase and reason of each row of the table `resumptions`.

@@ -57,8 +57,8 @@ pub enum TimeoutSeed {
         /// Its variation (RTTVAR).
         variation: Span,
     },
-    /// The time-out of the first flight follows it where it is longer than that of the handshake, the
-    /// estimator does not (Linux `tcp_init_metrics`).
+    /// The time-out of the first flight follows it where it is longer than that of the handshake, or the handshake
+    /// gave none; the estimator does not (Linux `tcp_init_metrics`).
     FirstTimeout {
         /// Smoothed round-trip time.
         rtt: Span,
@@ -138,7 +138,7 @@ impl Connection {
             self.recovery.threshold = reordering;
         }
         if let Some(TimeoutSeed::FirstTimeout { rtt }) = advice.timeout
-            && self.rtt.smoothed().is_some_and(|smoothed| rtt > smoothed)
+            && self.rtt.smoothed().is_none_or(|smoothed| rtt > smoothed)
         {
             self.backoff.timeout = rtt + (rtt * 2).max(self.config.minimum_rto);
         }
@@ -149,10 +149,10 @@ impl Connection {
         }
     }
 
-    /// Whether the handshake lost nothing and took as long as the path that is remembered: no less than half of
-    /// its least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart).
+    /// Whether the handshake lost nothing and took as long as the path that is remembered: more than half of its
+    /// least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart).
     fn is_on_path(&self, least: Option<Span>) -> bool {
-        let is_same = |(least, found): (Span, Span)| found * 2 >= least && found <= least * 10;
+        let is_same = |(least, found): (Span, Span)| found * 2 > least && found <= least * 10;
         self.recovery.retransmissions == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
     }
 

@@ -62,7 +62,7 @@ impl Metric {
                 self.threshold = lesson.window / 2;
             }
             self.window = self.window.max(lesson.window);
-        } else if lesson.window > threshold && lesson.is_open {
+        } else if lesson.window >= threshold && lesson.is_open {
             if saves_threshold {
                 self.threshold = (lesson.window / 2).max(threshold);
             }

@@ -115,6 +115,8 @@ pub(crate) struct Resume {
     phase: ResumptionPhase,
     /// Segments that the path was seen to carry (`PipeSize`).
     carried: u32,
+    /// Of the segments that were in flight when the window jumped, those not delivered yet.
+    before: u32,
     /// End of the first flight, once something of it is acknowledged.
     first_flight: Option<SequenceNumber>,
     jumped_at: Instant,
@@ -133,18 +135,14 @@ impl Resume {
     }
 
     /// Counts what was delivered of that which was sent after the jump; what was in flight before is counted
-    /// already (RFC 9959 §3.3, appendix A).
-    fn count(&mut self, news: &AckNews, segment_bytes: u32) {
+    /// already (RFC 9959 §3.3, appendix A). Where one of those is lost, the count lags by one until its repair.
+    fn count(&mut self, news: &AckNews) {
         if !self.is_unvalidated() {
             return;
         }
-        let first = self.unvalidated.0;
-        let before = if news.oldest_before.is_before(first) {
-            first.distance_from(news.oldest_before).div_ceil(segment_bytes)
-        } else {
-            0
-        };
-        self.carried = self.carried.saturating_add(news.delivered.saturating_sub(before));
+        let before = news.delivered.min(self.before);
+        self.before -= before;
+        self.carried = self.carried.saturating_add(news.delivered - before);
     }
 
     /// Whether the round trip is one of the saved path.
@@ -172,6 +170,7 @@ impl Connection {
             plan,
             phase: ResumptionPhase::Reconnaissance,
             carried: 0,
+            before: 0,
             first_flight: None,
             jumped_at: Instant::ZERO,
             unvalidated: (next, next),
@@ -197,7 +196,7 @@ impl Connection {
     #[cold]
     pub(crate) fn follow_resumption(&mut self, news: &AckNews) {
         let Some(mut resume) = self.inherited.resume.take() else { return };
-        resume.count(news, self.negotiated.segment_bytes);
+        resume.count(news);
         let next = match resume.phase {
             ResumptionPhase::Reconnaissance => self.reconnoitre(&mut resume, news),
             ResumptionPhase::Unvalidated => self.follow_jump(&mut resume, news),
@@ -262,6 +261,7 @@ impl Connection {
     /// RFC 9959 §3.3: what the jump begins with.
     fn jump(&mut self, resume: &mut Resume, now: Instant) {
         resume.carried = self.in_flight();
+        resume.before = resume.carried;
         resume.jumped_at = now;
         resume.unvalidated = (self.send.next, self.send.next);
         self.window.segments = resume.plan.jump;

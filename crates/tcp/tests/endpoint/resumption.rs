@@ -155,6 +155,21 @@ fn the_way_back_holds_the_window_and_ends_with_the_threshold_at_half_of_what_was
     assert_eq!(pair.read_bytes(End::Server), 400 * SEGMENT);
 }
 
+/// Segment 20 left before the jump and is lost; its repair is acknowledged at 1.3 s, 100 ms after the loss was found.
+/// What was sent after the jump and reported meanwhile counts as carried, though it is behind the hole.
+#[test]
+fn what_is_delivered_behind_a_hole_from_before_the_jump_counts_as_carried() {
+    let mut pair = resumed(400, 50, ms(100), vec![20]);
+    pair.run_until(at(1_299));
+    assert_eq!(pair.client.resumption_phase(), Some(ResumptionPhase::SafeRetreat));
+    pair.run_until(at(1_300));
+    let (ended_at, why) = *phases(&pair).last().unwrap();
+    assert_eq!((ended_at, why), (at(1_300), ended(ResumptionEnd::Retreated)));
+    let delivered = u32::try_from(pair.client.acknowledged_bytes()).unwrap() / 1448;
+    assert!(delivered >= 60, "{delivered}: all that the jump has sent");
+    assert_eq!(pair.client.slow_start_threshold(), Some((18 + delivered - 28) / 2));
+}
+
 #[test]
 fn a_loss_before_the_jump_ends_the_reconnaissance() {
     let mut pair = resumed(400, 50, ms(100), vec![3]);
@@ -228,10 +243,10 @@ fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
     }
 }
 
-/// The handshake takes 100 ms: half of 200 ms is as long, ten times 10 ms, too.
+/// The handshake takes 100 ms: half of 200 ms is as long, which is another path, and ten times 10 ms, too, which is not.
 #[test]
 fn a_bounded_trust_asks_for_the_same_path() {
-    for (least, expected) in [(201, 10), (200, 16), (10, 16), (9, 10)] {
+    for (least, expected) in [(200, 10), (199, 16), (10, 16), (9, 10)] {
         let path_rtt = Some(ms(least));
         let pair = advised(Advice { least_window: Some(16), path_rtt, ..Advice::default() });
         assert_eq!(pair.client.congestion_window(), expected, "{least} ms");
@@ -270,6 +285,26 @@ fn a_first_time_out_follows_a_longer_remembered_round_trip() {
         assert_eq!(pair.client.retransmission_timeout(), ms(expected));
         assert_eq!(pair.client.smoothed_rtt(), Some(ms(100)), "the estimator does not follow it");
     }
+}
+
+/// A handshake whose SYN was lost gives no round trip without timestamps: 3 s (RFC 6298 §5.7), unless something is
+/// remembered.
+#[test]
+fn a_first_time_out_follows_a_remembered_round_trip_where_the_handshake_gave_none() {
+    let first_timeout = |timeout: Option<TimeoutSeed>| {
+        let config = Config { timestamps: false, ..config() };
+        let mut pair = Pair::new(config.clone(), config);
+        pair.client.advise(Advice { timeout, ..Advice::default() });
+        pair.judged_by(|from, number, _| match (from, number) {
+            (End::Client, 0) => Fate::Drop,
+            _ => Fate::Deliver,
+        });
+        pair.run_until(Instant::from_secs(3));
+        assert_eq!(pair.client.smoothed_rtt(), None);
+        pair.client.retransmission_timeout()
+    };
+    assert_eq!(first_timeout(None), ms(3_000));
+    assert_eq!(first_timeout(Some(TimeoutSeed::FirstTimeout { rtt: ms(700) })), ms(2_100));
 }
 
 #[test]

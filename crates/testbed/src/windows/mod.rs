@@ -64,11 +64,14 @@ pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsErr
     names::make_room()?;
     let name = names::name_of(&group);
     let already = || WindowsError::AlreadyStarted { path: group.path.clone() };
+    let is_taken = name.exists();
     if Program::named(&name)?.is_some() {
         return Err(already());
     }
-    // One whose group is gone, whose number this one has now.
-    let _ = std::fs::remove_file(&name);
+    if is_taken {
+        // One whose group is gone, whose number this one has now. A name that came since is another start's.
+        let _ = std::fs::remove_file(&name);
+    }
     Program::attach(&group, options)?.stay(&name).map_err(|error| match error {
         WindowsError::AlreadyStarted { .. } => already(),
         other => other,

@@ -83,6 +83,15 @@ fn the_threshold_is_saved_only_where_it_is_asked_for() {
     assert_eq!(host.incoming(2, 1).slow_start_threshold, None);
 }
 
+/// Slow start is over once the window is the threshold: half of the window or the threshold, whichever is more. What
+/// is neither would set none where none is known.
+#[test]
+fn at_the_threshold_slow_start_is_over() {
+    let mut host = host(true);
+    host.ends(1, 1, Lesson { slow_start_threshold: Some(30), ..lesson(30) });
+    assert_eq!(host.incoming(2, 1).slow_start_threshold, Some(30));
+}
+
 /// Slow start keeps the larger window, avoidance the mean, anything else the mean with the threshold.
 #[test]
 fn the_window_follows_the_phase_in_which_the_connection_ended() {

@@ -69,9 +69,9 @@ fn program(sharing: &Sharing) -> WindowOptions {
             Some(SharedOpenings::All) => Beginning::Every,
             Some(SharedOpenings::Incoming) | None => Beginning::Incoming,
         },
-        collection: match sharing.collect {
-            Some(Collected::End) => Collection::End,
-            Some(Collected::Close) | None => Collection::Close,
+        collection: match sharing.classic_collection() {
+            Collected::End => Collection::End,
+            Collected::Close => Collection::Close,
         },
         largest_window: sharing.largest_window,
     }
