@@ -27,6 +27,7 @@ def made_up(axis: str, times: dict[tuple[str, str], float]) -> SimpleNamespace:
             "volume": "1 MB",
             "completion_time_s": time + 0.01 * seed,
             "timeouts": 0,
+            "start_s": 1.0,
         }
         for cell, ((sender, setting), time) in enumerate(times.items())
         for seed in (1, 2, 3)
@@ -52,8 +53,11 @@ def test_a_split_transfer_takes_as_long_as_its_last_half_and_none_that_did_not_e
         {"cell": 0, "seed": 2, "sender": "proxy", "completion_time_s": 3.0, "timeouts": 0},
         {"cell": 0, "seed": 2, "sender": "proxy", "completion_time_s": None, "timeouts": 0},
     ]
-    done = end_to_end(SimpleNamespace(flows=pl.DataFrame(flows)))
+    flows = pl.DataFrame(flows).with_columns(pl.lit(26.0).alias("start_s"))
+    done = end_to_end(SimpleNamespace(flows=flows))
     assert done["transfer_time_s"].to_list() == [4.5, None]
+    # From 26 to 30.5 s: one handover, at 30 s.
+    assert done["handovers_met"].to_list() == [1.0, None]
     assert done["timeouts"].to_list() == [3, 0]
 
 

@@ -16,6 +16,11 @@ STEADY = "steady"
 HANDOVERS = ("delay steps", "delay and rate steps")
 """Of a link without slots; those with slots have steps of delay, too."""
 
+STEP_S = 15.0
+"""From one handover to the next; the first one is so long after the beginning of the run."""
+
+MET = "handovers_met"
+
 THROUGH = ("cubic", "hybla", "bbr")
 """Senders without a proxy."""
 
@@ -26,8 +31,9 @@ def end_to_end(results: Results) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        The axes, ``cell``, ``seed``, ``group`` (always the same) and `TIME`, which is missing where
-        a connection of the transfer did not end. A relay's flow counts from the first half's start.
+        The axes, ``cell``, ``seed``, ``group`` (always the same), `TIME`, which is missing where
+        a connection of the transfer did not end, and `MET`: how often `STEP_S` passed meanwhile. A
+        relay's flow counts from the first half's start.
     """
     axes = [name for name in (SENDER, CAPACITY, LINK, VOLUME) if name in results.flows.columns]
     completion = pl.col("completion_time_s")
@@ -36,8 +42,16 @@ def end_to_end(results: Results) -> pl.DataFrame:
         .agg(
             pl.when(completion.is_not_null().all()).then(completion.max()).alias(TIME),
             pl.col("timeouts").sum(),
+            pl.col("start_s").min(),
         )
-        .with_columns(pl.lit("transfer").alias("group"))
+        .with_columns(
+            pl.lit("transfer").alias("group"),
+            (
+                ((pl.col("start_s") + pl.col(TIME)) / STEP_S).floor()
+                - (pl.col("start_s") / STEP_S).floor()
+            ).alias(MET),
+        )
+        .drop("start_s")
     )
 
 
