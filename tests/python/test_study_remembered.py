@@ -166,7 +166,8 @@ def windows(new: list[int]) -> SimpleNamespace:
 
 
 def test_windows_keep_rising_where_no_connection_begins_below_the_one_before():
-    assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT
+    assert keeps_rising(windows([1, 10, 30, 40])).verdict is Verdict.BORNE_OUT
+    assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT_IN_PART
     assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.NOT_BORNE_OUT
     assert keeps_rising(windows([1, 2, 3, 4])).verdict is Verdict.NOT_BORNE_OUT
 
@@ -251,6 +252,15 @@ def test_the_price_is_judged_by_losses_and_by_what_others_meet():
     careful = careful_is_no_worse(other)
     assert careful.verdict is Verdict.BORNE_OUT_IN_PART
     assert careful.in_short == "So of classic, safe; not of careful resume."
+
+    def slow(limit: str, after: str, memory: str) -> tuple[float, int, float]:
+        time_s, lost, thin_s = as_expected(limit, after, memory)
+        is_small = limit == "20 % bdp" and after == "20 Mbit/s"
+        return 2.5 if is_small and memory == "classic, safe" else time_s, lost, thin_s
+
+    judged = careful_is_no_worse(priced(slow))
+    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.in_short == "So of careful resume; not of classic, safe."
 
 
 def crowd(time_s: float, thin_s: float) -> pl.DataFrame:

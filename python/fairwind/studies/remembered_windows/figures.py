@@ -140,7 +140,7 @@ def _windows(windows: Results | None) -> list[Figure]:
             name="windows-over-time",
             title="Figure 4: the window of connections that follow one another",
             caption="Transfers of 500 kB, each acknowledgment 100 ms late: without a memory every "
-            "connection begins anew, with it the window keeps rising. The axes differ.",
+            "connection begins anew, with it each begins where one before ended. The axes differ.",
             chart=plots.curve_panels(panels),
         )
     ]
