@@ -14,6 +14,7 @@ from fairwind.studies.remembered_windows.claims import (
     faster_with_delay,
     keeps_rising,
     meets_the_form,
+    meets_the_form_with_serialisation,
     slower_with_volume,
 )
 from fairwind.studies.remembered_windows.price import (
@@ -188,6 +189,16 @@ def test_the_closed_form_is_met_within_two_per_cent():
     assert closed_form(closed(0.2))["form"].to_list() == pytest.approx([2.0, 7 / 3])
     assert meets_the_form(closed(0.203)).verdict is Verdict.BORNE_OUT
     assert meets_the_form(closed(0.21)).verdict is Verdict.BORNE_OUT_IN_PART
+
+
+def test_the_form_with_serialisation_is_met_within_two_per_cent():
+    def judged(*means: float) -> Verdict:
+        measured = pl.DataFrame({"mean": means, "form": [2.0] * len(means)})
+        return meets_the_form_with_serialisation(measured).verdict
+
+    assert judged(2.03, 1.97) is Verdict.BORNE_OUT
+    assert judged(2.05, 1.97) is Verdict.BORNE_OUT_IN_PART
+    assert judged(2.05, 1.95) is Verdict.NOT_BORNE_OUT
 
 
 MEMORIES = ("initial window", "classic", "classic, safe", "careful resume")
