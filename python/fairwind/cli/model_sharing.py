@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import polars as pl
@@ -10,6 +11,7 @@ import typer
 
 from fairwind.cli.model import app
 from fairwind.cli.output import OutputFormat, print_frame
+from fairwind.errors import FairwindError
 from fairwind.models.sharing import rounds, speed_up, transfer_time_s
 from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 
@@ -49,8 +51,13 @@ def sharing(
     Times are from the call to the last byte's being read, over an idle path on which nothing is
     lost and every segment is acknowledged at once.
     """
-    rtt_s = parse_seconds(rtt)
-    each = 0.0 if rate is None else 8 * parse_bytes(segment) / parse_bits_per_second(rate)
+    rtt_s = _read("--rtt", rtt, parse_seconds)
+    bits = 8 * _read("--segment", segment, parse_bytes)
+    each = 0.0 if rate is None else bits / _read("--rate", rate, parse_bits_per_second)
+    _check("--segments", segments)
+    _check("--remembered", remembered)
+    _check("--initial", [initial])
+    _check("--offered", [] if offered is None else [offered])
     most = math.inf if offered is None else offered
     rows = [
         {
@@ -66,3 +73,24 @@ def sharing(
         for volume in segments
     ]
     print_frame(pl.DataFrame(rows), output)
+
+
+def _read(option: str, text: str, parse: Callable[[str], float]) -> float:
+    """Give a quantity that is more than nothing."""
+    try:
+        value = parse(text)
+    except FairwindError as error:
+        raise FairwindError(f"{option}: {error.message}", error.hint) from error
+    if value <= 0:
+        raise FairwindError(
+            f"{option} is {text}: it must be above zero", "without one there is nothing to compare"
+        )
+    return value
+
+
+def _check(option: str, counts: Iterable[float]) -> None:
+    for count in counts:
+        if not 1 <= count < math.inf:
+            raise FairwindError(
+                f"{option} is {count:g}: it must be one or more, and finite", "count segments"
+            )

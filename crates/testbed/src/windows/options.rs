@@ -81,7 +81,7 @@ impl WindowOptions {
     pub(super) fn check(&self) -> Result<(), WindowsError> {
         let zero = |option, remedy| Err(WindowsError::Zero { option, remedy });
         if self.lifetime.is_zero() {
-            return zero("--lifetime", "seconds for which a window is used, like 600");
+            return zero("--lifetime", "a time for which a window is used, like \"10 min\"");
         }
         if self.entries == 0 {
             return zero("--entries", "peers that are remembered at most, like 1000");
