@@ -163,18 +163,24 @@ def dama(
     _check(multipliers, picture)
     with _told_warnings(), _told_by_options():
         link = DemandAssignedLink(
-            rtt_s=_read("--rtt", rtt, parse_seconds),
-            frame_s=_read("--frame", frame, parse_seconds),
+            rtt_s=read_option("--rtt", rtt, parse_seconds),
+            frame_s=read_option("--frame", frame, parse_seconds),
             slots=slots,
-            slot_bits_per_second=_read("--slot-rate", slot_rate, parse_bits_per_second),
-            request_period_s=_read("--request-period", request_period, parse_seconds),
-            allocation_period_s=_read("--allocation-period", allocation_period, parse_seconds),
+            slot_bits_per_second=read_option("--slot-rate", slot_rate, parse_bits_per_second),
+            request_period_s=read_option("--request-period", request_period, parse_seconds),
+            allocation_period_s=read_option(
+                "--allocation-period", allocation_period, parse_seconds
+            ),
             terminals=terminals,
-            guaranteed_bits_per_second=_read("--guaranteed", guaranteed, parse_bits_per_second),
-            available_bits_per_second=_read("--available", available, parse_bits_per_second),
-            segment_bytes=_read("--segment", segment, parse_bytes),
+            guaranteed_bits_per_second=read_option(
+                "--guaranteed", guaranteed, parse_bits_per_second
+            ),
+            available_bits_per_second=read_option("--available", available, parse_bits_per_second),
+            segment_bytes=read_option("--segment", segment, parse_bytes),
         )
-        within_s = float(positive("within_s", _read("--within", within, parse_seconds), "20 s"))
+        within_s = float(
+            positive("within_s", read_option("--within", within, parse_seconds), "20 s")
+        )
         cases = Cases(link, initial_windows, multipliers, volumes, within_s)
         _print(cases.frames(chosen or _usual(output)), output)
         if picture is not None:
@@ -239,7 +245,8 @@ class Cases:
         )
 
 
-def _read(option: str, text: str, parse: Callable[[str], float]) -> float:
+def read_option(option: str, text: str, parse: Callable[[str], float]) -> float:
+    """Give a quantity; what cannot be read is told by its option."""
     try:
         return parse(text)
     except FairwindError as error:

@@ -9,7 +9,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from fairwind.cli.model import app
+from fairwind.cli.model import app, read_option
 from fairwind.cli.output import OutputFormat, print_frame
 from fairwind.errors import FairwindError
 from fairwind.models.sharing import rounds, speed_up, transfer_time_s
@@ -51,9 +51,9 @@ def sharing(
     Times are from the call to the last byte's being read, over an idle path on which nothing is
     lost and every segment is acknowledged at once.
     """
-    rtt_s = _read("--rtt", rtt, parse_seconds)
-    bits = 8 * _read("--segment", segment, parse_bytes)
-    each = 0.0 if rate is None else bits / _read("--rate", rate, parse_bits_per_second)
+    rtt_s = _read_positive("--rtt", rtt, parse_seconds)
+    bits = 8 * _read_positive("--segment", segment, parse_bytes)
+    each = 0.0 if rate is None else bits / _read_positive("--rate", rate, parse_bits_per_second)
     _check("--segments", segments)
     _check("--remembered", remembered)
     _check("--initial", [initial])
@@ -75,12 +75,9 @@ def sharing(
     print_frame(pl.DataFrame(rows), output)
 
 
-def _read(option: str, text: str, parse: Callable[[str], float]) -> float:
+def _read_positive(option: str, text: str, parse: Callable[[str], float]) -> float:
     """Give a quantity that is more than nothing."""
-    try:
-        value = parse(text)
-    except FairwindError as error:
-        raise FairwindError(f"{option}: {error.message}", error.hint) from error
+    value = read_option(option, text, parse)
     if value <= 0:
         raise FairwindError(
             f"{option} is {text}: it must be above zero", "without one there is nothing to compare"

@@ -28,6 +28,25 @@ class Part:
     settings: Mapping[str, str] = field(default_factory=dict)
 
 
+def full_and_reduced(fewer: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, Part]]:
+    """Give the forms of a study that is whole in one and has less of every part in the other.
+
+    Parameters
+    ----------
+    fewer : mapping of str to mapping of str to str
+        Settings of the reduced form, by the part that they are of, whose file has its name.
+
+    Returns
+    -------
+    dict of str to dict of str to Part
+        All parts by name, by form, as `leading_and_further` takes them.
+    """
+    return {
+        "full": {name: Part(f"{name}.toml") for name in fewer},
+        "reduced": {name: Part(f"{name}.toml", settings) for name, settings in fewer.items()},
+    }
+
+
 def leading_and_further(
     forms: Mapping[str, Mapping[str, Part]], leading: str
 ) -> tuple[dict[str, Part], dict[str, dict[str, Part]]]:

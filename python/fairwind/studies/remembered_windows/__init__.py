@@ -11,7 +11,7 @@ source does not show, `figures` the figures. The scenario files lie beside them,
 
 from fairwind.studies.remembered_windows.claims import claims
 from fairwind.studies.remembered_windows.figures import figures
-from fairwind.studies.study import Part, Study, leading_and_further
+from fairwind.studies.study import Part, Study, full_and_reduced, leading_and_further
 
 _LEADING = "speedup"
 
@@ -32,11 +32,6 @@ _FEWER: dict[str, dict[str, str]] = {
     },
 }
 
-_FORMS = {
-    "full": {name: Part(f"{name}.toml") for name in _FEWER},
-    "reduced": {name: Part(f"{name}.toml", settings) for name, settings in _FEWER.items()},
-}
-
 _KERNEL = {
     "kernel": Part(
         f"{_LEADING}.toml",
@@ -52,7 +47,7 @@ _KERNEL = {
 }
 """Five minutes in real time, at a rate that the router carries on any machine."""
 
-_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+_LED, _FURTHER = leading_and_further(full_and_reduced(_FEWER), _LEADING)
 
 STUDY = Study(
     name="remembered-windows",

@@ -12,7 +12,7 @@ the source's layouts. The scenario files lie beside them, one for each part.
 
 from fairwind.studies.satellite_startup.claims import claims
 from fairwind.studies.satellite_startup.figures import figures
-from fairwind.studies.study import Part, Study, leading_and_further
+from fairwind.studies.study import Part, Study, full_and_reduced, leading_and_further
 
 _LEADING = "table"
 
@@ -33,11 +33,6 @@ _REDUCED: dict[str, dict[str, str]] = {
     "leo": {"sweep.repeat": "3", "sweep.volume": '["1 MB", "10 MB"]'},
 }
 
-_FORMS = {
-    "full": {name: Part(f"{name}.toml") for name in _REDUCED},
-    "reduced": {name: Part(f"{name}.toml", settings) for name, settings in _REDUCED.items()},
-}
-
 _KERNEL = {
     "kernel": Part(
         f"{_LEADING}.toml",
@@ -51,7 +46,7 @@ _KERNEL = {
 }
 """Five minutes in real time, of the part whose packets are never lost."""
 
-_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+_LED, _FURTHER = leading_and_further(full_and_reduced(_REDUCED), _LEADING)
 
 STUDY = Study(
     name="satellite-startup",
