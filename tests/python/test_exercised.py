@@ -20,10 +20,12 @@ EXERCISED = {
 }
 
 
-def results(*rows: dict[str, object], kind: str = "greedy") -> SimpleNamespace:
+def results(
+    *rows: dict[str, object], kind: str = "greedy", volume: str | None = None
+) -> SimpleNamespace:
     """Give a run of one cell whose flows are as exercised but for what is said."""
     lines = [{"cell": 0, "group": "one", **EXERCISED, **row} for row in rows]
-    experiment = {"flows": [{"name": "one", "workload": {"kind": kind}}]}
+    experiment = {"flows": [{"name": "one", "workload": {"kind": kind, "volume": volume}}]}
     plan = SimpleNamespace(cells=[SimpleNamespace(index=0, experiment=experiment)])
     senders = pl.DataFrame(lines).with_columns(pl.col("cell").cast(pl.UInt32))
     return SimpleNamespace(senders=senders, manifest=SimpleNamespace(plan=plan))
@@ -50,6 +52,14 @@ def test_a_flow_is_limited_by_something_else_beyond_a_tenth_of_its_time(row, rea
 def test_streams_that_are_meant_to_write_little_are_not_accused_of_it():
     quiet = {"busy_s": 1.0, "total_segments_retransmitted": 0, "in_slow_start": True}
     assert limits_in_words(results(quiet, kind="thin")) == []
+
+
+def test_a_stream_that_has_sent_its_volume_is_not_accused_of_having_nothing_to_send():
+    early = {"busy_s": 50.0}
+    assert limited_senders(results(early))["reason"].to_list() == ["application"]
+    assert limits_in_words(results(early, volume="1 MB")) == []
+    never_sent = {"busy_s": 0.0}
+    assert limited_senders(results(never_sent, volume="1 MB"))["reason"].to_list() == ["connection"]
 
 
 def test_the_warning_counts_the_flows_of_a_group():

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Results, has_lateness, late_hosts, late_runs, limits_in_words
+from fairwind.results import (
+    Results,
+    has_lateness,
+    late_hosts,
+    late_runs,
+    limits_in_words,
+    never_resumed_in_words,
+)
 
 FEW_REPLICATES = 3
 MOST_FAILURES = 5
@@ -24,6 +31,7 @@ def warnings(results: Results) -> list[str]:
         *_unsent(results),
         *_control_complaints(results),
         *limits_in_words(results),
+        *never_resumed_in_words(results),
         *results.manifest.plan.warnings,
         *_captured(results),
         *_replicates(results),

@@ -21,8 +21,10 @@ from fairwind.results.lateness import (
 from fairwind.results.overview import readable_overview
 from fairwind.results.readable import header_of, readable, significant, unit_of
 from fairwind.results.results import TABLES, Results, open_results
+from fairwind.results.resumed import never_resumed_in_words
 from fairwind.results.subjects import SUBJECTS, Subject, rows_of
 from fairwind.results.summary import Estimates, overview, summarise, tidy_overview
+from fairwind.results.transfers import transfer_times
 
 __all__ = [
     "REASONS",
@@ -41,6 +43,7 @@ __all__ = [
     "lateness_in_words",
     "limited_senders",
     "limits_in_words",
+    "never_resumed_in_words",
     "open_results",
     "overview",
     "readable",
@@ -50,5 +53,6 @@ __all__ = [
     "significant",
     "summarise",
     "tidy_overview",
+    "transfer_times",
     "unit_of",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from fairwind.results.results import Results
+from fairwind.results.transfers import is_of_a_volume
 
 HELD_RATIO = 0.1
 """A sender that something else held back for more than this part of its time was not exercised."""
@@ -37,8 +38,8 @@ def limits_in_words(results: Results) -> list[str]:
 def limited_senders(results: Results) -> pl.DataFrame:
     """Give the flows that something other than their congestion control limited.
 
-    Only of greedy applications is it told that they wrote too little or met no loss: others are
-    meant to.
+    Only of greedy applications is it told that they met no loss, and of those without a volume
+    that they wrote too little: others are meant to.
 
     Returns
     -------
@@ -54,7 +55,7 @@ def limited_senders(results: Results) -> pl.DataFrame:
         "window": pl.col("window_limited_s") > HELD_RATIO * pl.col("busy_s"),
         "buffer": pl.col("buffer_limited_s") > HELD_RATIO * pl.col("busy_s"),
         "connection": greedy & ~has_sent,
-        "application": greedy
+        "application": pl.col("is_endless")
         & has_sent
         & (pl.col("open_s") - pl.col("busy_s") > HELD_RATIO * pl.col("open_s")),
         "slow start": greedy
@@ -69,11 +70,17 @@ def limited_senders(results: Results) -> pl.DataFrame:
 
 
 def _greedy(results: Results) -> pl.DataFrame:
-    """Tell of the groups of every cell whether their applications write as fast as they can."""
+    """Tell of the groups of every cell whether they write as fast as they can, and without end."""
     rows = [
-        (cell.index, group["name"], group["workload"]["kind"] == "greedy")
+        (cell.index, group["name"], is_greedy, is_greedy and not is_of_a_volume(group["workload"]))
         for cell in results.manifest.plan.cells
         for group in cell.experiment["flows"]
+        for is_greedy in [group["workload"]["kind"] == "greedy"]
     ]
-    schema = {"cell": pl.UInt32, "group": pl.String, "is_greedy": pl.Boolean}
+    schema = {
+        "cell": pl.UInt32,
+        "group": pl.String,
+        "is_greedy": pl.Boolean,
+        "is_endless": pl.Boolean,
+    }
     return pl.DataFrame(rows, schema=schema, orient="row")

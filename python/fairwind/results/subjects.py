@@ -1,4 +1,4 @@
-"""What a run measures: groups of flows, queues, fairness; and which numbers are looked at first."""
+"""What a run measures: groups, transfers, queues, fairness; and what is looked at first."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fairwind.results.results import Results
+from fairwind.results.transfers import has_answers, one_after_the_other, transfer_times
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Subject:
     Attributes
     ----------
     table : str
-        The table that has one row for each.
+        The table that has one row for each, or that these are made of.
     column : str
         The column that names it.
     measures : tuple of str
@@ -50,6 +51,18 @@ GROUPS = Subject(
         "delivery_latency_p99_s",
     ),
 )
+TRANSFERS = Subject(
+    "transfers",
+    "group",
+    (
+        "completion_time_p50_s",
+        "completion_time_p90_s",
+        "ended_transfers",
+        "unfinished_transfers",
+    ),
+)
+"""Made of the flows, by `transfer_times`."""
+
 QUEUES = Subject(
     "queues",
     "queue",
@@ -63,7 +76,7 @@ QUEUES = Subject(
 )
 FAIRNESS = Subject("fairness", "among", ("jain_index",))
 
-SUBJECTS = (GROUPS, QUEUES, FAIRNESS)
+SUBJECTS = (GROUPS, TRANSFERS, QUEUES, FAIRNESS)
 
 HARDLY_ANY_PACKETS = 0.005
 """A queue with a smaller mean backlog, and without drops, had no influence."""
@@ -72,8 +85,11 @@ HARDLY_ANY_PACKETS = 0.005
 def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
     """Give the rows of one subject; none where the run does not have its table.
 
-    Queues that nobody noticed are left out, and so is fairness among one.
+    Queues that nobody noticed are left out, and so is fairness among one, or among those who do
+    not compete: callers and those who answer them, and transfers one after the other.
     """
+    if subject is TRANSFERS:
+        return transfer_times(results)
     if not results.has_table(subject.table):
         return pl.DataFrame()
     rows = results.table(subject.table)
@@ -83,7 +99,7 @@ def rows_of(results: Results, subject: Subject) -> pl.DataFrame:
         case "queues":
             return _noticed(rows)
         case "fairness":
-            return _among(rows)
+            return _among(results, rows)
         case _:
             return rows
 
@@ -93,8 +109,12 @@ def _noticed(queues: pl.DataFrame) -> pl.DataFrame:
     return queues.filter(matters.any().over("queue"))
 
 
-def _among(fairness: pl.DataFrame) -> pl.DataFrame:
+def _among(results: Results, fairness: pl.DataFrame) -> pl.DataFrame:
     """Say in one column among whom: all flows, the flows of a group, or the groups."""
+    if has_answers(results):
+        fairness = fairness.filter(pl.col("scope") == "group")
+    in_turn = pl.col("name").is_in(one_after_the_other(results))
+    fairness = fairness.filter(~((pl.col("scope") == "group") & in_turn))
     words = (
         pl.when(pl.col("scope") == "group")
         .then(pl.format("flows of {}", "name"))
