@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
+import struct
+import zlib
 
 import altair as alt
 import polars as pl
 import pytest
+import vl_convert
 
-from fairwind.plots import estimates_by_setting, rate_over_time, save
+from fairwind.plots import (
+    Heat,
+    estimates_by_setting,
+    heat_maps,
+    queue_over_time,
+    rate_over_time,
+    save,
+)
+from fairwind.plots.png import packed
+from fairwind.plots.save import VEGA_LITE
 from fairwind.plots.theme import (
     GROUP_COLOURS,
     are_far_apart,
@@ -96,3 +109,54 @@ def test_a_value_is_shown_whole_where_its_setting_is_wider_than_the_panel(tmp_pa
     save(chart, tmp_path / "panels.svg")
     texts = re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", (tmp_path / "panels.svg").read_text())
     assert {"64 kB", "count", "5"} <= set(texts), texts
+
+
+def over_time(*starts: float) -> list[dict[str, object]]:
+    """Give what is drawn of a queue that was observed in windows of a second from there on."""
+    windows = pl.DataFrame({"start_s": starts}).with_columns(
+        pl.lit("packets").alias("measure"), pl.lit(1.0).alias("mean"), pl.lit(2.0).alias("most")
+    )
+    drawn = queue_over_time(windows).to_dict()
+    (rows,) = [data for data in drawn["datasets"].values()]
+    return rows
+
+
+def test_lines_of_a_queue_are_broken_where_nothing_was_observed():
+    rows = over_time(0.0, 1.0, 2.0, 5.0, 6.0, 9.0)
+    assert [row["stretch"] for row in rows] == [0, 0, 0, 1, 1, 2]
+    assert [row["is_alone"] for row in rows] == [False] * 5 + [True]
+    assert {row["stretch"] for row in over_time(3.0)} == {0}
+
+
+def test_heat_is_as_strong_for_a_factor_as_for_its_inverse():
+    frame = pl.DataFrame(
+        {"row": "a", "column": "b", "x": ["1", "2"], "y": "3", "value": [4.0, 0.5]}
+    )
+    drawn = heat_maps(Heat(frame, "x", "y", "value", ["1", "2"], ["3"], "x", "y", "value"))
+    (cells, _) = drawn.to_dict()["spec"]["layer"]
+    assert cells["encoding"]["color"]["scale"]["domain"] == pytest.approx(
+        [-math.log(4), math.log(4)]
+    )
+
+
+def pixels(png: bytes) -> bytes:
+    """Give the filtered rows of a PNG file, and check every chunk's checksum."""
+    place, stream = 8, b""
+    while place < len(png):
+        (length,) = struct.unpack_from(">I", png, place)
+        name, content = png[place + 4 : place + 8], png[place + 8 : place + 8 + length]
+        (checksum,) = struct.unpack_from(">I", png, place + 8 + length)
+        assert checksum == zlib.crc32(name + content)
+        stream += content if name == b"IDAT" else b""
+        place += length + 12
+    return zlib.decompress(stream)
+
+
+def test_packed_pictures_are_smaller_and_have_the_same_pixels():
+    chart = alt.Chart(pl.DataFrame({"x": [1, 2]})).mark_line().encode(x="x:Q", y="x:Q")
+    drawn = vl_convert.vegalite_to_png(chart.to_dict(), vl_version=VEGA_LITE)
+    small = packed(drawn)
+    assert len(small) < len(drawn)
+    assert pixels(small) == pixels(drawn)
+    with pytest.raises(ValueError, match="PNG"):
+        packed(b"GIF89a")

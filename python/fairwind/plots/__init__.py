@@ -9,6 +9,7 @@ from fairwind.plots.curves import Curves, curve_panels, curves
 from fairwind.plots.estimates import estimates_by_setting
 from fairwind.plots.figure import Figure
 from fairwind.plots.flows import flow_panels
+from fairwind.plots.heat import Heat, heat_maps
 from fairwind.plots.latency import latency_distribution
 from fairwind.plots.points import brought_together, closer_look, thinned
 from fairwind.plots.queues import drops_by_group, loss_by_group, queue_over_time, run_lengths
@@ -37,6 +38,7 @@ __all__ = [
     "PALETTE",
     "Curves",
     "Figure",
+    "Heat",
     "are_far_apart",
     "box_numbers",
     "boxes_by_setting",
@@ -53,6 +55,7 @@ __all__ = [
     "flow_panels",
     "group_colours",
     "group_lines",
+    "heat_maps",
     "inline",
     "latency_distribution",
     "loss_by_group",

@@ -18,6 +18,9 @@ from fairwind.plots.theme import (
 PANEL_WIDTH = 220
 """Of one plot of several, in points."""
 
+GAP_RATIO = 1.5
+"""Between windows that begin farther apart than so many of the least distance some are missing."""
+
 
 def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> alt.TopLevelMixin:
     """Draw dropped packets per setting as stacked bars, one colour per group.
@@ -161,25 +164,22 @@ def queue_over_time(
         Columns ``start_s`` (start of the window, seconds), ``measure`` (the panel's title),
         ``mean`` and ``most`` of the window, and the panels' column if there is one; one row per
         window, measure and replicate. Lines are means over replicates, the band reaches up to the
-        most of all.
+        most of all. Where windows are missing both are broken; one between two that are missing
+        is a point.
     panels : str, optional
         A column with one panel per value.
     columns : int
         Panels in one row; each row has one measure where there are several.
     """
     keys = ["measure", "start_s"] if panels is None else [panels, "measure", "start_s"]
-    frame = windows.group_by(keys, maintain_order=True).agg(
-        pl.col("mean").mean(), pl.col("most").max()
+    frame = _in_stretches(
+        windows.group_by(keys, maintain_order=True).agg(
+            pl.col("mean").mean(), pl.col("most").max()
+        ),
+        keys[:-1],
     )
     measures = windows["measure"].unique(maintain_order=True).to_list()
-    base = alt.Chart(inline(frame)).encode(
-        x=alt.X(
-            "start_s:Q",
-            title="start of the window / s",
-            scale=alt.Scale(nice=False),
-            axis=alt.Axis(tickCount=5),
-        )
-    )
+    base = _over_starts(frame)
     band = base.mark_area(opacity=0.25).encode(y=alt.Y("most:Q", title=None), y2="mean:Q")
     line = base.mark_line(strokeWidth=1.4).encode(
         y=alt.Y("mean:Q", scale=alt.Scale(zero=True)),
@@ -189,7 +189,8 @@ def queue_over_time(
         ],
     )
     wide = panels is None
-    chart = alt.layer(band, line).properties(
+    point = base.transform_filter(alt.datum.is_alone).mark_point(filled=True, size=6, opacity=1)
+    chart = alt.layer(band, line, point.encode(y="mean:Q")).properties(
         width=560 if wide else PANEL_WIDTH, height=170 if wide else 120
     )
     rows = []
@@ -205,3 +206,28 @@ def queue_over_time(
             is_own = are_far_apart(of_one, panels, "most")
             rows.append(row.resolve_scale(y="independent") if is_own else row)
     return themed(alt.vconcat(*rows).resolve_scale(x="shared"))
+
+
+def _over_starts(frame: pl.DataFrame) -> alt.Chart:
+    start = alt.X(
+        "start_s:Q",
+        title="start of the window / s",
+        scale=alt.Scale(nice=False),
+        axis=alt.Axis(tickCount=5),
+    )
+    return alt.Chart(inline(frame)).encode(x=start, detail="stretch:Q")
+
+
+def _in_stretches(frame: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Give stretches in which no window is missing a number, and tell which are of one window."""
+    ordered = frame.sort([*keys, "start_s"], maintain_order=True).with_columns(
+        pl.col("start_s").diff().over(keys).alias("step")
+    )
+    usual = pl.col("step").filter(pl.col("step") > 0).min()
+    is_gap = (pl.col("step") > GAP_RATIO * usual).fill_null(value=False)
+    return (
+        ordered.with_columns(is_gap.alias("is_gap"))
+        .with_columns(pl.col("is_gap").cum_sum().over(keys).alias("stretch"))
+        .with_columns((pl.len() == 1).over([*keys, "stretch"]).alias("is_alone"))
+        .drop("step", "is_gap")
+    )

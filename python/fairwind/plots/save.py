@@ -12,6 +12,7 @@ import vl_convert
 from fairwind.errors import FairwindError
 from fairwind.folder.store import write_file
 from fairwind.plots.figure import Figure
+from fairwind.plots.png import packed
 
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The grammar's version that charts are written in and drawn with."""
@@ -35,12 +36,13 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
                 specification, vl_version=VEGA_LITE, allowed_base_urls=[]
             ).encode()
         case ".png":
-            content = vl_convert.vegalite_to_png(
+            drawn = vl_convert.vegalite_to_png(
                 specification,
                 vl_version=VEGA_LITE,
                 ppi=PNG_PIXELS_PER_INCH,
                 allowed_base_urls=[],
             )
+            content = packed(drawn)
         case ".pdf":
             content = vl_convert.vegalite_to_pdf(
                 specification, vl_version=VEGA_LITE, allowed_base_urls=[]
