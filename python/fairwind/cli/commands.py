@@ -20,7 +20,7 @@ from fairwind.cli.errors import ExitCode, exit_code_of
 from fairwind.cli.model_sharing import app as model
 from fairwind.cli.output import OutputFormat, aligned, print_frame, print_json
 from fairwind.cli.scripts import CONTEXT, packetdrill
-from fairwind.cli.settings import meant_for, settings_of
+from fairwind.cli.settings import Settings, meant_for, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
 from fairwind.cli.windows import app as windows
@@ -74,10 +74,6 @@ app.add_typer(windows, name="windows")
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML scenario file.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scenario; repeatable."),
-]
 On = Annotated[str, typer.Option(help="Where to run: sim (virtual time) or kernel.")]
 Seed = Annotated[int | None, typer.Option(help="Replaces the scenario's seed.")]
 Out = Annotated[

@@ -5,9 +5,21 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping, Sequence, Set
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from fairwind.errors import FairwindError
+
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Set a key of the scenario; a table is merged into the one there. Repeatable.",
+    ),
+]
+"""The option that commands have, whose texts `settings_of` reads."""
 
 
 def settings_of(texts: Sequence[str]) -> dict[str, str]:

@@ -11,7 +11,7 @@ import polars as pl
 import typer
 
 from fairwind.cli.errors import complain
-from fairwind.cli.settings import settings_of
+from fairwind.cli.settings import Settings, settings_of
 from fairwind.engine import ScenarioError
 from fairwind.errors import FairwindError
 from fairwind.scenario import Plan, Scenario, load
@@ -66,10 +66,6 @@ ScenarioFile = Annotated[
         help="Take the path of a scenario instead: the program in the place of the first group's "
         "sender, the outside in that of its receiver.",
     ),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Set a key of the scenario; repeatable."),
 ]
 Report = Annotated[
     Path | None,
