@@ -70,7 +70,10 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "windows-over-time": "remembered-windows-over-time",
         "price-in-losses": "remembered-windows-losses",
         "price-in-time": "remembered-windows-times",
+        "price-at-first": "remembered-windows-at-first",
+        "price-to-a-greedy-flow": "remembered-windows-greedy",
         "many-at-once": "remembered-windows-many",
+        "many-hosts-at-once": "remembered-windows-hosts",
         "when-remembering-pays": "remembered-windows-map",
     },
 }

@@ -17,15 +17,24 @@ from fairwind.studies.remembered_windows.claims import (
     meets_the_form_with_serialisation,
     slower_with_volume,
 )
+from fairwind.studies.remembered_windows.crowd_claims import (
+    MANY_HOSTS,
+    ONE_HOST,
+    careful_crowds_lose_less,
+    crowds_lose,
+    largest_crowds,
+)
+from fairwind.studies.remembered_windows.others import in_the_first_second
 from fairwind.studies.remembered_windows.price import (
-    against_initial,
+    against,
     at_once,
     map_of_speed_ups,
     second_transfers,
 )
 from fairwind.studies.remembered_windows.price_claims import (
     careful_is_no_worse,
-    crowds_lose,
+    fills_the_queue_at_first,
+    harms_greedy_flows,
     harms_where_worse,
     overflows_small_queues,
     pays_where_long,
@@ -148,7 +157,7 @@ def test_a_long_path_is_judged_by_intervals():
     assert faster_far_away(None).verdict is Verdict.UNDECIDED
 
 
-def windows(new: list[int]) -> SimpleNamespace:
+def windows(new: list[int], to_the_end: list[int] | None = None) -> SimpleNamespace:
     """Give samples of connections that begin with these windows, and one segment without."""
     rows = [
         {
@@ -158,7 +167,11 @@ def windows(new: list[int]) -> SimpleNamespace:
             "time_s": float(number),
             "cwnd_packets": window,
         }
-        for memory, all_windows in (("old", [1] * len(new)), ("new", new))
+        for memory, all_windows in (
+            ("old", [1] * len(new)),
+            ("new", new),
+            ("new, to the end", to_the_end or new),
+        )
         for number, window in enumerate(all_windows, start=1)
     ]
     # An old connection is still there, with a large window.
@@ -171,6 +184,14 @@ def test_windows_keep_rising_where_no_connection_begins_below_the_one_before():
     assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT_IN_PART
     assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.NOT_BORNE_OUT
     assert keeps_rising(windows([1, 2, 3, 4])).verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_windows_are_to_rise_whenever_they_are_taken():
+    falls = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 40, 90]))
+    assert falls.verdict is Verdict.NOT_BORNE_OUT
+    stays = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 90, 90]))
+    assert stays.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "taken when all is acknowledged to 90" in stays.in_short
 
 
 def closed(new_of_five: float) -> SimpleNamespace:
@@ -204,28 +225,94 @@ def test_the_form_with_serialisation_is_met_within_two_per_cent():
 MEMORIES = ("initial window", "classic", "classic, safe", "careful resume")
 
 
-def worsened(change) -> SimpleNamespace:
-    """Give four seeds of every cell; `change` gives time, losses and delay from a cell's axes."""
-    flows, groups = [], []
+def windows_of(axes: dict[str, object], group: str, start_s: float) -> list[dict[str, object]]:
+    """Give windows of a tenth before the call, at it, within its second, and after that."""
+    return [
+        axes | {"group": group, "start_s": start_s + since, "interval_s": 0.1}
+        for since in (-0.1, 0.0, 0.9, 1.0)
+    ]
+
+
+def met(
+    axes: dict[str, object], group: str, start_s: float, rate: float, wait_s: float
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give windows of a group and of the queue, alike within the second and huge around it."""
+    rows = windows_of(axes, group, start_s)
+    around = [1e9, 1, 1, 1e9]
+    groups = [
+        row | {"packets_lost": int(factor), "goodput_bits_per_second": rate * factor}
+        for row, factor in zip(rows, around, strict=True)
+    ]
+    queue = [
+        row | {"queue": "bottleneck", "sojourn_mean_s": wait_s * factor}
+        for row, factor in zip(rows, around, strict=True)
+    ]
+    return pl.DataFrame(groups), pl.DataFrame(queue)
+
+
+def with_windows(
+    flows: list[dict[str, object]],
+    groups: list[dict[str, object]],
+    windows: list[tuple[pl.DataFrame, pl.DataFrame]],
+) -> SimpleNamespace:
+    """Give results with these flows and groups, and with series of groups and of the queue."""
+    intervals, queue = (pl.concat(parts) for parts in zip(*windows, strict=True))
+    return made_up(
+        flows,
+        groups=pl.DataFrame(groups),
+        intervals=intervals,
+        has_table=lambda name: name == "queue_intervals",
+        table=lambda _: queue,
+    )
+
+
+def worsened(change, group: str = "thin") -> SimpleNamespace:
+    """Give four seeds of every cell; `change` gives time, losses and delay from a cell's axes.
+
+    A greedy flow gets the less, the greater the delay; the queue is as long as it.
+    """
+    flows, groups, around = [], [], []
     for seed in (1, 2, 3, 4):
         for limit in ("20 % bdp", "100 % bdp"):
             for after in ("20 Mbit/s", "5 Mbit/s"):
                 for memory in MEMORIES:
                     axes = {"path_queue_limit": limit, "after": after, "memory": memory}
-                    time_s, lost, thin_s = change(limit, after, memory)
+                    time_s, lost, delay = change(limit, after, memory)
                     jitter = 0.001 * seed
                     row = flow(2, time_s + jitter, packets_lost=lost + seed, seed=seed, **axes)
                     flows.append(row)
-                    groups.append(
-                        axes
-                        | {"seed": seed, "group": "thin", "delivery_latency_p99_s": thin_s + jitter}
-                    )
-    return made_up(flows, groups=pl.DataFrame(groups))
+                    axes = axes | {"seed": seed}
+                    known = {
+                        "delivery_latency_p99_s": delay + jitter,
+                        "goodput_bits_per_second": 1e6 - 1e4 * (delay + jitter),
+                    }
+                    groups.append(axes | {"group": group} | known)
+                    rate = 1e6 * (1 - delay - jitter)
+                    around.append(met(axes, group, row["start_s"], rate, delay + jitter))
+    return with_windows(flows, groups, around)
+
+
+def test_the_first_second_begins_with_the_call_and_ends_a_second_later():
+    results = worsened(as_expected)
+    calls = second_calls(results)
+    found = in_the_first_second(results, calls, "thin")
+    assert set(found["thin_lost"].to_list()) == {2}
+    assert max(found["wait_s"].to_list()) < 1
+    assert found.height == calls.height
+
+
+def second_calls(results: SimpleNamespace) -> pl.DataFrame:
+    return transfers(results).select("limit", "after", "memory", "seed", "start_s")
 
 
 def priced(change) -> pl.DataFrame:
     axes = ("limit", "after")
-    return against_initial(second_transfers(worsened(change), axes), axes)
+    return against(second_transfers(worsened(change), axes), axes)
+
+
+def beside_greedy(change) -> pl.DataFrame:
+    axes = ("limit", "after")
+    return against(second_transfers(worsened(change, "greedy"), axes, "greedy"), axes)
 
 
 def as_expected(limit: str, after: str, memory: str) -> tuple[float, int, float]:
@@ -274,31 +361,81 @@ def test_the_price_is_judged_by_losses_and_by_what_others_meet():
     assert judged.in_short == "So of careful resume; not of classic, safe."
 
 
-def crowd(time_s: float, thin_s: float) -> pl.DataFrame:
-    """Give three seeds of 20 connections at once, the slowest of which takes `time_s`."""
-    flows, groups = [], []
+def test_what_everybody_waits_at_first_is_judged_cell_by_cell():
+    def longer_where_worse(limit: str, after: str, memory: str) -> tuple[float, int, float]:
+        return 2.0, 10, 0.3 if memory == "classic" and after == "5 Mbit/s" else 0.1
+
+    judged = fills_the_queue_at_first(priced(longer_where_worse))
+    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "5 Mbit/s, 20 % bdp; 5 Mbit/s, 100 % bdp" in judged.in_short
+    alike = fills_the_queue_at_first(priced(lambda *_: (2.0, 10, 0.1)))
+    assert alike.verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_a_greedy_flow_is_harmed_most_in_the_first_second():
+    def burst(limit: str, after: str, memory: str) -> tuple[float, int, float]:
+        return 2.0, 10, 0.3 if memory == "classic" else 0.1
+
+    found = beside_greedy(burst).filter(pl.col("memory") == "classic")
+    assert found["greedy_first_harm"].to_list() == pytest.approx([0.2 / 0.9] * 4, abs=0.01)
+    assert found["greedy_harm"].to_list() == pytest.approx([0.002] * 4, abs=0.0005)
+    assert harms_greedy_flows(beside_greedy(burst)).verdict is Verdict.BORNE_OUT
+    unharmed = harms_greedy_flows(beside_greedy(lambda *_: (2.0, 10, 0.1)))
+    assert unharmed.verdict is Verdict.NOT_BORNE_OUT
+
+
+LOST_AT_ONCE = {"initial window": 1, "classic": 9, "classic, safe": 7, "careful resume": 2}
+
+
+def crowd(
+    time_s: float, thin_s: float, lost: dict[str, int] | None = None, **of_count: int
+) -> SimpleNamespace:
+    """Give three seeds of many at once, the slowest of which takes `time_s` with a memory."""
+    flows, groups, around = [], [], []
     for seed in (1, 2, 3):
-        for memory, slowest, lost, delay in (
-            ("initial window", 2.0, 1, 0.1),
-            ("classic", time_s, 9, thin_s),
-        ):
-            axes = {"flows_web_count": 20, "memory": memory, "seed": seed}
+        for memory, each in (lost or LOST_AT_ONCE).items():
+            slowest, delay = (2.0, 0.1) if memory == "initial window" else (time_s, thin_s)
+            axes = of_count | {"memory": memory, "seed": seed}
             flows += [
-                flow(1, 0.5, packets_lost=lost, **axes),
-                flow(2, slowest + 0.001 * seed, packets_lost=lost + seed, **axes),
+                flow(1, 0.5, packets_lost=each, **axes),
+                flow(2, slowest + 0.001 * seed, packets_lost=each + seed, **axes),
             ]
             thin = {"group": "thin", "delivery_latency_p99_s": delay + 0.001 * seed}
             groups.append(axes | thin)
-    results = made_up(flows, groups=pl.DataFrame(groups))
-    return against_initial(at_once(results), ["count"])
+            around.append(met(axes, "thin", 1.0, 1e6, delay))
+    return with_windows(flows, groups, around)
+
+
+def of_one_host(time_s: float, thin_s: float) -> pl.DataFrame:
+    return against(at_once(crowd(time_s, thin_s, flows_web_count=20)), ["count"])
 
 
 def test_a_crowd_is_judged_by_its_losses_by_others_and_by_its_slowest():
-    assert crowd(2.5, 0.2)["more_lost"].to_list() == [0, 16]
-    assert crowds_lose(crowd(2.5, 0.2)).verdict is Verdict.BORNE_OUT
-    sooner = crowds_lose(crowd(1.0, 0.2))
+    assert of_one_host(2.5, 0.2)["more_lost"].to_list() == [0, 16, 12, 2]
+    assert crowds_lose(of_one_host(2.5, 0.2), ONE_HOST).verdict is Verdict.BORNE_OUT
+    sooner = crowds_lose(of_one_host(1.0, 0.2), ONE_HOST)
     assert sooner.verdict is Verdict.BORNE_OUT_IN_PART
     assert "sooner all the same" in sooner.in_short
+
+
+def test_a_crowd_of_many_hosts_is_judged_likewise():
+    own = against(at_once(crowd(2.5, 0.1), ()), ())
+    judged = crowds_lose(own, MANY_HOSTS)
+    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged.in_short.startswith("More are lost; that others are delayed is not sure")
+
+
+def test_memories_in_crowds_are_held_against_the_reports():
+    one_host = crowd(2.5, 0.2, flows_web_count=20)
+    less = largest_crowds(one_host, crowd(2.5, 0.2), "classic")
+    assert careful_crowds_lose_less(less).verdict is Verdict.BORNE_OUT
+    as_much = LOST_AT_ONCE | {"careful resume": 9}
+    other = largest_crowds(one_host, crowd(2.5, 0.2, as_much), "classic")
+    judged = careful_crowds_lose_less(other)
+    assert judged.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "careful resume, one host's" in judged.in_short
+    assert "careful resume, twenty hosts'" not in judged.in_short
+    assert largest_crowds(one_host, None) is None
 
 
 def chart(best: tuple[str, str], worst: float) -> pl.DataFrame:
@@ -324,8 +461,17 @@ def test_the_map_is_judged_by_where_its_best_is_and_whether_it_costs_somewhere()
 
 
 def test_parts_that_were_not_run_leave_claims_undecided():
-    for judged in (keeps_rising, meets_the_form, harms_where_worse, crowds_lose, pays_where_long):
+    for judged in (
+        keeps_rising,
+        meets_the_form,
+        harms_where_worse,
+        fills_the_queue_at_first,
+        harms_greedy_flows,
+        careful_crowds_lose_less,
+        pays_where_long,
+    ):
         assert judged(None).verdict is Verdict.UNDECIDED
+    assert crowds_lose(None, MANY_HOSTS).verdict is Verdict.UNDECIDED
 
 
 def test_the_parts_of_the_short_form_are_those_of_the_long_one():

@@ -8,19 +8,21 @@ import numpy as np
 import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.remembered_windows.crowd_claims import crowd_claims
 from fairwind.studies.remembered_windows.price_claims import price_claims
 from fairwind.studies.remembered_windows.speedups import by_delay, closed_form
 from fairwind.studies.remembered_windows.transfers import (
     DELAY,
     MEMORY,
     NEW,
+    NEW_TO_THE_END,
     OLD,
     VOLUME,
+    in_words,
     later_times,
     old_by_new,
 )
-
-NOT_RUN = "This part of the study was not run."
+from fairwind.studies.remembered_windows.verdicts import undecided
 
 NEARNESS_RATIO = 0.02
 """So near simulated speed-ups are to be to the closed form's."""
@@ -36,13 +38,9 @@ def claims(results: Results) -> list[Claim]:
         faster_far_away(results.part("long")),
         keeps_rising(results.part("windows")),
         meets_the_form(results.part("closed")),
-        *price_claims(results.part("worse"), results.part("crowd"), results.part("map")),
+        *price_claims(results.part("worse"), results.part("greedy"), results.part("map")),
+        *crowd_claims(results.part("crowd"), results.part("hosts")),
     ]
-
-
-def not_run(statement: str, rule: str) -> Claim:
-    """Give the claim of a part that was not run."""
-    return Claim(statement, rule, Verdict.UNDECIDED, NOT_RUN, pl.DataFrame())
 
 
 def faster_with_delay(measured: pl.DataFrame) -> Claim:
@@ -111,14 +109,6 @@ def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
     return "; ".join(told)
 
 
-def in_words(axis: str, value: object) -> str:
-    """Write a setting of an axis with its unit."""
-    number = float(str(value))
-    if axis == VOLUME:
-        return f"{number / 1e6:g} MB" if number >= 1e6 else f"{number / 1e3:g} kB"
-    return f"{number * 1e3:g} ms"
-
-
 def faster_far_away(long: Results | None) -> Claim:
     """Judge figure 2."""
     statement = "Over a long path that others use, transfers are faster from remembered windows "
@@ -129,7 +119,7 @@ def faster_far_away(long: Results | None) -> Claim:
         "and below 1 for none; otherwise not."
     )
     if long is None:
-        return not_run(statement, rule)
+        return undecided(statement, rule)
     found = old_by_new(later_times(long), [VOLUME]).sort(VOLUME)
     above, below = found["low"] > 1, found["high"] < 1
     whole = Verdict.BORNE_OUT if above.all() else Verdict.BORNE_OUT_IN_PART
@@ -153,29 +143,43 @@ def keeps_rising(windows: Results | None) -> Claim:
     statement = "Without a memory windows begin anew with every connection; with one they keep "
     statement += "rising from connection to connection (figure 4)."
     rule = (
-        "Windows at the first sample of each connection with data. Borne out: without a memory "
-        "all begin with at most two segments, with it each begins with no less than the one "
-        "before, the last with ten times the first or more, and with more than the one in the "
-        "middle. In part: all but the last of these, so that windows rise at first only."
+        "Windows at the first sample of each connection with data; with a memory once taken when "
+        "the server closes, as the source has it, and once when all is acknowledged. Borne out: "
+        "without a memory all begin with at most two segments, and with each memory every one "
+        "begins with no less than the one before, the last with ten times the first or more, and "
+        "with more than the one in the middle. In part: so but for the last of these, so that "
+        "windows rise at first only, with one memory or both."
     )
     if windows is None:
-        return not_run(statement, rule)
+        return undecided(statement, rule)
     first = first_windows(windows)
-    old, new = (first.filter(pl.col(MEMORY) == memory)["cwnd"].to_numpy() for memory in (OLD, NEW))
-    rises = bool((np.diff(new) >= 0).all()) and new[-1] >= 10 * new[0]
-    holds = bool((old <= 2).all()) and rises
-    goes_on = new[-1] > new[new.size // 2]
+    begun = {
+        memory: first.filter(pl.col(MEMORY) == memory)["cwnd"].to_numpy()
+        for memory in (OLD, NEW, NEW_TO_THE_END)
+    }
+    old = begun.pop(OLD)
+    rises = [bool((np.diff(new) >= 0).all()) and new[-1] >= 10 * new[0] for new in begun.values()]
+    holds = bool((old <= 2).all()) and all(rises)
+    goes_on = all(new[-1] > new[new.size // 2] for new in begun.values())
     risen = Verdict.BORNE_OUT if goes_on else Verdict.BORNE_OUT_IN_PART
-    beginnings = ", ".join(f"{value:g}" for value in new[:5])
+    told = "; ".join(
+        f"{TAKEN[memory]} with {', '.join(f'{value:g}' for value in new[:5])} and so on, the last "
+        f"of {new.size} with {new[-1]:g}"
+        for memory, new in begun.items()
+    )
+    rising = ", ".join(f"{TAKEN[memory]} to {new[-1]:g}" for memory, new in begun.items())
     return Claim(
         statement=statement,
         rule=rule,
         verdict=risen if holds else Verdict.NOT_BORNE_OUT,
-        evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
-        f"it with {beginnings} and so on, the last of {new.size} with {new[-1]:g}.",
+        evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; from "
+        f"windows {told}.",
         details=first,
-        in_short=f"They rise at first only, to {new[-1]:g}.",
+        in_short=f"They rise at first only, from windows {rising}.",
     )
+
+
+TAKEN = {NEW: "taken when the server closes", NEW_TO_THE_END: "taken when all is acknowledged"}
 
 
 def newest_connections(windows: Results) -> pl.DataFrame:
@@ -209,7 +213,7 @@ def meets_the_form(closed: Results | None) -> Claim:
         "some are; otherwise not."
     )
     if closed is None:
-        return not_run(statement, rule)
+        return undecided(statement, rule)
     found = closed_form(closed)
     near = found["deviation_ratio"].abs() <= NEARNESS_RATIO
     some = Verdict.BORNE_OUT_IN_PART if near.any() else Verdict.NOT_BORNE_OUT

@@ -1,4 +1,4 @@
-"""The source's four figures, the closed form, the price, and the map."""
+"""The source's four figures, and the closed form; the price's follow."""
 
 from __future__ import annotations
 
@@ -8,26 +8,18 @@ import polars as pl
 from fairwind import plots
 from fairwind.plots import Curves, Figure
 from fairwind.results import Results
-from fairwind.studies.remembered_windows.claims import in_words, newest_connections
-from fairwind.studies.remembered_windows.price import (
-    WORSE_AXES,
-    against_initial,
-    at_once,
-    map_of_speed_ups,
-    second_transfers,
-)
+from fairwind.studies.remembered_windows.claims import newest_connections
+from fairwind.studies.remembered_windows.price_figures import price_figures
 from fairwind.studies.remembered_windows.speedups import by_delay, closed_form
 from fairwind.studies.remembered_windows.transfers import (
-    AFTER,
-    COUNT,
     DELAY,
-    LIMIT,
     MEMORY,
     NEW,
+    NEW_TO_THE_END,
     OLD,
-    RTT,
     TIME,
     VOLUME,
+    in_words,
     later_times,
 )
 
@@ -36,7 +28,11 @@ SHOWN_S = 8.0
 
 MEGABYTE = 1e6
 
-CALLED = {OLD: "old: from one segment", NEW: "new: from the remembered window"}
+CALLED = {
+    OLD: "old: from one segment",
+    NEW: "new: from the remembered window",
+    NEW_TO_THE_END: "new: remembered when all is acknowledged",
+}
 
 
 def figures(results: Results) -> list[Figure]:
@@ -47,9 +43,7 @@ def figures(results: Results) -> list[Figure]:
         *_far_away(results.part("long")),
         *_windows(results.part("windows")),
         *_closed(results.part("closed")),
-        *_price(results.part("worse")),
-        *_crowd(results.part("crowd")),
-        *_map(results.part("map")),
+        *price_figures(results),
     ]
 
 
@@ -134,14 +128,16 @@ def _windows(windows: Results | None) -> list[Figure]:
             title,
         )
         for memory, title in CALLED.items()
+        if (sampled[MEMORY] == memory).any()
     ]
     return [
         Figure(
             name="windows-over-time",
             title="Figure 4: the window of connections that follow one another",
             caption="Transfers of 500 kB, each acknowledgment 100 ms late: without a memory every "
-            "connection begins anew, with it each begins where one before ended. The axes differ.",
-            chart=plots.curve_panels(panels),
+            "connection begins anew, with it each begins where one before was when its server "
+            "closed it, or, in the last panel, when all was acknowledged. The axes differ.",
+            chart=plots.curve_panels(panels, columns=len(panels)),
         )
     ]
 
@@ -168,94 +164,3 @@ def _closed(closed: Results | None) -> list[Figure]:
             ),
         )
     ]
-
-
-MEASURES = {
-    "time_s": ("time of the transfer / s", "price-in-time"),
-    "lost": ("packets lost", "price-in-losses"),
-    "thin_s": ("thin streams' 99th percentile / s", "price-to-others"),
-}
-
-
-def _price(worse: Results | None) -> list[Figure]:
-    if worse is None:
-        return []
-    priced = against_initial(second_transfers(worse, WORSE_AXES), WORSE_AXES)
-    drawn = priced.with_columns(
-        pl.col(MEMORY).alias("group"), (pl.lit("queue: ") + pl.col(LIMIT)).alias("panel")
-    )
-    return [
-        Figure(
-            name=name,
-            title=f"The price: {title.split(' / ')[0]}, by what the path has become",
-            caption="A second transfer of 3 MB half a minute after the first, which had 20 Mbit/s. "
-            "Means over the seeds.",
-            chart=plots.estimates_by_setting(
-                drawn.select(
-                    "group", "panel", AFTER, pl.col(measure).alias("mean"),
-                    pl.lit(None, dtype=pl.Float64).alias("low"),
-                    pl.lit(None, dtype=pl.Float64).alias("high"),
-                ),
-                setting=AFTER,
-                order=drawn[AFTER].unique(maintain_order=True).to_list(),
-                measure_title=title,
-                setting_title="rate when it comes",
-                panels="panel",
-            ),
-        )
-        for measure, (title, name) in MEASURES.items()
-    ]  # fmt: skip
-
-
-def _crowd(crowd: Results | None) -> list[Figure]:
-    if crowd is None:
-        return []
-    found = against_initial(at_once(crowd), [COUNT]).sort(MEMORY, COUNT, descending=[True, False])
-    named = found.with_columns(pl.col(MEMORY).alias("curve"), pl.col(COUNT).cast(pl.Int64))
-    panels = [
-        Curves(
-            named.select("curve", COUNT, measure), COUNT, measure, "connections at once", title,
-            measured=named.select("curve", COUNT, measure),
-        )
-        for measure, (title, _) in MEASURES.items()
-    ]  # fmt: skip
-    return [
-        Figure(
-            name="many-at-once",
-            title="Many connections at once, each from the window that one alone had",
-            caption="300 kB each over 20 Mbit/s and 80 ms, a queue of 140 packets: the slowest of "
-            "them, all that they lost, and thin streams beside them. Means over the seeds.",
-            chart=plots.curve_panels(panels, columns=3),
-        )
-    ]
-
-
-def _map(where: Results | None) -> list[Figure]:
-    if where is None:
-        return []
-    found = map_of_speed_ups(where).sort(RTT, VOLUME)
-    panels = [
-        Curves(
-            _of_map(found, memory, after), "kilobytes", "speed_up", "volume / kB", "speed-up",
-            f"{memory}; rate since: {after}", x_scale=alt.Scale(type="log", nice=False),
-        )
-        for after in found[AFTER].unique(maintain_order=True)
-        for memory in found[MEMORY].unique(maintain_order=True)
-    ]  # fmt: skip
-    return [
-        Figure(
-            name="when-remembering-pays",
-            title="When remembering pays: speed-up against an initial window of ten",
-            caption="By round trip (curves), volume (across), and what has become of the rate of "
-            "20 Mbit/s since (rows). Above 1 it pays.",
-            chart=plots.curve_panels(panels, columns=2),
-        )
-    ]
-
-
-def _of_map(found: pl.DataFrame, memory: str, after: str) -> pl.DataFrame:
-    chosen = found.filter((pl.col(MEMORY) == memory) & (pl.col(AFTER) == after))
-    return chosen.with_columns(
-        pl.Series("curve", [in_words(RTT, value) for value in chosen[RTT]]),
-        (pl.col(VOLUME) / 1e3).alias("kilobytes"),
-    ).select("curve", "kilobytes", "speed_up")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import polars as pl
 
 from fairwind.results import Results
 from fairwind.statistics import harm, mean_interval, paired_difference
+from fairwind.studies.remembered_windows.others import in_the_first_second
 from fairwind.studies.remembered_windows.transfers import (
     AFTER,
     COUNT,
@@ -22,45 +24,73 @@ from fairwind.studies.remembered_windows.transfers import (
     with_axes,
 )
 
-THIN = "delivery_latency_p99_s"
-"""Of the thin streams' writes, from before the transfer on until the end of the run."""
+WORSE_AXES = (LIMIT, AFTER)
+
+MEANS = {"time_s": TIME, "lost": LOST, "thin_s": "thin_s"}
+"""Means that are told as they are: what they are called, and of which column."""
+
+DIFFERENCES = {
+    "more_lost": LOST,
+    "thin_more_lost": "thin_lost",
+    "greedy_more_lost": "greedy_lost",
+    "longer_wait_s": "wait_s",
+}
+"""What is greater by how much than without a memory."""
+
+HARMS = {
+    "thin_harm": ("thin_s", False),
+    "greedy_harm": ("greedy_bits_per_second", True),
+    "greedy_first_harm": ("greedy_first_bits_per_second", True),
+}
+"""Whom a memory harms, by the column that tells how they do, and whether more of it is better."""
 
 
-def second_transfers(results: Results, axes: Sequence[str]) -> pl.DataFrame:
-    """Give the second transfer of every run, and what the thin streams beside it met."""
+def second_transfers(results: Results, axes: Sequence[str], others: str = "thin") -> pl.DataFrame:
+    """Give the second transfer of every run, and what the group `others` beside it met."""
     done = transfers(results).filter(pl.col("number") == 2)
-    return _beside(results, done.select(*axes, MEMORY, "seed", TIME, LOST), axes)
+    return _beside(results, done.select(*axes, MEMORY, "seed", "start_s", TIME, LOST), others)
 
 
-def at_once(results: Results) -> pl.DataFrame:
+def at_once(results: Results, axes: Sequence[str] = (COUNT,)) -> pl.DataFrame:
     """Give the slowest transfer of every crowd, all that it lost, and what thin streams met."""
-    done = transfers(results)
-    crowds = done.group_by(COUNT, MEMORY, "seed", maintain_order=True).agg(
-        pl.col(TIME).max(), pl.col(LOST).sum()
+    crowds = transfers(results).group_by(*axes, MEMORY, "seed", maintain_order=True).agg(
+        pl.col("start_s").min(), pl.col(TIME).max(), pl.col(LOST).sum()
+    )  # fmt: skip
+    return _beside(results, crowds, "thin")
+
+
+def _beside(results: Results, done: pl.DataFrame, others: str) -> pl.DataFrame:
+    keys = [name for name in done.columns if name not in ("start_s", TIME, LOST)]
+    beside = with_axes(results.groups).filter(pl.col("group") == others)
+    known = {
+        "thin": pl.col("delivery_latency_p99_s").alias("thin_s"),
+        "greedy": pl.col("goodput_bits_per_second").alias("greedy_bits_per_second"),
+    }
+    with_others = done.join(
+        beside.select(*keys, known[others]), on=keys, how="left", maintain_order="left"
     )
-    return _beside(results, crowds, [COUNT])
+    return with_others.join(
+        in_the_first_second(results, done.select(*keys, "start_s"), others),
+        on=keys,
+        how="left",
+        maintain_order="left",
+    ).drop("start_s")
 
 
-def _beside(results: Results, done: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
-    thin = with_axes(results.groups).filter(pl.col("group") == "thin")
-    keys = [*axes, MEMORY, "seed"]
-    return done.join(thin.select(*keys, THIN), on=keys, how="left", maintain_order="left")
-
-
-def against_initial(done: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
-    """Compare every memory with none, seed by seed.
+def against(done: pl.DataFrame, axes: Sequence[str], reference: str = INITIAL) -> pl.DataFrame:
+    """Compare every memory with one of them, seed by seed: with none unless said.
 
     Returns
     -------
     DataFrame
-        The axes, `MEMORY`, ``time_s``, ``lost``, ``thin_s`` (means), ``speed_up`` (times without
-        a memory by those with it) with ``speed_up_low`` and ``speed_up_high``, ``more_lost`` with
-        its interval, ``thin_harm`` (mean over the seeds, of the thin streams' 99th percentiles)
-        with its interval.
+        The axes and `MEMORY`; the `MEANS`; and, each with ``..._low`` and ``..._high`` of its 95 %
+        interval: ``speed_up`` (times by the reference's, mean over the seeds), `DIFFERENCES` and
+        `HARMS`, as far as `done` knows of them.
     """
     keys = [*axes, "seed"]
-    without = done.filter(pl.col(MEMORY) == INITIAL).select(
-        *keys, *(pl.col(name).alias(f"{name}_without") for name in (TIME, LOST, THIN))
+    measured = [name for name in done.columns if name not in (*keys, MEMORY)]
+    without = done.filter(pl.col(MEMORY) == reference).select(
+        *keys, *(pl.col(name).alias(f"{name}_without") for name in measured)
     )
     pairs = done.join(without, on=keys, maintain_order="left")
     rows = []
@@ -70,31 +100,31 @@ def against_initial(done: pl.DataFrame, axes: Sequence[str]) -> pl.DataFrame:
 
 
 def _compared(part: pl.DataFrame) -> dict[str, float]:
-    faster = mean_interval((part[f"{TIME}_without"] / part[TIME]).to_numpy())
-    lost = paired_difference(part[f"{LOST}_without"].to_numpy(), part[LOST].to_numpy())
-    harms = [
-        harm(alone, beside, more_is_better=False)
-        for alone, beside in part.select(f"{THIN}_without", THIN).drop_nulls().iter_rows()
-    ]
-    harmed = mean_interval(harms)
-    return {
-        "time_s": _mean(part, TIME),
-        "lost": _mean(part, LOST),
-        "thin_s": _mean(part, THIN),
-        "speed_up": faster.estimate,
-        "speed_up_low": faster.low,
-        "speed_up_high": faster.high,
-        "more_lost": lost.estimate,
-        "more_lost_low": lost.low,
-        "more_lost_high": lost.high,
-        "thin_harm": harmed.estimate,
-        "thin_harm_low": harmed.low,
-        "thin_harm_high": harmed.high,
+    found = {
+        name: float(_values(part, column).mean())
+        for name, column in MEANS.items()
+        if column in part.columns
     }
+    faster = mean_interval(_values(part, f"{TIME}_without") / _values(part, TIME))
+    found |= _named("speed_up", faster.estimate, faster.low, faster.high)
+    for name, column in DIFFERENCES.items():
+        if column in part.columns:
+            more = paired_difference(_values(part, f"{column}_without"), _values(part, column))
+            found |= _named(name, more.estimate, more.low, more.high)
+    for name, (column, more_is_better) in HARMS.items():
+        if column in part.columns:
+            pairs = part.select(f"{column}_without", column).drop_nulls().iter_rows()
+            harmed = mean_interval([harm(*pair, more_is_better=more_is_better) for pair in pairs])
+            found |= _named(name, harmed.estimate, harmed.low, harmed.high)
+    return found
 
 
-def _mean(part: pl.DataFrame, column: str) -> float:
-    return float(part[column].cast(pl.Float64).to_numpy().mean())
+def _named(name: str, estimate: float, low: float, high: float) -> dict[str, float]:
+    return {name: estimate, f"{name}_low": low, f"{name}_high": high}
+
+
+def _values(part: pl.DataFrame, column: str) -> np.ndarray:
+    return part[column].cast(pl.Float64).to_numpy()
 
 
 def map_of_speed_ups(results: Results) -> pl.DataFrame:
@@ -118,6 +148,3 @@ def map_of_speed_ups(results: Results) -> pl.DataFrame:
         (pl.col("without_s") / pl.col(TIME)).mean().alias("speed_up"),
         lost.mean().alias("more_lost"),
     )
-
-
-WORSE_AXES = (LIMIT, AFTER)

@@ -4,89 +4,60 @@ from __future__ import annotations
 
 import polars as pl
 
-from fairwind.results import Claim, Results, Verdict
+from fairwind.results import Claim, Results
 from fairwind.studies.remembered_windows.price import (
     WORSE_AXES,
-    against_initial,
-    at_once,
+    against,
     map_of_speed_ups,
     second_transfers,
 )
 from fairwind.studies.remembered_windows.transfers import (
     AFTER,
-    COUNT,
     INITIAL,
     LIMIT,
     MEMORY,
     RTT,
     VOLUME,
 )
+from fairwind.studies.remembered_windows.verdicts import (
+    CAREFUL,
+    CLASSIC,
+    SAFE,
+    judged,
+    numbers,
+    undecided,
+    where,
+)
 
-CLASSIC, SAFE, CAREFUL = "classic", "classic, safe", "careful resume"
 SAME = "20 Mbit/s"
 UNCHANGED = "the same"
 SMALL_QUEUE = "20 % bdp"
 
-NOT_RUN = "This part of the study was not run."
-
 PAYS_RATIO = 1.05
 """Remembering pays from this speed-up on, and costs below its inverse."""
 
+PRICE = ("speed_up", "more_lost", "thin_harm")
+AT_FIRST = ("longer_wait_s", "thin_more_lost")
+TO_GREEDY = ("greedy_first_harm", "greedy_harm", "greedy_more_lost", "longer_wait_s")
+"""What is told of a cell, by what is claimed of it."""
+
 
 def price_claims(
-    worse: Results | None, crowd: Results | None, where: Results | None
+    worse: Results | None, greedy: Results | None, map_: Results | None
 ) -> list[Claim]:
     """Judge the price; these are claims of ours, not of the source."""
-    priced = None if worse is None else against_initial(
-        second_transfers(worse, WORSE_AXES), WORSE_AXES
+    priced = None if worse is None else against(second_transfers(worse, WORSE_AXES), WORSE_AXES)
+    beside = None if greedy is None else against(
+        second_transfers(greedy, WORSE_AXES, "greedy"), WORSE_AXES
     )  # fmt: skip
-    crowded = None if crowd is None else against_initial(at_once(crowd), [COUNT])
     return [
         harms_where_worse(priced),
+        fills_the_queue_at_first(priced),
         overflows_small_queues(priced),
         careful_is_no_worse(priced),
-        crowds_lose(crowded),
-        pays_where_long(None if where is None else map_of_speed_ups(where)),
+        harms_greedy_flows(beside),
+        pays_where_long(None if map_ is None else map_of_speed_ups(map_)),
     ]
-
-
-def _undecided(statement: str, rule: str) -> Claim:
-    return Claim(statement, rule, Verdict.UNDECIDED, NOT_RUN, pl.DataFrame())
-
-
-def _numbers(details: pl.DataFrame, by: list[str]) -> str:
-    return "; ".join(
-        f"{', '.join(str(row[name]) for name in by)}: speed-up {row['speed_up']:.2f}"
-        f"{_interval(row['speed_up_low'], row['speed_up_high'], '.2f')}, "
-        f"{row['more_lost']:+.0f} packets lost"
-        f"{_interval(row['more_lost_low'], row['more_lost_high'], '.0f')}, "
-        f"harm to thin streams {_written(row['thin_harm'], '+.0%')}"
-        f"{_interval(row['thin_harm_low'], row['thin_harm_high'], '.0%')}"
-        for row in details.iter_rows(named=True)
-    )
-
-
-def _interval(low: float, high: float, form: str) -> str:
-    return f" [{_written(low, form)}, {_written(high, form)}]"
-
-
-def _written(value: float, form: str) -> str:
-    """Write a number; what rounds to nothing has no sign."""
-    written = f"{value:{form}}"
-    return "0%" if written in {"-0%", "+0%"} else written
-
-
-def _judged(holds: pl.Series) -> Verdict:
-    if holds.all():
-        return Verdict.BORNE_OUT
-    return Verdict.BORNE_OUT_IN_PART if holds.any() else Verdict.NOT_BORNE_OUT
-
-
-def _where(details: pl.DataFrame, holds: pl.Series, by: list[str]) -> str:
-    chosen = details.filter(holds)
-    return "; ".join(
-        ", ".join(str(value) for value in row) for row in chosen.select(by).iter_rows()
-    )
 
 
 def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
@@ -102,17 +73,44 @@ def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
         "part: in some; otherwise not."
     )
     if priced is None:
-        return _undecided(statement, rule)
+        return undecided(statement, rule)
     cells = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) != SAME))
     holds = (cells["more_lost_low"] > 0) & (cells["thin_harm_low"] > 0)
     by = [AFTER, LIMIT]
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_judged(holds),
-        evidence=f"{_numbers(cells, by)}.",
+        verdict=judged(holds),
+        evidence=f"{numbers(cells, by, PRICE)}.",
         details=cells,
-        in_short=f"So in the cells {_where(cells, holds, by)}; elsewhere not both are sure.",
+        in_short=f"So in the cells {where(cells, holds, by)}; elsewhere not both are sure.",
+    )
+
+
+def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
+    """Judge what the report's cache does to others while its burst passes."""
+    statement = (
+        "While the burst of the report's window passes, everybody waits longer in the bottleneck's "
+        "queue."
+    )
+    rule = (
+        "The mean wait in the second after the call, by windows of 100 ms, against that with an "
+        "initial window of ten, seed by seed. Holds where it is longer with its whole 95 % "
+        "interval. Borne out: in all cells; in part: in some; otherwise not."
+    )
+    if priced is None:
+        return undecided(statement, rule)
+    cells = priced.filter(pl.col(MEMORY).is_in([CLASSIC, SAFE, CAREFUL]))
+    classic = cells.filter(pl.col(MEMORY) == CLASSIC)
+    holds = classic["longer_wait_s_low"] > 0
+    by = [AFTER, LIMIT]
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=judged(holds),
+        evidence=f"{numbers(classic, by, AT_FIRST)}.",
+        details=cells,
+        in_short=f"So in the cells {where(classic, holds, by)}; elsewhere it is not sure.",
     )
 
 
@@ -128,14 +126,14 @@ def overflows_small_queues(priced: pl.DataFrame | None) -> Claim:
         "otherwise not."
     )
     if priced is None:
-        return _undecided(statement, rule)
+        return undecided(statement, rule)
     unchanged = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == SAME))
     cells = unchanged.filter(pl.col(LIMIT) == SMALL_QUEUE)
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_judged(cells["more_lost_low"] > 0),
-        evidence=f"{_numbers(unchanged, [LIMIT])}.",
+        verdict=judged(cells["more_lost_low"] > 0),
+        evidence=f"{numbers(unchanged, [LIMIT], PRICE)}.",
         details=unchanged,
     )
 
@@ -153,7 +151,7 @@ def careful_is_no_worse(priced: pl.DataFrame | None) -> Claim:
         "of a fifth of that no lower than the report's. Borne out: of both; in part: of one."
     )
     if priced is None:
-        return _undecided(statement, rule)
+        return undecided(statement, rule)
     classic = priced.filter(pl.col(MEMORY) == CLASSIC).select(
         *WORSE_AXES,
         pl.col("lost").alias("lost_by_classic"),
@@ -175,8 +173,8 @@ def careful_is_no_worse(priced: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_judged(pl.Series(found)),
-        evidence=f"{_numbers(cells, [MEMORY, AFTER, LIMIT])}.",
+        verdict=judged(pl.Series(found)),
+        evidence=f"{numbers(cells, [MEMORY, AFTER, LIMIT], PRICE)}.",
         details=cells,
         in_short=f"So of {_those(names, found, holds=True)}; not of "
         f"{_those(names, found, holds=False)}.",
@@ -187,39 +185,37 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
     return ", ".join(name for name, one in zip(names, found, strict=True) if one is holds)
 
 
-def crowds_lose(crowded: pl.DataFrame | None) -> Claim:
-    """Judge many connections that begin at once from the window of one alone."""
+def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
+    """Judge what a remembered window takes from a greedy flow that has come since."""
     statement = (
-        "Where many connections begin at once from the window that one alone had, they lose "
-        "packets and delay others, and the last of them ends no sooner."
+        "A greedy flow that has come since loses goodput to a remembered window, most in the first "
+        "second."
     )
     rule = (
-        "Of 20 connections at once, each from what one has left, against initial windows of ten. "
-        "Borne out: more packets are lost and thin streams' 99th percentile is greater, each with "
-        "its whole 95 % interval, and the slowest transfer's speed-up is not above 1 with its "
-        "whole interval; in part: more are lost; otherwise not."
+        "Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
+        "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it "
+        "is above 0 with its whole 95 % interval in the second after the call, and in the mean "
+        "less from before the call to the end of the run. Borne out: in all cells; in part: in "
+        "some; otherwise not."
     )
-    if crowded is None:
-        return _undecided(statement, rule)
-    cells = crowded.filter(pl.col(MEMORY) != INITIAL).sort(COUNT)
-    most = cells.filter(pl.col(COUNT) == pl.col(COUNT).max())
-    loses = bool((most["more_lost_low"] > 0).all())
-    harms = bool((most["thin_harm_low"] > 0).all())
-    is_no_sooner = bool((most["speed_up_low"] <= 1).all())
-    part = Verdict.BORNE_OUT_IN_PART if loses else Verdict.NOT_BORNE_OUT
-    others = "others are delayed" if harms else "that others are delayed is not sure"
-    last = "the last ends no sooner" if is_no_sooner else "the last ends sooner all the same"
+    if priced is None:
+        return undecided(statement, rule)
+    cells = priced.filter(pl.col(MEMORY) != INITIAL)
+    classic = cells.filter(pl.col(MEMORY) == CLASSIC)
+    first = classic["greedy_first_harm"]
+    holds = (classic["greedy_first_harm_low"] > 0) & (classic["greedy_harm"] < first)
+    by = [AFTER, LIMIT]
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=Verdict.BORNE_OUT if loses and harms and is_no_sooner else part,
-        evidence=f"{_numbers(cells, [COUNT])}.",
+        verdict=judged(holds),
+        evidence=f"{numbers(cells, [MEMORY, *by], TO_GREEDY)}.",
         details=cells,
-        in_short=f"More are lost; {others}, and {last}.",
+        in_short=f"So in the cells {where(classic, holds, by)}; elsewhere it is not sure.",
     )
 
 
-def pays_where_long(where: pl.DataFrame | None) -> Claim:
+def pays_where_long(found: pl.DataFrame | None) -> Claim:
     """Judge the map: where remembering pays."""
     statement = (
         "Remembering pays where the round trip is long and the volume neither small nor large, and "
@@ -231,9 +227,9 @@ def pays_where_long(where: pl.DataFrame | None) -> Claim:
         f"the greatest volume, and somewhere below 1/{PAYS_RATIO:g} where the rate is a quarter or "
         "a tenth; in part: one of both; otherwise not."
     )
-    if where is None:
-        return _undecided(statement, rule)
-    classic = where.filter(pl.col(MEMORY) == CLASSIC)
+    if found is None:
+        return undecided(statement, rule)
+    classic = found.filter(pl.col(MEMORY) == CLASSIC)
     same = classic.filter(pl.col(AFTER) == UNCHANGED).sort("speed_up")
     best = same.row(-1, named=True)
     inside = float(same[VOLUME].to_numpy().min()) < best[VOLUME]
@@ -250,8 +246,8 @@ def pays_where_long(where: pl.DataFrame | None) -> Claim:
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=_judged(pl.Series([pays, costs])),
+        verdict=judged(pl.Series([pays, costs])),
         evidence=f"By the report's cache {told}.",
-        details=where,
+        details=found,
         in_short=f"{told[0].upper()}{told[1:]}.",
     )

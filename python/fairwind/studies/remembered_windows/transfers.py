@@ -16,6 +16,9 @@ VOLUME, DELAY, RTT, LIMIT = "volume_bytes", "delay_s", "rtt_s", "limit"
 OLD, NEW = "old", "new"
 """From a window of one segment, and from the remembered one."""
 
+NEW_TO_THE_END = "new, to the end"
+"""From the remembered one, taken when all is acknowledged, and not when the server closes."""
+
 INITIAL = "initial window"
 """A stack of today that remembers nothing: connections begin with ten segments."""
 
@@ -47,8 +50,12 @@ def axes_of(frame: pl.DataFrame) -> list[str]:
     return [name for name in known if name in frame.columns]
 
 
-def transfers(results: Results, group: str = "web-responses") -> pl.DataFrame:
-    """Give every transfer of a group that ended.
+RESPONSES = r"^web(-\d+)?-responses$"
+"""Groups whose flows are the transfers, of one host or of several."""
+
+
+def transfers(results: Results) -> pl.DataFrame:
+    """Give every transfer that ended.
 
     Returns
     -------
@@ -56,7 +63,7 @@ def transfers(results: Results, group: str = "web-responses") -> pl.DataFrame:
         The axes, ``cell``, ``seed``, ``number`` (from 1, among those that follow one another),
         ``start_s``, `TIME` (from the call to the last byte's being read) and `LOST`.
     """
-    named = with_axes(results.flows).filter(pl.col("group") == group)
+    named = with_axes(results.flows).filter(pl.col("group").str.contains(RESPONSES))
     number = pl.col("name").str.extract(r"-(\d+)$").cast(pl.Int64).alias("number")
     ended = named.with_columns(number).filter(pl.col(TIME).is_not_null())
     return ended.select("cell", "seed", *axes_of(named), "number", "start_s", TIME, LOST)
@@ -97,3 +104,11 @@ def old_by_new(times: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     means = pairs.group_by(list(by), maintain_order=True).agg(pl.col("old_s", "new_s").mean())
     quotients = interval_per_panel(pairs, "speed_up", by)
     return means.join(quotients, on=list(by), maintain_order="left")
+
+
+def in_words(axis: str, value: object) -> str:
+    """Write a setting of an axis with its unit."""
+    number = float(str(value))
+    if axis == VOLUME:
+        return f"{number / 1e6:g} MB" if number >= 1e6 else f"{number / 1e3:g} kB"
+    return f"{number * 1e3:g} ms"
