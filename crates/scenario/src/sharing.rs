@@ -65,7 +65,7 @@ pub enum Collection {
 pub enum Trust {
     /// Connections begin with it.
     Exact,
-    /// Connections begin with half of it, and one that lost packets halves what is remembered.
+    /// Connections begin with half of it, paced, and one that lost packets halves what is remembered.
     Safe,
 }
 

@@ -12,6 +12,7 @@ use crate::connection::Connection;
 use crate::negotiation::TIMESTAMPS_BYTES;
 use crate::recovery::Transmission;
 use fairwind_units::{Instant, Span};
+use fairwind_wire::SequenceNumber;
 
 /// The end that began computes with Linux' initial window when its SYN is answered.
 const WINDOW_OF_OPENING: u32 = 10;
@@ -29,16 +30,24 @@ pub(crate) struct Pacer {
     through_at: Instant,
     /// A congestion control from outside sends at a rate of its own (`SK_PACING_NEEDED`).
     is_governed: bool,
+    /// The first flight is more than a connection begins with by itself, and waits for its turn until something behind
+    /// this number is acknowledged.
+    first_flight: Option<SequenceNumber>,
 }
 
 impl Pacer {
     pub(crate) fn new() -> Self {
-        Self { rate: u64::MAX, through_at: Instant::ZERO, is_governed: false }
+        Self { rate: u64::MAX, through_at: Instant::ZERO, is_governed: false, first_flight: None }
     }
 
     /// When what was sent is through.
     pub(crate) fn through_at(&self) -> Instant {
         self.through_at
+    }
+
+    /// Whether the first flight is under way and waits for its turn.
+    pub(crate) fn has_first_flight(&self) -> bool {
+        self.first_flight.is_some()
     }
 
     /// Takes the rate that a congestion control has set, and whether it is to be kept to.
@@ -53,7 +62,9 @@ impl Connection {
     /// Whether bundles wait for their turn.
     #[inline]
     pub(crate) fn paces(&self) -> bool {
-        self.config.sending.pacing.enabled || self.pacer.is_governed
+        self.config.sending.pacing.enabled
+            || self.pacer.is_governed
+            || self.pacer.has_first_flight()
     }
 
     /// Follows the window and the round trip after an acknowledgment: twice the window per round trip
@@ -105,6 +116,22 @@ impl Connection {
     pub(crate) fn end_jump_pace(&mut self) {
         self.pacer.is_governed = false;
         self.update_pacing_rate();
+    }
+
+    /// The first flight leaves at the rate of slow start, for nothing but a memory vouches for its window.
+    pub(crate) fn pace_first_flight(&mut self) {
+        self.pacer.first_flight = Some(self.send.next);
+        self.has_extras = true;
+        self.update_pacing_rate();
+    }
+
+    /// What was sent first is being acknowledged: acknowledgments set the pace from now on.
+    #[inline]
+    pub(crate) fn follow_first_flight(&mut self) {
+        let first = self.pacer.first_flight;
+        if first.is_some_and(|first| self.send.oldest_unacked.is_after(first)) {
+            self.pacer.first_flight = None;
+        }
     }
 
     /// The application bounds the rate.

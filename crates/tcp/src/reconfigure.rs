@@ -25,7 +25,7 @@ impl Connection {
             }
         }
         self.has_extras =
-            config.has_extras() || self.congestion.wants_samples() || self.inherited.is_resuming();
+            config.has_extras() || self.congestion.wants_samples() || self.inherits_something();
         self.follow_framing();
         self.window.recount(&config);
         self.reconfigure_receiver(&before, &config);

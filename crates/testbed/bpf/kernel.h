@@ -27,6 +27,7 @@ static long (*const map_update)(void *map, const void *key, const void *value, u
 static long (*const map_delete)(void *map, const void *key) = (void *)3;
 static u64 (*const monotonic_nanoseconds)(void) = (void *)5;
 static long (*const set_option)(void *of, int level, int option, void *value, int bytes) = (void *)49;
+static long (*const get_option)(void *of, int level, int option, void *value, int bytes) = (void *)57;
 static long (*const set_callbacks)(void *connection, int flags) = (void *)59;
 static long (*const read_kernel)(void *into, u32 bytes, const void *from) = (void *)113;
 static void *(*const ring_reserve)(void *ring, u64 bytes, u64 flags) = (void *)131;

@@ -5,7 +5,7 @@
  * A connection's window is taken when it ends: the largest stays. In the report that is in tcp_close() and tcp_shutdown()
  * (AT_CLOSE). Today's send buffers hold megabytes, and a window at that moment may be that of a connection which has hardly
  * begun; so it is otherwise taken when the last byte was acknowledged. Unless EXACT says that the report is to be followed,
- * connections begin with half of what is remembered, and losses halve it.
+ * connections begin with half of what is remembered, paced, and losses halve it.
  */
 #include "kernel.h"
 
@@ -52,7 +52,9 @@ enum { ACTIVE_ESTABLISHED = 4, PASSIVE_ESTABLISHED = 5, STATE_CHANGES = 10 };
 enum { TELL_OF_STATE_CHANGES = 1 << 2 };
 enum { ESTABLISHED = 1, FIN_WAIT_1 = 4, FIN_WAIT_2 = 5 };
 enum { CLOSED = 7, CLOSE_WAIT = 8, LAST_ACK = 9 };
-enum { AF_INET = 2, LEVEL_TCP = 6, INITIAL_WINDOW = 1001 };
+enum { AF_INET = 2, LEVEL_SOCKET = 1, LEVEL_TCP = 6, INITIAL_WINDOW = 1001, GREATEST_PACE = 47 };
+/* Bytes per second: a bound on the pace that bounds nothing, and that there is none. */
+enum { AMPLE = 0x7fffffff, UNBOUNDED = -1 };
 enum { UNKNOWN_RTT = 0xffffffff };
 
 /* Of whom: IPv4 as it is written in IPv6, so that a peer is one, whichever kind of socket it meets. */
@@ -159,6 +161,21 @@ static ALWAYS_INLINE u32 first_window(const struct bpf_sock_ops *connection,
 	return is_same_path(connection, found) ? window : 0;
 }
 
+/* Has packets behind the tenth leave at the kernel's pace, twice the window per round trip, and not in one burst: a bound
+ * switches the socket's pacing on, and it stays on when the bound is lifted. Where a bound was set already, there is a pace
+ * already. Before Linux 6.0 programs cannot ask for it, and nothing is changed.
+ */
+static ALWAYS_INLINE void pace(struct bpf_sock_ops *connection)
+{
+	int ample = AMPLE, unbounded = UNBOUNDED, bound = 0;
+
+	if (get_option(connection, LEVEL_SOCKET, GREATEST_PACE, &bound, sizeof(bound)) ||
+	    bound != UNBOUNDED)
+		return;
+	set_option(connection, LEVEL_SOCKET, GREATEST_PACE, &ample, sizeof(ample));
+	set_option(connection, LEVEL_SOCKET, GREATEST_PACE, &unbounded, sizeof(unbounded));
+}
+
 static ALWAYS_INLINE void begin(struct bpf_sock_ops *connection, const struct settings *chosen,
 				struct counts *counted)
 {
@@ -178,10 +195,13 @@ static ALWAYS_INLINE void begin(struct bpf_sock_ops *connection, const struct se
 		return;
 	}
 	window = first_window(connection, found, chosen);
-	if (window && !set_option(connection, LEVEL_TCP, INITIAL_WINDOW, &window, sizeof(window)))
-		COUNT(counted, used);
-	else
+	if (!window || set_option(connection, LEVEL_TCP, INITIAL_WINDOW, &window, sizeof(window))) {
 		COUNT(counted, unfit);
+		return;
+	}
+	if (!(chosen->flags & EXACT))
+		pace(connection);
+	COUNT(counted, used);
 }
 
 static ALWAYS_INLINE void end(const struct bpf_sock_ops *connection, const struct settings *chosen,

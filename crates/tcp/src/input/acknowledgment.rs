@@ -470,6 +470,7 @@ impl Connection {
             self.change_window(segments, lost_before, news);
         }
         self.follow_resumption(news);
+        self.follow_first_flight();
         self.follow_framing();
     }
 

@@ -148,6 +148,8 @@ impl Connection {
             self.hold_loss_of_syn();
             self.take_pending_advice();
         }
+        // Linux `tcp_init_transfer`: what is not used is not used from now on.
+        self.usage.on_progress(now);
         // Where both ends open at once, Linux counts the SYN and the handshake.
         self.recovery.delivered = 1 + u32::from(crossed);
         if self.is_passive {

@@ -70,7 +70,8 @@ pub enum TimeoutSeed {
 pub struct Advice {
     /// Segments in the place of the initial window.
     pub window: Option<u32>,
-    /// Segments of the initial window at least, where the handshake lost nothing and the path is the same.
+    /// Segments of the initial window at least, where the handshake lost nothing and the path is the same; the flight
+    /// is then paced.
     pub least_window: Option<u32>,
     /// Least round-trip time of the path that `least_window` is of; `None` where nobody knows.
     pub path_rtt: Option<Span>,
@@ -130,6 +131,9 @@ impl Connection {
             let least = advice.least_window.filter(|_| self.is_on_path(advice.path_rtt));
             let window = advice.window.unwrap_or(self.window.segments);
             self.window.segments = window.max(least.unwrap_or(1));
+            if least.is_some_and(|least| least > window) {
+                self.pace_first_flight();
+            }
         }
         if let Some(threshold) = advice.slow_start_threshold {
             self.window.slow_start_threshold = threshold.max(2);
@@ -147,6 +151,11 @@ impl Connection {
         {
             self.begin_resumption(resumption);
         }
+    }
+
+    /// Whether what was advised still has a say in how the connection sends.
+    pub(crate) fn inherits_something(&self) -> bool {
+        self.inherited.is_resuming() || self.pacer.has_first_flight()
     }
 
     /// Whether the handshake lost nothing and took as long as the path that is remembered: more than half of its

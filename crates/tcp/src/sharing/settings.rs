@@ -53,7 +53,7 @@ pub enum PolicyConfig {
 pub enum Trust {
     /// Connections begin with it.
     Exact,
-    /// Connections begin with half of it, and one that lost packets halves what is remembered.
+    /// Connections begin with half of it, paced, and one that lost packets halves what is remembered.
     Safe,
 }
 

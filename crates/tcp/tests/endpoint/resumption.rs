@@ -3,8 +3,8 @@
 
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
-    Advice, CarefulResumeConfig, Config, CongestionAlgorithm, ConnectionId, Event, Profile,
-    Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed,
+    Advice, CarefulResumeConfig, Config, CongestionAlgorithm, ConnectionId, Event, IdleRestart,
+    Profile, Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed,
 };
 use fairwind_units::{Instant, Span};
 
@@ -240,6 +240,58 @@ fn a_bounded_trust_never_leaves_less_than_the_initial_window() {
     for (least, expected) in [(4, 10), (16, 16)] {
         let pair = advised(Advice { least_window: Some(least), ..Advice::default() });
         assert_eq!(pair.client.congestion_window(), expected);
+    }
+}
+
+/// Twice 16 segments in the 100 ms of the handshake are one every 3.125 ms, behind the ten that are sent at once
+/// anyway. From the first acknowledgment on, at 1.1 s, each lets two leave at once. Who opened the connection reckons
+/// with a window of ten until then, as Linux does: 5 ms.
+#[test]
+fn a_bounded_trust_paces_the_first_flight_and_no_other() {
+    for (end, gap_micros) in [(End::Server, 3_125), (End::Client, 5_000)] {
+        let mut pair = Pair::new(config(), config());
+        let advice = Advice { least_window: Some(16), ..Advice::default() };
+        pair.end(end).advise(advice);
+        pair.run_until(Instant::from_secs(1));
+        pair.write(end, 100 * SEGMENT);
+        pair.run_until(at(1_101));
+        let leaves: Vec<_> = pair.data_from(end).iter().map(|line| line.at).collect();
+        assert_eq!(leaves[..10], [at(1_000); 10]);
+        for (number, &left) in (1..).zip(&leaves[10..16]) {
+            let due = at(1_000) + Span::from_micros(gap_micros * number);
+            assert!(left >= due && left < due + Span::from_micros(1), "{number}: {left:?}");
+        }
+        let later: Vec<_> = leaves[16..].to_vec();
+        assert_eq!(later, [at(1_100); 20], "ten acknowledgments let two each leave");
+    }
+}
+
+/// At 1.05 s the time-out of 1 s has passed since nothing was sent ever, but not since the handshake. What waits for its
+/// turn meanwhile has not been left unused (Linux `tcp_init_transfer`, `tcp_cwnd_validate`).
+#[test]
+fn an_advised_window_is_not_given_up_before_it_could_be_used() {
+    let config = Config { idle_restart: IdleRestart::Halving, ..config() };
+    let mut pair = Pair::new(config.clone(), config);
+    pair.server.advise(Advice { least_window: Some(32), ..Advice::default() });
+    pair.run_until(at(1_050));
+    pair.write(End::Server, 100 * SEGMENT);
+    pair.run_until(at(1_140));
+    assert_eq!(pair.data_from(End::Server).len(), 32);
+    assert_eq!(pair.server.congestion_window(), 32);
+}
+
+#[test]
+fn a_bounded_trust_that_gives_no_more_than_the_initial_window_paces_nothing() {
+    for advice in [
+        Advice { least_window: Some(10), ..Advice::default() },
+        Advice { least_window: Some(16), path_rtt: Some(ms(200)), ..Advice::default() },
+        Advice { window: Some(16), ..Advice::default() },
+    ] {
+        let mut pair = advised(advice);
+        pair.write(End::Client, 100 * SEGMENT);
+        let leaves = pair.data_from(End::Client);
+        let window = usize::try_from(advice.window.unwrap_or(10)).unwrap();
+        assert_eq!(leaves.len(), window, "{advice:?}: all at once");
     }
 }
 

@@ -124,6 +124,27 @@ fn with_care_a_connection_begins_with_half_and_losses_halve_what_is_remembered()
     assert_eq!((remembered.counts.halved, remembered.counts.unfit), (1, 3));
 }
 
+/// Ten packets leave at once, the other 30 at twice the window in 80 ms: one in a millisecond.
+#[test]
+fn with_care_the_first_flight_is_paced_and_by_the_report_it_is_a_burst() {
+    if !is_rememberable("with_care_the_first_flight_is_paced") {
+        return;
+    }
+    let group = Group::new("paced");
+    let mut sender = Sender::begin(Some(&group));
+    for (trust, remembered) in [(Trust::Safe, 80), (Trust::Exact, 40)] {
+        let options = WindowOptions { trust, ..WindowOptions::default() };
+        let run = WindowsOfRun::begin(&group.path, &options).unwrap();
+        sender.send(SHORT);
+        let learned = only(&run.remembered().unwrap().windows);
+        run.remember(RememberedWindow { packets: remembered, ..learned }).unwrap();
+        let (flight, lasted) = sender.send_and_watch(2 * SHORT, 0);
+        assert_eq!(flight, 40, "{trust:?}");
+        let is_paced = lasted > Span::from_millis(20);
+        assert_eq!(is_paced, trust == Trust::Safe, "{trust:?}: {lasted}");
+    }
+}
+
 #[test]
 fn the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one() {
     if !is_rememberable("the_largest_window_stays_and_becomes_no_younger_by_a_smaller_one") {

@@ -98,12 +98,19 @@ impl Sender {
 
     /// The same over a path that loses packets, in percent.
     pub(super) fn send_with_loss(&mut self, packets: u64, loss: u64) -> u64 {
+        self.send_and_watch(packets, loss).0
+    }
+
+    /// The same, with the time from the first of these packets to the last.
+    pub(super) fn send_and_watch(&mut self, packets: u64, loss: u64) -> (u64, Span) {
         writeln!(self.input, "{packets} {loss}").expect("it listens");
         let mut line = String::new();
         while self.output.read_line(&mut line).expect("it speaks") > 0 {
             // The harness begins the line before the first answer.
-            if let Some((_, number)) = line.trim_end().rsplit_once("flight ") {
-                return number.parse().expect("a number");
+            if let Some((_, numbers)) = line.trim_end().rsplit_once("flight ") {
+                let mut numbers = numbers.split(' ').map(|word| word.parse().expect("a number"));
+                let mut next = || numbers.next().expect("two numbers");
+                return (next(), Span::from_micros(next()));
             }
             line.clear();
         }
@@ -128,12 +135,13 @@ fn a_process_that_sends_when_it_is_told_to() {
         let line = line.expect("a line");
         let mut words = line.split(' ').map(|word| word.parse::<u64>().expect("a number"));
         let (packets, loss) = (words.next().expect("packets"), words.next().expect("loss"));
-        println!("flight {}", flight(packets, loss));
+        let (packets, lasted) = flight(packets, loss);
+        println!("flight {packets} {}", lasted.as_nanos() / 1_000);
     }
 }
 
-/// Packets of the first flight of a transfer from the kernel to our endpoint.
-fn flight(packets: u64, loss: u64) -> u64 {
+/// Packets of the first flight of a transfer from the kernel to our endpoint, and how long they came.
+fn flight(packets: u64, loss: u64) -> (u64, Span) {
     let passage = PassageSpec {
         delay: DELAY,
         loss: Ratio::from_parts_per_billion(loss * 10_000_000),
@@ -142,9 +150,14 @@ fn flight(packets: u64, loss: u64) -> u64 {
     };
     let config = Profile::Linux6_18.config();
     let options = LiveOptions { passage, ..LiveOptions::new(IpFamily::V4, config) };
-    let mut watch = FlightWatch { client: HttpClient::new(PORT, "/"), first: None, bytes: 0 };
+    let mut watch = FlightWatch {
+        client: HttpClient::new(PORT, "/"),
+        first: None,
+        bytes: 0,
+        lasted: Span::ZERO,
+    };
     converse(&options, &mut watch, |ends| serve(ends, packets)).expect("a conversation");
-    watch.bytes / FULL
+    (watch.bytes / FULL, watch.lasted)
 }
 
 /// A server of the kernel that sends full packets to the first who asks, and closes.
@@ -166,6 +179,8 @@ struct FlightWatch {
     client: HttpClient,
     first: Option<Instant>,
     bytes: u64,
+    /// From the first of it to the last.
+    lasted: Span,
 }
 
 impl Application for FlightWatch {
@@ -175,8 +190,12 @@ impl Application for FlightWatch {
 
     fn serve(&mut self, now: Instant, id: ConnectionId, stream: &mut Stream) {
         let received = stream.connection().received_bytes();
-        if received > 0 && now < *self.first.get_or_insert(now) + DELAY {
-            self.bytes = received;
+        if received > self.bytes {
+            let first = *self.first.get_or_insert(now);
+            if now < first + DELAY {
+                self.bytes = received;
+                self.lasted = now.saturating_since(first);
+            }
         }
         self.client.serve(now, id, stream);
     }
