@@ -136,17 +136,27 @@ const TABLES: &[TableDefinition] = &[
     ("control_complaints", &[CONTROL_COMPLAINT]),
     ("senders", &[SENDER]),
     ("resumptions", &[RESUMPTION]),
+    ("remembered", &[REMEMBERED]),
 ];
 
 #[rustfmt::skip]
 const RESUMPTION: &[Line] = &[
-    ("time_s", "s", "When the phase began, since the experiment began; the table is there only if a saved window was looked up to be resumed with care (`careful-resume`)."),
+    ("time_s", "s", "When the phase began, since the experiment began; the table is there, of simulations, where connections opened at a host that remembers windows (`tcp.sharing`)."),
     ("flow", "number", "The number of the flow whose data it is."),
     ("name", "text", "The flow's name."),
     ("group", "text", "The group of the flow."),
-    ("phase", "text", "The phase: reconnaissance, unvalidated, validating, safe-retreat, or normal when it is over (RFC 9959)."),
-    ("reason", "text", "Why it is over: congested (before the jump), path-changed, nothing-to-gain, rate-limited, validated, retreated or timed-out; empty while it is not."),
+    ("phase", "text", "`opening` when the handshake of a connection is over whose host had looked up a window for it; with careful-resume also reconnaissance, unvalidated, validating, safe-retreat, and normal when the resumption is over (RFC 9959)."),
+    ("reason", "text", "Of an opening why it does not use what is remembered: unknown (nothing is), outdated, in-use (another connection resumes it), unfit (a loss in the handshake or another path), too-small (no more than the initial window); empty where it does. Of normal why the resumption is over: congested (before the jump), path-changed, nothing-to-gain, rate-limited, validated, retreated, timed-out or closed (the connection ended first)."),
     ("cwnd_packets", "packets", "The congestion window in segments with which the phase began."),
+    ("saved_packets", "packets", "Of an opening the window in segments that was remembered of the peer, outdated or not; missing where nothing was, and in other phases."),
+];
+
+#[rustfmt::skip]
+const REMEMBERED: &[Line] = &[
+    ("host", "text", "Who remembers; there is a row for each peer of each host that remembers windows (`tcp.sharing`) when the run is over, as the report's `/proc/project` lists them, outdated ones included until they are looked up."),
+    ("peer", "text", "The peer's address."),
+    ("window_packets", "packets", "The window in segments that is remembered: the largest (classic), the mean (rfc9040), Linux' (tcp-metrics), the saved one (careful-resume)."),
+    ("age_s", "s", "How long ago it was written down. On the kernel since its hosts had ended, which leave windows of connections that were still open, too."),
 ];
 
 #[rustfmt::skip]

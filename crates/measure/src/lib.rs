@@ -50,7 +50,7 @@
 //! (sequence numbers to stream offsets), `received` (which bytes have arrived), `latency` (from a first
 //! instant to a last one), `ring` (a queue), `distribution` (samples: extremes, sum and
 //! histogram), `histogram`, `summary` (percentiles of a distribution), `interval` (series of windows), `silence` (which windows without anything in them have rows),
-//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `complaint` (what congestion controls did amiss), `sender` (what kept senders from sending), `resumption` (saved windows that were resumed), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
+//! `queue`, `queue_events` (what happened there packet by packet), `queue_windows` (in series), `loss_runs` (how losses come together), `complaint` (what congestion controls did amiss), `sender` (what kept senders from sending), `resumption` (what connections began with of remembered windows), `remembered` (what hosts remember in the end), `trouble` (which flows the network hardly serves), `group` (sums over flows), `row` (what tables tell of one), `retired` (flows that are over, and
 //! the end), `rates` (of rows that were handed out before the end), `lateness` (of a network in real
 //! time), `fairness`, `formula` (the few floating-point formulas), `table` (plain columns), `texts` (columns of
 //! words and names), `tabulate` (one file per table), `columns` (what each column means).
@@ -80,6 +80,7 @@ mod queue_events;
 mod queue_windows;
 mod rates;
 mod received;
+mod remembered;
 mod resumption;
 mod retired;
 mod ring;
@@ -114,6 +115,7 @@ pub use punctuality::{HostPunctuality, hosts_table};
 pub use queue_events::QueueEventSettings;
 pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
+pub use remembered::{RememberedPeer, remembered_table};
 pub use resumption::{ResumptionStep, resumptions_table};
 pub use ring::Ring;
 pub use sender::{SenderAccount, SenderCounts, senders_table};

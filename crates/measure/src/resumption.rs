@@ -1,10 +1,10 @@
-//! How saved windows were resumed with care (RFC 9959).
+//! What connections began with of what their hosts remember, and how saved windows were resumed with care (RFC 9959).
 
 use crate::FlowId;
 use crate::table::{Table, TableBuilder};
 use fairwind_units::Instant;
 
-/// A connection that has come to another phase.
+/// A connection that has opened at a host with a memory, or come to another phase of a careful resumption.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResumptionStep {
     /// Whose data it is.
@@ -17,10 +17,13 @@ pub struct ResumptionStep {
     pub at: Instant,
     /// The phase that begins.
     pub phase: &'static str,
-    /// Why the resumption is over, where it is.
+    /// Why what is remembered is not used, or why the resumption is over, where that is so.
     pub reason: Option<&'static str>,
     /// The congestion window in segments from then on.
     pub window_packets: u32,
+    /// The window in segments that was remembered when the connection opened, where the phase is its opening and
+    /// something was.
+    pub saved_packets: Option<u32>,
 }
 
 /// The table `resumptions`, one row for each step, by time.
@@ -33,5 +36,6 @@ pub fn resumptions_table(steps: &[ResumptionStep]) -> Table {
         .with("phase", |row| row.phase.to_owned())
         .with("reason", |row| row.reason.unwrap_or_default().to_owned())
         .with("cwnd_packets", |row| u64::from(row.window_packets))
+        .with("saved_packets", |row| row.saved_packets.map(u64::from))
         .build()
 }

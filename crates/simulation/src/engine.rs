@@ -20,7 +20,7 @@ use crate::relays::Relays;
 use fairwind_assembly::{CaptureFiles, Control, Damage, Queues, Tap};
 use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
-    control_complaints_table, resumptions_table, senders_table,
+    control_complaints_table, senders_table,
 };
 use fairwind_network::{Delivery, Network};
 use fairwind_scenario::Experiment;
@@ -518,7 +518,7 @@ impl Simulation {
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.advance_to(self.end, tap);
         let senders = self.sender_accounts();
-        let resumptions = self.resumptions();
+        let memory_tables = self.memory_tables();
         self.recorder.finish()?;
         let complaints = self.governed.complaints(&mut self.flows);
         let mut tables = self.collector.finish(self.end);
@@ -526,9 +526,7 @@ impl Simulation {
             tables.tables.push(control_complaints_table(&complaints));
         }
         tables.tables.push(senders_table(&senders));
-        if !resumptions.is_empty() {
-            tables.tables.push(resumptions_table(&resumptions));
-        }
+        tables.tables.extend(memory_tables);
         Ok(Outcome {
             packets_injected: self.network.injected().packets,
             packets_delivered: self.packets_delivered,

@@ -4,15 +4,17 @@
 //! is nothing of this.
 
 use crate::flow::Flow;
-use fairwind_measure::{FlowId, ResumptionStep, Settings};
+use fairwind_measure::{FlowId, RememberedPeer, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
-    CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
-    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, ResumptionEnd,
-    ResumptionPhase, Sharing, Trust, WindowCache,
+    Advice, CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
+    Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, Remembered,
+    ResumptionEnd, ResumptionPhase, Sharing, Trust, WindowCache,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 /// An end of a connection.
@@ -29,6 +31,8 @@ pub(crate) enum End {
 struct Host {
     name: String,
     cache: WindowCache,
+    /// Whether its policy has connections begin with windows at all.
+    begins_with_windows: bool,
     start: Instant,
     stop: Instant,
     sample_every: Option<Span>,
@@ -43,8 +47,54 @@ pub(crate) struct Memories {
     ends: Vec<([Option<usize>; 2], [IpAddr; 2])>,
     /// By flow, those of answers included: its name and its group's.
     names: Vec<(String, String)>,
-    /// Phases of careful resumptions, with the windows that they began with.
-    steps: Vec<(FlowId, Instant, ResumptionPhase, u32)>,
+    /// What connections were told whose handshakes are not over.
+    opening: BTreeMap<ConnectionId, LookUp>,
+    /// Openings and phases of careful resumptions, with the windows that they began with.
+    steps: Vec<Step>,
+}
+
+/// A row of the table `resumptions`, but for names.
+#[derive(Debug)]
+struct Step {
+    flow: FlowId,
+    at: Instant,
+    phase: &'static str,
+    reason: Option<&'static str>,
+    window: u32,
+    saved: Option<u32>,
+}
+
+/// What a host looked up for a connection that is about to open.
+#[derive(Debug, Clone, Copy)]
+struct LookUp {
+    saved: Option<u32>,
+    /// The window that it is to begin with, where it is to begin with another one.
+    wanted: Option<u32>,
+    /// Why it is not to use what is remembered.
+    reason: Option<&'static str>,
+}
+
+impl LookUp {
+    fn new(cache: &WindowCache, found: Option<Remembered>, advice: &Advice) -> Self {
+        let wanted = advice.window.or(advice.least_window);
+        let reason = match found {
+            _ if wanted.is_some() || advice.resumption.is_some() => None,
+            None => Some("unknown"),
+            Some(found) if cache.is_outdated(&found) => Some("outdated"),
+            Some(_) => Some("in-use"),
+        };
+        Self { saved: found.map(|found| found.window), wanted, reason }
+    }
+
+    /// Why the connection that has opened with `window` does not use what is remembered.
+    fn reason_of(self, window: u32) -> Option<&'static str> {
+        let unused = |wanted: u32| match wanted.cmp(&window) {
+            Ordering::Less => Some("too-small"),
+            Ordering::Equal => None,
+            Ordering::Greater => Some("unfit"),
+        };
+        self.reason.or_else(|| self.wanted.and_then(unused))
+    }
 }
 
 /// The flow of the data that an end of a connection sends.
@@ -109,7 +159,13 @@ impl Memories {
         let ends = flows.map(|(group, addresses)| (groups[group], pair(addresses))).collect();
         let group = |group: u32| settings.groups.get(group as usize).cloned().unwrap_or_default();
         let names = settings.flows.iter().map(|flow| (flow.name.clone(), group(flow.group)));
-        Some(Box::new(Self { hosts, ends, names: names.collect(), steps: Vec::new() }))
+        Some(Box::new(Self {
+            hosts,
+            ends,
+            names: names.collect(),
+            opening: BTreeMap::new(),
+            steps: Vec::new(),
+        }))
     }
 
     /// The memory of a connection's host, and the peer's address.
@@ -118,6 +174,13 @@ impl Memories {
         let peer = addresses[1 - end.index()];
         let host = memories[end.index()]?;
         Some((&mut self.hosts[host].cache, peer))
+    }
+
+    /// Whether the host of a connection remembers windows to begin with.
+    fn begins_with_windows(&self, number: u32, end: End) -> bool {
+        let ends = usize::try_from(number).ok().and_then(|number| self.ends.get(number));
+        let host = ends.and_then(|(memories, _)| memories[end.index()]);
+        host.is_some_and(|host| self.hosts[host].begins_with_windows)
     }
 
     /// A connection is about to open: it is told what is remembered.
@@ -130,13 +193,18 @@ impl Memories {
             cache.on_lesson(now, peer, &lesson, Moment::Sampled);
         }
         let opener = if end == End::Sender { Opener::Host } else { Opener::Peer };
-        let opening = Opening { now, peer, connection: id(number, end), opener };
-        let advice = cache.on_opening(&opening);
+        let connection = id(number, end);
+        let found = cache.known(peer, now);
+        let advice = cache.on_opening(&Opening { now, peer, connection, opener });
+        let look_up = cache.serves(opener).then(|| LookUp::new(cache, found, &advice));
         let own = usize::try_from(number).unwrap_or(usize::MAX);
         end.endpoint(&mut flows[own]).advise(advice);
         while let Some(share) = cache.poll_share() {
             let (other, side) = end_of(share.connection);
             side.endpoint(&mut flows[other]).take_share(&share);
+        }
+        if self.begins_with_windows(number, end) {
+            self.opening.extend(look_up.map(|look_up| (connection, look_up)));
         }
     }
 
@@ -155,19 +223,29 @@ impl Memories {
         let own = usize::try_from(number).unwrap_or(usize::MAX);
         let flow = data_flow(&flows[own], number, end);
         let has_jumped = matches!(event, Event::Resumption(_)) && self.has_jumped(flow);
-        let Some((cache, peer)) = self.of(number, end) else { return };
         let connection = id(number, end);
+        let look_up = (event == Event::Established).then(|| self.opening.remove(&connection));
+        let Some((cache, peer)) = self.of(number, end) else { return };
         let endpoint = end.endpoint(&mut flows[own]);
-        match event {
+        let window = endpoint.congestion_window();
+        let is_resuming = endpoint.resumption_phase().is_some();
+        let step = |phase, reason, saved| Step { flow, at: now, phase, reason, window, saved };
+        let ended =
+            |end: ResumptionEnd| step(ResumptionPhase::Normal(end).name(), Some(end.name()), None);
+        let step = match event {
+            Event::Established => {
+                look_up.flatten().map(|told| step("opening", told.reason_of(window), told.saved))
+            }
             Event::Closing => {
                 cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Closed);
+                None
             }
             Event::AllAcknowledged => {
                 cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Ended);
                 cache.on_over(peer, connection);
+                is_resuming.then(|| ended(ResumptionEnd::Closed))
             }
             Event::Resumption(phase) => {
-                let window = endpoint.congestion_window();
                 match phase {
                     ResumptionPhase::SafeRetreat => cache.on_release(peer, connection, true),
                     ResumptionPhase::Normal(end) => {
@@ -176,38 +254,56 @@ impl Memories {
                     }
                     _ => {}
                 }
-                self.steps.push((flow, now, phase, window));
+                Some(step(phase.name(), phase.end().map(ResumptionEnd::name), None))
             }
             Event::Reset | Event::TimedOut | Event::Unreachable(_) => {
                 cache.on_over(peer, connection);
+                is_resuming.then(|| ended(ResumptionEnd::Closed))
             }
-            _ => {}
-        }
+            _ => None,
+        };
+        self.steps.extend(step);
     }
 
     /// Whether a flow's window has jumped and is not validated yet.
     fn has_jumped(&self, flow: FlowId) -> bool {
-        let last = self.steps.iter().rfind(|(of, ..)| *of == flow).map(|&(_, _, phase, _)| phase);
-        matches!(last, Some(ResumptionPhase::Unvalidated | ResumptionPhase::Validating))
+        let last = self.steps.iter().rfind(|step| step.flow == flow).map(|step| step.phase);
+        let phases = [ResumptionPhase::Unvalidated, ResumptionPhase::Validating];
+        phases.iter().any(|phase| last == Some(phase.name()))
     }
 
-    /// How saved windows were resumed, by the names of flows and groups.
+    /// What connections began with, and how saved windows were resumed, by the names of flows and groups.
     pub(crate) fn resumptions(&self) -> Vec<ResumptionStep> {
-        let step =
-            |&(flow, at, phase, window_packets): &(FlowId, Instant, ResumptionPhase, u32)| {
-                let (name, group) = self.names.get(flow.0 as usize).cloned().unwrap_or_default();
-                let reason = phase.end().map(ResumptionEnd::name);
-                ResumptionStep {
-                    flow,
-                    name,
-                    group,
-                    at,
-                    phase: phase.name(),
-                    reason,
-                    window_packets,
-                }
-            };
+        let step = |step: &Step| {
+            let &Step { flow, at, phase, reason, window, saved } = step;
+            let (name, group) = self.names.get(flow.0 as usize).cloned().unwrap_or_default();
+            ResumptionStep {
+                flow,
+                name,
+                group,
+                at,
+                phase,
+                reason,
+                window_packets: window,
+                saved_packets: saved,
+            }
+        };
         self.steps.iter().map(step).collect()
+    }
+
+    /// What every host remembers.
+    pub(crate) fn remembered(&self, now: Instant) -> Vec<RememberedPeer> {
+        let of_host = |host: &Host| {
+            let name = host.name.clone();
+            let row = move |line: Remembered| RememberedPeer {
+                host: name.clone(),
+                peer: line.peer,
+                window_packets: line.window,
+                age: line.age,
+            };
+            host.cache.list(now).into_iter().map(row)
+        };
+        self.hosts.iter().flat_map(of_host).collect()
     }
 
     /// When something is to be done by the clock.
@@ -264,6 +360,7 @@ impl Host {
         Self {
             name: name.to_owned(),
             cache,
+            begins_with_windows: settings.policy != SharingPolicy::TcpMetrics,
             start: if start > Span::ZERO { Instant::ZERO + start } else { Instant::MAX },
             stop: settings.capture_until.map_or(Instant::MAX, |until| Instant::ZERO + until),
             sample_every,

@@ -160,8 +160,13 @@ class Results:
 
     @cached_property
     def resumptions(self) -> pl.DataFrame | None:
-        """The phases of windows that were resumed with care; None if none was looked up."""
+        """What connections began with of remembered windows; None if nobody remembers any."""
         return self.table("resumptions") if self.has_table("resumptions") else None
+
+    @cached_property
+    def remembered(self) -> pl.DataFrame | None:
+        """What hosts remembered of windows in the end; None if nobody remembered any."""
+        return self.table("remembered") if self.has_table("remembered") else None
 
     def part(self, name: str) -> Results | None:
         """Give the run of a further part of a study; None if there is none that is complete."""

@@ -3,7 +3,7 @@
 use crate::run::{Run, settings};
 use fairwind_measure::{
     DefinitionLine, Lateness, Settings, TableBuilder, Tables, columns, control_complaints_table,
-    define, definition_faults, hosts_table, resumptions_table, senders_table,
+    define, definition_faults, hosts_table, remembered_table, resumptions_table, senders_table,
 };
 use fairwind_units::Span;
 
@@ -23,6 +23,7 @@ fn all_tables() -> fairwind_measure::Tables {
     tables.tables.push(control_complaints_table(&[]));
     tables.tables.push(senders_table(&[]));
     tables.tables.push(resumptions_table(&[]));
+    tables.tables.push(remembered_table(Vec::new()));
     tables
 }
 

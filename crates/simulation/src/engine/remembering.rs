@@ -1,8 +1,8 @@
 //! What hosts remember of their connections, where any does.
 
 use super::Simulation;
-use crate::memory::{End, Memories};
-use fairwind_measure::ResumptionStep;
+use crate::memory::End;
+use fairwind_measure::{Table, remembered_table, resumptions_table};
 use fairwind_tcp::Event;
 use fairwind_units::Instant;
 
@@ -23,8 +23,13 @@ impl Simulation {
         }
     }
 
-    /// How saved windows were resumed.
-    pub(super) fn resumptions(&self) -> Vec<ResumptionStep> {
-        self.memories.as_deref().map(Memories::resumptions).unwrap_or_default()
+    /// What connections began with, and what hosts remember now; no table that would be empty.
+    pub(super) fn memory_tables(&self) -> Vec<Table> {
+        let Some(memories) = self.memories.as_deref() else { return Vec::new() };
+        let tables = [
+            resumptions_table(&memories.resumptions()),
+            remembered_table(memories.remembered(self.end)),
+        ];
+        tables.into_iter().filter(|table| table.rows() > 0).collect()
     }
 }

@@ -97,6 +97,33 @@ fn bounded_trust_begins_with_half() {
     assert!((transfer_time(&safe, "second") - 0.3).abs() < 0.002);
 }
 
+/// Two transfers of 3 MB over 20 Mbit/s and 80 ms, whose queue holds a fifth of what is under way (27 packets): the first
+/// leaves a window of 58, and a burst of 29 is one more than fits. A loss that early ends slow start at 39 segments of the
+/// 133 that the path holds, and the transfer takes more than twice as long as without a memory.
+#[test]
+fn bounded_trust_is_no_slower_than_no_memory_behind_a_small_queue() {
+    let second = |sharing: &str| {
+        let text = format!(
+            r#"
+            name = "small queue"
+            duration = "20 s"
+            [path]
+            rate = "20 Mbit/s"
+            rtt = "80 ms"
+            queue = {{ limit = "20 % bdp" }}
+            [[flows]]
+            name = "web"
+            workload = {{ kind = "transfers", volume = "3 MB", transfers = 2, pause = "1 s" }}
+            tcp.sharing = {sharing}
+            "#
+        );
+        value(tables(&text, 1).get("flows").unwrap(), "name", "web-1-2", "completion_time_s")
+    };
+    let none = second(r#"{ policy = "off" }"#);
+    let safe = second(r#"{ policy = "classic", trust = "safe" }"#);
+    assert!(safe < none, "{safe} after {none} without a memory");
+}
+
 /// A transfer that filled the queue saw round trips of more than half a second. The next one's handshake takes 100 ms,
 /// and its first flight 1.6 s, for it stands behind 160 segments of others (1.2 Mbit/s carry one in 10 ms). The
 /// time-out of 1 s is too short for that; three times what is remembered is not.
@@ -294,7 +321,93 @@ fn steps(tables: &Tables) -> Vec<String> {
     let text = |column: &str, row| table.column(column).unwrap().text(row).unwrap().to_owned();
     let line =
         |row| format!("{} {} {}", text("name", row), text("phase", row), text("reason", row));
-    (0..table.rows()).map(line).collect()
+    (0..table.rows()).map(line).filter(|line| !line.contains(" opening ")).collect()
+}
+
+/// Of the connections that opened at a host with a memory: flow, why they did not use what is remembered, the window
+/// that they began with, and what was remembered.
+fn openings(tables: &Tables) -> Vec<(String, String, f64, Option<f64>)> {
+    let table = tables.get("resumptions").unwrap();
+    let column = |name| table.column(name).unwrap();
+    let text = |name, row| column(name).text(row).unwrap().to_owned();
+    let number = |name, row| column(name).number(row);
+    (0..table.rows())
+        .filter(|&row| text("phase", row) == "opening")
+        .map(|row| {
+            let window = number("cwnd_packets", row).unwrap();
+            (text("name", row), text("reason", row), window, number("saved_packets", row))
+        })
+        .collect()
+}
+
+#[test]
+fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
+    let cases = [
+        (r#"{ policy = "classic" }"#, "", 32.0),
+        (r#"{ policy = "classic", trust = "safe" }"#, "", 16.0),
+        (r#"{ policy = "classic", largest_window = 20 }"#, "", 20.0),
+        (r#"{ policy = "classic", lifetime = "15 s" }"#, "outdated", 1.0),
+        (r#"{ policy = "rfc9040" }"#, "", 32.0),
+    ];
+    for (sharing, reason, window) in cases {
+        let found = openings(&asked_twice(32, 20, sharing));
+        let first = ("first-1-responses", "unknown", 1.0, None);
+        let second = ("second-1-responses", reason, window, Some(32.0));
+        for ((name, reason, window, saved), expected) in found.iter().zip([first, second]) {
+            let told = (reason.as_str(), *window, *saved);
+            assert_eq!(told, (expected.1, expected.2, expected.3), "{sharing}: {name}");
+        }
+        assert_eq!(found.len(), 2, "{sharing}: {found:?}");
+    }
+    let metrics = asked_twice(32, 20, r#"{ policy = "tcp-metrics" }"#);
+    assert!(metrics.get("resumptions").is_none(), "no connection begins with a window");
+}
+
+/// Of ten segments seven are used, so that the window may grow to twice that.
+#[test]
+fn a_window_of_which_half_is_too_small_is_told_as_that() {
+    let text = r#"
+        name = "small"
+        duration = "5 s"
+        [path]
+        rate = "20 Mbit/s"
+        rtt = "80 ms"
+        [[flows]]
+        name = "web"
+        workload = { kind = "transfers", volume = "10 kB", transfers = 2, pause = "1 s" }
+        tcp.sharing = { policy = "classic", trust = "safe" }
+        "#;
+    let found = openings(&tables(text, 1));
+    let told: Vec<_> =
+        found.iter().map(|(_, why, window, saved)| (why.as_str(), *window, *saved)).collect();
+    assert_eq!(told, [("unknown", 10.0, None), ("too-small", 10.0, Some(14.0))]);
+}
+
+/// The first answer leaves a window of 200 in slow start, half of which is saved; the second one is one segment, and so
+/// there is nothing to jump for.
+#[test]
+fn a_resumption_whose_connection_ends_first_is_told_as_closed() {
+    let tables = asked_twice(200, 1, r#"{ policy = "careful-resume" }"#);
+    let steps = steps(&tables);
+    let ends: Vec<_> = steps.iter().map(|step| step.split_once(' ').unwrap().1).collect();
+    assert_eq!(ends, ["reconnaissance ", "normal closed"]);
+}
+
+/// One peer, whose window is that of both answers; the second one ended at 20.2 s, and the run at 40 s.
+#[test]
+fn what_hosts_remember_in_the_end_is_told() {
+    let tables = asked_twice(32, 1, r#"{ policy = "classic" }"#);
+    let table = tables.get("remembered").unwrap();
+    assert_eq!(table.rows(), 1);
+    let column = |name| table.column(name).unwrap();
+    assert_eq!(column("host").text(0), Some("server"));
+    assert!(column("peer").text(0).unwrap().parse::<std::net::IpAddr>().is_ok());
+    assert_eq!(column("window_packets").number(0), Some(32.0));
+    let age = column("age_s").number(0).unwrap();
+    assert!((age - 19.9).abs() < 0.2, "{age}");
+    assert!(asked_twice(32, 20, r#"{ policy = "off" }"#).get("remembered").is_none());
+    let forgotten = r#"{ policy = "classic", capture_until = "30 s" }"#;
+    assert!(asked_twice(32, 20, forgotten).get("remembered").is_none());
 }
 
 #[test]

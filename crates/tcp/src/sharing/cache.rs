@@ -9,13 +9,14 @@ use super::{
     Collection, ConnectionId, Moment, Opener, Opening, Openings, Policy, PolicyConfig, Remembered,
     Share, Sharing,
 };
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
 
 /// A host's memory of its connections.
 #[derive(Debug)]
 pub struct WindowCache {
     policy: Box<dyn Policy>,
+    lifetime: Span,
     openings: Openings,
     collection: Collection,
     is_capturing: bool,
@@ -39,8 +40,8 @@ impl WindowCache {
 
     /// The same with a policy of one's own.
     pub fn with_policy(settings: &Sharing, policy: Box<dyn Policy>) -> Self {
-        let Sharing { openings, collection, .. } = *settings;
-        Self { policy, openings, collection, is_capturing: true }
+        let Sharing { lifetime, openings, collection, .. } = *settings;
+        Self { policy, lifetime, openings, collection, is_capturing: true }
     }
 
     /// Remembers from now on, and uses what is remembered (the report's magic address `cs1`).
@@ -67,11 +68,12 @@ impl WindowCache {
 
     /// What a connection is to begin with. Afterwards, drain [`poll_share`](Self::poll_share).
     pub fn on_opening(&mut self, opening: &Opening) -> Advice {
-        let is_served = match self.openings {
-            Openings::All => true,
-            Openings::Incoming => opening.opener == Opener::Peer,
-        };
-        if self.is_capturing && is_served { self.policy.advise(opening) } else { Advice::default() }
+        if self.serves(opening.opener) { self.policy.advise(opening) } else { Advice::default() }
+    }
+
+    /// Whether connections that are opened by `opener` are told what is remembered.
+    pub fn serves(&self, opener: Opener) -> bool {
+        self.is_capturing && (self.openings == Openings::All || opener == Opener::Peer)
     }
 
     /// The next window that another open connection is to have.
@@ -100,6 +102,16 @@ impl WindowCache {
     pub fn on_over(&mut self, peer: IpAddr, connection: ConnectionId) {
         self.policy.release(peer, connection, false);
         self.policy.leave(peer, connection);
+    }
+
+    /// What is remembered of one peer, even if it is outdated; this is no look-up, and deletes nothing.
+    pub fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.policy.known(peer, now)
+    }
+
+    /// Whether something remembered is too old to be used.
+    pub fn is_outdated(&self, remembered: &Remembered) -> bool {
+        remembered.age > self.lifetime
     }
 
     /// All that is remembered, by address (the report's `/proc/project`).

@@ -40,6 +40,10 @@ impl CarefulResume {
     }
 }
 
+fn line((peer, age, of): (IpAddr, Span, &Saved)) -> Remembered {
+    Remembered { peer, window: of.window, age }
+}
+
 impl Policy for CarefulResume {
     fn advise(&mut self, opening: &Opening) -> Advice {
         if self.users.contains_key(&opening.peer) {
@@ -78,12 +82,11 @@ impl Policy for CarefulResume {
     }
 
     fn list(&self, now: Instant) -> Vec<Remembered> {
-        let line = |(peer, age, saved): (IpAddr, _, &Saved)| Remembered {
-            peer,
-            window: saved.window,
-            age,
-        };
         self.saved.iter(now).map(line).collect()
+    }
+
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.saved.known(peer, now).map(line)
     }
 
     fn len(&self) -> usize {

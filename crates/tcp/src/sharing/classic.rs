@@ -54,6 +54,10 @@ impl Classic {
     }
 }
 
+fn line((peer, age, of): (IpAddr, Span, &Known)) -> Remembered {
+    Remembered { peer, window: of.window, age }
+}
+
 impl Policy for Classic {
     fn advise(&mut self, opening: &Opening) -> Advice {
         let Some(&mut Known { window, least_rtt }) =
@@ -88,12 +92,11 @@ impl Policy for Classic {
     }
 
     fn list(&self, now: Instant) -> Vec<Remembered> {
-        let line = |(peer, age, known): (IpAddr, _, &Known)| Remembered {
-            peer,
-            window: known.window,
-            age,
-        };
         self.windows.iter(now).map(line).collect()
+    }
+
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.windows.known(peer, now).map(line)
     }
 
     fn len(&self) -> usize {

@@ -92,6 +92,12 @@ impl<T> Entries<T> {
         Some(entry.value)
     }
 
+    /// What is remembered of a peer with its age, even if it is outdated.
+    pub(super) fn known(&self, peer: IpAddr, now: Instant) -> Option<(IpAddr, Span, &T)> {
+        let entry = self.by_peer.get(&key(peer))?;
+        Some((entry.peer, now.saturating_since(entry.stamp), &entry.value))
+    }
+
     /// All peers with their ages, by address.
     pub(super) fn iter(&self, now: Instant) -> impl Iterator<Item = (IpAddr, Span, &T)> {
         let age = move |entry: &Stamped<T>| now.saturating_since(entry.stamp);

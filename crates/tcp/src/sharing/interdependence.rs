@@ -133,6 +133,10 @@ impl ControlBlocks {
     }
 }
 
+fn line((peer, age, kept): (IpAddr, Span, &Kept)) -> Remembered {
+    Remembered { peer, window: kept.window, age }
+}
+
 impl Policy for ControlBlocks {
     fn advise(&mut self, opening: &Opening) -> Advice {
         let shared = if self.config.ensemble { self.join(opening) } else { None };
@@ -180,9 +184,11 @@ impl Policy for ControlBlocks {
     }
 
     fn list(&self, now: Instant) -> Vec<Remembered> {
-        let line =
-            |(peer, age, kept): (IpAddr, _, &Kept)| Remembered { peer, window: kept.window, age };
         self.kept.iter(now).map(line).collect()
+    }
+
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.kept.known(peer, now).map(line)
     }
 
     fn len(&self) -> usize {

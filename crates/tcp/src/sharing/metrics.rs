@@ -80,6 +80,10 @@ impl Metric {
     }
 }
 
+fn line((peer, age, of): (IpAddr, Span, &Metric)) -> Remembered {
+    Remembered { peer, window: of.window, age }
+}
+
 impl Policy for Metrics {
     fn advise(&mut self, opening: &Opening) -> Advice {
         let Some(&mut metric) = self.entries.look_up(opening.peer, opening.now) else {
@@ -111,12 +115,11 @@ impl Policy for Metrics {
     }
 
     fn list(&self, now: Instant) -> Vec<Remembered> {
-        let line = |(peer, age, metric): (IpAddr, _, &Metric)| Remembered {
-            peer,
-            window: metric.window,
-            age,
-        };
         self.entries.iter(now).map(line).collect()
+    }
+
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.entries.known(peer, now).map(line)
     }
 
     fn len(&self) -> usize {

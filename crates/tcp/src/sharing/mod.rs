@@ -138,6 +138,11 @@ pub trait Policy: Debug + Send {
     /// All that is remembered, by address.
     fn list(&self, now: Instant) -> Vec<Remembered>;
 
+    /// What is remembered of one peer, even if it is outdated; nothing is deleted.
+    fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
+        self.list(now).into_iter().find(|remembered| remembered.peer == peer)
+    }
+
     /// How many peers are remembered, outdated ones included.
     fn len(&self) -> usize;
 

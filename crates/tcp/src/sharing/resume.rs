@@ -70,6 +70,8 @@ pub enum ResumptionEnd {
     Retreated,
     /// A time-out ended it.
     TimedOut,
+    /// The connection was over before; its host says so.
+    Closed,
 }
 
 impl ResumptionEnd {
@@ -83,6 +85,7 @@ impl ResumptionEnd {
             Self::Validated => "validated",
             Self::Retreated => "retreated",
             Self::TimedOut => "timed-out",
+            Self::Closed => "closed",
         }
     }
 }

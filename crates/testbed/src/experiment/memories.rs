@@ -5,12 +5,13 @@ use super::RunError;
 use super::plans::PlannedHost;
 use crate::leftovers::{Places, RunName};
 use crate::windows::{WindowsError, WindowsOfRun};
+use fairwind_measure::RememberedPeer;
 
 /// Makes the control groups and puts the programs there, before the hosts are started, which enter them.
 pub(super) fn begin(
     run: RunName,
     hosts: &mut [PlannedHost],
-) -> Result<Vec<WindowsOfRun>, RunError> {
+) -> Result<Vec<(String, WindowsOfRun)>, RunError> {
     let remembering = hosts.iter_mut().filter_map(|host| Some((host.windows?, &mut host.plan)));
     remembering
         .map(|(options, plan)| {
@@ -22,7 +23,23 @@ pub(super) fn begin(
             })?;
             let begun = WindowsOfRun::begin(&path, &options)?;
             plan.control_group = Some(path);
-            Ok(begun)
+            Ok((plan.name.clone(), begun))
         })
         .collect()
+}
+
+/// What the hosts remember now.
+pub(super) fn remembered(
+    memories: &[(String, WindowsOfRun)],
+) -> Result<Vec<RememberedPeer>, RunError> {
+    let mut peers = Vec::new();
+    for (host, windows) in memories {
+        peers.extend(windows.remembered()?.windows.into_iter().map(|window| RememberedPeer {
+            host: host.clone(),
+            peer: window.peer,
+            window_packets: window.packets,
+            age: window.age,
+        }));
+    }
+    Ok(peers)
 }

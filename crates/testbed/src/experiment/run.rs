@@ -16,7 +16,7 @@ use crate::settings::{self, Kernel};
 use crate::sys;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
-use fairwind_measure::{Lateness, Tables};
+use fairwind_measure::{Lateness, Tables, remembered_table};
 use fairwind_scenario::{Congestion, ControlName, Experiment, FlowGroup};
 use fairwind_units::{ByteCount, Span};
 use std::os::fd::OwnedFd;
@@ -152,7 +152,7 @@ impl KernelRun {
         for host in &mut self.hosts {
             host.prepare(run, is_watched);
         }
-        let _memories = memories::begin(run, &mut self.hosts)?;
+        let memories = memories::begin(run, &mut self.hosts)?;
         let laid = self.carriage.lay(run, &mut self.hosts)?;
         let (hosts, devices) = set_up(&self.hosts, &self.command)?;
         let to_record = RecorderParts {
@@ -188,7 +188,13 @@ impl KernelRun {
         };
         let router = laid.start(to_route, switch.clone())?;
         let hosts = Hosts::new(hosts, journals)?;
-        Running { hosts, watch, router, switch, recorder, control }.run(self.duration)
+        let running = Running { hosts, watch, router, switch, recorder, control };
+        let mut outcome = running.run(self.duration)?;
+        let remembered = memories::remembered(&memories)?;
+        if !remembered.is_empty() {
+            outcome.tables.tables.push(remembered_table(remembered));
+        }
+        Ok(outcome)
     }
 }
 
