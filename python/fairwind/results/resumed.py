@@ -10,15 +10,15 @@ import polars as pl
 from fairwind.results.results import Results
 
 CAREFUL = "careful-resume"
-JUMPED = "unvalidated"
-"""The policy, and the phase that a jump begins."""
+OPENING, JUMPED = "opening", "unvalidated"
+"""The policy, the row that every connection has, and the phase that a jump begins."""
 
 
 def never_resumed_in_words(results: Results) -> list[str]:
     """Tell that no connection of the whole run jumped, where some were to, and why not."""
     if not _is_meant(results):
         return []
-    found = results.resumptions
+    found = _phases(results)
     if found is None or found.is_empty():
         return [
             "Careful Resume never jumped: no connection found a saved window. Windows are saved "
@@ -38,6 +38,11 @@ def never_resumed_in_words(results: Results) -> list[str]:
         f"Careful Resume never jumped: {looked_up} connections found a saved window{why}. What "
         "these runs show is the initial window."
     ]
+
+
+def _phases(results: Results) -> pl.DataFrame | None:
+    found = results.resumptions
+    return None if found is None else found.filter(pl.col("phase") != OPENING)
 
 
 def _is_meant(results: Results) -> bool:
