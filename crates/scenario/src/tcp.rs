@@ -125,6 +125,10 @@ pub struct TcpSettings {
     /// How losses are found with SACK.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss_detection: Option<LossDetection>,
+    /// With SACK, a retransmission is lost, too, once something sent for the first time after it has arrived (Linux 2.6);
+    /// where losses are found by time that holds anyway.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_retransmission_detection: Option<bool>,
     /// How the window comes down after a loss.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window_reduction: Option<WindowReduction>,

@@ -4,8 +4,8 @@ use crate::{SimulationError, memory};
 use fairwind_scenario::{self as scenario, Congestion, Ecn, Profile, TcpSettings, Workload};
 use fairwind_tcp::{
     AckDelay, Config, CongestionAlgorithm, EarlyRetransmit, EcnConfig, EcnFeedback, IdleRestart,
-    LossDetection, LossRecovery, Nagle, PluggedAlgorithm, RedundantBundling, ReorderingDetection,
-    SmartFraming, TailLossProbe, WindowReduction,
+    LossDetection, LossRecovery, LostRepairs, Nagle, PluggedAlgorithm, RedundantBundling,
+    ReorderingDetection, SmartFraming, TailLossProbe, WindowReduction,
 };
 
 /// The behaviour that `settings` describe, for the endpoints of `group`. Congestion controls that are not the
@@ -138,6 +138,12 @@ fn set_loss_recovery(loss: &mut LossRecovery, settings: &TcpSettings) {
             scenario::WindowReduction::ProportionalSafe => WindowReduction::ProportionalSafe,
         };
     }
+    switch(
+        &mut loss.lost_repairs,
+        settings.lost_retransmission_detection,
+        LostRepairs::TimedOut,
+        LostRepairs::ByReach,
+    );
     switch(
         &mut loss.tail_loss_probe,
         settings.tail_loss_probe,

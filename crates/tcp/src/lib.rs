@@ -92,8 +92,8 @@ pub use config::{
     AccurateEcnOption, AckAcceptance, AckCompression, AckCounting, AckDelay, BufferAccounting,
     Bundling, Config, CongestionAlgorithm, ControlAcceptance, EarlyRetransmit, EcnConfig,
     EcnFeedback, FastOpenConfig, Gathering, Growth, IdleRestart, KeepAlive, LossDetection,
-    LossRecovery, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig, Patience,
-    ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
+    LossRecovery, LostRepairs, MtuDiscovery, MtuProbing, Nagle, OvertakenAcks, Pacing, PathConfig,
+    Patience, ProbeRule, Receiving, ReductionBase, RedundantBundling, ReorderingDetection, RttRule,
     SendBufferRule, Sending, SillyWindow, SmartFraming, StampRule, TailLossProbe, TimerRule,
     WindowReduction,
 };

@@ -4,8 +4,8 @@ use fairwind_scenario::{
     WindowReduction as Reduction, Workload,
 };
 use fairwind_tcp::{
-    Config, CongestionAlgorithm, EarlyRetransmit, LossDetection, RedundantBundling, SmartFraming,
-    TailLossProbe, WindowReduction,
+    Config, CongestionAlgorithm, EarlyRetransmit, LossDetection, LostRepairs, RedundantBundling,
+    SmartFraming, TailLossProbe, WindowReduction,
 };
 use fairwind_units::{ByteCount, Span};
 
@@ -38,7 +38,7 @@ fn switches<T: PartialEq + std::fmt::Debug>(
 
 #[test]
 fn every_mechanism_of_repair_is_switched_by_its_key() {
-    for profile in [Profile::Rfc, Profile::Linux3_16, Profile::Linux6_18] {
+    for profile in [Profile::Rfc, Profile::Linux2_6, Profile::Linux3_16, Profile::Linux6_18] {
         let plain = (false, true);
         let mfr = |config: &Config| config.modified_fast_retransmit;
         switches(|it, on| it.modified_fast_retransmit = Some(on), mfr, profile, plain);
@@ -49,6 +49,8 @@ fn every_mechanism_of_repair_is_switched_by_its_key() {
         switches(|it, on| it.tail_loss_probe = Some(on), probes, profile, plain);
         let early = |config: &Config| config.loss.early_retransmit != EarlyRetransmit::Off;
         switches(|it, on| it.early_retransmit = Some(on), early, profile, plain);
+        let repairs = |config: &Config| config.loss.lost_repairs == LostRepairs::ByReach;
+        switches(|it, on| it.lost_retransmission_detection = Some(on), repairs, profile, plain);
         let bundles = (None, Some(RedundantBundling::USUAL));
         let redundancy = |config: &Config| config.sending.redundancy;
         switches(|it, on| it.redundant_bundling = Some(on), redundancy, profile, bundles);

@@ -17,6 +17,17 @@ pub enum LossDetection {
     Forward,
 }
 
+/// When a segment that was sent again is found to be lost once more, unless by time (RACK).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum LostRepairs {
+    /// When its time-out runs out (RFC 6675 §5).
+    TimedOut,
+    /// By reach: once something has arrived that was sent for the first time after it, or as many segments further as
+    /// prove a loss where reordering was seen (Linux 2.6, `LostRetransmit`).
+    ByReach,
+}
+
 /// When the last segment of a flight is sent again without waiting for the time-out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -80,6 +91,8 @@ pub enum ReorderingDetection {
 pub struct LossRecovery {
     /// How a loss is found with SACK.
     pub detection: LossDetection,
+    /// How the loss of a retransmission is found with SACK, where `detection` does not tell.
+    pub lost_repairs: LostRepairs,
     /// RACK waits for late segments no longer than until the threshold of duplicates is reached
     /// (RFC 8985 §6.2 step 4; off: Linux `tcp_recovery` bit 2).
     pub rack_duplicate_threshold: bool,
@@ -111,6 +124,7 @@ impl LossRecovery {
     pub(crate) fn rfc() -> Self {
         Self {
             detection: LossDetection::Rfc6675,
+            lost_repairs: LostRepairs::TimedOut,
             rack_duplicate_threshold: true,
             rack_adapts: true,
             tail_loss_probe: TailLossProbe::Off,
@@ -132,6 +146,7 @@ impl LossRecovery {
             early_retransmit: EarlyRetransmit::Off,
             reduction: WindowReduction::RateHalving,
             forward_rto: false,
+            lost_repairs: LostRepairs::ByReach,
             ..Self::linux_3_16()
         }
     }

@@ -20,7 +20,7 @@ pub use fast_open::FastOpenConfig;
 pub use framing::SmartFraming;
 pub use growth::Growth;
 pub use loss::{
-    EarlyRetransmit, LossDetection, LossRecovery, ReorderingDetection, TailLossProbe,
+    EarlyRetransmit, LossDetection, LossRecovery, LostRepairs, ReorderingDetection, TailLossProbe,
     WindowReduction,
 };
 pub use pacing::Pacing;

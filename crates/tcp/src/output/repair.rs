@@ -166,6 +166,9 @@ impl Connection {
         if self.judges_by_time() {
             self.recovery.rack.on_retransmitted(sent.sequence, now);
         }
+        if purpose == Purpose::Repair {
+            self.note_repair(&sent);
+        }
         self.segment_of(&sent, now)
     }
 

@@ -39,6 +39,7 @@
 //! | idle restart | initial window | halving | halving | halving | initial window | initial window | RFC 5681 §4.1; `tcp_cwnd_restart` |
 //! | flight limited by estimated bandwidth | no | no | no | no | yes | no | `tcp_xmit_bandwidth_limit` |
 //! | losses are found | by count | by reach (FACK) | by reach (FACK) | by time (RACK) | by count | by count | RFC 6675 §4; `tcp_fack` up to 4.14; RFC 8985 §6 |
+//! | lost retransmissions are found | by time-out | by reach | by time-out | by time (RACK) | by time-out | by time-out | RFC 6675 §5; `tcp_sacktag_write_queue`; RFC 8985 §6 |
 //! | tail loss probe | no | no | as of 3.10 | RFC 8985 §7 | no | no | `tcp_schedule_loss_probe` |
 //! | early retransmit | no | no | delayed | no | no | no | RFC 5827; Linux 3.5 to 4.11 |
 //! | window comes down | at once | by rate halving | in proportion (RFC 6937) | in proportion (RFC 9937) | at once | in proportion | `tcp_cwnd_down`, `tcp_cwnd_reduction` |
@@ -77,8 +78,7 @@
 //! - `linux-3.16`: the detection of lost retransmissions by forward acknowledgment, the CUBIC of that era where it
 //!   differs from today's (its clock runs on while nothing is in flight, and it allows for delayed ACKs). An
 //!   acknowledgment of something unsent is challenged, where it was dropped.
-//! - `linux-2.6`: forward retransmission of FACK, and the detection of lost retransmissions: those kernels take a
-//!   retransmission for lost, too, when something sent after it has been reported; here only its timer tells. It names the kernels from 2.6.6 to 2.6.20: set
+//! - `linux-2.6`: forward retransmission of FACK. It names the kernels from 2.6.6 to 2.6.20: set
 //!   `congestion = "cubic"` for 2.6.19 and later.
 //! - `rfc`: RACK and tail loss probe (RFC 8985) and `HyStart++` (RFC 9406), of which the former two can be
 //!   switched on by name, and a second reduction of the threshold by a time-out during fast recovery.

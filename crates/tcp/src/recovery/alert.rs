@@ -147,6 +147,7 @@ impl Connection {
         self.recovery.forced = self.reduces_at_once();
         self.recovery.unproven_from = self.queue.first_index();
         self.recovery.rescued = false;
+        self.recovery.repairs.forget();
         self.events.push_back(Event::FastRetransmit);
     }
 

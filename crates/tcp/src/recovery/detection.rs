@@ -29,6 +29,7 @@ impl Connection {
             LossDetection::Rfc6675 => self.mark_losses_by_count(news),
             LossDetection::Forward => self.mark_losses_by_reach(news),
         }
+        self.mark_lost_repairs(news);
         if !self.recovery.is_repairing() && self.first_duplicate_suffices() && self.has_evidence() {
             self.queue.mark_lost(self.queue.first_index());
         }

@@ -14,6 +14,7 @@
 //! | `findings` | what one acknowledgment told |
 //! | `alert` | the states and the ways between them |
 //! | `detection`, `rack` | which segments are lost |
+//! | `repairs` | repairs that are lost themselves |
 //! | `reordering` | how far segments overtake each other; duplicates without SACK |
 //! | `reduction` | how the window falls |
 //! | `timeout` | after a time-out: what is lost, whether it was spurious |
@@ -29,6 +30,7 @@ mod probe;
 mod rack;
 mod reduction;
 mod reordering;
+mod repairs;
 mod timeout;
 mod undo;
 
@@ -44,6 +46,7 @@ use fairwind_units::Instant;
 use fairwind_wire::SequenceNumber;
 use probe::Probe;
 use reduction::Reduction;
+use repairs::Repairs;
 use undo::Undo;
 
 /// State of loss recovery.
@@ -64,6 +67,7 @@ pub(crate) struct Recovery {
     pub(crate) last_sent: Moment,
     pub(crate) reduction: Reduction,
     pub(crate) undo: Undo,
+    repairs: Repairs,
     pub(crate) probe: Probe,
     /// After a time-out, new data is tried first (RFC 5682).
     pub(crate) trial: bool,
@@ -101,6 +105,7 @@ impl Recovery {
             last_sent: Moment { at: Instant::ZERO, rank: 0 },
             reduction: Reduction::default(),
             undo: Undo::default(),
+            repairs: Repairs::default(),
             probe: Probe::default(),
             trial: false,
             reneged: false,

@@ -2,7 +2,7 @@
 //! the standards.
 
 use crate::peer::{Endpoint, OFFER, ack, at, sack, segment, starts, threshold, window};
-use fairwind_tcp::{Config, EarlyRetransmit, Event, Profile, RecoveryState};
+use fairwind_tcp::{Config, EarlyRetransmit, Event, LostRepairs, Profile, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, Segment};
 
@@ -311,4 +311,52 @@ fn with_sack_a_duplicate_without_a_report_sends_nothing() {
     }
     assert_ne!(end.it.recovery_state(), RecoveryState::Recovery);
     assert_eq!(starts(&end.hear(&sack(1, &[(at(1), at(2))]))), [at(10)]);
+}
+
+/// Sends that repeat the first segment, which never arrives though everything else does: how many segments behind it
+/// had been reported at each, and how many had been sent in all.
+fn repairs_of_the_first(lost_repairs: LostRepairs, reordered: bool) -> Vec<(u32, u32)> {
+    let mut config = Config { timestamps: false, initial_window: 10, ..Profile::Linux2_6.config() };
+    config.loss.lost_repairs = lost_repairs;
+    let mut end = Endpoint::accepted(config);
+    let mut sent = u32::try_from(end.write(90_000).len()).unwrap();
+    if reordered {
+        sent += u32::try_from(end.hear(&sack(1, &[(at(2), at(3))])).len()).unwrap();
+    }
+    let mut repairs = vec![];
+    let mut reported = 0;
+    while reported + 1 < sent {
+        reported += 1;
+        for start in starts(&end.hear(&sack(1, &[(at(1), at(reported + 1))]))) {
+            if start == at(0) {
+                repairs.push((reported, sent));
+            } else {
+                sent += 1;
+            }
+        }
+    }
+    repairs
+}
+
+#[test]
+fn linux_2_6_repeats_a_repair_once_something_sent_after_it_has_arrived() {
+    let repairs = repairs_of_the_first(LostRepairs::ByReach, false);
+    assert!(repairs.len() > 3, "{repairs:?}");
+    for pair in repairs.windows(2) {
+        let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
+        assert_eq!(reported, sent_before, "the first one behind what had been sent: {repairs:?}");
+    }
+    assert_eq!(repairs_of_the_first(LostRepairs::TimedOut, false).len(), 1);
+}
+
+#[test]
+fn where_reordering_was_seen_a_repair_is_repeated_only_for_what_lies_as_far_behind_as_proves_a_loss()
+ {
+    let repairs = repairs_of_the_first(LostRepairs::ByReach, true);
+    assert!(repairs.len() > 2, "{repairs:?}");
+    for pair in repairs.windows(2) {
+        let ((_, sent_before), (reported, _)) = (pair[0], pair[1]);
+        assert_eq!(reported, sent_before + 2, "three behind it: {repairs:?}");
+    }
+    assert_eq!(repairs_of_the_first(LostRepairs::TimedOut, true).len(), 1);
 }

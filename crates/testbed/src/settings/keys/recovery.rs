@@ -73,6 +73,12 @@ pub(super) const KEYS: &[Key] = &[
         apply: loss_detection,
     },
     Key {
+        name: "lost_retransmission_detection",
+        told: "nothing: RACK finds them",
+        limits: "cannot be switched off where there is SACK",
+        apply: lost_retransmission_detection,
+    },
+    Key {
         name: "window_reduction",
         told: "nothing: `proportional-safe` since 5.15, `proportional` before",
         limits: "the others cannot be had",
@@ -201,6 +207,17 @@ fn loss_detection(end: &mut End<'_>) {
             "it has had no forward acknowledgment since 4.15",
             "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
         ),
+    }
+}
+
+fn lost_retransmission_detection(end: &mut End<'_>) {
+    if end.settings.lost_retransmission_detection == Some(false) {
+        let mechanism = "time tells of every loss, that of a retransmission as well";
+        end.refuse(
+            "lost_retransmission_detection",
+            mechanism,
+            "leave the key out, or sack = false",
+        );
     }
 }
 
