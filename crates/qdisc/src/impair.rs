@@ -77,6 +77,14 @@ pub struct DelayStep {
     pub duration: Span,
     /// Delay of what is sent meanwhile, beyond the link's own.
     pub delay: Span,
+    /// Whether all that is sent meanwhile is lost, as while one satellite hands over to the next.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub outage: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_off(switch: &bool) -> bool {
+    !switch
 }
 
 /// How a delay varies around its mean.
@@ -374,7 +382,7 @@ mod tests {
         let twice = Ratio::from_parts_per_billion(2_000_000_000);
         let impairments = Impairments {
             delay: Span::ZERO,
-            delay_steps: vec![DelayStep { duration: Span::ZERO, delay: Span::ZERO }],
+            delay_steps: vec![DelayStep { duration: Span::ZERO, delay: Span::ZERO, outage: false }],
             jitter: Some(Jitter {
                 deviation: Span::from_millis(1),
                 distribution: JitterDistribution::Table,

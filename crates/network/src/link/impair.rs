@@ -40,11 +40,12 @@ impl Impairer {
         }
     }
 
-    /// Decides on the next packet.
+    /// Decides on the next packet, which leaves the transmitter at `at`.
     #[inline(never)]
-    pub(super) fn fate(&mut self) -> Fate {
+    pub(super) fn fate(&mut self, at: Instant) -> Fate {
         let is_twice = self.duplicate.as_mut().is_some_and(Event::happens);
-        self.fate_of(1 + u8::from(is_twice))
+        let fate = self.fate_of(1 + u8::from(is_twice));
+        if self.delay.is_out(at) { Fate { copies: 0, is_corrupted: false } } else { fate }
     }
 
     /// Decides on the copy of a packet: netem has it pass everything anew, but for duplication.
@@ -194,7 +195,8 @@ impl DelayProcess {
     }
 
     fn arrival(&mut self, at: Instant, bytes: u32) -> (Instant, bool) {
-        let added = self.steps.as_ref().map_or(Span::ZERO, |steps| steps.delay_at(at));
+        let added = self.steps.as_ref().and_then(|steps| steps.at(at));
+        let added = added.map_or(Span::ZERO, |step| step.delay);
         if self.overtakes() {
             return (at + self.least + added, true);
         }
@@ -207,6 +209,11 @@ impl DelayProcess {
         }
         self.latest = self.latest.max(arrival);
         (arrival, false)
+    }
+
+    /// Whether nothing that is sent at `at` gets through.
+    fn is_out(&self, at: Instant) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.at(at).is_some_and(|step| step.outage))
     }
 
     /// Whether the next packet does not wait for netem: of those whose turn it is by the gap, the drawn share.
@@ -230,8 +237,8 @@ impl DelayProcess {
 
 /// Delays one after another.
 struct StepProcess {
-    /// End of each step in nanoseconds from the beginning, and its delay.
-    steps: Vec<(u64, Span)>,
+    /// Each step, and its end in nanoseconds from the beginning.
+    steps: Vec<(u64, DelayStep)>,
     period: u64,
 }
 
@@ -239,20 +246,20 @@ impl StepProcess {
     fn new(steps: &[DelayStep]) -> Option<Self> {
         let mut period = 0_u64;
         let lasting = steps.iter().filter(|step| !step.duration.is_zero());
-        let steps: Vec<(u64, Span)> = lasting
+        let steps: Vec<(u64, DelayStep)> = lasting
             .map(|step| {
                 period = period.saturating_add(step.duration.as_nanos());
-                (period, step.delay)
+                (period, *step)
             })
             .collect();
         (period > 0).then_some(Self { steps, period })
     }
 
-    /// The delay of what is sent at `at`.
-    fn delay_at(&self, at: Instant) -> Span {
+    /// The step in which something is sent at `at`.
+    fn at(&self, at: Instant) -> Option<&DelayStep> {
         let within = at.as_nanos() % self.period;
         let place = self.steps.partition_point(|(end, _)| *end <= within);
-        self.steps.get(place).map_or(Span::ZERO, |(_, delay)| *delay)
+        self.steps.get(place).map(|(_, step)| step)
     }
 }
 
@@ -316,7 +323,7 @@ mod tests {
 
     fn losses(loss: Loss) -> Vec<bool> {
         let mut impairer = impairer(&Impairments { loss: Some(loss), ..Impairments::default() });
-        (0..PACKETS).map(|_| impairer.fate().copies == 0).collect()
+        (0..PACKETS).map(|_| impairer.fate(Instant::ZERO).copies == 0).collect()
     }
 
     fn share(hits: &[bool]) -> f64 {
@@ -329,6 +336,7 @@ mod tests {
         let step = |seconds, millis| DelayStep {
             duration: Span::from_secs(seconds),
             delay: Span::from_millis(millis),
+            outage: false,
         };
         let delay_steps = vec![step(15, 20), step(0, 900), step(15, 5)];
         let mut impairer = impairer(&Impairments { delay_steps, ..Impairments::default() });
@@ -340,6 +348,20 @@ mod tests {
         assert_eq!(arrivals(&[0, 14_999]), [70, 15_069]);
         assert_eq!(arrivals(&[15_000, 15_015, 29_999]), [15_069, 15_070, 30_054]);
         assert_eq!(arrivals(&[30_000, 45_000]), [30_070, 45_055]);
+    }
+
+    #[test]
+    fn nothing_gets_through_during_an_outage_and_all_does_besides() {
+        let step = |seconds, outage| DelayStep {
+            duration: Span::from_secs(seconds),
+            delay: Span::ZERO,
+            outage,
+        };
+        let delay_steps = vec![step(2, false), step(1, true)];
+        let mut impairer = impairer(&Impairments { delay_steps, ..Impairments::default() });
+        let copies = [0, 1_999, 2_000, 2_999, 3_000, 5_500]
+            .map(|at| impairer.fate(Instant::from_millis(at)).copies);
+        assert_eq!(copies, [1, 1, 0, 0, 1, 0]);
     }
 
     #[test]
@@ -383,7 +405,7 @@ mod tests {
         let also = Impairments { duplicate: chance("3 %"), ..plain.clone() };
         let fates = |impairments: &Impairments| {
             let mut impairer = impairer(impairments);
-            (0..PACKETS).map(|_| impairer.fate()).collect::<Vec<Fate>>()
+            (0..PACKETS).map(|_| impairer.fate(Instant::ZERO)).collect::<Vec<Fate>>()
         };
         let (plain, also) = (fates(&plain), fates(&also));
         let corrupted =

@@ -90,7 +90,7 @@ impl Served {
         waiting: &Waiting,
         around: &mut Surroundings<'_, P, O>,
     ) {
-        let fate = self.wire.fate();
+        let fate = self.wire.fate(end);
         if self.loss.happens() || fate.copies == 0 {
             self.losses_due.push_back((end, waiting.parcel));
             return;

@@ -80,12 +80,12 @@ impl Wire {
         }))
     }
 
-    /// What happens to the next packet.
+    /// What happens to the next packet, which leaves the transmitter at `at`.
     #[inline]
-    pub(super) fn fate(&mut self) -> Fate {
+    pub(super) fn fate(&mut self, at: Instant) -> Fate {
         match self {
             Self::InOrder { .. } => UNIMPAIRED,
-            Self::Impaired(impaired) => impaired.impairer.fate(),
+            Self::Impaired(impaired) => impaired.impairer.fate(at),
         }
     }
 

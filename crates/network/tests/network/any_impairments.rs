@@ -33,6 +33,7 @@ fn some_steps(reorder: bool, slot: bool) -> Vec<DelayStep> {
     let step = |millis| DelayStep {
         duration: Span::from_millis(millis),
         delay: Span::from_millis(millis * 3),
+        outage: millis == 1,
     };
     if reorder == slot { vec![step(3), step(1)] } else { Vec::new() }
 }
