@@ -193,16 +193,34 @@ impl TerminalInput {
     }
 }
 
-/// What is odd about a carrier, and at which key below its own.
-pub(crate) fn oddities(carrier: &Carrier) -> Vec<(&'static str, &'static str)> {
+/// What is odd about a carrier in a run of so long, and at which key below its own.
+pub(crate) fn oddities(carrier: &Carrier, duration: Span) -> Vec<(&'static str, String)> {
+    if carrier.frame >= duration {
+        // Unless said, periods are frames, so they would be told of as well.
+        return vec![("frame", format!("the run ends after {duration}, within the first frame"))];
+    }
     let slot = carrier.frame / u64::from(carrier.slots.max(1));
-    let too_often = "shorter than a slot lasts: more often than anything can change";
     let periods = [
-        ("request_period", carrier.request_period),
-        ("allocation_period", carrier.allocation_period),
+        ("request_period", carrier.request_period, "nobody asks for anything"),
+        ("allocation_period", carrier.allocation_period, "only the first plan is made"),
     ];
-    let odd = |(_, period): &(&str, Span)| !period.is_zero() && *period < slot;
-    periods.into_iter().filter(odd).map(|(key, _)| (key, too_often)).collect()
+    let mut oddities = Vec::new();
+    for (key, period, consequence) in periods {
+        if !period.is_zero() && period < slot {
+            let rule = "shorter than a slot lasts: more often than anything can change";
+            oddities.push((key, rule.to_owned()));
+        } else if period >= duration {
+            oddities.push((key, format!("the run ends after {duration}, so {consequence}")));
+        }
+    }
+    let answer = carrier.signalling_delay.saturating_mul(2);
+    if answer >= duration {
+        let rule = format!(
+            "a request and the plan for it take {answer}, so none has slots for it when the run ends after {duration}"
+        );
+        oddities.push(("signalling_delay", rule));
+    }
+    oddities
 }
 
 impl RequestsInput {
@@ -230,7 +248,11 @@ pub(crate) fn faults(carrier: &Carrier, key: &str, terminals: &[(String, Termina
         // A sum is nobody's alone: it is told at the first of those with the most.
         let most = || terminals.iter().rev().max_by_key(promised);
         let (at, hint) = match (error.key, error.terminal.and_then(|index| terminals.get(index))) {
-            (_, Some((terminal, _))) => (terminal.as_str(), None),
+            (_, Some((at, terminal))) => {
+                let numbers =
+                    format!("{} of at most {}", terminal.guaranteed_slots, terminal.most_slots);
+                (at.as_str(), Some(numbers))
+            }
             ("guaranteed_slots", None) => {
                 let at = most().map_or(key, |(terminal, _)| terminal);
                 (at, Some(promises(carrier, terminals)))

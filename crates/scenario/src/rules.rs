@@ -36,11 +36,11 @@ pub(crate) fn check(
     whole::check(&mut rules, input);
     if let Some(path) = &input.path {
         path::check(&mut rules, path);
-        carrier::check_path(&mut rules, path);
+        carrier::check_path(&mut rules, path, input.duration);
     }
     if let Some(topology) = &input.topology {
         topology::check(&mut rules, topology);
-        carrier::check_topology(&mut rules, topology);
+        carrier::check_topology(&mut rules, topology, input.duration);
     }
     queue::filters_lead_somewhere(&mut rules, input);
     for (index, group) in input.flows.iter().enumerate() {

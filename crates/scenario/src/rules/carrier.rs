@@ -7,6 +7,7 @@ use crate::error::nearest;
 use crate::input::{LinkInput, PathInput, TopologyInput};
 use crate::queue::Fault;
 use fairwind_qdisc::Carrier;
+use fairwind_units::Span;
 use std::collections::BTreeSet;
 
 /// What a link says beside its carrier.
@@ -18,7 +19,7 @@ struct Beside<'a> {
     slots: Option<u32>,
 }
 
-pub(super) fn check_path(rules: &mut Rules<'_>, path: &PathInput) {
+pub(super) fn check_path(rules: &mut Rules<'_>, path: &PathInput, duration: Span) {
     let beside = Beside {
         has_carrier: path.carrier.is_some(),
         has_trace: path.rate_trace.is_some(),
@@ -29,11 +30,16 @@ pub(super) fn check_path(rules: &mut Rules<'_>, path: &PathInput) {
     if let Some((slots, terminal)) = path.slots() {
         let terminals = [("path.terminal".to_owned(), terminal)];
         report(rules, carrier::faults(&slots, "path.carrier", &terminals));
-        warn(rules, &slots, "path.carrier");
+        warn(rules, &slots, "path.carrier", duration);
+    }
+    if path.carrier.as_ref().is_some_and(|carrier| carrier.name.is_some()) {
+        let rule =
+            "nothing asks for it: a path has one carrier, only links of a topology name theirs";
+        rules.warn(&["path.carrier.name"], rule);
     }
 }
 
-pub(super) fn check_topology(rules: &mut Rules<'_>, topology: &TopologyInput) {
+pub(super) fn check_topology(rules: &mut Rules<'_>, topology: &TopologyInput, duration: Span) {
     carriers_are_told_apart(rules, topology);
     for (index, link) in topology.links.iter().enumerate() {
         let key = format!("topology.links[{index}]");
@@ -57,7 +63,7 @@ pub(super) fn check_topology(rules: &mut Rules<'_>, topology: &TopologyInput) {
         let terminals: Vec<_> = terminals.collect();
         let key = format!("topology.carriers[{index}]");
         report(rules, carrier::faults(carrier, &key, &terminals));
-        warn(rules, carrier, &key);
+        warn(rules, carrier, &key, duration);
         if terminals.is_empty() {
             rules.warn(&[&key], "no link has slots of it");
         }
@@ -129,8 +135,8 @@ fn carriers_are_told_apart(rules: &mut Rules<'_>, topology: &TopologyInput) {
     }
 }
 
-fn warn(rules: &mut Rules<'_>, carrier: &Carrier, key: &str) {
-    for (below, rule) in carrier::oddities(carrier) {
+fn warn(rules: &mut Rules<'_>, carrier: &Carrier, key: &str, duration: Span) {
+    for (below, rule) in carrier::oddities(carrier, duration) {
         rules.warn(&[&format!("{key}.{below}")], rule);
     }
 }

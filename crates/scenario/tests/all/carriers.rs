@@ -138,7 +138,8 @@ fn what_links_say_of_carriers_must_lead_to_one() {
     shared(
         "guaranteed_slots = 2",
         "guaranteed_slots = 5, most_slots = 3",
-        "topology.links[1].terminal.guaranteed_slots = 5: no more than most_slots",
+        "topology.links[1].terminal.guaranteed_slots = 5: no more than most_slots, which is all that the terminal may have\n  \
+         hint: 5 of at most 3",
     );
 }
 
@@ -167,6 +168,24 @@ fn what_hardly_anybody_means_is_told_and_runs() {
     warns(SATELLITE, "most_slots = 27", "most_slots = 49", "it bounds nothing");
     let instantly = "policy = \"forecast\", round_trip = \"0 s\"";
     warns(SATELLITE, "policy = \"rbdc\", multiplier = 4.8", instantly, "without one, nothing");
+    let carrier = |new: &str, expected: &str| {
+        warns(SATELLITE, "carrier = {}", &format!("carrier = {{ {new} }}"), expected);
+    };
+    carrier(
+        "signalling_delay = \"1 h\"",
+        "path.carrier.signalling_delay = \"1 h\": a request and the plan for it take 7200 s, so none has slots for it \
+         when the run ends after 20 s",
+    );
+    carrier("request_period = \"20 s\"", "the run ends after 20 s, so nobody asks for anything");
+    carrier(
+        "allocation_period = \"1 min\"",
+        "the run ends after 20 s, so only the first plan is made",
+    );
+    carrier(
+        "frame = \"1 h\"",
+        "path.carrier.frame = \"1 h\": the run ends after 20 s, within the first frame",
+    );
+    carrier("name = \"nonsense\"", "path.carrier.name = \"nonsense\": nothing asks for it");
     let unused = "[[topology.carriers]]\nname = \"down\"\n[[topology.links]]";
     warns(SHARED, "[[topology.links]]", unused, "no link has slots of it");
 }
