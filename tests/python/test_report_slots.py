@@ -26,16 +26,37 @@ def figure_names(link: str, folder) -> dict[str, str]:
     return {figure.name: figure.caption for figure in default_figures(results)}
 
 
-def test_capacity_is_drawn_as_asked_for_assigned_and_sent():
+def drawn_of(asked: list, assigned: list, used: list, period_s: float = 2.0) -> list[tuple]:
+    """Give what is drawn of windows of a second in one run."""
     frames = pl.DataFrame(
         {
-            "start_s": [0.0, 1.0],
-            "requested_mean_bits_per_second": [88_000.0, None],
-            "assigned_bits_per_second": [44_000.0, 132_000.0],
-            "capacity_use_ratio": [0.5, 1.0],
+            "cell": 0,
+            "seed": 1,
+            "interval_s": 1.0,
+            "request_period_s": period_s,
+            "start_s": [float(start) for start in range(len(asked))],
+            "requested_mean_bits_per_second": pl.Series(asked, dtype=pl.Float64),
+            "assigned_bits_per_second": assigned,
+            "capacity_use_ratio": used,
         }
     )
-    drawn = capacity_windows(frames).select("group", "start_s", "bits_per_second").rows()
+    return capacity_windows(frames).select("group", "start_s", "bits_per_second").rows()
+
+
+def test_what_was_asked_for_falls_to_nothing_when_a_request_was_due_and_none_came():
+    asked = [None, 9.0, None, 7.0, None, None, None]
+    drawn = drawn_of(asked, [1.0] * 7, [1.0] * 7)
+    # Requests every two windows: in the sixth one is missing, in the third none was due.
+    expected = [(0.0, 0.0), (1.0, 9.0), (3.0, 7.0), (5.0, 0.0), (6.0, 0.0)]
+    assert [row[1:] for row in drawn if row[0] == "asked for"] == expected
+
+
+def test_who_never_asks_has_no_line_of_what_was_asked_for():
+    assert {row[0] for row in drawn_of([None] * 3, [1.0] * 3, [1.0] * 3)} == {"assigned", "sent"}
+
+
+def test_capacity_is_drawn_as_asked_for_assigned_and_sent():
+    drawn = drawn_of([88_000.0, None], [44_000.0, 132_000.0], [0.5, 1.0])
     assert drawn == [
         ("asked for", 0.0, 88_000.0),
         ("assigned", 0.0, 44_000.0),
