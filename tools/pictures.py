@@ -55,6 +55,7 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "slot-use-against-multiplier": "satellite-startup-slot-use",
         "stacks-over-time": "satellite-startup-stacks",
         "stacks-over-constant": "satellite-startup-stacks-constant",
+        "stacks-by-placement": "satellite-startup-stacks-placement",
         "window-against-model": "satellite-startup-window",
         "equivalent-rtt": "satellite-startup-equivalent-rtt",
         "transfer-time-against-volume": "satellite-startup-volume",

@@ -2,48 +2,43 @@
 
 Both are folders of runs of `policies.toml`, with the same seed; the page of this study tells how to
 make the second one. Prints, for each policy and volume, the mean transfer time in both, and its
-ratio to constant allocation with the 95 % interval over the phases of the start, paired by seed.
+ratio to constant allocation with the 95 % interval over the phases of the start, paired by seed;
+then whether all ratios agree within 10 %, and by how much they differ.
+
+Exit code: 0 they agree, 1 some do not, 2 the folders have nothing in common.
 """
 
 import sys
 
-import polars as pl
-
 import fairwind
-from fairwind.results import Results
-from fairwind.statistics import mean_interval
-from fairwind.studies.satellite_startup.transfers import POLICY, SEGMENTS, TIME, transfers
+from fairwind.results import Verdict
+from fairwind.studies.panels import interval_in_words
+from fairwind.studies.satellite_startup.on_kernel import kernel_agrees, side_by_side
+from fairwind.studies.satellite_startup.transfers import POLICY, SEGMENTS
 
-CONSTANT = "constant"
+CODES = {Verdict.BORNE_OUT: 0, Verdict.UNDECIDED: 2}
 
 
-def main(simulated: str, kernel: str) -> None:
-    """Print one line per policy and volume that both have."""
-    simulator, running = (ratios(fairwind.open(folder)) for folder in (simulated, kernel))
-    keys = [POLICY, SEGMENTS, "seed"]
-    both = running.join(simulator, on=keys, suffix="_simulated", maintain_order="left")
-    print("| policy | segments | simulator / s | kernel / s | simulator: ratio | kernel: ratio |")
-    print("|---|---:|---:|---:|---:|---:|")
-    for (policy, segments), part in both.group_by(POLICY, SEGMENTS, maintain_order=True):
-        of_simulator, of_kernel = (
-            f"{part[TIME + suffix].mean():.4f}" for suffix in ("_simulated", "")
+def main(simulated: str, kernel: str) -> int:
+    """Print one line per policy and volume that both have, and the verdict."""
+    both = fairwind.open(simulated), fairwind.open(kernel)
+    print("| policy | segments | starts | simulator / s | kernel / s "
+          "| simulator: ratio | kernel: ratio | apart |")  # fmt: skip
+    print("|---|---:|---:|---:|---:|---:|---:|---:|")
+    for row in side_by_side(*both).iter_rows(named=True):
+        ratios = " | ".join(
+            f"{row[f'ratio_{side}']:.3f}"
+            f"{interval_in_words(row[f'low_{side}'], row[f'high_{side}'], '.3f')}"
+            for side in ("simulated", "kernel")
         )
-        told = " | ".join(_ratio(part["ratio" + suffix]) for suffix in ("_simulated", ""))
-        print(f"| {policy} | {segments:g} | {of_simulator} | {of_kernel} | {told} |")
-
-
-def ratios(results: Results) -> pl.DataFrame:
-    """Give transfer times and their ratios to constant allocation with the same seed."""
-    times = transfers(results).select(POLICY, SEGMENTS, "seed", TIME)
-    constant = times.filter(pl.col(POLICY) == CONSTANT).drop(POLICY)
-    joined = times.join(constant, on=[SEGMENTS, "seed"], suffix="_constant", maintain_order="left")
-    return joined.with_columns((pl.col(TIME) / pl.col(f"{TIME}_constant")).alias("ratio"))
-
-
-def _ratio(values: pl.Series) -> str:
-    found = mean_interval(values.to_numpy())
-    return f"{found.estimate:.3f} [{found.low:.3f}, {found.high:.3f}]"
+        print(
+            f"| {row[POLICY]} | {row[SEGMENTS]:g} | {row['runs']} | {row['time_s_simulated']:.4f} "
+            f"| {row['time_s_kernel']:.4f} | {ratios} | {row['off_ratio']:+.2%} |"
+        )
+    claim = kernel_agrees(*both)
+    print(f"\n{claim.statement}\n{claim.verdict.value}: {claim.evidence}")
+    return CODES.get(claim.verdict, 1)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(main(*sys.argv[1:]))

@@ -96,8 +96,76 @@ class Transfer:
         self.on_arrive(now, 2)
 
 
+@dataclass
+class Served(Transfer):
+    """The same where assigned slots are a rate: no segment waits for a frame or for a slot in it.
+
+    A plan holds as soon as it has been heard. Idle guaranteed slots do not count as assigned.
+    """
+
+    rate: float = SLOT_RATE
+    left_bits: float = 0.0
+    since: float = 0.0
+    ticket: int = 0
+    assigned_bits: float = 0.0
+
+    def run(self) -> tuple[float, float]:
+        time, _ = super().run()
+        return time, self.segments * SEGMENT_BITS / self.assigned_bits
+
+    def on_frame(self, now: float, _: float) -> None:
+        self.assigned = 1  # frames mean nothing here
+
+    def on_arrive(self, now: float, segments: float) -> None:
+        super().on_arrive(now, segments)
+        self.serve(now)
+
+    def on_learn(self, now: float, slots: float) -> None:
+        self.pass_time(now)
+        self.rate = slots * SLOT_RATE
+        if self.left_bits > 0:
+            self.promise(now)
+
+    def on_leave(self, now: float, ticket: float) -> None:
+        if ticket != self.ticket:
+            return  # the rate has changed since
+        self.pass_time(now)
+        self.left_bits = 0.0
+        self.sent += 1
+        self.after(now + RTT_S, "acknowledge")
+        self.serve(now)
+
+    def serve(self, now: float) -> None:
+        """Begin with the next segment, if none is being sent."""
+        self.pass_time(now)
+        if self.left_bits == 0 and self.queue:
+            self.queue -= 1
+            self.left_bits = SEGMENT_BITS
+            self.promise(now)
+
+    def promise(self, now: float) -> None:
+        self.ticket += 1
+        self.after(now + self.left_bits / self.rate, "leave", self.ticket)
+
+    def pass_time(self, now: float) -> None:
+        """Count what was assigned, and sent, since the last time."""
+        span = now - max(self.since, self.start_s)
+        self.since = now
+        if span <= 0 or self.sent == self.segments:
+            return
+        if self.left_bits > 0:
+            self.left_bits = max(self.left_bits - self.rate * span, 1e-9)
+            self.assigned_bits += self.rate * span
+        else:
+            self.assigned_bits += (self.rate - SLOT_RATE) * span
+
+
 def simulated(
-    segments: int, multiplier: float, phases: int, periods: tuple[int, int] = (3, 2)
+    segments: int,
+    multiplier: float,
+    phases: int,
+    periods: tuple[int, int] = (3, 2),
+    kind: type[Transfer] = Transfer,
 ) -> tuple[float, float]:
     """Give means of time and of slots used over starts spread evenly over what repeats itself.
 
@@ -105,5 +173,5 @@ def simulated(
     """
     repeats = math.lcm(*periods) * FRAME_S
     starts = [6 * repeats + repeats * (phase + 0.5) / phases for phase in range(phases)]
-    runs = [Transfer(segments, multiplier, start, 3, *periods).run() for start in starts]
+    runs = [kind(segments, multiplier, start, 3, *periods).run() for start in starts]
     return sum(time for time, _ in runs) / phases, sum(use for _, use in runs) / phases

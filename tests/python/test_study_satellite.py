@@ -43,6 +43,7 @@ from fairwind.studies.satellite_startup.stacks import (
     behaviour,
 )
 from fairwind.studies.satellite_startup.transfers import transfers
+from slotted import Served, Transfer, simulated
 
 NAME = "satellite-startup"
 
@@ -61,6 +62,19 @@ def made_up(flows: list[dict], frames: list[dict] | None = None) -> SimpleNamesp
     )
 
 
+def frame(start_s: float, assigned: int, used: int) -> dict:
+    """Give a frame of 0.1 s, of whose slots one is guaranteed."""
+    return {
+        "cell": 0,
+        "seed": 1,
+        "start_s": start_s,
+        "interval_s": 0.1,
+        "slots_assigned": assigned,
+        "slots_guaranteed": 1,
+        "slots_used": used,
+    }
+
+
 def of_multipliers(change) -> pl.DataFrame:
     """Give two seeds of every cell of the reconstruction, changed by a function of its row."""
     rows = [
@@ -71,6 +85,7 @@ def of_multipliers(change) -> pl.DataFrame:
             "group": "greedy",
             "transfer_time_s": change(row) + 0.001 * seed,
             "slot_use_ratio": row["reckoned_use"],
+            "demanded_slot_use_ratio": row["reckoned_use"],
         }
         for row in reconstruction().iter_rows(named=True)
         for seed in (-1, 1)
@@ -104,20 +119,31 @@ def test_a_transfer_is_timed_from_the_establishment_to_its_end():
 def test_slots_count_from_the_establishment_until_the_last_segment_leaves():
     # Established at 2 s, the last segment there at 4 s: it left 0.42 s before.
     frames = [
-        {"cell": 0, "seed": 1, "start_s": start, "slots_assigned": assigned, "slots_used": used}
+        frame(start, assigned, used)
         for start, assigned, used in ((1.9, 9, 9), (2.1, 4, 1), (3.5, 6, 4), (3.6, 9, 0))
     ]
     done = transfers(made_up([{"completion_time_s": 3.0, "segments": 20}], frames))
     assert done["slot_use_ratio"].to_list() == [0.5]
 
 
+def test_idle_guaranteed_slots_and_those_after_the_last_segment_were_not_asked_for():
+    # Of four slots a quarter is guaranteed: of three idle ones 2.25 were asked for. The last
+    # segment leaves at 3.58 s, four fifths into a frame of 0.1 s: of its six slots 4.8 have passed,
+    # four of them used, five sixths asked for.
+    frames = [frame(2.1, 4, 1), frame(3.5, 6, 4), frame(3.0, 1, 0)]
+    done = transfers(made_up([{"completion_time_s": 3.0, "segments": 20}], frames))
+    wasted = 2.25 + 0.8 * 5 / 6
+    assert done["demanded_slot_use_ratio"].to_list() == pytest.approx([5 / (5 + wasted)])
+
+
 def test_a_transfer_that_never_ended_has_neither_time_nor_use():
-    frames = [{"cell": 0, "seed": 1, "start_s": 3.0, "slots_assigned": 4, "slots_used": 1}]
+    frames = [frame(3.0, 4, 1)]
     results = made_up([{"completion_time_s": None}], frames)
     results.flows = results.flows.cast({"completion_time_s": pl.Float64})
     done = transfers(results)
     assert done["transfer_time_s"].to_list() == [None]
     assert done["slot_use_ratio"].to_list() == [None]
+    assert done["demanded_slot_use_ratio"].to_list() == [None]
 
 
 def test_four_doublings_in_eight_round_trips_are_twice_the_round_trip():
@@ -230,7 +256,7 @@ def test_times_to_the_last_acknowledgment_agree_within_a_twentieth_and_at_one_a_
 )
 def test_use_of_slots_has_a_verdict_of_its_own(less, verdict):
     done = of_multipliers(lambda row: row["reckoned_s"] - 0.42).with_columns(
-        pl.col("slot_use_ratio")
+        pl.col("demanded_slot_use_ratio")
         - pl.col("segments").cast(pl.Int64).replace_strict(less, default=0.0)
     )
     assert use_agrees(done).verdict is verdict
@@ -247,7 +273,7 @@ def test_times_saturate_where_two_per_cent_are_left():
     # Elsewhere k = 8 gains a tenth of the five seconds that were gained before.
     told = time_saturates(done, still)
     assert told.verdict is Verdict.BORNE_OUT
-    assert "spread slots" in told.evidence
+    assert "slots without frames to wait for" in told.evidence
     assert told.evidence.endswith("; 10% to 10%.")
 
 
@@ -358,7 +384,8 @@ def test_what_was_not_run_is_undecided():
         for seed in (1, 2)
     ]
     frames = [
-        {"cell": cell, "seed": seed, "start_s": 2.0, "slots_assigned": 100,
+        {"cell": cell, "seed": seed, "start_s": 2.0, "interval_s": 0.273, "slots_assigned": 100,
+         "slots_guaranteed": 1,
          "requested_max_bits_per_second": 0.0, "slots_by_rate": 0,
          "slots_used": round(100 * row["reckoned_use"])}
         for cell, row in enumerate(reconstruction().iter_rows(named=True))
@@ -366,11 +393,11 @@ def test_what_was_not_run_is_undecided():
     ]  # fmt: skip
     judged = claims(made_up(done, frames))
     missing = [claim for claim in judged if claim.verdict is Verdict.UNDECIDED]
-    assert len(judged) == 27
+    assert len(judged) == 29
     assert {claim.evidence for claim in missing if "not run" in claim.evidence} == {
         "This part of the study was not run."
     }
-    assert len([claim for claim in missing if "not run" in claim.evidence]) == 21
+    assert len([claim for claim in missing if "not run" in claim.evidence]) == 23
 
 
 @pytest.mark.parametrize("form", ["full", "reduced"])
@@ -379,7 +406,12 @@ def test_all_parts_have_the_source_s_platform(form):
     parts = {"table": study.scenario(form)} | study.further_scenarios(form)
     beyond = {"geo-uploads", "geo-downloads", "leo"}
     source = {"table", "stacks", "startup", "periods", "policies", "terminals"}
-    assert set(parts) == source | beyond | {"reckoning"}
+    assert set(parts) == source | beyond | {"reckoning", "frame-offset"}
+    offset, table = (
+        parts[name].plan.cells[0].experiment["network"] for name in ("frame-offset", "table")
+    )
+    assert offset["carriers"][0].pop("frame_offset") == "147 ms"
+    assert offset == table
     for name in source - {"terminals", "periods"}:
         path = tomllib.loads(parts[name].text)["path"]
         assert path["rtt"] == "840 ms"
@@ -388,7 +420,7 @@ def test_all_parts_have_the_source_s_platform(form):
 
 
 @pytest.mark.parametrize("form", ["full", "reduced"])
-def test_the_reckoning_s_setting_has_the_model_s_periods_and_one_segment_a_slot(form):
+def test_the_reckoning_s_setting_has_the_model_s_periods_and_slots_that_are_a_rate(form):
     study = study_named(NAME)
     text = study.further_scenarios(form)["reckoning"].text
     reckoned, table = (tomllib.loads(each) for each in (text, study.scenario(form).text))
@@ -396,12 +428,14 @@ def test_the_reckoning_s_setting_has_the_model_s_periods_and_one_segment_a_slot(
     link = DemandAssignedLink()
     assert carrier["request_period"] == f"{1000 * link.request_period_s:.0f} ms"
     assert carrier["allocation_period"] == f"{1000 * link.allocation_period_s:.0f} ms"
-    # 420 ms to the master's plan and back are one frame of 273 ms and 147 more.
-    assert (carrier["frame_offset"], carrier["placement"]) == ("147 ms", "spread")
+    # A tenth of a frame; 420 ms to the master and back are fifteen of them and 10.5 ms more.
+    assert (carrier["frame"], carrier["frame_offset"]) == ("27.3 ms", "10.5 ms")
+    # Three full segments and the handshake's last one, of 52 bytes, ask for no more than a slot.
+    assert (3 * 1480 + 52) * 8 / link.request_period_s <= 44_000
     for segments, setting in reckoned["sweep"]["segments"].items():
-        # 1440 bytes less 20 of IP, 20 of TCP and 12 of timestamps.
+        # 1480 bytes less 20 of IP, 20 of TCP and 12 of timestamps.
         volume = setting["flows.greedy.workload.volume"]
-        assert volume == f"{int(segments) * 1388} B"
+        assert volume == f"{int(segments) * 1428} B"
     for same in ("rtt", "terminal", "reverse_rate", "queue"):
         assert reckoned["path"][same] == table["path"][same]
 
@@ -442,3 +476,19 @@ def test_capacity_is_late_by_what_lies_between_request_and_slots(came_s, verdict
     ]
     results = made_up([{"completion_time_s": 3.0}], frames)
     assert capacity_comes_late(results).verdict is verdict
+
+
+def test_slots_that_are_a_rate_give_all_that_was_reckoned_and_slots_in_frames_do_not():
+    """How times and uses were reckoned that the study is held to, found out by doing it."""
+
+    def off(kind: type[Transfer]) -> list[tuple[float, float]]:
+        return [
+            (time / row["reckoned_s"] - 1, use - row["reckoned_use"])
+            for row in reconstruction().iter_rows(named=True)
+            for time, use in [
+                simulated(int(row["segments"]), row["multiplier"], phases=6, kind=kind)
+            ]
+        ]
+
+    assert all(abs(time) < 0.05 and abs(use) < 0.05 for time, use in off(Served))
+    assert sum(abs(use) < 0.05 for _, use in off(Transfer)) < 30

@@ -13,7 +13,7 @@ from fairwind.studies import study_named
 from fairwind.studies.satellite_startup.beyond import delays, end_to_end
 from fairwind.studies.satellite_startup.beyond_claims import beyond_claims
 
-UPLOADS, FORESIGHT, PROXIES, DOWNLOADS, HANDOVERS, LOW_ORBIT = range(6)
+UPLOADS, FORESIGHT, PROXIES, DOWNLOADS, HANDOVERS, LOSSY, LOW_ORBIT = range(7)
 
 
 def made_up(axis: str, times: dict[tuple[str, str], float]) -> SimpleNamespace:
@@ -33,6 +33,14 @@ def made_up(axis: str, times: dict[tuple[str, str], float]) -> SimpleNamespace:
         for seed in (1, 2, 3)
     ]
     return SimpleNamespace(flows=pl.DataFrame(rows))
+
+
+def with_handovers(leo: SimpleNamespace) -> SimpleNamespace:
+    """Add links with handovers and slots on which all is as on the steady one."""
+    steady = leo.flows.filter(pl.col("link") == "steady")
+    others = ("delay steps", "delay and rate steps", "constant", "rbdc", "forecast")
+    same = [steady.with_columns(pl.lit(other).alias("link")) for other in others]
+    return SimpleNamespace(flows=pl.concat([leo.flows, *same]))
 
 
 def of_uploads(plain: float, foreseen: float, proxied: float) -> SimpleNamespace:
@@ -100,8 +108,19 @@ def test_in_a_low_orbit_handovers_and_slots_are_judged_apart():
     )
     judged = beyond_claims(None, None, leo)
     assert judged[HANDOVERS].verdict is Verdict.BORNE_OUT
+    assert judged[LOSSY].verdict is Verdict.UNDECIDED
     assert judged[LOW_ORBIT].verdict is Verdict.BORNE_OUT_IN_PART
     assert judged[UPLOADS].verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "BORNE_OUT"), (12.0, "NOT_BORNE_OUT")])
+def test_handovers_that_lose_packets_are_judged_and_those_that_met_one_told(lossy, verdict):
+    leo = made_up("link", {("cubic", "steady"): 10.0, ("cubic", "delay steps, outage"): lossy})
+    # From 14 s on, so that all of them meet the handover at 15 s.
+    leo.flows = leo.flows.with_columns(pl.lit(14.0).alias("start_s"))
+    claim = beyond_claims(None, None, with_handovers(leo))[LOSSY]
+    assert claim.verdict is Verdict[verdict]
+    assert f"1 MB cubic {lossy / 10 - 1:+.1%} (mean of 3)" in claim.evidence
 
 
 @pytest.mark.parametrize("part", ["geo-uploads", "geo-downloads", "leo"])

@@ -6,8 +6,9 @@ than the measured rate is worth asking for?
 
 Map: `transfers` time and use of slots of a transfer, `reconstruction` what was reckoned for them,
 `growth` equivalent round trips, volumes and windows, `stacks` what each stack did, `beyond`
-transfers over satellites of today; `claims` the verdicts, in seven files; `figures` the figures in
-the source's layouts. The scenario files lie beside them, one for each part.
+transfers over satellites of today, `on_kernel` those of the kernel beside simulated ones; `claims`
+the verdicts, in seven files; `figures` the figures in the source's layouts. The scenario files lie
+beside them, one for each part.
 """
 
 from fairwind.studies.satellite_startup.claims import claims
@@ -46,7 +47,17 @@ _KERNEL = {
 }
 """Five minutes in real time, of the part whose packets are never lost."""
 
-_LED, _FURTHER = leading_and_further(full_and_reduced(_REDUCED), _LEADING)
+_OFFSET = {
+    "path.carrier.frame_offset": "147 ms",
+    "sweep.path.terminal.requests.multiplier": "[1, 4.8, 8]",
+}
+"""Frames that begin when plans come: 420 ms less a frame. All else is as in the table."""
+
+_FORMS = full_and_reduced(_REDUCED)
+_FORMS["full"]["frame-offset"] = Part(f"{_LEADING}.toml", _OFFSET)
+_FORMS["reduced"]["frame-offset"] = Part(f"{_LEADING}.toml", _FEWER_SIZES | _OFFSET)
+
+_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
 
 STUDY = Study(
     name="satellite-startup",

@@ -16,6 +16,9 @@ STEADY = "steady"
 HANDOVERS = ("delay steps", "delay and rate steps")
 """Of a link without slots; those with slots have steps of delay, too."""
 
+LOSSY = "delay steps, outage"
+"""Delay steps before each of which nothing gets through for a tenth of a second."""
+
 STEP_S = 15.0
 """From one handover to the next; the first one is so long after the beginning of the run."""
 

@@ -14,6 +14,7 @@ from fairwind.studies.satellite_startup.beyond import (
     FORESEEN,
     HANDOVERS,
     LINK,
+    LOSSY,
     MET,
     ON_DEMAND,
     PLAIN,
@@ -44,6 +45,7 @@ def beyond_claims(
         _proxies_help(up),
         _downloads_do_not(down),
         _handovers(low),
+        _lossy_handovers(low),
         _low_orbit_on_demand(low),
     ]
 
@@ -84,6 +86,34 @@ def _handovers(low: pl.DataFrame | None) -> Claim:
         (LINK, STEADY, HANDOVERS),
     )
     return judged if low is None else replace(judged, evidence=f"{judged.evidence} {_met(low)}")
+
+
+def _lossy_handovers(low: pl.DataFrame | None) -> Claim:
+    judged = _as_quick(
+        None if low is None or LOSSY not in low[LINK].to_list() else low,
+        "Beyond the source: neither do handovers in which nothing gets through for 100 ms.",
+        (LINK, STEADY, (LOSSY,)),
+    )
+    if low is None or LOSSY not in low[LINK].to_list():
+        return judged
+    return replace(judged, evidence=f"{judged.evidence} {_of_those_that_met_one(low)}")
+
+
+def _of_those_that_met_one(low: pl.DataFrame) -> str:
+    """Tell how much longer those took that met an outage, which most small ones did not."""
+    keys = [SENDER, VOLUME, "seed"]
+    steady = low.filter(pl.col(LINK) == STEADY).select(*keys, pl.col(TIME).alias("steady_s"))
+    met = (
+        low.filter((pl.col(LINK) == LOSSY) & (pl.col(MET) > 0))
+        .join(steady, on=keys, maintain_order="left")
+        .group_by(VOLUME, SENDER, maintain_order=True)
+        .agg(pl.len().alias("uploads"), (pl.col(TIME) / pl.col("steady_s") - 1).mean())
+    )
+    told = "; ".join(
+        f"{row[VOLUME]} {row[SENDER]} {row[TIME]:+.1%} (mean of {row['uploads']})"
+        for row in met.drop_nulls(TIME).iter_rows(named=True)
+    )
+    return f"Of those that met one: {told or 'none'}."
 
 
 def _met(low: pl.DataFrame) -> str:

@@ -13,6 +13,7 @@ from fairwind.studies.satellite_startup.beyond import (
     FORESEEN,
     HANDOVERS,
     LINK,
+    LOSSY,
     ON_DEMAND,
     PLAIN,
     SENDER,
@@ -50,10 +51,11 @@ def beyond_figures(
                     leo,
                     "low-orbit",
                     "What handovers, and slots on demand, cost uploads over a low orbit",
-                    "20 Mbit/s and 40 ms. Steps every 15 s against a steady link; rbdc and "
-                    "forecast against constant slots, all with steps of delay.",
+                    "20 Mbit/s and 40 ms. Steps every 15 s against a steady link, in one form "
+                    "with 100 ms before each in which nothing gets through; rbdc and forecast "
+                    "against constant slots, all with steps of delay.",
                     LINK,
-                    {STEADY: HANDOVERS, CONSTANT: (PLAIN, FORESEEN)},
+                    {STEADY: (*HANDOVERS, LOSSY), CONSTANT: (PLAIN, FORESEEN)},
                 )
             ]
         ),

@@ -20,7 +20,7 @@ def claims(results: Results) -> list[Claim]:
         *stack_claims(stacks),
         *model_claims(results, results.part("startup"), results.part("periods"), stacks),
         *reckoning_claims(reckoning),
-        *multiplier_claims(results, reckoning),
+        *multiplier_claims(results, reckoning, results.part("frame-offset")),
         *policy_claims(results.part("policies"), results.part("terminals")),
         *beyond_claims(*(results.part(name) for name in ("geo-uploads", "geo-downloads", "leo"))),
     ]

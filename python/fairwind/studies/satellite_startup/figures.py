@@ -18,7 +18,7 @@ from fairwind.studies.satellite_startup.growth import (
     windows,
 )
 from fairwind.studies.satellite_startup.model_claims import curves_by_volume
-from fairwind.studies.satellite_startup.stack_figures import over_time
+from fairwind.studies.satellite_startup.stack_figures import by_placement, over_time
 from fairwind.studies.satellite_startup.transfers import (
     MULTIPLIER,
     ONE_WAY_S,
@@ -40,7 +40,7 @@ def figures(results: Results) -> list[Figure]:
     done = transfers(results)
     stacks, startup = results.part("stacks"), results.part("startup")
     return [
-        *(over_time(stacks) if stacks is not None else []),
+        *([*over_time(stacks), *by_placement(stacks)] if stacks is not None else []),
         _times(done),
         _use(done),
         *([_volumes(startup), _windows(startup)] if startup is not None else []),

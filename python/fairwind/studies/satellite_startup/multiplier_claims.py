@@ -6,7 +6,12 @@ import polars as pl
 
 from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.groups import interval_per_panel
-from fairwind.studies.satellite_startup.in_words import changes, in_order, verdict_of_cells
+from fairwind.studies.satellite_startup.in_words import (
+    changes,
+    in_order,
+    not_run,
+    verdict_of_cells,
+)
 from fairwind.studies.satellite_startup.transfers import (
     MULTIPLIER,
     SEGMENTS,
@@ -23,13 +28,16 @@ SATURATED_RATIO = 0.02
 """What a larger multiplier may still gain where times are said not to improve any more."""
 
 
-def multiplier_claims(table: Results, reckoning: Results | None) -> list[Claim]:
+def multiplier_claims(
+    table: Results, reckoning: Results | None, offset: Results | None
+) -> list[Claim]:
     """Judge times and use of slots against k."""
     done = transfers(table)
     elsewhere = None if reckoning is None else transfers(reckoning)
     return [
         time_falls(done),
         time_saturates(done, elsewhere),
+        time_saturates_without_waiting_for_frames(offset),
         larger_volumes_gain_more(done),
         use_falls(done),
         small_volumes_lose_most(done),
@@ -54,24 +62,38 @@ def time_falls(done: pl.DataFrame) -> Claim:
 
 def time_saturates(done: pl.DataFrame, elsewhere: pl.DataFrame | None = None) -> Claim:
     """Judge: above the source's multiplier nothing is gained; tell it of the other setting, too."""
+    statement = f"Above k = {SOURCE_MULTIPLIER:g} transfers do not get quicker."
+    return _saturates(statement, done, _gained_elsewhere(elsewhere))
+
+
+def time_saturates_without_waiting_for_frames(offset: Results | None) -> Claim:
+    """Judge the same where frames begin when plans come."""
+    statement = f"Nor do they above k = {SOURCE_MULTIPLIER:g} where frames begin when plans come."
+    return _saturates(statement, None if offset is None else transfers(offset))
+
+
+def _saturates(statement: str, done: pl.DataFrame | None, more: str = "") -> Claim:
+    rule = (
+        f"Transfer time at k = {GREATEST:g} against {SOURCE_MULTIPLIER:g}, paired by seed. "
+        f"Borne out: the whole 95 % interval excludes a gain beyond {SATURATED_RATIO:.0%} for "
+        "every volume; in part: it does not, but the gain is below a quarter of what was "
+        "gained up to there; otherwise not."
+    )
+    if done is None:
+        return not_run(statement, rule)
     details = compared(done, TIME, MULTIPLIER, (SOURCE_MULTIPLIER, GREATEST), [SEGMENTS])
     before = compared(done, TIME, MULTIPLIER, (1.0, SOURCE_MULTIPLIER), [SEGMENTS])
     share = details["difference"].to_numpy() / before["difference"].to_numpy()
     less = -details["relative_low_ratio"]
     return Claim(
-        statement=f"Above k = {SOURCE_MULTIPLIER:g} transfers do not get quicker.",
-        rule=(
-            f"Transfer time at k = {GREATEST:g} against {SOURCE_MULTIPLIER:g}, paired by seed. "
-            f"Borne out: the whole 95 % interval excludes a gain beyond {SATURATED_RATIO:.0%} for "
-            "every volume; in part: it does not, but the gain is below a quarter of what was "
-            "gained up to there; otherwise not."
-        ),
+        statement=statement,
+        rule=rule,
         verdict=in_order(
             whole=bool((less < SATURATED_RATIO).all()), part=bool((share < 0.25).all())
         ),
         evidence=(
             f"{changes(details, SEGMENTS)}; of what was gained up to k = {SOURCE_MULTIPLIER:g}, "
-            f"{share.min():.0%} to {share.max():.0%}.{_gained_elsewhere(elsewhere)}"
+            f"{share.min():.0%} to {share.max():.0%}.{more}"
         ),
         details=details,
         in_short=(
@@ -89,7 +111,7 @@ def _gained_elsewhere(done: pl.DataFrame | None) -> str:
     before = compared(done, TIME, MULTIPLIER, (1.0, SOURCE_MULTIPLIER), [SEGMENTS])
     share = more["difference"].to_numpy() / before["difference"].to_numpy()
     return (
-        " With the reckoning's periods, spread slots, and frames that begin when plans come: "
+        " With the reckoning's periods, and slots without frames to wait for: "
         f"{changes(more, SEGMENTS)}; {share.min():.0%} to {share.max():.0%}."
     )
 

@@ -1,4 +1,4 @@
-"""Claims on the setting for which transfers were reckoned slot by slot."""
+"""Claims on the setting for which transfers were reckoned packet by packet."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fairwind.studies.groups import interval_per_panel
 from fairwind.studies.satellite_startup.in_words import not_run, verdict_of_cells
 from fairwind.studies.satellite_startup.reconstruction import reconstruction
 from fairwind.studies.satellite_startup.transfers import (
+    DEMANDED_USE,
     MULTIPLIER,
     ONE_WAY_S,
     SEGMENTS,
@@ -40,13 +41,17 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
     keys = (SEGMENTS, MULTIPLIER)
     until_acknowledged = done.with_columns(pl.col(TIME) + ONE_WAY_S)
     means = interval_per_panel(until_acknowledged, TIME, keys)
-    used = interval_per_panel(done, USE, keys).select(*keys, pl.col("mean").alias("mean_use"))
+    used, of_all = (
+        interval_per_panel(done, measure, keys).select(*keys, pl.col("mean").alias(name))
+        for measure, name in ((DEMANDED_USE, "mean_use"), (USE, "mean_use_of_all"))
+    )
     reckoned = pl.col("reckoned_s")
     bound = (
         pl.when(pl.col(MULTIPLIER) == 1).then(WITHIN_RATIO_PLAIN).otherwise(WITHIN_RATIO)
     )  # fmt: skip
     return (
         means.join(used, on=keys, maintain_order="left")
+        .join(of_all, on=keys, maintain_order="left")
         .join(reconstruction(), on=keys, maintain_order="left")
         .with_columns(
             (pl.col("mean") / reckoned - 1).alias("off_ratio"),
@@ -54,6 +59,7 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
             (pl.col("high") / reckoned - 1).alias("off_high_ratio"),
             bound.alias("bound_ratio"),
             (pl.col("mean_use") - pl.col("reckoned_use")).alias("off_use"),
+            (pl.col("mean_use_of_all") - pl.col("reckoned_use")).alias("off_use_of_all"),
         )
     )
 
@@ -61,7 +67,7 @@ def beside_reconstruction(done: pl.DataFrame) -> pl.DataFrame:
 def agrees(done: pl.DataFrame | None) -> Claim:
     """Judge: transfer times are those that were reckoned for the source's platform."""
     statement = (
-        "Transfers over the platform take as long as a reckoning slot by slot says, whose "
+        "Transfers over the platform take as long as a reckoning packet by packet says, whose "
         "results are those of the source's figures in kind."
     )
     rule = (
@@ -101,8 +107,9 @@ def use_agrees(done: pl.DataFrame | None) -> Claim:
     statement = "They use as much of the slots that they are assigned as that reckoning says."
     rule = (
         "Slots used over assigned, from the establishment until the last segment left, mean over "
-        f"the phases of the start. Borne out: within {WITHIN_USE:g} for every volume and k; in "
-        "part: for some; otherwise not."
+        "the phases of the start; guaranteed slots that stay idle, for which nobody asked, do not "
+        f"count as assigned. Borne out: within {WITHIN_USE:g} for every volume and k; in "
+        "part: for some; otherwise not. Told as well: if they counted."
     )
     if done is None:
         return not_run(statement, rule)
@@ -115,14 +122,24 @@ def use_agrees(done: pl.DataFrame | None) -> Claim:
         f"{row[SEGMENTS]:g} segments {row['least']:+.2f} to {row['most']:+.2f}"
         for row in by_size.sort(SEGMENTS).iter_rows(named=True)
     )
+    fits_of_all = details["off_use_of_all"].abs() <= WITHIN_USE
+    least, most = (f"{end:+.2f}" for end in _extremes(details["off_use_of_all"]))
     return Claim(
         statement=statement,
         rule=rule,
         verdict=verdict_of_cells(fits, ~fits),
-        evidence=f"{fits.sum()} of {details.height} within; off by {told}.",
+        evidence=(
+            f"{fits.sum()} of {details.height} within; off by {told}. With every idle guaranteed "
+            f"slot: {fits_of_all.sum()} within, {least} to {most}."
+        ),
         details=details,
         in_short=f"{fits.sum()} of {details.height} means are within; off by {told}.",
     )
+
+
+def _extremes(values: pl.Series) -> tuple[float, float]:
+    numbers = values.to_numpy()
+    return float(numbers.min()), float(numbers.max())
 
 
 def _per_cent(value: object) -> str:

@@ -1,9 +1,9 @@
 """Transfer times and use of slots by the multiplier, as they were reckoned before this study.
 
-The source gives neither its periods nor a table. These numbers were reckoned slot by slot, outside
-of this project's network, for what the source states: the terminal measures what arrives in a
-request period, asks for k times that, in whole slots of 44 kbit/s, of which it has at least one and
-at most 1.2 Mbit/s; both periods are five frames together; the initial window is 3.
+The source gives neither its periods nor a table. These numbers were reckoned packet by packet,
+outside of this project's network, for what the source states: the terminal measures what arrives
+in a request period, asks for k times that, in whole slots of 44 kbit/s, of which it has at least
+one and at most 1.2 Mbit/s; both periods are five frames together; the initial window is 3.
 """
 
 from __future__ import annotations

@@ -26,6 +26,30 @@ ASKED = {
 }
 
 
+PLACED = {"rbdc, k = 4.8": "slots together", "rbdc, spread, k = 4.8": "slots spread"}
+"""Ways of asking that differ in where a terminal's slots are, and in when frames begin."""
+
+
+def by_placement(stacks: Results) -> list[Figure]:
+    """Draw the stacks over slots that follow one another, and below over slots that are spread."""
+    requests = with_axes(stacks.flows)[REQUEST].unique().to_list()
+    if not set(PLACED) <= set(requests):
+        return []
+    return [
+        Figure(
+            name="stacks-by-placement",
+            title="The three stacks at k = 4.8, by where the terminal's slots of a frame are",
+            caption=f"One run each, {SHOWN_LIMIT} of buffer, as above. Above: slots that follow "
+            "one another; below: slots that are spread over the frame, in frames that begin when "
+            "plans come.",
+            chart=plots.curve_panels(
+                [panel for way, words in PLACED.items() for panel in _panels(stacks, way, words)],
+                columns=3,
+            ),
+        )
+    ]
+
+
 def over_time(stacks: Results) -> list[Figure]:
     """Draw volume, rate and round trip of the stacks, on demand and without waiting."""
     requests = with_axes(stacks.flows)[REQUEST].unique().to_list()
@@ -43,14 +67,19 @@ def _of(stacks: Results, request: str, name: str, words: str) -> Figure:
         caption=f"One run each, {SHOWN_LIMIT} of buffer: payload read since the beginning (the "
         "sequence plot), goodput in windows of a second, and smoothed round trip.",
         chart=plots.curve_panels(
-            [
-                _panel(_volume(stacks, request), "megabytes", "read / MB"),
-                _panel(_rate(stacks, request), "rate", "goodput / Mbit/s"),
-                _panel(_round_trip(stacks, request), "smoothed_rtt_s", "round trip / s"),
-            ],
+            _panels(stacks, request),
             columns=3,
         ),
     )
+
+
+def _panels(stacks: Results, request: str, words: str = "") -> list[Curves]:
+    of = f", {words}" if words else ""
+    return [
+        _panel(_volume(stacks, request), "megabytes", f"read / MB{of}"),
+        _panel(_rate(stacks, request), "rate", f"goodput / Mbit/s{of}"),
+        _panel(_round_trip(stacks, request), "smoothed_rtt_s", f"round trip / s{of}"),
+    ]
 
 
 def _panel(frame: pl.DataFrame, y: str, title: str) -> Curves:

@@ -28,6 +28,9 @@ COLUMNS = {
 
 TIME, USE = "transfer_time_s", "slot_use_ratio"
 
+DEMANDED_USE = "demanded_slot_use_ratio"
+"""The same, where a guaranteed slot that stays idle is not held to have been assigned."""
+
 
 def with_axes(frame: pl.DataFrame) -> pl.DataFrame:
     """Call the axes of a table as this study does, multipliers as numbers."""
@@ -47,7 +50,9 @@ def transfers(results: Results) -> pl.DataFrame:
         connection until the last byte and the end of the stream are at the far end, half a round
         trip after they left; missing where it did not end) and, of runs on one path
         whose frames were watched, `USE`: slots used over slots assigned, of the frames that began
-        from the establishment on until the last segment left.
+        from the establishment on until the last segment left; and `DEMANDED_USE`: the same without
+        what nobody asked for, which are guaranteed slots that stayed idle, and without slots of the
+        last frame that come after the last segment.
     """
     timed = with_axes(results.flows).with_columns(
         (pl.col("completion_time_s") - pl.col("setup_time_s")).alias(TIME),
@@ -67,11 +72,22 @@ def _with_use(kept: pl.DataFrame, frames: pl.DataFrame) -> pl.DataFrame:
         begun.alias("begun_s"),
         (begun + pl.col(TIME) - ONE_WAY_S).alias("last_left_s"),
     )
+    used_slots, assigned = (
+        pl.col(f"slots_{what}").cast(pl.Float64) for what in ("used", "assigned")
+    )
+    within = ((pl.col("last_left_s") - pl.col("start_s")) / pl.col("interval_s")).clip(0, 1)
+    # Which of a terminal's slots stay idle is nobody's choice, so as many of each kind as it has.
+    wasted = (assigned * within - used_slots).clip(0) * (
+        1 - pl.col("slots_guaranteed").cast(pl.Float64) / assigned
+    )
     used = (
         frames.join(spans, on=["cell", "seed"])
         .filter(pl.col("start_s").is_between("begun_s", "last_left_s"))
         .group_by("cell", "seed")
-        .agg((pl.col("slots_used").sum() / pl.col("slots_assigned").sum()).alias(USE))
+        .agg(
+            (used_slots.sum() / assigned.sum()).alias(USE),
+            (used_slots.sum() / (used_slots + wasted).sum()).alias(DEMANDED_USE),
+        )
     )
     joined = kept.join(used, on=["cell", "seed"], how="left", maintain_order="left")
     return joined.drop("start_s", "setup_time_s")
