@@ -107,6 +107,8 @@ def test_a_run_in_which_no_connection_jumped_is_warned_of_and_says_why():
     assert "2 connections found a saved window; it ended as: nothing-to-gain (1)" in warning
     (unsaved,) = never_resumed_in_words(run(("web", CAREFUL)))
     assert "no connection found a saved window" in unsaved
+    opened = run(("web", CAREFUL), resumptions=phases((1, "opening", "unknown")))
+    assert never_resumed_in_words(opened) == [unsaved]
 
 
 def test_a_jump_or_another_policy_is_not_warned_of():

@@ -13,10 +13,9 @@ from fairwind.studies.remembered_windows.verdicts import (
     CAREFUL,
     CLASSIC,
     SAFE,
-    judged,
+    Question,
     numbers,
     undecided,
-    where,
 )
 
 WHOSE = "whose"
@@ -93,27 +92,21 @@ def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
     )
 
 
+SPARE_CROWDS = Question(
+    statement="Of many at once, from the report's cache in its safe mode and by Careful Resume "
+    "fewer packets are lost than from the report's, whether they are one host's or as many hosts'.",
+    rule="Of 20 connections at once, against the report's cache, seed by seed. Holds where fewer "
+    "packets are lost, with the whole 95 % interval. Borne out: of both memories in both crowds; "
+    "in part: of some; otherwise not.",
+    by=(MEMORY, WHOSE),
+    measures=CROWDED,
+    otherwise=", but not of the others",
+)
+
+
 def careful_crowds_lose_less(compared: pl.DataFrame | None) -> Claim:
     """Judge whether the safe mode and Careful Resume spare crowds the price."""
-    statement = (
-        "Of many at once, from the report's cache in its safe mode and by Careful Resume fewer "
-        "packets are lost than from the report's, whether they are one host's or as many hosts'."
-    )
-    rule = (
-        "Of 20 connections at once, against the report's cache, seed by seed. Holds where fewer "
-        "packets are lost, with the whole 95 % interval. Borne out: of both memories in both "
-        "crowds; in part: of some; otherwise not."
-    )
     if compared is None:
-        return undecided(statement, rule)
+        return SPARE_CROWDS.undecided()
     cells = compared.filter(pl.col(MEMORY).is_in([SAFE, CAREFUL]))
-    holds = cells["more_lost_high"] < 0
-    by = [MEMORY, WHOSE]
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(holds),
-        evidence=f"{numbers(cells, by, CROWDED)}.",
-        details=cells,
-        in_short=f"So of {where(cells, holds, by)}.",
-    )
+    return SPARE_CROWDS.answered(cells, cells["more_lost_high"] < 0, cells)

@@ -23,10 +23,10 @@ from fairwind.studies.remembered_windows.verdicts import (
     CAREFUL,
     CLASSIC,
     SAFE,
+    Question,
     judged,
     numbers,
     undecided,
-    where,
 )
 
 SAME = "20 Mbit/s"
@@ -37,9 +37,7 @@ PAYS_RATIO = 1.05
 """Remembering pays from this speed-up on, and costs below its inverse."""
 
 PRICE = ("speed_up", "more_lost", "thin_harm")
-AT_FIRST = ("longer_wait_s", "thin_more_lost")
-TO_GREEDY = ("greedy_first_harm", "greedy_harm", "greedy_more_lost", "longer_wait_s")
-"""What is told of a cell, by what is claimed of it."""
+"""What is told of a cell."""
 
 
 def price_claims(
@@ -60,58 +58,46 @@ def price_claims(
     ]
 
 
+LOSES_WHERE_WORSE = Question(
+    statement="Where the path has worsened since, the report's window, which cannot fall, loses "
+    "packets and delays others.",
+    rule="Second transfers of 3 MB after the rate fell to 5 or 2 Mbit/s, against an initial window "
+    "of ten, seed by seed. Holds where more packets are lost, with the whole 95 % interval, and "
+    "the thin streams' 99th percentile is greater likewise. Borne out: in all cells; in part: in "
+    "some; otherwise not.",
+    by=(AFTER, LIMIT),
+    measures=("speed_up", "more_lost", "thin_harm"),
+    otherwise="; elsewhere not both are sure",
+)
+
+
 def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
     """Judge what the report's cache does where the path has worsened since."""
-    statement = (
-        "Where the path has worsened since, the report's window, which cannot fall, loses packets "
-        "and delays others."
-    )
-    rule = (
-        "Second transfers of 3 MB after the rate fell to 5 or 2 Mbit/s, against an initial window "
-        "of ten, seed by seed. Holds where more packets are lost, with the whole 95 % interval, "
-        "and the thin streams' 99th percentile is greater likewise. Borne out: in all cells; in "
-        "part: in some; otherwise not."
-    )
     if priced is None:
-        return undecided(statement, rule)
+        return LOSES_WHERE_WORSE.undecided()
     cells = priced.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) != SAME))
     holds = (cells["more_lost_low"] > 0) & (cells["thin_harm_low"] > 0)
-    by = [AFTER, LIMIT]
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(holds),
-        evidence=f"{numbers(cells, by, PRICE)}.",
-        details=cells,
-        in_short=f"So in the cells {where(cells, holds, by)}; elsewhere not both are sure.",
-    )
+    return LOSES_WHERE_WORSE.answered(cells, holds, cells)
+
+
+FILLS_THE_QUEUE = Question(
+    statement="While the burst of the report's window passes, everybody waits longer in the "
+    "bottleneck's queue.",
+    rule="The mean wait in the second after the call, by windows of 100 ms, against that with an "
+    "initial window of ten, seed by seed. Holds where it is longer with its whole 95 % interval. "
+    "Borne out: in all cells; in part: in some; otherwise not.",
+    by=(AFTER, LIMIT),
+    measures=("longer_wait_s", "thin_more_lost"),
+    otherwise="; elsewhere it is not sure",
+)
 
 
 def fills_the_queue_at_first(priced: pl.DataFrame | None) -> Claim:
     """Judge what the report's cache does to others while its burst passes."""
-    statement = (
-        "While the burst of the report's window passes, everybody waits longer in the bottleneck's "
-        "queue."
-    )
-    rule = (
-        "The mean wait in the second after the call, by windows of 100 ms, against that with an "
-        "initial window of ten, seed by seed. Holds where it is longer with its whole 95 % "
-        "interval. Borne out: in all cells; in part: in some; otherwise not."
-    )
     if priced is None:
-        return undecided(statement, rule)
-    cells = priced.filter(pl.col(MEMORY).is_in([CLASSIC, SAFE, CAREFUL]))
-    classic = cells.filter(pl.col(MEMORY) == CLASSIC)
-    holds = classic["longer_wait_s_low"] > 0
-    by = [AFTER, LIMIT]
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(holds),
-        evidence=f"{numbers(classic, by, AT_FIRST)}.",
-        details=cells,
-        in_short=f"So in the cells {where(classic, holds, by)}; elsewhere it is not sure.",
-    )
+        return FILLS_THE_QUEUE.undecided()
+    cells = priced.filter(pl.col(MEMORY) == CLASSIC)
+    return FILLS_THE_QUEUE.answered(cells, cells["longer_wait_s_low"] > 0, cells)
 
 
 def overflows_small_queues(priced: pl.DataFrame | None) -> Claim:
@@ -185,34 +171,29 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
     return ", ".join(name for name, one in zip(names, found, strict=True) if one is holds)
 
 
+TAKES_FROM_GREEDY = Question(
+    statement="A greedy flow that has come since loses goodput to a remembered window, most in the "
+    "first second.",
+    rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
+    "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it is "
+    "above 0 with its whole 95 % interval in the second after the call, and in the mean less from "
+    "before the call to the end of the run. Borne out: in all cells; in part: in some; otherwise "
+    "not.",
+    by=(AFTER, LIMIT),
+    measures=("speed_up", "greedy_first_harm", "greedy_harm", "greedy_more_lost"),
+    otherwise="; elsewhere it is not sure",
+)
+
+
 def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
     """Judge what a remembered window takes from a greedy flow that has come since."""
-    statement = (
-        "A greedy flow that has come since loses goodput to a remembered window, most in the first "
-        "second."
-    )
-    rule = (
-        "Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
-        "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it "
-        "is above 0 with its whole 95 % interval in the second after the call, and in the mean "
-        "less from before the call to the end of the run. Borne out: in all cells; in part: in "
-        "some; otherwise not."
-    )
     if priced is None:
-        return undecided(statement, rule)
-    cells = priced.filter(pl.col(MEMORY) != INITIAL)
-    classic = cells.filter(pl.col(MEMORY) == CLASSIC)
-    first = classic["greedy_first_harm"]
-    holds = (classic["greedy_first_harm_low"] > 0) & (classic["greedy_harm"] < first)
-    by = [AFTER, LIMIT]
-    return Claim(
-        statement=statement,
-        rule=rule,
-        verdict=judged(holds),
-        evidence=f"{numbers(cells, [MEMORY, *by], TO_GREEDY)}.",
-        details=cells,
-        in_short=f"So in the cells {where(classic, holds, by)}; elsewhere it is not sure.",
+        return TAKES_FROM_GREEDY.undecided()
+    cells = priced.filter(pl.col(MEMORY) == CLASSIC)
+    holds = (cells["greedy_first_harm_low"] > 0) & (
+        cells["greedy_harm"] < cells["greedy_first_harm"]
     )
+    return TAKES_FROM_GREEDY.answered(cells, holds, priced.filter(pl.col(MEMORY) != INITIAL))
 
 
 def pays_where_long(found: pl.DataFrame | None) -> Claim:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
 from fairwind.results import Claim, Verdict
+from fairwind.studies.remembered_windows.transfers import MEMORY
 
 NOT_RUN = "This part of the study was not run."
 
@@ -28,6 +30,50 @@ FORMS = {
 def undecided(statement: str, rule: str) -> Claim:
     """Give the claim of a part that was not run."""
     return Claim(statement, rule, Verdict.UNDECIDED, NOT_RUN, pl.DataFrame())
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is judged by cells, each of which bears it out or does not.
+
+    Attributes
+    ----------
+    statement, rule : str
+        As of a `Claim`.
+    by : tuple of str
+        Columns that tell cells apart.
+    measures : tuple of str
+        What is told of a cell, of `FORMS`.
+    otherwise : str
+        What is said of the cells that do not bear it out.
+    """
+
+    statement: str
+    rule: str
+    by: tuple[str, ...]
+    measures: tuple[str, ...]
+    otherwise: str
+
+    def undecided(self) -> Claim:
+        """Give the claim where the part was not run."""
+        return undecided(self.statement, self.rule)
+
+    def answered(self, cells: pl.DataFrame, holds: pl.Series, details: pl.DataFrame) -> Claim:
+        """Judge by cells: borne out where it holds in all, in part where in some."""
+        return Claim(
+            statement=self.statement,
+            rule=self.rule,
+            verdict=judged(holds),
+            evidence=f"{numbers(details, _apart(details, self.by), self.measures)}.",
+            details=details,
+            in_short=f"So of {where(cells, holds, self.by)}{self.otherwise}.",
+        )
+
+
+def _apart(details: pl.DataFrame, by: Sequence[str]) -> list[str]:
+    """Name the memory, too, where there are several."""
+    is_several = MEMORY not in by and details[MEMORY].n_unique() > 1
+    return [MEMORY, *by] if is_several else list(by)
 
 
 def judged(holds: pl.Series) -> Verdict:
