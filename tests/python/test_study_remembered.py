@@ -190,8 +190,8 @@ def test_windows_are_to_rise_whenever_they_are_taken():
     falls = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 40, 90]))
     assert falls.verdict is Verdict.NOT_BORNE_OUT
     stays = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 90, 90]))
-    assert stays.verdict is Verdict.BORNE_OUT_IN_PART
-    assert "taken when all is acknowledged to 90" in stays.in_short
+    assert stays.verdict is Verdict.BORNE_OUT
+    assert "taken when all is acknowledged: 1, 50, 90, 90 and so on" in stays.evidence
 
 
 def closed(new_of_five: float) -> SimpleNamespace:

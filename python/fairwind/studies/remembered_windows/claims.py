@@ -145,10 +145,10 @@ def keeps_rising(windows: Results | None) -> Claim:
     rule = (
         "Windows at the first sample of each connection with data; with a memory once taken when "
         "the server closes, as the source has it, and once when all is acknowledged. Borne out: "
-        "without a memory all begin with at most two segments, and with each memory every one "
-        "begins with no less than the one before, the last with ten times the first or more, and "
-        "with more than the one in the middle. In part: so but for the last of these, so that "
-        "windows rise at first only, with one memory or both."
+        "without a memory all begin with at most two segments, with either every one begins with "
+        "no less than the one before and the last with ten times the first or more, and as the "
+        "source has it the last with more than the one in the middle. In part: all but the last "
+        "of these, so that windows rise at first only."
     )
     if windows is None:
         return undecided(statement, rule)
@@ -160,10 +160,10 @@ def keeps_rising(windows: Results | None) -> Claim:
     old = begun.pop(OLD)
     rises = [bool((np.diff(new) >= 0).all()) and new[-1] >= 10 * new[0] for new in begun.values()]
     holds = bool((old <= 2).all()) and all(rises)
-    goes_on = all(new[-1] > new[new.size // 2] for new in begun.values())
+    goes_on = begun[NEW][-1] > begun[NEW][begun[NEW].size // 2]
     risen = Verdict.BORNE_OUT if goes_on else Verdict.BORNE_OUT_IN_PART
     told = "; ".join(
-        f"{TAKEN[memory]} with {', '.join(f'{value:g}' for value in new[:5])} and so on, the last "
+        f"{TAKEN[memory]}: {', '.join(f'{value:g}' for value in new[:5])} and so on, the last "
         f"of {new.size} with {new[-1]:g}"
         for memory, new in begun.items()
     )
@@ -172,10 +172,10 @@ def keeps_rising(windows: Results | None) -> Claim:
         statement=statement,
         rule=rule,
         verdict=risen if holds else Verdict.NOT_BORNE_OUT,
-        evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; from "
+        evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
         f"windows {told}.",
         details=first,
-        in_short=f"They rise at first only, from windows {rising}.",
+        in_short=f"They rise at first only, with windows {rising}.",
     )
 
 
