@@ -10,6 +10,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from fairwind.cli.model import read_option
 from fairwind.cli.output import OutputFormat, print_frame, print_json
 from fairwind.quantities import parse_seconds
 from fairwind.windows import RememberedWindow, WindowOptions, clear, show, start, stop
@@ -77,8 +78,14 @@ def start_(
     largest = (
         largest_window if exact or largest_window is not None else USUAL.largest_window_packets
     )
-    options = WindowOptions(parse_seconds(lifetime), entries, largest, exact, outgoing, at_close)
+    lifetime_s = read_option("--lifetime", lifetime, parse_seconds)
+    options = WindowOptions(lifetime_s, entries, largest, exact, outgoing, at_close)
     name = start(group, options)
+    if _is_root(group):
+        sys.stderr.write(
+            f"warning: {group} is the root of all control groups: this concerns every program on "
+            "this machine; mkdir makes a group below it for the programs that are meant\n"
+        )
     sys.stderr.write("it concerns connections whose sockets are made in the group from now on\n")
     sys.stdout.write(f"{name}\n")
 
@@ -116,6 +123,11 @@ def show_(
 def clear_(group: Group) -> None:
     """Forget the windows, and go on."""
     sys.stderr.write(f"forgot {clear(group)}\n")
+
+
+def _is_root(group: Path) -> bool:
+    """Tell whether it is the group above all others: only that has no type."""
+    return not (group / "cgroup.type").exists()
 
 
 def _listed(windows: list[RememberedWindow]) -> pl.DataFrame:

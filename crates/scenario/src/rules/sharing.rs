@@ -1,6 +1,7 @@
 //! Rules about what hosts remember of their connections.
 
 use super::Rules;
+use super::whole::interval_is_possible;
 use crate::input::{FlowsInput, ScenarioInput};
 use crate::{Congestion, SharedOpenings, Sharing, SharingPolicy, TcpSettings};
 use fairwind_units::{Ratio, Span};
@@ -9,18 +10,28 @@ use std::collections::BTreeMap;
 /// Half of what was seen to be carried is the least that a retreat may go down to (RFC 9959 section 3.5).
 const LEAST_RETREAT: Ratio = Ratio::from_parts_per_billion(500_000_000);
 
-pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
+pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, duration: Span) {
     let Some(sharing) = &tcp.sharing else { return };
     let key = &format!("{key}.sharing");
+    if sharing.policy == SharingPolicy::Off {
+        nothing_is_said_of_nothing(rules, sharing, key);
+    }
     resumption_has_a_window(rules, tcp, sharing, key);
     if sharing.lifetime == Some(Span::ZERO) {
         let rule = "what is believed for no time is never used: give a time such as \"10 min\", or set \
                     policy = \"off\"";
         rules.broken(&format!("{key}.lifetime"), rule);
     }
+    let samples = format!("{key}.sample_every");
     if sharing.sample_every == Some(Span::ZERO) {
-        let rule = "there must be time between samples: leave the key out for none";
-        rules.broken(&format!("{key}.sample_every"), rule);
+        rules.broken(&samples, "there must be time between samples: leave the key out for none");
+    } else {
+        interval_is_possible(rules, &samples, sharing.sample_every, duration);
+    }
+    if sharing.capture_from.is_some_and(|from| from >= duration) {
+        let keys = [format!("{key}.capture_from"), "duration".to_owned()];
+        let rule = format!("the run is over after {duration}: nothing will be remembered");
+        rules.warn(&[&keys[0], &keys[1]], rule);
     }
     shares_are_possible(rules, sharing, key);
     keys_are_the_policys(rules, sharing, key);
@@ -34,6 +45,22 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
             format!("it must be after the beginning, {from}"),
             None,
         );
+    }
+}
+
+/// Where nothing is remembered, keys that all policies have would seem to do something. It is only told, for a sweep may
+/// switch it off; those of one policy are what it then leaves.
+fn nothing_is_said_of_nothing(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
+    let is_said = sharing.lifetime.is_some()
+        || sharing.entries.is_some()
+        || sharing.openings.is_some()
+        || sharing.collect.is_some()
+        || sharing.sample_every.is_some()
+        || sharing.capture_from.is_some()
+        || sharing.capture_until.is_some();
+    if is_said {
+        let rule = "nothing is remembered: the other keys of sharing do nothing here";
+        rules.warn(&[&format!("{key}.policy")], rule);
     }
 }
 

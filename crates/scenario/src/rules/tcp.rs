@@ -20,7 +20,7 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
     congestion_is_known(rules, tcp, &format!("{key}.congestion"));
     timeouts_are_ordered(rules, tcp, key);
     bundles_are_possible(rules, tcp, key);
-    super::sharing::check(rules, tcp, key);
+    super::sharing::check(rules, tcp, key, input.duration);
     buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
     buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);
     let mss_key = format!("{key}.mss");

@@ -97,7 +97,13 @@ fn measure(rules: &mut Rules<'_>, input: &ScenarioInput) {
 /// Windows, or samples of one endpoint, of one run: they are kept until its end.
 const MOST_WINDOWS: u64 = 10_000_000;
 
-fn interval_is_possible(rules: &mut Rules<'_>, key: &str, interval: Option<Span>, time: Span) {
+/// So many windows or samples as there are of `interval` in `time` can be.
+pub(super) fn interval_is_possible(
+    rules: &mut Rules<'_>,
+    key: &str,
+    interval: Option<Span>,
+    time: Span,
+) {
     let Some(interval) = interval else { return };
     match time.as_nanos().checked_div(interval.as_nanos()) {
         None => rules.broken(key, "an interval is longer than no time"),

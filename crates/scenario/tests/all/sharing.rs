@@ -114,6 +114,7 @@ fn nobody_is_served_where_the_hosts_that_remember_open_their_connections_themsel
     assert_eq!(warnings(r#"{ policy = "classic", openings = "all" }"#), before);
     assert_eq!(warnings(r#"{ policy = "rfc9040" }"#), before);
     assert_eq!(warnings(r#"{ policy = "off" }"#), before);
+    assert_eq!(warnings(r#"{ policy = "off", trust = "safe" }"#), before, "as a sweep leaves it");
 }
 
 const ONE_HOST: &str = r#"name = "one host"
@@ -136,6 +137,28 @@ to = "b"
 workload = { kind = "greedy" }
 tcp.sharing = { policy = "rfc9040" }
 "#;
+
+#[test]
+fn what_would_never_happen_is_told() {
+    let told = |sharing: &str, expected: &str| {
+        let plan = document(&greedy(sharing)).plan().unwrap();
+        let is_told = plan.warnings.iter().any(|warning| warning.contains(expected));
+        assert!(is_told, "expected {expected}\nfound {:?}", plan.warnings);
+    };
+    told(
+        r#"{ policy = "rfc9040", capture_from = "1000 h" }"#,
+        "flows[1].tcp.sharing.capture_from = \"1000 h\": the run is over after",
+    );
+    told(r#"{ policy = "off", lifetime = "1 min" }"#, "the other keys of sharing do nothing here");
+}
+
+#[test]
+fn samples_are_no_more_than_a_run_can_have() {
+    refuses(
+        r#"{ policy = "rfc9040", sample_every = "1 ns" }"#,
+        "flows[1].tcp.sharing.sample_every = \"1 ns\":",
+    );
+}
 
 #[test]
 fn groups_on_one_host_describe_its_memory_alike() {

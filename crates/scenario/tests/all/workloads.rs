@@ -241,6 +241,14 @@ fn a_relay_passes_on_what_another_group_brings_to_its_host() {
 }
 
 #[test]
+fn a_relay_with_room_for_less_than_a_packet_is_told_so() {
+    let warnings = |buffer: &str| document(&split("near", buffer, "")).plan().unwrap().warnings;
+    let [warning] = &warnings("1 B")[..] else { panic!("one warning") };
+    assert!(warning.contains("a packet brings up to 1.5 kB"), "{warning}");
+    assert_eq!(warnings("1500 B"), Vec::<String>::new());
+}
+
+#[test]
 fn transfers_come_from_the_host_left_of_the_bottleneck_which_is_called() {
     let text =
         with("kind = \"greedy\"", "kind = \"transfers\", volume = \"10 MB\", transfers = 50");
@@ -260,6 +268,8 @@ fn transfers_have_something_to_send_and_can_be_counted() {
     refused("kind = \"transfers\", volume = \"1 MB\"", "transfers");
     refused("kind = \"transfers\", volume = \"0 B\", transfers = 2", "it must be 1 B or more");
     refused("kind = \"transfers\", volume = \"1 B\", transfers = 0", "transfers");
+    let empty = "kind = \"transfers\", volume = \"1 B\", transfers = 1, request = \"0 B\"";
+    refused(empty, "request = \"0 B\": it must be 1 B or more");
     let text =
         with("kind = \"greedy\"", "kind = \"transfers\", volume = \"1 B\", transfers = 100_000");
     let text = text.replacen("count = ", "count = 1000 # ", 2);

@@ -52,6 +52,15 @@ pub struct Remark {
     pub text: String,
 }
 
+/// Who answers has the settings of who asks where nothing else is said: what cannot be had is told of the one who asks.
+fn say_once([sender, receiver]: &mut [End<'_>; 2], flows: &FlowGroup) {
+    if flows.tcp == flows.receiver_tcp {
+        let told = |refusal: &Refusal| (refusal.value.clone(), refusal.mechanism.clone());
+        let said: Vec<_> = sender.refusals.iter().map(told).collect();
+        receiver.refusals.retain(|refusal| !said.contains(&told(refusal)));
+    }
+}
+
 /// What `kernel` has to be told for `experiment`.
 ///
 /// # Errors
@@ -70,6 +79,7 @@ pub fn of(experiment: &Experiment, kernel: &Kernel) -> Result<Settings, Refusals
         }
         let mtu = experiment.network.mtu.get();
         let mut ends = [Side::Sender, Side::Receiver].map(|side| end(kernel, flows, side, mtu));
+        say_once(&mut ends, flows);
         for (end, host) in ends.iter_mut().zip([&flows.from, &flows.to]) {
             refusals.append(&mut end.refusals);
             remarks.append(&mut end.remarks);

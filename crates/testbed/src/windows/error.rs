@@ -41,6 +41,28 @@ pub enum WindowsError {
         /// Where control groups are.
         root: Option<PathBuf>,
     },
+    /// There is no such folder, or no more.
+    #[error(
+        "{path}: {reason}; where a control group is removed, what was remembered in it is gone with it{}",
+        remedy(.left)
+    )]
+    GroupGone {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+        /// Files that are left of groups that are gone.
+        left: Vec<PathBuf>,
+    },
+    /// Root, but without what root may do elsewhere.
+    #[error(
+        "{attempt}: not permitted: this root lacks CAP_BPF, CAP_NET_ADMIN or CAP_PERFMON, as in a container or a user \
+         namespace: run this outside, or give it these capabilities"
+    )]
+    NotCapable {
+        /// What was tried.
+        attempt: String,
+    },
     /// The folder is no control group of version 2.
     #[error(
         "{path} is no control group of version 2{}",
@@ -96,4 +118,14 @@ pub enum WindowsError {
 
 fn below(root: Option<&PathBuf>) -> String {
     root.map_or_else(String::new, |root| format!(" in {}", root.display()))
+}
+
+fn remedy(left: &[PathBuf]) -> String {
+    let names: Vec<_> = left.iter().map(|path| path.display().to_string()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => {
+            format!(", and `fairwind doctor --clean` removes what is left: {}", names.join(", "))
+        }
+    }
 }

@@ -62,6 +62,11 @@ pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsErr
     options.check()?;
     let group = ready(path)?;
     names::make_room()?;
+    // Of two that find a name that serves nobody the second would remove what the first has put there.
+    sys::lock_file(&group.folder, sys::Lock::Alone).map_err(|error| WindowsError::Refused {
+        attempt: format!("wait for others who begin at {}", group.path.display()),
+        words: error.to_string(),
+    })?;
     let name = names::name_of(&group);
     let already = || WindowsError::AlreadyStarted { path: group.path.clone() };
     let is_taken = name.exists();
@@ -144,7 +149,12 @@ fn ready(path: &Path) -> Result<ControlGroup, WindowsError> {
 }
 
 fn started(path: &Path) -> Result<(Program, PathBuf), WindowsError> {
-    let group = ready(path)?;
+    let group = ready(path).map_err(|error| match error {
+        WindowsError::NoGroup { path, reason, .. } => {
+            WindowsError::GroupGone { path, reason, left: forsaken() }
+        }
+        other => other,
+    })?;
     let name = names::name_of(&group);
     match Program::named(&name)? {
         Some(program) => Ok((program, name)),

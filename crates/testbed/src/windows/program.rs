@@ -43,6 +43,9 @@ impl Program {
             map.set_max_entries(options.entries).map_err(|error| refused(attempt(), &error))?;
         }
         let object = open.load().map_err(|error| {
+            if error.kind() == ErrorKind::PermissionDenied {
+                return refused(attempt(), &error);
+            }
             let is_taken = ProgramType::SockOps.is_supported().unwrap_or(true);
             if is_taken { refused(attempt(), &error) } else { WindowsError::NoSlot }
         })?;
@@ -130,7 +133,11 @@ fn group_of(about: &LinkInfo) -> Option<u64> {
 }
 
 fn refused(attempt: String, error: &libbpf_rs::Error) -> WindowsError {
-    WindowsError::Refused { attempt, words: said::explained(error) }
+    let words = said::explained(error);
+    match error.kind() {
+        ErrorKind::PermissionDenied => WindowsError::NotCapable { attempt },
+        _ => WindowsError::Refused { attempt, words },
+    }
 }
 
 /// A program's maps.

@@ -3,6 +3,7 @@
 use crate::error::nearest;
 use crate::input::{FlowsInput, ScenarioInput};
 use crate::rules::Rules;
+use crate::rules::flows::mtu;
 use crate::{Transport, WorkloadInput};
 use fairwind_units::ByteCount;
 
@@ -12,6 +13,14 @@ pub(super) fn check(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) 
         let hint = "256 KiB is a beginning; as much as the round trip takes keeps a path full";
         let key = format!("flows[{index}].workload.buffer");
         rules.broken_with_hint(&[&key], "it passes on what it has room for: 1 B or more", hint);
+    }
+    let (packet, _) = mtu(input);
+    if (ByteCount::new(1)..packet).contains(buffer) {
+        let key = format!("flows[{index}].workload.buffer");
+        let rule = format!(
+            "a packet brings up to {packet}: what has no room waits for what is passed on in small parts"
+        );
+        rules.warn(&[&key], rule);
     }
     times(rules, index);
     if input.path.is_some() {

@@ -149,7 +149,7 @@ fn transfers(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
         varies(rules, &format!("{key}.pause"), pause, Span::ZERO);
     }
     if let Some(request) = request {
-        varies(rules, &format!("{key}.request"), request, ByteCount::ZERO);
+        varies(rules, &format!("{key}.request"), request, ByteCount::new(1));
     }
     let connections = u64::from(group.count) * u64::from(*transfers);
     if connections > MOST_CONNECTIONS {

@@ -212,3 +212,37 @@ fn what_cannot_be_is_refused_with_what_to_do() {
     stop(&path).unwrap();
     assert!(matches!(stop(&path), Err(WindowsError::NotStarted { .. })));
 }
+
+#[test]
+fn of_a_group_that_is_gone_it_is_told_what_is_left_and_who_removes_it() {
+    if !is_rememberable("of_a_group_that_is_gone_it_is_told_what_is_left") {
+        return;
+    }
+    let group = Group::new("gone");
+    let path = group.path.clone();
+    let name = start(&path, &EXACT).unwrap();
+    std::fs::remove_dir(&path).unwrap();
+    for error in [stop(&path).unwrap_err(), show(&path).unwrap_err()] {
+        let words = error.to_string();
+        assert!(words.starts_with(&format!("{}: No such file", path.display())), "{words}");
+        assert!(words.contains("fairwind doctor --clean"), "{words}");
+        assert!(words.contains(&name.display().to_string()), "{words}");
+    }
+    std::fs::remove_file(&name).unwrap();
+}
+
+#[test]
+fn of_starts_at_once_one_begins_and_its_program_stays() {
+    if !is_rememberable("of_starts_at_once_one_begins_and_its_program_stays") {
+        return;
+    }
+    let group = Group::new("at-once");
+    let begun: Vec<_> = std::thread::scope(|scope| {
+        let starts = [(); 4].map(|()| scope.spawn(|| start(&group.path, &EXACT)));
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    let refused = begun.iter().filter(|begun| begun.is_err()).count();
+    assert_eq!(refused, 3, "{begun:?}");
+    assert_eq!(show(&group.path).unwrap().options, EXACT);
+    stop(&group.path).unwrap();
+}
