@@ -8,7 +8,7 @@ use super::processes::wait_for;
 use fairwind_testbed::leftovers::Places;
 use fairwind_testbed::windows::{
     Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
-    clear, obstacle, show, start, stop,
+    clear, forsaken, obstacle, show, start, stop,
 };
 use fairwind_units::Span;
 use stage::{Group, Sender};
@@ -222,6 +222,8 @@ fn of_a_group_that_is_gone_it_is_told_what_is_left_and_who_removes_it() {
     let path = group.path.clone();
     let name = start(&path, &EXACT).unwrap();
     std::fs::remove_dir(&path).unwrap();
+    // The kernel lets go of a removed group a little later.
+    wait_for("the program has lost its group", forsaken, |left| left.contains(&name));
     for error in [stop(&path).unwrap_err(), show(&path).unwrap_err()] {
         let words = error.to_string();
         assert!(words.starts_with(&format!("{}: No such file", path.display())), "{words}");
