@@ -13,9 +13,12 @@
  *   rise of the greatest round trip      20     ms per sample at most
  *   decay of the greatest round trip     5      % of the distance to the least, per loss
  *   RTT_SCALING      0      1: alpha grows with the least round trip over 100 ms (0.1 to 2 of it)
- * Deviations from Linux (tcp_htcp.c): a loss is the instant at which the window falls, there the end of its repair;
- * beta is adaptive again in the period after one of changed throughput, there after two; alpha has fractions;
- * round trips are single samples in microseconds; RTT_SCALING is off, there it is on.
+ * From Linux (tcp_htcp.c), not from the draft: the bounds on how the greatest round trip rises and decays, and no
+ * adaptive beta at 10 ms or less.
+ * Deviations from Linux: a loss is the instant at which the window falls, there the end of its repair;
+ * beta is adaptive again in the period after one of changed throughput, there after two; throughput is smoothed from
+ * the loss on, there from three round trips after it; alpha has fractions; round trips are single samples in
+ * microseconds, there in ticks; RTT_SCALING is off, there it is on.
  */
 #include <fairwind.h>
 

@@ -9,8 +9,11 @@
  *   RTT0               25      ms, the round trip to be equal to
  *   greatest rho       16      in the exponent, as in Linux
  *   greatest window    65535   segments, as in Linux
- * Deviations: rho is a multiple of 1/8, as in Linux; the window begins with rho segments where that is more than the
- * initial window. While losses are repaired it is Reno, as in Linux. The paper paces what it sends: set pacing for it.
+ * Deviations from the paper, all as in Linux: rho is a multiple of 1/8; while losses are repaired it is Reno. The paper
+ * paces what it sends, and estimates bandwidth to set the first threshold: neither is here; set pacing for the one.
+ * Deviations from Linux: the least round trip is that of single samples (there of smoothed ones); the window begins
+ * with rho segments only where that is more than the initial window (there in any case); beyond a window of 65535
+ * nothing grows, but nothing is cut either; the exponent ends at 16, which there is not said.
  */
 #include <fairwind.h>
 

@@ -6,9 +6,13 @@
  * when it measures is as in Linux (tcp_vegas.c).
  * Parameters (segments queued by this flow): alpha 2, below which the window grows by a segment per round trip;
  * beta 4, above which it shrinks by one; gamma 1, above which slow start ends.
- * Deviations: losses halve the window as with Reno, by the endpoint's own repair (the paper retransmits by a
- * finer clock, and takes a quarter off). Slow start ends at the window without a queue and one segment (as Linux
- * has it; the paper takes an eighth off). A round trip with fewer than three samples grows like Reno (Linux).
+ * Deviations from the paper: losses halve the window as with Reno, by the endpoint's own repair (there a finer clock
+ * finds them, and a quarter is taken off). Slow start ends at the window without a queue and one segment (there an
+ * eighth is taken off), judged by the least round trip of a round, not by one segment's. A round with fewer than three
+ * samples grows like Reno. All of these are as in Linux.
+ * Deviations from Linux: slow start grows in every other round, as in the paper (there in every one). The least round
+ * trip is forgotten when the window restarts after idle time (there whenever nothing was under way). A window that the
+ * application leaves unused does not grow.
  */
 #include <fairwind.h>
 

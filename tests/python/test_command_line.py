@@ -240,6 +240,18 @@ def test_output_into_a_closed_pipe_is_no_error(tmp_path):
     process.wait(timeout=60)
 
 
+def test_the_help_of_a_study_tells_its_forms_parts_and_axes(tmp_path):
+    code, out, error = fairwind("study", "congestion-control-evaluation", "--help", cwd=tmp_path)
+    assert (code, error) == (0, "")
+    told = out[out.index("Leith") :].splitlines()
+    assert "  --form full: 8958 runs" in told
+    assert "    part rtt-unfairness: 2100 runs, 5 of each cell" in told
+    assert "      sweep.bandwidth: 10 Mbit/s, 100 Mbit/s, 250 Mbit/s" in told
+    assert "  --form kernel: 444 runs (what --on kernel takes for full)" in told
+    of_none = fairwind("study", "--help", cwd=tmp_path)
+    assert "--form full:" not in of_none[1]
+
+
 @pytest.mark.slow
 def test_a_study_prints_its_claims_and_writes_its_figure(tmp_path):
     code, out, error = fairwind(

@@ -134,6 +134,11 @@ pub enum Loss {
         /// One for each packet.
         lost: Vec<bool>,
     },
+    /// Some packets by their numbers, each once.
+    Packets {
+        /// In the order in which packets leave the link, from 1, rising.
+        numbers: Vec<u64>,
+    },
 }
 
 /// Packets that overtake others.
@@ -367,6 +372,13 @@ impl Loss {
                 let error = ImpairmentError { key: "loss.lost", rule };
                 return if lost.is_empty() { vec![error] } else { Vec::new() };
             }
+            Self::Packets { numbers } => {
+                let rule = "packets that are lost have one number or more, from 1 and rising";
+                let error = ImpairmentError { key: "loss.numbers", rule };
+                let is_well = numbers.first().is_some_and(|first| *first > 0)
+                    && numbers.is_sorted_by(|one, next| one < next);
+                return if is_well { Vec::new() } else { vec![error] };
+            }
         };
         let wrong = shares.into_iter().filter(|(ratio, _)| !is_share(*ratio));
         wrong.map(|(_, key)| ImpairmentError { key, rule: SHARE }).collect()
@@ -401,6 +413,12 @@ mod tests {
                 bytes: None,
             }),
         };
+        for numbers in [vec![], vec![0, 1], vec![3, 3], vec![4, 2]] {
+            let keys: Vec<&str> =
+                Loss::Packets { numbers }.errors().iter().map(|error| error.key).collect();
+            assert_eq!(keys, ["loss.numbers"]);
+        }
+        assert_eq!(Loss::Packets { numbers: vec![1, 7] }.errors(), []);
         let keys: Vec<&str> = impairments.errors().iter().map(|error| error.key).collect();
         assert_eq!(
             keys,

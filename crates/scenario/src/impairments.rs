@@ -102,6 +102,11 @@ pub enum LossInput {
         /// the scenario's folder; blanks, line breaks and remarks from `#` on say nothing.
         file: Option<String>,
     },
+    /// Some packets by their numbers, each once.
+    Packets {
+        /// In the order in which packets leave the link, from 1, rising.
+        numbers: Vec<u64>,
+    },
 }
 
 impl ImpairmentsInput {
@@ -186,6 +191,7 @@ impl LossInput {
                 let lost = one_of((lost.as_ref(), "lost"), file.as_deref(), read, key, faults);
                 Loss::Recorded { lost: lost.unwrap_or_default() }
             }
+            Self::Packets { numbers } => Loss::Packets { numbers: numbers.clone() },
         }
     }
 }

@@ -23,6 +23,7 @@ from fairwind.cli.scripts import CONTEXT, packetdrill
 from fairwind.cli.settings import Settings, meant_for, settings_of
 from fairwind.cli.shell import CONTEXT as SHELL_CONTEXT
 from fairwind.cli.shell import shell
+from fairwind.cli.study_help import StudyCommand
 from fairwind.cli.windows import app as windows
 from fairwind.compare import compare as compare_results
 from fairwind.compare import head, readable_differences
@@ -186,7 +187,7 @@ def applications(*, output: Format = OutputFormat.TABLE) -> None:
     print_frame(recorded_streams(), output)
 
 
-@app.command()
+@app.command(cls=StudyCommand)
 def study(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="A study; all are listed without it.")

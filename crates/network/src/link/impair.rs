@@ -116,8 +116,22 @@ impl Event {
 /// Which packets are lost.
 enum LossProcess {
     Random(Event),
-    Gemodel { p: Ratio, r: Ratio, losses: [Ratio; 2], is_bad: bool, generator: Pcg32 },
-    Recorded { lost: Vec<bool>, next: usize },
+    Gemodel {
+        p: Ratio,
+        r: Ratio,
+        losses: [Ratio; 2],
+        is_bad: bool,
+        generator: Pcg32,
+    },
+    Recorded {
+        lost: Vec<bool>,
+        next: usize,
+    },
+    /// Numbers of packets that are still to be lost, the next one last, and how many packets there have been.
+    Packets {
+        left: Vec<u64>,
+        passed: u64,
+    },
 }
 
 impl LossProcess {
@@ -134,6 +148,9 @@ impl LossProcess {
                 generator: Pcg32::new(mixed(seed, 0), 0),
             },
             Loss::Recorded { lost } => Self::Recorded { lost: lost.clone(), next: 0 },
+            Loss::Packets { numbers } => {
+                Self::Packets { left: numbers.iter().rev().copied().collect(), passed: 0 }
+            }
         }
     }
 
@@ -151,6 +168,10 @@ impl LossProcess {
                 let is_lost = lost.get(*next).copied().unwrap_or(false);
                 *next = if *next + 1 < lost.len() { *next + 1 } else { 0 };
                 is_lost
+            }
+            Self::Packets { left, passed } => {
+                *passed += 1;
+                left.pop_if(|number| number == passed).is_some()
             }
         }
     }
@@ -384,6 +405,18 @@ mod tests {
     fn recorded_losses_repeat() {
         let lost = losses(Loss::Recorded { lost: vec![false, true, true] });
         assert_eq!(lost[..6], [false, true, true, false, true, true]);
+    }
+
+    #[test]
+    fn packets_are_lost_by_their_numbers_and_once() {
+        let lost = losses(Loss::Packets { numbers: vec![1, 4, 5] });
+        let places: Vec<usize> = lost
+            .iter()
+            .enumerate()
+            .filter(|(_, lost)| **lost)
+            .map(|(place, _)| place + 1)
+            .collect();
+        assert_eq!(places, [1, 4, 5]);
     }
 
     #[test]

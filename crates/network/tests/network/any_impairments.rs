@@ -93,5 +93,6 @@ fn any_loss() -> impl Strategy<Value = Option<Loss>> {
         Some(Loss::Random { probability: THIRD, correlation: THIRD }),
         Some(Loss::Gemodel { p: THIRD, r: THIRD, bad_loss: THIRD, good_loss: Ratio::ZERO }),
         Some(Loss::Recorded { lost: vec![true, false, false] }),
+        Some(Loss::Packets { numbers: vec![2, 3, 9] }),
     ])
 }

@@ -10,7 +10,7 @@ use super::notes::{self, FOLDER, Note, at, of_runs};
 use super::{ControlError, ControlObject, available, obstacle};
 use crate::sys::{Lock, lock_file};
 use std::fs::{self, File, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Its lock is held by whoever loads or removes.
 const DECIDING: &str = ".deciding";
@@ -96,6 +96,38 @@ fn claim(control: &ControlObject) -> Result<Option<Claim>, ControlError> {
     }
     lock_file(&file, Lock::Shared).map_err(|error| at(&path, &error))?;
     Ok(Some(Claim { kernel_name, file }))
+}
+
+/// The notes of what was loaded for runs that live no more; none where nobody may look.
+pub(crate) fn forsaken() -> Vec<PathBuf> {
+    if !Path::new(FOLDER).is_dir() {
+        return Vec::new();
+    }
+    // Who is loading has written its note, and not yet locked it.
+    let Ok(_deciding) = deciding() else { return Vec::new() };
+    notes::all_of_runs().into_iter().filter(|note| nobody_has(note).is_ok()).collect()
+}
+
+/// Removes what was loaded for runs that live no more, by its note.
+///
+/// # Errors
+/// If somebody has it by now, or the kernel keeps it.
+pub(crate) fn remove_forsaken(note: &Path) -> std::io::Result<()> {
+    let _deciding = deciding().map_err(std::io::Error::other)?;
+    let _alone = nobody_has(note)?;
+    let kernel_name = note.file_name().unwrap_or_default().to_string_lossy();
+    if available().iter().any(|name| *name == kernel_name) {
+        remove(&kernel_name).map_err(std::io::Error::other)?;
+    }
+    notes::forget(&kernel_name);
+    Ok(())
+}
+
+/// Holds a note that no run holds.
+fn nobody_has(note: &Path) -> std::io::Result<File> {
+    let file = File::open(note)?;
+    lock_file(&file, Lock::AloneAtOnce).map_err(std::io::Error::other)?;
+    Ok(file)
 }
 
 /// While this is held, nobody else loads or removes for a run.

@@ -21,7 +21,7 @@ mod loader;
 mod loader;
 mod notes;
 
-pub(crate) use claims::LoadedForRun;
+pub(crate) use claims::{LoadedForRun, forsaken, remove_forsaken};
 pub use error::ControlError;
 pub(crate) use loadable::Missing;
 pub use loadable::{ControlObject, Loadable};

@@ -59,6 +59,16 @@ pub(super) fn of_runs(kernel_name: &str) -> PathBuf {
     Path::new(FOLDER).join(kernel_name)
 }
 
+/// The notes of all that was loaded for runs.
+pub(super) fn all_of_runs() -> Vec<PathBuf> {
+    let there = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let is_of_runs = |name: &str| !name.starts_with('.') && !name.ends_with(STAYS);
+    let named = there.filter(|entry| entry.file_name().to_str().is_some_and(is_of_runs));
+    let mut notes: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    notes.sort();
+    notes
+}
+
 /// Notes that a control was loaded to stay.
 pub(super) fn stays(control: &ControlObject) -> Result<(), ControlError> {
     let path = of_stayer(&control.kernel_name);

@@ -1,7 +1,7 @@
 //! Finding and removing what runs have left.
 
 use super::RunName;
-use crate::{TestbedError, sys, windows};
+use crate::{TestbedError, controls, sys, windows};
 use serde::Serialize;
 use std::fmt;
 use std::fs;
@@ -22,7 +22,7 @@ pub struct Places {
     pub folders: Vec<PathBuf>,
     /// Whether this network namespace's tables of nftables are looked at.
     pub tables: bool,
-    /// Whether names of programs at control groups are looked at.
+    /// Whether programs in the kernel are looked at: names of those at control groups, and congestion controls.
     pub programs: bool,
 }
 
@@ -55,6 +55,8 @@ pub enum LeftoverKind {
     Table,
     /// The name of a program whose control group is gone.
     Program,
+    /// A congestion control that was loaded for runs.
+    CongestionControl,
 }
 
 /// Something that a run has left which lives no more.
@@ -62,7 +64,7 @@ pub enum LeftoverKind {
 pub struct Leftover {
     /// What kind of thing it is.
     pub kind: LeftoverKind,
-    /// The run's name; of a program, that it was of a control group.
+    /// The run's name; of a program, that it was of a control group; of a congestion control, that it was of runs.
     pub run: String,
     /// Where it is; of a process its folder below `/proc`.
     pub path: PathBuf,
@@ -77,6 +79,7 @@ impl fmt::Display for Leftover {
             LeftoverKind::Folder => "folder",
             LeftoverKind::Table => "table of nftables",
             LeftoverKind::Program => "program",
+            LeftoverKind::CongestionControl => "congestion control",
         };
         write!(f, "{what} {} of {}", self.path.display(), self.run)
     }
@@ -90,6 +93,10 @@ pub fn find(places: &Places) -> Vec<Leftover> {
         found.extend(windows::forsaken().into_iter().map(|path| {
             let run = "a control group that is gone".to_owned();
             Leftover { kind: LeftoverKind::Program, run, path }
+        }));
+        found.extend(controls::forsaken().into_iter().map(|path| {
+            let run = "runs that are gone".to_owned();
+            Leftover { kind: LeftoverKind::CongestionControl, run, path }
         }));
     }
     found
@@ -200,6 +207,7 @@ pub fn remove(leftover: &Leftover) -> Result<(), TestbedError> {
         LeftoverKind::Folder => fs::remove_dir_all(path),
         LeftoverKind::Table => remove_table(path),
         LeftoverKind::Program => fs::remove_file(path),
+        LeftoverKind::CongestionControl => controls::remove_forsaken(path),
     };
     match done {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(TestbedError::System {

@@ -255,8 +255,7 @@ def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
             "a packet early is long without its share."
         ),
         rule=(
-            "The early loss is stood in for by an initial slow-start threshold of 50 packets, with "
-            "which slow start ends as after a loss at 100; no packet is dropped. "
+            "The second flow's hundredth packet is lost before the bottleneck, no other there. "
             "Time until the second flow has 80 % of its fair share, mean over seeds. Borne out: "
             f"the 95 % interval lies above {LONG_ROUND_TRIPS} round trips; not: below "
             f"{SHORT_ROUND_TRIPS}; in part: between them; otherwise undecided."

@@ -53,7 +53,7 @@ def rates_over_time(results: Results) -> Figure:
         name="early-drop",
         title="Two flows at 500 Mbit/s, 100 ms and a queue of 500 packets",
         caption=(
-            "The second one leaves slow start at 50 packets, as after an early drop. Goodput in "
+            "The second one loses its hundredth packet, in slow start. Goodput in "
             f"windows of {length:g} s, mean over seeds."
         ),
         chart=_panels(frame, "rate", "goodput / Mbit/s", 3),

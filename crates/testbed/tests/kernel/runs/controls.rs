@@ -7,6 +7,7 @@ use fairwind_scenario::{Document, Experiment};
 use fairwind_testbed::controls::{
     ControlError, ControlObject, available, load, loaded, obstacle, unload,
 };
+use fairwind_testbed::leftovers::{Places, find, remove};
 use fairwind_testbed::{KernelRun, Outcome, RunError};
 use std::sync::Mutex;
 
@@ -198,6 +199,43 @@ fn what_a_killed_run_has_left_is_replaced_and_removed() {
     let note = folder.join("fwt_left");
     std::fs::write(&note, "other instructions").unwrap();
     run_of_other(&control, 1, &[0], "100 kB", "fairwind-test-left");
+    assert!(!is_there(&control));
+    assert!(!note.exists());
+}
+
+#[test]
+fn what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_not() {
+    if !is_loadable(
+        "what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_not",
+    ) {
+        return;
+    }
+    let _alone = MACHINE.lock();
+    let control = other("fwt_forsaken");
+    load(&control).unwrap();
+    let folder = std::path::Path::new("/run/fairwind/congestion");
+    let (stays, note) = (folder.join("fwt_forsaken.stays"), folder.join("fwt_forsaken"));
+    let ours = || find(&Places::usual()).into_iter().find(|one| one.path == note);
+    assert_eq!(ours(), None, "it is there to stay");
+    unload(&control.kernel_name).unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| run_of_other(&control, 2, &[0], "1 MB", "fairwind-test-living"));
+        while !note.exists() && !run.is_finished() {
+            std::thread::yield_now();
+        }
+        assert_eq!(ours(), None, "a run has it");
+        run.join().unwrap();
+    });
+    assert!(!note.exists(), "the run has taken it away");
+    load(&control).unwrap();
+    // As if the run had been killed.
+    std::fs::rename(&stays, &note).unwrap();
+    let left = ours().expect("nobody has it");
+    assert_eq!(
+        left.to_string(),
+        format!("congestion control {} of runs that are gone", note.display())
+    );
+    remove(&left).unwrap();
     assert!(!is_there(&control));
     assert!(!note.exists());
 }

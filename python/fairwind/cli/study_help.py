@@ -1,0 +1,84 @@
+"""What ``study NAME --help`` tells of one study: its forms, their parts, and what may be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from typer.core import TyperCommand
+
+from fairwind.scenario import Plan
+from fairwind.studies import Study, studies
+
+_MOST_LETTERS = 60
+"""A longer list of an axis's settings is told by its first, its last, and how many there are."""
+
+
+class StudyCommand(TyperCommand):
+    """The command ``study``, whose help has a study's own part where one is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 (Typer has two of that name)
+        """Look for the name of a study before the help, which asks for nothing else, is told."""
+        there = studies()
+        named = next((there[word] for word in args if word in there), None)
+        if named is not None and "--help" in args:
+            self.epilog = "\n\n".join("\b\n" + "\n".join(part) for part in described(named))
+        return super().parse_args(ctx, args)
+
+
+_HOW_TO_CHOOSE = [
+    """Fewer: --set 'sweep.KEY=["one", "another"]' --set sweep.repeat=1, for all parts that have""",
+    "the key. All keys: fairwind schema.",
+]
+
+
+def described(study: Study) -> list[list[str]]:
+    """Tell of a study what a person chooses from.
+
+    Returns
+    -------
+    list of list of str
+        Lines by paragraph: the study, then each form with its parts and their axes.
+    """
+    told = [[f"{study.name}: {study.title}", f"Source: {study.source}"]]
+    return [*told, *_forms(study), _HOW_TO_CHOOSE]
+
+
+def _forms(study: Study) -> list[list[str]]:
+    """Tell of the first form all axes, of the others how much there is of each part."""
+    first, *others = study.forms
+    return [[*_head(study, first), *_axes(_plans(study, first))]] + [
+        [*_head(study, form), *_sizes(_plans(study, form))] for form in others
+    ]
+
+
+def _plans(study: Study, form: str) -> dict[str, Plan]:
+    leading = study.scenario(form).plan
+    further = study.further_scenarios(form)
+    return {leading.name: leading} | {name: each.plan for name, each in further.items()}
+
+
+def _head(study: Study, form: str) -> list[str]:
+    runs = sum(plan.runs for plan in _plans(study, form).values())
+    stands_for = [ours for ours, theirs in study.kernel_forms.items() if theirs == form]
+    words = f" (what --on kernel takes for {', '.join(stands_for)})" if stands_for else ""
+    return [f"--form {form}: {runs} runs{words}"]
+
+
+def _axes(plans: Mapping[str, Plan]) -> list[str]:
+    lines = []
+    for name, plan in plans.items():
+        lines.append(f"  part {name}: {plan.runs} runs, {len(plan.seeds)} of each cell")
+        lines += [f"    sweep.{axis.name}: {_some(axis.labels)}" for axis in plan.axes]
+    return lines
+
+
+def _sizes(plans: Mapping[str, Plan]) -> list[str]:
+    return [f"  part {name}: {plan.runs} runs" for name, plan in plans.items()]
+
+
+def _some(labels: tuple[str, ...]) -> str:
+    whole = ", ".join(labels)
+    if len(whole) <= _MOST_LETTERS:
+        return whole
+    return f"{labels[0]} to {labels[-1]}, {len(labels)} in all"
