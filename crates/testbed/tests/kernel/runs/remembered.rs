@@ -66,6 +66,27 @@ fn first_flights(sharing: &str) -> Vec<usize> {
 }
 
 #[test]
+fn what_hosts_remember_in_the_end_is_told() {
+    if !is_rememberable("what_hosts_remember_in_the_end_is_told") {
+        return;
+    }
+    let sharing = r#"{ policy = "classic", collect = "end" }"#;
+    let files = CaptureFiles { sender: Some(Box::new(Shared::default())), receiver: None };
+    let control = Control::default();
+    let experiment = transfers(sharing);
+    let outcome = run_with(&experiment, "fairwind-test-remembered", files, &control).unwrap();
+    let table = outcome.tables.get("remembered").unwrap();
+    let column = |name| table.column(name).unwrap();
+    let server = |row: &usize| column("host").text(*row) == Some("web-sender");
+    let row = (0..table.rows()).find(server).expect("it has sent");
+    assert!(column("window_packets").number(row).unwrap() >= 20.0);
+    let age = column("age_s").number(row).unwrap();
+    assert!((0.5..3.0).contains(&age), "the second transfer is over after a second: {age}");
+    let peer = column("peer").text(row).unwrap().parse::<std::net::IpAddr>().unwrap();
+    assert!(peer.is_ipv4());
+}
+
+#[test]
 fn a_host_begins_with_the_window_of_the_transfer_before() {
     if !is_rememberable("a_host_begins_with_the_window_of_the_transfer_before") {
         return;
