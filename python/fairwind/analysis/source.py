@@ -15,6 +15,7 @@ from fairwind.errors import FairwindError
 from fairwind.folder.captured import CaptureInput
 from fairwind.folder.manifest import MANIFEST, Manifest, read_manifest
 from fairwind.folder.store import CELLS, cell_folder
+from fairwind.results.transfers import ANSWERED_KINDS, ANSWERS
 from fairwind.scenario.plan import Cell, Plan
 
 STANDARD_INPUT = "-"
@@ -24,9 +25,6 @@ HEAD_BYTES = 65_536
 
 FIRST_RECEIVER_PORT = 60_000
 """In runs of ours the first group's receivers listen here, and each group's on the next port."""
-
-ANSWERED = ("request-response", "web", "transfers")
-"""Workloads whose connections carry responses, which are a group of their own in tables."""
 
 DATAGRAMS = "udp"
 """The transport of workloads that have no connection."""
@@ -259,8 +257,8 @@ def _groups_of(flows: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, str], ...
         if workload.get("transport") == DATAGRAMS:
             continue
         asked.append((name, f"dst port {port}"))
-        if workload.get("kind") in ANSWERED:
-            answered.append((f"{name}-responses", f"src port {port}"))
+        if workload.get("kind") in ANSWERED_KINDS:
+            answered.append((f"{name}{ANSWERS}", f"src port {port}"))
     return (*asked, *answered)
 
 

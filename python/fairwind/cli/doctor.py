@@ -112,7 +112,12 @@ def _leftovers(there: Sequence[Leftover]) -> Capability:
     what = "left by dead runs"
     if not there:
         return Capability(what, "ok", "nothing", "")
-    return Capability(what, "limited", f"{len(there)} thing{'s' if len(there) != 1 else ''}", "fairwind doctor --clean")
+    return Capability(
+        what,
+        "limited",
+        f"{len(there)} thing{'s' if len(there) != 1 else ''}",
+        "fairwind doctor --clean",
+    )
 
 
 def _no_kernel() -> Capability:

@@ -66,11 +66,18 @@ def estimates_by_setting(
     if panels is not None:
         values = frame[panels].unique(maintain_order=True).to_list()
         chart = chart.facet(
-            facet=panel_facet(panels, values, width), columns=2 if len(order) > 4 else 4
+            facet=panel_facet(panels, values, width), columns=_columns(len(order), len(values))
         )
         if are_far_apart(frame, panels, "high"):
             chart = chart.resolve_scale(y="independent")
     return themed(chart)
+
+
+def _columns(settings: int, panels: int) -> int:
+    """Give how many panels a row has: four narrow ones, or five if that leaves none alone."""
+    if settings > 4:
+        return 2
+    return 5 if panels == 5 else 4
 
 
 def _width(order: list[Any]) -> int:

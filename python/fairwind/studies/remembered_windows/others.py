@@ -31,7 +31,8 @@ def in_the_first_second(results: Results, calls: pl.DataFrame, others: str) -> p
     DataFrame
         What `calls` tells runs apart by; ``..._lost`` (packets), ``..._first_bits_per_second``
         (goodput), each with the group's name before it; ``wait_s``, the mean over the windows of
-        the mean time that packets waited in the bottleneck's queue, whosever they were.
+        the mean time that packets waited in the bottleneck's queue, whosever they were: mostly
+        the burst's own, where there is one.
     """
     keys = [name for name in calls.columns if name != "start_s"]
     since = calls.rename({"start_s": "called_s"})

@@ -128,23 +128,8 @@ def _values(part: pl.DataFrame, column: str) -> np.ndarray:
 
 
 def map_of_speed_ups(results: Results) -> pl.DataFrame:
-    """Give speed-up and further losses by round trip, volume, what became of the path, and memory.
-
-    Returns
-    -------
-    DataFrame
-        `AFTER`, `RTT`, `VOLUME`, `MEMORY`, ``speed_up`` (the mean over the seeds of the times
-        from today's initial window by those from the memory) and ``more_lost`` (packets).
-    """
+    """Compare memories by what became of the path, round trip and volume, as `against` does."""
     axes = [AFTER, RTT, VOLUME]
-    done = transfers(results).filter(pl.col("number") == 2)
-    keys = [*axes, "seed"]
-    without = done.filter(pl.col(MEMORY) == INITIAL).select(
-        *keys, pl.col(TIME).alias("without_s"), pl.col(LOST).alias("lost_without")
-    )
-    pairs = done.filter(pl.col(MEMORY) != INITIAL).join(without, on=keys, maintain_order="left")
-    lost = pl.col(LOST).cast(pl.Float64) - pl.col("lost_without").cast(pl.Float64)
-    return pairs.group_by([*axes, MEMORY], maintain_order=True).agg(
-        (pl.col("without_s") / pl.col(TIME)).mean().alias("speed_up"),
-        lost.mean().alias("more_lost"),
-    )
+    second = transfers(results).filter(pl.col("number") == 2)
+    done = second.select(*axes, MEMORY, "seed", TIME, LOST)
+    return against(done, axes).filter(pl.col(MEMORY) != INITIAL)

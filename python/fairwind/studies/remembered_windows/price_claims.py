@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import polars as pl
 
-from fairwind.results import Claim, Results
+from fairwind.results import Claim, Results, Verdict
 from fairwind.studies.remembered_windows.price import (
     WORSE_AXES,
     against,
@@ -31,10 +34,14 @@ from fairwind.studies.remembered_windows.verdicts import (
 
 SAME = "20 Mbit/s"
 UNCHANGED = "the same"
+SLOWED = ("a quarter", "a tenth")
 SMALL_QUEUE = "20 % bdp"
 
-PAYS_RATIO = 1.05
-"""Remembering pays from this speed-up on, and costs below its inverse."""
+MUCH_RATIO = 0.05
+"""So much longer is told apart from what is sure, but next to nothing."""
+
+BY_CHANCE_RATIO = 0.05
+"""In so many cells a 95 % interval may leave out 1 by chance alone."""
 
 PRICE = ("speed_up", "more_lost", "thin_harm")
 """What is told of a cell."""
@@ -44,17 +51,22 @@ def price_claims(
     worse: Results | None, greedy: Results | None, map_: Results | None
 ) -> list[Claim]:
     """Judge the price; these are claims of ours, not of the source."""
-    priced = None if worse is None else against(second_transfers(worse, WORSE_AXES), WORSE_AXES)
+    done = None if worse is None else second_transfers(worse, WORSE_AXES)
+    priced = None if done is None else against(done, WORSE_AXES)
     beside = None if greedy is None else against(
         second_transfers(greedy, WORSE_AXES, "greedy"), WORSE_AXES
     )  # fmt: skip
+    mapped = None if map_ is None else map_of_speed_ups(map_)
     return [
         harms_where_worse(priced),
         fills_the_queue_at_first(priced),
         overflows_small_queues(priced),
-        careful_is_no_worse(priced),
+        careful_is_no_worse(
+            priced, None if done is None else against(done, WORSE_AXES, reference=CLASSIC)
+        ),
         harms_greedy_flows(beside),
-        pays_where_long(None if map_ is None else map_of_speed_ups(map_)),
+        pays_where_long(mapped),
+        costs_where_slowed(mapped),
     ]
 
 
@@ -81,11 +93,12 @@ def harms_where_worse(priced: pl.DataFrame | None) -> Claim:
 
 
 FILLS_THE_QUEUE = Question(
-    statement="While the burst of the report's window passes, everybody waits longer in the "
+    statement="While the burst of the report's window passes, packets wait longer in the "
     "bottleneck's queue.",
-    rule="The mean wait in the second after the call, by windows of 100 ms, against that with an "
-    "initial window of ten, seed by seed. Holds where it is longer with its whole 95 % interval. "
-    "Borne out: in all cells; in part: in some; otherwise not.",
+    rule="The mean wait of all packets, of which the burst's own are many, in the second after the "
+    "call, by windows of 100 ms, against that with an initial window of ten, seed by seed. Holds "
+    "where it is longer with its whole 95 % interval. Borne out: in all cells; in part: in some; "
+    "otherwise not.",
     by=(AFTER, LIMIT),
     measures=("longer_wait_s", "thin_more_lost"),
     otherwise="; elsewhere it is not sure",
@@ -124,44 +137,44 @@ def overflows_small_queues(priced: pl.DataFrame | None) -> Claim:
     )
 
 
-def careful_is_no_worse(priced: pl.DataFrame | None) -> Claim:
-    """Judge whether Careful Resume and the safe mode avoid the price and keep the gain."""
+def careful_is_no_worse(priced: pl.DataFrame | None, by_classic: pl.DataFrame | None) -> Claim:
+    """Judge whether Careful Resume and the safe mode avoid the price and keep the gain.
+
+    `priced` is against an initial window of ten, `by_classic` against the report's cache.
+    """
     statement = (
         "Careful Resume, and the report's cache in its safe mode, lose less than the report's "
         "where the path has worsened, and still gain where it is the same."
     )
     rule = (
-        "By memory. Holds where the mean of lost packets is below the report's in every cell with "
-        "a lower rate, and the speed-up over the unchanged path with a queue of a bandwidth-delay "
-        "product is above 1 with its whole 95 % interval, and over the unchanged path with a queue "
-        "of a fifth of that no lower than the report's. Borne out: of both; in part: of one."
+        "By memory, seed by seed, each with the whole 95 % interval. Holds where fewer packets are "
+        "lost than from the report's in every cell with a lower rate, and the speed-up over the "
+        "unchanged path with a queue of a bandwidth-delay product is above 1 against an initial "
+        "window of ten, and with a queue of a fifth of that at least 1 against the report's. Borne "
+        "out: of both; in part: of one; otherwise not."
     )
-    if priced is None:
+    if priced is None or by_classic is None:
         return undecided(statement, rule)
-    classic = priced.filter(pl.col(MEMORY) == CLASSIC).select(
-        *WORSE_AXES,
-        pl.col("lost").alias("lost_by_classic"),
-        pl.col("speed_up").alias("speed_up_by_classic"),
-    )
-    cells = priced.filter(pl.col(MEMORY).is_in([SAFE, CAREFUL])).join(
-        classic, on=list(WORSE_AXES), maintain_order="left"
-    )
     names, found = [SAFE, CAREFUL], []
+    cells = priced.filter(pl.col(MEMORY).is_in(names))
+    beside = by_classic.filter(pl.col(MEMORY).is_in(names))
     for name in names:
-        own = cells.filter(pl.col(MEMORY) == name)
-        changed = own.filter(pl.col(AFTER) != SAME)
-        loses_less = bool((changed["lost"] < changed["lost_by_classic"]).all())
+        own, other = (part.filter(pl.col(MEMORY) == name) for part in (cells, beside))
+        changed = other.filter(pl.col(AFTER) != SAME)
+        loses_less = bool((changed["more_lost_high"] < 0).all())
         same = own.filter((pl.col(AFTER) == SAME) & (pl.col(LIMIT) != SMALL_QUEUE))
-        small = own.filter((pl.col(AFTER) == SAME) & (pl.col(LIMIT) == SMALL_QUEUE))
+        small = other.filter((pl.col(AFTER) == SAME) & (pl.col(LIMIT) == SMALL_QUEUE))
         gains = bool((same["speed_up_low"] > 1).all())
-        is_no_slower = bool((small["speed_up"] >= small["speed_up_by_classic"]).all())
+        is_no_slower = bool((small["speed_up_low"] >= 1).all())
         found.append(loses_less and gains and is_no_slower)
+    by = [MEMORY, AFTER, LIMIT]
     return Claim(
         statement=statement,
         rule=rule,
         verdict=judged(pl.Series(found)),
-        evidence=f"{numbers(cells, [MEMORY, AFTER, LIMIT], PRICE)}.",
-        details=cells,
+        evidence=f"{numbers(cells, by, PRICE)}. Against the report's: "
+        f"{numbers(beside, by, ('speed_up', 'more_lost'))}.",
+        details=beside,
         in_short=f"So of {_those(names, found, holds=True)}; not of "
         f"{_those(names, found, holds=False)}.",
     )
@@ -172,13 +185,13 @@ def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
 
 
 TAKES_FROM_GREEDY = Question(
-    statement="A greedy flow that has come since loses goodput to a remembered window, most in the "
-    "first second.",
+    statement="A greedy flow that has come since loses goodput to a remembered window in the first "
+    "second.",
     rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
     "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it is "
-    "above 0 with its whole 95 % interval in the second after the call, and in the mean less from "
-    "before the call to the end of the run. Borne out: in all cells; in part: in some; otherwise "
-    "not.",
+    "above 0 with its whole 95 % interval in the second after the call. Borne out: in all cells; "
+    "in part: in some; otherwise not. Told as well: that from before the call to the end of the "
+    "run.",
     by=(AFTER, LIMIT),
     measures=("speed_up", "greedy_first_harm", "greedy_harm", "greedy_more_lost"),
     otherwise="; elsewhere it is not sure",
@@ -190,45 +203,72 @@ def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
     if priced is None:
         return TAKES_FROM_GREEDY.undecided()
     cells = priced.filter(pl.col(MEMORY) == CLASSIC)
-    holds = (cells["greedy_first_harm_low"] > 0) & (
-        cells["greedy_harm"] < cells["greedy_first_harm"]
-    )
+    holds = cells["greedy_first_harm_low"] > 0
     return TAKES_FROM_GREEDY.answered(cells, holds, priced.filter(pl.col(MEMORY) != INITIAL))
 
 
 def pays_where_long(found: pl.DataFrame | None) -> Claim:
     """Judge the map: where remembering pays."""
     statement = (
-        "Remembering pays where the round trip is long and the volume neither small nor large, and "
-        "costs where the path has worsened."
+        "Remembering pays most where the round trip is long and the volume neither small nor large."
     )
     rule = (
-        "Speed-up against an initial window of ten, by the report's cache. Borne out: the greatest "
-        "speed-up over an unchanged path is at the longest round trip and at neither the least nor "
-        f"the greatest volume, and somewhere below 1/{PAYS_RATIO:g} where the rate is a quarter or "
-        "a tenth; in part: one of both; otherwise not."
+        "Speed-up over an unchanged path against an initial window of ten, by the report's cache, "
+        "means over the seeds. Borne out: the greatest is at the longest round trip and at neither "
+        "the least nor the greatest volume; in part: one of both; otherwise not."
     )
     if found is None:
         return undecided(statement, rule)
-    classic = found.filter(pl.col(MEMORY) == CLASSIC)
-    same = classic.filter(pl.col(AFTER) == UNCHANGED).sort("speed_up")
-    best = same.row(-1, named=True)
-    inside = float(same[VOLUME].to_numpy().min()) < best[VOLUME]
-    inside = inside and best[VOLUME] < float(same[VOLUME].to_numpy().max())
-    pays = best[RTT] == float(same[RTT].to_numpy().max()) and inside
-    slower = classic.filter(pl.col(AFTER).is_in(["a quarter", "a tenth"])).sort("speed_up")
-    worst = slower.row(0, named=True)
-    costs = worst["speed_up"] < 1 / PAYS_RATIO
-    told = (
-        f"the best over an unchanged path is {best['speed_up']:.2f}, at {best[RTT] * 1e3:g} ms and "
-        f"{best[VOLUME] / 1e3:g} kB; the worst at {worst[AFTER]} of the rate "
-        f"{worst['speed_up']:.2f}, at {worst[RTT] * 1e3:g} ms and {worst[VOLUME] / 1e3:g} kB"
+    same = found.filter((pl.col(MEMORY) == CLASSIC) & (pl.col(AFTER) == UNCHANGED))
+    best = same.sort("speed_up").row(-1, named=True)
+    volumes = same[VOLUME].to_numpy()
+    is_inside = bool(volumes.min() < best[VOLUME] < volumes.max())
+    is_longest = bool(best[RTT] == same[RTT].to_numpy().max())
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=judged(pl.Series([is_longest, is_inside])),
+        evidence=f"The best is {_on_the_map(best)}.",
+        details=found,
+        in_short=f"The best is {_on_the_map(best)}.",
+    )
+
+
+def costs_where_slowed(found: pl.DataFrame | None) -> Claim:
+    """Judge the map: whether remembering costs where the rate has fallen."""
+    statement = "Where the rate has fallen, a transfer takes longer from a remembered window."
+    rule = (
+        "Speed-up against an initial window of ten, by the report's cache, in the cells where the "
+        "rate is a quarter or a tenth. Borne out: the whole 95 % interval is below 1 in more than "
+        f"half of them; in part: in more than {BY_CHANCE_RATIO:.0%}; otherwise not."
+    )
+    if found is None:
+        return undecided(statement, rule)
+    cells = found.filter((pl.col(MEMORY) == CLASSIC) & pl.col(AFTER).is_in(SLOWED))
+    if cells["speed_up_high"].is_nan().any():
+        return replace(undecided(statement, rule), evidence="One seed a cell gives no intervals.")
+    slower = cells.filter(pl.col("speed_up_high") < 1)
+    faster = cells.filter(pl.col("speed_up_low") > 1)
+    share = slower.height / cells.height
+    some = Verdict.BORNE_OUT_IN_PART if share > BY_CHANCE_RATIO else Verdict.NOT_BORNE_OUT
+    told = "; ".join(
+        f"{row[AFTER]} of the rate {_on_the_map(row)}" for row in slower.iter_rows(named=True)
+    )
+    much = (slower["speed_up_high"] < 1 / (1 + MUCH_RATIO)).sum()
+    counted = (
+        f"Of {cells.height} cells {slower.height} are slower with the whole interval, {much} of "
+        f"them by more than {MUCH_RATIO:.0%}, and {faster.height} are faster"
     )
     return Claim(
         statement=statement,
         rule=rule,
-        verdict=judged(pl.Series([pays, costs])),
-        evidence=f"By the report's cache {told}.",
-        details=found,
-        in_short=f"{told[0].upper()}{told[1:]}.",
+        verdict=Verdict.BORNE_OUT if share > 1 / 2 else some,
+        evidence=f"{counted}; slower: {told or 'none'}.",
+        details=cells,
+        in_short=f"{counted}.",
     )
+
+
+def _on_the_map(row: dict[str, Any]) -> str:
+    speed_up = f"{row['speed_up']:.2f} [{row['speed_up_low']:.2f}, {row['speed_up_high']:.2f}]"
+    return f"{speed_up}, at {row[RTT] * 1e3:g} ms and {row[VOLUME] / 1e3:g} kB"

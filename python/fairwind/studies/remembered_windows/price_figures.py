@@ -90,9 +90,10 @@ def _price(worse: Results | None) -> list[Figure]:
             waits,
             Figured(
                 "price-at-first",
-                "The price at first: how much longer everybody waits in the queue",
+                "The price at first: how much longer packets wait in the queue",
                 "Mean wait in the second after the second call, by windows of 100 ms, beyond that "
-                "with an initial window of ten; 95 % intervals over the seeds.",
+                "with an initial window of ten, over all packets, the burst's own among them; "
+                "95 % intervals over the seeds.",
                 "longer wait / ms",
             ),
         ),

@@ -8,6 +8,7 @@ import polars as pl
 
 from fairwind.quantities import parse_bytes, parse_seconds
 from fairwind.results import Results
+from fairwind.results.transfers import ANSWERS
 from fairwind.studies.groups import interval_per_panel
 
 MEMORY, AFTER, COUNT = "memory", "after", "count"
@@ -50,7 +51,7 @@ def axes_of(frame: pl.DataFrame) -> list[str]:
     return [name for name in known if name in frame.columns]
 
 
-RESPONSES = r"^web(-\d+)?-responses$"
+RESPONSES = rf"^web(-\d+)?{ANSWERS}$"
 """Groups whose flows are the transfers, of one host or of several."""
 
 

@@ -91,7 +91,8 @@ def _handovers(low: pl.DataFrame | None) -> Claim:
 def _lossy_handovers(low: pl.DataFrame | None) -> Claim:
     judged = _as_quick(
         None if low is None or LOSSY not in low[LINK].to_list() else low,
-        "Beyond the source: neither do handovers in which nothing gets through for 100 ms.",
+        "Beyond the source: handovers in which nothing gets through for 100 ms make no upload over "
+        "satellites of a low orbit slower.",
         (LINK, STEADY, (LOSSY,)),
     )
     if low is None or LOSSY not in low[LINK].to_list():

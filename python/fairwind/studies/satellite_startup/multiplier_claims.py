@@ -68,7 +68,10 @@ def time_saturates(done: pl.DataFrame, elsewhere: pl.DataFrame | None = None) ->
 
 def time_saturates_without_waiting_for_frames(offset: Results | None) -> Claim:
     """Judge the same where frames begin when plans come."""
-    statement = f"Nor do they above k = {SOURCE_MULTIPLIER:g} where frames begin when plans come."
+    statement = (
+        f"Above k = {SOURCE_MULTIPLIER:g} transfers do not get quicker where frames begin when "
+        "plans come."
+    )
     return _saturates(statement, None if offset is None else transfers(offset))
 
 

@@ -89,9 +89,7 @@ def _with_sack(runs: pl.DataFrame | None) -> Claim:
         verdict=in_order(whole=bool(fits.all()), part=bool(fits.any())),
         evidence=f"{told}.",
         details=details,
-        in_short=(
-            f"With {_which(details, fits)} it is; else a time-out after further losses holds it up."
-        ),
+        in_short=(f"So with {_which(details, fits) or 'no buffer'}."),
     )
 
 
@@ -134,8 +132,8 @@ def _freebsd(runs: pl.DataFrame | None) -> Claim:
 
 def _spread(runs: pl.DataFrame | None) -> Claim:
     statement = (
-        "Where a terminal's slots are spread over the frame, each of the three stacks does so on "
-        "demand."
+        "Where a terminal's slots are spread over the frame, and frames begin when plans come, "
+        "each of the three stacks behaves on demand as the source found."
     )
     rule = (
         "Beyond what the source says, which does not tell how the slots lay: the three findings "

@@ -38,7 +38,8 @@ def by_placement(stacks: Results) -> list[Figure]:
     return [
         Figure(
             name="stacks-by-placement",
-            title="The three stacks at k = 4.8, by where the terminal's slots of a frame are",
+            title="The three stacks at k = 4.8, by where the terminal's slots of a frame are, and "
+            "when frames begin",
             caption=f"One run each, {SHOWN_LIMIT} of buffer, as above. Above: slots that follow "
             "one another; below: slots that are spread over the frame, in frames that begin when "
             "plans come.",
