@@ -76,7 +76,9 @@ fn every_algorithm_in_c_is_taken_by_the_kernel_and_carries_a_transfer() {
         let read = number(flows, "payload_bytes_read", row);
         assert!((read - 200_000.0).abs() < 0.5, "{name}: {read} bytes were read");
     }
-    assert_eq!(available(), before, "what was loaded for the run is gone with it");
+    // What a killed run had left before may be gone, too.
+    let after = available();
+    assert!(after.iter().all(|name| before.contains(name)), "of the run is left: {after:?}");
 }
 
 #[test]
