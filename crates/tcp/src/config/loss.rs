@@ -24,7 +24,8 @@ pub enum LostRepairs {
     /// When its time-out runs out (RFC 6675 §5).
     TimedOut,
     /// By reach: once something has arrived that was sent for the first time after it, or as many segments further as
-    /// prove a loss where reordering was seen (Linux 2.6, `LostRetransmit`).
+    /// prove a loss where reordering was seen, or losses are not found by reach themselves
+    /// ([`LossDetection::Forward`]; Linux 2.6, `LostRetransmit`).
     ByReach,
 }
 

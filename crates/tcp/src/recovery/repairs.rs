@@ -2,8 +2,8 @@
 //!
 //! Source: Linux 2.6 `tcp_sacktag_write_queue` (what it calls a lost retransmission). Whatever is sent for the first
 //! time after a repair lies behind everything that had been sent when the repair was; so once something there is
-//! reported to have arrived, the repair has been overtaken, and is lost. Where reordering was seen, the report has to
-//! lie as many segments further as prove a loss.
+//! reported to have arrived, the repair has been overtaken, and is lost. Without forward acknowledgment, and where reordering
+//! was seen, the report has to lie as many segments further as prove a loss.
 //! Differs: those kernels go through all that is outstanding for each acknowledgment; here repairs wait in the order
 //! in which they were sent, which is also that of what had been sent by then, so that only the oldest is looked at.
 //! Parameters: [`LostRepairs`](crate::LostRepairs).
@@ -72,9 +72,11 @@ impl Connection {
             return;
         }
         let reached = self.highest_sacked();
-        let distance = match self.recovery.reorderings {
-            0 => 1,
-            _ => self.recovery.threshold.saturating_mul(self.negotiated.segment_bytes),
+        let counts_reach = self.config.loss.detection == LossDetection::Forward;
+        let distance = if counts_reach && self.recovery.reorderings == 0 {
+            1
+        } else {
+            self.recovery.threshold.saturating_mul(self.negotiated.segment_bytes)
         };
         while let Some(repair) = self.recovery.repairs.next_overtaken(reached, distance) {
             if repair.sequence.is_before(self.send.oldest_unacked) {
