@@ -8,9 +8,10 @@ use fairwind_testbed::controls::ControlObject;
 use fairwind_testbed::host::{self, HostCommand};
 use fairwind_testbed::{KernelRun, RunError, Verdict};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ffi::CString;
 use std::process::ExitCode;
 
 create_exception!(
@@ -48,12 +49,16 @@ pub(crate) fn run_on_kernel<'py>(
     let run = || {
         let files = crate::capture_files(&experiment, Some(capture))?;
         let run = KernelRun::with_controls(&experiment, seed, files, command, &controls)?;
-        Ok(run.run(&control)?.tables)
+        Ok(run.run(&control)?)
     };
     let measured = py
         .detach(|| guarded(seed, run))
         .map_err(|failure| errors::from_failure(&failure, Some(capture)))?;
     let tables = PyDict::new(py);
+    for remark in measured.remarks {
+        let text = CString::new(remark).unwrap_or_default();
+        PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 1)?;
+    }
     for table in &measured.tables {
         tables.set_item(table.name, Table::from_measured(table)?)?;
     }

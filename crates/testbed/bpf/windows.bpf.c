@@ -163,7 +163,7 @@ static ALWAYS_INLINE u32 first_window(const struct bpf_sock_ops *connection,
 
 /* Has packets behind the tenth leave at the kernel's pace, twice the window per round trip, and not in one burst: a bound
  * switches the socket's pacing on, and it stays on when the bound is lifted. Where a bound was set already, there is a pace
- * already. Before Linux 6.0 programs cannot ask for it, and nothing is changed.
+ * already. Before Linux 6.1 programs cannot ask for it, and nothing is changed.
  */
 static ALWAYS_INLINE void pace(struct bpf_sock_ops *connection)
 {

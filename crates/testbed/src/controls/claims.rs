@@ -5,7 +5,7 @@
 //! of that file, which ends with the run, however that ends. Whoever lets go of it last removes the control. One that
 //! was loaded to stay is noted elsewhere, and no run removes it; no run takes one of which nothing is noted.
 
-use super::loader::{install, remove};
+use super::loader::{install, remove, table_number};
 use super::notes::{self, FOLDER, Note, at, of_runs};
 use super::{ControlError, ControlObject, available, obstacle};
 use crate::sys::{Lock, lock_file};
@@ -108,7 +108,8 @@ pub(crate) fn forsaken() -> Vec<PathBuf> {
     notes::all_of_runs().into_iter().filter(|note| nobody_has(note).is_ok()).collect()
 }
 
-/// Removes what was loaded for runs that live no more, by its note.
+/// Removes what was loaded for runs that live no more, by its note; of another one that has come under its name since,
+/// only the note.
 ///
 /// # Errors
 /// If somebody has it by now, or the kernel keeps it.
@@ -116,6 +117,10 @@ pub(crate) fn remove_forsaken(note: &Path) -> std::io::Result<()> {
     let _deciding = deciding().map_err(std::io::Error::other)?;
     let _alone = nobody_has(note)?;
     let kernel_name = note.file_name().unwrap_or_default().to_string_lossy();
+    let there = table_number(&kernel_name);
+    if Note::read(note).is_some_and(|noted| noted.is_of_another_table_than(there)) {
+        return fs::remove_file(note);
+    }
     if available().iter().any(|name| *name == kernel_name) {
         remove(&kernel_name).map_err(std::io::Error::other)?;
     }

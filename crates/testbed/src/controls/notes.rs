@@ -44,8 +44,12 @@ impl Note {
     }
 
     fn may_be_of_the_table_of(&self, other: &Self) -> bool {
-        let both = self.table.zip(other.table);
-        both.is_none_or(|(first, second)| first == second)
+        !self.is_of_another_table_than(other.table)
+    }
+
+    /// Whether its table is known, and so is `table`, and is another one.
+    pub(super) fn is_of_another_table_than(&self, table: Option<u32>) -> bool {
+        self.table.zip(table).is_some_and(|(own, other)| own != other)
     }
 }
 
@@ -164,6 +168,14 @@ mod tests {
         );
         assert!(!note("0011", Some(7)).is_of(&note("0011", Some(8))));
         assert!(!note("0011", Some(7)).is_of(&note("0012", Some(7))));
+    }
+
+    #[test]
+    fn only_of_known_tables_one_is_another() {
+        assert!(note("0011", Some(7)).is_of_another_table_than(Some(8)));
+        assert!(!note("0011", Some(7)).is_of_another_table_than(Some(7)));
+        assert!(!note("0011", Some(7)).is_of_another_table_than(None));
+        assert!(!note("0011", None).is_of_another_table_than(Some(8)));
     }
 
     #[test]

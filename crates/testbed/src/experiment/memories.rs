@@ -5,7 +5,7 @@ use super::RunError;
 use super::plans::PlannedHost;
 use crate::leftovers::{Places, RunName};
 use crate::windows::{WindowsError, WindowsOfRun};
-use fairwind_measure::RememberedPeer;
+use fairwind_measure::{RememberedPeer, Tables, remembered_table};
 
 /// Makes the control groups and puts the programs there, before the hosts are started, which enter them.
 pub(super) fn begin(
@@ -31,7 +31,7 @@ pub(super) fn begin(
 /// What the hosts remember now.
 pub(super) fn remembered(
     memories: &[(String, WindowsOfRun)],
-) -> Result<Vec<RememberedPeer>, RunError> {
+) -> Result<Vec<RememberedPeer>, WindowsError> {
     let mut peers = Vec::new();
     for (host, windows) in memories {
         peers.extend(windows.remembered()?.windows.into_iter().map(|window| RememberedPeer {
@@ -42,4 +42,45 @@ pub(super) fn remembered(
         }));
     }
     Ok(peers)
+}
+
+/// Adds the table of what the hosts remember, where they remember anything. A run that is over keeps its other tables
+/// where that cannot be read: a remark says so.
+pub(super) fn tell(
+    tables: &mut Tables,
+    remembered: Result<Vec<RememberedPeer>, WindowsError>,
+) -> Option<String> {
+    match remembered {
+        Ok(peers) if peers.is_empty() => None,
+        Ok(peers) => {
+            tables.tables.push(remembered_table(peers));
+            None
+        }
+        Err(error) => Some(format!("there is no table `remembered`: {error}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_units::Span;
+
+    #[test]
+    fn what_cannot_be_read_is_remarked_and_leaves_the_other_tables() {
+        let mut tables = Tables { tables: Vec::new() };
+        let peer = RememberedPeer {
+            host: "server".to_owned(),
+            peer: [10, 0, 0, 1].into(),
+            window_packets: 32,
+            age: Span::ZERO,
+        };
+        assert_eq!(tell(&mut tables, Ok(vec![peer])), None);
+        assert!(tables.get("remembered").is_some());
+        let refused =
+            WindowsError::Refused { attempt: "read".to_owned(), words: "gone".to_owned() };
+        let remark = tell(&mut tables, Err(refused)).expect("it could not be read");
+        assert!(remark.contains("`remembered`") && remark.contains("gone"), "{remark}");
+        assert_eq!(tell(&mut tables, Ok(Vec::new())), None);
+        assert_eq!(tables.tables.len(), 1);
+    }
 }

@@ -16,7 +16,7 @@ use crate::settings::{self, Kernel};
 use crate::sys;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
-use fairwind_measure::{Lateness, Tables, remembered_table};
+use fairwind_measure::{Lateness, Tables};
 use fairwind_scenario::{Congestion, ControlName, Experiment, FlowGroup};
 use fairwind_units::{ByteCount, Span};
 use std::os::fd::OwnedFd;
@@ -40,6 +40,8 @@ pub struct Outcome {
     pub lateness: Lateness,
     /// How it went at the hosts, by name.
     pub hosts: Vec<(String, HostStatistics)>,
+    /// What the tables lack, and why.
+    pub remarks: Vec<String>,
 }
 
 /// An experiment about to be run on the kernel.
@@ -190,10 +192,8 @@ impl KernelRun {
         let hosts = Hosts::new(hosts, journals)?;
         let running = Running { hosts, watch, router, switch, recorder, control };
         let mut outcome = running.run(self.duration)?;
-        let remembered = memories::remembered(&memories)?;
-        if !remembered.is_empty() {
-            outcome.tables.tables.push(remembered_table(remembered));
-        }
+        let remembered = memories::remembered(&memories);
+        outcome.remarks.extend(memories::tell(&mut outcome.tables, remembered));
         Ok(outcome)
     }
 }

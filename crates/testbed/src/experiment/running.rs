@@ -54,7 +54,7 @@ impl Running<'_> {
         tables.tables.push(senders_table(&senders));
         tables.tables.push(lateness.table());
         tables.tables.push(hosts_table(&hosts));
-        Ok(Outcome { tables, lateness, hosts })
+        Ok(Outcome { tables, lateness, hosts, remarks: Vec::new() })
     }
 
     fn follow(&mut self, duration: Span) -> Result<(), RunError> {

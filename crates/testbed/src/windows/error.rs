@@ -57,11 +57,13 @@ pub enum WindowsError {
     /// Root, but without what root may do elsewhere.
     #[error(
         "{attempt}: not permitted: this root lacks CAP_BPF, CAP_NET_ADMIN or CAP_PERFMON, as in a container or a user \
-         namespace: run this outside, or give it these capabilities"
+         namespace: run this outside, or give it these capabilities ({words})"
     )]
     NotCapable {
         /// What was tried.
         attempt: String,
+        /// What the kernel and the library say.
+        words: String,
     },
     /// The folder is no control group of version 2.
     #[error(

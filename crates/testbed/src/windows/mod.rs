@@ -16,6 +16,7 @@
 //! | `names` | the files by which programs stay |
 //! | `program` | the program at a control group, and its maps |
 //! | `record` | windows and counts as the program writes them |
+//! | `rights` | whether this process may put programs into the kernel |
 //! | `error` | why windows cannot be remembered |
 
 mod error;
@@ -31,6 +32,8 @@ mod program;
 mod program;
 #[cfg_attr(not(feature = "ebpf"), allow(dead_code, reason = "only programs are told and read"))]
 mod record;
+#[cfg(feature = "ebpf")]
+mod rights;
 
 pub use error::WindowsError;
 pub use options::{Beginning, Collection, Trust, WindowOptions};

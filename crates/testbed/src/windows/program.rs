@@ -2,7 +2,7 @@
 
 use super::group::ControlGroup;
 use super::record::{Entry, WindowCounts};
-use super::{WindowOptions, WindowsError};
+use super::{WindowOptions, WindowsError, rights};
 use crate::ebpf::said;
 use libbpf_rs::query::{
     LinkInfo, LinkInfoIter, LinkTypeInfo, ProgInfoIter, ProgInfoQueryOptions, ProgramInfo,
@@ -134,10 +134,10 @@ fn group_of(about: &LinkInfo) -> Option<u64> {
 
 fn refused(attempt: String, error: &libbpf_rs::Error) -> WindowsError {
     let words = said::explained(error);
-    match error.kind() {
-        ErrorKind::PermissionDenied => WindowsError::NotCapable { attempt },
-        _ => WindowsError::Refused { attempt, words },
+    if error.kind() == ErrorKind::PermissionDenied && !rights::may_load() {
+        return WindowsError::NotCapable { attempt, words };
     }
+    WindowsError::Refused { attempt, words }
 }
 
 /// A program's maps.

@@ -75,7 +75,7 @@ pub(super) const KEYS: &[Key] = &[
     Key {
         name: "lost_retransmission_detection",
         told: "nothing: RACK finds them",
-        limits: "cannot be switched off where there is SACK",
+        limits: "cannot be switched off where there is SACK; with `rfc6675`, up to 6.16, it is off",
         apply: lost_retransmission_detection,
     },
     Key {
@@ -211,14 +211,24 @@ fn loss_detection(end: &mut End<'_>) {
 }
 
 fn lost_retransmission_detection(end: &mut End<'_>) {
-    if end.settings.lost_retransmission_detection == Some(false) {
-        let mechanism = "time tells of every loss, that of a retransmission as well";
-        end.refuse(
-            "lost_retransmission_detection",
-            mechanism,
-            "leave the key out, or sack = false",
-        );
+    if end.settings.sack == Some(false) {
+        // As in the simulator the key then says nothing.
+        return;
     }
+    let by_count = end.settings.loss_detection == Some(LossDetection::Rfc6675)
+        && end.kernel.version < RACK_ALWAYS;
+    let (mechanism, alternative) = match (end.settings.lost_retransmission_detection, by_count) {
+        (Some(false), false) => (
+            "time tells of every loss, that of a retransmission as well",
+            "leave the key out, or sack = false",
+        ),
+        (Some(true), true) => (
+            "without RACK a retransmission that is lost is found by its time-out only",
+            "loss_detection = \"rack\", or leave the key out",
+        ),
+        _ => return,
+    };
+    end.refuse("lost_retransmission_detection", mechanism, alternative);
 }
 
 fn window_reduction(end: &mut End<'_>) {

@@ -74,6 +74,30 @@ fn everything_that_cannot_be_had_is_told_at_once() {
 }
 
 #[test]
+fn lost_retransmissions_are_found_by_time_where_the_kernel_has_rack() {
+    let new = linux_6_18();
+    let old = Kernel { release: "6.12.0".to_owned(), version: (6, 12), ..linux_6_18() };
+    let detection = |kernel: &Kernel, on: bool, others: &str| {
+        let tables = format!("tcp = {{ lost_retransmission_detection = {on}{others} }}");
+        settings(kernel, &tables).map(|_| ())
+    };
+    let (by_count, without) = (", loss_detection = \"rfc6675\"", ", sack = false");
+    for (kernel, on, others) in [
+        (&new, true, ""),
+        (&old, true, ""),
+        (&old, false, by_count),
+        (&new, false, without),
+        (&new, true, without),
+    ] {
+        assert_eq!(detection(kernel, on, others), Ok(()), "{on}{others}");
+    }
+    for (kernel, on, others) in [(&new, false, ""), (&old, false, ""), (&old, true, by_count)] {
+        let text = detection(kernel, on, others).unwrap_err();
+        assert!(text.contains("tcp.lost_retransmission_detection = "), "{text}");
+    }
+}
+
+#[test]
 fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
     let text = settings(&linux_6_18(), "tcp = { profile = \"linux-3.16\" }").unwrap_err();
     assert!(text.contains("flows.greedy.tcp.profile"), "{text}");

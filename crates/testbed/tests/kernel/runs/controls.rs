@@ -225,6 +225,7 @@ fn what_a_killed_run_has_left_is_found_and_removed_and_what_a_living_one_has_is_
         while !note.exists() && !run.is_finished() {
             std::thread::yield_now();
         }
+        assert!(note.exists(), "the run has ended without it");
         assert_eq!(ours(), None, "a run has it");
         run.join().unwrap();
     });
