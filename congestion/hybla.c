@@ -12,8 +12,8 @@
  * Deviations from the paper, all as in Linux: rho is a multiple of 1/8; while losses are repaired it is Reno. The paper
  * paces what it sends, and estimates bandwidth to set the first threshold: neither is here; set pacing for the one.
  * Deviations from Linux: the least round trip is that of single samples (there of smoothed ones); the window begins
- * with rho segments only where that is more than the initial window (there in any case); beyond a window of 65535
- * nothing grows, but nothing is cut either; the exponent ends at 16, which there is not said.
+ * with rho segments only where that is more than the initial window (there in any case); of an exponent beyond 16 Linux
+ * keeps the fraction, here it is dropped.
  */
 #include <fairwind.h>
 

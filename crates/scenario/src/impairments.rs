@@ -102,7 +102,8 @@ pub enum LossInput {
         /// the scenario's folder; blanks, line breaks and remarks from `#` on say nothing.
         file: Option<String>,
     },
-    /// Some packets by their numbers, each once.
+    /// Some packets by their numbers, each once. Copies that `duplicate` makes are counted as well, and of a packet and
+    /// its copy only one is lost.
     Packets {
         /// In the order in which packets leave the link, from 1, rising.
         numbers: Vec<u64>,

@@ -17,6 +17,9 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
+#[cfg(test)]
+mod tests;
+
 /// An end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
@@ -132,6 +135,14 @@ fn end_of(id: ConnectionId) -> (usize, End) {
     (number, if id.0.is_multiple_of(2) { End::Sender } else { End::Receiver })
 }
 
+/// The phase with which a resumption is over.
+const NORMAL: &str = ResumptionPhase::Normal(ResumptionEnd::Closed).name();
+
+/// Whether a connection is over, or nothing of it is under way any more.
+fn is_end(event: Event) -> bool {
+    matches!(event, Event::AllAcknowledged | Event::Reset | Event::TimedOut | Event::Unreachable(_))
+}
+
 impl Memories {
     /// The memories that `experiment` wants, for its flows with their groups and addresses; `None` without
     /// any.
@@ -223,12 +234,14 @@ impl Memories {
         let own = usize::try_from(number).unwrap_or(usize::MAX);
         let flow = data_flow(&flows[own], number, end);
         let has_jumped = matches!(event, Event::Resumption(_)) && self.has_jumped(flow);
+        // What was over when all was acknowledged may still be reset, or time out.
+        let is_told = is_end(event) && self.is_told_as_over(flow);
         let connection = id(number, end);
         let look_up = (event == Event::Established).then(|| self.opening.remove(&connection));
         let Some((cache, peer)) = self.of(number, end) else { return };
         let endpoint = end.endpoint(&mut flows[own]);
         let window = endpoint.congestion_window();
-        let is_resuming = endpoint.resumption_phase().is_some();
+        let is_resuming = endpoint.resumption_phase().is_some() && !is_told;
         let step = |phase, reason, saved| Step { flow, at: now, phase, reason, window, saved };
         let ended =
             |end: ResumptionEnd| step(ResumptionPhase::Normal(end).name(), Some(end.name()), None);
@@ -265,9 +278,19 @@ impl Memories {
         self.steps.extend(step);
     }
 
+    /// What was told of a flow last.
+    fn last_phase(&self, flow: FlowId) -> Option<&'static str> {
+        self.steps.iter().rfind(|step| step.flow == flow).map(|step| step.phase)
+    }
+
+    /// Whether the end of a flow's resumption was told.
+    fn is_told_as_over(&self, flow: FlowId) -> bool {
+        self.last_phase(flow) == Some(NORMAL)
+    }
+
     /// Whether a flow's window has jumped and is not validated yet.
     fn has_jumped(&self, flow: FlowId) -> bool {
-        let last = self.steps.iter().rfind(|step| step.flow == flow).map(|step| step.phase);
+        let last = self.last_phase(flow);
         let phases = [ResumptionPhase::Unvalidated, ResumptionPhase::Validating];
         phases.iter().any(|phase| last == Some(phase.name()))
     }

@@ -98,7 +98,7 @@ fn bounded_trust_begins_with_half() {
 }
 
 /// Two transfers of 3 MB over 20 Mbit/s and 80 ms, whose queue holds a fifth of what is under way (27 packets): the first
-/// leaves a window of 58, and a burst of 29 is one more than fits. A loss that early ends slow start at 39 segments of the
+/// leaves a window of 59, and a burst of 29 is one more than fits. A loss that early ends slow start at 39 segments of the
 /// 133 that the path holds, and the transfer takes more than twice as long as without a memory.
 #[test]
 fn bounded_trust_is_no_slower_than_no_memory_behind_a_small_queue() {
