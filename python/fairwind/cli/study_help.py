@@ -46,10 +46,11 @@ def described(study: Study) -> list[list[str]]:
 
 def _forms(study: Study) -> list[list[str]]:
     """Tell of the first form all axes, of the others how much there is of each part."""
-    first, *others = study.forms
-    return [[*_head(study, first), *_axes(_plans(study, first))]] + [
-        [*_head(study, form), *_sizes(_plans(study, form))] for form in others
-    ]
+    plans = {form: _plans(study, form) for form in study.forms}
+    parts = {form: _sizes(plans[form]) for form in plans}
+    first = next(iter(plans))
+    parts[first] = _axes(plans[first])
+    return [[_head(study, form, plans[form]), *parts[form]] for form in plans]
 
 
 def _plans(study: Study, form: str) -> dict[str, Plan]:
@@ -58,11 +59,11 @@ def _plans(study: Study, form: str) -> dict[str, Plan]:
     return {leading.name: leading} | {name: each.plan for name, each in further.items()}
 
 
-def _head(study: Study, form: str) -> list[str]:
-    runs = sum(plan.runs for plan in _plans(study, form).values())
+def _head(study: Study, form: str, plans: Mapping[str, Plan]) -> str:
+    runs = sum(plan.runs for plan in plans.values())
     stands_for = [ours for ours, theirs in study.kernel_forms.items() if theirs == form]
     words = f" (what --on kernel takes for {', '.join(stands_for)})" if stands_for else ""
-    return [f"--form {form}: {runs} runs{words}"]
+    return f"--form {form}: {runs} runs{words}"
 
 
 def _axes(plans: Mapping[str, Plan]) -> list[str]:
