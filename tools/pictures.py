@@ -72,6 +72,7 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
         "price-in-losses": "remembered-windows-losses",
         "price-in-time": "remembered-windows-times",
         "price-at-first": "remembered-windows-at-first",
+        "forgetting": "remembered-windows-forgetting",
         "price-to-a-greedy-flow": "remembered-windows-greedy",
         "many-at-once": "remembered-windows-many",
         "many-hosts-at-once": "remembered-windows-hosts",

@@ -6,9 +6,9 @@ where the path has changed since; and what do its modern forms make of it?
 
 Map: `transfers` what each transfer took and lost, `speedups` old by new, `price` what the second of
 two transfers, or a crowd, does to whom, `others` what those meet in the first second, `claims` the
-verdicts on the source, `price_claims` and `crowd_claims` those on what the source does not show,
-`verdicts` what these have in common, `figures` and `price_figures` the figures. The scenario files
-lie beside them, one for each part.
+verdicts on the source, `price_claims`, `later_claims`, `greedy_claims` and `crowd_claims` those on
+what the source does not show, `verdicts` what these have in common, `figures` and `price_figures`
+the figures. The scenario files lie beside them, one for each part.
 """
 
 from fairwind.studies.remembered_windows.claims import claims
@@ -26,6 +26,7 @@ _FEWER: dict[str, dict[str, str]] = {
     "windows": {},
     "long": {"sweep.repeat": "3"},
     "worse": {"sweep.repeat": "3"},
+    "later": {"sweep.repeat": "3"},
     "greedy": {"sweep.repeat": "3"},
     "crowd": {"sweep.repeat": "3"},
     "hosts": {"sweep.repeat": "3"},

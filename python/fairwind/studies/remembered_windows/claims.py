@@ -10,7 +10,9 @@ import polars as pl
 from fairwind.results import Claim, Results, Verdict
 from fairwind.results.transfers import ANSWERS
 from fairwind.studies.remembered_windows.crowd_claims import crowd_claims
-from fairwind.studies.remembered_windows.price_claims import price_claims
+from fairwind.studies.remembered_windows.greedy_claims import greedy_claims
+from fairwind.studies.remembered_windows.later_claims import later_claims
+from fairwind.studies.remembered_windows.price_claims import map_claims, price_claims
 from fairwind.studies.remembered_windows.speedups import by_delay, closed_form
 from fairwind.studies.remembered_windows.transfers import (
     DELAY,
@@ -39,8 +41,11 @@ def claims(results: Results) -> list[Claim]:
         faster_far_away(results.part("long")),
         keeps_rising(results.part("windows")),
         meets_the_form(results.part("closed")),
-        *price_claims(results.part("worse"), results.part("greedy"), results.part("map")),
+        *price_claims(results.part("worse")),
+        *later_claims(results.part("later")),
+        *greedy_claims(results.part("greedy")),
         *crowd_claims(results.part("crowd"), results.part("hosts")),
+        *map_claims(results.part("map")),
     ]
 
 

@@ -13,6 +13,7 @@ from fairwind.studies.remembered_windows.verdicts import (
     CAREFUL,
     CLASSIC,
     SAFE,
+    SHARED,
     Question,
     numbers,
     undecided,
@@ -93,10 +94,11 @@ def crowds_lose(crowded: pl.DataFrame | None, whose: str) -> Claim:
 
 
 SPARE_CROWDS = Question(
-    statement="Of many at once, from the report's cache in its safe mode and by Careful Resume "
-    "fewer packets are lost than from the report's, whether they are one host's or as many hosts'.",
+    statement="Of many at once, from the report's cache in its safe mode, by RFC 9040's sharing "
+    "and by Careful Resume fewer packets are lost than from the report's, whether they are one "
+    "host's or as many hosts'.",
     rule="Of 20 connections at once, against the report's cache, seed by seed. Holds where fewer "
-    "packets are lost, with the whole 95 % interval. Borne out: of both memories in both crowds; "
+    "packets are lost, with the whole 95 % interval. Borne out: of all memories in both crowds; "
     "in part: of some; otherwise not.",
     by=(MEMORY, WHOSE),
     measures=CROWDED,
@@ -105,8 +107,8 @@ SPARE_CROWDS = Question(
 
 
 def careful_crowds_lose_less(compared: pl.DataFrame | None) -> Claim:
-    """Judge whether the safe mode and Careful Resume spare crowds the price."""
+    """Judge whether safe mode, sharing and Careful Resume spare crowds the price."""
     if compared is None:
         return SPARE_CROWDS.undecided()
-    cells = compared.filter(pl.col(MEMORY).is_in([SAFE, CAREFUL]))
+    cells = compared.filter(pl.col(MEMORY).is_in([SAFE, SHARED, CAREFUL]))
     return SPARE_CROWDS.answered(cells, cells["more_lost_high"] < 0, cells)

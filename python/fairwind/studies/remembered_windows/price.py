@@ -17,6 +17,7 @@ from fairwind.studies.remembered_windows.transfers import (
     LIMIT,
     LOST,
     MEMORY,
+    PRESENCE,
     RTT,
     TIME,
     VOLUME,
@@ -25,6 +26,7 @@ from fairwind.studies.remembered_windows.transfers import (
 )
 
 WORSE_AXES = (LIMIT, AFTER)
+GREEDY_AXES = (PRESENCE, LIMIT, AFTER)
 
 MEANS = {"time_s": TIME, "lost": LOST, "thin_s": "thin_s"}
 """Means that are told as they are: what they are called, and of which column."""
@@ -47,8 +49,24 @@ HARMS = {
 
 def second_transfers(results: Results, axes: Sequence[str], others: str = "thin") -> pl.DataFrame:
     """Give the second transfer of every run, and what the group `others` beside it met."""
-    done = transfers(results).filter(pl.col("number") == 2)
+    return _numbered(results, axes, 2, others)
+
+
+def last_transfers(results: Results, axes: Sequence[str]) -> pl.DataFrame:
+    """Give the last transfer of every run likewise, beside thin streams."""
+    return _numbered(results, axes, transfers(results)["number"].to_numpy().max(), "thin")
+
+
+def _numbered(results: Results, axes: Sequence[str], number: int, others: str) -> pl.DataFrame:
+    done = transfers(results).filter(pl.col("number") == number)
     return _beside(results, done.select(*axes, MEMORY, "seed", "start_s", TIME, LOST), others)
+
+
+def after_the_change(results: Results) -> pl.DataFrame:
+    """Give what all transfers but the first took and lost: means over the seeds, by ``number``."""
+    done = transfers(results).filter(pl.col("number") > 1)
+    by = [*WORSE_AXES, MEMORY, "number"]
+    return done.group_by(by, maintain_order=True).agg(pl.col(TIME, LOST).mean())
 
 
 def at_once(results: Results, axes: Sequence[str] = (COUNT,)) -> pl.DataFrame:

@@ -16,7 +16,6 @@ from fairwind.studies.remembered_windows.price import (
 )
 from fairwind.studies.remembered_windows.transfers import (
     AFTER,
-    INITIAL,
     LIMIT,
     MEMORY,
     RTT,
@@ -47,16 +46,10 @@ PRICE = ("speed_up", "more_lost", "thin_harm")
 """What is told of a cell."""
 
 
-def price_claims(
-    worse: Results | None, greedy: Results | None, map_: Results | None
-) -> list[Claim]:
-    """Judge the price; these are claims of ours, not of the source."""
+def price_claims(worse: Results | None) -> list[Claim]:
+    """Judge the price for thin streams; these are claims of ours, not of the source."""
     done = None if worse is None else second_transfers(worse, WORSE_AXES)
     priced = None if done is None else against(done, WORSE_AXES)
-    beside = None if greedy is None else against(
-        second_transfers(greedy, WORSE_AXES, "greedy"), WORSE_AXES
-    )  # fmt: skip
-    mapped = None if map_ is None else map_of_speed_ups(map_)
     return [
         harms_where_worse(priced),
         fills_the_queue_at_first(priced),
@@ -64,10 +57,13 @@ def price_claims(
         careful_is_no_worse(
             priced, None if done is None else against(done, WORSE_AXES, reference=CLASSIC)
         ),
-        harms_greedy_flows(beside),
-        pays_where_long(mapped),
-        costs_where_slowed(mapped),
     ]
+
+
+def map_claims(map_: Results | None) -> list[Claim]:
+    """Judge when remembering pays, and when it costs."""
+    mapped = None if map_ is None else map_of_speed_ups(map_)
+    return [pays_where_long(mapped), costs_where_slowed(mapped)]
 
 
 LOSES_WHERE_WORSE = Question(
@@ -182,29 +178,6 @@ def careful_is_no_worse(priced: pl.DataFrame | None, by_classic: pl.DataFrame | 
 
 def _those(names: list[str], found: list[bool], *, holds: bool) -> str:
     return ", ".join(name for name, one in zip(names, found, strict=True) if one is holds)
-
-
-TAKES_FROM_GREEDY = Question(
-    statement="A greedy flow that has come since loses goodput to a remembered window in the first "
-    "second.",
-    rule="Second transfers of 3 MB beside a greedy flow, by the report's cache, against an initial "
-    "window of ten, seed by seed; harm is what the flow loses of its goodput. Holds where it is "
-    "above 0 with its whole 95 % interval in the second after the call. Borne out: in all cells; "
-    "in part: in some; otherwise not. Told as well: that from before the call to the end of the "
-    "run.",
-    by=(AFTER, LIMIT),
-    measures=("speed_up", "greedy_first_harm", "greedy_harm", "greedy_more_lost"),
-    otherwise="; elsewhere it is not sure",
-)
-
-
-def harms_greedy_flows(priced: pl.DataFrame | None) -> Claim:
-    """Judge what a remembered window takes from a greedy flow that has come since."""
-    if priced is None:
-        return TAKES_FROM_GREEDY.undecided()
-    cells = priced.filter(pl.col(MEMORY) == CLASSIC)
-    holds = cells["greedy_first_harm_low"] > 0
-    return TAKES_FROM_GREEDY.answered(cells, holds, priced.filter(pl.col(MEMORY) != INITIAL))
 
 
 def pays_where_long(found: pl.DataFrame | None) -> Claim:

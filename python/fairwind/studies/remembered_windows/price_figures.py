@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import altair as alt
 import polars as pl
 
 from fairwind import plots
@@ -11,7 +12,9 @@ from fairwind.plots import Curves, Figure, Heat
 from fairwind.results import Results
 from fairwind.studies.remembered_windows.crowd_claims import WHOSE, largest_crowds
 from fairwind.studies.remembered_windows.price import (
+    GREEDY_AXES,
     WORSE_AXES,
+    after_the_change,
     against,
     at_once,
     map_of_speed_ups,
@@ -22,7 +25,9 @@ from fairwind.studies.remembered_windows.transfers import (
     COUNT,
     INITIAL,
     LIMIT,
+    LOST,
     MEMORY,
+    PRESENCE,
     RTT,
     VOLUME,
     in_words,
@@ -53,6 +58,7 @@ def price_figures(results: Results) -> list[Figure]:
     crowd, hosts = results.part("crowd"), results.part("hosts")
     return [
         *_price(results.part("worse")),
+        *_later(results.part("later")),
         *_greedy(results.part("greedy")),
         *_crowd(crowd),
         *_hosts(largest_crowds(crowd, hosts)),
@@ -101,9 +107,9 @@ def _price(worse: Results | None) -> list[Figure]:
 
 
 def _by_rate(priced: pl.DataFrame, told: Figured) -> Figure:
-    """Draw ``mean``, ``low`` and ``high`` by memory and rate, each queue in a panel."""
+    """Draw ``mean``, ``low`` and ``high`` by memory and rate, each queue and flow in a panel."""
     drawn = priced.select(
-        pl.col(MEMORY).alias("group"), pl.format("queue: {}", LIMIT).alias("panel"), AFTER, *ENDS
+        pl.col(MEMORY).alias("group"), _panel(priced).alias("panel"), AFTER, *ENDS
     )
     return Figure(
         name=told.name,
@@ -120,10 +126,39 @@ def _by_rate(priced: pl.DataFrame, told: Figured) -> Figure:
     )
 
 
+def _panel(priced: pl.DataFrame) -> pl.Expr:
+    if PRESENCE in priced.columns:
+        return pl.format("queue {}: {}", LIMIT, PRESENCE)
+    return pl.format("queue: {}", LIMIT)
+
+
+def _later(later: Results | None) -> list[Figure]:
+    if later is None:
+        return []
+    found = after_the_change(later).with_columns(pl.col(MEMORY).alias("curve"))
+    panels = [
+        Curves(
+            cell, "number", LOST, "which transfer", "packets lost",
+            title=f"{after}, queue: {limit}", measured=cell,
+            x_axis=alt.Axis(tickMinStep=1),
+        )
+        for (limit, after), cell in found.group_by(WORSE_AXES, maintain_order=True)
+    ]  # fmt: skip
+    return [
+        Figure(
+            name="forgetting",
+            title="Forgetting: packets lost, transfer by transfer, since the path has worsened",
+            caption="Transfers of 3 MB, one 5 s after the other; the first had 20 Mbit/s. Means "
+            "over the seeds.",
+            chart=plots.curve_panels(panels),
+        )
+    ]
+
+
 def _greedy(greedy: Results | None) -> list[Figure]:
     if greedy is None:
         return []
-    priced = against(second_transfers(greedy, WORSE_AXES, "greedy"), WORSE_AXES)
+    priced = against(second_transfers(greedy, GREEDY_AXES, "greedy"), GREEDY_AXES)
     harms = priced.filter(pl.col(MEMORY) != INITIAL).with_columns(
         *((pl.col(f"greedy_first_harm{end}") * 1e2).alias(name) for name, end in ENDS.items())
     )
@@ -132,9 +167,10 @@ def _greedy(greedy: Results | None) -> list[Figure]:
             harms,
             Figured(
                 "price-to-a-greedy-flow",
-                "The price to a greedy flow that has come since: its harm in the first second",
+                "The price to a greedy flow: its harm in the first second",
                 "What it loses of its goodput in the second after the second call, against an "
-                "initial window of ten; 95 % intervals over the seeds.",
+                "initial window of ten; the flow has come since the first transfer, or was there "
+                "before. 95 % intervals over the seeds.",
                 "harm / %",
             ),
         )

@@ -12,6 +12,7 @@ from fairwind.results.transfers import ANSWERS
 from fairwind.studies.groups import interval_per_panel
 
 MEMORY, AFTER, COUNT = "memory", "after", "count"
+PRESENCE = "presence"
 VOLUME, DELAY, RTT, LIMIT = "volume_bytes", "delay_s", "rtt_s", "limit"
 
 OLD, NEW = "old", "new"
@@ -47,7 +48,7 @@ def with_axes(frame: pl.DataFrame) -> pl.DataFrame:
 
 def axes_of(frame: pl.DataFrame) -> list[str]:
     """Give the axes that a table has."""
-    known = (VOLUME, DELAY, RTT, LIMIT, COUNT, AFTER, MEMORY)
+    known = (VOLUME, DELAY, RTT, LIMIT, COUNT, PRESENCE, AFTER, MEMORY)
     return [name for name in known if name in frame.columns]
 
 

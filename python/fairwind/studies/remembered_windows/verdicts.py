@@ -12,7 +12,10 @@ from fairwind.studies.remembered_windows.transfers import MEMORY
 
 NOT_RUN = "This part of the study was not run."
 
-CLASSIC, SAFE, CAREFUL = "classic", "classic, safe", "careful resume"
+CLASSIC, SAFE, CAREFUL, SHARED = "classic", "classic, safe", "careful resume", "rfc9040"
+
+FORGETTING, FADING = "classic, forgetting", "classic, fading"
+"""By half at every transfer's end, and by a tenth in every second of one, too."""
 
 FORMS = {
     "more_lost": ("{} packets lost", "+.0f"),
