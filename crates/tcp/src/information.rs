@@ -52,7 +52,7 @@ pub struct Information {
     pub lost_segments: Option<u32>,
     /// Retransmitted segments in the network (`tcpi_retrans`).
     pub retransmitted_segments: Option<u32>,
-    /// Time since data was sent (`tcpi_last_data_sent`).
+    /// Time since data was sent, or else since the connection opened (`tcpi_last_data_sent`).
     pub since_data_sent: Option<Span>,
     /// Time since data was received (`tcpi_last_data_recv`).
     pub since_data_received: Option<Span>,

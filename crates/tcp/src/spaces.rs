@@ -23,7 +23,7 @@ pub(crate) struct SendSpace {
     pub(crate) small_end: SequenceNumber,
     /// When the peer acknowledged last, new data or not.
     pub(crate) last_heard: Instant,
-    /// When data was sent last.
+    /// When data was sent last, or else could be sent first (Linux `lsndtime`).
     pub(crate) last_sent: Instant,
     /// When anything was sent last.
     pub(crate) last_transmitted: Instant,

@@ -150,6 +150,7 @@ impl Connection {
         }
         // Linux `tcp_init_transfer`: what is not used is not used from now on.
         self.usage.on_progress(now);
+        self.begin_idle_time(now);
         // Where both ends open at once, Linux counts the SYN and the handshake.
         self.recovery.delivered = 1 + u32::from(crossed);
         if self.is_passive {
@@ -169,6 +170,12 @@ impl Connection {
         if std::mem::take(&mut self.fast_open.shut_down) {
             self.close();
         }
+    }
+
+    /// Nothing could be sent before: a window goes stale from now on (Linux `tcp_finish_connect`,
+    /// `tcp_create_openreq_child`, `tcp_rcv_state_process`).
+    pub(crate) fn begin_idle_time(&mut self, now: Instant) {
+        self.send.last_sent = now;
     }
 
     /// The window of an early connection fell with its repeated SYN-ACK: in vain, if the first one is

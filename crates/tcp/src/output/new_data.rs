@@ -377,17 +377,13 @@ impl Connection {
         self.run = Run { haste, ..Run::default() };
     }
 
-    /// Writing resumes with nothing in flight: the window may have gone stale (RFC 5681 §4.1; Linux
-    /// `tcp_slow_start_after_idle_check`).
+    /// Writing begins or resumes with nothing in flight: the window may have gone stale (RFC 5681 §4.1;
+    /// Linux `tcp_slow_start_after_idle_check`).
     #[cold]
     fn resume(&mut self, now: Instant) {
         self.run.resumes = false;
-        let last = self.send.last_sent;
-        if last != Instant::ZERO && last != now && self.queue.is_empty() {
-            let idle = now.saturating_since(last);
-            if self.is_governed_alone() {
-                return self.follow_framing();
-            }
+        if self.queue.is_empty() && !self.is_governed_alone() {
+            let idle = now.saturating_since(self.send.last_sent);
             if idle > self.backoff.timeout && self.config.idle_restart != IdleRestart::Off {
                 self.note_instant(now);
                 self.tell_event(WindowEvent::Restarted);

@@ -67,6 +67,16 @@ fn data_with_a_valid_cookie_is_readable_at_once_and_answered_before_the_handshak
     assert_eq!(client.fast_open_failure(), None);
 }
 
+/// Linux `tcp_create_openreq_child`.
+#[test]
+fn idle_time_of_an_early_connection_counts_from_the_syn_on() {
+    let (mut client, mut server) = (client(500, cookie(1)), server());
+    let now = Instant::from_secs(1);
+    server.on_segment(now, &poll(&mut client, now)[0]);
+    let idle = Span::from_millis(300);
+    assert_eq!(server.information(now + idle).since_data_sent, Some(idle));
+}
+
 #[test]
 fn an_unknown_cookie_is_answered_by_a_valid_one_and_the_data_is_sent_again() {
     let (mut client, mut server) = (client(500, cookie(9)), server());

@@ -22,6 +22,18 @@ fn three_segments_open_a_connection_and_agree_on_options() {
     assert_eq!(pair.count(Event::Established), 2);
 }
 
+/// The client is open after 100 ms, the server after 150 (Linux `tcp_finish_connect`, `tcp_rcv_state_process`).
+#[test]
+fn idle_time_counts_from_the_handshake_on() {
+    let config = Profile::Linux6_18.config();
+    let mut pair = Pair::new(config.clone(), config);
+    pair.run_until(Instant::from_secs(1));
+    for (end, idle) in [(End::Client, 900), (End::Server, 850)] {
+        let told = pair.end(end).information(Instant::from_secs(1));
+        assert_eq!(told.since_data_sent, Some(Span::from_millis(idle)), "{end:?}");
+    }
+}
+
 fn instants_of_lost_syns(config: Config) -> Vec<u64> {
     let mut pair = Pair::new(config.clone(), config);
     pair.judged_by(|_, _, _| Fate::Drop);

@@ -266,8 +266,8 @@ fn a_bounded_trust_paces_the_first_flight_and_no_other() {
     }
 }
 
-/// At 1.05 s the time-out of 1 s has passed since nothing was sent ever, but not since the handshake. What waits for its
-/// turn meanwhile has not been left unused (Linux `tcp_init_transfer`, `tcp_cwnd_validate`).
+/// At 1.05 s the time-out of 1 s has not passed since the handshake. What waits for its turn meanwhile has not been left
+/// unused (Linux `tcp_init_transfer`, `tcp_cwnd_validate`).
 #[test]
 fn an_advised_window_is_not_given_up_before_it_could_be_used() {
     let config = Config { idle_restart: IdleRestart::Halving, ..config() };
@@ -278,6 +278,30 @@ fn an_advised_window_is_not_given_up_before_it_could_be_used() {
     pair.run_until(at(1_140));
     assert_eq!(pair.data_from(End::Server).len(), 32);
     assert_eq!(pair.server.congestion_window(), 32);
+}
+
+/// Open since 0.15 s, with a time-out of 1 s. What is written at 2.65 s finds a window that was left alone for 2.5 s: one
+/// time-out to go stale, and two that have begun since to halve it (Linux `tcp_finish_connect` begins to count).
+#[test]
+fn a_window_that_is_used_late_for_the_first_time_has_gone_stale() {
+    let window = |idle_restart, advised, written_at| {
+        let config = Config { idle_restart, ..config() };
+        let mut pair = Pair::new(config.clone(), config);
+        pair.server.advise(Advice { window: advised, ..Advice::default() });
+        pair.run_until(written_at);
+        pair.write(End::Server, 100 * SEGMENT);
+        assert_eq!(pair.server.slow_start_threshold(), None, "nothing was lost");
+        pair.server.congestion_window()
+    };
+    for (idle_restart, early, late) in [
+        (IdleRestart::Off, 64, 64),
+        (IdleRestart::InitialWindow, 64, 10),
+        (IdleRestart::Halving, 64, 16),
+    ] {
+        assert_eq!(window(idle_restart, Some(64), at(1_150)), early, "{idle_restart:?}");
+        assert_eq!(window(idle_restart, Some(64), at(2_650)), late, "{idle_restart:?}");
+        assert_eq!(window(idle_restart, None, at(2_650)), 10, "{idle_restart:?}");
+    }
 }
 
 #[test]
