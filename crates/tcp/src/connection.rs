@@ -175,6 +175,14 @@ impl Connection {
         }
     }
 
+    /// Asks anew whether something that few connections have follows each segment and acknowledgment.
+    pub(crate) fn reckon_extras(&mut self) {
+        self.has_extras = self.config.has_extras()
+            || self.congestion.wants_samples()
+            || self.inherits_something()
+            || self.pacer.is_governed();
+    }
+
     /// Opens actively: the next [`poll_segment`](Self::poll_segment) gives the SYN.
     pub fn connect(config: Arc<Config>, ports: Ports, initial: SequenceNumber) -> Self {
         let mut connection = Self::new(config, ports, initial, State::SynSent);

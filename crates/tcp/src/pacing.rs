@@ -28,7 +28,7 @@ pub(crate) struct Pacer {
     pub(crate) rate: u64,
     /// When what was sent would be through at the rate (`tcp_wstamp_ns`).
     through_at: Instant,
-    /// A congestion control from outside sends at a rate of its own (`SK_PACING_NEEDED`).
+    /// A congestion control from outside, or a jump, sends at a rate of its own (`SK_PACING_NEEDED`).
     is_governed: bool,
     /// The first flight is more than a connection begins with by itself, and waits for its turn until something behind
     /// this number is acknowledged.
@@ -43,6 +43,11 @@ impl Pacer {
     /// When what was sent is through.
     pub(crate) fn through_at(&self) -> Instant {
         self.through_at
+    }
+
+    /// Whether a congestion control from outside, or a jump, sends at a rate of its own.
+    pub(crate) fn is_governed(&self) -> bool {
+        self.is_governed
     }
 
     /// Whether the first flight is under way and waits for its turn.
@@ -131,6 +136,7 @@ impl Connection {
         let first = self.pacer.first_flight;
         if first.is_some_and(|first| self.send.oldest_unacked.is_after(first)) {
             self.pacer.first_flight = None;
+            self.reckon_extras();
         }
     }
 

@@ -24,8 +24,7 @@ impl Connection {
                 self.begin_control(now);
             }
         }
-        self.has_extras =
-            config.has_extras() || self.congestion.wants_samples() || self.inherits_something();
+        self.reckon_extras();
         self.follow_framing();
         self.window.recount(&config);
         self.reconfigure_receiver(&before, &config);

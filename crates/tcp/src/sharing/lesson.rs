@@ -229,3 +229,6 @@ impl Connection {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

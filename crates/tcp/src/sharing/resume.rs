@@ -211,7 +211,9 @@ impl Connection {
             resume.phase = phase;
             self.tell_phase(phase);
         }
-        if !matches!(resume.phase, ResumptionPhase::Normal(_)) {
+        if matches!(resume.phase, ResumptionPhase::Normal(_)) {
+            self.reckon_extras();
+        } else {
             self.inherited.resume = Some(resume);
         }
     }
@@ -226,6 +228,7 @@ impl Connection {
             self.forget_account();
         }
         self.end_jump_pace();
+        self.reckon_extras();
         self.tell_phase(ResumptionPhase::Normal(ResumptionEnd::TimedOut));
     }
 
