@@ -97,27 +97,33 @@ fn bounded_trust_begins_with_half() {
     assert!((transfer_time(&safe, "second") - 0.3).abs() < 0.002);
 }
 
-/// Two transfers of 3 MB over 20 Mbit/s and 80 ms, whose queue holds a fifth of what is under way (27 packets): the first
-/// leaves a window of 59, and a burst of 29 is one more than fits. A loss that early ends slow start at 39 segments of the
-/// 133 that the path holds, and the transfer takes more than twice as long as without a memory.
+/// Two transfers of `volume` from one host to another over 20 Mbit/s and 80 ms, whose queue holds a fifth of what is under
+/// way: 27 packets.
+fn transferred_twice(volume: &str, sharing: &str) -> Tables {
+    let text = format!(
+        r#"
+        name = "small queue"
+        duration = "20 s"
+        [path]
+        rate = "20 Mbit/s"
+        rtt = "80 ms"
+        queue = {{ limit = "20 % bdp" }}
+        [[flows]]
+        name = "web"
+        workload = {{ kind = "transfers", volume = "{volume}", transfers = 2, pause = "1 s" }}
+        tcp.sharing = {sharing}
+        "#
+    );
+    tables(&text, 1)
+}
+
+/// The first transfer leaves a window of 59, and a burst of 29 is one more than the queue holds. A loss that early ends slow
+/// start at 39 segments of the 133 that the path holds, and the transfer takes more than twice as long as without a memory.
 #[test]
 fn bounded_trust_is_no_slower_than_no_memory_behind_a_small_queue() {
     let second = |sharing: &str| {
-        let text = format!(
-            r#"
-            name = "small queue"
-            duration = "20 s"
-            [path]
-            rate = "20 Mbit/s"
-            rtt = "80 ms"
-            queue = {{ limit = "20 % bdp" }}
-            [[flows]]
-            name = "web"
-            workload = {{ kind = "transfers", volume = "3 MB", transfers = 2, pause = "1 s" }}
-            tcp.sharing = {sharing}
-            "#
-        );
-        value(tables(&text, 1).get("flows").unwrap(), "name", "web-1-2", "completion_time_s")
+        let tables = transferred_twice("3 MB", sharing);
+        value(tables.get("flows").unwrap(), "name", "web-1-2", "completion_time_s")
     };
     let none = second(r#"{ policy = "off" }"#);
     let safe = second(r#"{ policy = "classic", trust = "safe" }"#);
@@ -366,18 +372,8 @@ fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
 /// Of ten segments seven are used, so that the window may grow to twice that.
 #[test]
 fn a_window_of_which_half_is_too_small_is_told_as_that() {
-    let text = r#"
-        name = "small"
-        duration = "5 s"
-        [path]
-        rate = "20 Mbit/s"
-        rtt = "80 ms"
-        [[flows]]
-        name = "web"
-        workload = { kind = "transfers", volume = "10 kB", transfers = 2, pause = "1 s" }
-        tcp.sharing = { policy = "classic", trust = "safe" }
-        "#;
-    let found = openings(&tables(text, 1));
+    let tables = transferred_twice("10 kB", r#"{ policy = "classic", trust = "safe" }"#);
+    let found = openings(&tables);
     let told: Vec<_> =
         found.iter().map(|(_, why, window, saved)| (why.as_str(), *window, *saved)).collect();
     assert_eq!(told, [("unknown", 10.0, None), ("too-small", 10.0, Some(14.0))]);
@@ -412,29 +408,12 @@ fn what_hosts_remember_in_the_end_is_told() {
 
 #[test]
 fn samples_teach_before_a_connection_is_closed() {
-    let text = |sample: &str| {
-        format!(
-            r#"
-            name = "sampled"
-            duration = "20 s"
-            [path]
-            rate = "1 Gbit/s"
-            rtt = "100 ms"
-            [[flows]]
-            name = "flows"
-            count = 2
-            start_spread = "20 s"
-            workload = {{ kind = "greedy" }}
-            tcp = {{ profile = "rfc", sharing = {{ policy = "classic", openings = "all"{sample} }} }}
-            receiver_tcp = {{ profile = "rfc", delayed_ack = false, receive_buffer = "43440 B" }}
-            [measure]
-            endpoint_interval = "100 ms"
-            "#
-        )
+    let first = |sample: &str| {
+        let sharing = format!(r#"{{ policy = "classic", openings = "all"{sample} }}"#);
+        windows(&joined(&sharing), "flows-2")[0].1
     };
-    let first = |text: &str| windows(&tables(text, 1), "flows-2")[0].1;
-    assert_eq!(first(&text("")), 3.0, "the first flow never closes");
-    assert!(first(&text(r#", sample_every = "1 s""#)) >= 30.0);
+    assert_eq!(first(""), 3.0, "the first flow never closes");
+    assert!(first(r#", sample_every = "1 s""#) >= 30.0);
 }
 
 #[test]
