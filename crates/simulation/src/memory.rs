@@ -7,13 +7,12 @@ use crate::flow::Flow;
 use fairwind_measure::{FlowId, RememberedPeer, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
-    Advice, CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
+    CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
     Interdependence, MetricsConfig, Moment, Opener, Opening, Openings, PolicyConfig, Remembered,
-    ResumptionEnd, ResumptionPhase, Sharing, Trust, WindowCache,
+    ResumptionEnd, ResumptionPhase, Sharing, Trust, Unused, WindowCache,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -71,33 +70,8 @@ struct Step {
 #[derive(Debug, Clone, Copy)]
 struct LookUp {
     saved: Option<u32>,
-    /// The window that it is to begin with, where it is to begin with another one.
-    wanted: Option<u32>,
-    /// Why it is not to use what is remembered.
-    reason: Option<&'static str>,
-}
-
-impl LookUp {
-    fn new(cache: &WindowCache, found: Option<Remembered>, advice: &Advice) -> Self {
-        let wanted = advice.window.or(advice.least_window);
-        let reason = match found {
-            _ if wanted.is_some() || advice.resumption.is_some() => None,
-            None => Some("unknown"),
-            Some(found) if cache.is_outdated(&found) => Some("outdated"),
-            Some(_) => Some("in-use"),
-        };
-        Self { saved: found.map(|found| found.window), wanted, reason }
-    }
-
-    /// Why the connection that has opened with `window` does not use what is remembered.
-    fn reason_of(self, window: u32) -> Option<&'static str> {
-        let unused = |wanted: u32| match wanted.cmp(&window) {
-            Ordering::Less => Some("too-small"),
-            Ordering::Equal => None,
-            Ordering::Greater => Some("unfit"),
-        };
-        self.reason.or_else(|| self.wanted.and_then(unused))
-    }
+    /// Why the policy does not tell the connection what is remembered.
+    untold: Option<Unused>,
 }
 
 /// The flow of the data that an end of a connection sends.
@@ -205,17 +179,17 @@ impl Memories {
         }
         let opener = if end == End::Sender { Opener::Host } else { Opener::Peer };
         let connection = id(number, end);
-        let found = cache.known(peer, now);
-        let advice = cache.on_opening(&Opening { now, peer, connection, opener });
-        let look_up = cache.serves(opener).then(|| LookUp::new(cache, found, &advice));
+        let saved = cache.known(peer, now).map(|found| found.window);
+        let answer = cache.on_opening(&Opening { now, peer, connection, opener });
         let own = usize::try_from(number).unwrap_or(usize::MAX);
-        end.endpoint(&mut flows[own]).advise(advice);
+        end.endpoint(&mut flows[own]).advise(answer.unwrap_or_default());
         while let Some(share) = cache.poll_share() {
             let (other, side) = end_of(share.connection);
             side.endpoint(&mut flows[other]).take_share(&share);
         }
-        if self.begins_with_windows(number, end) {
-            self.opening.extend(look_up.map(|look_up| (connection, look_up)));
+        let untold = answer.err();
+        if untold != Some(Unused::NotServed) && self.begins_with_windows(number, end) {
+            self.opening.insert(connection, LookUp { saved, untold });
         }
     }
 
@@ -247,7 +221,10 @@ impl Memories {
             |end: ResumptionEnd| step(ResumptionPhase::Normal(end).name(), Some(end.name()), None);
         let step = match event {
             Event::Established => {
-                look_up.flatten().map(|told| step("opening", told.reason_of(window), told.saved))
+                let unused = |look_up: LookUp| look_up.untold.or(endpoint.why_unused());
+                look_up
+                    .flatten()
+                    .map(|found| step("opening", unused(found).map(Unused::name), found.saved))
             }
             Event::Closing => {
                 cache.on_lesson(now, peer, &endpoint.lesson(connection), Moment::Closed);

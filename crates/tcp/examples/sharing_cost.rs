@@ -93,7 +93,7 @@ fn remember(name: &str, what: &str, connections: u32) {
         if what == "look-up" {
             let connection = ConnectionId(connection.into());
             let opening = Opening { now, peer, connection, opener: Opener::Peer };
-            black_box(cache.on_opening(&opening));
+            let _ = black_box(cache.on_opening(&opening));
             cache.on_over(peer, connection);
         } else if what == "update" {
             tell(&mut cache, now, peer);

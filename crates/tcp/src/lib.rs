@@ -113,7 +113,7 @@ pub use receiver::UrgentRead;
 pub use sharing::{
     Advice, CarefulResumeConfig, ClassicConfig, Collection, ConnectionId, Interdependence, Lesson,
     MetricsConfig, Moment, Opener, Opening, Openings, Policy, PolicyConfig, Remembered, Resumption,
-    ResumptionEnd, ResumptionPhase, Share, Sharing, TimeoutSeed, Trust, WindowCache,
+    ResumptionEnd, ResumptionPhase, Share, Sharing, TimeoutSeed, Trust, Unused, WindowCache,
 };
 pub use state::{RecoveryState, State};
 pub use write::{Part, Writing};

@@ -351,6 +351,7 @@ fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
     let cases = [
         (r#"{ policy = "classic" }"#, "", 32.0),
         (r#"{ policy = "classic", trust = "safe" }"#, "", 16.0),
+        (r#"{ policy = "classic", trust = "safe", largest_window = 1 }"#, "too-small", 1.0),
         (r#"{ policy = "classic", largest_window = 20 }"#, "", 20.0),
         (r#"{ policy = "classic", lifetime = "15 s" }"#, "outdated", 1.0),
         (r#"{ policy = "rfc9040" }"#, "", 32.0),

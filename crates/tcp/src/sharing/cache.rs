@@ -3,20 +3,19 @@
 use super::careful::CarefulResume;
 use super::classic::Classic;
 use super::interdependence::ControlBlocks;
-use super::lesson::{Advice, Lesson};
+use super::lesson::{Advice, Lesson, Unused};
 use super::metrics::Metrics;
 use super::{
     Collection, ConnectionId, Moment, Opener, Opening, Openings, Policy, PolicyConfig, Remembered,
     Share, Sharing,
 };
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 use std::net::IpAddr;
 
 /// A host's memory of its connections.
 #[derive(Debug)]
 pub struct WindowCache {
     policy: Box<dyn Policy>,
-    lifetime: Span,
     openings: Openings,
     collection: Collection,
     is_capturing: bool,
@@ -40,8 +39,8 @@ impl WindowCache {
 
     /// The same with a policy of one's own.
     pub fn with_policy(settings: &Sharing, policy: Box<dyn Policy>) -> Self {
-        let Sharing { lifetime, openings, collection, .. } = *settings;
-        Self { policy, lifetime, openings, collection, is_capturing: true }
+        let Sharing { openings, collection, .. } = *settings;
+        Self { policy, openings, collection, is_capturing: true }
     }
 
     /// Remembers from now on, and uses what is remembered (the report's magic address `cs1`).
@@ -66,13 +65,21 @@ impl WindowCache {
         self.policy.companions(peer)
     }
 
-    /// What a connection is to begin with. Afterwards, drain [`poll_share`](Self::poll_share).
-    pub fn on_opening(&mut self, opening: &Opening) -> Advice {
-        if self.serves(opening.opener) { self.policy.advise(opening) } else { Advice::default() }
+    /// What a connection is to begin with, or why not with what is remembered. Afterwards, drain
+    /// [`poll_share`](Self::poll_share).
+    ///
+    /// # Errors
+    /// Nothing that is remembered fits the connection, which is no failure.
+    pub fn on_opening(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+        if self.serves(opening.opener) {
+            self.policy.advise(opening)
+        } else {
+            Err(Unused::NotServed)
+        }
     }
 
     /// Whether connections that are opened by `opener` are told what is remembered.
-    pub fn serves(&self, opener: Opener) -> bool {
+    fn serves(&self, opener: Opener) -> bool {
         self.is_capturing && (self.openings == Openings::All || opener == Opener::Peer)
     }
 
@@ -107,11 +114,6 @@ impl WindowCache {
     /// What is remembered of one peer, even if it is outdated; this is no look-up, and deletes nothing.
     pub fn known(&self, peer: IpAddr, now: Instant) -> Option<Remembered> {
         self.policy.known(peer, now)
-    }
-
-    /// Whether something remembered is too old to be used.
-    pub fn is_outdated(&self, remembered: &Remembered) -> bool {
-        remembered.age > self.lifetime
     }
 
     /// All that is remembered, by address (the report's `/proc/project`).

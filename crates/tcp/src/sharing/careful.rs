@@ -8,7 +8,7 @@
 //! which a connection opens, not from its jump.
 
 use super::entries::{Entries, WhenFull};
-use super::lesson::{Advice, Lesson};
+use super::lesson::{Advice, Lesson, Unused};
 use super::resume::Resumption;
 use super::{CarefulResumeConfig, ConnectionId, Moment, Opening, Policy, Remembered, Sharing};
 use fairwind_units::{Instant, Span};
@@ -45,18 +45,16 @@ fn line((peer, age, of): (IpAddr, Span, &Saved)) -> Remembered {
 }
 
 impl Policy for CarefulResume {
-    fn advise(&mut self, opening: &Opening) -> Advice {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+        let saved = *self.saved.look_up(opening.peer, opening.now)?;
         if self.users.contains_key(&opening.peer) {
-            return Advice::default();
+            return Err(Unused::InUse);
         }
-        let Some(&mut saved) = self.saved.look_up(opening.peer, opening.now) else {
-            return Advice::default();
-        };
         self.users.insert(opening.peer, opening.connection);
         let jump = (saved.window / 2).min(self.config.largest_jump.unwrap_or(u32::MAX));
         let resumption =
             Resumption { jump, saved_rtt: saved.least_rtt, retreat: self.config.retreat };
-        Advice { resumption: Some(resumption), ..Advice::default() }
+        Ok(Advice { resumption: Some(resumption), ..Advice::default() })
     }
 
     fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, _moment: Moment) {

@@ -12,7 +12,7 @@
 //! [`Sharing::entries`](super::Sharing::entries).
 
 use super::entries::{Entries, WhenFull};
-use super::lesson::{Advice, Lesson};
+use super::lesson::{Advice, Lesson, Unused};
 use super::{ClassicConfig, Moment, Opening, Policy, Remembered, Sharing, Trust};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
@@ -59,30 +59,26 @@ fn line((peer, age, of): (IpAddr, Span, &Known)) -> Remembered {
 }
 
 impl Policy for Classic {
-    fn advise(&mut self, opening: &Opening) -> Advice {
-        let Some(&mut Known { window, least_rtt }) =
-            self.windows.look_up(opening.peer, opening.now)
-        else {
-            return Advice::default();
-        };
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+        let Known { window, least_rtt } = *self.windows.look_up(opening.peer, opening.now)?;
         let trusted = match self.config.trust {
             Trust::Exact => window,
             Trust::Safe => (window / 2).max(1),
         };
         let bounded = trusted.min(self.config.largest_window.unwrap_or(u32::MAX));
-        match self.config.trust {
+        Ok(match self.config.trust {
             Trust::Exact => Advice { window: Some(bounded), ..Advice::default() },
             // A bound on trust is none where connections would begin with less than without a memory.
             Trust::Safe => {
                 Advice { least_window: Some(bounded), path_rtt: least_rtt, ..Advice::default() }
             }
-        }
+        })
     }
 
     fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment) {
         // A loss counts once, when the connection tells for the last time.
         let is_last = moment != Moment::Sampled;
-        let before = self.windows.look_up(peer, now).map(|known| known.window);
+        let before = self.windows.look_up(peer, now).ok().map(|known| known.window);
         if !is_last && lesson.has_lost() && self.config.trust == Trust::Safe {
             return;
         }

@@ -11,7 +11,7 @@
 //! what was there, so that the sum stays as it was; who leaves takes its share along.
 
 use super::entries::{Entries, WhenFull};
-use super::lesson::{Advice, Lesson, TimeoutSeed};
+use super::lesson::{Advice, Lesson, TimeoutSeed, Unused};
 use super::{ConnectionId, Interdependence, Moment, Opening, Policy, Remembered, Share, Sharing};
 use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
@@ -138,13 +138,13 @@ fn line((peer, age, kept): (IpAddr, Span, &Kept)) -> Remembered {
 }
 
 impl Policy for ControlBlocks {
-    fn advise(&mut self, opening: &Opening) -> Advice {
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
         let shared = if self.config.ensemble { self.join(opening) } else { None };
         let kept = || self.kept.look_up(opening.peer, opening.now).map(|kept| kept.advice());
-        let mut advice = shared.or_else(kept).unwrap_or_default();
+        let mut advice = shared.map_or_else(kept, Ok)?;
         let most = self.config.largest_window.unwrap_or(u32::MAX);
         advice.window = advice.window.map(|window| window.min(most));
-        advice
+        Ok(advice)
     }
 
     fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment) {
@@ -160,7 +160,7 @@ impl Policy for ControlBlocks {
             }
             return;
         }
-        let known = self.kept.look_up(peer, now).copied();
+        let known = self.kept.look_up(peer, now).ok().copied();
         let new = Kept::of(lesson);
         self.kept.put(peer, known.map_or(new, |old| new.merged(old)), now);
         self.leave(peer, lesson.connection);

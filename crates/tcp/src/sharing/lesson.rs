@@ -85,6 +85,38 @@ pub struct Advice {
     pub resumption: Option<Resumption>,
 }
 
+/// Why a connection does not begin with what is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Unused {
+    /// Nobody looked it up: nothing is captured, or connections that this end opens are not served.
+    NotServed,
+    /// Nothing is remembered of the peer.
+    Unknown,
+    /// It is older than its lifetime.
+    Outdated,
+    /// Another connection resumes it (RFC 9959 §3.2).
+    InUse,
+    /// It is no more than the window that the connection begins with by itself.
+    TooSmall,
+    /// The handshake lost something, or went over another path.
+    Unfit,
+}
+
+impl Unused {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotServed => "not-served",
+            Self::Unknown => "unknown",
+            Self::Outdated => "outdated",
+            Self::InUse => "in-use",
+            Self::TooSmall => "too-small",
+            Self::Unfit => "unfit",
+        }
+    }
+}
+
 /// What a connection has of others before it.
 #[derive(Debug, Default)]
 pub(crate) struct Inherited {
@@ -92,6 +124,8 @@ pub(crate) struct Inherited {
     advice: Option<Box<Advice>>,
     /// A saved window that is resumed with care (RFC 9959).
     pub(super) resume: Option<Box<Resume>>,
+    /// Why the connection did not begin with the window that it was advised.
+    unused: Option<Unused>,
 }
 
 impl Inherited {
@@ -127,13 +161,8 @@ impl Connection {
 
     #[cold]
     fn take_advice(&mut self, advice: &Advice) {
-        if self.backoff.expired <= self.config.lost_syns_forgiven {
-            let least = advice.least_window.filter(|_| self.is_on_path(advice.path_rtt));
-            let window = advice.window.unwrap_or(self.window.segments);
-            self.window.segments = window.max(least.unwrap_or(1));
-            if least.is_some_and(|least| least > window) {
-                self.pace_first_flight();
-            }
+        if advice.window.or(advice.least_window).is_some() {
+            self.inherited.unused = self.take_window(advice).err();
         }
         if let Some(threshold) = advice.slow_start_threshold {
             self.window.slow_start_threshold = threshold.max(2);
@@ -151,6 +180,31 @@ impl Connection {
         {
             self.begin_resumption(resumption);
         }
+    }
+
+    /// The connection begins with the window that was advised, unless it does not fit.
+    fn take_window(&mut self, advice: &Advice) -> Result<(), Unused> {
+        if self.backoff.expired > self.config.lost_syns_forgiven {
+            return Err(Unused::Unfit);
+        }
+        let window = advice.window.unwrap_or(self.window.segments).max(1);
+        self.window.segments = window;
+        let Some(least) = advice.least_window else { return Ok(()) };
+        if least <= window {
+            return Err(Unused::TooSmall);
+        }
+        if !self.is_on_path(advice.path_rtt) {
+            return Err(Unused::Unfit);
+        }
+        self.window.segments = least;
+        self.pace_first_flight();
+        Ok(())
+    }
+
+    /// Why the connection has not begun with the window that it was advised; `None` where it has, where none was, and
+    /// before the handshake is over.
+    pub fn why_unused(&self) -> Option<Unused> {
+        self.inherited.unused
     }
 
     /// Whether what was advised still has a say in how the connection sends.

@@ -9,7 +9,7 @@
 //! `ip tcp_metrics` lock are not to be had, nor what is kept for Fast Open.
 
 use super::entries::{Entries, WhenFull};
-use super::lesson::{Advice, Lesson, TimeoutSeed};
+use super::lesson::{Advice, Lesson, TimeoutSeed, Unused};
 use super::{MetricsConfig, Moment, Opening, Policy, Remembered, Sharing};
 use fairwind_units::{Instant, Span};
 use std::net::IpAddr;
@@ -85,25 +85,23 @@ fn line((peer, age, of): (IpAddr, Span, &Metric)) -> Remembered {
 }
 
 impl Policy for Metrics {
-    fn advise(&mut self, opening: &Opening) -> Advice {
-        let Some(&mut metric) = self.entries.look_up(opening.peer, opening.now) else {
-            return Advice::default();
-        };
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused> {
+        let metric = *self.entries.look_up(opening.peer, opening.now)?;
         let known = |value: u32| (value > 0).then_some(value);
-        Advice {
+        Ok(Advice {
             slow_start_threshold: known(metric.threshold).filter(|_| self.config.threshold),
             reordering: known(metric.reordering),
             timeout: (metric.rtt > Span::ZERO)
                 .then_some(TimeoutSeed::FirstTimeout { rtt: metric.rtt }),
             ..Advice::default()
-        }
+        })
     }
 
     fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, _moment: Moment) {
-        let known = self.entries.look_up(peer, now).copied();
+        let known = self.entries.look_up(peer, now).ok().copied();
         let (Some(smoothed), false) = (lesson.smoothed_rtt, lesson.is_backed_off) else {
             // Nothing came back in time: what is known of the round trip is not to be believed either.
-            if let Some(metric) = self.entries.look_up(peer, now) {
+            if let Ok(metric) = self.entries.look_up(peer, now) {
                 metric.rtt = Span::ZERO;
             }
             return;

@@ -19,8 +19,9 @@
 //! ([`Event::Closing`](crate::Event::Closing)), of the end of all that it sent
 //! ([`Event::AllAcknowledged`](crate::Event::AllAcknowledged)) and of its phase
 //! ([`Event::Resumption`](crate::Event::Resumption)). At the first, or before it sends a SYN of its own, the
-//! driver asks [`WindowCache::on_opening`] and hands the advice to
-//! [`Connection::advise`](crate::Connection::advise); at the second and third it hands
+//! driver asks [`WindowCache::on_opening`] and hands the advice, if there is any, to
+//! [`Connection::advise`](crate::Connection::advise); why a connection that is open did not follow it says
+//! [`Connection::why_unused`](crate::Connection::why_unused). At the second and third it hands
 //! [`Connection::lesson`](crate::Connection::lesson) to [`WindowCache::on_lesson`].
 //!
 //! Cost: a look-up and an update are logarithmic in the number of peers; memory is bounded by
@@ -40,7 +41,7 @@ mod testing;
 
 pub use cache::WindowCache;
 pub(crate) use lesson::Inherited;
-pub use lesson::{Advice, Lesson, TimeoutSeed};
+pub use lesson::{Advice, Lesson, TimeoutSeed, Unused};
 pub use resume::{Resumption, ResumptionEnd, ResumptionPhase};
 pub use settings::{
     CarefulResumeConfig, ClassicConfig, Collection, Interdependence, MetricsConfig, Openings,
@@ -112,8 +113,11 @@ pub struct Share {
 
 /// How what connections find out is remembered and used.
 pub trait Policy: Debug + Send {
-    /// What a connection that opens now begins with.
-    fn advise(&mut self, opening: &Opening) -> Advice;
+    /// What a connection that opens now begins with, or why not with what is remembered.
+    ///
+    /// # Errors
+    /// Nothing that is remembered fits the connection, which is no failure.
+    fn advise(&mut self, opening: &Opening) -> Result<Advice, Unused>;
 
     /// A connection tells what it has found out.
     fn learn(&mut self, now: Instant, peer: IpAddr, lesson: &Lesson, moment: Moment);

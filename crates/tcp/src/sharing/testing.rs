@@ -1,7 +1,7 @@
 //! A host whose memory is looked at by hand.
 
 use super::{
-    Advice, ConnectionId, Lesson, Moment, Opener, Opening, Remembered, Sharing, WindowCache,
+    Advice, ConnectionId, Lesson, Moment, Opener, Opening, Remembered, Sharing, Unused, WindowCache,
 };
 use fairwind_units::{Instant, Span};
 use std::net::{IpAddr, Ipv4Addr};
@@ -40,9 +40,21 @@ impl Host {
     }
 
     pub(super) fn opens(&mut self, second: u64, number: u8, id: u64, opener: Opener) -> Advice {
+        self.asks(second, number, id, opener).unwrap_or_default()
+    }
+
+    /// What is told of the connection `id` that is about to open, or why nothing.
+    pub(super) fn asks(
+        &mut self,
+        second: u64,
+        number: u8,
+        id: u64,
+        opener: Opener,
+    ) -> Result<Advice, Unused> {
         let now = Instant::from_secs(second);
         let connection = ConnectionId(id);
-        self.cache.on_opening(&Opening { now, peer: peer(number), connection, opener })
+        let opening = Opening { now, peer: peer(number), connection, opener };
+        self.cache.on_opening(&opening)
     }
 
     pub(super) fn incoming(&mut self, second: u64, number: u8) -> Advice {

@@ -4,7 +4,7 @@
 use crate::pair::{End, Fate, Pair};
 use fairwind_tcp::{
     Advice, CarefulResumeConfig, Config, CongestionAlgorithm, ConnectionId, Event, IdleRestart,
-    Profile, Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed,
+    Profile, Resumption, ResumptionEnd, ResumptionPhase, Share, TimeoutSeed, Unused,
 };
 use fairwind_units::{Instant, Span};
 
@@ -301,6 +301,40 @@ fn a_window_that_is_used_late_for_the_first_time_has_gone_stale() {
         assert_eq!(window(idle_restart, Some(64), at(1_150)), early, "{idle_restart:?}");
         assert_eq!(window(idle_restart, Some(64), at(2_650)), late, "{idle_restart:?}");
         assert_eq!(window(idle_restart, None, at(2_650)), 10, "{idle_restart:?}");
+    }
+}
+
+#[test]
+fn a_connection_tells_why_it_does_not_begin_with_the_window_that_it_was_advised() {
+    let least = |window, path| Advice {
+        least_window: Some(window),
+        path_rtt: Some(ms(path)),
+        ..Advice::default()
+    };
+    let exactly = |window| Advice { window: Some(window), ..Advice::default() };
+    for (advice, expected) in [
+        (Advice::default(), None),
+        (resumption(50, ms(100)), None),
+        (exactly(10), None),
+        (exactly(4), None),
+        (least(16, 100), None),
+        (least(10, 100), Some(Unused::TooSmall)),
+        (least(4, 300), Some(Unused::TooSmall)),
+        (least(16, 300), Some(Unused::Unfit)),
+    ] {
+        assert_eq!(advised(advice).client.why_unused(), expected, "{advice:?}");
+    }
+    for advice in [exactly(1), exactly(32), least(1, 100), least(32, 100)] {
+        let mut pair = Pair::new(config(), config());
+        pair.client.advise(advice);
+        pair.judged_by(|from, number, _| match (from, number) {
+            (End::Client, 0) => Fate::Drop,
+            _ => Fate::Deliver,
+        });
+        assert_eq!(pair.client.why_unused(), None, "it is not open yet");
+        pair.run_until(Instant::from_secs(3));
+        assert_eq!(pair.client.why_unused(), Some(Unused::Unfit), "{advice:?} after a lost SYN");
+        assert_eq!(pair.client.congestion_window(), 1);
     }
 }
 

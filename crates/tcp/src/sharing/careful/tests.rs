@@ -1,7 +1,7 @@
 use crate::Lesson;
 use crate::sharing::testing::{Host, lesson, peer};
 use crate::sharing::{
-    CarefulResumeConfig, ConnectionId, Opener, PolicyConfig, Resumption, Sharing,
+    CarefulResumeConfig, ConnectionId, Opener, PolicyConfig, Resumption, Sharing, Unused,
 };
 use fairwind_units::Span;
 
@@ -51,7 +51,8 @@ fn one_connection_at_a_time_uses_a_saved_set() {
     let mut host = host();
     host.ends(1, 1, lesson(300));
     assert!(host.opens(2, 1, 1, Opener::Peer).resumption.is_some());
-    assert!(host.opens(2, 1, 2, Opener::Peer).resumption.is_none());
+    assert_eq!(host.asks(2, 1, 2, Opener::Peer), Err(Unused::InUse));
+    assert_eq!(host.asks(2, 2, 3, Opener::Peer), Err(Unused::Unknown), "of another peer");
     host.cache.on_release(peer(1), ConnectionId(2), false);
     assert!(
         host.opens(2, 1, 3, Opener::Peer).resumption.is_none(),

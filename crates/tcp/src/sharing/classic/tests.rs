@@ -1,5 +1,7 @@
 use crate::sharing::testing::{Host, lesson, peer};
-use crate::sharing::{ClassicConfig, Moment, Openings, PolicyConfig, Remembered, Sharing};
+use crate::sharing::{
+    ClassicConfig, Moment, Opener, Openings, PolicyConfig, Remembered, Sharing, Unused,
+};
 use fairwind_units::{Ratio, Span};
 
 fn report() -> Sharing {
@@ -30,6 +32,21 @@ fn only_incoming_connections_are_served_unless_all_are() {
     let mut host = Host::new(&Sharing { openings: Openings::All, ..report() });
     host.closes(1, 1, lesson(32));
     assert_eq!(host.outgoing(2, 1).window, Some(32));
+}
+
+#[test]
+fn a_host_tells_why_it_does_not_tell_what_it_remembers() {
+    let mut host = Host::new(&report());
+    let why = |host: &mut Host, second, number, opener| host.asks(second, number, 1, opener).err();
+    assert_eq!(why(&mut host, 0, 1, Opener::Peer), Some(Unused::Unknown));
+    host.closes(1, 1, lesson(32));
+    assert_eq!(why(&mut host, 2, 1, Opener::Peer), None);
+    assert_eq!(why(&mut host, 2, 2, Opener::Peer), Some(Unused::Unknown));
+    assert_eq!(why(&mut host, 2, 1, Opener::Host), Some(Unused::NotServed));
+    assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::Outdated));
+    assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::Unknown), "it is deleted");
+    host.cache.stop();
+    assert_eq!(why(&mut host, 62, 1, Opener::Peer), Some(Unused::NotServed));
 }
 
 /// A smaller window does not make the largest one younger.
