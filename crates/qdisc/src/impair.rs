@@ -82,6 +82,12 @@ pub struct DelayStep {
     pub outage: bool,
 }
 
+impl DelayStep {
+    fn lets_pass(&self) -> bool {
+        !self.outage && !self.duration.is_zero()
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_off(switch: &bool) -> bool {
     !switch
@@ -290,6 +296,11 @@ impl Impairments {
                 (tc refuses this): write a part of the delay here, as in delay 10ms reorder 25%";
             oddities.push(ImpairmentOddity { key: "reorder", rule: rule.to_owned() });
         }
+        if !self.delay_steps.is_empty() && !self.delay_steps.iter().any(DelayStep::lets_pass) {
+            let rule = "every step that lasts is an outage, and after the last the first begins again, so that \
+                nothing ever passes: add a step without one";
+            oddities.push(ImpairmentOddity { key: "delay_steps", rule: rule.to_owned() });
+        }
         oddities
     }
 }
@@ -472,5 +483,22 @@ mod tests {
         assert!(rules(&without)[0].contains("nothing is reordered"));
         let with = Impairments { delay: Span::from_millis(10), ..without };
         assert_eq!(rules(&with), Vec::<String>::new());
+    }
+
+    #[test]
+    fn an_outage_without_an_end_is_odd() {
+        let step = |seconds, outage| DelayStep {
+            duration: Span::from_secs(seconds),
+            delay: Span::ZERO,
+            outage,
+        };
+        let of = |delay_steps| rules(&Impairments { delay_steps, ..Impairments::default() });
+        for endless in [vec![step(1, true)], vec![step(1, true), step(0, false), step(2, true)]] {
+            let [rule] = &of(endless)[..] else { panic!("one rule") };
+            assert!(rule.starts_with("delay_steps: every step that lasts is an outage"), "{rule}");
+        }
+        for ending in [vec![], vec![step(1, false)], vec![step(9, true), step(1, false)]] {
+            assert_eq!(of(ending), Vec::<String>::new());
+        }
     }
 }

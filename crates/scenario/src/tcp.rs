@@ -236,4 +236,11 @@ impl TcpSettings {
     pub fn has_nagle(&self, workload: &Workload) -> bool {
         self.nagle.unwrap_or(!workload.is_interactive())
     }
+
+    /// Whether losses are found by time (RACK), because that is said or because the profile does it.
+    pub fn finds_losses_by_time(&self) -> bool {
+        let is_profiles = self.profile() == Profile::Linux6_18;
+        let is_said = |detection| detection == LossDetection::Rack;
+        self.sack != Some(false) && self.loss_detection.map_or(is_profiles, is_said)
+    }
 }

@@ -20,6 +20,7 @@ pub(super) fn check(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str, input: 
     congestion_is_known(rules, tcp, &format!("{key}.congestion"));
     timeouts_are_ordered(rules, tcp, key);
     bundles_are_possible(rules, tcp, key);
+    repairs_are_judged_once(rules, tcp, key);
     super::sharing::check(rules, tcp, key, input.duration);
     buffer_is_possible(rules, &format!("{key}.receive_buffer"), tcp.receive_buffer);
     buffer_is_possible(rules, &format!("{key}.send_buffer"), tcp.send_buffer);
@@ -55,6 +56,18 @@ fn congestion_is_known(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
         |word| format!("did you mean \"{word}\"?"),
     );
     rules.report(&[key], rule, Some(hint));
+}
+
+/// Time tells of a lost retransmission as of any other segment. It is only told, for a sweep over profiles may have
+/// the key where it says something.
+fn repairs_are_judged_once(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
+    if tcp.lost_retransmission_detection.is_some() && tcp.finds_losses_by_time() {
+        let keys = ["lost_retransmission_detection", "loss_detection", "profile"];
+        let keys = keys.map(|name| format!("{key}.{name}"));
+        let rule = "losses are found by time here (RACK), those of retransmissions, too: it does nothing; leave it out, or \
+                    set loss_detection = \"forward\" or \"rfc6675\"";
+        rules.warn(&keys.each_ref().map(String::as_str), rule);
+    }
 }
 
 fn bundles_are_possible(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {

@@ -216,3 +216,17 @@ fn delays_that_change_with_time_are_impairments_of_either_direction() {
     let errors = errors.unwrap_err().to_string();
     assert!(errors.contains("path.reverse_impairments.delay_steps"), "{errors}");
 }
+
+#[test]
+fn a_path_that_nothing_ever_passes_is_told_and_runs() {
+    let warnings = |steps: &str| {
+        let impairments = format!("impairments = {{ delay_steps = [{steps}] }}\n[[flows]]");
+        document(&SATELLITE.replacen("[[flows]]", &impairments, 1)).plan().unwrap().warnings
+    };
+    let outage = "{ duration = \"1 s\", delay = \"0 s\", outage = true }";
+    let [warning] = &warnings(outage)[..] else { panic!("one warning") };
+    assert!(warning.contains("path.impairments.delay_steps"), "{warning}");
+    assert!(warning.contains("nothing ever passes"), "{warning}");
+    let ending = format!("{outage}, {{ duration = \"9 s\", delay = \"0 s\" }}");
+    assert_eq!(warnings(&ending), Vec::<String>::new());
+}

@@ -407,6 +407,32 @@ fn a_window_longer_than_the_run_is_only_a_warning() {
 }
 
 #[test]
+fn what_time_tells_anyway_needs_no_key_of_its_own() {
+    let warnings = |tcp: &str| {
+        let workload = "workload = { kind = \"greedy\" }";
+        plan(&with(workload, &format!("{workload}\ntcp = {{ {tcp} }}"))).warnings
+    };
+    for by_time in [
+        "lost_retransmission_detection = true",
+        "lost_retransmission_detection = false",
+        "lost_retransmission_detection = true, profile = \"linux-3.16\", loss_detection = \"rack\"",
+    ] {
+        let [warning] = &warnings(by_time)[..] else { panic!("one warning: {by_time}") };
+        let expected = "flows[1].tcp.lost_retransmission_detection = ";
+        assert!(warning.contains(expected) && warning.contains("it does nothing"), "{warning}");
+    }
+    for otherwise in [
+        "loss_detection = \"rack\"",
+        "lost_retransmission_detection = true, profile = \"linux-3.16\"",
+        "lost_retransmission_detection = true, profile = \"rfc\"",
+        "lost_retransmission_detection = true, loss_detection = \"forward\"",
+        "lost_retransmission_detection = true, sack = false",
+    ] {
+        assert_eq!(warnings(otherwise), [""; 0], "{otherwise}");
+    }
+}
+
+#[test]
 fn nobody_is_warned_of_a_window_that_nobody_asked_for() {
     assert_eq!(plan(&with("300 s", "20 s")).warnings, [""; 0]);
 }

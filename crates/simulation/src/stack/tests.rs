@@ -82,6 +82,31 @@ fn losses_are_found_and_windows_reduced_as_the_keys_say() {
     }
 }
 
+/// Scenarios are warned by what the room of scenarios knows of profiles.
+#[test]
+fn scenarios_know_which_profiles_find_losses_by_time() {
+    let profiles = [
+        Profile::Rfc,
+        Profile::Linux2_6,
+        Profile::Linux3_16,
+        Profile::Linux6_18,
+        Profile::FreeBsd5_4,
+        Profile::FreeBsd14,
+    ];
+    let said = [None, Some(Detection::Rack), Some(Detection::Rfc6675), Some(Detection::Forward)];
+    for profile in profiles {
+        for loss_detection in said {
+            for sack in [None, Some(false)] {
+                let profile = Some(profile);
+                let settings = TcpSettings { profile, loss_detection, sack, ..Default::default() };
+                let config = config("group", &settings, &greedy(), &[]).unwrap();
+                let by_time = config.sack && config.loss.detection == LossDetection::Rack;
+                assert_eq!(settings.finds_losses_by_time(), by_time, "{settings:?}");
+            }
+        }
+    }
+}
+
 /// `tcp_early_retrans` 3 and 0 of Linux 3.16, and what a profile without it gets.
 #[test]
 fn early_retransmit_is_the_profiles_own_where_it_has_one() {
