@@ -8,11 +8,14 @@ import io
 import json
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from fairwind.cli.study_help import described
+from fairwind.studies import Part, study_named
 from process import SCENARIO, fairwind, start
 
 
@@ -250,6 +253,15 @@ def test_the_help_of_a_study_tells_its_forms_parts_and_axes(tmp_path):
     assert "  --form kernel: 444 runs (what --on kernel takes for full)" in told
     of_none = fairwind("study", "--help", cwd=tmp_path)
     assert "--form full:" not in of_none[1]
+
+
+def test_the_help_of_a_study_tells_of_one_run_as_of_one():
+    alone = Part("windows.toml", {"sweep.memory": '["old"]'})
+    forms = {"full": alone, "reduced": alone}
+    study = replace(study_named("remembered-windows"), forms=forms, parts={}, kernel_forms={})
+    _, full, reduced, _ = described(study)
+    assert full[:2] == ["--form full: 1 run", "  part windows over time: 1 run, 1 of each cell"]
+    assert reduced == ["--form reduced: 1 run", "  part windows over time: 1 run"]
 
 
 @pytest.mark.slow

@@ -63,19 +63,23 @@ def _head(study: Study, form: str, plans: Mapping[str, Plan]) -> str:
     runs = sum(plan.runs for plan in plans.values())
     stands_for = [ours for ours, theirs in study.kernel_forms.items() if theirs == form]
     words = f" (what --on kernel takes for {', '.join(stands_for)})" if stands_for else ""
-    return f"--form {form}: {runs} runs{words}"
+    return f"--form {form}: {_runs(runs)}{words}"
 
 
 def _axes(plans: Mapping[str, Plan]) -> list[str]:
     lines = []
     for name, plan in plans.items():
-        lines.append(f"  part {name}: {plan.runs} runs, {len(plan.seeds)} of each cell")
+        lines.append(f"  part {name}: {_runs(plan.runs)}, {len(plan.seeds)} of each cell")
         lines += [f"    sweep.{axis.name}: {_some(axis.labels)}" for axis in plan.axes]
     return lines
 
 
 def _sizes(plans: Mapping[str, Plan]) -> list[str]:
-    return [f"  part {name}: {plan.runs} runs" for name, plan in plans.items()]
+    return [f"  part {name}: {_runs(plan.runs)}" for name, plan in plans.items()]
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def _some(labels: tuple[str, ...]) -> str:
