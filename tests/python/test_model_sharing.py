@@ -44,6 +44,13 @@ def test_what_the_receiver_offers_bounds_the_first_flight_only():
     assert rounds(SEGMENTS, 32, 32).tolist() == rounds(SEGMENTS, 32).tolist()
 
 
+def test_a_call_that_nobody_holds_back_saves_its_own_round_trip_only():
+    # A second until the answer, ten more until the first data: else as over a round trip of ten.
+    assert transfer_time_s(3, 1, 10, 1, opening_s=1) == pytest.approx(11 + 3 + 10)
+    # Windows of 1, 2, 4 and 3 segments against 10: (0 + 4) / (0 + 1).
+    assert speed_up(10, 10, opening_s=0) == pytest.approx(4)
+
+
 def test_on_a_path_without_a_round_trip_nothing_is_gained():
     assert speed_up(SEGMENTS, 32, rtt_s=0, serialisation_s=0.01) == pytest.approx(1)
 
@@ -78,6 +85,17 @@ def test_the_command_tells_rounds_times_and_speed_ups(tmp_path):
     assert told["speed_up_ratio"] == pytest.approx(7 / 3)
 
 
+def test_the_command_tells_times_with_a_call_that_is_not_held_back(tmp_path):
+    command = ["model", "sharing", "--segments", "40", "--opening", "20 ms", "--format", "csv"]
+    code, out, error = fairwind(*command, cwd=tmp_path)
+    assert (code, error) == (0, "")
+    heading, row = out.splitlines()
+    told = dict(zip(heading.split(","), map(float, row.split(",")), strict=True))
+    assert told["initially_s"] == pytest.approx(0.62)
+    assert told["remembered_s"] == pytest.approx(0.22)
+    assert told["speed_up_ratio"] == pytest.approx(0.62 / 0.22)
+
+
 @pytest.mark.parametrize(
     ("option", "value", "said"),
     [
@@ -86,6 +104,7 @@ def test_the_command_tells_rounds_times_and_speed_ups(tmp_path):
         ("--initial", "0", "--initial is 0: it must be one or more"),
         ("--rate", "0 bit/s", "--rate is 0 bit/s: it must be above zero"),
         ("--rtt", "0 s", "--rtt is 0 s: it must be above zero"),
+        ("--opening", "0 s", "--opening is 0 s: it must be above zero"),
         ("--segment", "0 B", "--segment is 0 B: it must be above zero"),
         ("--rtt", "abc", "--rtt: cannot read the quantity"),
     ],

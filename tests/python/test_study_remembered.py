@@ -45,8 +45,8 @@ def test_the_first_transfer_does_not_count_for_it_remembers_nothing():
 
 def test_speed_ups_are_old_by_new_seed_by_seed():
     rows = [
-        *of_memories([0, 4.0], [0, 2.0], path_reverse_delay="20 ms"),
-        *of_memories([0, 9.0], [0, 3.0], path_reverse_delay="20 ms", seed=2),
+        *of_memories([0, 4.0], [0, 2.0], flows_web_workload_ack_delay="20 ms"),
+        *of_memories([0, 9.0], [0, 3.0], flows_web_workload_ack_delay="20 ms", seed=2),
     ]
     found = old_by_new(later_times(made_up(rows)), ["delay_s"])
     assert found["delay_s"].to_list() == [0.02]
@@ -55,12 +55,13 @@ def test_speed_ups_are_old_by_new_seed_by_seed():
 
 
 def test_the_closed_form_stands_beside_each_volume_and_delay():
-    axes = {"path_reverse_delay": "199.5 ms", "flows_web_workload_volume": "10 MB"}
+    axes = {"flows_web_workload_ack_delay": "199 ms", "flows_web_workload_volume": "10 MB"}
     found = by_delay(made_up(of_memories([0, 3.19], [0, 1.42], **axes)))
-    # 6907 segments take 0.829 s; 200 ms, ten stalls from one segment, one from 45.
+    # The answer comes after a millisecond, the first data 200 ms later. 6907 segments take 0.829 s; ten stalls from
+    # one segment, one from 45.
     rounds = sum(0.2 + 0.00012 - 2**k * 0.00012 for k in range(11))
-    expected = (0.4 + 6907 * 0.00012 + rounds) / (
-        0.4 + 6907 * 0.00012 + 0.2 + 0.00012 - 45 * 0.00012
+    expected = (0.201 + 6907 * 0.00012 + rounds) / (
+        0.201 + 6907 * 0.00012 + 0.2 + 0.00012 - 45 * 0.00012
     )
     assert found["form"].to_list() == pytest.approx([expected])
 

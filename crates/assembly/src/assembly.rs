@@ -128,6 +128,7 @@ impl<P: Packet> Assembly<P> {
                     pause: prototypes.pause.time_of_seed(derive(seed, Purpose::Pause, flow)),
                     until: stop,
                 }),
+                ack_delay: group.workload.ack_delay(),
             };
             self.settings.flows.push(FlowDescription {
                 group: u32::try_from(number).expect("a group's number"),

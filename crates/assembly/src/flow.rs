@@ -53,6 +53,8 @@ pub struct FlowPlan {
     pub is_captured: bool,
     /// Whose turn it is when this connection is over; `None`: nobody's.
     pub next: Option<NextPlan>,
+    /// How long the sender's host holds back what [only acknowledges](crate::only_acknowledges); zero: not at all.
+    pub ack_delay: Span,
 }
 
 /// A connection that begins when another one is over.

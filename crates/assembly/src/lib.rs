@@ -38,7 +38,7 @@
 //!
 //! Modules: `assembly` (the whole), `flow` (flows and their ends), `application` (what is written),
 //! `seeds` (one seed becomes many), `tap` (what the network reports), `capture_files` (where
-//! captures go), `control` (how a run is followed and stopped).
+//! captures go), `control` (how a run is followed and stopped), `held` (what hosts hold back).
 
 mod application;
 mod assembly;
@@ -46,6 +46,7 @@ mod capture_files;
 mod control;
 mod error;
 mod flow;
+mod held;
 mod seeds;
 mod tap;
 
@@ -57,5 +58,6 @@ pub use flow::{
     AnswerPlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextPlan,
     SENDER_PORTS, address, numbered_by_ports,
 };
+pub use held::{Held, only_acknowledges};
 pub use seeds::{Purpose, derive};
 pub use tap::{Damage, Labelled, PacketLabel, Queues, Sink, Tap};

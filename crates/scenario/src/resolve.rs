@@ -117,9 +117,10 @@ fn workload(input: &WorkloadInput, recordings: &Recordings) -> Workload {
             reading_time,
             pages,
         },
-        WorkloadInput::Transfers { volume, transfers, pause, request } => {
+        WorkloadInput::Transfers { volume, transfers, pause, request, ack_delay } => {
             let (pause, request) = (or_none(pause), or_none(request));
-            Workload::Transfers { volume, transfers, pause, request }
+            let ack_delay = ack_delay.unwrap_or_default();
+            Workload::Transfers { volume, transfers, pause, request, ack_delay }
         }
         WorkloadInput::Constant { rate, payload, packet, transport } => {
             let constant = |size: Option<ByteCount>| size.map(Varying::Constant);

@@ -102,6 +102,9 @@ pub enum WorkloadInput {
         pause: Option<Varying<Span>>,
         /// Bytes of a request, which the other side waits for; none unless said, and it sends as soon as it is called.
         request: Option<Varying<ByteCount>>,
+        /// How long the host that calls holds back every segment that acknowledges and carries no data, its FIN too: so a
+        /// client looks far away from which nothing else is. Its call and its requests leave at once. None unless said.
+        ack_delay: Option<Span>,
     },
     /// A constant bit rate.
     Constant {
@@ -213,6 +216,9 @@ pub enum Workload {
         pause: Varying<Span>,
         /// Bytes of a request; none where that is zero.
         request: Varying<ByteCount>,
+        /// How long the host that calls holds acknowledgments back.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        ack_delay: Span,
     },
     /// A constant bit rate of IP packets.
     Constant {
@@ -295,6 +301,11 @@ impl Workload {
         if let Self::Transfers { transfers, .. } = self { *transfers } else { 1 }
     }
 
+    /// How long the host that opens connections holds back what only acknowledges.
+    pub fn ack_delay(&self) -> Span {
+        if let Self::Transfers { ack_delay, .. } = self { *ack_delay } else { Span::ZERO }
+    }
+
     /// The group whose data is passed on, where it is.
     pub fn relayed(&self) -> Option<&str> {
         match self {
@@ -349,6 +360,11 @@ pub struct RecordedWrite {
     pub at: Span,
     /// How many bytes.
     pub size: ByteCount,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(span: &Span) -> bool {
+    span.is_zero()
 }
 
 fn udp() -> Transport {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod datagrams;
+mod holding;
 mod in_turn;
 mod relays;
 mod remembering;
@@ -17,7 +18,7 @@ use crate::memory::{End, Memories};
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use crate::relays::Relays;
-use fairwind_assembly::{CaptureFiles, Control, Damage, Queues, Tap};
+use fairwind_assembly::{CaptureFiles, Control, Damage, Held, Queues, Tap};
 use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
     control_complaints_table, senders_table,
@@ -84,6 +85,8 @@ pub struct Simulation {
     governed: Governed,
     /// What hosts remember of their connections, where any does.
     memories: Option<Box<Memories>>,
+    /// What senders hold back, with the connection.
+    held: Held<(u32, Segment)>,
     ip_header_bytes: u32,
     deadlines: Vec<Deadlines>,
     agenda: Agenda,
@@ -96,7 +99,7 @@ pub struct Simulation {
     /// sampled at acknowledgments. One question in the place of three, at every packet.
     is_plain: bool,
     next_sample: Instant,
-    /// When something is due beside the connections: a sample, or a datagram.
+    /// When something is due beside the connections: a sample, a datagram, or what is held back.
     next_aside: Instant,
     data_segments_delivered: u64,
     packets_delivered: u64,
@@ -152,6 +155,7 @@ impl Simulation {
             flows: parts.flows,
             governed: parts.governed,
             memories: parts.memories,
+            held: Held::default(),
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -252,11 +256,14 @@ impl Simulation {
             self.sample(now);
         } else if self.datagrams.next() <= now {
             self.send_datagrams(now);
+        } else if self.held.next() <= now {
+            self.let_go(now);
         } else if let Some(memories) = &mut self.memories {
             memories.on_clock(&mut self.flows, now);
         }
         let remembered = self.memories.as_ref().map_or(Instant::MAX, |memories| memories.next());
-        self.next_aside = self.next_sample.min(self.datagrams.next()).min(remembered);
+        let by_clock = self.next_sample.min(self.datagrams.next());
+        self.next_aside = by_clock.min(self.held.next()).min(remembered);
     }
 
     #[inline]
@@ -387,9 +394,18 @@ impl Simulation {
         self.deadlines[number as usize].receiver = self.flows[number as usize].receiver_deadline();
     }
 
-    /// Sends a segment of connection `number`, `way` forward from the side that opened it.
+    /// Sends a segment of connection `number`, `way` forward from the side that opened it; holds it back first where that
+    /// side does.
     #[inline]
     fn send(&mut self, number: u32, way: Direction, segment: &Segment, now: Instant) {
+        if self.is_plain || !self.holds_back(number, way, segment, now) {
+            self.put_in(number, way, segment, now);
+        }
+    }
+
+    /// Puts a segment into the network.
+    #[inline]
+    fn put_in(&mut self, number: u32, way: Direction, segment: &Segment, now: Instant) {
         let flow = &self.flows[number as usize];
         let (from, to, source) = match way {
             Direction::Forward => (flow.sender_node, flow.receiver_node, flow.sender_host),

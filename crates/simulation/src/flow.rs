@@ -5,7 +5,7 @@ use crate::packet::{HostNumber, host_number};
 use fairwind_assembly::{FlowPlan, NextPlan};
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
 use fairwind_workload::Application;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub(crate) struct Flow {
     pub(crate) dialogue: Option<Box<Dialogue>>,
     /// Whose turn it is when this connection is over; none once it has been told.
     pub(crate) next: Option<NextPlan>,
+    /// How long what the sender only acknowledges is held back.
+    pub(crate) ack_delay: Span,
     receiver_config: Arc<Config>,
     receiver_ports: Ports,
     receiver_sequence: SequenceNumber,
@@ -76,6 +78,7 @@ impl Flow {
             sender_closed: false,
             dialogue,
             next: plan.next,
+            ack_delay: plan.ack_delay,
             receiver_config: ends.receiver_config,
             receiver_ports,
             receiver_sequence: ends.receiver_sequence,

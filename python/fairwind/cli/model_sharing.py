@@ -31,6 +31,13 @@ Offered = Annotated[
     float | None,
     typer.Option(help="Segments that receivers offer until something has come; all if not given."),
 ]
+Opening = Annotated[
+    str | None,
+    typer.Option(
+        help="Time from the call to its answer where only acknowledgments are held back; the round "
+        "trip if not given."
+    ),
+]
 Format = Annotated[OutputFormat, typer.Option("--format", help="How to print data.")]
 
 
@@ -44,6 +51,7 @@ def sharing(
     rate: Rate = None,
     segment: Segment = "1500 B",
     offered: Offered = None,
+    opening: Opening = None,
     output: Format = OutputFormat.TABLE,
 ) -> None:
     """Tell how much faster transfers are that begin with a remembered window.
@@ -59,15 +67,19 @@ def sharing(
     _check("--initial", [initial])
     _check("--offered", [] if offered is None else [offered])
     most = math.inf if offered is None else offered
+    opening_s = rtt_s if opening is None else _read_positive("--opening", opening, parse_seconds)
+    path = (rtt_s, each, most, opening_s)
     rows = [
         {
             "remembered_segments": window,
             "segments": volume,
             "rounds_initially": float(rounds(volume, initial, most)),
             "rounds_remembered": float(rounds(volume, window, most)),
-            "initially_s": float(transfer_time_s(volume, initial, rtt_s, each, most)),
-            "remembered_s": float(transfer_time_s(volume, window, rtt_s, each, most)),
-            "speed_up_ratio": float(speed_up(volume, window, rtt_s, each, initial, most)),
+            "initially_s": float(transfer_time_s(volume, initial, *path)),
+            "remembered_s": float(transfer_time_s(volume, window, *path)),
+            "speed_up_ratio": float(
+                speed_up(volume, window, rtt_s, each, initial, most, opening_s)
+            ),
         }
         for window in remembered
         for volume in segments

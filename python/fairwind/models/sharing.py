@@ -64,6 +64,7 @@ def transfer_time_s(
     rtt_s: ArrayLike = 1.0,
     serialisation_s: ArrayLike = 0.0,
     offered: ArrayLike = np.inf,
+    opening_s: ArrayLike | None = None,
 ) -> Floats:
     """Give the time from the call to the last byte's being read.
 
@@ -75,11 +76,15 @@ def transfer_time_s(
         Round trip without queues, in seconds.
     serialisation_s : array_like
         Time that a segment takes to be sent, in seconds; zero for a path without a rate.
+    opening_s : array_like, optional
+        Time from the call to its answer, in seconds, where it is not the round trip: of a client
+        that holds only acknowledgments back. The handshake's last packet is one of these.
     """
     volume, first, second = _windows(segments, window, offered)
     hint = "give seconds, or zero for none"
     rtt = not_negative("rtt_s", rtt_s, hint)
     each = not_negative("serialisation_s", serialisation_s, hint)
+    opening = rtt if opening_s is None else not_negative("opening_s", opening_s, hint)
     windows = rounds(segments, window, offered)
     stalls = np.zeros(np.broadcast_shapes(windows.shape, rtt.shape, each.shape))
     for number in range(_MOST_ROUNDS):
@@ -89,7 +94,7 @@ def transfer_time_s(
         if not is_stalled.any():
             break
         stalls = stalls + np.where(is_stalled, stall, 0.0)
-    return 2 * rtt + volume * each + stalls
+    return opening + rtt + volume * each + stalls
 
 
 def speed_up(
@@ -99,6 +104,7 @@ def speed_up(
     serialisation_s: ArrayLike = 0.0,
     initial: ArrayLike = INITIAL_SEGMENTS,
     offered: ArrayLike = np.inf,
+    opening_s: ArrayLike | None = None,
 ) -> Floats:
     """Give by which factor a transfer is faster that begins with a remembered window.
 
@@ -108,10 +114,10 @@ def speed_up(
         As of `rounds`.
     remembered, initial : array_like
         Segments that it begins with, and would begin with otherwise.
-    rtt_s, serialisation_s : array_like
+    rtt_s, serialisation_s, opening_s : array_like
         As of `transfer_time_s`.
     """
-    path = (rtt_s, serialisation_s, offered)
+    path = (rtt_s, serialisation_s, offered, opening_s)
     before = transfer_time_s(segments, initial, *path)
     return before / transfer_time_s(segments, remembered, *path)
 

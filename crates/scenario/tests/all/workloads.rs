@@ -255,12 +255,30 @@ fn transfers_come_from_the_host_left_of_the_bottleneck_which_is_called() {
     let group = &experiment(&text).flows[1];
     let none = (Varying::Constant(Span::ZERO), Varying::Constant(ByteCount::ZERO));
     let (volume, transfers) = (Varying::Constant(ByteCount::new(10_000_000)), 50);
-    let expected = Workload::Transfers { volume, transfers, pause: none.0, request: none.1 };
+    let (pause, request) = none;
+    let ack_delay = Span::ZERO;
+    let expected = Workload::Transfers { volume, transfers, pause, request, ack_delay };
     assert_eq!(group.workload, expected);
     let hosts = (format!("{}-receiver", group.name), format!("{}-sender", group.name));
     assert_eq!((&group.from, &group.to), (&hosts.0, &hosts.1));
     assert!(group.workload.is_answered() && !group.workload.is_interactive());
     assert_eq!(group.connections(), u64::from(group.count) * 50);
+}
+
+#[test]
+fn a_caller_holds_acknowledgments_back_only_where_it_is_told_to() {
+    let of = |more: &str| {
+        workload(&format!("kind = \"transfers\", volume = \"1 MB\", transfers = 2{more}"))
+    };
+    assert_eq!(of("").ack_delay(), Span::ZERO);
+    assert_eq!(of(", ack_delay = \"0 s\""), of(""));
+    let held = of(", ack_delay = \"80 ms\"");
+    assert_eq!(held.ack_delay(), Span::from_millis(80));
+    let written = |workload: &Workload| serde_json::to_value(workload).unwrap();
+    assert_eq!(serde_json::from_value::<Workload>(written(&held)).unwrap(), held);
+    // What is not held back is written as it was before there was a word for it.
+    assert!(written(&of("")).get("ack_delay").is_none());
+    refused("kind = \"greedy\", ack_delay = \"80 ms\"", "ack_delay");
 }
 
 #[test]

@@ -53,6 +53,50 @@ fn a_transfer_takes_a_round_trip_to_open_and_one_for_each_round_of_slow_start() 
     }
 }
 
+/// The call is answered after a round trip of 0.1 s; the handshake's last packet and every acknowledgment come 0.3 s
+/// later than that, so each round of slow start takes 0.4 s. The client calls again as soon as it has read everything,
+/// whatever it still holds back.
+#[test]
+fn a_client_that_holds_acknowledgments_back_is_far_away_but_for_its_call() {
+    let workload = r#"volume = "40 kB", transfers = 2, ack_delay = "300 ms""#;
+    let held = tables(&transfers(workload, "", "9 s"), 1);
+    for number in [1, 2] {
+        let name = format!("web-responses-1-{number}");
+        is_near(flow(&held, &name, "completion_time_s"), 0.1 + 0.4 * 6.0);
+        is_near(flow(&held, &name, "data_segments_retransmitted"), 0.0);
+    }
+    is_near(flow(&held, "web-1-2", "start_s"), 2.5);
+    is_near(group(&held, "web-responses", "flows_finished"), 2.0);
+    is_near(group(&held, "web-responses", "ack_latency_mean_s"), 0.4);
+    // A request leaves at once, and acknowledges the handshake. (With 300 ms the server would time out: it has measured
+    // the round trip by that.)
+    let asked = format!("{}, request = \"300 B\"", workload.replace("300", "100"));
+    let asked = tables(&transfers(&asked, "", "9 s"), 1);
+    is_near(flow(&asked, "web-responses-1-1", "completion_time_s"), 0.1 + 0.1 + 0.2 * 5.0);
+    is_near(group(&asked, "web", "ack_latency_mean_s"), 0.1);
+    let none = tables(&transfers(&workload.replace("300 ms", "0 s"), "", "9 s"), 1);
+    let plain = tables(&transfers(r#"volume = "40 kB", transfers = 2"#, "", "9 s"), 1);
+    assert_eq!(fingerprint(&none), fingerprint(&plain));
+    assert_ne!(fingerprint(&held), fingerprint(&plain));
+}
+
+/// Only who calls holds back: what other groups of the same host acknowledge is as quick as ever.
+#[test]
+fn others_acknowledge_at_once_beside_a_client_that_does_not() {
+    let workload = r#"volume = "40 kB", transfers = 1, ack_delay = "300 ms""#;
+    let beside = r#"
+        [[flows]]
+        name = "near"
+        from = "client"
+        to = "server"
+        workload = { kind = "transfers", volume = "40 kB", transfers = 1 }
+        tcp = { mss = "1000 B", initial_window = 1, delayed_ack = false, timestamps = false, congestion = "reno" }
+        "#;
+    let tables = tables(&transfers(workload, beside, "5 s"), 1);
+    is_near(flow(&tables, "web-responses-1", "completion_time_s"), 2.5);
+    is_near(flow(&tables, "near-responses-1", "completion_time_s"), 0.7);
+}
+
 /// 40 segments take 0.7 s, and 0.3 s pass until the next call: of ten transfers five begin in 4.5 s, and four end.
 #[test]
 fn the_next_transfer_begins_a_pause_after_the_end_of_the_one_before() {

@@ -129,7 +129,7 @@ fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
     .collect()
 }
 
-/// What our router does to packets and the kernel's own parts are not told to do.
+/// What our router does to packets and the kernel's own parts are not told to do, or cannot.
 fn what_netem_is_not_told(experiment: &Experiment) -> Vec<(&'static str, &'static str)> {
     if experiment.network.router != RouterKind::Kernel {
         return Vec::new();
@@ -145,6 +145,9 @@ fn what_netem_is_not_told(experiment: &Experiment) -> Vec<(&'static str, &'stati
     if links.iter().any(|link| link.assigned.is_some()) {
         found.push(("carrier", "the kernel assigns no slots on demand"));
     }
+    if experiment.flows.iter().any(|group| !group.workload.ack_delay().is_zero()) {
+        found.push(("ack_delay", "the kernel holds back no acknowledgments"));
+    }
     found
 }
 
@@ -157,4 +160,30 @@ fn connections(experiment: &Experiment) -> impl Iterator<Item = (&str, u64)> {
     };
     let nodes = experiment.network.nodes.iter();
     nodes.map(move |node| (node.name.as_str(), at(&node.name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_scenario::Document;
+
+    #[test]
+    fn what_only_our_router_does_is_told_of_where_the_kernel_carries() {
+        let told = |path: &str, workload: &str| {
+            let text = format!(
+                "name = \"x\"\nduration = \"5 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"20 ms\"\n{path}\n[[flows]]\n\
+                 name = \"web\"\nworkload = {{ kind = \"transfers\", volume = \"1 kB\", transfers = 1{workload} }}"
+            );
+            let document = Document::parse("x.toml", &text).expect("a scenario");
+            let experiment = document.experiment(&document.grid().expect("a grid")[0]);
+            let found = what_netem_is_not_told(&experiment.expect("an experiment"));
+            found.into_iter().map(|(key, _)| key).collect::<Vec<_>>()
+        };
+        let kernel = "router = \"kernel\"";
+        assert!(told(kernel, "").is_empty());
+        assert_eq!(told(kernel, ", ack_delay = \"10 ms\""), ["ack_delay"]);
+        assert!(told("", ", ack_delay = \"10 ms\"").is_empty());
+        let impaired = format!("{kernel}\nimpairments = \"tc: netem duplicate 1%\"");
+        assert_eq!(told(&impaired, ""), ["impairments"]);
+    }
 }

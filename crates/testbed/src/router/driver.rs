@@ -10,7 +10,7 @@ use crate::TestbedError;
 use crate::ebpf::EbpfError;
 use crate::record::{Journal, Sight};
 use crate::sys::{self, Poll};
-use fairwind_assembly::{Damage, Queues};
+use fairwind_assembly::{Damage, Held, Queues};
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
 use fairwind_units::{Instant, Span};
@@ -135,6 +135,8 @@ pub(crate) struct Router<S> {
     buffers: Buffers,
     /// The buffer that the next packet is read into.
     next_buffer: BufferId,
+    /// What hosts hold back, with the node at which it is to enter.
+    held: Held<(NodeId, RoutedPacket)>,
     lateness: Lateness,
     poll: Poll,
     switch: RouterSwitch,
@@ -159,6 +161,7 @@ impl<S: Sorter> Router<S> {
             journal: parts.journal,
             next_buffer: buffers.take(),
             buffers,
+            held: Held::default(),
             lateness: Lateness::new(parts.lateness_bound),
             poll,
             switch,
@@ -191,7 +194,7 @@ impl<S: Sorter> Router<S> {
     /// Sleeps until there is something to do; how many devices have something to read.
     fn wait(&mut self) -> usize {
         let now = self.switch.now();
-        let due = self.network.next_event().unwrap_or(Instant::MAX);
+        let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next());
         self.poll.wait(due.saturating_since(now).min(GLANCE))
     }
 
@@ -218,8 +221,9 @@ impl<S: Sorter> Router<S> {
         Ok(())
     }
 
-    /// Puts the packet that was just read into the network.
+    /// Puts the packet that was just read into the network, or holds it back.
     fn inject(&mut self, now: Instant, place: usize, length: usize) {
+        self.let_go(now);
         self.lateness.packets.taken += 1;
         let node = self.ports[place].node;
         let bytes = &self.buffers.bytes(self.next_buffer)[..length];
@@ -235,9 +239,8 @@ impl<S: Sorter> Router<S> {
             }
         };
         let wire_bytes = u32::try_from(length).unwrap_or(u32::MAX);
-        if let Some(measured) = &measured {
-            self.journal.on_packet(now, Sight::Departs, measured, wire_bytes, bytes);
-        }
+        let held_back =
+            measured.as_ref().map_or(Span::ZERO, |packet| self.sorter.held_back(packet));
         let buffer = std::mem::replace(&mut self.next_buffer, self.buffers.take());
         let connection = measured.as_ref().and_then(|packet| self.sorter.connection(packet));
         let header = header_of(node, connection, &self.buffers.bytes(buffer)[..length]);
@@ -251,17 +254,39 @@ impl<S: Sorter> Router<S> {
             damaged: Damage::None,
             measured,
         };
+        if held_back.is_zero() {
+            self.put_in(now, node, packet);
+        } else {
+            self.held.hold(now + held_back, (node, packet));
+        }
+    }
+
+    /// Puts what was held back until now into the network, at the instant at which that ended.
+    #[inline]
+    fn let_go(&mut self, now: Instant) {
+        while let Some((until, (node, packet))) = self.held.release(now) {
+            self.put_in(until, node, packet);
+        }
+    }
+
+    /// Puts a packet into the network, which leaves its host by that.
+    fn put_in(&mut self, at: Instant, node: NodeId, packet: RoutedPacket) {
+        if let Some(measured) = &packet.measured {
+            let bytes = &self.buffers.bytes(packet.buffer)[..length_of(&packet)];
+            self.journal.on_packet(at, Sight::Departs, measured, packet.wire_bytes, bytes);
+        }
         let mut tap = RouterTap {
             journal: &mut self.journal,
             queues: &self.queues,
             buffers: &mut self.buffers,
         };
-        self.network.inject(now, node, packet, &mut tap);
+        self.network.inject(at, node, packet, &mut tap);
     }
 
     /// Does everything that is due by now, and tells when that is.
     fn advance(&mut self) -> Instant {
         let now = self.switch.now();
+        self.let_go(now);
         let mut tap = RouterTap {
             journal: &mut self.journal,
             queues: &self.queues,

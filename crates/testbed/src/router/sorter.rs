@@ -3,11 +3,12 @@
 use super::datagrams::PlannedDatagrams;
 use crate::record::{Journal, Measured};
 use fairwind_assembly::{
-    DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS, numbered_by_ports,
+    DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
+    numbered_by_ports, only_acknowledges,
 };
 use fairwind_measure::{ConnectionFlows, Direction};
 use fairwind_network::NodeId;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::{Addresses, Parsed, parse};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -35,6 +36,11 @@ pub(crate) trait Sorter {
         None
     }
 
+    /// How long the host that has sent a packet holds it back.
+    fn held_back(&self, _: &Measured) -> Span {
+        Span::ZERO
+    }
+
     /// Datagrams that hosts have sent, at least, and that never came out of their devices; none where they have
     /// no numbers.
     fn missing_datagrams(&self) -> u64 {
@@ -46,10 +52,20 @@ pub(crate) trait Sorter {
 /// group it is, the sender's which of its flows.
 pub(crate) struct PlannedFlows {
     flows: Vec<Ends>,
-    /// First flow and number of flows by group.
-    groups: Vec<(u32, u32)>,
+    groups: Vec<Group>,
     datagrams: PlannedDatagrams,
     hosts: BTreeMap<IpAddr, NodeId>,
+}
+
+/// What is known by a receiver's port.
+#[derive(Clone, Copy)]
+struct Group {
+    /// The first flow.
+    first: u32,
+    /// How many flows there are.
+    count: u32,
+    /// How long senders hold back what only acknowledges.
+    ack_delay: Span,
 }
 
 /// Where packets from the sender of a flow to its receiver come from and go.
@@ -76,9 +92,10 @@ impl PlannedFlows {
         }
         for (number, plan) in (0..).zip(plans) {
             if sorter.groups.len() <= plan.group {
-                sorter.groups.resize(plan.group + 1, (number, 0));
+                let group = Group { first: number, count: 0, ack_delay: plan.ack_delay };
+                sorter.groups.resize(plan.group + 1, group);
             }
-            sorter.groups[plan.group].1 += 1;
+            sorter.groups[plan.group].count += 1;
             sorter.hosts.insert(plan.sender_end().ip(), plan.sender_node);
             sorter.hosts.insert(plan.receiver_end().ip(), plan.receiver_node);
             sorter.flows.push(Ends {
@@ -97,8 +114,7 @@ impl PlannedFlows {
     /// with more flows than a host has ports uses them again, from further addresses.
     #[inline]
     fn flow(&self, addresses: Addresses, sender_port: u16, receiver_port: u16) -> Option<u32> {
-        let group = usize::from(receiver_port.checked_sub(FIRST_RECEIVER_PORT)?);
-        let &(first, count) = self.groups.get(group)?;
+        let &Group { first, count, .. } = self.group(receiver_port)?;
         let place = u32::from(sender_port.checked_sub(FIRST_SENDER_PORT)?);
         let candidates =
             (place..count).step_by(usize::try_from(SENDER_PORTS).unwrap_or(usize::MAX));
@@ -109,6 +125,11 @@ impl PlannedFlows {
                     && ends.receiver_port == receiver_port
             })
         })
+    }
+
+    /// The group whose receivers have this port.
+    fn group(&self, receiver_port: u16) -> Option<&Group> {
+        self.groups.get(usize::from(receiver_port.checked_sub(FIRST_RECEIVER_PORT)?))
     }
 
     fn ends(&self, flow: u32) -> Option<&Ends> {
@@ -183,6 +204,13 @@ impl Sorter for PlannedFlows {
     fn connection(&self, measured: &Measured) -> Option<(u32, bool)> {
         let segment = &measured.segment;
         Some(numbered_by_ports(segment.source_port, segment.destination_port))
+    }
+
+    #[inline]
+    fn held_back(&self, measured: &Measured) -> Span {
+        let segment = &measured.segment;
+        let delay = self.group(segment.destination_port).map_or(Span::ZERO, |it| it.ack_delay);
+        if delay.is_zero() || !only_acknowledges(segment) { Span::ZERO } else { delay }
     }
 
     fn missing_datagrams(&self) -> u64 {

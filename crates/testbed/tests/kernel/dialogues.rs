@@ -138,3 +138,37 @@ fn transfers_on_the_kernel_follow_one_another() {
     assert!((0.5..0.6).contains(&pause), "{pause} s from the end of one to the start of the next");
     assert!(cell("web-responses-1-2", "completion_time_s") >= 0.25);
 }
+
+/// The router holds back what a client only acknowledges, and not its call: the server's answer is acknowledged late by
+/// the delay, and windows of ten, twenty and forty segments take three rounds with it.
+#[test]
+fn a_client_on_the_kernel_is_far_away_by_its_acknowledgments_alone() {
+    if !is_available("a_client_on_the_kernel_is_far_away_by_its_acknowledgments_alone") {
+        return;
+    }
+    let tables = run(r#"
+        name = "held back"
+        duration = "6 s"
+        [path]
+        rate = "20 Mbit/s"
+        rtt = "20 ms"
+        [[flows]]
+        name = "web"
+        workload = { kind = "transfers", volume = "100 kB", transfers = 2, ack_delay = "400 ms" }
+        "#);
+    let flows = tables.get("flows").expect("there is always a table of flows");
+    let names = flows.column("name").expect("flows have names");
+    let cell = |name: &str, column: &str| {
+        let row = (0..flows.rows()).find(|&row| names.text(row) == Some(name));
+        flows.column(column).expect("the column exists").number(row.expect(name)).expect(column)
+    };
+    for number in [1, 2] {
+        let (call, response) = (format!("web-1-{number}"), format!("web-responses-1-{number}"));
+        let (setup, took) = (cell(&call, "setup_time_s"), cell(&response, "completion_time_s"));
+        assert!((0.02..0.3).contains(&setup), "a call was answered after {setup} s");
+        assert!(took >= 0.02 + 3.0 * 0.42, "a transfer took {took} s");
+        let acknowledged = cell(&response, "ack_latency_mean_s");
+        assert!(acknowledged >= 0.42, "data was acknowledged after {acknowledged} s");
+        assert!(cell(&response, "timeouts").abs() < 0.5);
+    }
+}

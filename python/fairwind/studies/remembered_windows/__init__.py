@@ -19,7 +19,7 @@ _LEADING = "speedup"
 
 _FEWER: dict[str, dict[str, str]] = {
     "speedup": {
-        "sweep.path.reverse_delay": '["500 us", "50 ms", "200 ms"]',
+        "sweep.flows.web.workload.ack_delay": '["0 s", "50 ms", "200 ms"]',
         "sweep.flows.web.workload.volume": '["10 MB", "40 MB"]',
     },
     "closed": {},
@@ -45,7 +45,7 @@ _KERNEL = {
             "path.rate": "40 Mbit/s",
             "flows.web.workload.transfers": "3",
             "sweep.repeat": "3",
-            "sweep.path.reverse_delay": '["20 ms", "50 ms", "100 ms"]',
+            "sweep.flows.web.workload.ack_delay": '["20 ms", "50 ms", "100 ms"]',
             "sweep.flows.web.workload.volume": '["1 MB", "3 MB"]',
         },
     )

@@ -25,7 +25,8 @@ from fairwind.studies.streams import capacity_bits_per_second
 PAYLOAD_BYTES = 1448
 WIRE_BYTES = 1500
 
-FORWARD_S = 0.0005
+ROUND_TRIP_S = 0.001
+"""Of a call and its answer; of all else the delay of each acknowledgment comes to it."""
 
 OFFERED_SEGMENTS = 65_535 // PAYLOAD_BYTES
 """What our receivers offer until something has come; the kernel's, with 8 MB of buffer, more."""
@@ -52,9 +53,10 @@ def by_delay(results: Results) -> pl.DataFrame:
 
 
 def _form(found: pl.DataFrame, each: float, offered: float) -> np.ndarray:
-    rtt = found[DELAY].to_numpy() + FORWARD_S
+    rtt = found[DELAY].to_numpy() + ROUND_TRIP_S
     segments = np.ceil(found[VOLUME].to_numpy() / PAYLOAD_BYTES)
-    return speed_up(segments, 2 + rtt / each, rtt, each, offered=offered)
+    path = {"rtt_s": rtt, "serialisation_s": each, "offered": offered, "opening_s": ROUND_TRIP_S}
+    return speed_up(segments, 2 + rtt / each, **path)
 
 
 def closed_form(closed: Results) -> pl.DataFrame:

@@ -28,7 +28,7 @@ TIME, LOST = "completion_time_s", "packets_lost"
 
 _SIZED: dict[str, tuple[str, Callable[[str], float]]] = {
     "flows_web_workload_volume": (VOLUME, parse_bytes),
-    "path_reverse_delay": (DELAY, parse_seconds),
+    "flows_web_workload_ack_delay": (DELAY, parse_seconds),
     "path_rtt": (RTT, parse_seconds),
 }
 

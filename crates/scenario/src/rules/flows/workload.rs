@@ -141,7 +141,9 @@ const MOST_CONNECTIONS: u64 = 1_000_000;
 fn transfers(rules: &mut Rules<'_>, input: &ScenarioInput, index: usize) {
     let group = &input.flows[index];
     let key = format!("flows[{index}].workload");
-    let WorkloadInput::Transfers { volume, transfers, pause, request } = &group.workload else {
+    let WorkloadInput::Transfers { volume, transfers, pause, request, ack_delay: _ } =
+        &group.workload
+    else {
         return;
     };
     varies(rules, &format!("{key}.volume"), volume, ByteCount::new(1));
