@@ -55,8 +55,8 @@ def by_delay(results: Results) -> pl.DataFrame:
 def _form(found: pl.DataFrame, each: float, offered: float) -> np.ndarray:
     rtt = found[DELAY].to_numpy() + ROUND_TRIP_S
     segments = np.ceil(found[VOLUME].to_numpy() / PAYLOAD_BYTES)
-    path = {"rtt_s": rtt, "serialisation_s": each, "offered": offered, "opening_s": ROUND_TRIP_S}
-    return speed_up(segments, 2 + rtt / each, **path)
+    filling = 2 + rtt / each
+    return speed_up(segments, filling, rtt, each, offered=offered, opening_s=ROUND_TRIP_S)
 
 
 def closed_form(closed: Results) -> pl.DataFrame:
