@@ -110,6 +110,14 @@ impl Provider {
     }
 
     pub(crate) fn begin(&mut self) {
+        if self.sends.is_none() {
+            self.draw();
+        }
+    }
+
+    /// Finds out what is to be asked for and sent: at the latest when something is read, which may be before the
+    /// connection is known to be open, where the handshake's last packet is lost or late.
+    fn draw(&mut self) {
         let (request_bytes, volume) = self.transfer.draw();
         self.unread_bytes = request_bytes;
         let mut sends = Greedy::new(Some(volume));
@@ -125,6 +133,7 @@ impl Provider {
     }
 
     pub(crate) fn on_read(&mut self, bytes: u64) {
+        self.begin();
         let was_waiting = self.unread_bytes > 0;
         self.unread_bytes = self.unread_bytes.saturating_sub(bytes);
         if was_waiting

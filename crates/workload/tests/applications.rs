@@ -228,3 +228,17 @@ fn a_request_comes_before_what_is_sent_upon_it() {
     assert!(provider.is_filling());
     assert!(provider.poll_write(now, 0).is_some());
 }
+
+/// Where the handshake's last packet is lost, the request is what opens the connection, and is read before that is told.
+#[test]
+fn a_request_that_is_read_before_the_connection_is_known_to_be_open_counts() {
+    let now = Instant::from_secs(1);
+    let (_, mut first) = transfer(300);
+    let (_, mut later) = transfer(300);
+    first.on_read(now, 300);
+    first.begin(now);
+    later.begin(now);
+    later.on_read(now, 300);
+    assert!(first.is_filling());
+    assert_eq!(first.poll_write(now, 0), later.poll_write(now, 0), "what is drawn is drawn once");
+}

@@ -124,7 +124,8 @@ fn with_care_a_connection_begins_with_half_and_losses_halve_what_is_remembered()
     assert_eq!((remembered.counts.halved, remembered.counts.unfit), (1, 3));
 }
 
-/// Ten packets leave at once, the other 30 at twice the window in 80 ms: one in a millisecond.
+/// Ten packets leave at once, the other 30 at twice the window in 80 ms: one in a millisecond. A machine that is late with
+/// some of these has them in the next flight.
 #[test]
 fn with_care_the_first_flight_is_paced_and_by_the_report_it_is_a_burst() {
     if !is_rememberable("with_care_the_first_flight_is_paced") {
@@ -139,7 +140,8 @@ fn with_care_the_first_flight_is_paced_and_by_the_report_it_is_a_burst() {
         let learned = only(&run.remembered().unwrap().windows);
         run.remember(RememberedWindow { packets: remembered, ..learned }).unwrap();
         let (flight, lasted) = sender.send_and_watch(2 * SHORT, 0);
-        assert_eq!(flight, 40, "{trust:?}");
+        let least = if trust == Trust::Safe { 30 } else { 40 };
+        assert!((least..=40).contains(&flight), "{trust:?}: {flight}");
         let is_paced = lasted > Span::from_millis(20);
         assert_eq!(is_paced, trust == Trust::Safe, "{trust:?}: {lasted}");
     }
