@@ -163,8 +163,8 @@ fn a_client_on_the_kernel_is_far_away_by_its_acknowledgments_alone() {
         flows.column(column).expect("the column exists").number(row.expect(name)).expect(column)
     };
     for number in [1, 2] {
-        let (call, response) = (format!("web-1-{number}"), format!("web-responses-1-{number}"));
-        let (setup, took) = (cell(&call, "setup_time_s"), cell(&response, "completion_time_s"));
+        let (opening, response) = (format!("web-1-{number}"), format!("web-responses-1-{number}"));
+        let (setup, took) = (cell(&opening, "setup_time_s"), cell(&response, "completion_time_s"));
         assert!((0.02..0.3).contains(&setup), "a call was answered after {setup} s");
         assert!(took >= 0.02 + 3.0 * 0.42, "a transfer took {took} s");
         let acknowledged = cell(&response, "ack_latency_mean_s");
