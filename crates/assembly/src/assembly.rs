@@ -123,11 +123,7 @@ impl<P: Packet> Assembly<P> {
                 // What has begun goes on to its end where connections follow one another.
                 stop: if in_turn == 1 { stop } else { Instant::MAX },
                 is_captured: is_captured(experiment, group, index),
-                next: (turn.number + 1 < in_turn).then(|| NextPlan {
-                    flow: FlowId(id.0 + 1),
-                    pause: prototypes.pause.time_of_seed(derive(seed, Purpose::Pause, flow)),
-                    until: stop,
-                }),
+                next: (turn.number + 1 < in_turn).then(|| next_of(id, prototypes, seed, stop)),
                 ack_delay: group.workload.ack_delay(),
             };
             self.settings.flows.push(FlowDescription {
@@ -195,6 +191,12 @@ impl<P: Packet> Assembly<P> {
             }),
         }
     }
+}
+
+/// What follows connection `id`, unless it would begin at `until` or later.
+fn next_of(id: FlowId, prototypes: &Prototypes, seed: u64, until: Instant) -> NextPlan {
+    let drawn = derive(seed, Purpose::Pause, u64::from(id.0));
+    NextPlan { flow: FlowId(id.0 + 1), pause: prototypes.pause.time_of_seed(drawn), until }
 }
 
 /// Which connection of which caller.
