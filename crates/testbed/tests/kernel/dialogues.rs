@@ -18,15 +18,23 @@ fn run(text: &str) -> Tables {
     run.run(&Control::default()).unwrap_or_else(|error| panic!("{error}")).tables
 }
 
-fn row(table: &Table, group: &str) -> usize {
-    let names = table.column("group").expect("groups have names");
-    let found = (0..table.rows()).find(|&row| names.text(row) == Some(group));
-    found.unwrap_or_else(|| panic!("no group {group}"))
+/// The row whose column `key` says `name`.
+fn row(table: &Table, key: &str, name: &str) -> usize {
+    let names = table.column(key).expect("rows have names");
+    let found = (0..table.rows()).find(|&row| names.text(row) == Some(name));
+    found.unwrap_or_else(|| panic!("no {key} {name}"))
 }
 
 fn value(tables: &Tables, group: &str, column: &str) -> Option<f64> {
     let table = tables.get("groups").expect("there is always a table of groups");
-    table.column(column).expect("the column exists").number(row(table, group))
+    table.column(column).expect("the column exists").number(row(table, "group", group))
+}
+
+/// What is told of one flow.
+fn of_flow(tables: &Tables, name: &str, column: &str) -> f64 {
+    let flows = tables.get("flows").expect("there is always a table of flows");
+    let values = flows.column(column).expect("the column exists");
+    values.number(row(flows, "name", name)).expect(column)
 }
 
 /// What does not depend on how fast the machine is: every exchange takes place, its response is no
@@ -128,12 +136,7 @@ fn transfers_on_the_kernel_follow_one_another() {
     for group in ["web", "web-responses", "asking", "asking-responses"] {
         whole(group, "flows_failed", 0.0);
     }
-    let flows = tables.get("flows").expect("there is always a table of flows");
-    let names = flows.column("name").expect("flows have names");
-    let cell = |name: &str, column: &str| {
-        let row = (0..flows.rows()).find(|&row| names.text(row) == Some(name));
-        flows.column(column).expect("the column exists").number(row.expect(name)).expect(column)
-    };
+    let cell = |name: &str, column: &str| of_flow(&tables, name, column);
     let pause = cell("web-1-2", "start_s") - cell("web-responses-1-1", "finished_s");
     assert!((0.5..0.6).contains(&pause), "{pause} s from the end of one to the start of the next");
     assert!(cell("web-responses-1-2", "completion_time_s") >= 0.25);
@@ -156,12 +159,7 @@ fn a_client_on_the_kernel_is_far_away_by_its_acknowledgments_alone() {
         name = "web"
         workload = { kind = "transfers", volume = "100 kB", transfers = 2, ack_delay = "400 ms" }
         "#);
-    let flows = tables.get("flows").expect("there is always a table of flows");
-    let names = flows.column("name").expect("flows have names");
-    let cell = |name: &str, column: &str| {
-        let row = (0..flows.rows()).find(|&row| names.text(row) == Some(name));
-        flows.column(column).expect("the column exists").number(row.expect(name)).expect(column)
-    };
+    let cell = |name: &str, column: &str| of_flow(&tables, name, column);
     for number in [1, 2] {
         let (opening, response) = (format!("web-1-{number}"), format!("web-responses-1-{number}"));
         let (setup, took) = (cell(&opening, "setup_time_s"), cell(&response, "completion_time_s"));
