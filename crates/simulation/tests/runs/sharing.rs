@@ -218,7 +218,8 @@ fn a_connection_that_joins_another_takes_half_of_its_window() {
     let joined = windows(&tables, "flows-2")[0].1;
     assert!(before >= 30.0, "{before}");
     assert_eq!(joined, (before / 2.0).floor(), "of {before}");
-    assert!((joined..=joined + 1.0).contains(&after), "{after} of {before}");
+    let rest = before - joined;
+    assert!((rest..=rest + 1.0).contains(&after), "{after} of {before}, grown by one ACK at most");
     let alone = joined_without_ensemble();
     assert_eq!(windows(&alone, "flows-2")[0].1, 3.0, "the initial window of the profile");
 }
@@ -368,6 +369,44 @@ fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
     }
     let metrics = asked_twice(32, 20, r#"{ policy = "tcp-metrics" }"#);
     assert!(metrics.get("resumptions").is_none(), "no connection begins with a window");
+}
+
+/// Eight call within less than a round trip what one alone has left a window for: those whose handshakes are not over
+/// divide what was advised, and none of it is lost or counted twice (RFC 9040 §7.2).
+#[test]
+fn connections_that_open_at_the_same_time_divide_what_is_remembered() {
+    let text = r#"
+        name = "divided"
+        duration = "20 s"
+        [topology]
+        hosts = ["server", "client"]
+        links = [{ from = "server", to = "client", rate = "20 Mbit/s", delay = "50 ms" }]
+        [[flows]]
+        name = "before"
+        from = "client"
+        to = "server"
+        workload = { kind = "transfers", volume = "1 MB", transfers = 1 }
+        tcp = { sharing = { policy = "rfc9040" } }
+        [[flows]]
+        name = "web"
+        from = "client"
+        to = "server"
+        count = 8
+        start = "10 s"
+        start_spread = "20 ms"
+        workload = { kind = "transfers", volume = "100 kB", transfers = 1 }
+        tcp = { sharing = { policy = "rfc9040" } }
+    "#;
+    let found = openings(&tables(text, 1));
+    for (ends, least_saved) in [("web-responses-", 80.0), ("web-", 8.0)] {
+        let is_one = |name: &str| name.strip_prefix(ends).is_some_and(|rest| rest.len() == 1);
+        let of_ends: Vec<_> = found.iter().filter(|(name, ..)| is_one(name)).collect();
+        let saved = of_ends[0].3.unwrap();
+        assert!(saved > least_saved, "{saved} could be eight windows of their own");
+        assert_eq!(of_ends.iter().map(|end| end.2).sum::<f64>(), saved, "{of_ends:?}");
+        let is_even = |window: f64| (window - saved / 8.0).abs() <= 1.0;
+        assert!(of_ends.iter().all(|end| is_even(end.2)), "{of_ends:?}");
+    }
 }
 
 /// Of ten segments seven are used, so that the window may grow to twice that.

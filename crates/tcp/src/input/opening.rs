@@ -30,8 +30,8 @@ impl Connection {
         } else if segment.flags.contains(Flags::SYN) && !segment.flags.contains(Flags::FIN) {
             self.learn_peer(segment, now);
             self.ecn.on_syn(&self.config.ecn, segment);
-            self.on_fast_open_syn(segment, now);
             self.tell_of_peer();
+            self.on_fast_open_syn(segment, now);
             self.state = State::SynReceived;
             self.ahead.set_syn(true);
         }

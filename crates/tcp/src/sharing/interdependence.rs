@@ -8,7 +8,8 @@
 //!
 //! At the same time: windows and thresholds act as a sum over the connections that are open to one peer (§7.2).
 //! The RFC leaves open how it is divided: here each of `n` connections, the new one among them, gets an `n`th of
-//! what was there, so that the sum stays as it was; who leaves takes its share along.
+//! what was there, and those that were there one segment more each until nothing is left over, so that the sum stays
+//! as it was; who leaves takes its share along.
 
 use super::entries::{Entries, WhenFull};
 use super::lesson::{Advice, Lesson, TimeoutSeed, Unused};
@@ -116,11 +117,13 @@ impl ControlBlocks {
         let count = u32::try_from(told.len() + 1).unwrap_or(u32::MAX);
         let sum: u32 = told.iter().map(|(_, member)| member.window).sum();
         let share = (sum / count).max(1);
+        let left_over = usize::try_from(sum.saturating_sub(share * count)).unwrap_or(usize::MAX);
         let thresholds: Vec<u32> = told.iter().filter_map(|(_, member)| member.threshold).collect();
         let slow_start_threshold =
             (!thresholds.is_empty()).then(|| (thresholds.iter().sum::<u32>() / count).max(2));
-        for (connection, _) in told {
-            self.shares.push_back(Share { connection, window: share, slow_start_threshold });
+        for (place, (connection, _)) in told.into_iter().enumerate() {
+            let window = share + u32::from(place < left_over);
+            self.shares.push_back(Share { connection, window, slow_start_threshold });
         }
         Some(Advice {
             window: Some(share),

@@ -145,11 +145,17 @@ impl Connection {
             self.rtt.seed(rtt, variation);
             self.backoff.timeout = self.rtt.timeout(&self.config);
         }
-        if self.state.is_synchronised() {
+        if self.may_take_advice() {
             self.take_advice(&advice);
         } else {
             self.inherited.advice = (advice != Advice::default()).then(|| Box::new(advice));
         }
+    }
+
+    /// Whether advice takes effect at once: the connection is open, or its peer's SYN brought data with a cookie
+    /// that opened it (RFC 7413 §4.2.2).
+    fn may_take_advice(&self) -> bool {
+        self.state.is_synchronised() || self.fast_open.opened_early
     }
 
     /// The handshake is over: what was advised takes effect.
@@ -220,9 +226,14 @@ impl Connection {
     }
 
     /// The window is another one from now on, because connections to the same peer share it; while a loss is
-    /// repaired it is left alone.
+    /// repaired it is left alone. Before the handshake is over it is what the connection will begin with.
     pub fn take_share(&mut self, share: &Share) {
-        if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
+        if !self.may_take_advice() {
+            let advice = self.inherited.advice.get_or_insert_default();
+            advice.window = Some(share.window.max(1));
+            advice.slow_start_threshold =
+                share.slow_start_threshold.or(advice.slow_start_threshold);
+        } else if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
             self.window.segments = share.window.max(1);
             if let Some(threshold) = share.slow_start_threshold {
                 self.window.slow_start_threshold = threshold.max(2);
@@ -232,13 +243,17 @@ impl Connection {
         }
     }
 
-    /// What the connection has found out.
+    /// What the connection has found out. Before its handshake is over its window and its threshold are those that
+    /// it will begin with.
     pub fn lesson(&self, connection: ConnectionId) -> Lesson {
+        let advice = self.inherited.advice.as_deref();
         Lesson {
             connection,
-            window: self.window.segments,
+            window: advice.and_then(|advice| advice.window).unwrap_or(self.window.segments),
             initial_window: self.window.initial,
-            slow_start_threshold: self.slow_start_threshold(),
+            slow_start_threshold: advice
+                .and_then(|advice| advice.slow_start_threshold)
+                .or_else(|| self.slow_start_threshold()),
             smoothed_rtt: self.rtt.smoothed(),
             rtt_variation: self.rtt.deviation(self.config.rtt_rule),
             least_rtt: self.rtt.minimum(),

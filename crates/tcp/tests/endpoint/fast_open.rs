@@ -1,7 +1,8 @@
 //! Data with the SYN (RFC 7413).
 
 use fairwind_tcp::{
-    Config, Connection, Event, FastOpenFailure, FastOpenPermit, FastOpenSyn, Ports, Profile, State,
+    Advice, Config, Connection, Event, FastOpenFailure, FastOpenPermit, FastOpenSyn, Ports,
+    Profile, State,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Cookie, FastOpen, FastOpenKind, Segment, SequenceNumber};
@@ -65,6 +66,25 @@ fn data_with_a_valid_cookie_is_readable_at_once_and_answered_before_the_handshak
     assert!(client.is_drained(), "the SYN's data is acknowledged");
     assert_eq!(server.state(), State::Established);
     assert_eq!(client.fast_open_failure(), None);
+}
+
+/// Linux initialises the metrics of such a connection, and asks programs, when it creates it (`tcp_fastopen_create_child`).
+#[test]
+fn an_early_connection_begins_with_what_is_remembered_of_its_peer() {
+    let mut shares = Profile::Linux6_18.config();
+    shares.growth.shares = true;
+    let mut server = Connection::listen(Arc::new(shares), SERVER, SequenceNumber::new(5000));
+    let permit = FastOpenPermit { cookie: cookie(1), former: None, without_cookie: false };
+    server.permit_fast_open(permit);
+    let now = Instant::from_secs(1);
+    server.on_segment(now, &poll(&mut client(500, cookie(1)), now)[0]);
+    let told = events(&mut server);
+    assert_eq!(told, [Event::PeerAsks, Event::OpenedEarly], "advice comes before any answer");
+    server.advise(Advice { window: Some(32), ..Advice::default() });
+    assert_eq!(server.congestion_window(), 32);
+    assert_eq!(server.write(100_000), 100_000);
+    let first_flight = poll(&mut server, now).iter().filter(|sent| sent.payload_bytes > 0).count();
+    assert_eq!(first_flight, 32);
 }
 
 /// Linux `tcp_create_openreq_child`.

@@ -432,6 +432,34 @@ fn a_share_is_taken_unless_a_loss_is_repaired() {
     assert_eq!(pair.client.congestion_window(), window);
 }
 
+/// What a connection has before its handshake is over is what it will begin with (RFC 9040 §7.2): companions that
+/// join meanwhile divide that.
+#[test]
+fn a_share_before_the_handshake_is_over_is_what_is_begun_with() {
+    let of_advice = [
+        Advice { window: Some(246), slow_start_threshold: Some(123), ..Advice::default() },
+        Advice::default(),
+    ];
+    for advice in of_advice {
+        let mut pair = Pair::new(config(), config());
+        let initial = pair.client.congestion_window();
+        pair.client.advise(advice);
+        let lesson = pair.client.lesson(ConnectionId(0));
+        assert_eq!(lesson.window, advice.window.unwrap_or(initial));
+        assert_eq!(lesson.slow_start_threshold, advice.slow_start_threshold);
+        let connection = ConnectionId(0);
+        for (window, slow_start_threshold) in [(7, Some(5)), (6, None)] {
+            pair.client.take_share(&Share { connection, window, slow_start_threshold });
+            let lesson = pair.client.lesson(connection);
+            assert_eq!((lesson.window, lesson.slow_start_threshold), (window, Some(5)));
+        }
+        pair.run_until(Instant::from_secs(1));
+        assert_eq!(pair.client.congestion_window(), 6);
+        assert_eq!(pair.client.slow_start_threshold(), Some(5));
+        assert_eq!(pair.client.lesson(connection).window, 6);
+    }
+}
+
 #[test]
 fn only_who_shares_tells_of_its_peer_its_close_and_its_end() {
     for shares in [false, true] {

@@ -83,6 +83,22 @@ fn a_connection_that_joins_takes_an_equal_share_and_the_sum_stays() {
     assert_eq!(host.cache.poll_share(), None);
 }
 
+/// Of 10 segments three connections have 4, 3 and 3; of one, where each must have one, nothing is left over.
+#[test]
+fn what_cannot_be_divided_stays_with_those_that_were_there() {
+    for (sum, shares) in [([6, 4], [4, 3, 3]), ([1, 0], [1, 1, 1])] {
+        let mut host = host(true);
+        for id in [1, 2] {
+            host.opens(0, 1, id, Opener::Peer);
+            while host.cache.poll_share().is_some() {}
+        }
+        samples(&mut host, &[(1, sum[0]), (2, sum[1])]);
+        let newcomer = host.opens(1, 1, 3, Opener::Peer).window;
+        let others = std::iter::from_fn(|| host.cache.poll_share()).map(|share| share.window);
+        assert_eq!(others.chain(newcomer).collect::<Vec<_>>(), shares);
+    }
+}
+
 #[test]
 fn who_has_left_is_not_shared_with_any_longer() {
     let mut host = host(true);
