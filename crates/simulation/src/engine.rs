@@ -380,12 +380,16 @@ impl Simulation {
         self.deadlines[number as usize].sender = self.flows[number as usize].sender_deadline();
     }
 
+    /// Lets what answers write and the receiving endpoint send, until neither has more.
     #[inline]
     fn flush_receiver(&mut self, number: u32, now: Instant) {
-        if !self.is_plain {
-            self.write_answers(number, now);
-        }
-        while let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) {
+        loop {
+            if !self.is_plain {
+                self.write_answers(number, now);
+            }
+            let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) else {
+                break;
+            };
             self.send(number, Direction::Reverse, &segment, now);
         }
         while let Some(event) = self.flows[number as usize].receiver.poll_event() {

@@ -53,6 +53,20 @@ fn a_transfer_takes_a_round_trip_to_open_and_one_for_each_round_of_slow_start() 
     }
 }
 
+/// A first window of 500 segments carries 400 in one round, though the application writes 64 KiB at a time; a receiver that
+/// offers no more than that until something has come makes it several.
+#[test]
+fn a_first_flight_is_as_long_as_the_window_and_the_receiver_let_it_be() {
+    let workload = r#"volume = "400 kB", transfers = 1"#;
+    let taking = |settings: &str| {
+        let text = transfers(workload, "", "5 s").replace("initial_window = 1,", settings);
+        flow(&tables(&text, 1), "web-responses-1", "completion_time_s")
+    };
+    is_near(taking("initial_window = 500, receive_buffer = '2 MB', send_buffer = '2 MB',"), 0.2);
+    let usual = taking("initial_window = 500, send_buffer = '2 MB',");
+    assert!(usual > 0.299, "{usual}");
+}
+
 /// The call is answered after a round trip of 0.1 s; the handshake's last packet and every acknowledgment come 0.3 s
 /// later than that, so each round of slow start takes 0.4 s. The client calls again as soon as it has read everything,
 /// whatever it still holds back.

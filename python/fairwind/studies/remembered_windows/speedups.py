@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import polars as pl
 
@@ -28,9 +26,6 @@ WIRE_BYTES = 1500
 ROUND_TRIP_S = 0.001
 """Of a call and its answer; of all else the delay of each acknowledgment comes to it."""
 
-OFFERED_SEGMENTS = 65_535 // PAYLOAD_BYTES
-"""What our receivers offer until something has come; the kernel's, with 8 MB of buffer, more."""
-
 CLOSED_SEGMENT_BYTES = 1000
 CLOSED_WINDOW = 32
 
@@ -42,21 +37,19 @@ def by_delay(results: Results) -> pl.DataFrame:
     -------
     DataFrame
         `DELAY`, `VOLUME`, what `old_by_new` gives, and ``form``: the speed-up by the closed form
-        with serialisation, whose second connection begins with a window that fills the path, as
-        far as the receiver offers room.
+        with serialisation, whose second connection begins with a window that fills the path.
     """
     found = old_by_new(later_times(results), [VOLUME, DELAY]).sort(VOLUME, DELAY)
     rate = capacity_bits_per_second(results.manifest.plan.cells[0].experiment)
     each = WIRE_BYTES * 8 / rate
-    offered = math.inf if results.manifest.is_real_time else OFFERED_SEGMENTS
-    return found.with_columns(pl.Series("form", _form(found, each, offered)))
+    return found.with_columns(pl.Series("form", _form(found, each)))
 
 
-def _form(found: pl.DataFrame, each: float, offered: float) -> np.ndarray:
+def _form(found: pl.DataFrame, each: float) -> np.ndarray:
     rtt = found[DELAY].to_numpy() + ROUND_TRIP_S
     segments = np.ceil(found[VOLUME].to_numpy() / PAYLOAD_BYTES)
     filling = 2 + rtt / each
-    return speed_up(segments, filling, rtt, each, offered=offered, opening_s=ROUND_TRIP_S)
+    return speed_up(segments, filling, rtt, each, opening_s=ROUND_TRIP_S)
 
 
 def closed_form(closed: Results) -> pl.DataFrame:
