@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Compile the core by a profile of its own work, for this machine's processor: `make tuned`.
+#
+# The same results to the byte, some 17 % sooner; worth ten minutes of compiling before a study that takes an hour. The core is
+# compiled so that it counts what it does, runs the scenarios below, and is compiled once more by what it has counted. It takes the place of
+# the usual one until `make build` finds changed sources. Arguments are handed to maturin.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+home=$PWD/target/tuned
+core=python/fairwind/_core.abi3.so
+fairwind=.venv/bin/fairwind
+profdata=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin/llvm-profdata
+
+if [ ! -x "$profdata" ]; then
+    echo "missing: llvm-profdata of this compiler, which merges what was counted" >&2
+    echo "  get it: rustup component add llvm-tools" >&2
+    exit 1
+fi
+
+# develop FOLDER FLAGS MATURIN...: puts a core in place that is compiled with these flags.
+develop() {
+    local folder=$1 flags=$2
+    shift 2
+    RUSTFLAGS="$flags -Ctarget-cpu=native" CARGO_TARGET_DIR=$home/$folder VIRTUAL_ENV=$PWD/.venv PIP_QUIET=1 \
+        .venv/bin/maturin develop --release --locked "$@"
+}
+
+# run SCENARIO SETTING...: one simulation of each cell, which nobody looks at.
+run() {
+    local scenario=$1 setting settings=()
+    shift
+    for setting in "$@"; do
+        settings+=(--set "$setting")
+    done
+    "$fairwind" run "$scenario" --out "$home/run" --force --format json "${settings[@]}" >/dev/null
+}
+
+# Until the tuned core is in place, a failure brings back the one that was there.
+give_back() {
+    if [ -e "$home/core" ]; then
+        mv "$home/core" "$core"
+    fi
+}
+
+rm -rf "$home/counted" "$home/core"
+mkdir -p "$home"
+if [ -e "$core" ]; then
+    cp "$core" "$home/core"
+fi
+trap give_back EXIT
+
+develop counting "-Cprofile-generate=$home/counted" "$@"
+echo "counting what the core does"
+study=python/fairwind/studies/congestion_control_evaluation
+run $study/symmetric.toml 'duration="60 s"' 'measure.warmup="10 s"' 'sweep.repeat=1' 'sweep.path.rtt=["22 ms", "162 ms"]' \
+    'sweep.path.queue.limit=["20 % bdp"]' 'sweep.bandwidth={ "100 Mbit/s" = { "path.rate" = "100 Mbit/s" } }'
+for name in A B C D; do
+    run benches/scenarios/$name.toml
+done
+"$profdata" merge --output "$home/profile" "$home/counted"
+
+develop following "-Cprofile-use=$home/profile" "$@"
+rm -rf "$home/core" "$home/run" "$home/counted"
