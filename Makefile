@@ -48,7 +48,7 @@ $(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked $(addprefix --features ,$(EBPF))
 	touch $@
 
-tuned: $(INSTALLED) ## compile the core by a profile of its own work: a sixth sooner done, for long studies (ten minutes)
+tuned: $(INSTALLED) ## compile the core by a profile of its own work: a sixth sooner done, for long studies (a quarter of an hour)
 	tools/tuned.sh $(addprefix --features ,$(EBPF))
 	touch $(BUILT)
 
