@@ -78,7 +78,7 @@ def compared(differences: list[float]) -> pl.DataFrame:
     return against_standard(pl.DataFrame(rows), FAIRNESS)
 
 
-@pytest.mark.parametrize("form", ["full", "reduced", "extra", "kernel", "kernel-reduced"])
+@pytest.mark.parametrize("form", ["full", "beyond", "reduced", "extra", "kernel", "kernel-reduced"])
 def test_every_part_of_a_form_is_a_valid_scenario(form):
     for scenario in study_named(NAME).further_scenarios(form).values():
         assert scenario.check().runs > 0

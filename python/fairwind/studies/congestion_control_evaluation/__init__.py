@@ -46,9 +46,12 @@ _REDUCED: dict[str, dict[str, str]] = {
 
 _TWO_QUEUES = {"sweep.path.queue.limit": '["20 % bdp", "100 % bdp"]'}
 
-_FULL: dict[str, dict[str, str]] = {name: {} for name in (*_REDUCED, "stacks")} | {
-    "convergence": _TWO_QUEUES
-}
+_FULL: dict[str, dict[str, str]] = {
+    name: {} for name in _REDUCED if name not in ("alone", "transfers")
+} | {"convergence": _TWO_QUEUES}
+
+_BEYOND: dict[str, dict[str, str]] = _FULL | {"alone": {}, "transfers": {}, "stacks": {}}
+"""What the source does not have: harm to standard TCP, and stacks of that time and of today."""
 
 _EXTRA: dict[str, dict[str, str]] = {
     name: {}
@@ -96,6 +99,7 @@ def _on_kernel(*, is_short: bool) -> dict[str, Part]:
 
 _FORMS = {
     "full": _parts(_FULL, _SOURCES),
+    "beyond": _parts(_BEYOND, _SOURCES),
     "reduced": _parts(_REDUCED, _SOURCES),
     "extra": _parts(_EXTRA, ("reno", *_OTHERS)),
     "kernel": _on_kernel(is_short=False),
