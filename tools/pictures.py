@@ -81,6 +81,9 @@ PICTURES: Mapping[str, Mapping[str, str]] = {
 }
 """Of each study: which of its figures is which picture."""
 
+FORMS: Mapping[str, str] = {"congestion-control-evaluation": "beyond"}
+"""Of studies whose pages show more than their full form has: which one has it."""
+
 
 def main() -> int:
     """Run what is missing, and copy the figures that documents show."""
@@ -91,7 +94,7 @@ def main() -> int:
         return 2
     for study in arguments.studies or PICTURES:
         folder = arguments.runs / (f"{study}-reduced" if arguments.reduced else study)
-        form = ["--reduced"] if arguments.reduced else []
+        form = ["--form", "reduced" if arguments.reduced else FORMS.get(study, "full")]
         code = _run(study, ["--out", str(folder), *form])
         if code:
             return code
