@@ -51,11 +51,12 @@ def forgetting(later: Results) -> str:
     rows = []
     for memory in done[MEMORY].unique(maintain_order=True):
         cells = [
-            done.filter(pl.col(MEMORY) == memory, pl.col(LIMIT) == limit, pl.col(AFTER) == after)
+            done.filter(
+                pl.col(MEMORY) == memory, pl.col(LIMIT) == limit, pl.col(AFTER) == after
+            ).sort("number")
             for limit, after in paths.iter_rows()
         ]
-        lost = [" / ".join(f"{lost:.0f}" for lost in cell.sort("number")[LOST]) for cell in cells]
-        rows.append([memory, *lost])
+        rows.append([memory, *(" / ".join(map("{:.0f}".format, cell[LOST])) for cell in cells)])
     return table(head, rows)
 
 
@@ -97,7 +98,8 @@ def pays(map_: Results) -> str:
             for volume in volumes
         ]
         rows.append([str(after), in_words(RTT, rtt), *pairs])
-    return table(["rate since", "round trip", *(in_words(VOLUME, volume) for volume in volumes)], rows)
+    sizes = (in_words(VOLUME, volume) for volume in volumes)
+    return table(["rate since", "round trip", *sizes], rows)
 
 
 def _cell(volume: float, memory: str) -> pl.Expr:
@@ -117,4 +119,6 @@ def main(folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    if len(sys.argv) != 2:
+        sys.exit("name the folder of a run of the study: python tables.py DIR")
+    main(sys.argv[1])

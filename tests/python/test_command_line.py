@@ -247,7 +247,8 @@ def test_the_help_of_a_study_tells_its_forms_parts_and_axes(tmp_path):
     code, out, error = fairwind("study", "congestion-control-evaluation", "--help", cwd=tmp_path)
     assert (code, error) == (0, "")
     told = out[out.index("Leith") :].splitlines()
-    assert "  --form full: 8958 runs" in told
+    assert "  --form full: 8103 runs" in told
+    assert "  --form beyond: 8958 runs" in told
     assert "    part rtt-unfairness: 2100 runs, 5 of each cell" in told
     assert "      sweep.bandwidth: 10 Mbit/s, 100 Mbit/s, 250 Mbit/s" in told
     assert "  --form kernel: 444 runs (what --on kernel takes for full)" in told

@@ -174,8 +174,10 @@ impl Memories {
         let Some((cache, peer)) = self.of(number, end) else { return };
         for companion in cache.companions(peer) {
             let (other, side) = end_of(companion);
-            let lesson = side.endpoint(&mut flows[other]).lesson(companion);
-            cache.on_lesson(now, peer, &lesson, Moment::Sampled);
+            let endpoint = side.endpoint(&mut flows[other]);
+            if endpoint.has_window_to_share() {
+                cache.on_lesson(now, peer, &endpoint.lesson(companion), Moment::Sampled);
+            }
         }
         let opener = if end == End::Sender { Opener::Host } else { Opener::Peer };
         let connection = id(number, end);

@@ -125,7 +125,8 @@ impl Connection {
 
     /// The first flight leaves at the rate of slow start, for nothing but a memory vouches for its window.
     pub(crate) fn pace_first_flight(&mut self) {
-        self.pacer.first_flight = Some(self.send.next);
+        // A SYN-ACK that is still to be sent is not of the flight.
+        self.pacer.first_flight = Some(self.send.next.later(self.send.initial + 1));
         self.has_extras = true;
         self.update_pacing_rate();
     }

@@ -371,33 +371,52 @@ fn what_connections_begin_with_is_told_with_the_reason_why_not_with_more() {
     assert!(metrics.get("resumptions").is_none(), "no connection begins with a window");
 }
 
-/// Eight call within less than a round trip what one alone has left a window for: those whose handshakes are not over
-/// divide what was advised, and none of it is lost or counted twice (RFC 9040 §7.2).
+/// Four call within less than a round trip where nothing is remembered: an initial window is not divided.
 #[test]
-fn connections_that_open_at_the_same_time_divide_what_is_remembered() {
-    let text = r#"
+fn connections_that_open_at_the_same_time_keep_their_initial_windows_where_nothing_is_known() {
+    let found = openings(&tables(&opened_at_once(4, ""), 1));
+    assert_eq!(found.len(), 8, "{found:?}");
+    for (name, reason, window, saved) in found {
+        assert_eq!((reason.as_str(), window, saved), ("unknown", 10.0, None), "{name}");
+    }
+}
+
+/// So many transfers whose calls come within 20 ms over a path of 100 ms.
+fn opened_at_once(count: u32, before: &str) -> String {
+    format!(
+        r#"
         name = "divided"
         duration = "20 s"
         [topology]
         hosts = ["server", "client"]
-        links = [{ from = "server", to = "client", rate = "20 Mbit/s", delay = "50 ms" }]
+        links = [{{ from = "server", to = "client", rate = "20 Mbit/s", delay = "50 ms" }}]
+        {before}
+        [[flows]]
+        name = "web"
+        from = "client"
+        to = "server"
+        count = {count}
+        start = "10 s"
+        start_spread = "20 ms"
+        workload = {{ kind = "transfers", volume = "100 kB", transfers = 1 }}
+        tcp = {{ sharing = {{ policy = "rfc9040" }} }}
+        "#
+    )
+}
+
+/// Eight call within less than a round trip what one alone has left a window for: those whose handshakes are not over
+/// divide what was advised, and none of it is lost or counted twice (RFC 9040 §7.2).
+#[test]
+fn connections_that_open_at_the_same_time_divide_what_is_remembered() {
+    let before = r#"
         [[flows]]
         name = "before"
         from = "client"
         to = "server"
         workload = { kind = "transfers", volume = "1 MB", transfers = 1 }
         tcp = { sharing = { policy = "rfc9040" } }
-        [[flows]]
-        name = "web"
-        from = "client"
-        to = "server"
-        count = 8
-        start = "10 s"
-        start_spread = "20 ms"
-        workload = { kind = "transfers", volume = "100 kB", transfers = 1 }
-        tcp = { sharing = { policy = "rfc9040" } }
     "#;
-    let found = openings(&tables(text, 1));
+    let found = openings(&tables(&opened_at_once(8, before), 1));
     for (ends, least_saved) in [("web-responses-", 80.0), ("web-", 8.0)] {
         let is_one = |name: &str| name.strip_prefix(ends).is_some_and(|rest| rest.len() == 1);
         let of_ends: Vec<_> = found.iter().filter(|(name, ..)| is_one(name)).collect();

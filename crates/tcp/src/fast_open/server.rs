@@ -106,6 +106,7 @@ impl Connection {
                 self.fast_open.syn_data_acknowledged = syn.payload_bytes > 0;
                 self.open_receiver(now);
                 self.begin_idle_time(now);
+                self.take_pending_advice();
                 self.take_syn_text(syn);
                 self.events.push_back(Event::OpenedEarly);
             }

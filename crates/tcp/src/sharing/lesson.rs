@@ -219,7 +219,8 @@ impl Connection {
     }
 
     /// Whether the handshake lost nothing and took as long as the path that is remembered: more than half of its
-    /// least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart).
+    /// least round trip and at most ten times that (as RFC 9959 §4.2.1 tells paths apart). A server that was opened
+    /// early (RFC 7413) knows neither yet, and takes the path for the same.
     fn is_on_path(&self, least: Option<Span>) -> bool {
         let is_same = |(least, found): (Span, Span)| found * 2 > least && found <= least * 10;
         self.recovery.retransmissions == 0 && least.zip(self.rtt.smoothed()).is_none_or(is_same)
@@ -231,6 +232,7 @@ impl Connection {
         if !self.may_take_advice() {
             let advice = self.inherited.advice.get_or_insert_default();
             advice.window = Some(share.window.max(1));
+            advice.least_window = None;
             advice.slow_start_threshold =
                 share.slow_start_threshold.or(advice.slow_start_threshold);
         } else if matches!(self.recovery.state, RecoveryState::Open | RecoveryState::Disorder) {
@@ -243,10 +245,18 @@ impl Connection {
         }
     }
 
+    /// Whether the connection has a window that companions may share: its handshake is over, or it was advised one to
+    /// begin with. An initial window is nothing that was found out, and is not divided.
+    pub fn has_window_to_share(&self) -> bool {
+        let advised =
+            || self.inherited.advice.as_deref().is_some_and(|advice| advice.window.is_some());
+        self.may_take_advice() || advised()
+    }
+
     /// What the connection has found out. Before its handshake is over its window and its threshold are those that
     /// it will begin with.
     pub fn lesson(&self, connection: ConnectionId) -> Lesson {
-        let advice = self.inherited.advice.as_deref();
+        let advice = self.inherited.advice.as_deref().filter(|_| !self.may_take_advice());
         Lesson {
             connection,
             window: advice.and_then(|advice| advice.window).unwrap_or(self.window.segments),

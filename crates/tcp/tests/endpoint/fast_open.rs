@@ -1,8 +1,8 @@
 //! Data with the SYN (RFC 7413).
 
 use fairwind_tcp::{
-    Advice, Config, Connection, Event, FastOpenFailure, FastOpenPermit, FastOpenSyn, Ports,
-    Profile, State,
+    Advice, Config, Connection, ConnectionId, Event, FastOpenFailure, FastOpenPermit, FastOpenSyn,
+    Ports, Profile, State,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Cookie, FastOpen, FastOpenKind, Segment, SequenceNumber};
@@ -68,15 +68,48 @@ fn data_with_a_valid_cookie_is_readable_at_once_and_answered_before_the_handshak
     assert_eq!(client.fast_open_failure(), None);
 }
 
-/// Linux initialises the metrics of such a connection, and asks programs, when it creates it (`tcp_fastopen_create_child`).
-#[test]
-fn an_early_connection_begins_with_what_is_remembered_of_its_peer() {
+/// A server whose host remembers windows.
+fn remembering() -> Connection {
     let mut shares = Profile::Linux6_18.config();
     shares.growth.shares = true;
     let mut server = Connection::listen(Arc::new(shares), SERVER, SequenceNumber::new(5000));
     let permit = FastOpenPermit { cookie: cookie(1), former: None, without_cookie: false };
     server.permit_fast_open(permit);
-    let now = Instant::from_secs(1);
+    server
+}
+
+/// What is advised before the SYN holds once data has come with it, and is nothing that is still to be taken.
+#[test]
+fn an_early_connection_takes_what_a_listening_one_was_advised() {
+    let (mut server, now) = (remembering(), Instant::from_secs(1));
+    server.advise(Advice { window: Some(32), ..Advice::default() });
+    server.on_segment(now, &poll(&mut client(500, cookie(1)), now)[0]);
+    assert_eq!(server.congestion_window(), 32);
+    assert_eq!(server.lesson(ConnectionId(0)).window, 32);
+}
+
+/// Half of a window is paced behind its tenth segment, whatever the handshake's last packet does.
+#[test]
+fn the_first_flight_of_an_early_connection_is_paced_until_something_of_it_is_acknowledged() {
+    let (mut server, now) = (remembering(), Instant::from_secs(1));
+    let mut client = client(500, cookie(1));
+    server.on_segment(now, &poll(&mut client, now)[0]);
+    server.advise(Advice { window: Some(1), least_window: Some(40), ..Advice::default() });
+    assert_eq!(server.congestion_window(), 40);
+    let syn_ack = poll(&mut server, now)[0];
+    let later = now + Span::from_millis(50);
+    client.on_segment(later, &syn_ack);
+    let handshake_ack = poll(&mut client, later)[0];
+    assert_eq!(server.write(100_000), 100_000);
+    let first = poll(&mut server, now).len();
+    server.on_segment(later, &handshake_ack);
+    assert!(first < 40 && server.next_deadline() < Instant::MAX, "{first}");
+}
+
+/// Linux initialises the metrics of such a connection, and asks programs, when it creates it (`tcp_fastopen_create_child`).
+#[test]
+fn an_early_connection_begins_with_what_is_remembered_of_its_peer() {
+    let (mut server, now) = (remembering(), Instant::from_secs(1));
     server.on_segment(now, &poll(&mut client(500, cookie(1)), now)[0]);
     let told = events(&mut server);
     assert_eq!(told, [Event::PeerAsks, Event::OpenedEarly], "advice comes before any answer");

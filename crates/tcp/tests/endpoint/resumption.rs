@@ -444,6 +444,7 @@ fn a_share_before_the_handshake_is_over_is_what_is_begun_with() {
         let mut pair = Pair::new(config(), config());
         let initial = pair.client.congestion_window();
         pair.client.advise(advice);
+        assert_eq!(pair.client.has_window_to_share(), advice.window.is_some());
         let lesson = pair.client.lesson(ConnectionId(0));
         assert_eq!(lesson.window, advice.window.unwrap_or(initial));
         assert_eq!(lesson.slow_start_threshold, advice.slow_start_threshold);
@@ -457,6 +458,7 @@ fn a_share_before_the_handshake_is_over_is_what_is_begun_with() {
         assert_eq!(pair.client.congestion_window(), 6);
         assert_eq!(pair.client.slow_start_threshold(), Some(5));
         assert_eq!(pair.client.lesson(connection).window, 6);
+        assert!(pair.client.has_window_to_share());
     }
 }
 

@@ -20,8 +20,7 @@ pub(super) const KEYS: &[Key] = &[Key {
            with `save_threshold`, `tcp_no_ssthresh_metrics_save` = 0",
     limits: "`classic` needs root, a build with eBPF and control groups of version 2, and knows neither `sample_every`, `forgetfulness` \
              nor `capture_from` and `capture_until`; a full list has its longest unused peer give way, where the simulator's takes no \
-             further one, and `safe` also leaves a window alone where the round-trip time is another path's. The kernel's metrics \
-             are its own: lifetime, size, what is collected and when cannot be set. `rfc9040` and `careful-resume` are not there",
+             further one. The kernel's metrics are its own: lifetime, size, what is collected and when cannot be set. `rfc9040` and `careful-resume` are not there",
     apply: sharing,
 }];
 
