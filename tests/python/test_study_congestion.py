@@ -112,7 +112,7 @@ def test_the_form_for_the_kernel_has_the_same_paths_in_all_parts():
 
 
 def test_transfers_take_two_seconds_at_the_rate_of_the_path():
-    for cell in study_named(NAME).further_scenarios()["transfers"].check().cells:
+    for cell in study_named(NAME).further_scenarios("beyond")["transfers"].check().cells:
         transfer, beside = (flow["workload"].get("volume") for flow in cell.experiment["flows"])
         rate = parse_bits_per_second(cell.settings["bandwidth"])
         assert 8 * parse_bytes(transfer) == 2 * rate
@@ -122,7 +122,7 @@ def test_transfers_take_two_seconds_at_the_rate_of_the_path():
 @pytest.mark.parametrize("part", ["friendliness", "rtt-unfairness", "alone"])
 def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part):
     study = study_named(NAME)
-    text = study.further_scenarios()[part].text
+    text = study.further_scenarios("beyond")[part].text
     bandwidths = tomllib.loads(text)["sweep"]["bandwidth"]
     spans = {
         label: [int(keys[key].removesuffix(" s")) for key in ("duration", "measure.warmup")]
