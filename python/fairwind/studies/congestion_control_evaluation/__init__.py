@@ -51,7 +51,7 @@ _FULL: dict[str, dict[str, str]] = {
 } | {"convergence": _TWO_QUEUES}
 
 _BEYOND: dict[str, dict[str, str]] = _FULL | {"alone": {}, "transfers": {}, "stacks": {}}
-"""With what the source does not have: harm to standard TCP, and stacks of that time and of today."""
+"""With what the source does not have: harm to standard TCP, and stacks of that time and today."""
 
 _EXTRA: dict[str, dict[str, str]] = {
     name: {}
