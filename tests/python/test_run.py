@@ -13,7 +13,7 @@ import pytest
 
 import fairwind
 from fairwind.errors import FairwindError, RunInterrupted
-from fairwind.folder import store
+from fairwind.folder import cell_tables, store
 from fairwind.folder.lock import locked
 from fairwind.run import RunSettings, RunState, run_plan
 from made_up import ScriptedEngine, plan
@@ -84,7 +84,7 @@ def test_an_interrupted_run_keeps_what_is_finished_and_goes_on_there(tmp_path):
 
 
 def test_an_interruption_that_strikes_a_worker_stops_the_run_as_well(tmp_path, monkeypatch):
-    write, written = store.parquet_bytes, []
+    write, written = cell_tables.stream_bytes, []
 
     def interrupted(frame: pl.DataFrame) -> bytes:
         written.append(frame)
@@ -92,7 +92,7 @@ def test_an_interruption_that_strikes_a_worker_stops_the_run_as_well(tmp_path, m
             raise KeyboardInterrupt
         return write(frame)
 
-    monkeypatch.setattr(store, "parquet_bytes", interrupted)
+    monkeypatch.setattr(cell_tables, "stream_bytes", interrupted)
     with pytest.raises(RunInterrupted, match="1 of 4"):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     assert cells(tmp_path) == {"0000-0000"}
@@ -154,7 +154,7 @@ def test_a_run_in_which_everything_fails_is_an_error(tmp_path):
 
 
 def test_a_full_disk_is_told_and_earlier_results_stay(tmp_path, monkeypatch):
-    write, written = store.parquet_bytes, []
+    write, written = cell_tables.stream_bytes, []
 
     def full(frame: pl.DataFrame) -> bytes:
         written.append(frame)
@@ -162,7 +162,7 @@ def test_a_full_disk_is_told_and_earlier_results_stay(tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, "No space left on device")
         return write(frame)
 
-    monkeypatch.setattr(store, "parquet_bytes", full)
+    monkeypatch.setattr(cell_tables, "stream_bytes", full)
     with pytest.raises(FairwindError, match=r"(?s)disk is full.*goes on"):
         run_plan(plan(), ScriptedEngine(), RunSettings(1, tmp_path))
     assert cells(tmp_path) == {"0000-0000"}

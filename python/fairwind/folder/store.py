@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -83,18 +83,6 @@ def new_cell(out: Path, cell: int, replicate: int) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     _sync(final.parent)
-
-
-def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]) -> None:
-    """Write one Parquet file per table into a folder that nobody reads yet; parts become one."""
-    for name, frame in tables.items():
-        file = folder / f"{name}.parquet"
-        if isinstance(frame, pl.LazyFrame):
-            write_lazily(file, frame)
-        else:
-            file.write_bytes(parquet_bytes(frame))
-    for parts in folder.glob(".parts-*"):
-        shutil.rmtree(parts)
 
 
 ROWS_AT_ONCE = 1 << 17

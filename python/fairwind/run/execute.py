@@ -11,9 +11,10 @@ from pathlib import Path
 
 from fairwind.engine import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
+from fairwind.folder.cell_tables import write_tables
 from fairwind.folder.lock import locked
 from fairwind.folder.manifest import Failure, Manifest, write_failures
-from fairwind.folder.store import cell_folder, new_cell, write_tables
+from fairwind.folder.store import cell_folder, new_cell
 from fairwind.results import Results
 from fairwind.run.admission import admit
 from fairwind.run.estimate import expected_seconds

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, NamedTuple, overload
 
 import polars as pl
 
+from fairwind.folder.cell_tables import LARGE, large_tables, read_table, table_names
 from fairwind.folder.store import cell_folder, replace_lazily, write_frame
 from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
-
-LARGE = frozenset({"queue_events"})
-"""Tables that memory might not hold, so that they are put together file by file."""
 
 
 @overload
@@ -31,24 +29,47 @@ def with_leading_columns(
     tables: Mapping[str, pl.DataFrame | pl.LazyFrame], plan: Plan, cell: Cell, replicate: int
 ) -> dict[str, Any]:
     """Put cell, replicate, seed and one column per axis in front of every table."""
+    number, which, seed = LEADING_COLUMNS
     leading = [
-        pl.lit(cell.index, dtype=pl.UInt32).alias(LEADING_COLUMNS[0]),
-        pl.lit(replicate, dtype=pl.UInt32).alias(LEADING_COLUMNS[1]),
-        pl.lit(plan.seed_of(replicate), dtype=pl.UInt64).alias(LEADING_COLUMNS[2]),
+        _Leading(number, cell.index, pl.UInt32()),
+        _Leading(which, replicate, pl.UInt32()),
+        _Leading(seed, plan.seed_of(replicate), pl.UInt64()),
         *(
-            pl.lit(
+            _Leading(
+                axis.column,
                 axis.value(cell.settings[axis.name]),
-                dtype=pl.Int64 if axis.is_numeric else pl.String,
-            ).alias(axis.column)
+                pl.Int64() if axis.is_numeric else pl.String(),
+            )
             for axis in plan.axes
         ),
     ]
-    return {
-        name: frame.select(*leading, pl.all())
-        if isinstance(frame, pl.LazyFrame) or frame.width
-        else frame
-        for name, frame in tables.items()
-    }
+    return {name: _behind(leading, frame) for name, frame in tables.items()}
+
+
+class _Leading(NamedTuple):
+    """A column with the same value in each row."""
+
+    name: str
+    value: object
+    dtype: pl.DataType
+
+
+def _behind(
+    leading: list[_Leading], frame: pl.DataFrame | pl.LazyFrame
+) -> pl.DataFrame | pl.LazyFrame:
+    """Put these columns in front.
+
+    A table in memory is made anew of its columns: it has few rows, and to plan an expression would
+    take longer than to carry it out.
+    """
+    if isinstance(frame, pl.LazyFrame):
+        return frame.select(*(pl.lit(x.value, x.dtype).alias(x.name) for x in leading), pl.all())
+    if not frame.width:
+        return frame
+    columns = [
+        pl.Series(x.name, [x.value], x.dtype).new_from_index(0, frame.height) for x in leading
+    ]
+    return pl.DataFrame([*columns, *frame.get_columns()])
 
 
 def merge_tables(out: Path, plan: Plan) -> list[str]:
@@ -67,22 +88,13 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
         for replicate in range(plan.replicates)
         if (folder := cell_folder(out, cell.index, replicate)).is_dir()
     ]
-    names = sorted({file.stem for folder in folders for file in folder.glob("*.parquet")})
+    names = sorted(set().union(*(table_names(folder) for folder in folders)))
     for name in names:
-        files = [path for folder in folders if (path := folder / f"{name}.parquet").exists()]
-        if name in LARGE:
-            _merge_lazily(out / f"{name}.parquet", files)
+        file = out / f"{name}.parquet"
+        if name in LARGE and (large := large_tables(folders, name)):
+            replace_lazily(file, pl.concat(large, how="vertical_relaxed"))
             continue
-        frames = [frame for file in files if (frame := pl.read_parquet(file)).width]
+        frames = [frame for folder in folders if (frame := read_table(folder, name)).width]
         merged = pl.concat(frames, how="vertical_relaxed") if frames else pl.DataFrame()
-        write_frame(out / f"{name}.parquet", merged)
+        write_frame(file, merged)
     return names
-
-
-def _merge_lazily(path: Path, files: list[Path]) -> None:
-    """Put together what memory might not hold."""
-    frames = [pl.scan_parquet(file) for file in files if pl.read_parquet_schema(file)]
-    if frames:
-        replace_lazily(path, pl.concat(frames, how="vertical_relaxed"))
-    else:
-        write_frame(path, pl.DataFrame())

@@ -11,9 +11,10 @@ import polars as pl
 
 from fairwind.engine import Kernel
 from fairwind.errors import FairwindError
+from fairwind.folder.cell_tables import write_tables
 from fairwind.folder.lock import locked
 from fairwind.folder.manifest import MANIFEST, Manifest
-from fairwind.folder.store import CELLS, new_cell, write_tables
+from fairwind.folder.store import CELLS, new_cell
 from fairwind.run.merge import merge_tables, with_leading_columns
 from fairwind.run.prepare import discard, make_folder
 from fairwind.scenario.plan import Plan
