@@ -109,15 +109,22 @@ fn keys_are_the_policys(rules: &mut Rules<'_>, sharing: &Sharing, key: &str) {
     }
 }
 
-/// A group's own hosts open its connections: nothing comes in that could be served.
+/// Where only incoming connections begin with what is remembered, somebody must accept some, and remember.
 pub(super) fn somebody_is_served(rules: &mut Rules<'_>, group: &FlowsInput, key: &str) {
     let Some(sharing) = active(&group.tcp) else { return };
     let is_usual = sharing.openings.is_none() && sharing.policy == SharingPolicy::Classic;
-    let serves_incoming = sharing.openings == Some(SharedOpenings::Incoming) || is_usual;
-    if serves_incoming && !group.workload.is_answered() {
+    if sharing.openings != Some(SharedOpenings::Incoming) && !is_usual {
+        return;
+    }
+    let written = format!("{key}.tcp.sharing");
+    if !group.workload.is_answered() {
         let rule = "these hosts open their connections themselves, and only incoming ones begin with what is \
                     remembered: nothing will; set openings = \"all\"";
-        rules.warn(&[&format!("{key}.tcp.sharing")], rule);
+        rules.warn(&[&written], rule);
+    } else if group.receiver_tcp.as_ref().is_some_and(|tcp| active(tcp).is_none()) {
+        let rule = "only incoming connections begin with what is remembered, and who accepts them has settings of \
+                    its own, in which nothing is: write sharing there";
+        rules.warn(&[&written, &format!("{key}.receiver_tcp")], rule);
     }
 }
 

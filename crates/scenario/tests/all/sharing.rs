@@ -117,6 +117,20 @@ fn nobody_is_served_where_the_hosts_that_remember_open_their_connections_themsel
     assert_eq!(warnings(r#"{ policy = "off", trust = "safe" }"#), before, "as a sweep leaves it");
 }
 
+#[test]
+fn who_accepts_with_settings_of_its_own_must_remember_in_these() {
+    let transfers = "workload = { kind = \"transfers\", volume = \"10 KB\", transfers = 3 }\n\
+                     tcp.sharing = { policy = \"classic\" }\n";
+    let warnings = |more: &str| {
+        document(&with(WORKLOAD, &format!("{transfers}{more}"))).plan().unwrap().warnings
+    };
+    let expected = "only incoming connections begin";
+    let told = |warnings: Vec<String>| warnings.iter().any(|it| it.contains(expected));
+    assert!(told(warnings("receiver_tcp = { delayed_ack = false }\n")));
+    assert!(!told(warnings("receiver_tcp.sharing = { policy = \"classic\" }\n")));
+    assert!(!told(warnings("")), "the same settings as who opens");
+}
+
 const ONE_HOST: &str = r#"name = "one host"
 duration = "10 s"
 [topology]

@@ -69,7 +69,7 @@ pub enum WindowsError {
     #[error(
         "{path} is no control group of version 2{}",
         .root.as_ref().map_or_else(
-            || ", and none is mounted here: mount -t cgroup2 none /sys/fs/cgroup".to_owned(),
+            || ", and none is mounted here: mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2".to_owned(),
             |root| format!("; these are in {}", root.display()),
         )
     )]
@@ -81,7 +81,7 @@ pub enum WindowsError {
     },
     /// No control groups of version 2 are there at all.
     #[error(
-        "control groups of version 2 are mounted nowhere: mount -t cgroup2 none /sys/fs/cgroup"
+        "control groups of version 2 are mounted nowhere: mkdir /run/cgroup2 && mount -t cgroup2 none /run/cgroup2"
     )]
     NoVersionTwo,
     /// Windows are remembered in this group already.

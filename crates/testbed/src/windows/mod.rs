@@ -65,11 +65,7 @@ pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsErr
     options.check()?;
     let group = ready(path)?;
     names::make_room()?;
-    // Of two that find a name that serves nobody the second would remove what the first has put there.
-    sys::lock_file(&group.folder, sys::Lock::Alone).map_err(|error| WindowsError::Refused {
-        attempt: format!("wait for others who begin at {}", group.path.display()),
-        words: error.to_string(),
-    })?;
+    alone(&group)?;
     let name = names::name_of(&group);
     let already = || WindowsError::AlreadyStarted { path: group.path.clone() };
     let is_taken = name.exists();
@@ -92,7 +88,9 @@ pub fn start(path: &Path, options: &WindowOptions) -> Result<PathBuf, WindowsErr
 /// # Errors
 /// If windows are not remembered there, or nobody may ask.
 pub fn stop(path: &Path) -> Result<(), WindowsError> {
-    let (program, name) = started(path)?;
+    let group = existing(path)?;
+    alone(&group)?;
+    let (program, name) = named(&group)?;
     program.leave(&name)
 }
 
@@ -151,18 +149,34 @@ fn ready(path: &Path) -> Result<ControlGroup, WindowsError> {
     obstacle().map_or(Ok(group), Err)
 }
 
-fn started(path: &Path) -> Result<(Program, PathBuf), WindowsError> {
-    let group = ready(path).map_err(|error| match error {
+/// Waits until nobody else begins or ends it there, and keeps others waiting as long as the group is open: of two that
+/// find a name the second would remove what the first has put there.
+fn alone(group: &ControlGroup) -> Result<(), WindowsError> {
+    sys::lock_file(&group.folder, sys::Lock::Alone).map_err(|error| WindowsError::Refused {
+        attempt: format!("wait for others who begin or end it at {}", group.path.display()),
+        words: error.to_string(),
+    })
+}
+
+fn existing(path: &Path) -> Result<ControlGroup, WindowsError> {
+    ready(path).map_err(|error| match error {
         WindowsError::NoGroup { path, reason, .. } => {
             WindowsError::GroupGone { path, reason, left: forsaken() }
         }
         other => other,
-    })?;
-    let name = names::name_of(&group);
+    })
+}
+
+fn named(group: &ControlGroup) -> Result<(Program, PathBuf), WindowsError> {
+    let name = names::name_of(group);
     match Program::named(&name)? {
         Some(program) => Ok((program, name)),
-        None => Err(WindowsError::NotStarted { path: group.path }),
+        None => Err(WindowsError::NotStarted { path: group.path.clone() }),
     }
+}
+
+fn started(path: &Path) -> Result<(Program, PathBuf), WindowsError> {
+    named(&existing(path)?)
 }
 
 fn remembered(maps: &Maps) -> Result<Remembered, WindowsError> {

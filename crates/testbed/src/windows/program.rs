@@ -84,12 +84,14 @@ impl Program {
         Ok(group_of(&about).map(|_| Self { link, number }))
     }
 
-    /// Takes the program from its group, now and not when the last who has it open is gone, and its name.
+    /// Takes its name, and the program from its group, now and not when the last who has it open is gone.
+    ///
+    /// The name goes first: whoever is killed in between leaves a program without one, which ends with its process.
     pub(super) fn leave(self, name: &Path) -> Result<(), WindowsError> {
         let attempt = || format!("remove {}", name.display());
-        self.link.detach().map_err(|error| refused(attempt(), &error))?;
         fs::remove_file(name)
-            .map_err(|error| WindowsError::Refused { attempt: attempt(), words: error.to_string() })
+            .map_err(|error| WindowsError::Refused { attempt: attempt(), words: error.to_string() })?;
+        self.link.detach().map_err(|error| refused(attempt(), &error))
     }
 
     /// What it has written.

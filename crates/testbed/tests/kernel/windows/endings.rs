@@ -53,6 +53,9 @@ fn a_start_or_stop_that_is_killed_leaves_all_or_nothing() {
     }
     let group = Group::new("halfway");
     let part = "windows::endings::a_process_that_starts_and_stops";
+    let name = start(&group.path, &EXACT).unwrap();
+    stop(&group.path).unwrap();
+    assert!(!name.exists());
     for round in 0..12_u64 {
         let mut process = again(part, Some(&group.path)).stdout(Stdio::null()).spawn().unwrap();
         wait_for("it has begun", || is_remembered(&group), |&is| is);
@@ -65,9 +68,10 @@ fn a_start_or_stop_that_is_killed_leaves_all_or_nothing() {
                 assert!(is_remembered(&group));
                 stop(&group.path).unwrap();
             }
-            Err(_) => start(&group.path, &EXACT).and_then(|_| stop(&group.path)).unwrap(),
+            Err(error) => assert!(!name.exists(), "round {round}: {error}"),
         }
-        assert!(!is_remembered(&group), "round {round}");
+        assert!(!name.exists(), "round {round}");
+        wait_for("the program has left", || is_remembered(&group), |&is| !is);
     }
 }
 

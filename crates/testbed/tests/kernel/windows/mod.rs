@@ -78,6 +78,23 @@ fn a_second_connection_begins_with_the_window_of_the_first_and_one_after_the_lif
     assert_eq!(sender.send(SHORT), INITIAL, "it has ended");
 }
 
+/// The application closes once the buffer has taken the last of what it writes, while the window still grows.
+#[test]
+fn by_the_report_the_window_is_that_of_when_the_application_closes() {
+    if !is_rememberable("by_the_report_the_window_is_that_of_when_the_application_closes") {
+        return;
+    }
+    let group = Group::new("close");
+    let [at_close, at_end] = [Collection::Close, Collection::End].map(|collection| {
+        start(&group.path, &WindowOptions { collection, ..EXACT }).unwrap();
+        Sender::begin(Some(&group)).send(3 * SHORT);
+        let window = only(&show(&group.path).unwrap().windows);
+        stop(&group.path).unwrap();
+        window.packets
+    });
+    assert!(at_close >= 10 && 3 * at_close <= 2 * at_end, "{at_close} and {at_end}");
+}
+
 #[test]
 fn what_is_forgotten_is_not_used() {
     if !is_rememberable("what_is_forgotten_is_not_used") {
