@@ -119,20 +119,45 @@ def test_transfers_take_two_seconds_at_the_rate_of_the_path():
         assert (beside == "1 B") == (cell.settings["control"] == "alone")
 
 
-@pytest.mark.parametrize("part", ["friendliness", "rtt-unfairness", "alone"])
+@pytest.mark.parametrize(
+    "part", ["symmetric", "friendliness", "rtt-unfairness", "convergence", "alone"]
+)
 def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part):
     study = study_named(NAME)
-    text = study.further_scenarios("beyond")[part].text
-    bandwidths = tomllib.loads(text)["sweep"]["bandwidth"]
-    spans = {
-        label: [int(keys[key].removesuffix(" s")) for key in ("duration", "measure.warmup")]
-        for label, keys in bandwidths.items()
+    scenarios = {"symmetric": study.scenario("beyond")} | study.further_scenarios("beyond")
+    content = tomllib.loads(scenarios[part].text)
+    usual = content["measure"]["warmup"]
+    measured = {
+        label: _seconds(keys["duration"]) - _seconds(keys.get("measure.warmup", usual))
+        for label, keys in content["sweep"]["bandwidth"].items()
     }
-    assert {label: end - start for label, (end, start) in spans.items()} == {
-        "10 Mbit/s": 600,
-        "100 Mbit/s": 300,
-        "250 Mbit/s": 300,
-    }
+    assert measured == {"10 Mbit/s": 600, "100 Mbit/s": 300, "250 Mbit/s": 300}
+
+
+def _seconds(text: str) -> int:
+    return int(text.removesuffix(" s"))
+
+
+def test_slow_start_is_over_in_half_of_the_warm_up_where_it_takes_longest(tmp_path):
+    scenario = study_named(NAME).scenario("full")
+    bandwidths = tomllib.loads(scenario.text)["sweep"]["bandwidth"]
+    warmup = bandwidths["250 Mbit/s"]["measure.warmup"]
+    rate = f'"path.rate" = "250 Mbit/s", duration = "20 s", "measure.warmup" = "{warmup}"'
+    short = scenario.with_settings(
+        {
+            "sweep.path.rtt": '["324 ms"]',
+            "sweep.path.queue.limit": '["100 % bdp"]',
+            "sweep.bandwidth": f'{{ "250 Mbit/s" = {{ {rate} }} }}',
+            "sweep.control": '["reno", "scalable", "fast"]',
+            "sweep.repeat": "1",
+            "measure.endpoint_interval": '"500 ms"',
+        }
+    )
+    samples = short.run(out=tmp_path / "run").endpoint
+    grown = samples.filter(pl.col("cwnd_packets") >= pl.col("ssthresh_packets"))
+    left = grown.group_by("control", "flow").agg(pl.col("time_s").min())
+    assert left.height == 6
+    assert left["time_s"].max() <= _seconds(warmup) / 2
 
 
 def test_a_fifth_against_four_fifths_is_a_fairness_of_a_quarter():

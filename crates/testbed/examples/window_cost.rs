@@ -3,8 +3,9 @@
 //!
 //!     make bench-windows
 //!
-//! Connections over the loopback are opened to addresses of 127.0.0.0/8, each to another one, so that both of their ends
-//! look a peer up when they are established and write it down when they end. Needs root.
+//! Connections over the loopback are opened to addresses of 127.0.0.0/8, each to another one. Both of their ends look a
+//! peer up when they are established and write it down when they end; those that accept have all the same peer,
+//! 127.0.0.1. Needs root.
 
 #![expect(clippy::print_stdout, reason = "this is what it is for")]
 

@@ -193,7 +193,7 @@ def _convergence(joined: pl.DataFrame | None) -> list[Figure]:
     observed = float(joined.select(pl.col("observed_s").max()).item())
     told = (
         f"{{}}; what did not happen is drawn at the end of the run, after {observed:.0f} s at "
-        f"most. Queue {JOINED}. {SEEDS}"
+        f"most. Queue {_chosen_limit(joined) if LIMIT in joined.columns else JOINED}. {SEEDS}"
     )
     return [
         Figure(
