@@ -68,6 +68,17 @@ fn mixed(topology: Topology, general_links: u32) -> Network<Numbered> {
     built.expect("every random topology is sound")
 }
 
+/// The same, of which one at most has a trace.
+///
+/// Opportunities of two traces are at the same instants, and so are deliveries. Which of two packets comes first then is told
+/// by the numbers of the links that accepted them last: a general link of no delay is one of these, and none that
+/// packets pass without notice.
+fn with_one_trace(mut specs: Vec<LinkSpec>) -> Vec<LinkSpec> {
+    let traced = specs.iter_mut().filter(|spec| spec.rate_trace.is_some());
+    traced.skip(1).for_each(|spec| spec.rate_trace = None);
+    specs
+}
+
 proptest! {
     #[test]
     fn looking_often_or_seldom_gives_the_same_outcome(
@@ -110,6 +121,7 @@ proptest! {
         general_links in any::<u32>(),
         injections in any_traffic(),
     ) {
+        let specs = with_one_trace(specs);
         let outcome = |links| run(mixed(dumbbell(&specs), links), &injections, &Looking::ByDelivery, END);
         let fused = outcome(0);
         prop_assert_eq!(&outcome(u32::MAX), &fused);

@@ -89,8 +89,10 @@ impl Program {
     /// The name goes first: whoever is killed in between leaves a program without one, which ends with its process.
     pub(super) fn leave(self, name: &Path) -> Result<(), WindowsError> {
         let attempt = || format!("remove {}", name.display());
-        fs::remove_file(name)
-            .map_err(|error| WindowsError::Refused { attempt: attempt(), words: error.to_string() })?;
+        fs::remove_file(name).map_err(|error| WindowsError::Refused {
+            attempt: attempt(),
+            words: error.to_string(),
+        })?;
         self.link.detach().map_err(|error| refused(attempt(), &error))
     }
 
