@@ -95,6 +95,24 @@ fn by_the_report_the_window_is_that_of_when_the_application_closes() {
     assert!(at_close >= 10 && 3 * at_close <= 2 * at_end, "{at_close} and {at_end}");
 }
 
+/// Ten packets of 1428 bytes are nine of 1448 and some.
+#[test]
+fn a_peer_of_ipv6_is_remembered_as_one() {
+    if !is_rememberable("a_peer_of_ipv6_is_remembered_as_one") {
+        return;
+    }
+    let group = Group::new("six");
+    start(&group.path, &EXACT).unwrap();
+    let mut sender = Sender::begin(Some(&group));
+    assert_eq!(sender.send_over_ipv6(SHORT), INITIAL - 1);
+    let window = only(&show(&group.path).unwrap().windows);
+    assert!(window.peer.is_ipv6() && (20..=44).contains(&window.packets), "{window:?}");
+    assert!(sender.send_over_ipv6(SHORT) >= 19);
+    assert_eq!(sender.send(SHORT), INITIAL, "another peer by IPv4");
+    assert_eq!(show(&group.path).unwrap().windows.len(), 2);
+    stop(&group.path).unwrap();
+}
+
 #[test]
 fn what_is_forgotten_is_not_used() {
     if !is_rememberable("what_is_forgotten_is_not_used") {

@@ -103,7 +103,17 @@ impl Sender {
 
     /// The same, with the time from the first of these packets to the last.
     pub(super) fn send_and_watch(&mut self, packets: u64, loss: u64) -> (u64, Span) {
-        writeln!(self.input, "{packets} {loss}").expect("it listens");
+        self.ask(packets, loss, IpFamily::V4)
+    }
+
+    /// Sends so many packets over IPv6, in which full ones are a little smaller.
+    pub(super) fn send_over_ipv6(&mut self, packets: u64) -> u64 {
+        self.ask(packets, 0, IpFamily::V6).0
+    }
+
+    fn ask(&mut self, packets: u64, loss: u64, family: IpFamily) -> (u64, Span) {
+        let version = if family == IpFamily::V6 { 6 } else { 4 };
+        writeln!(self.input, "{packets} {loss} {version}").expect("it listens");
         let mut line = String::new();
         while self.output.read_line(&mut line).expect("it speaks") > 0 {
             // The harness begins the line before the first answer.
@@ -135,13 +145,15 @@ fn a_process_that_sends_when_it_is_told_to() {
         let line = line.expect("a line");
         let mut words = line.split(' ').map(|word| word.parse::<u64>().expect("a number"));
         let (packets, loss) = (words.next().expect("packets"), words.next().expect("loss"));
-        let (packets, lasted) = flight(packets, loss);
+        let is_newer = words.next().expect("a version") == 6;
+        let family = if is_newer { IpFamily::V6 } else { IpFamily::V4 };
+        let (packets, lasted) = flight(packets, loss, family);
         println!("flight {packets} {}", lasted.as_nanos() / 1_000);
     }
 }
 
 /// Packets of the first flight of a transfer from the kernel to our endpoint, and how long they came.
-fn flight(packets: u64, loss: u64) -> (u64, Span) {
+fn flight(packets: u64, loss: u64, family: IpFamily) -> (u64, Span) {
     let passage = PassageSpec {
         delay: DELAY,
         loss: Ratio::from_parts_per_billion(loss * 10_000_000),
@@ -149,7 +161,7 @@ fn flight(packets: u64, loss: u64) -> (u64, Span) {
         ..PassageSpec::default()
     };
     let config = Profile::Linux6_18.config();
-    let options = LiveOptions { passage, ..LiveOptions::new(IpFamily::V4, config) };
+    let options = LiveOptions { passage, ..LiveOptions::new(family, config) };
     let mut watch = FlightWatch {
         client: HttpClient::new(PORT, "/"),
         first: None,
