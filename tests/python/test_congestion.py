@@ -392,3 +392,41 @@ def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     assert "fwt_pyk" not in available.read_text().split()
     status, _, error = fairwind("congestion", "unload", "mine", cwd=tmp_path)
     assert status == 2 and "was loaded by eBPF" in error
+
+
+def may_load() -> str | None:
+    """Tell why nothing can be loaded into this kernel."""
+    if PROBLEM is not None:
+        return f"no run on the kernel: {PROBLEM}"
+    if not Path("/sys/kernel/btf/vmlinux").exists():
+        return "this kernel does not describe its types"
+    return None
+
+
+@pytest.mark.skipif(may_load() is not None, reason=str(may_load()))
+def test_a_file_is_loaded_without_being_built_first(tmp_path):
+    available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+    file = source(tmp_path, "mine", RENO.replace("fwt_py", "fwt_pyl"))
+    status, out, error = fairwind("congestion", "load", file, cwd=tmp_path)
+    if "no eBPF programs" in error:
+        pytest.skip("this build has no eBPF programs")
+    assert (status, out) == (0, "fwt_pyl\n"), error
+    try:
+        assert "fwt_pyl" in available.read_text().split()
+    finally:
+        status, _, error = fairwind("congestion", "unload", "fwt_pyl", cwd=tmp_path)
+    assert status == 0, error
+    assert "fwt_pyl" not in available.read_text().split()
+
+
+@pytest.mark.skipif(may_load() is not None, reason=str(may_load()))
+def test_a_file_that_the_verifier_refuses_is_told_in_its_words(tmp_path):
+    text = RENO.replace("fwt_py", "fwt_pyv").replace(HALVES, "return *(volatile u32 *)0x1000;")
+    file = source(tmp_path, "mine", text)
+    status, _, error = fairwind("congestion", "load", file, cwd=tmp_path)
+    if "no eBPF programs" in error:
+        pytest.skip("this build has no eBPF programs")
+    assert status == 2
+    assert "mine is refused by the kernel's verifier" in error
+    assert "invalid mem access" in error
+    assert "Traceback" not in error
