@@ -16,6 +16,8 @@ import pytest
 
 from process import SCENARIO, fairwind, start
 
+TABLES = {".parquet", ".arrows"}
+
 UNJOINED = """
 name = "no way"
 duration = "10 s"
@@ -101,12 +103,12 @@ def test_a_truncated_manifest_is_told(earlier):
 
 
 def test_a_lost_simulation_is_run_again(earlier):
-    before = {name: file for name, file in content(earlier).items() if name.suffix == ".parquet"}
+    before = {name: file for name, file in content(earlier).items() if name.suffix in TABLES}
     shutil.rmtree(earlier / "cells" / "0001-0000")
     code, _, error = fairwind("run", "two.toml", "--out", "run", cwd=earlier.parent)
     assert code == 0, error
     assert "3 of them from before" in error
-    after = {name: file for name, file in content(earlier).items() if name.suffix == ".parquet"}
+    after = {name: file for name, file in content(earlier).items() if name.suffix in TABLES}
     assert after == before
 
 
@@ -153,4 +155,4 @@ def test_a_full_disk_is_told_and_earlier_results_stay(small_disk, tmp_path, capt
     assert "goes on where this one stopped" in error
     for folder in (small_disk / "run" / "cells").iterdir():
         assert not folder.name.startswith(".tmp-")
-        assert {"flows.parquet", "groups.parquet"} <= {path.name for path in folder.iterdir()}
+        assert {"flows.arrows", "groups.arrows"} <= {path.name for path in folder.iterdir()}
