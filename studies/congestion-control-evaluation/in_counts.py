@@ -16,7 +16,7 @@ from fairwind.studies.congestion_control_evaluation.shares import (
     BANDWIDTH,
     CONTROL,
     LIMIT,
-    RTT,
+    PLACE,
     controls,
     shares,
 )
@@ -84,8 +84,8 @@ def _worst(fault: Fault, own: pl.DataFrame) -> str:
         return "-"
     row = faulty.row(0, named=True)
     than = row["bound"] if "bound" in row else row["mean_standard"]
-    place = ", ".join(str(row[name]) for name in (BANDWIDTH, RTT, LIMIT) if name in row)
-    return f"{row['mean']:.2f} by {than:.2f} at {place} ms".replace("bdp ms", "bdp")
+    place = ", ".join(str(row[name]) for name in PLACE if name in row)
+    return f"{row['mean']:.2f} by {than:.2f} at {place} ms"
 
 
 if __name__ == "__main__":

@@ -364,18 +364,34 @@ def test_the_command_lists_builds_and_shows(tmp_path):
     assert status == 2 and "no congestion control 'nobody'" in error
 
 
-@pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
-def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
+def may_load() -> str | None:
+    """Tell why nothing can be loaded into this kernel."""
+    if PROBLEM is not None:
+        return f"no run on the kernel: {PROBLEM}"
     if not Path("/sys/kernel/btf/vmlinux").exists():
-        pytest.skip("this kernel does not describe its types")
+        return "this kernel does not describe its types"
+    return None
+
+
+loading = pytest.mark.skipif(may_load() is not None, reason=str(may_load()))
+"""Of tests that load something into this kernel."""
+
+
+def need_programs(error: str) -> None:
+    """Skip a test where this build has no eBPF programs."""
+    if "no eBPF programs" in error:
+        pytest.skip("this build has no eBPF programs")
+
+
+@loading
+def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     text = RENO.replace("fwt_py", "fwt_pyk")
     status, _, error = fairwind("congestion", "build", source(tmp_path, "mine", text), cwd=tmp_path)
     assert status == 0, error
     file = scenario(tmp_path, "mine", "2 s")
     status, _, error = fairwind("run", file, "--on", "kernel", "--out", "run", cwd=tmp_path)
-    if "no eBPF programs" in error:
-        pytest.skip("this build has no eBPF programs")
+    need_programs(error)
     assert status == 0, error
     assert "fwt_pyk" not in available.read_text().split()
     read = package.open(tmp_path / "run").groups["payload_bytes_read"].sum()
@@ -394,22 +410,12 @@ def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     assert status == 2 and "was loaded by eBPF" in error
 
 
-def may_load() -> str | None:
-    """Tell why nothing can be loaded into this kernel."""
-    if PROBLEM is not None:
-        return f"no run on the kernel: {PROBLEM}"
-    if not Path("/sys/kernel/btf/vmlinux").exists():
-        return "this kernel does not describe its types"
-    return None
-
-
-@pytest.mark.skipif(may_load() is not None, reason=str(may_load()))
+@loading
 def test_a_file_is_loaded_without_being_built_first(tmp_path):
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     file = source(tmp_path, "mine", RENO.replace("fwt_py", "fwt_pyl"))
     status, out, error = fairwind("congestion", "load", file, cwd=tmp_path)
-    if "no eBPF programs" in error:
-        pytest.skip("this build has no eBPF programs")
+    need_programs(error)
     assert (status, out) == (0, "fwt_pyl\n"), error
     try:
         assert "fwt_pyl" in available.read_text().split()
@@ -419,13 +425,12 @@ def test_a_file_is_loaded_without_being_built_first(tmp_path):
     assert "fwt_pyl" not in available.read_text().split()
 
 
-@pytest.mark.skipif(may_load() is not None, reason=str(may_load()))
+@loading
 def test_a_file_that_the_verifier_refuses_is_told_in_its_words(tmp_path):
     text = RENO.replace("fwt_py", "fwt_pyv").replace(HALVES, "return *(volatile u32 *)0x1000;")
     file = source(tmp_path, "mine", text)
     status, _, error = fairwind("congestion", "load", file, cwd=tmp_path)
-    if "no eBPF programs" in error:
-        pytest.skip("this build has no eBPF programs")
+    need_programs(error)
     assert status == 2
     assert "mine is refused by the kernel's verifier" in error
     assert "invalid mem access" in error

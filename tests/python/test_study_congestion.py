@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import polars as pl
 import pytest
 
-from fairwind.quantities import parse_bits_per_second, parse_bytes
+from fairwind.quantities import parse_bits_per_second, parse_bytes, parse_seconds
 from fairwind.results import Results, Verdict
 from fairwind.studies import study_named
 from fairwind.studies.congestion_control_evaluation.baseline import (
@@ -128,14 +128,10 @@ def test_parts_measure_600_s_beyond_slow_start_at_10_mbit_and_300_s_at_250(part)
     content = tomllib.loads(scenarios[part].text)
     usual = content["measure"]["warmup"]
     measured = {
-        label: _seconds(keys["duration"]) - _seconds(keys.get("measure.warmup", usual))
+        label: parse_seconds(keys["duration"]) - parse_seconds(keys.get("measure.warmup", usual))
         for label, keys in content["sweep"]["bandwidth"].items()
     }
     assert measured == {"10 Mbit/s": 600, "100 Mbit/s": 300, "250 Mbit/s": 300}
-
-
-def _seconds(text: str) -> int:
-    return int(text.removesuffix(" s"))
 
 
 def test_slow_start_is_over_in_half_of_the_warm_up_where_it_takes_longest(tmp_path):
@@ -157,7 +153,7 @@ def test_slow_start_is_over_in_half_of_the_warm_up_where_it_takes_longest(tmp_pa
     grown = samples.filter(pl.col("cwnd_packets") >= pl.col("ssthresh_packets"))
     left = grown.group_by("control", "flow").agg(pl.col("time_s").min())
     assert left.height == 6
-    assert left["time_s"].max() <= _seconds(warmup) / 2
+    assert left["time_s"].max() <= parse_seconds(warmup) / 2
 
 
 def test_a_fifth_against_four_fifths_is_a_fairness_of_a_quarter():

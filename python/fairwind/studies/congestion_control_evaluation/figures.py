@@ -188,12 +188,14 @@ def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
 def _convergence(joined: pl.DataFrame | None) -> list[Figure]:
     if joined is None:
         return []
+    limit = JOINED
     if LIMIT in joined.columns:
-        joined = joined.filter(pl.col(LIMIT) == _chosen_limit(joined))
+        limit = _chosen_limit(joined)
+        joined = joined.filter(pl.col(LIMIT) == limit)
     observed = float(joined.select(pl.col("observed_s").max()).item())
     told = (
         f"{{}}; what did not happen is drawn at the end of the run, after {observed:.0f} s at "
-        f"most. Queue {_chosen_limit(joined) if LIMIT in joined.columns else JOINED}. {SEEDS}"
+        f"most. Queue {limit}. {SEEDS}"
     )
     return [
         Figure(
