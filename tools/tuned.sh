@@ -53,6 +53,8 @@ echo "counting what the core does"
 study=python/fairwind/studies/congestion_control_evaluation
 run $study/symmetric.toml 'sweep.repeat=1' 'sweep.path.rtt=["22 ms", "162 ms"]' 'sweep.path.queue.limit=["20 % bdp"]' \
     'sweep.bandwidth={ "100 Mbit/s" = { "path.rate" = "100 Mbit/s", duration = "60 s", "measure.warmup" = "10 s" } }'
+run $study/rtt-unfairness.toml 'sweep.repeat=1' 'sweep.rtt=["22 ms"]' 'sweep.limit=["20 % bdp"]' \
+    'sweep.bandwidth={ "100 Mbit/s" = { "path.rate" = "100 Mbit/s", duration = "60 s", "measure.warmup" = "10 s" } }'
 for name in A B C D; do
     run benches/scenarios/$name.toml
 done

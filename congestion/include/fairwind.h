@@ -295,6 +295,10 @@ struct tcp_sock {
 	u64 bytes_acked;
 	u32 segs_out;
 	u32 data_segs_out;
+#ifndef __bpf__
+	/* How the stack of the connection's profile counts, for what grows below. */
+	u32 fairwind_counting;
+#endif
 	struct tcp_options_received rx_opt;
 } FAIRWIND_LAYOUT;
 

@@ -4,7 +4,9 @@
  * which come back also where a hook divides by zero, or (where the source was compiled so, FAIRWIND_WATCHED) does
  * anything else that a kernel's verifier would not have taken.
  *
- * Source of meanings: RFC 5681 §3.1; Linux 6.18 tcp_cong.c, filter.c (BPF_FUNC_ktime_get_ns).
+ * Source of meanings: RFC 5681 §3.1; Linux 6.18 tcp_cong.c, filter.c (BPF_FUNC_ktime_get_ns). What grows counts as the kernel
+ * of the connection's profile did: before Linux 4.0 tcp_cong_avoid_ai took an acknowledgment for one segment, before 3.13
+ * tcp_slow_start too.
  */
 #include <fairwind.h>
 
@@ -78,15 +80,20 @@ long bpf_tcp_send_ack(void *tp, u32 rcv_nxt)
 
 /* ---- growth, as the kernel has it ---- */
 
+/* `AckCounting` of Rust. */
+enum { COUNTS_SEGMENTS, COUNTS_SEGMENTS_IN_SLOW_START, COUNTS_ACKNOWLEDGMENTS };
+
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked)
 {
 	u32 grown;
 
 	CHECK_SENDER(tp);
+	if (tp->fairwind_counting == COUNTS_ACKNOWLEDGMENTS)
+		acked = min(acked, 1U);
 	grown = min(tp->snd_cwnd + acked, tp->snd_ssthresh);
 	acked -= grown - tp->snd_cwnd;
 	tp->snd_cwnd = min(grown, tp->snd_cwnd_clamp);
-	return acked;
+	return tp->fairwind_counting == COUNTS_SEGMENTS ? acked : 0;
 }
 
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
@@ -94,6 +101,8 @@ void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 w, u32 acked)
 	u32 steps = 0;
 
 	CHECK_SENDER(tp);
+	if (tp->fairwind_counting != COUNTS_SEGMENTS)
+		acked = min(acked, 1U);
 	/* Credit gathered at a greater divisor is worth one segment at most. */
 	if (tp->snd_cwnd_cnt >= w) {
 		tp->snd_cwnd_cnt = 0;
@@ -262,6 +271,7 @@ VISIBLE const u32 fairwind_layout[] = {
 	PLACE(snd_una),
 	PLACE(mss_cache),
 	PLACE(bytes_acked),
+	PLACE(fairwind_counting),
 	PLACE(rx_opt),
 	sizeof(struct rate_sample),
 	OF_RATE(prior_mstamp),

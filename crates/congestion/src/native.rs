@@ -455,7 +455,7 @@ mod tests {
     }
 
     unsafe extern "C" {
-        static fairwind_layout: [u32; 41];
+        static fairwind_layout: [u32; 42];
     }
 
     /// The structures of `fairwind.h` and those of Rust are the same bytes.
@@ -481,6 +481,7 @@ mod tests {
             offset_of!(Sender, oldest_unacked),
             offset_of!(Sender, segment_bytes),
             offset_of!(Sender, acknowledged_bytes),
+            offset_of!(Sender, counting),
             offset_of!(Sender, timestamp),
             size_of::<RateSample>(),
             offset_of!(RateSample, delivered_at_before_micros),

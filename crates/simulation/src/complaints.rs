@@ -1,8 +1,10 @@
-//! What was amiss with congestion controls from outside, by group: windows of nothing, divisions by zero.
+//! What was amiss with congestion controls from outside, by group: windows of nothing, paces next to nothing, divisions
+//! by zero.
 
 use crate::flow::Flow;
 use fairwind_measure::ControlComplaint;
 use fairwind_scenario::{Congestion, Experiment, TcpSettings};
+use fairwind_tcp::ControlComplaints;
 use std::collections::BTreeMap;
 
 /// The groups whose connections are governed from outside, and the flows of all groups.
@@ -40,20 +42,12 @@ impl Governed {
                 [&mut flow.sender, &mut flow.receiver].into_iter().zip(controls)
             {
                 let Some(control) = control else { continue };
-                let (empty_windows, complaint) = connection.control_complaints();
-                let mut note = |text: String, times: Option<u64>| {
+                for (text, times) in told(connection.control_complaints()) {
                     let entry = found
                         .entry((group, control.clone(), text))
                         .or_insert((0, times.map(|_| 0)));
                     entry.0 += 1;
                     entry.1 = entry.1.zip(times).map(|(sum, times)| sum + times);
-                };
-                if empty_windows > 0 {
-                    let text = "it asked for a window of no segments, and was given one segment";
-                    note(text.to_owned(), Some(u64::from(empty_windows)));
-                }
-                if let Some(text) = complaint {
-                    note(text, None);
                 }
             }
         }
@@ -69,4 +63,18 @@ impl Governed {
         };
         found.into_iter().map(row).collect()
     }
+}
+
+/// Each complaint of one connection, with how often there was reason for it where that is counted.
+fn told(complaints: ControlComplaints) -> impl Iterator<Item = (String, Option<u64>)> {
+    let ControlComplaints { empty_windows, standstills, own } = complaints;
+    let counted = [
+        (empty_windows, "it asked for a window of no segments, and was given one segment"),
+        (standstills, "it asked for a pace at which a segment takes longer than a minute"),
+    ];
+    let counted = counted
+        .into_iter()
+        .filter(|&(times, _)| times > 0)
+        .map(|(times, text)| (text.to_owned(), Some(u64::from(times))));
+    counted.chain(own.map(|text| (text, None)))
 }

@@ -27,6 +27,9 @@ impl Connection {
         self.reckon_extras();
         self.follow_framing();
         self.window.recount(&config);
+        if let Congestion::Plugged(plugged) = &mut self.congestion {
+            plugged.count_as(config.ack_counting);
+        }
         self.reconfigure_receiver(&before, &config);
         self.release_held(&before, &config);
         if before.patience.keep_alive != config.patience.keep_alive && self.state.is_synchronised()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,19 @@ from fairwind.plots.png import packed
 VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 """The grammar's version that charts are written in and drawn with."""
 
-FORMATS = ("svg", "png", "pdf")
 PNG_PIXELS_PER_INCH = 144
+
+
+def _png(svg: str) -> bytes:
+    return packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH))
+
+
+_OF_SVG: Mapping[str, Callable[[str], bytes]] = {
+    ".svg": str.encode,
+    ".png": _png,
+    ".pdf": vl_convert.svg_to_pdf,
+}
+"""What is made of a drawing, by the file's ending; to work a chart out takes longest, so once."""
 
 
 def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class has its own type
@@ -29,32 +40,16 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
     FairwindError
         If the ending is none of ``.svg``, ``.png``, ``.pdf``, ``.html``.
     """
-    specification = chart.to_dict()
-    match path.suffix:
-        case ".svg":
-            content = vl_convert.vegalite_to_svg(
-                specification, vl_version=VEGA_LITE, allowed_base_urls=[]
-            ).encode()
-        case ".png":
-            drawn = vl_convert.vegalite_to_png(
-                specification,
-                vl_version=VEGA_LITE,
-                ppi=PNG_PIXELS_PER_INCH,
-                allowed_base_urls=[],
-            )
-            content = packed(drawn)
-        case ".pdf":
-            content = vl_convert.vegalite_to_pdf(
-                specification, vl_version=VEGA_LITE, allowed_base_urls=[]
-            )
-        case ".html":
-            page = vl_convert.vegalite_to_html(specification, vl_version=VEGA_LITE, bundle=True)
-            content = page.encode()
-        case _:
-            raise FairwindError(
-                f"cannot draw {path}: unknown kind of file {path.suffix!r}",
-                "use .svg, .png, .pdf or .html",
-            )
+    if path.suffix in _OF_SVG:
+        content = _OF_SVG[path.suffix](_drawn(chart))
+    elif path.suffix == ".html":
+        page = vl_convert.vegalite_to_html(chart.to_dict(), vl_version=VEGA_LITE, bundle=True)
+        content = page.encode()
+    else:
+        raise FairwindError(
+            f"cannot draw {path}: unknown kind of file {path.suffix!r}",
+            "use .svg, .png, .pdf or .html",
+        )
     write_file(path, content)
 
 
@@ -68,10 +63,15 @@ def save_all(
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
     for figure in figures:
-        for ending in FORMATS:
-            path = folder / f"{figure.name}.{ending}"
-            save(figure.still or figure.chart, path)
+        svg = _drawn(figure.still or figure.chart)
+        for ending, made in _OF_SVG.items():
+            path = folder / f"{figure.name}{ending}"
+            write_file(path, made(svg))
             paths.append(path)
             if watch is not None:
-                watch(len(paths), len(figures) * len(FORMATS))
+                watch(len(paths), len(figures) * len(_OF_SVG))
     return paths
+
+
+def _drawn(chart: Any) -> str:  # noqa: ANN401 - every chart class has its own type
+    return vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE, allowed_base_urls=[])

@@ -25,6 +25,9 @@ from fairwind.scenario.plan import Cell, Plan
 POLL_SECONDS = 0.2
 """How often progress is told and an interruption is noticed."""
 
+AHEAD = 4
+"""So many are queued for each simulation under way: to wait for thousands costs seconds."""
+
 
 @dataclass(frozen=True)
 class RunSettings:
@@ -101,6 +104,7 @@ class _Execution:
     stored: int = 0
     failures: list[Failure] = field(default_factory=list)
     pending: dict[Future[None], _Work] = field(default_factory=dict)
+    submitted: int = 0
 
     def find_missing(self) -> None:
         """Note what the folder does not hold yet."""
@@ -204,6 +208,7 @@ def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
             done, _ = wait(execution.pending, POLL_SECONDS, FIRST_COMPLETED)
             for future in done:
                 _collect(execution, future)
+            _submit(execution, pool)
             tell(execution.state())
     except KeyboardInterrupt as interrupt:
         _stop(execution, pool)
@@ -215,7 +220,11 @@ def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
 
 
 def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
-    for work in execution.missing:
+    """Queue so many simulations that none of the threads has to wait for the next."""
+    room = execution.jobs * AHEAD - len(execution.pending)
+    next_ones = execution.missing[execution.submitted :][: max(0, room)]
+    execution.submitted += len(next_ones)
+    for work in next_ones:
         future = pool.submit(_run_one, execution.out, execution.plan, execution.engine, work)
         execution.pending[future] = work
 

@@ -28,12 +28,22 @@ fn calm() -> Trouble {
     }
 }
 
-fn config(congestion: CongestionAlgorithm) -> Config {
-    Config { congestion, ..Profile::Linux6_18.config() }
+const TODAY: Profile = Profile::Linux6_18;
+
+/// With HyStart also where the profile's kernel had none: the C file of CUBIC always has it.
+fn config(profile: Profile, congestion: CongestionAlgorithm) -> Config {
+    let mut config = Config { congestion, ..profile.config() };
+    config.growth.hystart = true;
+    config
 }
 
-/// Both records of each pair of algorithms and each seed, compared line by line.
+/// Both records of each pair of algorithms and each seed on today's kernel, compared line by line.
 fn both(trouble: &Trouble) -> Vec<Record> {
+    both_on(TODAY, trouble)
+}
+
+/// The same on the kernel of a profile.
+fn both_on(profile: Profile, trouble: &Trouble) -> Vec<Record> {
     let pairs = [
         (CongestionAlgorithm::Reno, "reno-c"),
         (CongestionAlgorithm::Bic, "bic-c"),
@@ -43,9 +53,9 @@ fn both(trouble: &Trouble) -> Vec<Record> {
     for (rust, name) in pairs {
         for seed in SEEDS {
             let c = CongestionAlgorithm::Plugged(built_in(name).expect("it is built in"));
-            let expected = run(trouble, config(rust.clone()), seed, END);
-            let got = run(trouble, config(c), seed, END);
-            let place = format!("{}, {name}, seed {seed}", trouble.name);
+            let expected = run(trouble, config(profile, rust.clone()), seed, END);
+            let got = run(trouble, config(profile, c), seed, END);
+            let place = format!("{}, {name}, {profile:?}, seed {seed}", trouble.name);
             for (number, (theirs, ours)) in expected.lines.iter().zip(&got.lines).enumerate() {
                 assert_eq!(ours, theirs, "{place}: acknowledgment {number}");
             }
@@ -165,12 +175,55 @@ fn segments_that_are_paced() {
     both(&Trouble { name: "pacing", lost: 2, change, ..calm() });
 }
 
+/// Kernels that counted acknowledgments where today's counts segments: all the troubles in which that may matter.
+#[test]
+fn stacks_that_count_acknowledgments() {
+    let trouble = Trouble {
+        name: "all of it",
+        writes: Some((400_000, Span::from_millis(1_313))),
+        lost: 2,
+        acks_lost: 100,
+        late: (5, Span::from_millis(15)),
+        outage: Some((Span::from_secs(11), Span::from_millis(1_100))),
+        ..calm()
+    };
+    for profile in [Profile::Linux2_6, Profile::Linux3_16] {
+        let records = both_on(profile, &calm());
+        assert!(all(&records, |run| run.count(Event::FastRetransmit) > 2));
+        both_on(profile, &Trouble { name: "stretched", acks_lost: 300, lost: 1, ..calm() });
+        both_on(profile, &trouble);
+    }
+}
+
+/// What grows does so by acknowledgments there: with every second segment acknowledged, standard TCP's window takes
+/// twice as long, and Scalable's, which grows with itself, more than that.
+#[test]
+fn a_window_that_grows_by_acknowledgments_takes_twice_as_long() {
+    let long = Trouble {
+        name: "a long path",
+        bytes_per_milli: 12_500,
+        one_way: Span::from_millis(50),
+        queue: 5_000,
+        change: |config| config.initial_ssthresh = Some(100),
+        ..calm()
+    };
+    let grown = |profile, name: &str| {
+        let c = CongestionAlgorithm::Plugged(built_in(name).expect("it is built in"));
+        let record = run(&long, config(profile, c), 1, END);
+        record.lines.last().expect("there are acknowledgments").window - 100
+    };
+    let (by_segment, by_ack) = (grown(TODAY, "reno-c"), grown(Profile::Linux2_6, "reno-c"));
+    let twice = by_ack * 19 / 10..=by_ack * 21 / 10;
+    assert!(twice.contains(&by_segment), "{by_segment} segments, {by_ack} by acknowledgments");
+    assert!(grown(TODAY, "scalable") > 2 * grown(Profile::Linux2_6, "scalable"));
+}
+
 /// Those that exist in C alone carry a transfer: four fifths of what 10 Mbit/s take in 39 seconds.
 #[test]
 fn those_that_are_written_once_fill_a_path() {
     for name in ["scalable", "highspeed", "htcp", "hybla"] {
         let c = CongestionAlgorithm::Plugged(built_in(name).expect("it is built in"));
-        let record = run(&Trouble { lost: 1, ..calm() }, config(c), 1, END);
+        let record = run(&Trouble { lost: 1, ..calm() }, config(TODAY, c), 1, END);
         let most = 39 * 10_000_000 / 8;
         assert!(record.delivered > most * 4 / 5, "{name}: {} of {most} bytes", record.delivered);
         assert!(record.count(Event::FastRetransmit) > 2, "{name}");

@@ -3,7 +3,9 @@
 use fairwind_measure::Table;
 use fairwind_scenario::Document;
 use fairwind_simulation::{Control, Outcome, Provided, Simulation};
-use fairwind_tcp::{CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, Sender};
+use fairwind_tcp::{
+    CongestionControl, ControlFactory, Hooks, PluggedAlgorithm, RateSample, Sender,
+};
 use std::sync::Arc;
 
 /// Asks for no window at all at every acknowledgment, and complains once.
@@ -45,6 +47,38 @@ impl CongestionControl for Reckless {
     }
 }
 
+/// Paces at a byte per second once its first data is acknowledged.
+#[derive(Debug, Default)]
+struct Sluggish;
+
+impl CongestionControl for Sluggish {
+    fn hooks(&self) -> Hooks {
+        Hooks::SSTHRESH.and(Hooks::CONG_CONTROL)
+    }
+
+    fn ssthresh(&mut self, _: &mut Sender) -> u32 {
+        2
+    }
+
+    fn cong_control(&mut self, sender: &mut Sender, _: u32, _: i32, _: &RateSample) {
+        sender.control.pacing.status = 1;
+        sender.control.pacing.rate = 1;
+    }
+}
+
+#[derive(Debug)]
+struct SluggishFactory;
+
+impl ControlFactory for SluggishFactory {
+    fn name(&self) -> &'static str {
+        "sluggish"
+    }
+
+    fn create(&self) -> Box<dyn CongestionControl> {
+        Box::new(Sluggish)
+    }
+}
+
 #[derive(Debug)]
 struct RecklessFactory;
 
@@ -80,10 +114,12 @@ fn run(congestion: &str) -> Outcome {
     let mut document = Document::parse("x.toml", &text).expect("it is TOML");
     document.provide_control("mistaken");
     document.provide_control("reckless");
+    document.provide_control("sluggish");
     let experiment =
         document.experiment(&document.grid().expect("a grid")[0]).expect("it is valid");
-    let controls =
-        vec![PluggedAlgorithm(Arc::new(Factory)), PluggedAlgorithm(Arc::new(RecklessFactory))];
+    let factories: [Arc<dyn ControlFactory>; 3] =
+        [Arc::new(Factory), Arc::new(RecklessFactory), Arc::new(SluggishFactory)];
+    let controls = factories.map(PluggedAlgorithm).to_vec();
     let provided = Provided { controls, ..Provided::default() };
     let simulation = Simulation::with_provided(&experiment, 1, provided).expect("it is possible");
     simulation.run(&Control::default()).expect("it ends")
@@ -130,6 +166,19 @@ fn a_threshold_of_nothing_is_told_as_well() {
     let reductions = number(flows, "fast_retransmits", 0).expect("a number")
         + number(flows, "fast_retransmits", 1).expect("a number");
     assert!(number(table, "times", 0).expect("they are counted") >= reductions.max(1.0));
+}
+
+/// A segment of 1448 bytes would take 24 minutes: the flow stalls, and not silently.
+#[test]
+fn a_pace_next_to_nothing_is_told() {
+    let outcome = run("sluggish");
+    let table = outcome.tables.get("control_complaints").expect("there is something to tell");
+    let told = "it asked for a pace at which a segment takes longer than a minute";
+    assert_eq!((table.rows(), text(table, "complaint", 0)), (1, told));
+    assert_eq!(number(table, "connections", 0), Some(2.0));
+    assert_eq!(number(table, "times", 0), Some(2.0), "it asked once of each, and kept to it");
+    let flows = outcome.tables.get("flows").expect("a table");
+    assert!(number(flows, "payload_bytes_read", 0).expect("a number") < 40.0 * 1448.0);
 }
 
 #[test]

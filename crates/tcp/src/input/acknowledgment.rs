@@ -496,13 +496,20 @@ impl Connection {
             self.continue_reduction(news, self.queue.losses().wrapping_sub(lost_before));
         } else if self.may_grow(news) {
             self.usage.on_progress(news.now);
-            if self.is_governed() {
-                self.plugged_growth(segments);
-            } else if self.counts_at_all(segments) && self.usage.is_limited(&self.window) {
-                self.congestion.cong_avoid(&mut self.window, segments, news.now);
+            if self.counts_at_all(segments) {
+                self.grow(segments, news.now);
             }
         }
         self.update_pacing_rate();
+    }
+
+    #[inline]
+    fn grow(&mut self, segments: u32, now: Instant) {
+        if self.is_governed() {
+            self.plugged_growth(segments);
+        } else if self.usage.is_limited(&self.window) {
+            self.congestion.cong_avoid(&mut self.window, segments, now);
+        }
     }
 
     /// Linux looks at its growth anew also where all was known to have arrived.

@@ -34,8 +34,7 @@ _ONE_QUEUE = '["20 % bdp"]'
 _REDUCED: dict[str, dict[str, str]] = {
     "symmetric": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
     "friendliness": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
-    "rtt-unfairness": _FEWER
-    | {"sweep.flows.second.rtt": '["42 ms", "324 ms"]', "sweep.limit": _ONE_QUEUE},
+    "rtt-unfairness": _FEWER | {"sweep.rtt": '["42 ms", "324 ms"]', "sweep.limit": _ONE_QUEUE},
     "convergence": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
     "alone": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
     "transfers": _FEWER_PATHS,

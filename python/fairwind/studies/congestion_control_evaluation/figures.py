@@ -170,7 +170,7 @@ def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
             caption=(
                 "What a flow of the congestion control takes from standard TCP of what that has "
                 "alone: 0 is nothing, 1 is all, below 0 it is better off. Black: standard TCP's "
-                "own harm to its like, which a newcomer should not exceed. Latency: 99th "
+                "own harm to its like, which a newcomer should not exceed. Latency: 95th "
                 "percentile of the acknowledgments'; completion: transfers of two seconds at the "
                 f"path's rate. Queue {limit}. {SEEDS}"
             ),

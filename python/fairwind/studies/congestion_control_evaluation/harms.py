@@ -48,10 +48,10 @@ class Suffering:
 
 OF_STREAMS = (
     Suffering("throughput", "goodput_bits_per_second", more_is_better=True),
-    Suffering("latency", "ack_latency_p99_s", more_is_better=False),
+    Suffering("latency", "ack_latency_p95_s", more_is_better=False),
     Suffering("loss", "packet_loss_ratio", more_is_better=False),
 )
-"""Of a flow that always has something to send; its latency is the 99th percentile."""
+"""Of a flow that always has something to send; its latency is the 95th percentile."""
 
 OF_TRANSFERS = (Suffering("completion time", "completion_time_s", more_is_better=False),)
 """Of transfers: their mean time, at least, where some were not done before the run ended."""
@@ -65,7 +65,8 @@ def harms(results: Results) -> pl.DataFrame | None:
     DataFrame or None
         `CONTROL`, the columns of `PLACE`, ``seed``, ``suffers`` (the name of a `Suffering`) and
         ``harm``, against standard TCP with the path for itself and the same seed; None where it was
-        never alone.
+        never alone. Minus infinity, which means leave out, where it lost packets alone and none
+        beside a newcomer.
     """
     alone, beside = results.part(ALONE), results.part("friendliness")
     frames = []

@@ -38,10 +38,10 @@ def _recoveries(run: pl.DataFrame) -> list[tuple[float, float, float, float]]:
     threshold = run["ssthresh_packets"].cast(pl.Int64).fill_null(-1).to_numpy()
     round_trip = run["smoothed_rtt_s"].cast(pl.Float64).to_numpy()
     changes = np.flatnonzero(threshold[1:] != threshold[:-1]) + 1
-    losses = changes[1:]
-    ends = [*losses[1:], len(time)]
     found = []
-    for previous, loss, end in zip(changes, losses, ends, strict=False):
+    for previous, loss, end in zip([0, *changes], changes, [*changes[1:], len(time)], strict=False):
+        if not 0 <= threshold[loss - 1] <= window[loss - 1]:
+            continue  # in slow start
         before = window[previous:loss].max()
         after = window[loss:end].min()
         regained = np.flatnonzero(window[loss:end] >= REGAINED_RATIO * before)

@@ -27,6 +27,7 @@ PAYLOAD_RATIO = 1448 / 1500
 
 COLUMNS = {
     "path_rtt": RTT,
+    "rtt": RTT,
     "flows_second_rtt": RTT,
     "path_queue_limit": LIMIT,
 }
@@ -75,8 +76,8 @@ def with_places(frame: pl.DataFrame) -> pl.DataFrame:
     renamed = frame.rename(known)
     if RTT not in renamed.columns:
         return renamed
-    millis = [round(1000 * parse_seconds(text)) for text in renamed[RTT]]
-    return renamed.with_columns(pl.Series(RTT, millis, pl.Int64))
+    millis = {text: round(1000 * parse_seconds(text)) for text in renamed[RTT].unique()}
+    return renamed.with_columns(pl.col(RTT).replace_strict(millis, return_dtype=pl.Int64))
 
 
 def payload_capacity(bandwidth: str) -> float:

@@ -6,7 +6,8 @@
 use super::samples::{AckReport, LostSegment, RateSample};
 use super::sender::Sender;
 use super::{
-    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, FLAG_ECHO, Hooks, WindowEvent,
+    ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, CongestionControl, ControlComplaints, FLAG_ECHO,
+    Hooks, WindowEvent,
 };
 use crate::congestion::{Congestion, INFINITE_SSTHRESH};
 use crate::connection::Connection;
@@ -24,6 +25,15 @@ const ECN_SEEN: u8 = 8;
 const OWED: u8 = 1;
 const OWED_LATER: u8 = 2;
 const OWED_AT_ONCE: u8 = 16;
+
+/// A pace at which a full segment takes longer than this is hardly meant.
+const LONGEST_SEGMENT_SECONDS: u64 = 60;
+
+/// Whether a flow all but stands still at a rate in bytes per second; none at all is no pace (Linux
+/// `tcp_update_skb_after_send`).
+fn is_standstill(rate: u64, segment_bytes: u32) -> bool {
+    rate != 0 && rate.saturating_mul(LONGEST_SEGMENT_SECONDS) < u64::from(segment_bytes)
+}
 
 /// Microseconds, in 32 bits as the kernel keeps spans.
 fn micros(span: Span) -> u32 {
@@ -192,7 +202,12 @@ impl Connection {
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let sender = &*plugged.sender;
         self.has_extras |= sender.control.pacing.status != 0;
-        self.pacer.take_rate(&sender.control.pacing, &self.config.sending.pacing);
+        let pacing = &sender.control.pacing;
+        if pacing.status != 0 && pacing.rate != self.pacer.rate {
+            let is_standstill = is_standstill(pacing.rate, self.negotiated.segment_bytes);
+            plugged.standstills += u32::from(is_standstill);
+        }
+        self.pacer.take_rate(pacing, &self.config.sending.pacing);
         self.delivery_rate.limit_until(sender.application_limited);
         let ecn_flags = sender.ecn_flags;
         if plugged.hooks.contains(Hooks::NEEDS_ECN) {
@@ -230,6 +245,7 @@ impl Connection {
         }
         plugged.is_begun = true;
         plugged.sender.control.pacing.status = u32::from(self.config.sending.pacing.enabled);
+        plugged.count_as(self.config.ack_counting);
         self.note_instant(now);
         if self.has_hook(Hooks::SEGMENTS) {
             self.queue.note_marked_lost();
@@ -421,12 +437,11 @@ impl Connection {
         });
     }
 
-    /// What was amiss with the algorithm from outside: how often it asked for a window of no segments, and
-    /// what it complained of.
-    pub fn control_complaints(&mut self) -> (u32, Option<String>) {
+    /// What was amiss with the algorithm from outside.
+    pub fn control_complaints(&mut self) -> ControlComplaints {
         match &mut self.congestion {
-            Congestion::Plugged(plugged) => (plugged.empty_windows(), plugged.take_complaint()),
-            _ => (0, None),
+            Congestion::Plugged(plugged) => plugged.complaints(),
+            _ => ControlComplaints::default(),
         }
     }
 }

@@ -23,6 +23,7 @@ mod sender;
 pub use samples::{AckReport, AskedAcknowledgment, AtSending, LostSegment, RateSample};
 pub use sender::{PRIVATE_WORDS, Pacing as SenderPacing, Sender, SenderControl};
 
+use crate::config::AckCounting;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -212,8 +213,20 @@ pub(crate) struct Plugged {
     waiting: Option<AckReport>,
     /// In flight when the acknowledgment that is being processed came.
     flight_before: u32,
-    /// How often a window of nothing was asked for, and what else was amiss.
+    /// How often a window of nothing was asked for, and a pace at which a flow all but stands still.
     empty_windows: u32,
+    standstills: u32,
+}
+
+/// What was amiss with an algorithm from outside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ControlComplaints {
+    /// How often it asked for a window of no segments, which is one segment then.
+    pub empty_windows: u32,
+    /// How often it asked for a pace at which a full segment takes longer than a minute.
+    pub standstills: u32,
+    /// What it complained of itself.
+    pub own: Option<String>,
 }
 
 impl Plugged {
@@ -230,7 +243,17 @@ impl Plugged {
             shown: (0, 0),
             flight_before: 0,
             empty_windows: 0,
+            standstills: 0,
         }
+    }
+
+    /// Says how the stack counts what is acknowledged.
+    pub(crate) fn count_as(&mut self, counting: AckCounting) {
+        self.sender.counting = match counting {
+            AckCounting::Segments => 0,
+            AckCounting::SegmentsInSlowStart => 1,
+            AckCounting::PerAck => 2,
+        };
     }
 
     /// Whether it alone decides on the window.
@@ -255,13 +278,12 @@ impl Plugged {
         self.hooks.contains(Hooks::CONG_CONTROL.and(Hooks::SEGMENTS))
     }
 
-    /// How often a window of no segments was asked for, which is one segment then.
-    pub(crate) fn empty_windows(&self) -> u32 {
-        self.empty_windows
-    }
-
-    /// What else was amiss.
-    pub(crate) fn take_complaint(&mut self) -> Option<String> {
-        self.control.take_complaint()
+    /// What was amiss; its own complaint is told once.
+    fn complaints(&mut self) -> ControlComplaints {
+        ControlComplaints {
+            empty_windows: self.empty_windows,
+            standstills: self.standstills,
+            own: self.control.take_complaint(),
+        }
     }
 }

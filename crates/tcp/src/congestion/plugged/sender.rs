@@ -133,6 +133,9 @@ pub struct Sender {
     pub segments_sent: u32,
     /// Segments sent with payload (`data_segs_out`).
     pub data_segments_sent: u32,
+    /// How the profile's stack counts: 0 segments, 1 segments in slow start only, 2 acknowledgments
+    /// ([`AckCounting`](crate::AckCounting)).
+    pub counting: u32,
     /// Timestamp of the peer (`rx_opt.rcv_tsval`).
     pub timestamp: u32,
     /// The one it echoed (`rx_opt.rcv_tsecr`).
@@ -204,6 +207,7 @@ impl Default for Sender {
             acknowledged_bytes: 0,
             segments_sent: 0,
             data_segments_sent: 0,
+            counting: 0,
             timestamp: 0,
             echoed_timestamp: 0,
             timestamp_bits: 0,
