@@ -130,8 +130,8 @@ def delta_fair_time(
     """Give when two flows, of which one had nearly all, share fairly but for delta.
 
     Shares of ((1 + delta)/2, (1 - delta)/2) of what both get together (RFC 5166, section 2.3.2;
-    Bansal, Balakrishnan, Floyd, Shenker 2001). They begin with shares of (100/101, 1/101); here time
-    begins with the second flow, whose first round trips without a hundredth count as well.
+    Bansal, Balakrishnan, Floyd, Shenker 2001). They begin with shares of (100/101, 1/101); here
+    time begins with the second flow, whose first round trips without a hundredth count as well.
 
     Parameters
     ----------
