@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 import polars as pl
 
@@ -46,12 +46,19 @@ def with_leading_columns(
     return {name: _behind(leading, frame) for name, frame in tables.items()}
 
 
-class _Leading(NamedTuple):
-    """A column with the same value in each row."""
+class _Leading:
+    """A column with the same value in each row, made once for all tables."""
 
-    name: str
-    value: object
-    dtype: pl.DataType
+    def __init__(self, name: str, value: object, dtype: pl.DataType) -> None:
+        self._one = pl.Series(name, [value], dtype)
+
+    def rows(self, height: int) -> pl.Series:
+        """Give so many rows."""
+        return self._one.new_from_index(0, height)
+
+    def literal(self) -> pl.Expr:
+        """Give as many rows as there are others."""
+        return pl.lit(self._one[0], self._one.dtype).alias(self._one.name)
 
 
 def _behind(
@@ -63,13 +70,10 @@ def _behind(
     take longer than to carry it out.
     """
     if isinstance(frame, pl.LazyFrame):
-        return frame.select(*(pl.lit(x.value, x.dtype).alias(x.name) for x in leading), pl.all())
+        return frame.select(*(column.literal() for column in leading), pl.all())
     if not frame.width:
         return frame
-    columns = [
-        pl.Series(x.name, [x.value], x.dtype).new_from_index(0, frame.height) for x in leading
-    ]
-    return pl.DataFrame([*columns, *frame.get_columns()])
+    return pl.DataFrame([*(one.rows(frame.height) for one in leading), *frame.get_columns()])
 
 
 def merge_tables(out: Path, plan: Plan) -> list[str]:
