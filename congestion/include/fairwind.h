@@ -352,6 +352,11 @@ struct tcp_congestion_ops {
 
 /* ---- what a kernel offers to call ---- */
 
+/*
+ * In the simulator `acked` is what the kernel of the connection's profile would have counted: an acknowledgment is one segment in linux-2.6,
+ * and to tcp_cong_avoid_ai in linux-3.16.
+ */
+
 /* Grows exponentially up to the threshold; gives the segments that are left for congestion avoidance. */
 extern u32 tcp_slow_start(struct tcp_sock *tp, u32 acked) __ksym;
 /* Grows by a segment for every `w` that are acknowledged. */

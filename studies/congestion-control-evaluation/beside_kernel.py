@@ -145,7 +145,7 @@ def _stalls(kernel: Results) -> str:
         return f"No packet was {1000 * STALL_S:.0f} ms late."
     worst = 1000 * float(late.select(pl.col("lateness_max_s").max()).item())
     named = late.select(
-        pl.format("{} {}", CONTROL, pl.concat_str(BANDWIDTH, pl.col("^.*_rtt$"), separator=" "))
+        pl.format("{} {}", CONTROL, pl.concat_str(BANDWIDTH, pl.col("^(.*_)?rtt$"), separator=" "))
     ).to_series()
     cells = ", ".join(named.unique(maintain_order=True))
     return (

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from fairwind.folder.cell_tables import LARGE, large_tables, read_table, table_names, write_tables
+from fairwind.folder import cell_tables
+from fairwind.folder.cell_tables import LARGE, CellTables, large_tables, stream_bytes, write_tables
 
 ROWS = pl.DataFrame(
     {
@@ -19,15 +20,21 @@ ROWS = pl.DataFrame(
 (EVENTS,) = LARGE
 
 
-def test_tables_are_read_as_they_were_written(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kept", [cell_tables.KEPT_BYTES, 0])
+def test_tables_are_read_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(cell_tables, "KEPT_BYTES", kept)
     tables = {"flows": ROWS, "empty": ROWS.clear(), "none": pl.DataFrame()}
     write_tables(tmp_path, tables)
-    assert table_names(tmp_path) == set(tables)
+    assert [file.name for file in tmp_path.iterdir()] == ["tables.arrows"]
+    written = CellTables(tmp_path)
+    assert written.names == set(tables)
     for name, frame in tables.items():
-        read = read_table(tmp_path, name)
+        read = written.read(name)
         assert read.schema == frame.schema
         assert read.equals(frame)
-    assert read_table(tmp_path, "absent").width == 0
+    assert written.read("absent").width == 0
 
 
 @pytest.mark.parametrize("kept", [ROWS, ROWS.lazy()])
@@ -40,10 +47,13 @@ def test_a_large_table_is_scanned_where_it_has_rows(
         write_tables(folder, tables)
     (large,) = large_tables(folders, EVENTS)
     assert large.collect().equals(ROWS)
-    assert read_table(folders[1], EVENTS).schema == ROWS.schema
+    assert CellTables(folders[1]).read(EVENTS).schema == ROWS.schema
 
 
-def test_tables_in_parquet_of_an_earlier_version_are_read(tmp_path: Path) -> None:
+def test_tables_of_an_earlier_version_in_files_of_their_own_are_read(tmp_path: Path) -> None:
     ROWS.write_parquet(tmp_path / "flows.parquet")
-    assert table_names(tmp_path) == {"flows"}
-    assert read_table(tmp_path, "flows").equals(ROWS)
+    (tmp_path / "groups.arrows").write_bytes(stream_bytes(ROWS))
+    written = CellTables(tmp_path)
+    assert written.names == {"flows", "groups"}
+    assert written.read("flows").equals(ROWS)
+    assert written.read("groups").equals(ROWS)

@@ -73,7 +73,7 @@ def test_tables_are_the_same_bytes_with_one_and_two_jobs(scenario, tmp_path):
     for jobs in (1, 2):
         assert fairwind("run", scenario, "--jobs", jobs, "--out", jobs, cwd=tmp_path)[0] == 0
     one, two = (digests(tmp_path / jobs) for jobs in ("1", "2"))
-    assert {"groups.parquet", "flows.parquet", "cells/0001-0001/flows.arrows"} <= set(one)
+    assert {"groups.parquet", "flows.parquet", "cells/0001-0001/tables.arrows"} <= set(one)
     assert one == two
 
 

@@ -233,6 +233,7 @@ def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tm
     ("change", "told"),
     [
         ((HALVES, "return nonsense;"), r"(?s)nonsense.*does not compile: what it may use"),
+        ((HALVES, "return (u32)(tcp_sk(sk)->snd_cwnd * 0.7);"), "all numbers are integers"),
         ((".undo_cwnd = (void *)fwt_py_undo_cwnd,", ""), "has no undo_cwnd: without it there is"),
         (("struct tcp_congestion_ops", "struct something"), "has no `struct tcp_congestion_ops"),
     ],
@@ -408,6 +409,20 @@ def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     assert "fwt_pyk" not in available.read_text().split()
     status, _, error = fairwind("congestion", "unload", "mine", cwd=tmp_path)
     assert status == 2 and "was loaded by eBPF" in error
+
+
+@loading
+def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
+    nothing = RENO.replace("fwt_py", "fwt_pyn").replace(GROWS, "tp->snd_cwnd = 0;")
+    nothing = nothing.replace("fairwind_reaches_avoidance(sk, &acked)", "acked")
+    file = source(tmp_path, "nothing", nothing)
+    status, _, error = fairwind("congestion", "build", file, cwd=tmp_path)
+    assert status == 0, error
+    file = scenario(tmp_path, "nothing", "2 s")
+    status, _, error = fairwind("run", file, "--on", "kernel", "--out", "run", cwd=tmp_path)
+    need_programs(error)
+    assert status == 0, error
+    assert "window of 2 flows of group greedy was of no segments at the end" in error
 
 
 @loading

@@ -86,11 +86,11 @@ def test_an_interrupted_run_keeps_what_is_finished_and_goes_on_there(tmp_path):
 def test_an_interruption_that_strikes_a_worker_stops_the_run_as_well(tmp_path, monkeypatch):
     write, written = cell_tables.stream_bytes, []
 
-    def interrupted(frame: pl.DataFrame) -> bytes:
+    def interrupted(frame: pl.DataFrame, *options: str) -> bytes:
         written.append(frame)
-        if len(written) > 12:  # in the second cell: each has nine tables
+        if len(written) > 12:  # in the second cell: each has nine tables, and one of them all
             raise KeyboardInterrupt
-        return write(frame)
+        return write(frame, *options)
 
     monkeypatch.setattr(cell_tables, "stream_bytes", interrupted)
     with pytest.raises(RunInterrupted, match="1 of 4"):
@@ -156,11 +156,11 @@ def test_a_run_in_which_everything_fails_is_an_error(tmp_path):
 def test_a_full_disk_is_told_and_earlier_results_stay(tmp_path, monkeypatch):
     write, written = cell_tables.stream_bytes, []
 
-    def full(frame: pl.DataFrame) -> bytes:
+    def full(frame: pl.DataFrame, *options: str) -> bytes:
         written.append(frame)
-        if len(written) > 12:  # in the second cell: each has nine tables
+        if len(written) > 12:  # in the second cell: each has nine tables, and one of them all
             raise OSError(errno.ENOSPC, "No space left on device")
-        return write(frame)
+        return write(frame, *options)
 
     monkeypatch.setattr(cell_tables, "stream_bytes", full)
     with pytest.raises(FairwindError, match=r"(?s)disk is full.*goes on"):

@@ -41,6 +41,12 @@ const WATCHES: [&str; 5] = [
 /// C as a kernel is compiled: sums wrap, and a look through a null pointer is not taken for impossible.
 const AS_A_KERNEL: [&str; 3] =
     ["-fwrapv", "-fno-strict-aliasing", "-fno-delete-null-pointer-checks"];
+/// Without a kernel's registers for them there are no numbers but integers, which compilers tell of, or linkers.
+const INTEGERS: &[&str] = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+    &["-mgeneral-regs-only"]
+} else {
+    &[]
+};
 /// Loops that copy stay loops: they are what copies.
 const PLAIN_LOOPS: [&str; 2] = ["-fno-builtin", "-fno-tree-loop-distribute-patterns"];
 /// How often a source is compiled until the names that it defines itself are known.
@@ -74,7 +80,7 @@ pub enum CompileError {
         package: &'static str,
     },
     /// The compiler refuses the source.
-    #[error("{words}\n{path} does not compile: what it may use is declared in congestion/include/fairwind.h", path = .path.display())]
+    #[error("{words}\n{path} does not compile: what it may use is declared in congestion/include/fairwind.h, and all numbers are integers", path = .path.display())]
     Refused {
         /// The source.
         path: PathBuf,
@@ -122,7 +128,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     };
     let of_source = || {
         let mut command = common();
-        command.args(WATCHES).arg("-c").arg(&unit).arg("-o").arg(&object);
+        command.args(WATCHES).args(INTEGERS).arg("-c").arg(&unit).arg("-o").arg(&object);
         command
     };
     let made = compiler.compile(file, folder.path(), of_source)?;

@@ -169,6 +169,7 @@ const SENDER: &[Line] = &[
     ("window_limited_s", "s", "Of the busy time that in which the peer's window held data back."),
     ("buffer_limited_s", "s", "Of the busy time that in which all that the send buffer holds was sent, and the application had more."),
     ("total_segments_retransmitted", "segments", "Segments that the sender sent again."),
+    ("cwnd_packets", "packets", "Congestion window at the end; 0 only on the kernel, where a congestion control may have set it: nothing but probes leaves then."),
     ("in_slow_start", "yes/no", "Whether the congestion window was below the slow-start threshold at the end: with no segment sent again, the flow never left slow start."),
 ];
 
@@ -176,7 +177,7 @@ const SENDER: &[Line] = &[
 const CONTROL_COMPLAINT: &[Line] = &[
     ("group", "text", "The group of flows; the table is there only if a congestion control did what it should not."),
     ("congestion", "text", "The congestion control, by its name in the scenario."),
-    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a hook was ended, and why, with the line of its source where that is known."),
+    ("complaint", "text", "What was amiss: a window of no segments was asked for, or a pace at which a segment takes longer than a minute, or a hook was ended, and why, with the line of its source where that is known."),
     ("connections", "number", "Connections of the group with which it was."),
     ("times", "number", "How often it was, of all connections together; missing where only the first time is told."),
 ];

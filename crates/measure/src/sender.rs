@@ -20,6 +20,8 @@ pub struct SenderCounts {
     pub buffer_limited: Span,
     /// Segments sent again (`tcpi_total_retrans`).
     pub segments_retransmitted: u32,
+    /// The congestion window at the end (`tcpi_snd_cwnd`).
+    pub cwnd_packets: u32,
     /// Whether the congestion window is below the slow-start threshold at the end.
     pub in_slow_start: bool,
 }
@@ -75,6 +77,7 @@ pub fn senders_table(accounts: &[SenderAccount]) -> Table {
         .with("window_limited_s", |row| row.counts.window_limited.as_secs_f64())
         .with("buffer_limited_s", |row| row.counts.buffer_limited.as_secs_f64())
         .with("total_segments_retransmitted", |row| u64::from(row.counts.segments_retransmitted))
+        .with("cwnd_packets", |row| u64::from(row.counts.cwnd_packets))
         .with("in_slow_start", |row| row.counts.in_slow_start)
         .build()
 }

@@ -100,8 +100,8 @@ pub use config::{
 pub use congestion::bbr::{Bbr1, Bbr3, bbr1, bbr3};
 pub use congestion::plugged::{
     ACK_ECHO, ACK_SLOW_PATH, ACK_WINDOW_UPDATE, AckReport, AskedAcknowledgment, AtSending,
-    CongestionControl, ControlComplaints, ControlFactory, FLAG_ECHO, Hooks, LostSegment, PRIVATE_WORDS,
-    PluggedAlgorithm, RateSample, Sender, SenderControl, SenderPacing, WindowEvent,
+    CongestionControl, ControlComplaints, ControlFactory, FLAG_ECHO, Hooks, LostSegment,
+    PRIVATE_WORDS, PluggedAlgorithm, RateSample, Sender, SenderControl, SenderPacing, WindowEvent,
 };
 pub use connection::{Connection, Ports};
 pub use event::Event;

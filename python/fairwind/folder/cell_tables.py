@@ -1,7 +1,8 @@
 """The tables of one simulation, as they lie in its folder until all are merged.
 
-They are Arrow streams: writing and reading a small table costs a tenth of what Parquet does, and a
-study has a hundred thousand of them. What memory might not hold is Parquet, written as it is read.
+They are Arrow streams in one file: writing and reading a small table costs a tenth of what Parquet
+does, a file of its own as much again, and a study has a hundred thousand of them. What memory might
+not hold is Parquet, written as it is read.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 import polars as pl
 
@@ -18,45 +20,87 @@ from fairwind.folder.store import parquet_bytes, write_lazily
 LARGE = frozenset({"queue_events"})
 """Tables that memory might not hold, so that they are put together file by file."""
 
+SMALL = "tables.arrows"
+"""The file of all others: a stream with the name of each table, and the stream that it is."""
+
 STREAM, PARQUET = ".arrows", ".parquet"
-"""How the names of tables end: of those that are small, and of those that are large."""
+"""How names of files with one table end; earlier versions wrote one for each, of either kind."""
 
 
 def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]) -> None:
-    """Write one file per table into a folder that nobody reads yet; parts become one."""
+    """Write all tables into a folder that nobody reads yet; parts become one."""
+    small: dict[str, bytes] = {}
     for name, frame in tables.items():
         if isinstance(frame, pl.LazyFrame):
             write_lazily(folder / f"{name}{PARQUET}", frame)
         elif name in LARGE and frame.height:
             (folder / f"{name}{PARQUET}").write_bytes(parquet_bytes(frame))
         else:
-            (folder / f"{name}{STREAM}").write_bytes(stream_bytes(frame))
+            small[name] = stream_bytes(frame)
+    together = {"table": list(small), "stream": list(small.values())}
+    schema = {"table": pl.String, "stream": pl.Binary}
+    content = stream_bytes(pl.DataFrame(together, schema=schema), "uncompressed")
+    (folder / SMALL).write_bytes(content)
     for parts in folder.glob(".parts-*"):
         shutil.rmtree(parts)
 
 
-def stream_bytes(frame: pl.DataFrame) -> bytes:
+def stream_bytes(
+    frame: pl.DataFrame, compression: Literal["zstd", "uncompressed"] = "zstd"
+) -> bytes:
     """Encode a frame; frames that were made in the same steps give the same bytes.
 
     Other than in Parquet, what no row shows may differ after other steps: the bits behind the last
     row. Encoding in memory leaves writing to plain files, whose errors carry their number.
     """
     buffer = io.BytesIO()
-    frame.rechunk().write_ipc_stream(buffer, compression="zstd")
+    frame.rechunk().write_ipc_stream(buffer, compression=compression)
     return buffer.getvalue()
 
 
-def table_names(folder: Path) -> set[str]:
-    """Name the tables of a simulation's folder."""
-    return {file.stem for file in folder.iterdir() if file.suffix in {STREAM, PARQUET}}
+KEPT_BYTES = 1 << 17
+"""Files up to this size stay in memory, as they are stored, until all of their tables are read."""
 
 
-def read_table(folder: Path, name: str) -> pl.DataFrame:
-    """Read a table that memory holds; one without columns if the simulation has none."""
-    stream, parquet = folder / f"{name}{STREAM}", folder / f"{name}{PARQUET}"
-    if stream.exists():
-        return pl.read_ipc_stream(stream)
-    return pl.read_parquet(parquet) if parquet.exists() else pl.DataFrame()
+class CellTables:
+    """What a simulation's folder holds.
+
+    Parameters
+    ----------
+    folder : Path
+        Of a simulation that is done.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        streams = self._streams()
+        self._together = frozenset(streams)
+        is_kept = sum(map(len, streams.values())) <= KEPT_BYTES
+        self._kept = streams if is_kept else None
+
+    def _streams(self) -> dict[str, bytes]:
+        """Read the small tables as they are stored."""
+        if not (file := self._folder / SMALL).exists():
+            return {}
+        together = pl.read_ipc_stream(file)
+        return dict(zip(together["table"], together["stream"], strict=True))
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all its tables."""
+        files = (file for file in self._folder.iterdir() if file.name != SMALL)
+        alone = {file.stem for file in files if file.suffix in {STREAM, PARQUET}}
+        return alone | self._together
+
+    def read(self, name: str) -> pl.DataFrame:
+        """Read a table that memory holds; one without columns if the simulation has none."""
+        if name in self._together:
+            streams = self._streams() if self._kept is None else self._kept
+            return pl.read_ipc_stream(streams[name])
+        stream, parquet = (self._folder / f"{name}{ending}" for ending in (STREAM, PARQUET))
+        if stream.exists():
+            return pl.read_ipc_stream(stream)
+        return pl.read_parquet(parquet) if parquet.exists() else pl.DataFrame()
 
 
 def large_tables(folders: Iterable[Path], name: str) -> list[pl.LazyFrame]:

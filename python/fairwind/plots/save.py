@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import vl_convert
 
 from fairwind.errors import FairwindError
 from fairwind.folder.store import write_file
+from fairwind.plots.drawers import drawn_at_once
 from fairwind.plots.figure import Figure
 from fairwind.plots.png import packed
 
@@ -62,14 +64,16 @@ def save_all(
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
-    for figure in figures:
-        svg = _drawn(figure.still or figure.chart)
-        for ending, made in _OF_SVG.items():
-            path = folder / f"{figure.name}{ending}"
-            write_file(path, made(svg))
-            paths.append(path)
-            if watch is not None:
-                watch(len(paths), len(figures) * len(_OF_SVG))
+    charts = [(figure.still or figure.chart).to_dict() for figure in figures]
+    with closing(drawn_at_once(charts, VEGA_LITE, PNG_PIXELS_PER_INCH)) as drawn:
+        for figure, files in zip(figures, drawn, strict=True):
+            for ending in _OF_SVG:
+                path = folder / f"{figure.name}{ending}"
+                content = files[ending]
+                write_file(path, packed(content) if ending == ".png" else content)
+                paths.append(path)
+                if watch is not None:
+                    watch(len(paths), len(figures) * len(_OF_SVG))
     return paths
 
 

@@ -30,6 +30,7 @@ def warnings(results: Results) -> list[str]:
         *_missed(results),
         *_unsent(results),
         *_control_complaints(results),
+        *_empty_windows(results),
         *limits_in_words(results),
         *never_resumed_in_words(results),
         *results.manifest.plan.warnings,
@@ -68,6 +69,19 @@ def _control_complaints(results: Results) -> list[str]:
         + f"; in {row['connections']} connections of {row['runs']} runs. What these flows did says "
         "little about the algorithm that was meant."
         for row in found
+    ]
+
+
+def _empty_windows(results: Results) -> list[str]:
+    """Tell of flows on the kernel whose congestion control left them no window."""
+    senders = results.senders
+    if senders is None or "cwnd_packets" not in senders.columns:  # of an earlier version
+        return []
+    empty = senders.filter((pl.col("busy_s") > 0) & (pl.col("cwnd_packets") == 0))
+    return [
+        f"The congestion window of {row['flows']} flows of group {row['group']} was of no segments "
+        "at the end, which only their congestion control can have set: nothing but probes leaves."
+        for row in empty.group_by("group", maintain_order=True).len("flows").iter_rows(named=True)
     ]
 
 

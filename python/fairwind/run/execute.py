@@ -221,8 +221,9 @@ def _execute(execution: _Execution, tell: Callable[[RunState], None]) -> None:
 
 def _submit(execution: _Execution, pool: ThreadPoolExecutor) -> None:
     """Queue so many simulations that none of the threads has to wait for the next."""
-    room = execution.jobs * AHEAD - len(execution.pending)
-    next_ones = execution.missing[execution.submitted :][: max(0, room)]
+    begin = execution.submitted
+    room = max(0, execution.jobs * AHEAD - len(execution.pending))
+    next_ones = execution.missing[begin : begin + room]
     execution.submitted += len(next_ones)
     for work in next_ones:
         future = pool.submit(_run_one, execution.out, execution.plan, execution.engine, work)

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import polars as pl
 
-from fairwind.folder.cell_tables import LARGE, large_tables, read_table, table_names
+from fairwind.folder.cell_tables import LARGE, CellTables, large_tables
 from fairwind.folder.store import cell_folder, replace_lazily, write_frame
 from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
 
@@ -92,13 +92,14 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
         for replicate in range(plan.replicates)
         if (folder := cell_folder(out, cell.index, replicate)).is_dir()
     ]
-    names = sorted(set().union(*(table_names(folder) for folder in folders)))
+    cells = [CellTables(folder) for folder in folders]
+    names = sorted(set().union(*(cell.names for cell in cells)))
     for name in names:
         file = out / f"{name}.parquet"
         if name in LARGE and (large := large_tables(folders, name)):
             replace_lazily(file, pl.concat(large, how="vertical_relaxed"))
             continue
-        frames = [frame for folder in folders if (frame := read_table(folder, name)).width]
+        frames = [frame for cell in cells if (frame := cell.read(name)).width]
         merged = pl.concat(frames, how="vertical_relaxed") if frames else pl.DataFrame()
         write_frame(file, merged)
     return names

@@ -67,6 +67,7 @@ fn sender_counts(sender: &Connection, end: Instant) -> SenderCounts {
         window_limited: told.window_limited.unwrap_or_default(),
         buffer_limited: told.buffer_limited.unwrap_or_default(),
         segments_retransmitted: told.total_retransmissions.unwrap_or_default(),
+        cwnd_packets: told.congestion_window,
         in_slow_start: told
             .slow_start_threshold
             .is_none_or(|threshold| told.congestion_window < threshold),

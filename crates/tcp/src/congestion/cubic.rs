@@ -196,7 +196,11 @@ impl Cubic {
         acknowledged: u32,
         now: Instant,
     ) {
-        self.update(window.segments, acknowledged, micros(now));
+        let counted = match self.rules {
+            Rules::Linux => window.counted(acknowledged),
+            Rules::Rfc9438 => acknowledged,
+        };
+        self.update(window.segments, counted, micros(now));
         window.additive_increase(self.per_segment, acknowledged);
     }
 

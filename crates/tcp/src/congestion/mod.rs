@@ -83,6 +83,14 @@ impl Window {
         self.credit = 0;
     }
 
+    /// What an acknowledgment of so many segments counts as, to algorithms that are told.
+    pub(crate) fn counted(&self, acknowledged: u32) -> u32 {
+        match self.counting {
+            AckCounting::PerAck => acknowledged.min(1),
+            AckCounting::Segments | AckCounting::SegmentsInSlowStart => acknowledged,
+        }
+    }
+
     /// Grows by one segment per counted segment, up to the threshold; returns the segments left
     /// for congestion avoidance (RFC 5681 §3.1).
     #[inline]

@@ -69,7 +69,7 @@ fn congestion_controls(types: &[u8]) -> Capability {
         return Capability::ok(what, "the kernel takes them");
     }
     let remedy =
-        "for congestion controls of one's own on the kernel: Linux 5.6 with CONFIG_BPF_JIT";
+        "for congestion controls of one's own on the kernel: Linux 5.13 with CONFIG_BPF_JIT";
     Capability::lacking(what, State::Limited, "not among the kernel's types", remedy)
 }
 

@@ -13,7 +13,7 @@ pub enum ControlError {
     Unavailable(EbpfError),
     /// The kernel takes no congestion controls.
     #[error(
-        "this kernel takes no congestion controls by eBPF: it needs Linux 5.6 or newer with CONFIG_BPF_JIT"
+        "this kernel takes no congestion controls by eBPF: it needs Linux 5.13 or newer with CONFIG_BPF_JIT"
     )]
     NoSlot,
     /// Somebody else than root asks.

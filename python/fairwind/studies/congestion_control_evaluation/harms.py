@@ -37,7 +37,7 @@ class Suffering:
     name : str
         What it is called in figures.
     column : str
-        In the table of groups, or what `transfers` calls it.
+        In the table of groups, or what `victims` and `transfers` call it.
     more_is_better : bool
     """
 
@@ -86,7 +86,13 @@ def harms(results: Results) -> pl.DataFrame | None:
 
 def victims(results: Results) -> pl.DataFrame:
     """Give what the first flow of every run had: standard TCP, where it is the one that suffers."""
-    frame = with_places(results.groups.filter(pl.col("group") == VICTIM))
+    is_of_victim = (pl.col("group") == VICTIM) & (pl.col("scope") == "group")
+    latencies = results.latencies.filter(is_of_victim & (pl.col("kind") == "ack")).select(
+        "cell", "seed", pl.col("p95_s").alias("ack_latency_p95_s")
+    )
+    groups = results.groups.filter(pl.col("group") == VICTIM)
+    known = groups.join(latencies, on=["cell", "seed"], how="left", maintain_order="left")
+    frame = with_places(known)
     keys = [name for name in (CONTROL, *PLACE) if name in frame.columns]
     return frame.select(*keys, "seed", *(one.column for one in OF_STREAMS))
 

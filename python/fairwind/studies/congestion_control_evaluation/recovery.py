@@ -15,7 +15,8 @@ REGAINED_RATIO = 0.99
 def recoveries(results: Results) -> pl.DataFrame:
     """Give the recoveries from losses in congestion avoidance of a run with one flow.
 
-    A loss is where the slow-start threshold changes; the first one ends slow start and is left out.
+    A loss is where the slow-start threshold changes; one of slow start, where the window was below
+    it or there was none, is left out.
 
     Returns
     -------

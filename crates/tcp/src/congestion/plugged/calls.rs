@@ -397,6 +397,7 @@ impl Connection {
     #[inline(never)]
     pub(crate) fn plugged_growth(&mut self, segments: u32) {
         let acknowledgment = self.send.oldest_unacked.get();
+        let segments = self.window.counted(segments);
         let Congestion::Plugged(plugged) = &mut self.congestion else { return };
         let waiting = plugged.waiting.take();
         self.consult_again(|control, sender| match waiting {

@@ -92,6 +92,8 @@ pub struct SenderStatistics {
     pub buffer_limited: Span,
     /// Segments that were sent again (`tcpi_total_retrans`).
     pub segments_retransmitted: u32,
+    /// The congestion window (`tcpi_snd_cwnd`).
+    pub cwnd_packets: u32,
     /// Whether the congestion window was below the slow-start threshold.
     pub in_slow_start: bool,
 }
@@ -104,6 +106,7 @@ impl SenderStatistics {
             window_limited: self.window_limited,
             buffer_limited: self.buffer_limited,
             segments_retransmitted: self.segments_retransmitted,
+            cwnd_packets: self.cwnd_packets,
             in_slow_start: self.in_slow_start,
         }
     }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 /// The version of the protocol: parent and host come from the same build, and say so.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Everything that a host is and does.
 #[derive(Debug, Clone, Serialize, Deserialize)]

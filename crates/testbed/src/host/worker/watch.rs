@@ -78,6 +78,7 @@ impl Information {
             window_limited: self.window_limited,
             buffer_limited: self.buffer_limited,
             segments_retransmitted: self.retransmitted,
+            cwnd_packets,
             in_slow_start: ssthresh_packets.is_none_or(|threshold| cwnd_packets < threshold),
         }
     }
@@ -195,6 +196,7 @@ mod tests {
             window_limited: Span::from_millis(250),
             buffer_limited: Span::from_millis(4),
             segments_retransmitted: 17,
+            cwnd_packets: 44,
             in_slow_start: true,
         };
         assert_eq!(information.statistics(9), expected);
