@@ -49,7 +49,7 @@ SMALL = {
         "sweep.control": '{ "reno" = { "flows.first.tcp.congestion" = "reno" } }',
         "duration": "60 s",
     },
-    "early-drop": TWICE | {"duration": "10 s"},
+    "early-drop": TWICE | {"duration": "15 s"},
     "stacks": SLOW | TWICE | {"sweep.path.rtt": '["42 ms"]', "duration": "30 s"},
 }
 """What of each part is run."""

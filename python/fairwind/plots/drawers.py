@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -81,7 +81,7 @@ class Drawer:
 
 def drawn_at_once(
     charts: Sequence[Mapping[str, Any]], vega_lite: str, pixels_per_inch: int
-) -> Iterator[dict[str, bytes]]:
+) -> Generator[dict[str, bytes]]:
     """Give the files of charts in their order, drawn by as many processes as processors."""
     processes = min(len(os.sched_getaffinity(0)), len(charts))
     if not processes:
