@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import signal
 from contextlib import closing
@@ -16,6 +17,9 @@ from fairwind.plots import Figure, save, save_all
 from fairwind.plots.drawers import Drawer, drawn_at_once
 from fairwind.plots.save import PNG_PIXELS_PER_INCH, VEGA_LITE
 
+saving = importlib.import_module("fairwind.plots.save")
+"""The module, whose name in its package is that of its function."""
+
 POINTS = pl.DataFrame({"x": [1, 2], "y": [3.0, 5.0]})
 CHART = alt.Chart(POINTS).mark_point().encode(x="x", y="y")
 SETTINGS = (VEGA_LITE, PNG_PIXELS_PER_INCH)
@@ -26,8 +30,11 @@ def children() -> set[str]:
     return set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
 
 
-def test_a_process_draws_what_is_drawn_here(tmp_path):
+def test_a_process_draws_what_is_drawn_here(tmp_path, monkeypatch):
+    monkeypatch.setattr(saving, "LARGE_ROWS", 0)
+    monkeypatch.setattr(saving, "_drawn", None)
     save_all([Figure("one", "One", "Points.", CHART)], tmp_path)
+    monkeypatch.undo()
     for ending in ("svg", "png"):
         save(CHART, tmp_path / f"here.{ending}")
         here, there = (tmp_path / f"{name}.{ending}" for name in ("here", "one"))

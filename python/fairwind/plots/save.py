@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -22,16 +22,11 @@ VEGA_LITE = ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 PNG_PIXELS_PER_INCH = 144
 
 
-def _png(svg: str) -> bytes:
-    return packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH))
+LARGE_ROWS = 20_000
+"""Charts of fewer rows together are drawn here: processes for them take a second to begin."""
 
-
-_OF_SVG: Mapping[str, Callable[[str], bytes]] = {
-    ".svg": str.encode,
-    ".png": _png,
-    ".pdf": vl_convert.svg_to_pdf,
-}
-"""What is made of a drawing, by the file's ending; to work a chart out takes longest, so once."""
+FORMATS = (".svg", ".png", ".pdf")
+"""How the names of a figure's files end."""
 
 
 def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class has its own type
@@ -42,8 +37,8 @@ def save(chart: Any, path: Path) -> None:  # noqa: ANN401 - every chart class ha
     FairwindError
         If the ending is none of ``.svg``, ``.png``, ``.pdf``, ``.html``.
     """
-    if path.suffix in _OF_SVG:
-        content = _OF_SVG[path.suffix](_drawn(chart))
+    if path.suffix in FORMATS:
+        content = _made_of(_drawn(chart.to_dict()), path.suffix)
     elif path.suffix == ".html":
         page = vl_convert.vegalite_to_html(chart.to_dict(), vl_version=VEGA_LITE, bundle=True)
         content = page.encode()
@@ -64,18 +59,46 @@ def save_all(
     """
     folder.mkdir(parents=True, exist_ok=True)
     paths: list[Path] = []
-    charts = [(figure.still or figure.chart).to_dict() for figure in figures]
-    with closing(drawn_at_once(charts, VEGA_LITE, PNG_PIXELS_PER_INCH)) as drawn:
+    with closing(_all_drawn([figure.still or figure.chart for figure in figures])) as drawn:
         for figure, files in zip(figures, drawn, strict=True):
-            for ending in _OF_SVG:
+            for ending in FORMATS:
                 path = folder / f"{figure.name}{ending}"
-                content = files[ending]
-                write_file(path, packed(content) if ending == ".png" else content)
+                write_file(path, files[ending])
                 paths.append(path)
                 if watch is not None:
-                    watch(len(paths), len(figures) * len(_OF_SVG))
+                    watch(len(paths), len(figures) * len(FORMATS))
     return paths
 
 
-def _drawn(chart: Any) -> str:  # noqa: ANN401 - every chart class has its own type
-    return vl_convert.vegalite_to_svg(chart.to_dict(), vl_version=VEGA_LITE, allowed_base_urls=[])
+def _all_drawn(charts: Sequence[Any]) -> Generator[dict[str, bytes]]:
+    """Give the files of every chart, by processes of their own where that is sooner."""
+    specifications = [chart.to_dict() for chart in charts]
+    if sum(map(_rows, specifications)) < LARGE_ROWS:
+        for specification in specifications:
+            svg = _drawn(specification)
+            yield {ending: _made_of(svg, ending) for ending in FORMATS}
+        return
+    with closing(drawn_at_once(specifications, VEGA_LITE, PNG_PIXELS_PER_INCH)) as drawn:
+        for files in drawn:
+            yield files | {".png": packed(files[".png"])}
+
+
+def _rows(specification: Mapping[str, Any]) -> int:
+    return sum(map(len, specification.get("datasets", {}).values()))
+
+
+def _drawn(specification: Mapping[str, Any]) -> str:
+    """Work a chart out, which takes longest, so once for all files."""
+    return vl_convert.vegalite_to_svg(
+        dict(specification), vl_version=VEGA_LITE, allowed_base_urls=[]
+    )
+
+
+def _made_of(svg: str, ending: str) -> bytes:
+    match ending:
+        case ".svg":
+            return svg.encode()
+        case ".png":
+            return packed(vl_convert.svg_to_png(svg, ppi=PNG_PIXELS_PER_INCH))
+        case _:
+            return vl_convert.svg_to_pdf(svg)
