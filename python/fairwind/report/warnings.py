@@ -79,7 +79,7 @@ def _empty_windows(results: Results) -> list[str]:
         return []
     empty = senders.filter((pl.col("busy_s") > 0) & (pl.col("cwnd_packets") == 0))
     return [
-        f"The congestion window of {row['flows']} {'flow' if row['flows'] == 1 else 'flows'} of group "
+        f"The congestion window of {row['flows']} flow{'s' if row['flows'] > 1 else ''} of group "
         f"{row['group']} was of no segments at the end, which only a congestion control can have "
         "set: nothing but probes leaves."
         for row in empty.group_by("group", maintain_order=True).len("flows").iter_rows(named=True)
