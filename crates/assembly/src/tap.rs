@@ -88,6 +88,9 @@ pub struct Tap<'a, S> {
 }
 
 impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
+    /// A link without effect has no queue, so none that is measured.
+    const WATCHES_PASSAGES: bool = false;
+
     #[inline]
     fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &P, backlog: Backlog) {
         if let Some(queue) = self.queues.of(link) {
@@ -109,10 +112,6 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
             self.sink.observe(at, Observation::Dequeued { queue, flow, wire_bytes, sojourn });
         }
     }
-
-    /// A link without effect has no queue, so none that is measured.
-    #[inline]
-    fn on_pass(&mut self, _: Instant, _: LinkId, _: &P) {}
 
     #[inline]
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &P) {

@@ -3,24 +3,14 @@
 //! Cost per packet and hop: see the example `hop_cost`.
 
 use crate::agenda::{Agenda, Due, Work};
+use crate::delivery::{Arrived, Delivery};
 use crate::demand::SharedCarrier;
 use crate::link::{Arrival, Link, LinkKind, Surroundings, Volume};
 use crate::parcel::{Depot, Parcel};
-use crate::routing::Routes;
+use crate::routing::{Routes, Step};
 use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, SlotCounters, Topology};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
-
-/// A packet that has reached its destination.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Delivery<P> {
-    /// When it did.
-    pub at: Instant,
-    /// The destination.
-    pub node: NodeId,
-    /// The packet.
-    pub packet: P,
-}
 
 /// Hosts, routers and links between them, with the packets inside.
 ///
@@ -34,22 +24,12 @@ pub struct Network<P> {
     depot: Depot<P>,
     agenda: Agenda,
     /// Deliveries that were due before somebody asked.
-    ready: VecDeque<Delivery<P>>,
+    ready: VecDeque<Arrived>,
     now: Instant,
     /// Number of the last acceptance at a link.
     insertions: u64,
     injected: Volume,
     unroutable: Volume,
-}
-
-/// Where a packet goes on from a node, links without effect left behind.
-enum Onward {
-    /// Nowhere: this is its destination.
-    Arrived,
-    /// Onto this link.
-    Link(LinkId),
-    /// Nowhere, as nothing leads to its destination.
-    Discarded,
 }
 
 impl<P: Packet> Network<P> {
@@ -89,14 +69,47 @@ impl<P: Packet> Network<P> {
         packet: P,
         observer: &mut O,
     ) {
+        let parcel = self.depot.put(packet);
+        self.set_out(now, node, parcel, observer);
+    }
+
+    /// The packet that the next [`Network::launch`] puts in, to be written over: what it says is left
+    /// from an earlier one.
+    ///
+    /// This spares a large packet two copies, beside [`Network::next_arrival`] as many again.
+    #[inline]
+    pub fn vacancy(&mut self) -> &mut P
+    where
+        P: Default,
+    {
+        self.depot.vacancy().get_or_insert_default()
+    }
+
+    /// Puts in what was written to the [`Network::vacancy`], as [`Network::inject`] would.
+    ///
+    /// # Panics
+    /// Where the network has no such node, and where nothing was written.
+    #[inline]
+    pub fn launch<O: Observer<P>>(&mut self, now: Instant, node: NodeId, observer: &mut O) {
+        let parcel = self.depot.occupy();
+        self.set_out(now, node, parcel, observer);
+    }
+
+    #[inline]
+    fn set_out<O: Observer<P>>(
+        &mut self,
+        now: Instant,
+        node: NodeId,
+        parcel: Parcel,
+        observer: &mut O,
+    ) {
         assert!(node.index() < self.topology.names.len(), "packets are injected at known nodes");
         self.perform_until(now, observer);
-        let parcel = self.depot.put(packet);
         self.injected.add_packet(parcel.bytes);
         if parcel.destination.index() >= self.topology.names.len() {
             self.discard_unroutable(self.now, node, parcel, observer);
         } else if self.forward(self.now, node, parcel, observer) {
-            self.deliver_to_ready(parcel);
+            self.make_ready(parcel);
         }
     }
 
@@ -119,7 +132,7 @@ impl<P: Packet> Network<P> {
             Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
         for link in &mut self.links {
             match &mut link.kind {
-                LinkKind::Transparent(_) => {}
+                LinkKind::Transparent => {}
                 LinkKind::Fused(link) => link.settle(self.now, around.depot, around.observer),
                 LinkKind::General(link) => link.settle(self.now, &mut around),
                 LinkKind::Assigned(link) => {
@@ -133,7 +146,8 @@ impl<P: Packet> Network<P> {
     /// [`Network::advance_to`] and [`Network::inject`].
     #[inline]
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
-        self.ready.pop_front()
+        let arrived = self.ready.pop_front()?;
+        Some(self.deliver(&arrived))
     }
 
     /// Works up to the first delivery due at or before `until` and gives it; none where there is
@@ -147,6 +161,17 @@ impl<P: Packet> Network<P> {
         until: Instant,
         observer: &mut O,
     ) -> Option<Delivery<P>> {
+        let arrived = self.next_arrival(until, observer)?;
+        Some(self.deliver(&arrived))
+    }
+
+    /// The same for a caller who looks at the packet where it lies, and clears it away.
+    #[inline]
+    pub fn next_arrival<O: Observer<P>>(
+        &mut self,
+        until: Instant,
+        observer: &mut O,
+    ) -> Option<Arrived> {
         if !self.ready.is_empty() {
             return self.ready_by(until);
         }
@@ -156,9 +181,22 @@ impl<P: Packet> Network<P> {
                 return None;
             }
             if let Some(parcel) = self.perform(due, observer) {
-                return Some(self.deliver(parcel));
+                return Some(Arrived { at: self.now, parcel });
             }
         }
+    }
+
+    /// The packet that has arrived.
+    #[inline]
+    pub fn arrived(&self, arrived: &Arrived) -> &P {
+        self.depot.packet(arrived.parcel)
+    }
+
+    /// Takes a packet away that has arrived; what it holds in memory is kept for the next one.
+    #[expect(clippy::needless_pass_by_value, reason = "an arrival is cleared away once")]
+    #[inline]
+    pub fn clear(&mut self, arrived: Arrived) {
+        self.depot.vacate(arrived.parcel);
     }
 
     /// Does everything due up to `now`, which becomes the instant reached.
@@ -178,7 +216,7 @@ impl<P: Packet> Network<P> {
                 return;
             }
             if let Some(parcel) = self.perform(due, observer) {
-                self.deliver_to_ready(parcel);
+                self.make_ready(parcel);
             }
         }
     }
@@ -233,57 +271,96 @@ impl<P: Packet> Network<P> {
         parcel: Parcel,
         observer: &mut O,
     ) -> bool {
-        match self.pass(at, node, parcel, observer) {
-            Onward::Arrived => true,
-            Onward::Link(link) => {
-                self.enter(at, link, parcel, observer);
-                false
-            }
-            Onward::Discarded => false,
+        if node == parcel.destination {
+            return true;
+        }
+        match self.routes.step(node, parcel.destination) {
+            Step::Link(link) => self.enter(at, (node, link), parcel, observer),
+            Step::Passage(index) => self.pass(at, index, parcel, observer),
         }
     }
 
-    /// Lets a packet at `node` pass all links without effect.
-    #[expect(clippy::inline_always, reason = "mostly one turn, cheaper than a call")]
-    #[inline(always)]
+    /// Lets a packet pass links without effect, up to a link that takes time or to its destination; whether it is
+    /// there.
+    #[inline]
     fn pass<O: Observer<P>>(
         &mut self,
         at: Instant,
-        mut node: NodeId,
+        index: usize,
         parcel: Parcel,
         observer: &mut O,
-    ) -> Onward {
-        while node != parcel.destination {
-            let next = self.routes.next_link(node, parcel.destination);
-            let Some(link) = self.links.get_mut(next.index()) else {
-                self.discard_unroutable(at, node, parcel, observer);
-                return Onward::Discarded;
-            };
-            let LinkKind::Transparent(ledger) = &mut link.kind else {
-                return Onward::Link(next);
-            };
-            ledger.passed(&self.depot.sighting(at, parcel), observer);
-            node = link.to;
+    ) -> bool {
+        let passage = self.routes.passage_mut(index);
+        passage.passed.add_packet(parcel.bytes);
+        if O::WATCHES_PASSAGES {
+            let packet = self.depot.packet(parcel);
+            passage.links.iter().for_each(|&link| observer.on_pass(at, link, packet));
         }
-        Onward::Arrived
+        let Some(link) = passage.onward else { return true };
+        self.insertions += 1;
+        let arrival = Arrival { at, insertion: self.insertions, parcel };
+        self.enter_effective(link, &arrival, observer);
+        false
     }
 
-    /// Puts a packet on a link that takes time.
+    /// Puts a packet on a link that leads from `node`; whether it is at its destination by that.
+    #[inline]
     fn enter<O: Observer<P>>(
         &mut self,
         at: Instant,
-        link: LinkId,
+        (node, link): (NodeId, LinkId),
         parcel: Parcel,
         observer: &mut O,
+    ) -> bool {
+        match self.links.get(link.index()).map(|link| &link.kind) {
+            None => {
+                self.discard_unroutable(at, node, parcel, observer);
+                false
+            }
+            Some(LinkKind::Transparent) => {
+                let index = self.find_passage(node, parcel.destination);
+                self.pass(at, index, parcel, observer)
+            }
+            Some(_) => {
+                self.insertions += 1;
+                let arrival = Arrival { at, insertion: self.insertions, parcel };
+                self.enter_effective(link, &arrival, observer);
+                false
+            }
+        }
+    }
+
+    /// Looks for the way from `node` to `destination`, for those who come later.
+    #[cold]
+    fn find_passage(&mut self, node: NodeId, destination: NodeId) -> usize {
+        let (mut links, mut onward, mut reached) = (Vec::new(), None, node);
+        while reached != destination && onward.is_none() {
+            let next = self.routes.next_link(reached, destination);
+            let link = &self.links[next.index()];
+            if let LinkKind::Transparent = link.kind {
+                links.push(next);
+                reached = link.to;
+            } else {
+                onward = Some(next);
+            }
+        }
+        self.routes.add_passage((node, destination), links, onward)
+    }
+
+    /// Puts a packet on a link that takes time.
+    #[inline]
+    fn enter_effective<O: Observer<P>>(
+        &mut self,
+        link: LinkId,
+        arrival: &Arrival,
+        observer: &mut O,
     ) {
-        self.insertions += 1;
-        let arrival = Arrival { at, insertion: self.insertions, parcel };
         let around =
             &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
         if let LinkKind::Fused(link) = &mut self.links[link.index()].kind {
-            link.accept(&arrival, around);
+            link.accept(arrival, around);
         } else {
-            self.enter_general_link(link, &arrival, observer);
+            self.enter_general_link(link, arrival, observer);
         }
     }
 
@@ -307,18 +384,18 @@ impl<P: Packet> Network<P> {
 
     /// Takes out a packet that has reached its destination.
     #[inline]
-    fn deliver(&mut self, parcel: Parcel) -> Delivery<P> {
-        Delivery { at: self.now, node: parcel.destination, packet: self.depot.take(parcel) }
+    fn deliver(&mut self, arrived: &Arrived) -> Delivery<P> {
+        let Arrived { at, parcel } = *arrived;
+        Delivery { at, node: parcel.destination, packet: self.depot.take(parcel) }
     }
 
     #[inline(never)]
-    fn deliver_to_ready(&mut self, parcel: Parcel) {
-        let delivery = self.deliver(parcel);
-        self.ready.push_back(delivery);
+    fn make_ready(&mut self, parcel: Parcel) {
+        self.ready.push_back(Arrived { at: self.now, parcel });
     }
 
     #[cold]
-    fn ready_by(&mut self, until: Instant) -> Option<Delivery<P>> {
+    fn ready_by(&mut self, until: Instant) -> Option<Arrived> {
         if self.ready.front()?.at <= until { self.ready.pop_front() } else { None }
     }
 
@@ -365,11 +442,11 @@ impl<P: Packet> Network<P> {
     /// What is inside: on links, or delivered and not yet polled.
     pub fn in_transit(&self) -> Volume {
         let mut inside = Volume::default();
-        for link in &self.links {
-            inside.add_volume(link.counters().inside());
+        for counters in self.links.iter().filter_map(Link::counters) {
+            inside.add_volume(counters.inside());
         }
-        for delivery in &self.ready {
-            inside.add_packet(delivery.packet.wire_bytes());
+        for arrived in &self.ready {
+            inside.add_packet(arrived.parcel.bytes);
         }
         inside
     }
@@ -378,8 +455,11 @@ impl<P: Packet> Network<P> {
     ///
     /// # Panics
     /// Where the network has no such link, as all questions about one link or node.
-    pub fn link_counters(&self, link: LinkId) -> &LinkCounters {
-        self.links[link.index()].counters()
+    pub fn link_counters(&self, link: LinkId) -> LinkCounters {
+        self.links[link.index()].counters().unwrap_or_else(|| {
+            let passed = self.routes.passed(link);
+            LinkCounters { offered: passed, delivered: passed, ..LinkCounters::default() }
+        })
     }
 
     /// Slots that `link` has had so far, and those in which it sent something; none where it is on no carrier. Complete

@@ -61,6 +61,10 @@ pub enum DropReason {
 /// instant at which it was due. [`crate::Network::advance_to`] reports all that is due.
 #[expect(unused_variables, reason = "the names document the arguments of empty defaults")]
 pub trait Observer<P> {
+    /// Whether [`on_pass`](Self::on_pass) is told of packets that pass links without effect, which takes a look at each
+    /// such link.
+    const WATCHES_PASSAGES: bool = true;
+
     /// The queue of `link` accepted `packet` at `at`, finding `backlog` before it.
     #[inline]
     fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &P, backlog: Backlog) {}
@@ -128,4 +132,6 @@ pub trait Observer<P> {
 }
 
 /// The observer that looks away.
-impl<P> Observer<P> for () {}
+impl<P> Observer<P> for () {
+    const WATCHES_PASSAGES: bool = false;
+}

@@ -1,7 +1,8 @@
 //! Where packets are while they are inside: put down once, and passed on as a small parcel.
 //!
 //! A packet of a hundred bytes would be copied four times per hop, which costs more than all else
-//! that a hop does.
+//! that a hop does. For the same reason whoever sends often writes a packet where it will lie, and
+//! reads those that have arrived where they lie.
 
 use crate::{NodeId, Packet};
 use fairwind_units::Instant;
@@ -29,6 +30,7 @@ impl Parcel {
 
 /// All packets inside.
 pub(crate) struct Depot<P> {
+    /// Those that are vacant may still have the packet that lay there last.
     slots: Vec<Option<P>>,
     vacant: Vec<u32>,
 }
@@ -40,28 +42,51 @@ impl<P: Packet> Depot<P> {
 
     #[inline]
     pub(crate) fn put(&mut self, packet: P) -> Parcel {
-        let (bytes, destination) = (packet.wire_bytes(), packet.destination());
-        let slot = match self.vacant.pop() {
-            Some(slot) => {
-                self.slots[Self::index(slot)] = Some(packet);
-                slot
-            }
-            None => self.put_in_new_slot(packet),
+        *self.vacancy() = Some(packet);
+        self.occupy()
+    }
+
+    /// What lies where the next packet will: something old, or nothing.
+    #[inline]
+    pub(crate) fn vacancy(&mut self) -> &mut Option<P> {
+        let slot = match self.vacant.last() {
+            Some(&slot) => slot,
+            None => self.add_slot(),
         };
-        Parcel { slot, bytes, destination }
+        &mut self.slots[Self::index(slot)]
     }
 
     #[cold]
-    fn put_in_new_slot(&mut self, packet: P) -> u32 {
+    fn add_slot(&mut self) -> u32 {
         let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets are inside");
-        self.slots.push(Some(packet));
+        self.slots.push(None);
+        self.vacant.push(slot);
         slot
+    }
+
+    /// What was written to the [`vacancy`](Self::vacancy) is inside from now on.
+    #[inline]
+    pub(crate) fn occupy(&mut self) -> Parcel {
+        let slot = self.vacant.pop().expect("a packet was written to a vacant slot");
+        let packet = self.slots[Self::index(slot)].as_ref().expect("a packet was written there");
+        Parcel { slot, bytes: packet.wire_bytes(), destination: packet.destination() }
     }
 
     #[inline]
     pub(crate) fn take(&mut self, parcel: Parcel) -> P {
-        self.vacant.push(parcel.slot);
+        self.vacate(parcel);
         self.slots[Self::index(parcel.slot)].take().expect("a parcel has its packet")
+    }
+
+    /// A packet is inside no more; it lies there until another one does.
+    #[inline]
+    pub(crate) fn vacate(&mut self, parcel: Parcel) {
+        self.vacant.push(parcel.slot);
+    }
+
+    #[inline]
+    pub(crate) fn packet(&self, parcel: Parcel) -> &P {
+        self.slots[Self::index(parcel.slot)].as_ref().expect("a parcel has its packet")
     }
 
     #[inline]
@@ -92,7 +117,7 @@ impl<P: Packet> Depot<P> {
     /// Packets that lie here.
     #[cfg(test)]
     pub(crate) fn occupied(&self) -> usize {
-        self.slots.iter().flatten().count()
+        self.slots.len() - self.vacant.len()
     }
 
     /// The most packets that ever lay here at once.

@@ -2,7 +2,11 @@
 //!
 //! The shortest path by propagation delay, then by number of links; where several are equal, each
 //! node takes its link of lowest id. Hosts do not forward.
+//!
+//! Links without effect are not gone one by one: what leads over some of them is looked up once, and
+//! its packets are counted together. Most nodes are joined to others by such links.
 
+use crate::link::Volume;
 use crate::topology::{LinkDescription, NodeKind};
 use crate::{LinkId, NodeId};
 use std::cmp::Reverse;
@@ -14,16 +18,40 @@ type Length = (u64, u32);
 /// No link leads there.
 const NONE: LinkId = LinkId(u32::MAX);
 
+/// What is not the id of a link, but the index of a passage. Links are fewer.
+const PASSAGE: u32 = 1 << 31;
+
+/// How a packet goes on from a node that is not its destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Onto this link; onto no link, by its id, where nothing leads there.
+    Link(LinkId),
+    /// By the passage of this index.
+    Passage(usize),
+}
+
+/// A way over links without effect, from a node towards a destination.
+pub(crate) struct Passage {
+    /// The links, in order.
+    pub(crate) links: Box<[LinkId]>,
+    /// The link with effect that follows; none where the way ends at the destination.
+    pub(crate) onward: Option<LinkId>,
+    /// What went this way.
+    pub(crate) passed: Volume,
+}
+
 /// The next link per node and destination.
 pub(crate) struct Routes {
     nodes: usize,
-    /// Row per node, column per destination.
+    /// Row per node, column per destination: a link or, once somebody went there, a passage.
     next: Vec<LinkId>,
+    passages: Vec<Passage>,
 }
 
 impl Routes {
     pub(crate) fn new(kinds: &[NodeKind], links: &[LinkDescription]) -> Self {
-        let mut routes = Self { nodes: kinds.len(), next: vec![NONE; kinds.len() * kinds.len()] };
+        let next = vec![NONE; kinds.len() * kinds.len()];
+        let mut routes = Self { nodes: kinds.len(), next, passages: Vec::new() };
         let arriving = links_by_end(kinds.len(), links);
         for destination in 0..kinds.len() {
             let lengths = lengths_to(destination, kinds, links, &arriving);
@@ -32,15 +60,66 @@ impl Routes {
         routes
     }
 
+    /// How `node` sends what is for `destination`.
+    ///
+    /// # Panics
+    /// Where a node is unknown.
+    #[inline]
+    pub(crate) fn step(&self, node: NodeId, destination: NodeId) -> Step {
+        let next = self.next[self.place(node, destination)];
+        if next == NONE || next.0 & PASSAGE == 0 {
+            Step::Link(next)
+        } else {
+            Step::Passage((next.0 & !PASSAGE) as usize)
+        }
+    }
+
     /// The link on which `node` sends what is for `destination`; the id of no link where nothing
     /// leads there.
     ///
     /// # Panics
     /// Where a node is unknown.
-    #[inline]
     pub(crate) fn next_link(&self, node: NodeId, destination: NodeId) -> LinkId {
+        match self.step(node, destination) {
+            Step::Link(link) => link,
+            Step::Passage(index) => self.passages[index].links[0],
+        }
+    }
+
+    /// From now on `node` sends what is for `destination` over `links`, which have no effect, and then `onward`.
+    pub(crate) fn add_passage(
+        &mut self,
+        (node, destination): (NodeId, NodeId),
+        links: Vec<LinkId>,
+        onward: Option<LinkId>,
+    ) -> usize {
+        let index = self.passages.len();
+        let number = u32::try_from(index).expect("fewer passages than pairs of nodes");
+        let place = self.place(node, destination);
+        self.next[place] = LinkId(number | PASSAGE);
+        let links = links.into_boxed_slice();
+        self.passages.push(Passage { links, onward, passed: Volume::default() });
+        index
+    }
+
+    #[inline]
+    pub(crate) fn passage_mut(&mut self, index: usize) -> &mut Passage {
+        &mut self.passages[index]
+    }
+
+    /// What went over `link`, which has no effect.
+    pub(crate) fn passed(&self, link: LinkId) -> Volume {
+        let mut passed = Volume::default();
+        for passage in self.passages.iter().filter(|passage| passage.links.contains(&link)) {
+            passed.add_volume(passage.passed);
+        }
+        passed
+    }
+
+    #[inline]
+    fn place(&self, node: NodeId, destination: NodeId) -> usize {
         debug_assert!(destination.index() < self.nodes, "destinations are checked at injection");
-        self.next[node.index() * self.nodes + destination.index()]
+        node.index() * self.nodes + destination.index()
     }
 
     fn fill(

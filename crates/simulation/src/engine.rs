@@ -23,7 +23,7 @@ use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
     control_complaints_table, senders_table,
 };
-use fairwind_network::{Delivery, Network};
+use fairwind_network::{Arrived, Network};
 use fairwind_scenario::Experiment;
 use fairwind_tcp::{Event, PluggedAlgorithm};
 use fairwind_units::{Instant, Span};
@@ -221,12 +221,13 @@ impl Simulation {
         for _ in 0..events {
             let by_clock = self.agenda.next().min(self.next_aside).min(self.end);
             let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
-            if let Some(delivery) = self.network.next_delivery(by_clock, tap) {
-                reached = delivery.at;
+            if let Some(arrived) = self.network.next_arrival(by_clock, tap) {
+                reached = arrived.at();
                 if reached >= self.end {
                     return None;
                 }
-                self.on_delivery(&delivery);
+                self.on_arrival(&arrived);
+                self.network.clear(arrived);
             } else {
                 if by_clock >= self.end {
                     return None;
@@ -267,8 +268,8 @@ impl Simulation {
     }
 
     #[inline]
-    fn on_delivery(&mut self, delivery: &Delivery<SimulatedPacket>) {
-        let (at, packet) = (delivery.at, &delivery.packet);
+    fn on_arrival(&mut self, arrived: &Arrived) {
+        let (at, packet) = (arrived.at(), self.network.arrived(arrived));
         self.packets_delivered += 1;
         if !self.is_plain && packet.damage != Damage::None {
             // Its checksum is wrong: the host throws it away, and the link has told of it.
@@ -283,19 +284,25 @@ impl Simulation {
         self.collector.observe(at, received);
         let (number, way) = if self.is_plain {
             (packet.flow, packet.direction)
-        } else if packet.is_datagram() {
-            return self.on_datagram(at, packet);
         } else {
-            self.look_at_arrival(at, packet)
+            let packet = *packet;
+            if packet.is_datagram() {
+                return self.on_datagram(at, &packet);
+            }
+            self.look_at_arrival(at, &packet)
         };
+        let segment = &self.network.arrived(arrived).segment;
+        let carries_data = segment.payload_bytes > 0;
+        let flow = &mut self.flows[number as usize];
         match way {
             Direction::Forward => {
-                self.data_segments_delivered += u64::from(packet.segment.payload_bytes > 0);
-                self.on_receiver_segment(number, &packet.segment, at);
+                flow.receiver.on_segment(at, segment);
+                self.data_segments_delivered += u64::from(carries_data);
+                self.after_receiver_segment(number, at);
             }
             Direction::Reverse => {
-                self.flows[number as usize].sender.on_segment(at, &packet.segment);
-                if !self.is_plain && packet.segment.payload_bytes > 0 {
+                flow.sender.on_segment(at, segment);
+                if !self.is_plain && carries_data {
                     self.data_segments_delivered += 1;
                     self.read_answers(number, at);
                 }
@@ -308,10 +315,9 @@ impl Simulation {
         self.reschedule(number, at);
     }
 
+    /// The application reads what has come in order, and the receiving endpoint answers.
     #[inline]
-    fn on_receiver_segment(&mut self, number: u32, segment: &Segment, now: Instant) {
-        let flow = &mut self.flows[number as usize];
-        flow.receiver.on_segment(now, segment);
+    fn after_receiver_segment(&mut self, number: u32, now: Instant) {
         if self.is_relayed(number) {
             return self.pass_on(number, now);
         }
@@ -371,8 +377,10 @@ impl Simulation {
                 flow.sender_closed = true;
                 flow.sender.close();
             }
-            let Some(segment) = flow.sender.poll_segment(now) else { break };
-            self.send(number, Direction::Forward, &segment, now);
+            if !flow.sender.poll_segment_into(now, &mut self.network.vacancy().segment) {
+                break;
+            }
+            self.send(number, Direction::Forward, now);
         }
         while let Some(event) = self.flows[number as usize].sender.poll_event() {
             self.on_sender_event(number, event, now);
@@ -387,10 +395,11 @@ impl Simulation {
             if !self.is_plain {
                 self.write_answers(number, now);
             }
-            let Some(segment) = self.flows[number as usize].receiver.poll_segment(now) else {
+            let receiver = &mut self.flows[number as usize].receiver;
+            if !receiver.poll_segment_into(now, &mut self.network.vacancy().segment) {
                 break;
-            };
-            self.send(number, Direction::Reverse, &segment, now);
+            }
+            self.send(number, Direction::Reverse, now);
         }
         while let Some(event) = self.flows[number as usize].receiver.poll_event() {
             self.on_receiver_event(number, event, now);
@@ -398,35 +407,35 @@ impl Simulation {
         self.deadlines[number as usize].receiver = self.flows[number as usize].receiver_deadline();
     }
 
-    /// Sends a segment of connection `number`, `way` forward from the side that opened it; holds it back first where that
-    /// side does.
+    /// Sends the segment that was written to the network's vacancy: of connection `number`, `way` forward from the side
+    /// that opened it. It is held back first where that side does so.
     #[inline]
-    fn send(&mut self, number: u32, way: Direction, segment: &Segment, now: Instant) {
-        if self.is_plain || !self.holds_back(number, way, segment, now) {
-            self.put_in(number, way, segment, now);
+    fn send(&mut self, number: u32, way: Direction, now: Instant) {
+        if self.is_plain || !self.holds_back(number, way, now) {
+            self.put_in(number, way, now);
         }
     }
 
-    /// Puts a segment into the network.
+    /// Puts the segment that was written to the network's vacancy into the network.
     #[inline]
-    fn put_in(&mut self, number: u32, way: Direction, segment: &Segment, now: Instant) {
+    fn put_in(&mut self, number: u32, way: Direction, now: Instant) {
         let flow = &self.flows[number as usize];
         let (from, to, source) = match way {
             Direction::Forward => (flow.sender_node, flow.receiver_node, flow.sender_host),
             Direction::Reverse => (flow.receiver_node, flow.sender_node, flow.receiver_host),
         };
-        let (id, direction) = if self.is_plain {
+        let (flow, direction) = if self.is_plain {
             (FlowId(number), way)
         } else {
-            self.look_at_departure(now, number, way, segment)
+            self.look_at_departure(now, number, way)
         };
-        let hosts = (source, to);
-        let packet = SimulatedPacket::new(*segment, id.0, direction, hosts, self.ip_header_bytes);
-        let sent =
-            Observation::Sent { flow: id, direction, segment, wire_bytes: packet.wire_bytes };
+        let packet = self.network.vacancy();
+        packet.address(flow.0, direction, (source, to), self.ip_header_bytes);
+        let SimulatedPacket { segment, wire_bytes, .. } = packet;
+        let sent = Observation::Sent { flow, direction, segment, wire_bytes: *wire_bytes };
         self.collector.observe(now, sent);
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
-        self.network.inject(now, from, packet, tap);
+        self.network.launch(now, from, tap);
     }
 
     #[cold]
@@ -506,14 +515,14 @@ impl Simulation {
         now: Instant,
         number: u32,
         way: Direction,
-        segment: &Segment,
     ) -> (FlowId, Direction) {
+        let segment = self.network.vacancy().segment;
         if self.recorder.wants(number) {
-            self.record(now, number, way, true, segment);
+            self.record(now, number, way, true, &segment);
         }
         match &self.flows[number as usize].dialogue {
             None => (FlowId(number), way),
-            Some(dialogue) => dialogue.attribute(way, segment),
+            Some(dialogue) => dialogue.attribute(way, &segment),
         }
     }
 

@@ -80,16 +80,37 @@ impl SimulatedPacket {
         Instant::from_nanos(high | u64::from(acknowledgment.get()))
     }
 
+    /// Becomes the packet of the segment that was written into it, of a flow and from a source to a destination.
     #[inline]
-    pub(crate) fn new(
-        segment: Segment,
+    pub(crate) fn address(
+        &mut self,
         flow: u32,
         direction: Direction,
         (source, destination): (HostNumber, NodeId),
         ip_header_bytes: u32,
-    ) -> Self {
-        let wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
-        Self { destination, wire_bytes, flow, direction, damage: Damage::None, source, segment }
+    ) {
+        let wire_bytes = ip_header_bytes + self.segment.header_bytes() + self.segment.payload_bytes;
+        self.wire_bytes = wire_bytes;
+        self.destination = destination;
+        self.flow = flow;
+        self.direction = direction;
+        self.damage = Damage::None;
+        self.source = source;
+    }
+}
+
+/// What its segment is written into first.
+impl Default for SimulatedPacket {
+    fn default() -> Self {
+        Self {
+            destination: NodeId(u32::MAX),
+            wire_bytes: 0,
+            flow: u32::MAX,
+            direction: Direction::Forward,
+            damage: Damage::None,
+            source: 0,
+            segment: Segment::default(),
+        }
     }
 }
 

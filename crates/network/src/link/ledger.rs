@@ -182,14 +182,4 @@ impl Ledger {
             observer.on_mark(packet.at, self.link, marked);
         }
     }
-
-    /// A packet that neither waits nor takes time here.
-    #[inline]
-    pub(crate) fn passed<P, O: Observer<P>>(&mut self, packet: &Sighting<'_, P>, observer: &mut O) {
-        self.counters.offered.add_packet(packet.bytes);
-        self.counters.delivered.add_packet(packet.bytes);
-        if let Some(passing) = packet.packet {
-            observer.on_pass(packet.at, self.link, passing);
-        }
-    }
 }

@@ -116,8 +116,8 @@ pub(crate) struct Link {
 /// How a link carries packets.
 #[expect(clippy::large_enum_variant, reason = "nearly every link is fused, and one step nearer")]
 pub(crate) enum LinkKind {
-    /// At once.
-    Transparent(Ledger),
+    /// At once; what passes is counted by the way that it goes (see `routing`).
+    Transparent,
     /// First in, first out: departures are known at arrival.
     Fused(FusedLink),
     /// Any queue discipline.
@@ -141,7 +141,7 @@ impl Link {
         let is_plain =
             spec.impairments.is_none() && spec.rate_trace.is_none() && spec.assigned.is_none();
         let kind = match (own, FifoLimit::of(&spec.queue)) {
-            (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent(ledger),
+            (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent,
             (None, Some(limit)) if is_plain => {
                 LinkKind::Fused(FusedLink::new(Carriage::new(spec, seed, link), limit, ledger))
             }
@@ -156,12 +156,13 @@ impl Link {
         Self { to: description.to, kind }
     }
 
-    pub(crate) fn counters(&self) -> &LinkCounters {
+    /// What happened here; none of a link without effect.
+    pub(crate) fn counters(&self) -> Option<LinkCounters> {
         match &self.kind {
-            LinkKind::Transparent(ledger) => &ledger.counters,
-            LinkKind::Fused(link) => link.counters(),
-            LinkKind::General(link) => link.counters(),
-            LinkKind::Assigned(link) => link.counters(),
+            LinkKind::Transparent => None,
+            LinkKind::Fused(link) => Some(*link.counters()),
+            LinkKind::General(link) => Some(*link.counters()),
+            LinkKind::Assigned(link) => Some(*link.counters()),
         }
     }
 }

@@ -36,7 +36,7 @@ fn outcome(packets: u64, impairments: Impairments) -> Outcome {
     let arrived =
         deliveries.map(|delivery| (delivery.packet.number, delivery.at.as_nanos() / 1_000_000));
     let arrived = arrived.collect();
-    Outcome { arrived, counters: *network.link_counters(link), diary }
+    Outcome { arrived, counters: network.link_counters(link), diary }
 }
 
 fn share(of: u64, packets: u64) -> f64 {

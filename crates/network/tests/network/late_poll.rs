@@ -94,6 +94,7 @@ proptest! {
         prop_assert_eq!(&outcome(Looking::Never), &expected);
         prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
         prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);
+        prop_assert_eq!(&outcome(Looking::InPlace), &expected);
     }
 
     #[test]
@@ -113,6 +114,7 @@ proptest! {
         prop_assert_eq!(&outcome(Looking::Never), &expected);
         prop_assert_eq!(&outcome(Looking::At(looks)), &expected);
         prop_assert_eq!(&outcome(Looking::ByDelivery), &expected);
+        prop_assert_eq!(&outcome(Looking::InPlace), &expected);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which way packets go.
 
-use crate::support::{Diary, Numbered};
-use fairwind_network::{LinkSpec, Network, NodeId, Topology};
+use crate::support::{Diary, Fact, Numbered};
+use fairwind_network::{LinkSpec, Network, NodeId, Topology, Volume};
 use fairwind_units::{Instant, Span};
 
 fn wire(millis: u64) -> LinkSpec {
@@ -47,6 +47,43 @@ fn of_equal_delays_the_path_with_fewer_links_is_taken_then_the_lowest_id() {
     assert_eq!(network.route(a, b), Some(vec![access, direct]));
     assert_eq!(network.link_name(direct), "r->b");
     assert_eq!(network.link_name(network.link_ids().last().unwrap()), "r->b#2");
+}
+
+#[test]
+fn links_without_effect_count_and_tell_what_passes_whichever_way_it_comes() {
+    let mut topology = Topology::new();
+    let [a, b, c] = ["a", "b", "c"].map(|name| topology.add_host(name));
+    let [r, s] = ["r", "s"].map(|name| topology.add_router(name));
+    let without =
+        |topology: &mut Topology, from, to| topology.add_link(from, to, LinkSpec::default());
+    let [from_a, from_b] = [a, b].map(|host| without(&mut topology, host, r));
+    let between = without(&mut topology, r, s);
+    let onward = topology.add_link(s, c, wire(1));
+    let back = without(&mut topology, s, b);
+    let mut network: Network<Numbered> = topology.build(0).unwrap();
+    let mut diary = Diary::default();
+    for (number, from, to) in [(0, a, c), (1, b, c), (2, a, c), (3, a, b)] {
+        network.inject(Instant::ZERO, from, Numbered { number, bytes: 100, to }, &mut diary);
+    }
+    let at = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary));
+    let seen: Vec<_> = at.map(|delivery| (delivery.packet.number, delivery.node)).collect();
+    assert_eq!(seen, [(3, b), (0, c), (1, c), (2, c)]);
+    let links = [from_a, from_b, between, onward, back];
+    for (link, expected) in
+        links.into_iter().zip([vec![0, 2, 3], vec![1], vec![0, 1, 2, 3], vec![0, 1, 2], vec![3]])
+    {
+        let told = &diary.links[link.index()];
+        let accepted: Vec<u64> = told.iter().filter_map(Fact::accepted).collect();
+        assert_eq!(accepted, expected, "on {}", network.link_name(link));
+        let counters = network.link_counters(link);
+        let packets = u64::try_from(expected.len()).unwrap();
+        assert_eq!(counters.offered, counters.delivered);
+        assert_eq!(counters.offered, Volume { packets, bytes: 100 * packets });
+    }
+    assert_eq!(network.in_transit().packets, 0);
+    // Looking packets' ways up has not changed what is told of them.
+    assert_eq!(network.route(a, c), Some(vec![from_a, between, onward]));
+    assert_eq!(network.route(a, b), Some(vec![from_a, between, back]));
 }
 
 #[test]

@@ -18,6 +18,13 @@ pub(crate) struct Numbered {
     pub(crate) to: NodeId,
 }
 
+/// What is written over.
+impl Default for Numbered {
+    fn default() -> Self {
+        Self { number: u64::MAX, bytes: 0, to: NodeId(u32::MAX) }
+    }
+}
+
 impl Packet for Numbered {
     fn wire_bytes(&self) -> u32 {
         self.bytes
@@ -55,6 +62,11 @@ pub(crate) struct Frames {
 }
 
 impl Fact {
+    /// The packet that a queue took.
+    pub(crate) fn accepted(&self) -> Option<u64> {
+        if let Self::Enqueued { number, .. } = self { Some(*number) } else { None }
+    }
+
     pub(crate) fn at(&self) -> Instant {
         match self {
             Self::Enqueued { at, .. } | Self::Dequeued { at, .. } | Self::Dropped { at, .. } => *at,
@@ -149,6 +161,8 @@ pub(crate) enum Looking {
     Never,
     /// Delivery by delivery.
     ByDelivery,
+    /// The same, with packets written and read where they lie.
+    InPlace,
 }
 
 /// Runs `injections`, which are in order of time, through `network` until `end`.
@@ -162,12 +176,17 @@ pub(crate) fn run(
     let mut deliveries = Vec::new();
     for (at, node, packet) in injections {
         look_until(&mut network, *at, looking, &mut deliveries, &mut diary);
-        network.inject(*at, *node, *packet, &mut diary);
+        if matches!(looking, Looking::InPlace) {
+            *network.vacancy() = *packet;
+            network.launch(*at, *node, &mut diary);
+        } else {
+            network.inject(*at, *node, *packet, &mut diary);
+        }
     }
     look_until(&mut network, end, looking, &mut deliveries, &mut diary);
     network.advance_to(end, &mut diary);
     deliveries.extend(std::iter::from_fn(|| network.poll_delivery()));
-    let counters = network.link_ids().map(|link| *network.link_counters(link)).collect();
+    let counters = network.link_ids().map(|link| network.link_counters(link)).collect();
     let slots = network.link_ids().map(|link| network.slot_counters(link)).collect();
     Outcome { deliveries, diary, counters, slots, in_transit: network.in_transit() }
 }
@@ -195,6 +214,13 @@ fn look_until(
         Looking::Never => {}
         Looking::ByDelivery => {
             deliveries.extend(std::iter::from_fn(|| network.next_delivery(until, diary)));
+        }
+        Looking::InPlace => {
+            while let Some(arrived) = network.next_arrival(until, diary) {
+                let packet = *network.arrived(&arrived);
+                deliveries.push(Delivery { at: arrived.at(), node: packet.to, packet });
+                network.clear(arrived);
+            }
         }
     }
 }

@@ -4,23 +4,20 @@ use super::Simulation;
 use fairwind_assembly::only_acknowledges;
 use fairwind_measure::Direction;
 use fairwind_units::Instant;
-use fairwind_wire::Segment;
 
 impl Simulation {
-    /// Holds a segment back where its host does so with such; whether it does.
-    pub(super) fn holds_back(
-        &mut self,
-        number: u32,
-        way: Direction,
-        segment: &Segment,
-        now: Instant,
-    ) -> bool {
+    /// Holds the segment in the network's vacancy back where its host does so with such; whether it does.
+    pub(super) fn holds_back(&mut self, number: u32, way: Direction, now: Instant) -> bool {
         let delay = self.flows[number as usize].ack_delay;
-        if delay.is_zero() || way == Direction::Reverse || !only_acknowledges(segment) {
+        if delay.is_zero() || way == Direction::Reverse {
+            return false;
+        }
+        let segment = self.network.vacancy().segment;
+        if !only_acknowledges(&segment) {
             return false;
         }
         let until = now + delay;
-        self.held.hold(until, (number, *segment));
+        self.held.hold(until, (number, segment));
         self.next_aside = self.next_aside.min(until);
         true
     }
@@ -28,7 +25,8 @@ impl Simulation {
     /// Sends the first that was held back until now.
     pub(super) fn let_go(&mut self, now: Instant) {
         if let Some((_, (number, segment))) = self.held.release(now) {
-            self.put_in(number, Direction::Forward, &segment, now);
+            self.network.vacancy().segment = segment;
+            self.put_in(number, Direction::Forward, now);
         }
     }
 }

@@ -67,7 +67,9 @@ impl Connection {
             return Some(acknowledgment);
         }
         if let Some(sequence) = self.ahead.own_reset.take() {
-            return Some(self.segment_at(sequence, 0, Flags::RST, now));
+            let mut reset = Segment::default();
+            self.write_segment_at(sequence, 0, Flags::RST, now, &mut reset);
+            return Some(reset);
         }
         if std::mem::take(&mut self.ahead.syn) {
             return Some(self.send_syn(now));

@@ -10,24 +10,24 @@ use fairwind_units::Instant;
 use fairwind_wire::{Ecn, Flags, Options, SackBlocks, Segment, SequenceNumber, Timestamps};
 
 impl Connection {
-    /// A segment of an open connection at `sequence`, acknowledging what has arrived.
+    /// Writes a segment of an open connection at `sequence`, acknowledging what has arrived.
     #[inline]
-    pub(super) fn segment_at(
+    pub(super) fn write_segment_at(
         &mut self,
         sequence: SequenceNumber,
         payload_bytes: u32,
         flags: Flags,
         now: Instant,
-    ) -> Segment {
-        let mut segment = self.compose(sequence, payload_bytes, flags, now);
+        into: &mut Segment,
+    ) {
+        self.compose(sequence, payload_bytes, flags, now, into);
         if self.ecn.is_agreed() {
-            self.ecn.mark(&mut segment);
+            self.ecn.mark(into);
         }
         self.note_acknowledged();
         if self.send.urgent_end.is_some() {
-            self.mark_urgent(&mut segment);
+            self.mark_urgent(into);
         }
-        segment
     }
 
     /// An acknowledgment of what had come before the segment at hand, which settles nothing of what is owed
@@ -38,13 +38,17 @@ impl Connection {
         now: Instant,
     ) -> Segment {
         let sequence = self.acceptable_sequence();
-        let mut segment = self.compose(sequence, 0, Flags::NONE, now);
+        let mut segment = Segment::default();
+        self.compose(sequence, 0, Flags::NONE, now, &mut segment);
         segment.acknowledgment = SequenceNumber::new(asked.number);
         self.ecn.mark_asked(&mut segment, asked.echoes);
         segment
     }
 
-    /// What segments have in common; it is counted as sent.
+    /// Writes what segments have in common; it is counted as sent.
+    ///
+    /// Field by field to where it is to be: a segment that is copied right after it was written has the processor
+    /// wait until all of it is.
     #[inline]
     fn compose(
         &mut self,
@@ -52,16 +56,12 @@ impl Connection {
         payload_bytes: u32,
         flags: Flags,
         now: Instant,
-    ) -> Segment {
+        into: &mut Segment,
+    ) {
         let window = self.choose_window();
-        let sack = if self.reassembly.has_blocks() {
-            self.report_blocks(payload_bytes)
-        } else {
-            SackBlocks::EMPTY
-        };
         self.send.last_transmitted = now;
         self.account.on_segment(payload_bytes);
-        Segment {
+        *into = Segment {
             source_port: self.ports.local,
             destination_port: self.ports.remote,
             sequence,
@@ -71,7 +71,10 @@ impl Connection {
             urgent: 0,
             traffic_class: self.config.ecn.service.with_ecn(Ecn::NotEct),
             payload_bytes,
-            options: Options { timestamps: self.timestamps(now), sack, ..Options::NONE },
+            options: Options { timestamps: self.timestamps(now), ..Options::NONE },
+        };
+        if self.reassembly.has_blocks() {
+            into.options.sack = self.report_blocks(payload_bytes);
         }
     }
 
@@ -100,8 +103,15 @@ impl Connection {
     }
 
     pub(crate) fn send_ack(&mut self, now: Instant) -> Segment {
+        let mut segment = Segment::default();
+        self.write_ack(now, &mut segment);
+        segment
+    }
+
+    /// Writes an acknowledgment of what has arrived.
+    pub(super) fn write_ack(&mut self, now: Instant, into: &mut Segment) {
         let sequence = self.acceptable_sequence();
-        self.segment_at(sequence, 0, Flags::NONE, now)
+        self.write_segment_at(sequence, 0, Flags::NONE, now, into);
     }
 
     /// The next number to send, or the edge of a window that was closed over it, so that the peer
@@ -115,10 +125,10 @@ impl Connection {
 
     /// An ACK one number below the window: unacceptable, so that the peer answers with its window
     /// (as Linux probes; RFC 9293 §3.8.6.1 would send a byte of data).
-    pub(super) fn send_probe(&mut self, now: Instant) -> Segment {
+    pub(super) fn send_probe(&mut self, now: Instant, into: &mut Segment) {
         self.probe_due = false;
         self.events.push_back(Event::ZeroWindowProbe);
-        self.segment_at(self.send.oldest_unacked - 1, 0, Flags::NONE, now)
+        self.write_segment_at(self.send.oldest_unacked - 1, 0, Flags::NONE, now, into);
     }
 
     /// SYN, or SYN-ACK once the peer's SYN is known (RFC 9293 §3.5).

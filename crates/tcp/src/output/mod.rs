@@ -28,22 +28,31 @@ impl Connection {
     /// The next segment to go out, if any; to be drained after every input.
     #[inline]
     pub fn poll_segment(&mut self, now: Instant) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.poll_segment_into(now, &mut segment).then_some(segment)
+    }
+
+    /// The same, written where the caller wants to have it, which spares copies; whether there is one. Where there
+    /// is none, what lies there is not touched.
+    #[inline]
+    pub fn poll_segment_into(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.is_more_than_data_due() {
-            return self.next_segment(now);
+            return self.next_segment(now, into);
         }
         if !self.has_run() {
             // Mostly of those who only receive, and all that they send.
             if self.acknowledger.now && self.state != State::Closed {
-                return Some(self.send_ack(now));
+                self.write_ack(now, into);
+                return true;
             }
             self.check_nothing_waits_for_ever();
-            return None;
+            return false;
         }
         if !self.acknowledger.now && self.is_held_by_window() {
             self.stay_held_by_window(now);
-            return None;
+            return false;
         }
-        self.next_segment(now)
+        self.next_segment(now, into)
     }
 
     /// Whether something else than new data and an acknowledgment may be to be sent. Drivers ask once too
@@ -56,26 +65,27 @@ impl Connection {
             || self.recovery.state == RecoveryState::Recovery
     }
 
-    /// The most urgent thing that is due.
+    /// The most urgent thing that is due; whether anything is.
     #[inline]
-    fn next_segment(&mut self, now: Instant) -> Option<Segment> {
+    fn next_segment(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.has_ahead()
             && let Some(segment) = self.send_ahead(now)
         {
-            return Some(segment);
+            *into = segment;
+            return true;
         }
-        if self.may_send()
-            && let Some(segment) = self.send_data(now)
-        {
-            return Some(segment);
+        if self.may_send() && self.send_data(now, into) {
+            return true;
         }
         if self.probe_due && self.state.is_synchronised() {
-            return Some(self.send_probe(now));
+            self.send_probe(now, into);
+            return true;
         }
         if self.acknowledger.now && self.state != State::Closed {
-            return Some(self.send_ack(now));
+            self.write_ack(now, into);
+            return true;
         }
         self.check_nothing_waits_for_ever();
-        None
+        false
     }
 }

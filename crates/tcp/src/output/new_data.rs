@@ -79,7 +79,7 @@ impl Run {
 impl Connection {
     /// The next segment of new data, if one may go.
     #[inline]
-    pub(super) fn send_new(&mut self, now: Instant) -> Option<Segment> {
+    pub(super) fn send_new(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.run.resumes {
             self.resume(now);
         }
@@ -87,20 +87,24 @@ impl Connection {
         if self.run.bundle_left == 0 && self.has_unsent() {
             self.follow_path_expiry(now);
             match self.next_bundle(now) {
-                Some(0) => return Some(self.transmit(0, now)),
+                Some(0) => {
+                    self.transmit(0, now, into);
+                    return true;
+                }
                 Some(bytes) => self.begin_bundle(bytes, now),
                 None => {}
             }
         }
         if self.run.bundle_left == 0 {
             self.end_run(now);
-            return None;
+            return false;
         }
         let largest = if self.run.probes_mtu { u32::MAX } else { self.full_payload() };
         self.run.probes_mtu = false;
         let bytes = self.run.bundle_left.min(largest);
         self.run.bundle_left -= bytes;
-        Some(self.transmit(bytes, now))
+        self.transmit(bytes, now, into);
+        true
     }
 
     /// Whether a run that would begin now would end at once, for want of room in the congestion window
@@ -303,7 +307,7 @@ impl Connection {
     }
 
     #[inline]
-    fn transmit(&mut self, bytes: u32, now: Instant) -> Segment {
+    fn transmit(&mut self, bytes: u32, now: Instant, into: &mut Segment) {
         let mut marks = self.note_sending(now);
         if bytes > 0 && self.written.take(bytes) {
             marks.set(Marks::PUSH);
@@ -317,34 +321,34 @@ impl Connection {
         if self.run.bundle_left == 0 {
             marks.set(Marks::BUNDLE_END);
         }
-        let sent = Sent {
-            sequence: self.send.next,
-            length: bytes + u32::from(with_fin),
+        let (sequence, length) = (self.send.next, bytes + u32::from(with_fin));
+        let first = self.queue.is_empty();
+        // Written to where it stays, as one that is copied right after it was written takes its time.
+        self.queue.push(Sent {
+            sequence,
+            length,
             transmitted_at: now,
             delivered_before: self.recovery.delivered,
             rank: self.recovery.last_sent.advance(now).rank,
             transmissions: 1,
             marks,
-        };
-        let first = self.queue.is_empty();
-        self.queue.push(sent);
+        });
         self.on_new_data_sent(first, now);
-        self.send.next = sent.end();
+        self.send.next = sequence + length;
         self.send.last_sent = now;
         self.run.sent = true;
         self.acknowledger.on_data_sent(now);
         if bytes < self.full_payload() {
             self.send.small_end = self.send.next;
         }
-        let mut segment = if self.has_extras {
-            self.segment_with_old_data(&sent, now)
+        if self.has_extras {
+            self.write_with_old_data(now, into);
         } else {
-            self.segment_of(&sent, now)
-        };
-        if self.run.bundle_left == 0 && self.run.bundle_pushed {
-            segment.flags |= Flags::PSH;
+            self.write_segment_at(sequence, bytes, marks.flags(), now, into);
         }
-        segment
+        if self.run.bundle_left == 0 && self.run.bundle_pushed {
+            into.flags |= Flags::PSH;
+        }
     }
 
     /// Nothing more may go: was it the window? (Linux `tcp_cwnd_validate`.) What waits with nothing

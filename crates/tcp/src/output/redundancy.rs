@@ -64,22 +64,25 @@ impl Bundles {
 }
 
 impl Connection {
-    /// The segment of new data that `sent` records, the last of the queue, with old data before it where
-    /// that is allowed.
+    /// Writes the segment of new data that is the last of the queue, with old data before it where that is
+    /// allowed.
     #[cold]
-    pub(super) fn segment_with_old_data(&mut self, sent: &Sent, now: Instant) -> Segment {
-        let Some(rule) = self.config.sending.redundancy else { return self.segment_of(sent, now) };
+    pub(super) fn write_with_old_data(&mut self, now: Instant, into: &mut Segment) {
+        let sent = &{ *self.queue.get(self.queue.end_index() - 1) };
+        let Some(rule) = self.config.sending.redundancy else {
+            return self.write_segment_of(sent, now, into);
+        };
         // Neither FIN nor a probe of a closed window takes anything along.
         let alone = sent.has_fin() || self.run.woken || !self.is_thin_for_bundling(rule);
         let start = if alone { sent.sequence } else { self.start_of_bundle(sent, rule) };
         if start == sent.sequence {
-            return self.segment_of(sent, now);
+            return self.write_segment_of(sent, now, into);
         }
         let bundle = Bundle { start, new_from: sent.sequence, end: sent.end() };
         self.bundles.outstanding.push_back(bundle);
         let pushed = sent.marks.contains(Marks::PUSH);
         let flags = if pushed { Flags::PSH } else { Flags::NONE };
-        self.segment_at(start, sent.end().distance_from(start), flags, now)
+        self.write_segment_at(start, sent.end().distance_from(start), flags, now, into);
     }
 
     /// Whether fewer segments were in flight, before this one, than fit into the least round trip at the

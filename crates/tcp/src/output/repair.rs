@@ -21,42 +21,39 @@ impl Connection {
 
     /// The next segment for the sake of repair.
     #[cold]
-    pub(super) fn send_repair(&mut self, now: Instant) -> Option<Segment> {
+    pub(super) fn send_repair(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.recovery.probe.due {
-            return self.send_tail_probe(now);
+            return self.send_tail_probe(now, into);
         }
         if self.recovery.forced && self.recovery.state == RecoveryState::Loss {
             self.recovery.forced = false;
             if !self.queue.is_empty() {
                 self.note_repair_pace(1, self.queue.first_index(), now);
-                let segment = self.repair(self.queue.first_index(), now);
+                self.repair(self.queue.first_index(), now, into);
                 self.queue.end_bundle(self.queue.first_index());
-                return Some(segment);
+                return true;
             }
         }
-        if self.recovery.due == Transmission::NewFirst
-            && let Some(segment) = self.send_trial(now)
-        {
-            return Some(segment);
+        if self.recovery.due == Transmission::NewFirst && self.send_trial(now, into) {
+            return true;
         }
         if self.recovery.due == Transmission::None {
-            return None;
+            return false;
         }
-        let segment = self.send_lost(now);
-        if segment.is_none() {
+        let is_sent = self.send_lost(now, into);
+        if !is_sent {
             self.recovery.burst = (0, 0);
             self.recovery.due = Transmission::None;
             self.recovery.forced = false;
         }
-        segment
+        is_sent
     }
 
     /// New data before any retransmission; if there was none to be sent, the trial has failed.
-    fn send_trial(&mut self, now: Instant) -> Option<Segment> {
+    fn send_trial(&mut self, now: Instant, into: &mut Segment) -> bool {
         self.run.haste = Haste::Push;
-        let segment = self.send_new(now);
-        if segment.is_some() {
-            return segment;
+        if self.send_new(now, into) {
+            return true;
         }
         if self.send.next.is_after(self.recovery.end) {
             self.recovery.due = Transmission::None;
@@ -64,29 +61,27 @@ impl Connection {
             self.recovery.trial = false;
             self.recovery.due = Transmission::Lost;
         }
-        None
+        false
     }
 
     /// The oldest lost segment, if the windows have room for it (RFC 6675 §4 `NextSeg` rule 1).
-    fn send_lost(&mut self, now: Instant) -> Option<Segment> {
+    fn send_lost(&mut self, now: Instant, into: &mut Segment) -> bool {
         let full = self.in_flight() >= self.window.segments;
         if self.queue.retransmitted() >= self.queue.lost() || full && !self.recovery.forced {
-            return None;
+            return false;
         }
-        let index = self.queue.next_to_retransmit()?;
-        if !self.is_within_window(index) {
-            return None;
-        }
+        let next = self.queue.next_to_retransmit();
+        let Some(index) = next.filter(|&index| self.is_within_window(index)) else { return false };
         if self.recovery.burst.0 == 0 {
             if self.waits_for_pace(now) {
-                return None;
+                return false;
             }
             self.begin_burst(index, now);
         }
         self.recovery.forced = false;
-        let mut segment = self.repair(index, now);
-        self.end_burst(&mut segment, index);
-        Some(segment)
+        self.repair(index, now, into);
+        self.end_burst(into, index);
+        true
     }
 
     /// Lost segments of one buffer travel together, as the first time.
@@ -135,7 +130,7 @@ impl Connection {
     }
 
     /// Sends a lost segment again.
-    fn repair(&mut self, index: u64, now: Instant) -> Segment {
+    fn repair(&mut self, index: u64, now: Instant, into: &mut Segment) {
         self.collapse(index);
         self.cut_to_window(index);
         if self.recovery.is_reducing() {
@@ -148,10 +143,10 @@ impl Connection {
             let wait = self.patient_timeout(now) + self.pacing_delay(now);
             self.timers.retransmission.set(now, wait);
         }
-        self.retransmit(index, Purpose::Repair, now)
+        self.retransmit(index, Purpose::Repair, now, into);
     }
 
-    fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant) -> Segment {
+    fn retransmit(&mut self, index: u64, purpose: Purpose, now: Instant, into: &mut Segment) {
         let marks = self.note_sending(now);
         if self.has_extras {
             self.queue.remark_limited(index, marks);
@@ -169,7 +164,7 @@ impl Connection {
         if purpose == Purpose::Repair {
             self.note_repair(&sent);
         }
-        self.segment_of(&sent, now)
+        self.write_segment_of(&sent, now, into);
     }
 
     /// A segment that a window which has shrunk since has no room for is cut to it, and one that
@@ -216,52 +211,60 @@ impl Connection {
     }
 
     /// New data if there is any that the peer's window has room for, else the last segment again.
-    fn send_tail_probe(&mut self, now: Instant) -> Option<Segment> {
+    fn send_tail_probe(&mut self, now: Instant, into: &mut Segment) -> bool {
         let has_new = self.queue.unsent > 0 || self.queue.fin_waiting;
         if has_new && (self.run.haste == Haste::Probe || self.has_room_for_next()) {
             self.run.haste = Haste::Probe;
-            let segment = self.send_new(now);
-            if segment.is_some() && self.run.bundle_left == 0 {
+            let is_sent = self.send_new(now, into);
+            if is_sent && self.run.bundle_left == 0 {
                 self.on_probe_sent(None, now);
             }
             self.recovery.probe.due = self.run.bundle_left > 0;
-            return segment;
+            return is_sent;
         }
         self.recovery.probe.due = false;
-        let last = self.queue.end_index().checked_sub(1)?;
+        let Some(last) = self.queue.end_index().checked_sub(1) else { return false };
         // The window may have shrunk over it: then there is nothing to ask.
         if self.queue.is_empty() || !self.is_within_window(last) {
-            return None;
+            return false;
         }
         self.cut_to_window(last);
         self.note_repair_pace(1, last, now);
-        let segment = self.retransmit(last, Purpose::Probe, now);
+        self.retransmit(last, Purpose::Probe, now, into);
         self.on_probe_sent(Some(Purpose::Probe), now);
-        Some(segment)
+        true
     }
 
     /// With nothing new to send, or none that may go, the oldest segment below the highest one known
     /// to have arrived, though its loss is not proven (RFC 6675 §4 `NextSeg` rule 3); and once, the
     /// last one that is not known to have arrived (rule 4).
     #[cold]
-    pub(super) fn send_unproven(&mut self, now: Instant) -> Option<Segment> {
+    pub(super) fn send_unproven(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.in_flight() >= self.window.segments || self.waits_for_pace(now) {
-            return None;
+            return false;
         }
+        let unproven = self.next_unproven();
+        if let Some(index) = unproven {
+            self.repair(index, now, into);
+        }
+        unproven.is_some()
+    }
+
+    fn next_unproven(&mut self) -> Option<u64> {
         let end = self.scoreboard.highest(&self.queue)?;
         let mut index = self.recovery.unproven_from.max(self.queue.first_index());
         while index < end {
             index += 1;
             self.recovery.unproven_from = index;
             if self.is_untouched(index - 1) {
-                return Some(self.repair(index - 1, now));
+                return Some(index - 1);
             }
         }
         if std::mem::replace(&mut self.recovery.rescued, true) {
             return None;
         }
         let last = self.queue.end_index().checked_sub(1)?;
-        (last >= end && self.is_untouched(last)).then(|| self.repair(last, now))
+        (last >= end && self.is_untouched(last)).then_some(last)
     }
 
     fn is_untouched(&self, index: u64) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::recovery::Moment;
 use fairwind_units::Instant;
-use fairwind_wire::SequenceNumber;
+use fairwind_wire::{Flags, SequenceNumber};
 
 /// Marks of one transmitted segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +31,13 @@ impl Marks {
     #[inline]
     pub(crate) const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
+    }
+
+    /// The control bits of a segment that is sent with these marks.
+    #[inline]
+    pub(crate) fn flags(self) -> Flags {
+        let push = if self.contains(Self::PUSH) { Flags::PSH } else { Flags::NONE };
+        if self.contains(Self::FIN) { push | Flags::FIN } else { push }
     }
 
     /// Of these marks, those that are counted.

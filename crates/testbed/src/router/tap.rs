@@ -23,6 +23,9 @@ impl RouterTap<'_> {
 }
 
 impl Observer<RoutedPacket> for RouterTap<'_> {
+    /// A link without effect has no queue, so none that is measured.
+    const WATCHES_PASSAGES: bool = false;
+
     #[inline]
     fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket, backlog: Backlog) {
         if packet.measured.is_some() {
@@ -36,10 +39,6 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
             self.tap().on_dequeue(at, link, packet, sojourn);
         }
     }
-
-    /// A link without effect has no queue, so none that is measured.
-    #[inline]
-    fn on_pass(&mut self, _: Instant, _: LinkId, _: &RoutedPacket) {}
 
     #[inline]
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {

@@ -1,0 +1,34 @@
+//! What comes out of the network.
+
+use crate::NodeId;
+use crate::parcel::Parcel;
+use fairwind_units::Instant;
+
+/// A packet that has reached its destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Delivery<P> {
+    /// When it did.
+    pub at: Instant,
+    /// The destination.
+    pub node: NodeId,
+    /// The packet.
+    pub packet: P,
+}
+
+/// A packet that has reached its destination and still lies in the network: to be looked at by
+/// [`Network::arrived`](crate::Network::arrived), and taken away by
+/// [`Network::clear`](crate::Network::clear).
+#[derive(Debug)]
+#[must_use = "it lies there until it is cleared away"]
+pub struct Arrived {
+    pub(crate) at: Instant,
+    pub(crate) parcel: Parcel,
+}
+
+impl Arrived {
+    /// When it did.
+    #[inline]
+    pub fn at(&self) -> Instant {
+        self.at
+    }
+}
