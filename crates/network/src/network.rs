@@ -105,8 +105,8 @@ impl<P: Packet> Network<P> {
     ) {
         assert!(node.index() < self.topology.names.len(), "packets are injected at known nodes");
         self.perform_until(now, observer);
-        self.injected.add_packet(parcel.bytes);
-        if parcel.destination.index() >= self.topology.names.len() {
+        self.injected.add_packet(parcel.bytes());
+        if parcel.destination().index() >= self.topology.names.len() {
             self.discard_unroutable(self.now, node, parcel, observer);
         } else if self.forward(self.now, node, parcel, observer) {
             self.make_ready(parcel);
@@ -271,10 +271,10 @@ impl<P: Packet> Network<P> {
         parcel: Parcel,
         observer: &mut O,
     ) -> bool {
-        if node == parcel.destination {
+        if node == parcel.destination() {
             return true;
         }
-        match self.routes.step(node, parcel.destination) {
+        match self.routes.step(node, parcel.destination()) {
             Step::Link(link) => self.enter(at, (node, link), parcel, observer),
             Step::Passage(index) => self.pass(at, index, parcel, observer),
         }
@@ -291,7 +291,7 @@ impl<P: Packet> Network<P> {
         observer: &mut O,
     ) -> bool {
         let passage = self.routes.passage_mut(index);
-        passage.passed.add_packet(parcel.bytes);
+        passage.passed.add_packet(parcel.bytes());
         if O::WATCHES_PASSAGES {
             let packet = self.depot.packet(parcel);
             passage.links.iter().for_each(|&link| observer.on_pass(at, link, packet));
@@ -318,7 +318,7 @@ impl<P: Packet> Network<P> {
                 false
             }
             Some(LinkKind::Transparent) => {
-                let index = self.find_passage(node, parcel.destination);
+                let index = self.find_passage(node, parcel.destination());
                 self.pass(at, index, parcel, observer)
             }
             Some(_) => {
@@ -386,7 +386,7 @@ impl<P: Packet> Network<P> {
     #[inline]
     fn deliver(&mut self, arrived: &Arrived) -> Delivery<P> {
         let Arrived { at, parcel } = *arrived;
-        Delivery { at, node: parcel.destination, packet: self.depot.take(parcel) }
+        Delivery { at, node: parcel.destination(), packet: self.depot.take(parcel) }
     }
 
     #[inline(never)]
@@ -407,7 +407,7 @@ impl<P: Packet> Network<P> {
         parcel: Parcel,
         observer: &mut O,
     ) {
-        self.unroutable.add_packet(parcel.bytes);
+        self.unroutable.add_packet(parcel.bytes());
         observer.on_unroutable(at, node, &self.depot.take(parcel));
     }
 }
@@ -446,7 +446,7 @@ impl<P: Packet> Network<P> {
             inside.add_volume(counters.inside());
         }
         for arrived in &self.ready {
-            inside.add_packet(arrived.parcel.bytes);
+            inside.add_packet(arrived.parcel.bytes());
         }
         inside
     }

@@ -8,11 +8,14 @@ use crate::{NodeId, Packet};
 use fairwind_units::Instant;
 
 /// What links need to know of a packet, and where it lies.
+///
+/// One number and a destination, because they travel in two registers: a struct of three fields is written field by
+/// field and copied in other pieces right afterwards, for which a processor waits.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parcel {
-    slot: u32,
-    pub(crate) bytes: u32,
-    pub(crate) destination: NodeId,
+    /// From the top: 32 bits of IP length, 32 of slot.
+    bytes_and_slot: u64,
+    destination: NodeId,
 }
 
 /// A packet as it is reported at an instant.
@@ -25,7 +28,36 @@ pub(crate) struct Sighting<'a, P> {
 
 impl Parcel {
     /// Of no packet.
-    pub(crate) const NONE: Self = Self { slot: u32::MAX, bytes: 0, destination: NodeId(u32::MAX) };
+    pub(crate) const NONE: Self = Self::new(u32::MAX, 0, NodeId(u32::MAX));
+
+    #[inline]
+    const fn new(slot: u32, bytes: u32, destination: NodeId) -> Self {
+        Self { bytes_and_slot: (bytes as u64) << 32 | slot as u64, destination }
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u32 {
+        (self.bytes_and_slot >> 32) as u32
+    }
+
+    #[inline]
+    pub(crate) fn destination(self) -> NodeId {
+        self.destination
+    }
+
+    /// Number of the slot.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    fn number(self) -> u32 {
+        self.bytes_and_slot as u32
+    }
+
+    /// As an index into the slots.
+    #[inline]
+    fn slot(self) -> usize {
+        // Widening on every machine that this runs on.
+        self.number() as usize
+    }
 }
 
 /// All packets inside.
@@ -69,43 +101,43 @@ impl<P: Packet> Depot<P> {
     pub(crate) fn occupy(&mut self) -> Parcel {
         let slot = self.vacant.pop().expect("a packet was written to a vacant slot");
         let packet = self.slots[Self::index(slot)].as_ref().expect("a packet was written there");
-        Parcel { slot, bytes: packet.wire_bytes(), destination: packet.destination() }
+        Parcel::new(slot, packet.wire_bytes(), packet.destination())
     }
 
     #[inline]
     pub(crate) fn take(&mut self, parcel: Parcel) -> P {
         self.vacate(parcel);
-        self.slots[Self::index(parcel.slot)].take().expect("a parcel has its packet")
+        self.slots[parcel.slot()].take().expect("a parcel has its packet")
     }
 
     /// A packet is inside no more; it lies there until another one does.
     #[inline]
     pub(crate) fn vacate(&mut self, parcel: Parcel) {
-        self.vacant.push(parcel.slot);
+        self.vacant.push(parcel.number());
     }
 
     #[inline]
     pub(crate) fn packet(&self, parcel: Parcel) -> &P {
-        self.slots[Self::index(parcel.slot)].as_ref().expect("a parcel has its packet")
+        self.slots[parcel.slot()].as_ref().expect("a parcel has its packet")
     }
 
     #[inline]
     pub(crate) fn sighting(&self, at: Instant, parcel: Parcel) -> Sighting<'_, P> {
-        let packet = self.slots.get(Self::index(parcel.slot)).and_then(Option::as_ref);
+        let packet = self.slots.get(parcel.slot()).and_then(Option::as_ref);
         debug_assert!(packet.is_some(), "a parcel has its packet");
-        Sighting { at, bytes: parcel.bytes, packet }
+        Sighting { at, bytes: parcel.bytes(), packet }
     }
 
     /// Puts a second one of a packet down; `None` where it cannot be duplicated.
     pub(crate) fn duplicate(&mut self, parcel: Parcel) -> Option<Parcel> {
-        let original = self.slots.get(Self::index(parcel.slot)).and_then(Option::as_ref)?;
+        let original = self.slots.get(parcel.slot()).and_then(Option::as_ref)?;
         let copy = original.duplicate()?;
         Some(self.put(copy))
     }
 
     /// The packet itself, to be written on.
     pub(crate) fn packet_mut(&mut self, parcel: Parcel) -> Option<&mut P> {
-        self.slots.get_mut(Self::index(parcel.slot)).and_then(Option::as_mut)
+        self.slots.get_mut(parcel.slot()).and_then(Option::as_mut)
     }
 
     #[inline]

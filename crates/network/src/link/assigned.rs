@@ -56,9 +56,9 @@ impl AssignedLink {
         // What was due before, or at this very instant, does not see the packet.
         self.settle(at, carrier, around);
         let before = self.served.backlog();
-        carrier.arrive(self.terminal, at, self.volume(before.with(arrival.parcel.bytes), before));
+        carrier.arrive(self.terminal, at, self.volume(before.with(arrival.parcel.bytes()), before));
         self.served.accept(arrival, around);
-        self.tell_of_drops(before.with(arrival.parcel.bytes), carrier);
+        self.tell_of_drops(before.with(arrival.parcel.bytes()), carrier);
         self.look_again(at, carrier, around);
     }
 

@@ -80,7 +80,7 @@ impl FusedLink {
         let Arrival { at, parcel, .. } = *arrival;
         self.settle(at, around.depot, around.observer);
         let backlog = self.backlog();
-        if !self.limit.admits(backlog, parcel.bytes) {
+        if !self.limit.admits(backlog, parcel.bytes()) {
             self.refuse(at, parcel, around.depot, around.observer);
             return;
         }
@@ -125,7 +125,7 @@ impl FusedLink {
             drop(around.depot.take(parcel));
             return None;
         }
-        self.ledger.delivered(parcel.bytes);
+        self.ledger.delivered(parcel.bytes());
         Some(parcel)
     }
 
@@ -169,7 +169,7 @@ impl FusedLink {
             let sojourn = next.service_start.saturating_since(next.enqueued);
             let sighting = depot.sighting(next.service_start, next.parcel);
             self.ledger.dequeued(&sighting, sojourn, observer);
-            self.waiting_bytes -= u64::from(next.parcel.bytes);
+            self.waiting_bytes -= u64::from(next.parcel.bytes());
             self.loss_due = next.lost;
             self.first_waiting += 1;
         }
@@ -193,7 +193,7 @@ impl FusedLink {
     #[inline(always)]
     fn carry(&mut self, arrival: &Arrival) -> Carried {
         let Arrival { at, insertion, parcel } = *arrival;
-        let service = self.carriage.transmitter.transmit(at, parcel.bytes);
+        let service = self.carriage.transmitter.transmit(at, parcel.bytes());
         let delivered = service.end + self.carriage.delay;
         Carried {
             delivery: Due::delivery(delivered, insertion, self.ledger.link),
@@ -220,7 +220,7 @@ impl FusedLink {
                 self.next_change = carried.lost;
             }
         } else {
-            self.waiting_bytes += u64::from(carried.parcel.bytes);
+            self.waiting_bytes += u64::from(carried.parcel.bytes());
             self.next_change = self.next_change.min(carried.service_start);
         }
         self.ring.push_back(carried);

@@ -57,7 +57,7 @@ impl Served {
             return false;
         }
         self.ledger.enqueued(&sighting, backlog, around.observer);
-        self.report_effects(at, backlog.with(parcel.bytes), around);
+        self.report_effects(at, backlog.with(parcel.bytes()), around);
         true
     }
 
@@ -150,9 +150,9 @@ impl Served {
         self.report_losses_until(at, around);
         let arrived = self.wire.deliver(around.agenda);
         if arrived.has_overtaken {
-            self.ledger.overtaken(at, arrived.parcel.bytes, around.observer);
+            self.ledger.overtaken(at, arrived.parcel.bytes(), around.observer);
         }
-        self.ledger.delivered(arrived.parcel.bytes);
+        self.ledger.delivered(arrived.parcel.bytes());
         arrived.parcel
     }
 

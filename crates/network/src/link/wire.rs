@@ -143,7 +143,7 @@ impl Impaired {
     #[inline(never)]
     fn send(&mut self, leaving: Leaving, link: LinkId, agenda: &mut Agenda) {
         let Leaving { at, parcel, insertion } = leaving;
-        let (arrival, _) = self.impairer.arrival(at, parcel.bytes);
+        let (arrival, _) = self.impairer.arrival(at, parcel.bytes());
         let delivery = Due::delivery(arrival, insertion, link);
         self.sent += 1;
         self.numbers.insert(self.sent);

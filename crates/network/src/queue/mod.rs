@@ -51,7 +51,7 @@ impl Waiting {
     /// Length of the IP packet in bytes.
     #[inline]
     pub fn bytes(&self) -> u32 {
-        self.parcel.bytes
+        self.parcel.bytes()
     }
 
     /// How long it has been waiting at `now`.
@@ -63,13 +63,13 @@ impl Waiting {
     /// Whether it is for the same host as `other`.
     #[inline]
     pub fn has_destination_of(&self, other: &Self) -> bool {
-        self.parcel.destination == other.parcel.destination
+        self.parcel.destination() == other.parcel.destination()
     }
 
     /// Number of the host that it is for.
     #[inline]
     pub fn destination(&self) -> u32 {
-        self.parcel.destination.0
+        self.parcel.destination().0
     }
 }
 
