@@ -52,23 +52,25 @@ fn of_equal_delays_the_path_with_fewer_links_is_taken_then_the_lowest_id() {
 #[test]
 fn links_without_effect_count_and_tell_what_passes_whichever_way_it_comes() {
     let mut topology = Topology::new();
-    let [a, b, c] = ["a", "b", "c"].map(|name| topology.add_host(name));
-    let [r, s] = ["r", "s"].map(|name| topology.add_router(name));
+    let [first, second, far] = ["first", "second", "far"].map(|name| topology.add_host(name));
+    let [near, next] = ["near", "next"].map(|name| topology.add_router(name));
     let without =
         |topology: &mut Topology, from, to| topology.add_link(from, to, LinkSpec::default());
-    let [from_a, from_b] = [a, b].map(|host| without(&mut topology, host, r));
-    let between = without(&mut topology, r, s);
-    let onward = topology.add_link(s, c, wire(1));
-    let back = without(&mut topology, s, b);
+    let [from_first, from_second] = [first, second].map(|host| without(&mut topology, host, near));
+    let between = without(&mut topology, near, next);
+    let onward = topology.add_link(next, far, wire(1));
+    let back = without(&mut topology, next, second);
     let mut network: Network<Numbered> = topology.build(0).unwrap();
     let mut diary = Diary::default();
-    for (number, from, to) in [(0, a, c), (1, b, c), (2, a, c), (3, a, b)] {
+    for (number, from, to) in
+        [(0, first, far), (1, second, far), (2, first, far), (3, first, second)]
+    {
         network.inject(Instant::ZERO, from, Numbered { number, bytes: 100, to }, &mut diary);
     }
     let at = std::iter::from_fn(|| network.next_delivery(Instant::MAX, &mut diary));
     let seen: Vec<_> = at.map(|delivery| (delivery.packet.number, delivery.node)).collect();
-    assert_eq!(seen, [(3, b), (0, c), (1, c), (2, c)]);
-    let links = [from_a, from_b, between, onward, back];
+    assert_eq!(seen, [(3, second), (0, far), (1, far), (2, far)]);
+    let links = [from_first, from_second, between, onward, back];
     for (link, expected) in
         links.into_iter().zip([vec![0, 2, 3], vec![1], vec![0, 1, 2, 3], vec![0, 1, 2], vec![3]])
     {
@@ -82,8 +84,8 @@ fn links_without_effect_count_and_tell_what_passes_whichever_way_it_comes() {
     }
     assert_eq!(network.in_transit().packets, 0);
     // Looking packets' ways up has not changed what is told of them.
-    assert_eq!(network.route(a, c), Some(vec![from_a, between, onward]));
-    assert_eq!(network.route(a, b), Some(vec![from_a, between, back]));
+    assert_eq!(network.route(first, far), Some(vec![from_first, between, onward]));
+    assert_eq!(network.route(first, second), Some(vec![from_first, between, back]));
 }
 
 #[test]
