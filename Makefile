@@ -26,7 +26,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
-.PHONY: help setup build tuned demo study pictures validity test test-rust test-python lint lint-rust lint-python lint-layers fmt \
+.PHONY: help setup build tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -71,13 +71,16 @@ validity: SCENARIOS :=
 validity: build ## measure how far simulator and kernel agree (root, about half an hour the first time)
 	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
 
-test: test-rust test-python ## run all tests
+test: test-rust test-python test-python-alone ## run all tests
 
 test-rust: ## run the tests of the crates
 	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast $(TESTBED_FEATURES)
 
-test-python: build ## run the tests of the Python package and of the architecture
-	$(BIN)/pytest -ra tests
+test-python: build ## run the tests of the Python package and of the architecture, several at once
+	$(BIN)/pytest -ra -m "not alone" --numprocesses auto --dist loadfile tests
+
+test-python-alone: build ## run those that need the machine for themselves: in real time, or with its kernel
+	$(BIN)/pytest -ra -m alone tests
 
 lint: lint-rust lint-python lint-layers ## check format, lints, types, layers and sizes
 

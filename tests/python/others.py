@@ -67,6 +67,8 @@ FIELDS = {
     "port": "tcp.srcport",
     "wire": "frame.len",
     "payload": "tcp.len",
+    "sequence": "tcp.seq",
+    "acknowledged": "tcp.ack",
     "syn": "tcp.flags.syn",
     "fin": "tcp.flags.fin",
     "reset": "tcp.flags.reset",
@@ -88,7 +90,8 @@ def tshark(path: Path) -> list[Connection]:
     """Run tshark; connections come in the order of their first packets, sides as tshark saw them.
 
     The numbers are sums over the packets of a direction, except for ``*_min``, ``*_max`` and what a
-    SYN says.
+    SYN says. A duplicate acknowledgment is one while something is outstanding (RFC 5681 §2), which
+    it does not ask for.
     """
     wanted = [part for name in FIELDS.values() for part in ("-e", name)]
     options = ("-n", "-E", "separator=/t", "-E", "occurrence=f", "-T", "fields", "-Y", "tcp")
@@ -96,6 +99,7 @@ def tshark(path: Path) -> list[Connection]:
     found: dict[int, Connection] = {}
     times: dict[int, float] = {}
     closed: set[tuple[int, int]] = set()
+    reached: dict[tuple[int, int], int] = {}
     for line in text.splitlines():
         packet = dict(zip(FIELDS, line.split("\t"), strict=True))
         source = f"{bracketed(packet['from4'] or packet['from6'])}:{packet['port']}"
@@ -108,10 +112,20 @@ def tshark(path: Path) -> list[Connection]:
         numbers = connection.numbers[side]
         count(numbers, packet, now - times.get(stream, now))
         times[stream] = now
+        outstanding = reached.get((stream, 1 - side), 0) > int(packet["acknowledged"] or 0)
+        if packet["duplicate_ack"] and outstanding:
+            numbers["duplicate_acks"] = numbers.get("duplicate_acks", 0) + 1
+        reached[stream, side] = max(reached.get((stream, side), 0), end_of(packet))
         if not any(is_set(packet, kind) for kind in ("syn", "reset")):
             has_data = connection.numbers[1 - side].get("data_packets", 0) > 0
             offer(numbers, int(packet["window"]), (stream, side), closed, has_data)
     return [found[stream] for stream in sorted(found)]
+
+
+def end_of(packet: dict[str, str]) -> int:
+    """Give the sequence number behind a packet, as tshark counts from the connection's first."""
+    flags = sum(is_set(packet, kind) for kind in ("syn", "fin"))
+    return int(packet["sequence"]) + int(packet["payload"]) + flags
 
 
 def is_set(packet: dict[str, str], flag: str) -> bool:
@@ -165,8 +179,6 @@ def count(numbers: Numbers, packet: dict[str, str], silence: float) -> None:
     for kind in ("d_sack", "retransmission", "out_of_order", "keep_alive", "probe"):
         if packet[kind]:
             add(kind)
-    if packet["duplicate_ack"]:
-        add("duplicate_acks")
     if packet["rtt"]:
         extend("rtt", float(packet["rtt"]))
         add("rtt_samples")

@@ -386,6 +386,7 @@ def need_programs(error: str) -> None:
 
 
 @loading
+@pytest.mark.alone
 def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     text = RENO.replace("fwt_py", "fwt_pyk")
@@ -413,6 +414,7 @@ def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
 
 
 @loading
+@pytest.mark.alone
 def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
     nothing = RENO.replace("fwt_py", "fwt_pyn").replace(GROWS, "tp->snd_cwnd = 0;")
     nothing = nothing.replace("fairwind_reaches_avoidance(sk, &acked)", "acked")
@@ -433,6 +435,7 @@ def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
 
 
 @loading
+@pytest.mark.alone
 def test_a_file_is_loaded_without_being_built_first(tmp_path):
     available = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
     file = source(tmp_path, "mine", RENO.replace("fwt_py", "fwt_pyl"))
@@ -448,6 +451,7 @@ def test_a_file_is_loaded_without_being_built_first(tmp_path):
 
 
 @loading
+@pytest.mark.alone
 def test_a_file_that_the_verifier_refuses_is_told_in_its_words(tmp_path):
     text = RENO.replace("fwt_py", "fwt_pyv").replace(HALVES, "return *(volatile u32 *)0x1000;")
     file = source(tmp_path, "mine", text)

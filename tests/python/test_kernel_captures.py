@@ -10,7 +10,10 @@ from process import fairwind
 
 PROBLEM = engine_named("kernel").obstacle()
 
-pytestmark = pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}"),
+]
 
 # Everything is over before the run is: nothing is under way when the captures end.
 SCENARIO = """

@@ -22,6 +22,7 @@ from process import fairwind, start
 PROBLEM = engine_named("kernel").obstacle()
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}"),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root makes disks and what runs leave"),
 ]

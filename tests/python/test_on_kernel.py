@@ -19,7 +19,10 @@ from process import fairwind, start
 
 PROBLEM = engine_named("kernel").obstacle()
 
-pytestmark = pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
+pytestmark = [
+    pytest.mark.alone,
+    pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}"),
+]
 
 SCENARIO = """
 name = "a little of both"

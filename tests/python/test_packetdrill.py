@@ -97,6 +97,7 @@ def test_a_script_that_cannot_be_read_does_not_hide_the_others(folder: Path) -> 
 
 
 @NEEDS_KERNEL
+@pytest.mark.alone
 def test_the_kernel_is_judged_in_the_same_way(folder: Path) -> None:
     code, out, error = fairwind(
         "packetdrill", "--on", "kernel", "good.pkt", "deep/wrong.pkt", cwd=folder
@@ -120,6 +121,7 @@ def is_in_a_namespace(pid: int) -> bool:
 
 
 @NEEDS_KERNEL
+@pytest.mark.alone
 def test_a_run_on_the_kernel_can_be_interrupted(folder: Path) -> None:
     (folder / "long.pkt").write_text(f"{LOST_SYN}+60 `true`\n")
     process = start("packetdrill", "--on", "kernel", "long.pkt", cwd=folder)

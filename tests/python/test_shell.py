@@ -126,6 +126,7 @@ def test_a_wrong_option_is_named_once_and_nothing_that_nobody_wrote(tmp_path, op
 
 
 @needs_the_kernel
+@pytest.mark.alone
 def test_a_shell_refuses_the_kernels_own_router(tmp_path):
     (tmp_path / "here.toml").write_text(SCENARIO, encoding="utf-8")
     options = ("--scenario", "here.toml", "--set", "path.router=kernel")
@@ -148,6 +149,7 @@ def test_a_path_that_cannot_be_set_up_leaves_the_folder_free(tmp_path, monkeypat
 
 
 @needs_the_kernel
+@pytest.mark.alone
 def test_exit_code_and_words_are_the_programs(tmp_path):
     script = "cat; echo err >&2; exit 9"
     done = subprocess.run(
@@ -163,6 +165,7 @@ def test_exit_code_and_words_are_the_programs(tmp_path):
 
 
 @needs_the_kernel
+@pytest.mark.alone
 @pytest.mark.parametrize("version", ["", "_IPV6"])
 def test_an_exchange_takes_the_round_trip_time(tmp_path, version):
     done = behind(sys.executable, "-c", PING, version, cwd=tmp_path, options=("--rtt", "60ms"))
@@ -170,6 +173,7 @@ def test_an_exchange_takes_the_round_trip_time(tmp_path, version):
 
 
 @needs_the_kernel
+@pytest.mark.alone
 @pytest.mark.parametrize("version", ["", "_IPV6"])
 def test_shells_within_shells_add_their_round_trip_times(tmp_path, version):
     inner = [*SHELL, "--rtt", "20ms", "--", sys.executable, "-c", PING, version]
@@ -178,6 +182,7 @@ def test_shells_within_shells_add_their_round_trip_times(tmp_path, version):
 
 
 @needs_the_kernel
+@pytest.mark.alone
 def test_of_shells_within_shells_the_lower_rate_wins(tmp_path):
     slow, fast = ("--rate", "2mbit", "--rtt", "10ms"), ("--rate", "50mbit", "--rtt", "10ms")
     fetch = (sys.executable, "-c", FETCH.replace("OUTSIDE", "OUTERMOST"), "250000")
@@ -188,6 +193,7 @@ def test_of_shells_within_shells_the_lower_rate_wins(tmp_path):
 
 
 @needs_the_kernel
+@pytest.mark.alone
 def test_the_report_of_a_program_is_the_folder_of_a_run(tmp_path):
     out = tmp_path / "report"
     path = ("--rate", "4mbit", "--rtt", "20ms", "--report", str(out), "--capture")
@@ -219,6 +225,7 @@ def test_the_report_of_a_program_is_the_folder_of_a_run(tmp_path):
 
 
 @needs_the_kernel
+@pytest.mark.alone
 def test_started_by_sudo_the_program_runs_as_the_user_who_called(tmp_path):
     done = subprocess.run(
         ["unshare", "--net", *SHELL, "--quiet", "--", "sh", "-c", "id -u; echo $USER $HOME"],
@@ -232,6 +239,7 @@ def test_started_by_sudo_the_program_runs_as_the_user_who_called(tmp_path):
 
 
 @needs_the_kernel
+@pytest.mark.alone
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")
 def test_a_terminal_interrupts_the_program_and_nobody_else(tmp_path):
     started, interrupted = tmp_path / "started", tmp_path / "interrupted"

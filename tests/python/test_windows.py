@@ -18,6 +18,8 @@ from process import fairwind
 
 NOBODY = 65534
 
+pytestmark = pytest.mark.alone
+
 
 def version_two() -> Path | None:
     """Find where control groups of version 2 are mounted."""
