@@ -69,6 +69,17 @@ impl Queues {
 pub trait Sink {
     /// Takes a fact that became true at `at`.
     fn observe(&mut self, at: Instant, observation: Observation<'_>);
+
+    /// Takes two facts at once: an idle queue let in a packet at `at`, and it left at `at`.
+    #[inline]
+    fn observe_through(&mut self, at: Instant, queue: QueueId, flow: FlowId, wire_bytes: u32) {
+        let (backlog_packets, backlog_bytes, sojourn) = (0, 0, Span::ZERO);
+        self.observe(
+            at,
+            Observation::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes },
+        );
+        self.observe(at, Observation::Dequeued { queue, flow, wire_bytes, sojourn });
+    }
 }
 
 impl Sink for Collector {
@@ -76,6 +87,11 @@ impl Sink for Collector {
     #[inline(always)]
     fn observe(&mut self, at: Instant, observation: Observation<'_>) {
         self.observe(at, observation);
+    }
+
+    #[inline]
+    fn observe_through(&mut self, at: Instant, queue: QueueId, flow: FlowId, wire_bytes: u32) {
+        self.observe_through(at, queue, flow, wire_bytes);
     }
 }
 
@@ -110,6 +126,13 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         if let Some(queue) = self.queues.of(link) {
             let (flow, wire_bytes) = (packet.label().flow, packet.wire_bytes());
             self.sink.observe(at, Observation::Dequeued { queue, flow, wire_bytes, sojourn });
+        }
+    }
+
+    #[inline]
+    fn on_through(&mut self, at: Instant, link: LinkId, packet: &P) {
+        if let Some(queue) = self.queues.of(link) {
+            self.sink.observe_through(at, queue, packet.label().flow, packet.wire_bytes());
         }
     }
 

@@ -253,6 +253,29 @@ impl Collector {
         }
     }
 
+    /// Takes two facts at once: an idle queue let in a packet at `at`, and it left at `at`. The same as
+    /// [`Observation::Enqueued`] and [`Observation::Dequeued`] one after the other, for less.
+    ///
+    /// # Panics
+    /// As [`Collector::observe`].
+    #[inline]
+    pub fn observe_through(&mut self, at: Instant, queue: QueueId, flow: FlowId, wire_bytes: u32) {
+        if at >= self.next_border && !self.cross(at) {
+            return;
+        }
+        let group = self.group_of_flow[flow.index()];
+        let known = &mut self.queues[queue.index()];
+        if at >= self.measured_from {
+            known.on_through(group, wire_bytes);
+        } else {
+            known.on_enqueued(group, wire_bytes, 0, 0);
+        }
+        if self.queue_events.is_some() {
+            known.keep_backlog_bytes(0);
+            self.keep(at, (queue, flow), wire_bytes, Some((0, 0)), Happening::Accepted);
+        }
+    }
+
     /// Keeps what happened to a packet at a queue, where that was asked for.
     #[cold]
     fn keep(

@@ -81,12 +81,23 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
     /// Counts the first of `values`, as many as have a counter with room; gives how many these were.
     #[inline]
     fn count_first(&mut self, values: &[u32]) -> usize {
-        let Counters::Narrow(counters) = &mut self.counters else { return 0 };
-        for (counted, &value) in values.iter().enumerate() {
-            let place = slot_of(u64::from(value) >> UNIT_BITS).wrapping_sub(self.first);
-            match counters.get_mut(place) {
-                Some(counter) if *counter < u16::MAX => *counter += 1,
-                _ => return counted,
+        let first = self.first;
+        let places =
+            values.iter().map(|&value| slot_of(u64::from(value) >> UNIT_BITS).wrapping_sub(first));
+        match &mut self.counters {
+            Counters::Narrow(counters) => {
+                for (counted, place) in places.enumerate() {
+                    match counters.get_mut(place) {
+                        Some(counter) if *counter < u16::MAX => *counter += 1,
+                        _ => return counted,
+                    }
+                }
+            }
+            Counters::Wide(counters) => {
+                for (counted, place) in places.enumerate() {
+                    let Some(counter) = counters.get_mut(place) else { return counted };
+                    *counter += 1;
+                }
             }
         }
         values.len()
@@ -409,13 +420,17 @@ mod tests {
         #[test]
         fn values_counted_together_are_those_values_counted_one_by_one(
             values in proptest::collection::vec((0..=u32::MAX, 0_u32..32), 0..200),
+            // More than fit into a narrow counter.
+            before in prop_oneof![Just(0), Just(70_000)],
         ) {
             let values: Vec<u32> = values.into_iter().map(|(value, shift)| value >> shift).collect();
             let mut together = Histogram::<9>::new();
+            together.record_many(5_000, before);
             for _ in 0..400 {
                 together.record_all(&values);
             }
             let mut singly = Histogram::<9>::new();
+            singly.record_many(5_000, before);
             for &value in &values {
                 singly.record_many(value.into(), 400);
             }

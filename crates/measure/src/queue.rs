@@ -252,6 +252,16 @@ impl Queue {
         group.sojourn.record(sojourn.as_nanos());
     }
 
+    /// A packet is let in by an idle queue, and leaves at once.
+    #[inline]
+    pub(crate) fn on_through(&mut self, group: usize, wire_bytes: u32) {
+        self.backlog_packets.record(0);
+        let group = &mut self.groups[group];
+        group.enqueued.add_packet(u64::from(wire_bytes));
+        group.dequeued_packets += 1;
+        group.sojourn.record(0);
+    }
+
     /// A packet of `connection` is dropped, or lost on the link.
     pub(crate) fn on_dropped(&mut self, group: usize, connection: u64, fate: Fate) {
         self.groups[group].on_dropped(fate, connection);

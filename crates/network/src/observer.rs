@@ -73,12 +73,19 @@ pub trait Observer<P> {
     #[inline]
     fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {}
 
+    /// The queue of `link`, which was idle, accepted `packet` at `at`, and it left for the transmitter at once. Told as
+    /// both, unless an observer knows better.
+    #[inline]
+    fn on_through(&mut self, at: Instant, link: LinkId, packet: &P) {
+        self.on_enqueue(at, link, packet, Backlog::default());
+        self.on_dequeue(at, link, packet, Span::ZERO);
+    }
+
     /// `packet` passed `link`, which has no effect on packets, at `at`. Told as for any other link
     /// that is idle, unless an observer knows better.
     #[inline]
     fn on_pass(&mut self, at: Instant, link: LinkId, packet: &P) {
-        self.on_enqueue(at, link, packet, Backlog::default());
-        self.on_dequeue(at, link, packet, Span::ZERO);
+        self.on_through(at, link, packet);
     }
 
     /// The queue of `link` marked `packet` at `at` instead of dropping it (RFC 3168).

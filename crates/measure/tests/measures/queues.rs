@@ -1,8 +1,9 @@
 //! Backlog, waiting and drops of a queue.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId};
-use fairwind_units::Span;
+use fairwind_measure::{Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings};
+use fairwind_units::{Instant, Span};
+use proptest::prelude::*;
 
 const QUEUE: QueueId = QueueId(0);
 
@@ -262,4 +263,32 @@ fn what_the_link_behind_a_queue_doubles_damages_and_lets_overtake_is_counted_aft
     assert_eq!(count(&tables, "queues", "damaged_packets", 0), 1);
     assert_eq!(count(&tables, "queues", "drops_link_loss_packets", 0), 1);
     assert_eq!(count(&tables, "queues", "reordered_packets", 0), 2);
+}
+
+proptest! {
+    #[test]
+    fn through_an_idle_queue_is_in_and_out_of_it(
+        passing in proptest::collection::vec((0_u32..3, 40_u32..1_501, any::<bool>()), 0..60),
+    ) {
+        let settings = Settings {
+            warmup: Span::from_millis(300),
+            queue_interval: Some(Span::from_millis(100)),
+            ..settings("aab")
+        };
+        let (mut at_once, mut apart) = (Run::new(&settings), Run::new(&settings));
+        for (millis, (flow, wire_bytes, is_idle)) in (0..).step_by(17).zip(passing) {
+            let backlog = if is_idle { 0 } else { 2 };
+            let waited = 9 * u64::from(backlog);
+            apart.at(millis, enqueued(flow, wire_bytes, backlog));
+            apart.at(millis, dequeued_of(flow, wire_bytes, waited));
+            if is_idle {
+                let (at, flow) = (Instant::from_millis(millis), FlowId(flow));
+                at_once.collector.observe_through(at, QUEUE, flow, wire_bytes);
+            } else {
+                at_once.at(millis, enqueued(flow, wire_bytes, backlog));
+                at_once.at(millis, dequeued_of(flow, wire_bytes, waited));
+            }
+        }
+        prop_assert_eq!(at_once.finish(1_050), apart.finish(1_050));
+    }
 }

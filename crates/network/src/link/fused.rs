@@ -8,11 +8,11 @@
 
 use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
 use crate::agenda::Due;
-use crate::parcel::{Depot, Parcel, Sighting};
+use crate::parcel::{Depot, Parcel};
 use crate::queue::{FifoLimit, packet_count};
 use crate::ring::Ring;
 use crate::{Backlog, DropReason, Observer, Packet};
-use fairwind_units::{Instant, Span};
+use fairwind_units::Instant;
 
 /// A packet between its acceptance and its delivery.
 #[derive(Clone, Copy)]
@@ -85,12 +85,19 @@ impl FusedLink {
             return;
         }
         let sighting = around.depot.sighting(at, parcel);
-        self.ledger.enqueued(&sighting, backlog, around.observer);
         let carried = self.carry(arrival);
         if self.ring.is_empty() {
             around.agenda.push(carried.delivery);
         }
-        self.join(carried, &sighting, around.observer);
+        if carried.service_start <= at {
+            self.ledger.through(&sighting, around.observer);
+            self.serve_at_once(&carried);
+        } else {
+            self.ledger.enqueued(&sighting, backlog, around.observer);
+            self.waiting_bytes += u64::from(parcel.bytes());
+            self.next_change = self.next_change.min(carried.service_start);
+        }
+        self.ring.push_back(carried);
     }
 
     #[inline(never)]
@@ -204,26 +211,14 @@ impl FusedLink {
         }
     }
 
-    /// Puts an accepted packet at the end of the ring, past the queue where the link is idle.
+    /// The packet that comes to the end of the ring passes the queue, as the link is idle.
     #[inline]
-    fn join<P: Packet, O: Observer<P>>(
-        &mut self,
-        carried: Carried,
-        sighting: &Sighting<'_, P>,
-        observer: &mut O,
-    ) {
-        if carried.service_start <= carried.enqueued {
-            self.ledger.dequeued(sighting, Span::ZERO, observer);
-            self.first_waiting += 1;
-            if carried.lost != Instant::MAX {
-                self.loss_due = carried.lost;
-                self.next_change = carried.lost;
-            }
-        } else {
-            self.waiting_bytes += u64::from(carried.parcel.bytes());
-            self.next_change = self.next_change.min(carried.service_start);
+    fn serve_at_once(&mut self, carried: &Carried) {
+        self.first_waiting += 1;
+        if carried.lost != Instant::MAX {
+            self.loss_due = carried.lost;
+            self.next_change = carried.lost;
         }
-        self.ring.push_back(carried);
     }
 
     #[inline]

@@ -91,6 +91,19 @@ impl Ledger {
         }
     }
 
+    /// A packet that is served as it arrives.
+    #[inline]
+    pub(crate) fn through<P, O: Observer<P>>(
+        &mut self,
+        arrival: &Sighting<'_, P>,
+        observer: &mut O,
+    ) {
+        self.counters.offered.add_packet(arrival.bytes);
+        if let Some(packet) = arrival.packet {
+            observer.on_through(arrival.at, self.link, packet);
+        }
+    }
+
     #[inline]
     pub(crate) fn dequeued<P, O: Observer<P>>(
         &self,

@@ -85,7 +85,7 @@ impl Connection {
         match bundling.window_divisor {
             Some(divisor) => {
                 let window = self.send.window.min(self.window.segments.saturating_mul(full));
-                limit >= window / divisor.max(1)
+                is_at_least_part(limit, window, divisor)
             }
             None => limit > 3 * full,
         }
@@ -99,5 +99,29 @@ impl Connection {
         let smoothed = self.rtt.smoothed().unwrap_or_default();
         let expected = head.transmitted_at + smoothed;
         expected.saturating_since(now) <= (smoothed / 2).min(PATIENCE)
+    }
+}
+
+/// Whether `limit >= whole / divisor`, without the division; a divisor of 0 counts as 1.
+#[inline]
+fn is_at_least_part(limit: u32, whole: u32, divisor: u32) -> bool {
+    (u64::from(limit) + 1) * u64::from(divisor.max(1)) > u64::from(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_part_is_what_division_says(
+            (whole, shift) in (any::<u32>(), 0_u32..32), divisor in 0_u32..9, beside in -2_i64..3,
+        ) {
+            let whole = whole >> shift;
+            let part = whole / divisor.max(1);
+            let limit = u32::try_from(i64::from(part) + beside).unwrap_or(0);
+            prop_assert_eq!(is_at_least_part(limit, whole, divisor), limit >= part);
+        }
     }
 }

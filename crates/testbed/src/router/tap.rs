@@ -41,6 +41,13 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
     }
 
     #[inline]
+    fn on_through(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
+        if packet.measured.is_some() {
+            self.tap().on_through(at, link, packet);
+        }
+    }
+
+    #[inline]
     fn on_mark(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
         if packet.measured.is_some() {
             self.tap().on_mark(at, link, packet);
