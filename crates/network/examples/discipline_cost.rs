@@ -61,6 +61,8 @@ impl Packet for Circulating {
 struct Dropped(Vec<Circulating>);
 
 impl Observer<Circulating> for Dropped {
+    const WATCHES_PASSAGES: bool = false;
+
     fn on_drop(
         &mut self,
         _: Instant,

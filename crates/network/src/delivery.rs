@@ -17,7 +17,7 @@ pub struct Delivery<P> {
 
 /// A packet that has reached its destination and still lies in the network: to be looked at by
 /// [`Network::arrived`](crate::Network::arrived), and taken away by
-/// [`Network::clear`](crate::Network::clear).
+/// [`Network::clear_away`](crate::Network::clear_away).
 #[derive(Debug)]
 #[must_use = "it lies there until it is cleared away"]
 pub struct Arrived {

@@ -1,4 +1,4 @@
-//! The whole network at work: links, routes and the agenda behind four calls.
+//! The whole network at work: links, routes and the agenda behind a few calls.
 //!
 //! Cost per packet and hop: see the example `hop_cost`.
 
@@ -73,8 +73,8 @@ impl<P: Packet> Network<P> {
         self.set_out(now, node, parcel, observer);
     }
 
-    /// The packet that the next [`Network::launch`] puts in, to be written over: what it says is left
-    /// from an earlier one.
+    /// The packet that [`Network::launch`] puts in, to be written over: what it says is left from an earlier one. Between
+    /// the two calls nothing else may be put in or taken out.
     ///
     /// This spares a large packet two copies, beside [`Network::next_arrival`] as many again.
     #[inline]
@@ -85,10 +85,11 @@ impl<P: Packet> Network<P> {
         self.depot.vacancy().get_or_insert_default()
     }
 
-    /// Puts in what was written to the [`Network::vacancy`], as [`Network::inject`] would.
+    /// Puts in what was written to the [`Network::vacancy`], as [`Network::inject`] would; what was not written over
+    /// goes as it was left.
     ///
     /// # Panics
-    /// Where the network has no such node, and where nothing was written.
+    /// Where the network has no such node, and where nothing ever was written.
     #[inline]
     pub fn launch<O: Observer<P>>(&mut self, now: Instant, node: NodeId, observer: &mut O) {
         let parcel = self.depot.occupy();
@@ -143,11 +144,11 @@ impl<P: Packet> Network<P> {
     }
 
     /// The next delivery that is due by the instant advanced to; drain after
-    /// [`Network::advance_to`] and [`Network::inject`].
+    /// [`Network::advance_to`], [`Network::inject`] and [`Network::launch`].
     #[inline]
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         let arrived = self.ready.pop_front()?;
-        Some(self.deliver(&arrived))
+        Some(self.deliver(arrived))
     }
 
     /// Works up to the first delivery due at or before `until` and gives it; none where there is
@@ -162,10 +163,11 @@ impl<P: Packet> Network<P> {
         observer: &mut O,
     ) -> Option<Delivery<P>> {
         let arrived = self.next_arrival(until, observer)?;
-        Some(self.deliver(&arrived))
+        Some(self.deliver(arrived))
     }
 
-    /// The same for a caller who looks at the packet where it lies, and clears it away.
+    /// As [`Network::next_delivery`], for a caller who looks at the packet where it lies. It is not in transit any more,
+    /// and keeps its place until it is given to [`Network::clear_away`].
     #[inline]
     pub fn next_arrival<O: Observer<P>>(
         &mut self,
@@ -193,9 +195,9 @@ impl<P: Packet> Network<P> {
     }
 
     /// Takes a packet away that has arrived; what it holds in memory is kept for the next one.
-    #[expect(clippy::needless_pass_by_value, reason = "an arrival is cleared away once")]
+    #[expect(clippy::needless_pass_by_value, reason = "what has arrived is cleared away once")]
     #[inline]
-    pub fn clear(&mut self, arrived: Arrived) {
+    pub fn clear_away(&mut self, arrived: Arrived) {
         self.depot.vacate(arrived.parcel);
     }
 
@@ -384,8 +386,8 @@ impl<P: Packet> Network<P> {
 
     /// Takes out a packet that has reached its destination.
     #[inline]
-    fn deliver(&mut self, arrived: &Arrived) -> Delivery<P> {
-        let Arrived { at, parcel } = *arrived;
+    fn deliver(&mut self, arrived: Arrived) -> Delivery<P> {
+        let Arrived { at, parcel } = arrived;
         Delivery { at, node: parcel.destination(), packet: self.depot.take(parcel) }
     }
 
@@ -512,6 +514,12 @@ mod tests {
     #[derive(Debug)]
     struct Small(NodeId);
 
+    impl Default for Small {
+        fn default() -> Self {
+            Self(NodeId(u32::MAX))
+        }
+    }
+
     impl Packet for Small {
         fn wire_bytes(&self) -> u32 {
             100
@@ -535,11 +543,18 @@ mod tests {
             ..LinkSpec::default()
         };
         topology.add_link(a, b, spec);
-        let fused = topology.clone().build(1).unwrap();
-        let general =
-            topology.build_with(1, |_, spec| Some(Box::new(Fifo::new(&spec.queue).unwrap())));
-        for mut network in [fused, general.unwrap()] {
-            push_through(&mut network, [a, b, island]);
+        let fused = || topology.clone().build(1).unwrap();
+        let general = || {
+            let fifo = |spec: &LinkSpec| Box::new(Fifo::new(&spec.queue).unwrap());
+            topology.clone().build_with(1, |_, spec| Some(fifo(spec))).unwrap()
+        };
+        let ways = [push_through, push_through_in_place];
+        for (mut network, push) in [fused(), general()]
+            .into_iter()
+            .zip(ways)
+            .chain([(general(), ways[0]), (fused(), ways[1])])
+        {
+            push(&mut network, [a, b, island]);
             let counters = network.link_counters(LinkId(0));
             assert!(counters.dropped_by_queue.packets > 0 && counters.lost_by_link.packets > 0);
             assert_eq!(network.depot.occupied(), 0);
@@ -555,5 +570,43 @@ mod tests {
             }
         }
         while network.next_delivery(Instant::MAX, &mut ()).is_some() {}
+    }
+
+    fn push_through_in_place(network: &mut Network<Small>, [a, b, island]: [NodeId; 3]) {
+        for round in 0..100 {
+            let now = Instant::from_millis(round);
+            for to in [b, b, b, a, island] {
+                network.vacancy().0 = to;
+                network.launch(now, a, &mut ());
+                while let Some(arrived) = network.next_arrival(now, &mut ()) {
+                    network.clear_away(arrived);
+                }
+            }
+        }
+        while let Some(arrived) = network.next_arrival(Instant::MAX, &mut ()) {
+            network.clear_away(arrived);
+        }
+    }
+
+    #[test]
+    fn what_has_arrived_stays_what_it_is_while_others_are_put_in() {
+        let mut topology = Topology::new();
+        let [a, b] = ["a", "b"].map(|name| topology.add_host(name));
+        let wire = LinkSpec { delay: Span::from_millis(3), ..LinkSpec::default() };
+        topology.add_link(a, b, wire.clone());
+        topology.add_link(b, a, wire);
+        let mut network: Network<Small> = topology.build(1).unwrap();
+        network.inject(Instant::ZERO, a, Small(b), &mut ());
+        let arrived = network.next_arrival(Instant::MAX, &mut ()).unwrap();
+        for _ in 0..3 {
+            network.vacancy().0 = a;
+            network.launch(arrived.at(), b, &mut ());
+        }
+        assert_eq!(network.arrived(&arrived).0, b);
+        network.clear_away(arrived);
+        for _ in 0..3 {
+            assert_eq!(network.next_delivery(Instant::MAX, &mut ()).unwrap().packet.0, a);
+        }
+        assert_eq!(network.depot.occupied(), 0);
     }
 }

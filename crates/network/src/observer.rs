@@ -54,7 +54,8 @@ pub enum DropReason {
     LinkLoss,
 }
 
-/// Receives the facts of every queue; an empty method costs nothing.
+/// Receives the facts of every queue; an empty method costs nothing, but for
+/// [`on_pass`](Self::on_pass) where [`WATCHES_PASSAGES`](Self::WATCHES_PASSAGES).
 ///
 /// The facts of one link come in the order of their instants. A fact is reported when the link next
 /// has something to do, so facts of *different* links may be out of order; every one carries the
@@ -73,8 +74,9 @@ pub trait Observer<P> {
     #[inline]
     fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {}
 
-    /// The queue of `link`, which was idle, accepted `packet` at `at`, and it left for the transmitter at once. Told as
-    /// both, unless an observer knows better.
+    /// The queue of `link`, which was idle, accepted `packet` at `at`, and it left for the transmitter at once. Links that
+    /// know this beforehand tell of it so, others as [`on_enqueue`](Self::on_enqueue) and
+    /// [`on_dequeue`](Self::on_dequeue), of which it has to be the sum.
     #[inline]
     fn on_through(&mut self, at: Instant, link: LinkId, packet: &P) {
         self.on_enqueue(at, link, packet, Backlog::default());

@@ -45,17 +45,16 @@ impl Parcel {
         self.destination
     }
 
-    /// Number of the slot.
+    /// Number of the slot, an index on every machine that this runs on.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
     fn number(self) -> u32 {
         self.bytes_and_slot as u32
     }
 
-    /// As an index into the slots.
+    /// The slot.
     #[inline]
     fn slot(self) -> usize {
-        // Widening on every machine that this runs on.
         self.number() as usize
     }
 }
@@ -85,7 +84,7 @@ impl<P: Packet> Depot<P> {
             Some(&slot) => slot,
             None => self.add_slot(),
         };
-        &mut self.slots[Self::index(slot)]
+        &mut self.slots[slot as usize]
     }
 
     #[cold]
@@ -100,7 +99,7 @@ impl<P: Packet> Depot<P> {
     #[inline]
     pub(crate) fn occupy(&mut self) -> Parcel {
         let slot = self.vacant.pop().expect("a packet was written to a vacant slot");
-        let packet = self.slots[Self::index(slot)].as_ref().expect("a packet was written there");
+        let packet = self.slots[slot as usize].as_ref().expect("a packet was written there");
         Parcel::new(slot, packet.wire_bytes(), packet.destination())
     }
 
@@ -138,12 +137,6 @@ impl<P: Packet> Depot<P> {
     /// The packet itself, to be written on.
     pub(crate) fn packet_mut(&mut self, parcel: Parcel) -> Option<&mut P> {
         self.slots.get_mut(parcel.slot()).and_then(Option::as_mut)
-    }
-
-    #[inline]
-    fn index(slot: u32) -> usize {
-        // Widening on every machine that this runs on.
-        slot as usize
     }
 
     /// Packets that lie here.

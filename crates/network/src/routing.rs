@@ -94,7 +94,8 @@ impl Routes {
         onward: Option<LinkId>,
     ) -> usize {
         let index = self.passages.len();
-        let number = u32::try_from(index).expect("fewer passages than pairs of nodes");
+        let number = u32::try_from(index).ok().filter(|&number| number < !PASSAGE);
+        let number = number.expect("fewer than 2^31 pairs of nodes were on a way together");
         let place = self.place(node, destination);
         self.next[place] = LinkId(number | PASSAGE);
         let links = links.into_boxed_slice();

@@ -227,7 +227,7 @@ impl Simulation {
                     return None;
                 }
                 self.on_arrival(&arrived);
-                self.network.clear(arrived);
+                self.network.clear_away(arrived);
             } else {
                 if by_clock >= self.end {
                     return None;
@@ -424,15 +424,15 @@ impl Simulation {
             Direction::Forward => (flow.sender_node, flow.receiver_node, flow.sender_host),
             Direction::Reverse => (flow.receiver_node, flow.sender_node, flow.receiver_host),
         };
-        let (flow, direction) = if self.is_plain {
+        let (id, direction) = if self.is_plain {
             (FlowId(number), way)
         } else {
             self.look_at_departure(now, number, way)
         };
         let packet = self.network.vacancy();
-        packet.address(flow.0, direction, (source, to), self.ip_header_bytes);
+        packet.address(id.0, direction, (source, to), self.ip_header_bytes);
         let SimulatedPacket { segment, wire_bytes, .. } = packet;
-        let sent = Observation::Sent { flow, direction, segment, wire_bytes: *wire_bytes };
+        let sent = Observation::Sent { flow: id, direction, segment, wire_bytes: *wire_bytes };
         self.collector.observe(now, sent);
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
         self.network.launch(now, from, tap);

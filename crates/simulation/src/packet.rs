@@ -89,13 +89,22 @@ impl SimulatedPacket {
         (source, destination): (HostNumber, NodeId),
         ip_header_bytes: u32,
     ) {
-        let wire_bytes = ip_header_bytes + self.segment.header_bytes() + self.segment.payload_bytes;
-        self.wire_bytes = wire_bytes;
-        self.destination = destination;
-        self.flow = flow;
-        self.direction = direction;
-        self.damage = Damage::None;
-        self.source = source;
+        // Every field by its name, so that none is forgotten, which would be as an earlier packet left it.
+        let Self {
+            destination: own_destination,
+            wire_bytes,
+            flow: own_flow,
+            direction: own_direction,
+            damage,
+            source: own_source,
+            segment,
+        } = self;
+        *wire_bytes = ip_header_bytes + segment.header_bytes() + segment.payload_bytes;
+        *own_destination = destination;
+        *own_flow = flow;
+        *own_direction = direction;
+        *damage = Damage::None;
+        *own_source = source;
     }
 }
 

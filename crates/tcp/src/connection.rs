@@ -45,8 +45,8 @@ pub struct Ports {
 ///
 /// Inputs: [`on_segment`](Self::on_segment), [`on_deadline`](Self::on_deadline),
 /// [`write`](Self::write), [`read`](Self::read), [`close`](Self::close), [`abort`](Self::abort).
-/// After any of them, drain [`poll_segment`](Self::poll_segment) until it gives `None`, and
-/// [`poll_event`](Self::poll_event); then [`next_deadline`](Self::next_deadline) holds until the
+/// After any of them, drain [`poll_segment`](Self::poll_segment) until it gives `None` (or
+/// [`poll_segment_into`](Self::poll_segment_into)), and [`poll_event`](Self::poll_event); then [`next_deadline`](Self::next_deadline) holds until the
 /// next input.
 ///
 /// Payload is counted, not carried: the stream's bytes stay with the driver, and

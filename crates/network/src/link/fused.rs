@@ -90,6 +90,7 @@ impl FusedLink {
             around.agenda.push(carried.delivery);
         }
         if carried.service_start <= at {
+            debug_assert_eq!(backlog, Backlog::default(), "nothing waits before an idle link");
             self.ledger.through(&sighting, around.observer);
             self.serve_at_once(&carried);
         } else {

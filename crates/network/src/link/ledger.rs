@@ -1,4 +1,5 @@
-//! Counts and reports of one link, made in one place so that they cannot differ.
+//! Counts and reports of one link, made in one place so that they cannot differ. Links without effect have none: what
+//! passes them is counted by `routing`.
 
 use crate::parcel::Sighting;
 use crate::{Backlog, DropReason, LinkId, Observer};

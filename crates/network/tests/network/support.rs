@@ -219,7 +219,7 @@ fn look_until(
             while let Some(arrived) = network.next_arrival(until, diary) {
                 let packet = *network.arrived(&arrived);
                 deliveries.push(Delivery { at: arrived.at(), node: packet.to, packet });
-                network.clear(arrived);
+                network.clear_away(arrived);
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::packet::SimulatedPacket;
 use fairwind_assembly::{Sink, Tap};
-use fairwind_measure::{Collector, FlowId, Observation};
+use fairwind_measure::{Collector, FlowId, Observation, QueueId};
 use fairwind_units::Instant;
 
 /// The collector under another name: what the network does on behalf of datagrams is code of its own, so
@@ -15,6 +15,11 @@ impl Sink for Aside<'_> {
     #[inline(always)]
     fn observe(&mut self, at: Instant, observation: Observation<'_>) {
         self.0.observe(at, observation);
+    }
+
+    #[inline]
+    fn observe_through(&mut self, at: Instant, queue: QueueId, flow: FlowId, wire_bytes: u32) {
+        self.0.observe_through(at, queue, flow, wire_bytes);
     }
 }
 

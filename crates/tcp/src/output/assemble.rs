@@ -125,7 +125,7 @@ impl Connection {
 
     /// An ACK one number below the window: unacceptable, so that the peer answers with its window
     /// (as Linux probes; RFC 9293 §3.8.6.1 would send a byte of data).
-    pub(super) fn send_probe(&mut self, now: Instant, into: &mut Segment) {
+    pub(super) fn write_probe(&mut self, now: Instant, into: &mut Segment) {
         self.probe_due = false;
         self.events.push_back(Event::ZeroWindowProbe);
         self.write_segment_at(self.send.oldest_unacked - 1, 0, Flags::NONE, now, into);

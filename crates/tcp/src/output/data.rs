@@ -7,7 +7,7 @@ use fairwind_units::Instant;
 use fairwind_wire::Segment;
 
 impl Connection {
-    /// The next segment with data, if any may go.
+    /// Writes the next segment with data; whether any may go.
     #[inline]
     pub(super) fn send_data(&mut self, now: Instant, into: &mut Segment) -> bool {
         // What an early connection has sent is repaired once its handshake is over.

@@ -78,7 +78,7 @@ impl Connection {
             return true;
         }
         if self.probe_due && self.state.is_synchronised() {
-            self.send_probe(now, into);
+            self.write_probe(now, into);
             return true;
         }
         if self.acknowledger.now && self.state != State::Closed {

@@ -77,7 +77,7 @@ impl Run {
 }
 
 impl Connection {
-    /// The next segment of new data, if one may go.
+    /// Writes the next segment of new data; whether one may go.
     #[inline]
     pub(super) fn send_new(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.run.resumes {

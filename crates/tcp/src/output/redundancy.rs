@@ -68,7 +68,8 @@ impl Connection {
     /// allowed.
     #[cold]
     pub(super) fn write_with_old_data(&mut self, now: Instant, into: &mut Segment) {
-        let sent = &{ *self.queue.get(self.queue.end_index() - 1) };
+        let last = *self.queue.get(self.queue.end_index() - 1);
+        let sent = &last;
         let Some(rule) = self.config.sending.redundancy else {
             return self.write_segment_of(sent, now, into);
         };

@@ -19,7 +19,7 @@ impl Connection {
         self.recovery.due != Transmission::None || self.recovery.forced || self.recovery.probe.due
     }
 
-    /// The next segment for the sake of repair.
+    /// Writes the next segment for the sake of repair; whether there is one.
     #[cold]
     pub(super) fn send_repair(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.recovery.probe.due {
@@ -235,22 +235,22 @@ impl Connection {
         true
     }
 
-    /// With nothing new to send, or none that may go, the oldest segment below the highest one known
-    /// to have arrived, though its loss is not proven (RFC 6675 §4 `NextSeg` rule 3); and once, the
-    /// last one that is not known to have arrived (rule 4).
+    /// With nothing new to send, or none that may go, writes a segment whose loss is not proven; whether there is one.
     #[cold]
     pub(super) fn send_unproven(&mut self, now: Instant, into: &mut Segment) -> bool {
         if self.in_flight() >= self.window.segments || self.waits_for_pace(now) {
             return false;
         }
-        let unproven = self.next_unproven();
+        let unproven = self.take_unproven();
         if let Some(index) = unproven {
             self.repair(index, now, into);
         }
         unproven.is_some()
     }
 
-    fn next_unproven(&mut self) -> Option<u64> {
+    /// The oldest segment below the highest one known to have arrived (RFC 6675 §4 `NextSeg` rule 3); and once, the
+    /// last one that is not known to have arrived (rule 4).
+    fn take_unproven(&mut self) -> Option<u64> {
         let end = self.scoreboard.highest(&self.queue)?;
         let mut index = self.recovery.unproven_from.max(self.queue.first_index());
         while index < end {

@@ -2,7 +2,9 @@
 
 use fairwind_tcp::{Config, Connection, Event, Ports, State};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Segment, SequenceNumber};
+use fairwind_wire::{
+    AccurateEcn, Ecn, Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps, TrafficClass,
+};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -153,7 +155,7 @@ impl Pair {
 
     fn flush_end(&mut self, end: End) {
         let now = self.now;
-        while let Some(segment) = self.end(end).poll_segment(now) {
+        while let Some(segment) = self.poll_over_another(end) {
             let offset = if segment.payload_bytes > 0 {
                 self.end(end).stream_offset(segment.sequence)
             } else {
@@ -177,6 +179,37 @@ impl Pair {
         while let Some(event) = self.end(end).poll_event() {
             self.events.push((now, end, event));
         }
+    }
+
+    /// The next segment, written over another one, of which nothing may be left, or which may not be touched.
+    fn poll_over_another(&mut self, end: End) -> Option<Segment> {
+        let block = SackBlock { left: SequenceNumber::new(7), right: SequenceNumber::new(9) };
+        let another = Segment {
+            source_port: 1,
+            destination_port: 2,
+            sequence: SequenceNumber::new(3),
+            acknowledgment: SequenceNumber::new(4),
+            window: 5,
+            flags: Flags::URG | Flags::SYN | Flags::RST,
+            urgent: 6,
+            traffic_class: TrafficClass::default().with_ecn(Ecn::Ce),
+            payload_bytes: 77,
+            options: Options {
+                mss: Some(8),
+                window_scale: Some(9),
+                sack_permitted: true,
+                timestamps: Some(Timestamps { value: 10, echo: 11 }),
+                sack: [block; 4].into_iter().collect(),
+                accurate_ecn: Some(AccurateEcn::default()),
+            },
+        };
+        let mut segment = another;
+        let now = self.now;
+        if self.end(end).poll_segment_into(now, &mut segment) {
+            return Some(segment);
+        }
+        assert_eq!(segment, another, "there was nothing to send");
+        None
     }
 
     fn post(&mut self, due: Instant, from: End, segment: Segment, offset: u64) {
