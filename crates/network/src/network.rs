@@ -148,7 +148,7 @@ impl<P: Packet> Network<P> {
     #[inline]
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         let arrived = self.ready.pop_front()?;
-        Some(self.deliver(arrived))
+        Some(self.deliver(&arrived))
     }
 
     /// Works up to the first delivery due at or before `until` and gives it; none where there is
@@ -163,7 +163,7 @@ impl<P: Packet> Network<P> {
         observer: &mut O,
     ) -> Option<Delivery<P>> {
         let arrived = self.next_arrival(until, observer)?;
-        Some(self.deliver(arrived))
+        Some(self.deliver(&arrived))
     }
 
     /// As [`Network::next_delivery`], for a caller who looks at the packet where it lies. It is not in transit any more,
@@ -386,8 +386,8 @@ impl<P: Packet> Network<P> {
 
     /// Takes out a packet that has reached its destination.
     #[inline]
-    fn deliver(&mut self, arrived: Arrived) -> Delivery<P> {
-        let Arrived { at, parcel } = arrived;
+    fn deliver(&mut self, arrived: &Arrived) -> Delivery<P> {
+        let Arrived { at, parcel } = *arrived;
         Delivery { at, node: parcel.destination(), packet: self.depot.take(parcel) }
     }
 
@@ -506,107 +506,4 @@ impl<P: Packet> Network<P> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Fifo;
-    use fairwind_units::{BitRate, Ratio, Span};
-
-    #[derive(Debug)]
-    struct Small(NodeId);
-
-    impl Default for Small {
-        fn default() -> Self {
-            Self(NodeId(u32::MAX))
-        }
-    }
-
-    impl Packet for Small {
-        fn wire_bytes(&self) -> u32 {
-            100
-        }
-
-        fn destination(&self) -> NodeId {
-            self.0
-        }
-    }
-
-    #[test]
-    fn packets_that_are_gone_leave_their_place_to_others() {
-        let mut topology = Topology::new();
-        let [a, b, island] = ["a", "b", "island"].map(|name| topology.add_host(name));
-        let half = Ratio::from_parts_per_billion(500_000_000);
-        let spec = LinkSpec {
-            rate: Some(BitRate::from_bits_per_second(1_000_000)),
-            delay: Span::from_millis(3),
-            queue: fairwind_qdisc::Qdisc::Pfifo { limit_packets: 4 },
-            loss: half,
-            ..LinkSpec::default()
-        };
-        topology.add_link(a, b, spec);
-        let fused = || topology.clone().build(1).unwrap();
-        let general = || {
-            let fifo = |spec: &LinkSpec| Box::new(Fifo::new(&spec.queue).unwrap());
-            topology.clone().build_with(1, |_, spec| Some(fifo(spec))).unwrap()
-        };
-        let ways = [push_through, push_through_in_place];
-        for (mut network, push) in [fused(), general()]
-            .into_iter()
-            .zip(ways)
-            .chain([(general(), ways[0]), (fused(), ways[1])])
-        {
-            push(&mut network, [a, b, island]);
-            let counters = network.link_counters(LinkId(0));
-            assert!(counters.dropped_by_queue.packets > 0 && counters.lost_by_link.packets > 0);
-            assert_eq!(network.depot.occupied(), 0);
-            assert!(network.depot.places() <= 10, "{} places", network.depot.places());
-        }
-    }
-
-    fn push_through(network: &mut Network<Small>, [a, b, island]: [NodeId; 3]) {
-        for round in 0..100 {
-            for to in [b, b, b, a, island] {
-                network.inject(Instant::from_millis(round), a, Small(to), &mut ());
-                while network.poll_delivery().is_some() {}
-            }
-        }
-        while network.next_delivery(Instant::MAX, &mut ()).is_some() {}
-    }
-
-    fn push_through_in_place(network: &mut Network<Small>, [a, b, island]: [NodeId; 3]) {
-        for round in 0..100 {
-            let now = Instant::from_millis(round);
-            for to in [b, b, b, a, island] {
-                network.vacancy().0 = to;
-                network.launch(now, a, &mut ());
-                while let Some(arrived) = network.next_arrival(now, &mut ()) {
-                    network.clear_away(arrived);
-                }
-            }
-        }
-        while let Some(arrived) = network.next_arrival(Instant::MAX, &mut ()) {
-            network.clear_away(arrived);
-        }
-    }
-
-    #[test]
-    fn what_has_arrived_stays_what_it_is_while_others_are_put_in() {
-        let mut topology = Topology::new();
-        let [a, b] = ["a", "b"].map(|name| topology.add_host(name));
-        let wire = LinkSpec { delay: Span::from_millis(3), ..LinkSpec::default() };
-        topology.add_link(a, b, wire.clone());
-        topology.add_link(b, a, wire);
-        let mut network: Network<Small> = topology.build(1).unwrap();
-        network.inject(Instant::ZERO, a, Small(b), &mut ());
-        let arrived = network.next_arrival(Instant::MAX, &mut ()).unwrap();
-        for _ in 0..3 {
-            network.vacancy().0 = a;
-            network.launch(arrived.at(), b, &mut ());
-        }
-        assert_eq!(network.arrived(&arrived).0, b);
-        network.clear_away(arrived);
-        for _ in 0..3 {
-            assert_eq!(network.next_delivery(Instant::MAX, &mut ()).unwrap().packet.0, a);
-        }
-        assert_eq!(network.depot.occupied(), 0);
-    }
-}
+mod tests;
