@@ -26,7 +26,7 @@ EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
-.PHONY: help setup build tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+.PHONY: help setup build compile compile-tests tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -47,6 +47,12 @@ build: $(BUILT) ## compile the core and install the command `fairwind` into .ven
 $(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked $(addprefix --features ,$(EBPF))
 	touch $@
+
+# Compiling the core ends with minutes in which one processor does all.
+compile: build compile-tests ## compile all that tests need; with --jobs=2 sooner done
+
+compile-tests:
+	cargo test --workspace --exclude fairwind-python --locked --no-run $(TESTBED_FEATURES)
 
 tuned: $(INSTALLED) ## compile the core by a profile of its own work: a sixth sooner done, for long studies (a quarter of an hour)
 	@# Where this does not come to its end, `make build` is to compile the core anew.
