@@ -299,9 +299,7 @@ impl<P: Packet> Network<P> {
             passage.links.iter().for_each(|&link| observer.on_pass(at, link, packet));
         }
         let Some(link) = passage.onward else { return true };
-        self.insertions += 1;
-        let arrival = Arrival { at, insertion: self.insertions, parcel };
-        self.enter_effective(link, &arrival, observer);
+        self.enter_effective(at, link, parcel, observer);
         false
     }
 
@@ -324,9 +322,7 @@ impl<P: Packet> Network<P> {
                 self.pass(at, index, parcel, observer)
             }
             Some(_) => {
-                self.insertions += 1;
-                let arrival = Arrival { at, insertion: self.insertions, parcel };
-                self.enter_effective(link, &arrival, observer);
+                self.enter_effective(at, link, parcel, observer);
                 false
             }
         }
@@ -353,16 +349,19 @@ impl<P: Packet> Network<P> {
     #[inline]
     fn enter_effective<O: Observer<P>>(
         &mut self,
+        at: Instant,
         link: LinkId,
-        arrival: &Arrival,
+        parcel: Parcel,
         observer: &mut O,
     ) {
+        self.insertions += 1;
+        let arrival = Arrival { at, insertion: self.insertions, parcel };
         let around =
             &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
         if let LinkKind::Fused(link) = &mut self.links[link.index()].kind {
-            link.accept(arrival, around);
+            link.accept(&arrival, around);
         } else {
-            self.enter_general_link(link, arrival, observer);
+            self.enter_general_link(link, &arrival, observer);
         }
     }
 
