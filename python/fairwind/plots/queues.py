@@ -18,6 +18,10 @@ from fairwind.plots.theme import (
 PANEL_WIDTH = 220
 """Of one plot of several, in points."""
 
+WHOLE = 0
+"""Limit of labels that are never cut: settings may differ in their last words only. To find out
+where hundreds are to be cut takes half a minute, too."""
+
 GAP_RATIO = 1.5
 """Between windows that begin farther apart than so many of the least distance some are missing."""
 
@@ -39,7 +43,7 @@ def drops_by_group(drops: pl.DataFrame, *, setting: str, setting_title: str) -> 
     order = drops[setting].unique(maintain_order=True).to_list()
     # Lying above its labels, the title is never longer than the bars are high, and covers none.
     axis = alt.Axis(
-        labelLimit=320, titleAngle=0, titleAlign="right", titleAnchor="end", titleX=-8, titleY=-6
+        labelLimit=WHOLE, titleAngle=0, titleAlign="right", titleAnchor="end", titleX=-8, titleY=-6
     )
     chart = (
         alt.Chart(inline(frame))
@@ -82,7 +86,9 @@ def loss_by_group(losses: pl.DataFrame, *, setting: str, setting_title: str) -> 
         alt.Chart(inline(frame))
         .mark_point(filled=True, size=70, opacity=0.9)
         .encode(
-            y=alt.Y(f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=320)),
+            y=alt.Y(
+                f"{setting}:N", sort=order, title=setting_title, axis=alt.Axis(labelLimit=WHOLE)
+            ),
             x=alt.X("loss_ratio:Q", title="dropped at the queue / %", scale=alt.Scale(zero=True)),
             color=colour,
             shape=shape,
