@@ -15,8 +15,10 @@ import vl_convert
 
 from fairwind.plots import (
     Heat,
+    drops_by_group,
     estimates_by_setting,
     heat_maps,
+    loss_by_group,
     queue_over_time,
     rate_over_time,
     save,
@@ -102,13 +104,27 @@ def test_a_title_wider_than_its_panel_has_a_line_for_each_setting(width, is_spli
     assert facet["header"]["labelExpr"].startswith("split") == is_split
 
 
+def texts(chart, folder) -> set[str]:
+    """Give all that is written on a picture."""
+    save(chart, folder / "chart.svg")
+    return set(re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", (folder / "chart.svg").read_text()))
+
+
 def test_a_value_is_shown_whole_where_its_setting_is_wider_than_the_panel(tmp_path):
     rows = pl.DataFrame({"cell": ["flows_second_tcp_receive_buffer 64 kB, count 5"], "x": [1]})
     facet = panel_facet("cell", rows["cell"].to_list(), 150)
     chart = alt.Chart(rows).mark_point().encode(x="x:Q").properties(width=150).facet(facet=facet)
-    save(chart, tmp_path / "panels.svg")
-    texts = re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", (tmp_path / "panels.svg").read_text())
-    assert {"64 kB", "count", "5"} <= set(texts), texts
+    assert {"64 kB", "count", "5"} <= texts(chart, tmp_path)
+
+
+@pytest.mark.parametrize("draw", [drops_by_group, loss_by_group])
+def test_settings_that_differ_in_their_last_words_only_are_told_apart(draw, tmp_path):
+    cells = [f"rtt 162 ms, queue 20 % bdp, bandwidth 100 Mbit/s, {it}" for it in ("reno", "bic")]
+    rows = pl.DataFrame({"cell": cells, "group": "greedy", "counted": "packets"}).with_columns(
+        pl.lit(3).alias("packets"), pl.lit(0.01).alias("loss_ratio")
+    )
+    shown = texts(draw(rows, setting="cell", setting_title="cell"), tmp_path)
+    assert set(cells) <= shown
 
 
 def over_time(*starts: float) -> list[dict[str, object]]:
