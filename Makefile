@@ -69,7 +69,7 @@ study: build ## run one study in full: make study NAME=application-limited-strea
 
 # All studies if none is named; what is finished in $(RUNS) is drawn as it is.
 pictures: STUDIES ?=
-pictures: build ## draw the pictures of the documents anew, from the full studies (ten minutes; congestion-control-evaluation alone an hour)
+pictures: build ## draw the pictures of the documents anew, from the full studies (ten minutes; congestion-control-evaluation alone more than an hour)
 	$(BIN)/python tools/pictures.py $(STUDIES) --runs $(RUNS)
 
 # Scenarios of studies/validity to be looked at, all if none is named; AGAIN=1 measures them anew.
