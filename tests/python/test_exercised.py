@@ -100,5 +100,10 @@ def test_labels_are_meant_for_the_scenarios_that_have_them_and_others_are_left_o
         None,
     ]
     # What nobody has is the scenario's to say; so is what is no list of labels.
-    for value in ('["rneo", "htcp"]', "{ mine = {} }", "[]"):
+    assert meant_for(texts, {"sweep.control": '["reno", "mine"]'}) == [
+        {"sweep.control": '["reno", "mine"]'},
+        {"sweep.control": '["mine"]'},
+        {"sweep.control": '["mine"]'},
+    ]
+    for value in ("{ mine = {} }", "[]"):
         assert meant_for(texts, {"sweep.control": value}) == [{"sweep.control": value}] * 3

@@ -1,5 +1,6 @@
 //! Sources into libraries for the simulator and into eBPF objects for a kernel.
 
+use crate::endless;
 use crate::source;
 use crate::words::{self, OwnNames};
 use std::env;
@@ -79,6 +80,17 @@ pub enum CompileError {
         /// What to install.
         package: &'static str,
     },
+    /// A loop neither ends nor does anything.
+    #[error(
+        "{path} has a loop in {function} that does nothing and never ends: no kernel takes it; give it a bound, as `for (i = 0; i < 32; i++)`",
+        path = .path.display()
+    )]
+    Endless {
+        /// The source.
+        path: PathBuf,
+        /// Which of its functions.
+        function: String,
+    },
     /// The compiler refuses the source.
     #[error("{words}\n{path} does not compile: what it may use is declared in congestion/include/fairwind.h, and all numbers are integers", path = .path.display())]
     Refused {
@@ -114,7 +126,7 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     write(&support, SUPPORT)?;
     write(&folder.path().join("watched.h"), WATCHED)?;
     let compiler = Compiler::from_environment("CC", "cc", "gcc");
-    let object = folder.path().join("unit.o");
+    let assembly = folder.path().join("unit.s");
     let common = || {
         let mut command = compiler.command();
         command
@@ -128,14 +140,18 @@ pub fn compile(file: &Path, out: &Path) -> Result<Compiled, CompileError> {
     };
     let of_source = || {
         let mut command = common();
-        command.args(WATCHES).args(INTEGERS).arg("-c").arg(&unit).arg("-o").arg(&object);
+        command.args(WATCHES).args(INTEGERS).arg("-S").arg(&unit).arg("-o").arg(&assembly);
         command
     };
     let made = compiler.compile(file, folder.path(), of_source)?;
+    let text = fs::read_to_string(&assembly).map_err(|reason| at(&assembly, reason))?;
+    if let Some(function) = endless::function_of(&text) {
+        return Err(CompileError::Endless { path: file.to_owned(), function: function.to_owned() });
+    }
     let mut of_library = common();
     // What nobody provides is told now, and not where a run calls it.
     of_library.args(["-shared", "-Wl,-z,defs"]).args(PLAIN_LOOPS);
-    of_library.args([&object, &support]);
+    of_library.args([&assembly, &support]);
     of_library.arg("-o").arg(out);
     compiler.run(of_library, file)?;
     Ok(Compiled { library: out.to_owned(), ..made })

@@ -19,6 +19,7 @@
 //! | `native` | tables of hooks, and calling them |
 //! | `catalogue` | the algorithms of this repository, and names |
 //! | `compile` | sources into libraries and into eBPF objects |
+//! | `endless` | loops without an end in which nothing happens |
 //! | `library` | compiled libraries, loaded |
 //! | `source` | what a source is made into before it is compiled |
 //! | `words` | what compilers say: names that a source has of its own, and what it includes |
@@ -26,6 +27,7 @@
 
 mod catalogue;
 mod compile;
+mod endless;
 mod library;
 mod names;
 mod native;

@@ -269,18 +269,37 @@ fn apply(sweep: &Sweep, point: &Point, root: &mut Node) -> Vec<ScenarioError> {
     errors
 }
 
+/// Leaves the labels of an axis that are wanted, in that order; new ones where labels name a value of one key.
 fn keep_labels(axis: &mut Node, labels: &[Node]) -> Result<(), String> {
     let known: Vec<String> = axis.entries().iter().map(|(label, _)| label.clone()).collect();
+    let named = named_key(axis);
     let mut kept = Vec::new();
     for label in labels {
         let label = label.as_text().map_or_else(|| label.to_string(), str::to_owned);
-        let node = axis.get(&label).ok_or_else(|| {
+        let there = axis.get(&label).cloned();
+        let node = there.or_else(|| Some(naming(named.as_ref()?, &label))).ok_or_else(|| {
             format!("the axis has no label \"{label}\", only {}", known.join(", "))
         })?;
-        kept.push((label, node.clone()));
+        kept.push((label, node));
     }
     axis.value = NodeValue::Table(kept);
     Ok(())
+}
+
+/// The key that two labels or more set to their own name, and nothing else: others can be made like them.
+fn named_key(axis: &Node) -> Option<String> {
+    let mut keys = axis.entries().iter().filter_map(|(label, settings)| match settings.entries() {
+        [(key, value)] if value.as_text() == Some(label) => Some(key),
+        _ => None,
+    });
+    let first = keys.next()?;
+    let mut others = keys.peekable();
+    (others.peek().is_some() && others.all(|key| key == first)).then(|| first.clone())
+}
+
+fn naming(key: &str, label: &str) -> Node {
+    let value = Node { line: None, value: NodeValue::Text(label.to_owned()) };
+    Node { line: None, value: NodeValue::Table(vec![(key.to_owned(), value)]) }
 }
 
 fn value_of(text: &str) -> Node {

@@ -44,7 +44,7 @@ def meant_for(texts: Sequence[str], settings: Mapping[str, str]) -> list[dict[st
 
     A study may consist of several scenarios with different axes; what chooses among the values of
     an axis is meant for those that have it, and for all where none has it. Of the labels of a named
-    axis each gets those that it has; one that has none of them is left out.
+    axis each gets those that it has, and those that none has; where nothing is left, it is left out.
 
     Parameters
     ----------
@@ -79,10 +79,11 @@ def _meant_for(
             wanted = _labels(value)
             everywhere = {label for sweep in all_sweeps for label in _labels_of(sweep, axis)}
             there = _labels_of(own, axis)
-            if wanted is None or not there or not everywhere.issuperset(wanted):
-                # Values, an axis of one's own, or a label that nobody has: the scenario says so.
+            if wanted is None or not there:
+                # Values, or an axis of one's own.
                 meant[key] = value
-            elif kept := [label for label in wanted if label in there]:
+            elif kept := [it for it in wanted if it in there or it not in everywhere]:
+                # What to make of a label that nobody has is said by each scenario.
                 meant[key] = json.dumps(kept, ensure_ascii=False)
             else:
                 return None

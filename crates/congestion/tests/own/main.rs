@@ -146,6 +146,22 @@ fn a_loop_without_an_end_is_ended_and_told() {
     assert_eq!(control.take_complaint(), None);
 }
 
+/// Compilers leave nothing in it that could be counted while it runs.
+#[test]
+fn a_loop_without_an_end_that_does_nothing_is_refused() {
+    for endless in [
+        "for (;;)\n\t\t;",
+        "for (u32 n = acked; n != 0;)\n\t\tn = n * 3 | 1;",
+        "again: goto again;",
+    ] {
+        let text = source("1").replace("tp->snd_cwnd +=", &format!("{endless}\n\ttp->snd_cwnd +="));
+        let place = Place::new(&text);
+        let error = compile(&place.source(), &place.library()).expect_err(endless).to_string();
+        assert!(error.contains("has a loop in mine_cong_avoid that does nothing"), "{error}");
+        assert!(!place.library().exists(), "{endless}");
+    }
+}
+
 /// Ten thousand rounds in each call are none too many.
 #[test]
 fn a_long_loop_with_an_end_comes_to_it() {

@@ -61,6 +61,34 @@ fn repeat_and_axes_can_be_set_and_labels_chosen() {
 }
 
 #[test]
+fn labels_that_name_a_value_of_one_key_have_others_beside_them() {
+    let named = |variants: &str, labels: &str| {
+        let text = format!("{THIN_AGAINST_GREEDY}\n[sweep.variant]\n{variants}");
+        let mut document = document(&text);
+        document.set("sweep.variant", labels)?;
+        let plan = document.plan().unwrap_or_else(|errors| panic!("{errors}"));
+        let control = |cell: &fairwind_scenario::Cell| {
+            serde_json::to_value(&cell.experiment.flows[0].tcp.congestion).unwrap()
+        };
+        Ok::<_, fairwind_scenario::ScenarioErrors>(
+            plan.cells.iter().map(control).collect::<Vec<_>>(),
+        )
+    };
+    let key = "flows.thin.tcp.congestion";
+    let two = format!("reno = {{ \"{key}\" = \"reno\" }}\ncubic = {{ \"{key}\" = \"cubic\" }}\n");
+    let others =
+        "none = {}\nmore = { \"flows.thin.tcp.congestion\" = \"bbr\", duration = \"9 s\" }\n";
+    let with_another = named(&format!("{others}{two}"), "[\"cubic\", \"vegas\"]").unwrap();
+    assert_eq!(with_another, ["cubic", "vegas"]);
+    let one = "reno = { \"flows.thin.tcp.congestion\" = \"reno\" }\n";
+    let elsewhere = "cubic = { \"flows.greedy.tcp.congestion\" = \"cubic\" }\n";
+    for axis in [one.to_owned(), format!("{one}{others}"), format!("{one}{elsewhere}")] {
+        let error = named(&axis, "[\"reno\", \"vegas\"]").unwrap_err();
+        assert!(error.to_string().contains("no label \"vegas\""), "{error}");
+    }
+}
+
+#[test]
 fn a_setting_that_addresses_nothing_names_itself() {
     let mut document = swept();
     let error =
