@@ -92,13 +92,23 @@ pub enum CompileError {
         function: String,
     },
     /// The compiler refuses the source.
-    #[error("{words}\n{path} does not compile: what it may use is declared in congestion/include/fairwind.h, and all numbers are integers", path = .path.display())]
+    #[error("{words}\n{path} does not compile: {}", advice(words), path = .path.display())]
     Refused {
         /// The source.
         path: PathBuf,
         /// What the compiler said.
         words: String,
     },
+}
+
+/// What to do about what a compiler refuses.
+fn advice(words: &str) -> &'static str {
+    // Compilers tell of numbers with fractions by the registers that they would need.
+    if ["SSE register", "-mgeneral-regs-only"].iter().any(|told| words.contains(told)) {
+        "all numbers are integers, and one there has a fraction; write x * 4 / 5 for x * 0.8"
+    } else {
+        "what it may use is declared in congestion/include/fairwind.h, and all numbers are integers"
+    }
 }
 
 /// A source as it was compiled.

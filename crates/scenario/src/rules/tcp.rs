@@ -51,7 +51,10 @@ fn congestion_is_known(rules: &mut Rules<'_>, tcp: &TcpSettings, key: &str) {
     let hint = nearest(name.as_str(), known.iter().copied()).map_or_else(
         || {
             let name = name.as_str();
-            format!("one of your own becomes known by `fairwind congestion build {name}.c`")
+            format!(
+                "one of your own becomes known by `fairwind congestion build {name}.c`, \
+                 a class of Python where it is given to `run(congestion=...)`"
+            )
         },
         |word| format!("did you mean \"{word}\"?"),
     );

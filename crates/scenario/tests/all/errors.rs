@@ -603,7 +603,8 @@ fn a_congestion_control_of_ones_own_is_unknown_until_somebody_makes_it_known() {
     breaks(
         "\"cubic\"",
         "\"zephyr\"",
-        "\n  hint: one of your own becomes known by `fairwind congestion build zephyr.c`",
+        "\n  hint: one of your own becomes known by `fairwind congestion build zephyr.c`, \
+         a class of Python where it is given to `run(congestion=...)`",
     );
     breaks("\"cubic\"", "\"my control\"", "letters, digits, - and _, and begins with a letter");
     breaks("\"cubic\"", "\"a234567890123456789012345678901b\"", "at most 31 letters");
