@@ -68,7 +68,7 @@ fn labels_that_name_a_value_of_one_key_have_others_beside_them() {
         document.set("sweep.variant", labels)?;
         let plan = document.plan().unwrap_or_else(|errors| panic!("{errors}"));
         let control = |cell: &fairwind_scenario::Cell| {
-            serde_json::to_value(&cell.experiment.flows[0].tcp.congestion).unwrap()
+            serde_json::to_value(cell.experiment.flows[0].tcp.congestion).unwrap()
         };
         Ok::<_, fairwind_scenario::ScenarioErrors>(
             plan.cells.iter().map(control).collect::<Vec<_>>(),
