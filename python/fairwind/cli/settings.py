@@ -44,7 +44,7 @@ def meant_for(texts: Sequence[str], settings: Mapping[str, str]) -> list[dict[st
 
     A study may consist of several scenarios with different axes; what chooses among the values of
     an axis is meant for those that have it, and for all where none has it. Of the labels of a named
-    axis each gets those that it has, and those that none has; where nothing is left, it is left out.
+    axis each gets those that it has, and those that none has; one without any is left out.
 
     Parameters
     ----------
