@@ -8,7 +8,7 @@ pub(crate) fn function_of(assembly: &str) -> Option<&str> {
     let mut function = "";
     let mut labels = Vec::new();
     for line in assembly.lines() {
-        let code = line.split('#').next().unwrap_or_default().trim();
+        let code = without_remark(line).trim();
         if let Some(label) = code.strip_suffix(':') {
             if !label.starts_with('.') {
                 function = label;
@@ -22,6 +22,12 @@ pub(crate) fn function_of(assembly: &str) -> Option<&str> {
         }
     }
     None
+}
+
+/// Remarks begin with `#` on x86 and with `//` on Arm.
+fn without_remark(line: &str) -> &str {
+    let end = [line.find('#'), line.find("//")].into_iter().flatten().min();
+    end.map_or(line, |end| &line[..end])
 }
 
 /// Where an unconditional jump of x86 (`jmp`) or Arm (`b`) leads.
@@ -43,7 +49,8 @@ mod tests {
     fn a_jump_to_itself_is_found_with_its_function() {
         let loops = "f:\n.LFB0:\n\tcall\tstep@PLT\n.L3:\n\t.loc 1 2 3\n\tjmp\t.L3\n";
         assert_eq!(function_of(loops), Some("f"));
-        let on_arm = "____g.part.0:\n\tbl\tstep\n.L2:\t# forever\n\t.p2align 4\n\tb\t.L2\n";
+        assert_eq!(function_of("f: # @f\n.L3: # Loop\n\tjmp .L3 # again\n"), Some("f"));
+        let on_arm = "____g.part.0: // @g\n\tbl\tstep\n.L2:\t// Loop\n\t.p2align 4\n\tb\t.L2\n";
         assert_eq!(function_of(on_arm), Some("g"));
     }
 
