@@ -234,7 +234,10 @@ def test_a_library_of_another_interface_is_compiled_again_before_it_is_loaded(tm
     ("change", "told"),
     [
         ((HALVES, "return nonsense;"), r"(?s)nonsense.*does not compile: what it may use"),
-        ((HALVES, "return (u32)(tcp_sk(sk)->snd_cwnd * 0.7);"), "and one there has a fraction"),
+        (
+            (HALVES, "return (u32)(tcp_sk(sk)->snd_cwnd * 0.7);"),
+            "all numbers are integers, and one there has a fraction",
+        ),
         ((".undo_cwnd = (void *)fwt_py_undo_cwnd,", ""), "has no undo_cwnd: without it there is"),
         (("struct tcp_congestion_ops", "struct something"), "has no `struct tcp_congestion_ops"),
     ],

@@ -288,13 +288,18 @@ fn keep_labels(axis: &mut Node, labels: &[Node]) -> Result<(), String> {
 
 /// The key that two labels or more set to their own name, and nothing else: others can be made like them.
 fn named_key(axis: &Node) -> Option<String> {
-    let mut keys = axis.entries().iter().filter_map(|(label, settings)| match settings.entries() {
+    let keys = axis.entries().iter().filter_map(|(label, settings)| match settings.entries() {
         [(key, value)] if value.as_text() == Some(label) => Some(key),
         _ => None,
     });
-    let first = keys.next()?;
-    let mut others = keys.peekable();
-    (others.peek().is_some() && others.all(|key| key == first)).then(|| first.clone())
+    match keys.collect::<Vec<_>>()[..] {
+        [first, ref others @ ..]
+            if !others.is_empty() && others.iter().all(|key| *key == first) =>
+        {
+            Some(first.clone())
+        }
+        _ => None,
+    }
 }
 
 fn naming(key: &str, label: &str) -> Node {
