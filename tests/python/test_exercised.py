@@ -21,14 +21,21 @@ EXERCISED = {
 
 
 def results(
-    *rows: dict[str, object], kind: str = "greedy", volume: str | None = None
+    *rows: dict[str, object],
+    kind: str = "greedy",
+    volume: str | None = None,
+    setup_s: float | None = 0.1,
 ) -> SimpleNamespace:
     """Give a run of one cell whose flows are as exercised but for what is said."""
-    lines = [{"cell": 0, "group": "one", **EXERCISED, **row} for row in rows]
+    lines = [
+        {"cell": 0, "replicate": 0, "flow": flow, "group": "one", **EXERCISED, **row}
+        for flow, row in enumerate(rows)
+    ]
     experiment = {"flows": [{"name": "one", "workload": {"kind": kind, "volume": volume}}]}
     plan = SimpleNamespace(cells=[SimpleNamespace(index=0, experiment=experiment)])
     senders = pl.DataFrame(lines).with_columns(pl.col("cell").cast(pl.UInt32))
-    return SimpleNamespace(senders=senders, manifest=SimpleNamespace(plan=plan))
+    flows = senders.select("cell", "replicate", "flow", setup_time_s=pl.lit(setup_s, pl.Float64))
+    return SimpleNamespace(senders=senders, flows=flows, manifest=SimpleNamespace(plan=plan))
 
 
 @pytest.mark.parametrize(
@@ -60,6 +67,13 @@ def test_a_stream_that_has_sent_its_volume_is_not_accused_of_having_nothing_to_s
     assert limits_in_words(results(early, volume="1 MB")) == []
     never_sent = {"busy_s": 0.0}
     assert limited_senders(results(never_sent, volume="1 MB"))["reason"].to_list() == ["connection"]
+
+
+def test_lost_syn_is_not_idle_time_of_application():
+    late = {"open_s": 30.0, "busy_s": 26.9}
+    assert limited_senders(results(late, setup_s=3.1)).is_empty()
+    assert limited_senders(results(late))["reason"].to_list() == ["application"]
+    assert limited_senders(results(late, setup_s=None))["reason"].to_list() == ["application"]
 
 
 def test_the_warning_counts_the_flows_of_a_group():

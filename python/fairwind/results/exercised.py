@@ -51,13 +51,14 @@ def limited_senders(results: Results) -> pl.DataFrame:
         return pl.DataFrame(schema={"group": pl.String, "reason": pl.String})
     greedy, has_sent = pl.col("is_greedy"), pl.col("busy_s") > 0
     known = senders.join(_greedy(results), on=["cell", "group"], maintain_order="left")
+    known = _with_established_time(results, known)
     held = {
         "window": pl.col("window_limited_s") > HELD_RATIO * pl.col("busy_s"),
         "buffer": pl.col("buffer_limited_s") > HELD_RATIO * pl.col("busy_s"),
         "connection": greedy & ~has_sent,
         "application": pl.col("is_endless")
         & has_sent
-        & (pl.col("open_s") - pl.col("busy_s") > HELD_RATIO * pl.col("open_s")),
+        & (pl.col("established_s") - pl.col("busy_s") > HELD_RATIO * pl.col("established_s")),
         "slow start": greedy
         & has_sent
         & (pl.col("total_segments_retransmitted") == 0)
@@ -66,6 +67,20 @@ def limited_senders(results: Results) -> pl.DataFrame:
     return pl.concat(
         known.filter(when).with_columns(pl.lit(reason).alias("reason"))
         for reason, when in held.items()
+    ).drop("established_s")
+
+
+def _with_established_time(results: Results, senders: pl.DataFrame) -> pl.DataFrame:
+    """Add ``established_s``: ``open_s`` without the set-up, in which nothing can be sent."""
+    keys = ["cell", "replicate", "flow"]
+    flows = results.flows
+    if "setup_time_s" not in flows.columns:
+        return senders.with_columns(established_s="open_s")
+    setups = flows.select(*keys, "setup_time_s")
+    return (
+        senders.join(setups, on=keys, how="left", maintain_order="left")
+        .with_columns(established_s=pl.col("open_s") - pl.col("setup_time_s").fill_null(0))
+        .drop("setup_time_s")
     )
 
 
