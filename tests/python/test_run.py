@@ -10,12 +10,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 import fairwind
 from fairwind.errors import FairwindError, RunInterrupted
 from fairwind.folder import cell_tables, store
 from fairwind.folder.lock import locked
 from fairwind.run import RunSettings, RunState, run_plan
+from fairwind.run.progress import shown_progress
 from made_up import ScriptedEngine, plan
 
 
@@ -252,6 +254,35 @@ def test_a_truncated_table_is_told_with_what_to_do(tmp_path):
     table.write_bytes(table.read_bytes()[:100])
     with pytest.raises(FairwindError, match=r"(?s)groups.parquet is damaged.*run the same"):
         _ = fairwind.open(tmp_path).groups
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "flipped", "removed"])
+def test_damaged_cell_is_named_and_runs_again(tmp_path, damage, capsys):
+    engine = ScriptedEngine()
+    run_plan(plan(), engine, RunSettings(1, tmp_path))
+    groups = fairwind.open(tmp_path).groups
+    file = tmp_path / "cells" / "0001-0000" / "tables.arrows"
+    content = file.read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes(64) + content[middle + 64 :]
+    if damage == "removed":
+        file.unlink()
+    else:
+        file.write_bytes({"cut": content[:-700], "empty": b"", "flipped": flipped}[damage])
+    states: list[RunState] = []
+    with shown_progress(Console(stderr=True)) as shown:
+
+        def tell(state: RunState) -> None:
+            states.append(state)
+            shown(state)
+
+        results = run_plan(plan(), engine, RunSettings(1, tmp_path), tell)
+    assert engine.executions == 5
+    (warning,) = states[-1].warnings
+    assert str(file) in warning
+    assert "runs again" in warning
+    assert capsys.readouterr().err.count("warning: ") == 1
+    assert results.groups.equals(groups)
 
 
 def test_a_missing_table_is_told_with_what_there_is(tmp_path):

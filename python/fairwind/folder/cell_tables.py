@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import io
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 import polars as pl
 
+from fairwind.errors import FairwindError
 from fairwind.folder.store import parquet_bytes, write_lazily
 
 LARGE = frozenset({"queue_events"})
@@ -25,6 +27,38 @@ SMALL = "tables.arrows"
 
 STREAM, PARQUET = ".arrows", ".parquet"
 """How names of files with one table end; earlier versions wrote one for each, of either kind."""
+
+
+class DamagedFileError(FairwindError):
+    """A file of a finished simulation cannot be decoded.
+
+    Parameters
+    ----------
+    file : Path
+        The file; its folder holds the tables of one cell and replicate.
+    reason : str
+        The reader's message.
+    """
+
+    def __init__(self, file: Path, reason: str) -> None:
+        super().__init__(
+            f"{file} is damaged: {reason}",
+            f"remove {file.parent} and run the scenario again; only that simulation is repeated",
+        )
+        self.file = file
+
+
+@contextmanager
+def _reading(file: Path) -> Iterator[None]:
+    """Raise `DamagedFileError` for whatever a reader makes of damaged bytes."""
+    try:
+        yield
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise DamagedFileError(file, str(error).splitlines()[0]) from error
+    except OSError as error:
+        if error.errno is not None:  # the system could not read it
+            raise
+        raise DamagedFileError(file, str(error)) from error
 
 
 def write_tables(folder: Path, tables: Mapping[str, pl.DataFrame | pl.LazyFrame]) -> None:
@@ -82,28 +116,61 @@ class CellTables:
         """Read the small tables as they are stored."""
         if not (file := self._folder / SMALL).exists():
             return {}
-        together = pl.read_ipc_stream(file)
-        return dict(zip(together["table"], together["stream"], strict=True))
+        with _reading(file):
+            together = pl.read_ipc_stream(file)
+            streams = dict(zip(together["table"], together["stream"], strict=True))
+        if not streams:  # cut off between two messages
+            raise DamagedFileError(file, "it holds no table")
+        return streams
 
     @property
     def names(self) -> set[str]:
-        """The names of all its tables."""
+        """The names of all its tables; every finished simulation has some."""
         files = (file for file in self._folder.iterdir() if file.name != SMALL)
         alone = {file.stem for file in files if file.suffix in {STREAM, PARQUET}}
-        return alone | self._together
+        if names := alone | self._together:
+            return names
+        raise DamagedFileError(self._folder / SMALL, "it is missing")
 
     def read(self, name: str) -> pl.DataFrame:
         """Read a table that memory holds; one without columns if the simulation has none."""
         if name in self._together:
             streams = self._streams() if self._kept is None else self._kept
-            return pl.read_ipc_stream(streams[name])
+            with _reading(self._folder / SMALL):
+                return pl.read_ipc_stream(streams[name])
         stream, parquet = (self._folder / f"{name}{ending}" for ending in (STREAM, PARQUET))
         if stream.exists():
-            return pl.read_ipc_stream(stream)
-        return pl.read_parquet(parquet) if parquet.exists() else pl.DataFrame()
+            with _reading(stream):
+                return pl.read_ipc_stream(stream)
+        if not parquet.exists():
+            return pl.DataFrame()
+        with _reading(parquet):
+            return pl.read_parquet(parquet)
+
+    def check(self) -> None:
+        """Read everything once, large tables without holding them.
+
+        Raises
+        ------
+        DamagedFileError
+            For the first file that cannot be decoded.
+        """
+        for name in self.names:
+            file = self._folder / f"{name}{PARQUET}"
+            if name in LARGE and name not in self._together and file.exists():
+                with _reading(file):
+                    for column in pl.read_parquet_schema(file):
+                        pl.scan_parquet(file).select(pl.col(column).hash().sum()).collect()
+            else:
+                self.read(name)
 
 
 def large_tables(folders: Iterable[Path], name: str) -> list[pl.LazyFrame]:
     """Give the rows of each simulation that has some of a large table, to be read when needed."""
     files = [file for folder in folders if (file := folder / f"{name}{PARQUET}").exists()]
-    return [pl.scan_parquet(file) for file in files if pl.read_parquet_schema(file)]
+    scans = []
+    for file in files:
+        with _reading(file):
+            if pl.read_parquet_schema(file):
+                scans.append(pl.scan_parquet(file))
+    return scans

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from fairwind.engine import CellProgress, Engine
 from fairwind.errors import ControlClassError, FairwindError, RunInterrupted
-from fairwind.folder.cell_tables import write_tables
+from fairwind.folder.cell_tables import DamagedFileError, write_tables
 from fairwind.folder.lock import locked
 from fairwind.folder.manifest import Failure, Manifest, write_failures
 from fairwind.folder.store import cell_folder, new_cell
 from fairwind.results import Results
 from fairwind.run.admission import admit
 from fairwind.run.estimate import expected_seconds
-from fairwind.run.merge import merge_tables, with_leading_columns
+from fairwind.run.merge import damaged_cells, merge_tables, with_leading_columns
 from fairwind.run.prepare import default_folder, make_folder, prepare
 from fairwind.scenario.plan import Cell, Plan
 
@@ -72,6 +73,8 @@ class RunState:
         Simulations at once.
     expected_s : float, optional
         In real time: how long all that was missing when this run began takes; in virtual time None.
+    warnings : tuple of str
+        What went wrong with stored simulations so far, and what the run does about it.
     """
 
     total: int
@@ -81,6 +84,7 @@ class RunState:
     fraction: float
     jobs: int = 1
     expected_s: float | None = None
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass
@@ -105,6 +109,7 @@ class _Execution:
     failures: list[Failure] = field(default_factory=list)
     pending: dict[Future[None], _Work] = field(default_factory=dict)
     submitted: int = 0
+    warnings: list[str] = field(default_factory=list)
 
     def find_missing(self) -> None:
         """Note what the folder does not hold yet."""
@@ -133,6 +138,7 @@ class _Execution:
             fraction=min(1.0, (done + parts) / to_do) if to_do else 1.0,
             jobs=self.jobs,
             expected_s=self._expected_s() if self.engine.is_real_time else None,
+            warnings=tuple(self.warnings),
         )
 
     def _expected_s(self) -> float:
@@ -172,7 +178,10 @@ def run_plan(
             prepare(out, manifest, force=settings.force)
             execution = _Execution(out, plan, engine, settings.jobs or usual_jobs(engine))
             _execute(execution, tell)
-            _finish(execution)
+            try:
+                _finish(execution)
+            except DamagedFileError:
+                _finish(_repeat_damaged(execution, tell))
     except OSError as error:
         raise _storage_error(out, error) from error
     return Results(out)
@@ -185,6 +194,16 @@ def _finish(execution: _Execution) -> None:
     if len(failures) == execution.plan.runs:
         raise FairwindError(f"every {one_of(execution.engine)} failed; the first: {failures[0]}")
     merge_tables(execution.out, execution.plan)
+
+
+def _repeat_damaged(execution: _Execution, tell: Callable[[RunState], None]) -> _Execution:
+    """Remove simulations whose files cannot be decoded, and run them again."""
+    again = replace(execution, missing=[], stored=0, failures=[], pending={}, submitted=0)
+    for error in damaged_cells(execution.out, execution.plan):
+        again.warnings.append(f"{error.message}; this simulation runs again")
+        shutil.rmtree(error.file.parent)
+    _execute(again, tell)
+    return again
 
 
 def usual_jobs(engine: Engine) -> int:

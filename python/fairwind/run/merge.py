@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import polars as pl
 
-from fairwind.folder.cell_tables import LARGE, CellTables, large_tables
+from fairwind.folder.cell_tables import LARGE, CellTables, DamagedFileError, large_tables
 from fairwind.folder.store import cell_folder, replace_lazily, write_frame
 from fairwind.scenario.plan import LEADING_COLUMNS, Cell, Plan
 
@@ -86,12 +86,7 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
     list of str
         The names of the tables written.
     """
-    folders = [
-        folder
-        for cell in plan.cells
-        for replicate in range(plan.replicates)
-        if (folder := cell_folder(out, cell.index, replicate)).is_dir()
-    ]
+    folders = finished_cells(out, plan)
     cells = [CellTables(folder) for folder in folders]
     names = sorted(set().union(*(cell.names for cell in cells)))
     for name in names:
@@ -103,3 +98,24 @@ def merge_tables(out: Path, plan: Plan) -> list[str]:
         merged = pl.concat(frames, how="vertical_relaxed") if frames else pl.DataFrame()
         write_frame(file, merged)
     return names
+
+
+def finished_cells(out: Path, plan: Plan) -> list[Path]:
+    """Give the folders of all finished simulations, in the order of the plan."""
+    return [
+        folder
+        for cell in plan.cells
+        for replicate in range(plan.replicates)
+        if (folder := cell_folder(out, cell.index, replicate)).is_dir()
+    ]
+
+
+def damaged_cells(out: Path, plan: Plan) -> list[DamagedFileError]:
+    """Give one error for each finished simulation with a file that cannot be decoded."""
+    damaged = []
+    for folder in finished_cells(out, plan):
+        try:
+            CellTables(folder).check()
+        except DamagedFileError as error:
+            damaged.append(error)
+    return damaged

@@ -44,11 +44,26 @@ def shown_progress(console: Console) -> Iterator[Callable[[RunState], None]]:
     )
     with bar:
         task = bar.add_task("simulating", total=1.0, cells="")
+        warned = _Warnings(console)
 
         def tell(state: RunState) -> None:
+            warned(state)
             bar.update(task, completed=state.fraction, cells=_counts(state))
 
         yield tell
+
+
+@dataclass
+class _Warnings:
+    """Warnings of a run, each printed once."""
+
+    console: Console
+    printed: int = 0
+
+    def __call__(self, state: RunState) -> None:
+        for text in state.warnings[self.printed :]:
+            self.console.print(f"warning: {text}", highlight=False, markup=False, soft_wrap=True)
+        self.printed = len(state.warnings)
 
 
 @dataclass
@@ -58,8 +73,13 @@ class _Lines:
     console: Console
     started: float = field(default_factory=time.monotonic)
     last: float | None = None
+    warned: _Warnings = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.warned = _Warnings(self.console)
 
     def __call__(self, state: RunState) -> None:
+        self.warned(state)
         now = time.monotonic()
         if self.last is None:
             self.last = now
