@@ -20,13 +20,15 @@ TARGETS ?= headers options endpoint conversation script capture frame filter ana
 
 INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
+# The features of the last build; changed only when they are others, so that installing clang builds the eBPF part.
+FEATURES := $(VENV)/.features
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -name build.rs -o -path '*/bpf/*' -o -path '*/src/*' -name '*.rs')
 # eBPF programs are compiled where there is what that needs; found out when a recipe runs.
 EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
 PYTHON_SOURCES := python tests tools
 
-.PHONY: help setup build compile compile-tests tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
+.PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
 
 help: ## explain the targets
@@ -44,9 +46,12 @@ $(INSTALLED): requirements.lock tools/prerequisites.sh
 build: $(BUILT) ## compile the core and install the command `fairwind` into .venv
 
 # The Python sources are used where they stand, so only Rust and the package's own description are built.
-$(BUILT): $(INSTALLED) pyproject.toml $(RUST_SOURCES)
+$(BUILT): $(INSTALLED) $(FEATURES) pyproject.toml $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" PIP_QUIET=1 $(BIN)/maturin develop --release --locked $(addprefix --features ,$(EBPF))
 	touch $@
+
+$(FEATURES): FORCE | $(INSTALLED)
+	@echo "$(EBPF)" | cmp --silent - $@ || echo "$(EBPF)" > $@
 
 # Compiling the core ends with minutes in which one processor does all.
 compile: build compile-tests ## compile all that tests need; with --jobs=2 sooner done
@@ -77,7 +82,8 @@ validity: SCENARIOS :=
 validity: build ## measure how far simulator and kernel agree (root, about half an hour the first time)
 	$(BIN)/python tools/validity.py $(SCENARIOS) $(if $(AGAIN),--again) --runs $(RUNS)/validity
 
-test: test-rust test-python test-python-alone ## run all tests
+test: ## run all tests, also after a failure, and count those that are skipped
+	@MAKE="$(MAKE)" tools/test.sh test-rust test-python test-python-alone
 
 test-rust: ## run the tests of the crates
 	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast $(TESTBED_FEATURES)

@@ -100,6 +100,7 @@ get_tests() {
     for program in tshark tcptrace tcpdump chromium; do
         command -v "$program" >/dev/null || packages+=("$program")
     done
+    command -v nft >/dev/null || packages+=(nftables)
     [ "${#packages[@]}" -eq 0 ] || get "some tests will be skipped" "${packages[@]}"
 }
 

@@ -388,6 +388,7 @@ def need_programs(error: str) -> None:
         pytest.skip("this build has no eBPF programs")
 
 
+@pytest.mark.kernel
 @loading
 @pytest.mark.alone
 def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
@@ -416,6 +417,7 @@ def test_one_file_runs_on_the_kernel_as_well_and_is_gone_afterwards(tmp_path):
     assert status == 2 and "was loaded by eBPF" in error
 
 
+@pytest.mark.kernel
 @loading
 @pytest.mark.alone
 def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
@@ -437,6 +439,7 @@ def test_a_window_of_nothing_on_the_kernel_is_a_warning_of_the_run(tmp_path):
     assert int(told[1]) == (windows == 0).sum() > 0
 
 
+@pytest.mark.kernel
 @loading
 @pytest.mark.alone
 def test_a_file_is_loaded_without_being_built_first(tmp_path):
@@ -453,6 +456,7 @@ def test_a_file_is_loaded_without_being_built_first(tmp_path):
     assert "fwt_pyl" not in available.read_text().split()
 
 
+@pytest.mark.kernel
 @loading
 @pytest.mark.alone
 def test_a_file_that_the_verifier_refuses_is_told_in_its_words(tmp_path):

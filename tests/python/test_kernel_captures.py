@@ -12,6 +12,7 @@ PROBLEM = engine_named("kernel").obstacle()
 
 pytestmark = [
     pytest.mark.alone,
+    pytest.mark.kernel,
     pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}"),
 ]
 

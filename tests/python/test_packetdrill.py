@@ -96,6 +96,7 @@ def test_a_script_that_cannot_be_read_does_not_hide_the_others(folder: Path) -> 
     assert "binary.pkt: not a text" in error
 
 
+@pytest.mark.kernel
 @NEEDS_KERNEL
 @pytest.mark.alone
 def test_the_kernel_is_judged_in_the_same_way(folder: Path) -> None:
@@ -120,6 +121,7 @@ def is_in_a_namespace(pid: int) -> bool:
     return False
 
 
+@pytest.mark.kernel
 @NEEDS_KERNEL
 @pytest.mark.alone
 def test_a_run_on_the_kernel_can_be_interrupted(folder: Path) -> None:

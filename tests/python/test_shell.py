@@ -125,6 +125,7 @@ def test_a_wrong_option_is_named_once_and_nothing_that_nobody_wrote(tmp_path, op
     assert "topology" not in error
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 def test_a_shell_refuses_the_kernels_own_router(tmp_path):
@@ -148,6 +149,7 @@ def test_a_path_that_cannot_be_set_up_leaves_the_folder_free(tmp_path, monkeypat
         assert not (out / "manifest.json").exists()
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 def test_exit_code_and_words_are_the_programs(tmp_path):
@@ -164,6 +166,7 @@ def test_exit_code_and_words_are_the_programs(tmp_path):
     assert (done.returncode, done.stdout, done.stderr) == (9, "through\n", "err\n")
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 @pytest.mark.parametrize("version", ["", "_IPV6"])
@@ -172,6 +175,7 @@ def test_an_exchange_takes_the_round_trip_time(tmp_path, version):
     assert 0.06 <= seconds(done) < 0.12
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 @pytest.mark.parametrize("version", ["", "_IPV6"])
@@ -181,6 +185,7 @@ def test_shells_within_shells_add_their_round_trip_times(tmp_path, version):
     assert 0.04 <= seconds(done) < 0.1
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 def test_of_shells_within_shells_the_lower_rate_wins(tmp_path):
@@ -192,6 +197,7 @@ def test_of_shells_within_shells_the_lower_rate_wins(tmp_path):
         assert seconds(done) > 1.0
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 def test_the_report_of_a_program_is_the_folder_of_a_run(tmp_path):
@@ -224,6 +230,7 @@ def test_the_report_of_a_program_is_the_folder_of_a_run(tmp_path):
     assert "holds a run already" in error
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 def test_started_by_sudo_the_program_runs_as_the_user_who_called(tmp_path):
@@ -238,6 +245,7 @@ def test_started_by_sudo_the_program_runs_as_the_user_who_called(tmp_path):
     assert done.stdout == "65534\nnobody /nonexistent\n", done.stderr
 
 
+@pytest.mark.kernel
 @needs_the_kernel
 @pytest.mark.alone
 @pytest.mark.skipif(shutil.which("bash") is None, reason="no bash here")

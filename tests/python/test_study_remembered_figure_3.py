@@ -44,6 +44,7 @@ def test_figure_3_is_as_the_report_says_and_as_the_closed_form_has_it(tmp_path):
 
 
 @pytest.mark.alone
+@pytest.mark.kernel
 @pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
 def test_the_kernel_has_the_same_two_trends(tmp_path):
     """Eight runs of four seconds, two at a time."""

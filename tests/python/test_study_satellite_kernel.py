@@ -60,6 +60,7 @@ def test_a_start_that_one_of_them_has_not_is_left_out():
 
 
 @pytest.mark.alone
+@pytest.mark.kernel
 @pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
 def test_the_kernel_s_transfers_take_as_many_times_longer_on_demand_as_simulated(tmp_path):
     """Twenty segments at k = 1 and over constant allocation, three starts each: half a minute."""

@@ -38,6 +38,7 @@ def transfers(folder: Path, engine: str) -> pl.DataFrame:
 
 
 @pytest.mark.alone
+@pytest.mark.kernel
 @pytest.mark.skipif(PROBLEM is not None, reason=f"no run on the kernel: {PROBLEM}")
 def test_transfers_take_as_many_round_trips_on_the_kernel_as_in_the_simulator(tmp_path: Path):
     # 70 segments from a window of ten: a round trip to open, and 10, 20 and 40 of them.

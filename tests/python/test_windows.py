@@ -18,7 +18,7 @@ from process import fairwind
 
 NOBODY = 65534
 
-pytestmark = pytest.mark.alone
+pytestmark = [pytest.mark.alone, pytest.mark.kernel]
 
 
 def version_two() -> Path | None:

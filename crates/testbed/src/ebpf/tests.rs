@@ -55,14 +55,9 @@ struct Counted {
 }
 
 fn is_available(test: &str) -> bool {
-    let reason = match (crate::availability(), availability()) {
-        (Ok(()), Ok(())) => return true,
-        (Err(reason), _) => reason.to_string(),
-        (_, Err(reason)) => reason.to_string(),
-    };
-    // Tests are told of on the error stream, which a successful one keeps to itself.
-    eprintln!("skipped: {test}: {reason}");
-    false
+    let obstacle = crate::availability().map_err(|error| error.to_string());
+    let obstacle = obstacle.and_then(|()| availability().map_err(|error| error.to_string()));
+    fairwind_kernel_testing::can_run(test, obstacle.err())
 }
 
 fn namespace_of_this_thread() -> u32 {

@@ -3,6 +3,7 @@
 use super::hosts::stage::command;
 use super::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_kernel_testing::can_run;
 use fairwind_measure::Tables;
 use fairwind_scenario::{Document, Experiment};
 use fairwind_testbed::{KernelRun, RunError, ebpf};
@@ -29,9 +30,7 @@ pub(crate) fn number(tables: &Tables, table: &str, column: &str) -> f64 {
 }
 
 pub(crate) fn is_watchable(test: &str) -> bool {
-    let Err(reason) = ebpf::availability() else { return is_available(test) };
-    println!("skipped: {test}: {reason}");
-    false
+    can_run(test, ebpf::availability().err()) && is_available(test)
 }
 
 #[test]

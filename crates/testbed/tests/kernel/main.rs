@@ -1,7 +1,6 @@
-//! Against the running kernel: needs root and TUN. Where they are missing, every test says so and
-//! does nothing.
+//! Tests on the running kernel: they need root and TUN, and are skipped where these are missing.
 
-#![expect(clippy::print_stdout, reason = "what was skipped or tried again is told")]
+#![expect(clippy::print_stdout, reason = "repeated attempts are reported")]
 
 mod dialogues;
 mod hosts;
@@ -17,16 +16,9 @@ mod shell;
 mod traces;
 mod windows;
 
-use fairwind_testbed::{TestbedError, availability};
+use fairwind_testbed::availability;
 
-/// Whether the kernel can be used; says why, where it cannot.
+/// Whether the kernel can be used.
 fn is_available(test: &str) -> bool {
-    let answer: Result<(), TestbedError> = availability();
-    match answer {
-        Ok(()) => true,
-        Err(reason) => {
-            println!("skipped: {test}: {reason}");
-            false
-        }
-    }
+    fairwind_kernel_testing::can_run(test, availability().err())
 }

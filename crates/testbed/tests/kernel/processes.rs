@@ -2,7 +2,8 @@
 
 use fairwind_testbed::host::monotonic_clock;
 use fairwind_units::Span;
-use std::fmt::Debug;
+use std::fmt::{Debug, Write as _};
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
@@ -67,4 +68,22 @@ pub(crate) fn wait_for<T: Debug>(
         assert!(monotonic_clock() < until, "{what}: not within {PATIENCE}, but: {seen:?}");
         std::thread::park_timeout(Duration::from_millis(10));
     }
+}
+
+/// Executes, as nobody, the program and arguments that are added to this command.
+///
+/// In a mount namespace of its own the TUN device has mode `device`, and `files` are copied to `/mnt/0`, `/mnt/1` and
+/// so on: where they were compiled, others may not be allowed to enter.
+pub(crate) fn as_nobody(device: u32, files: &[&Path]) -> Command {
+    let mut script = format!(
+        "mount -t tmpfs -o mode=0755 none /mnt && mknod -m {device:04o} /mnt/tun c 10 200 && \
+         mount --bind /mnt/tun /dev/net/tun && cd /mnt"
+    );
+    for (place, file) in files.iter().enumerate() {
+        let _ = write!(script, " && install -m 0755 '{}' {place}", file.display());
+    }
+    script += " && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", &script, "sh"]);
+    command
 }

@@ -2,6 +2,7 @@
 //! `tests/settings` hold with their keys, and only with them.
 
 use super::is_available;
+use fairwind_kernel_testing::skip;
 use fairwind_packetdrill::{Outcome, RunOptions};
 use fairwind_tcp::Profile;
 use fairwind_testbed::host::{SocketOption, SocketSettings};
@@ -120,7 +121,7 @@ fn every_key_does_to_the_kernel_what_it_says_and_nothing_else_does() {
         return;
     }
     if Kernel::running().version < (6, 18) {
-        println!("skipped: the scripts are about Linux 6.18");
+        skip("every_key_does_to_the_kernel_what_it_says", "the scripts are about Linux 6.18");
         return;
     }
     let mut wrong = Vec::new();

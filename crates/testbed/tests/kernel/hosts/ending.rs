@@ -1,23 +1,32 @@
 //! Hosts that are killed, hosts whose parent is killed, names, and hosts of nobody.
 
-use super::stage::{SET_UP, Stage, command, pair, plan};
+use super::stage::{HOST_PROGRAM, SET_UP, Stage, command, pair, plan};
 use super::{everything, finished, greedy};
 use crate::is_available;
-use crate::processes::{lives, send, wait_for};
+use crate::processes::{as_nobody, lives, send, wait_for};
 use fairwind_testbed::host::HostProcess;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 fn kill(process: u32) {
     send("KILL", i32::try_from(process).expect("a number of a process"));
 }
 
-/// This program again, for one test that is otherwise ignored.
-fn this_program(test: &str) -> Vec<String> {
-    let program = std::env::current_exe().expect("a program");
-    let program = program.to_str().expect("a path in UTF-8").to_owned();
-    [&program, "--exact", test, "--ignored", "--nocapture"].map(str::to_owned).into()
+/// Arguments with which this program runs one test that is otherwise ignored.
+fn only(test: &str) -> [&str; 4] {
+    ["--exact", test, "--ignored", "--nocapture"]
+}
+
+/// Runs an ignored test as nobody, where the TUN device has this mode.
+fn nobody_runs(device: u32, test: &str) -> Output {
+    let this_program = std::env::current_exe().expect("a program");
+    as_nobody(device, &[&this_program, &command().program])
+        .args(["/mnt/0"])
+        .args(only(test))
+        .env(HOST_PROGRAM, "/mnt/1")
+        .output()
+        .expect("unshare is there")
 }
 
 #[test]
@@ -80,9 +89,9 @@ fn a_host_ends_with_its_parent_whatever_ends_that() {
     if !is_available("a_host_ends_with_its_parent_whatever_ends_that") {
         return;
     }
-    let arguments = this_program("hosts::ending::a_parent_that_waits_to_be_killed");
-    let mut parent = Command::new(&arguments[0])
-        .args(&arguments[1..])
+    let this_program = std::env::current_exe().expect("a program");
+    let mut parent = Command::new(this_program)
+        .args(only("hosts::ending::a_parent_that_waits_to_be_killed"))
         .stdout(Stdio::piped())
         .spawn()
         .expect("this program again");
@@ -111,15 +120,7 @@ fn whoever_is_not_root_has_hosts_in_user_namespaces_where_the_device_is_for_all(
     if !is_available("whoever_is_not_root_has_hosts_in_user_namespaces") {
         return;
     }
-    // In a mount namespace of its own the device may be opened by everybody.
-    let open_to_all = "mount -t tmpfs none /mnt && mknod -m 0666 /mnt/tun c 10 200 && \
-                       mount --bind /mnt/tun /dev/net/tun && \
-                       exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", open_to_all, "sh"])
-        .args(this_program("hosts::ending::two_hosts_of_nobody"))
-        .output()
-        .expect("unshare is there");
+    let output = nobody_runs(0o666, "hosts::ending::two_hosts_of_nobody");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{printed}{}", String::from_utf8_lossy(&output.stderr));
     assert!(printed.contains("1 passed"), "{printed}");
@@ -139,14 +140,7 @@ fn whoever_may_not_open_the_device_is_told_what_to_do() {
     if !is_available("whoever_may_not_open_the_device_is_told_what_to_do") {
         return;
     }
-    let script = "mount -t tmpfs none /mnt && mknod -m 0600 /mnt/tun c 10 200 && \
-                  mount --bind /mnt/tun /dev/net/tun && \
-                  exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
-    let output = Command::new("unshare")
-        .args(["--mount", "sh", "-c", script, "sh"])
-        .args(this_program("hosts::ending::a_host_of_nobody"))
-        .output()
-        .expect("unshare is there");
+    let output = nobody_runs(0o600, "hosts::ending::a_host_of_nobody");
     let printed = String::from_utf8_lossy(&output.stdout);
     assert!(printed.contains("chmod 0666 /dev/net/tun"), "{printed}");
 }

@@ -19,8 +19,13 @@ pub(crate) const SET_UP: Span = Span::from_secs(20);
 const RECEIVER_PORT: u16 = 60_000;
 const FIRST_SENDER_PORT: u16 = 49_152;
 
+/// Names another host program than the one that was compiled with these tests.
+pub(crate) const HOST_PROGRAM: &str = "FAIRWIND_HOST_PROGRAM";
+
 pub(crate) fn command() -> HostCommand {
-    HostCommand { program: env!("CARGO_BIN_EXE_fairwind-host").into(), arguments: Vec::new() }
+    let program = std::env::var_os(HOST_PROGRAM)
+        .map_or_else(|| env!("CARGO_BIN_EXE_fairwind-host").into(), Into::into);
+    HostCommand { program, arguments: Vec::new() }
 }
 
 /// A host without connections; the first is called 1.

@@ -3,6 +3,7 @@
 use super::stage::{command, experiment, number, run, table};
 use crate::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_kernel_testing::can_run;
 use fairwind_scenario::{Document, Experiment};
 use fairwind_testbed::controls::{
     ControlError, ControlObject, available, load, loaded, obstacle, unload,
@@ -16,14 +17,7 @@ pub(crate) static MACHINE: Mutex<()> = Mutex::new(());
 
 /// Whether congestion controls can be loaded; says why, where they cannot.
 fn is_loadable(test: &str) -> bool {
-    if !is_available(test) {
-        return false;
-    }
-    let obstacle = obstacle();
-    if let Some(reason) = &obstacle {
-        println!("skipped: {test}: {reason}");
-    }
-    obstacle.is_none()
+    is_available(test) && can_run(test, obstacle())
 }
 
 /// A control that the repository has not: Reno under another name.

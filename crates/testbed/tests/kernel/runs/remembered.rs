@@ -5,6 +5,7 @@ use super::stage::{experiment, run, run_with};
 use crate::is_available;
 use crate::processes::wait_for;
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_kernel_testing::can_run;
 use fairwind_scenario::Experiment;
 use fairwind_testbed::leftovers::Places;
 use fairwind_testbed::windows::{groups, obstacle};
@@ -20,10 +21,7 @@ fn is_rememberable(test: &str) -> bool {
         let none = Places::usual().control_groups.is_none();
         none.then(|| "no control groups of version 2 are mounted".to_owned())
     });
-    if let Some(reason) = &reason {
-        println!("skipped: {test}: {reason}");
-    }
-    reason.is_none() && is_available(test)
+    can_run(test, reason) && is_available(test)
 }
 
 /// Two transfers of 40 full packets, one after the other, over a path that is long enough for flights to be told apart.

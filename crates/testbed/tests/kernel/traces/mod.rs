@@ -12,6 +12,7 @@ use crate::is_available;
 use crate::runs::controls::MACHINE;
 use crate::runs::stage::{command, number, table};
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_kernel_testing::can_run;
 use fairwind_scenario::{Document, Experiment};
 use fairwind_tcp::PluggedAlgorithm;
 use fairwind_testbed::KernelRun;
@@ -53,11 +54,7 @@ fn experiment(controls: &[ControlObject]) -> Experiment {
 #[test]
 fn every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_acknowledgments() {
     let test = "every_algorithm_does_the_same_in_the_kernel_and_in_the_simulator_on_the_same_acknowledgments";
-    if !is_available(test) {
-        return;
-    }
-    if let Some(reason) = obstacle() {
-        println!("skipped: {test}: {reason}");
+    if !is_available(test) || !can_run(test, obstacle()) {
         return;
     }
     let _alone = MACHINE.lock();

@@ -5,6 +5,7 @@ mod stage;
 
 use super::is_available;
 use super::processes::wait_for;
+use fairwind_kernel_testing::can_run;
 use fairwind_testbed::leftovers::Places;
 use fairwind_testbed::windows::{
     Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
@@ -38,10 +39,7 @@ fn is_rememberable(test: &str) -> bool {
         let root = Places::usual().control_groups;
         root.is_none().then(|| "no control groups of version 2 are mounted".to_owned())
     });
-    if let Some(reason) = &reason {
-        println!("skipped: {test}: {reason}");
-    }
-    reason.is_none()
+    can_run(test, reason)
 }
 
 /// The only window that is remembered.

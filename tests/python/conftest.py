@@ -1,0 +1,38 @@
+"""Skipped tests: counted for `make test`, and failures where the kernel is required."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+REQUIRES_KERNEL = os.environ.get("FAIRWIND_REQUIRE_KERNEL") == "1"
+SKIPPED_TESTS = os.environ.get("FAIRWIND_SKIPPED_TESTS")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skipped test that needs the kernel into a failure if FAIRWIND_REQUIRE_KERNEL=1."""
+    report = yield
+    if REQUIRES_KERNEL and report.skipped and item.get_closest_marker("kernel"):
+        report.outcome = "failed"
+        report.longrepr = f"requires the kernel (FAIRWIND_REQUIRE_KERNEL=1): {reason(report)}"
+    return report
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Append a skipped test to the file that `make test` counts."""
+    if SKIPPED_TESTS and report.skipped and "PYTEST_XDIST_WORKER" not in os.environ:
+        line = " ".join(reason(report).split())
+        with Path(SKIPPED_TESTS).open("a", encoding="utf-8") as file:
+            file.write(f"Python\t{report.nodeid}\t{line}\n")
+
+
+def reason(report: pytest.TestReport) -> str:
+    """Give the reason of a skipped test, without the place where it was skipped."""
+    text = report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longreprtext
+    return text.removeprefix("Skipped: ")
