@@ -3,9 +3,10 @@
 use crate::packets::options_of;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use fairwind_analyse::{
-    Analysis, Captured, GroupRule, Limit, Next, Outcome, PacketSource, Progress, Settings, Vantage,
+    Analysis, CaptureSource, GroupRule, NextPacket, Outcome, PacketSource, Progress, Settings,
+    TimeLimit, Vantage,
 };
-use fairwind_capture::{Ending, Input, Packet};
+use fairwind_capture::{EndOfFile, Input, Packet};
 use fairwind_measure::Values;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::bytes::Addresses;
@@ -35,7 +36,7 @@ fn of_files(bytes: &[u8], are_two: bool) {
     let open = |bytes: &[u8]| {
         let bytes = Box::new(Cursor::new(bytes.to_vec()));
         let input = Input::Source { name: "bytes".to_owned(), bytes };
-        Captured::open(vec![input], Ending::Final).ok()
+        CaptureSource::open(vec![input], EndOfFile::Final).ok()
     };
     let settings = Settings { intervals: WINDOWS.to_vec(), ..few_rows() };
     if are_two {
@@ -75,7 +76,7 @@ impl<'a> TakeRest<'a> for Unstructured<'a> {
 
 /// Settings with which silence takes no time to tabulate.
 fn few_rows() -> Settings {
-    Settings { most_silent_rows: Some(100), ..Settings::default() }
+    Settings { max_empty_rows: Some(100), ..Settings::default() }
 }
 
 fn any_settings(bytes: &mut Unstructured<'_>) -> Result<Settings> {
@@ -94,8 +95,8 @@ fn any_settings(bytes: &mut Unstructured<'_>) -> Result<Settings> {
     if bool::arbitrary(bytes)? {
         settings.idle_timeout = Some(span(bytes)?);
         settings.connection_from = span(bytes)?;
-        settings.from = Some(Limit::Since(span(bytes)?));
-        settings.until = Some(Limit::At(Instant::from_nanos(u64::arbitrary(bytes)?)));
+        settings.from = Some(TimeLimit::Since(span(bytes)?));
+        settings.until = Some(TimeLimit::At(Instant::from_nanos(u64::arbitrary(bytes)?)));
     }
     if bool::arbitrary(bytes)? {
         let filter = "dst port 80 or host 10.0.0.3".parse().expect("a filter");
@@ -199,16 +200,16 @@ impl<'a> Made<'a> {
 }
 
 impl PacketSource for Made<'_> {
-    fn next(&mut self, packet: &mut Packet) -> Next {
+    fn next(&mut self, packet: &mut Packet) -> NextPacket {
         if self.bytes.is_empty() {
-            return Next::End;
+            return NextPacket::End;
         }
         match self.any_packet() {
             Ok(made) => {
                 *packet = made;
-                Next::Packet
+                NextPacket::Packet
             }
-            Err(_) => Next::End,
+            Err(_) => NextPacket::End,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Capture files: whatever bytes they have, reading ends, goes forward, and does not depend on the pieces in
 //! which the bytes come.
 
-use fairwind_capture::{CaptureReader, Ending, Input, Next};
+use fairwind_capture::{CaptureReader, EndOfFile, Input, Next};
 use std::io::{Cursor, Read};
 
 /// Reads bytes as a capture file, at once and in pieces.
@@ -45,7 +45,7 @@ const MOST_FRAMES: usize = 10_000;
 
 fn read(bytes: Box<dyn Read + Send>) -> Option<Capture> {
     let input = Input::Source { name: "bytes".to_owned(), bytes };
-    let mut reader = CaptureReader::open(vec![input], Ending::Final).ok()?;
+    let mut reader = CaptureReader::open(vec![input], EndOfFile::Final).ok()?;
     let mut frames = Vec::new();
     while let Next::Frame(frame) = reader.next() {
         assert!(u64::from(frame.original_bytes) >= u64::try_from(frame.bytes.len()).unwrap_or(0));

@@ -1,7 +1,7 @@
 //! Frames of captures, and filters about them: whatever the bytes are, what is found lies within the frame,
 //! agrees with the reader of whole packets, and a filter that was read is the same when it is printed.
 
-use fairwind_capture::{Filter, Frame, LinkType, Oddities, Packet, Skipped, decode};
+use fairwind_capture::{Anomalies, Filter, Frame, LinkType, Packet, SkipReason, decode};
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{ParseError, parse};
 use fairwind_wire::{Options, Segment};
@@ -45,8 +45,8 @@ pub fn filter(bytes: &[u8]) {
     }
     let matches = filter.matches(&packet, &frame);
     let ports = (packet.segment.source_port, packet.segment.destination_port);
-    let ends_match = filter.matches_ends(&packet.addresses, ports.0, ports.1);
-    assert!(!filter.is_of_connection() || matches == ends_match, "{printed}");
+    let ends_match = filter.matches_endpoints(&packet.addresses, ports.0, ports.1);
+    assert!(!filter.is_connection_filter() || matches == ends_match, "{printed}");
 }
 
 fn frame_of(bytes: &[u8]) -> Option<Frame<'_>> {
@@ -74,18 +74,18 @@ fn stays_within(packet: &Packet, frame: &Frame<'_>) {
 }
 
 /// Whether both readers say the same, or differ for a reason.
-fn agrees(theirs: &Result<Segment, ParseError>, ours: &Result<Packet, Skipped>) -> bool {
+fn agrees(theirs: &Result<Segment, ParseError>, ours: &Result<Packet, SkipReason>) -> bool {
     match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => {
-            let beyond = ours.oddities.contains(Oddities::LENGTH_BEYOND_FRAME);
+            let beyond = ours.anomalies.contains(Anomalies::LENGTH_BEYOND_FRAME);
             let payload_bytes = ours.segment.payload_bytes;
             ours.segment == Segment { payload_bytes, ..*theirs }
                 && (payload_bytes == theirs.payload_bytes || beyond)
         }
         (Err(error), Ok(ours)) => match error {
-            ParseError::Fragment => ours.oddities.contains(Oddities::FIRST_FRAGMENT),
+            ParseError::Fragment => ours.anomalies.contains(Anomalies::FIRST_FRAGMENT),
             ParseError::OptionLength { .. } => ours.segment.options == Options::NONE,
-            ParseError::Truncated { .. } => ours.oddities.contains(Oddities::OPTIONS_CUT),
+            ParseError::Truncated { .. } => ours.anomalies.contains(Anomalies::OPTIONS_CUT),
             // Authentication headers of IPv4 are looked behind.
             ParseError::NotTcp { protocol } => *protocol == 51,
             _ => false,

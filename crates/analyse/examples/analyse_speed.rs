@@ -6,8 +6,8 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
-use fairwind_analyse::{Analysis, Captured, Progress, Settings};
-use fairwind_capture::{Ending, Input};
+use fairwind_analyse::{Analysis, CaptureSource, Progress, Settings};
+use fairwind_capture::{EndOfFile, Input};
 use std::fs::read_to_string;
 
 type Failure = Box<dyn std::error::Error>;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Failure> {
 }
 
 fn analyse(files: &[String]) -> Result<u64, Failure> {
-    let open = |name: &String| Captured::open(vec![Input::named(name)], Ending::Final);
+    let open = |name: &String| CaptureSource::open(vec![Input::named(name)], EndOfFile::Final);
     let settings = Settings::default();
     let mut analysis = match files {
         [sender] => Analysis::of_one(open(sender)?, settings)?,

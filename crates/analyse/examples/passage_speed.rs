@@ -6,8 +6,8 @@
 #![expect(clippy::print_stdout, reason = "a program for people")]
 #![expect(clippy::disallowed_methods, reason = "it measures time")]
 
-use fairwind_analyse::passage::{
-    ClockModel, CrossingDescription, FlowName, PassageSettings, Passages, Tap,
+use fairwind_analyse::one_way::{
+    ClockModel, FlowName, FlowPairDescription, OneWayFlows, OneWaySettings, Tap,
 };
 use fairwind_capture::Packet;
 use fairwind_measure::Direction;
@@ -41,13 +41,13 @@ fn acknowledgment(number: u32, stamp: u32) -> Packet {
 
 /// Everything of `connections` connections, interleaved; gives how long it took.
 fn run(clock: ClockModel, connections: u32) -> std::time::Duration {
-    let mut passages = Passages::new(PassageSettings {
+    let mut passages = OneWayFlows::new(OneWaySettings {
         clock,
         intervals: vec![Span::from_secs(1)],
-        ..PassageSettings::default()
+        ..OneWaySettings::default()
     });
     let group = passages.add_group("all");
-    let description = CrossingDescription {
+    let description = FlowPairDescription {
         group,
         connection: 0,
         opener: Tap::Sender,
@@ -59,22 +59,22 @@ fn run(clock: ClockModel, connections: u32) -> std::time::Duration {
     for round in 0..PACKETS / connections {
         let at = Instant::from_nanos(u64::from(round) * 1_000_000);
         for &id in &open {
-            passages.depart(id, Direction::Forward, at, &data(round, round));
+            passages.on_departure(id, Direction::Forward, at, &data(round, round));
             let Some(arriving) = round.checked_sub(flight) else { continue };
             let is_lost = arriving % LOST == LOST - 1;
             if is_lost {
-                passages.depart(id, Direction::Forward, at, &data(arriving, round));
+                passages.on_departure(id, Direction::Forward, at, &data(arriving, round));
             } else {
-                passages.arrive(id, Direction::Forward, at, &data(arriving, arriving));
+                passages.on_arrival(id, Direction::Forward, at, &data(arriving, arriving));
             }
             if arriving % LOST == LOST / 2 && arriving > LOST {
                 let again = arriving - LOST / 2 - 1;
-                passages.arrive(id, Direction::Forward, at, &data(again, again + flight));
+                passages.on_arrival(id, Direction::Forward, at, &data(again, again + flight));
             }
             if arriving % 2 == 0 {
                 let acknowledgment = acknowledgment(arriving, round);
-                passages.depart(id, Direction::Reverse, at, &acknowledgment);
-                passages.arrive(id, Direction::Reverse, at, &acknowledgment);
+                passages.on_departure(id, Direction::Reverse, at, &acknowledgment);
+                passages.on_arrival(id, Direction::Reverse, at, &acknowledgment);
             }
             while passages.next_lost().is_some() {}
         }

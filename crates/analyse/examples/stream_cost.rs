@@ -4,7 +4,7 @@
 #![expect(clippy::print_stdout, reason = "the numbers are what it is for")]
 #![expect(clippy::disallowed_methods, reason = "it measures the time that passes")]
 
-use fairwind_analyse::stream::{Habits, Stream};
+use fairwind_analyse::stream::{ProbeUseCounts, Stream};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 
@@ -55,7 +55,7 @@ fn nanos_per_pair(streams: usize, flight: u32, lost_one_in: u32) -> f64 {
         }
     }
     let nanos = began.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS);
-    let mut habits = Habits::default();
+    let mut habits = ProbeUseCounts::default();
     let told: u64 = all.iter_mut().map(|stream| stream.finish(now, &mut habits)).sum();
     assert!(sum > 0, "{told} time-outs");
     nanos

@@ -1,6 +1,6 @@
 //! What the columns of this room's tables mean.
 
-use crate::{connection, passage, slowest, stream, trace};
+use crate::{connection, one_way, slowest, stream, trace};
 use fairwind_measure::{ColumnDefinition, define};
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ pub fn columns() -> &'static [ColumnDefinition] {
     static COLUMNS: LazyLock<Vec<ColumnDefinition>> = LazyLock::new(|| {
         let parts = [
             stream::columns(),
-            passage::columns().to_vec(),
+            one_way::columns().to_vec(),
             define(&connection::TABLES),
             define(&[slowest::COLUMNS]),
             define(&[trace::COLUMNS]),

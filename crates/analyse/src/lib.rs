@@ -9,22 +9,22 @@
 //! It runs no experiment, keeps no packet, and remembers open connections only.
 //!
 //! Modules: `connection` (open connections: whose a packet is, how they begin and end), `analysis` (from
-//! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`passage`] (what
+//! sources of packets to tables), [`stream`] (what one tap tells of one direction's data), [`one_way`] (what
 //! two taps tell of it), `slowest` (the longest waits), [`trace`] (points that draw a flow), `writes` (what an application wrote).
 
 mod analysis;
 mod columns;
 mod connection;
-pub mod passage;
+pub mod one_way;
 mod slowest;
 pub mod stream;
 pub mod trace;
 mod writes;
 
 pub use analysis::{
-    Analysis, AnalysisError, Captured, Clock, Facts, Frames, GroupRule, Limit, Next, Outcome,
-    PacketSource, Progress, Settings, Translation,
+    AddressTranslation, Analysis, AnalysisError, CaptureFacts, CaptureSource, ClockMode,
+    FrameCounts, GroupRule, NextPacket, Outcome, PacketSource, Progress, Settings, TimeLimit,
 };
 pub use columns::columns;
 pub use connection::{Side, Vantage};
-pub use writes::{Write, Writes, WritesError, writes_of_capture};
+pub use writes::{Write, Writes, WritesError, extract_writes};

@@ -14,7 +14,7 @@
 
 use crate::AnalysisError;
 use crate::analysis::{Analysis, GroupRule, PacketSource, Progress, Settings};
-use crate::trace::{FlowTrace, Limits, NewData, Selection, TraceSettings};
+use crate::trace::{FlowTrace, NewData, Selection, TraceLimits, TraceSettings};
 use fairwind_capture::Filter;
 use fairwind_units::Span;
 
@@ -79,14 +79,14 @@ const WANTED: &str = "wanted";
 ///
 /// # Errors
 /// Where there is no such flow, or the source can be read once only.
-pub fn writes_of_capture<S: PacketSource>(
+pub fn extract_writes<S: PacketSource>(
     source: S,
     wanted: Option<&Filter>,
 ) -> Result<Writes, WritesError> {
-    if let Some(filter) = wanted.filter(|filter| !filter.is_of_connection()) {
+    if let Some(filter) = wanted.filter(|filter| !filter.is_connection_filter()) {
         return Err(WritesError::AsksForPackets { filter: filter.to_string() });
     }
-    let again = source.again().ok_or(WritesError::ReadOnce)?;
+    let again = source.reopen().ok_or(WritesError::ReadOnce)?;
     let name = largest_flow(source, wanted)?;
     let mut traces = followed(again, &name)?;
     // Ports that are used again give several flows of one name.
@@ -137,8 +137,8 @@ fn largest_flow<S: PacketSource>(
 fn followed<S: PacketSource>(source: S, name: &str) -> Result<Vec<FlowTrace>, WritesError> {
     let traces = TraceSettings {
         selection: Selection::Named([name.to_owned()].into()),
-        most_connections: usize::MAX,
-        limits: Limits { points: 0, windows: 1 },
+        max_connections: usize::MAX,
+        limits: TraceLimits { points: 0, windows: 1 },
         keeps_new_data: true,
     };
     let mut analysis = Analysis::of_one(source, Settings { traces: Some(traces), ..bare() })?;

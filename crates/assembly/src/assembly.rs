@@ -12,7 +12,9 @@ use crate::flow::{
 };
 use crate::seeds::{Purpose, derive};
 use crate::tap::Queues;
-use fairwind_measure::{FlowDescription, FlowId, Points, QueueEventSettings, QueueId, Settings};
+use fairwind_measure::{
+    FlowDescription, FlowId, ObservationPoints, QueueEventSettings, QueueId, Settings,
+};
 use fairwind_network::{Assigned, CarrierId, LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
 use fairwind_scenario::{
     AssignedSlots, Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport,
@@ -104,7 +106,7 @@ impl<P: Packet> Assembly<P> {
                 let draw = derive(seed, Purpose::Start, flow);
                 Instant::ZERO + group.start_of(turn.caller, draw)
             } else {
-                FlowDescription::AWAITED
+                FlowDescription::START_PENDING
             };
             let plan = FlowPlan {
                 flow: id,
@@ -131,7 +133,7 @@ impl<P: Packet> Assembly<P> {
                 name: plan.name.clone(),
                 start: plan.start,
                 answers: None,
-                seen_at: Points::EVERYWHERE,
+                seen_at: ObservationPoints::EVERYWHERE,
             });
             self.flows.push(plan);
         }
@@ -157,7 +159,7 @@ impl<P: Packet> Assembly<P> {
                 name: turn_of(plan.index, in_turn).name(name),
                 start: plan.start,
                 answers: Some(plan.flow),
-                seen_at: Points::EVERYWHERE,
+                seen_at: ObservationPoints::EVERYWHERE,
             });
             plan.answer = Some(AnswerPlan { flow: FlowId(flow), application });
         }
@@ -309,7 +311,7 @@ fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {
         warmup: measure.warmup,
         end: Instant::ZERO + experiment.duration,
         intervals: measure.intervals.clone(),
-        most_silent_rows: None,
+        max_empty_rows: None,
         per_flow_intervals: measure.per_flow_intervals,
         percentiles: measure.percentiles.clone(),
         queue_events: measure.queue_events.as_ref().map(|events| queue_events(events, &queues)),

@@ -44,7 +44,7 @@ pub struct FlowPlan {
     pub answer: Option<AnswerPlan>,
     /// The flow whose data it passes on; `None`: data of its own.
     pub relays: Option<FlowId>,
-    /// When the application opens the connection; [`AWAITED`](fairwind_measure::FlowDescription::AWAITED) where another
+    /// When the application opens the connection; [`FlowDescription::START_PENDING`](fairwind_measure::FlowDescription::START_PENDING) where another
     /// one has to be over before; [`Instant::MAX`]: when the one that it relays has come.
     pub start: Instant,
     /// When the application stops writing; [`Instant::MAX`] for never.
@@ -61,7 +61,7 @@ pub struct FlowPlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NextPlan {
     /// Its flow, which does not start by the clock: its start is
-    /// [`AWAITED`](fairwind_measure::FlowDescription::AWAITED).
+    /// [`FlowDescription::START_PENDING`](fairwind_measure::FlowDescription::START_PENDING).
     pub flow: FlowId,
     /// Time from the end of the one before.
     pub pause: Span,

@@ -7,7 +7,7 @@
 #![expect(clippy::print_stdout, reason = "it is what this program is for")]
 
 use fairwind_capture::{
-    CaptureReader, CaptureWriter, Ending, Input, Interface, InterfaceId, Next, Section,
+    CaptureReader, CaptureWriter, EndOfFile, Input, Interface, InterfaceId, Next, Section,
 };
 use fairwind_units::Instant;
 use std::error::Error;
@@ -58,7 +58,7 @@ fn measure(file: &Path) -> Result<(), Box<dyn Error>> {
 #[expect(clippy::disallowed_methods, reason = "it measures how long something takes")]
 fn read(file: &Path) -> Result<(Duration, u32, u64), Box<dyn Error>> {
     let begin = WallInstant::now();
-    let mut reader = CaptureReader::open(vec![Input::Path(file.to_owned())], Ending::Final)?;
+    let mut reader = CaptureReader::open(vec![Input::Path(file.to_owned())], EndOfFile::Final)?;
     let (mut frames, mut checksum) = (0_u32, 0_u64);
     while let Next::Frame(frame) = reader.next() {
         frames += 1;

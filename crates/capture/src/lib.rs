@@ -51,10 +51,10 @@ pub use decode::decode;
 pub use error::CaptureError;
 pub use filter::{Filter, FilterError, FilterProblem};
 pub use frame::{Frame, LinkType};
-pub use note::{Note, NoteKind, Notes, Place};
-pub use packet::{Oddities, Packet, Skipped};
+pub use note::{Location, Note, NoteKind, Notes};
+pub use packet::{Anomalies, Packet, SkipReason};
 pub use read::{
-    Advance, CaptureReader, Ending, Input, InterfaceDescription, Next, Progress, ReadError,
+    Advance, CaptureReader, EndOfFile, Input, InterfaceDescription, Next, Progress, ReadError,
     SectionDescription, kinds,
 };
 pub use section::{Interface, InterfaceId, Section};

@@ -53,7 +53,7 @@ impl Eq for NoteKind {}
 
 /// A place in an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The file, as it was named.
     pub file: Arc<str>,
     /// Bytes before it in the file, or in what the file becomes when it is decompressed.
@@ -63,7 +63,7 @@ pub struct Place {
     pub packet: u64,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "byte {} of {} (packet {})", self.offset, self.file, self.packet)
     }
@@ -77,7 +77,7 @@ pub struct Note {
     /// How often; in which unit is the kind's business.
     pub count: u64,
     /// Where it was seen first.
-    pub first: Place,
+    pub first: Location,
     /// What exactly was seen there; empty where the kind says it all.
     pub detail: String,
 }
@@ -103,7 +103,7 @@ impl Notes {
     pub const NONE: Self = Self(Vec::new());
 
     /// Counts one of `kind`; `first` is asked for the place if it is the first.
-    pub fn record(&mut self, kind: NoteKind, first: impl FnOnce() -> Place) {
+    pub fn record(&mut self, kind: NoteKind, first: impl FnOnce() -> Location) {
         self.record_many(kind, 1, || (first(), String::new()));
     }
 
@@ -112,7 +112,7 @@ impl Notes {
         &mut self,
         kind: NoteKind,
         count: u64,
-        first: impl FnOnce() -> (Place, String),
+        first: impl FnOnce() -> (Location, String),
     ) {
         if let Some(note) = self.0.iter_mut().find(|note| note.kind == kind) {
             note.count = note.count.saturating_add(count);
@@ -160,8 +160,8 @@ mod tests {
 
     const TORN: NoteKind = NoteKind::new("torn", "pages are torn", "page", "pages");
 
-    fn place(offset: u64) -> Place {
-        Place { file: "a book".into(), offset, packet: 3 }
+    fn place(offset: u64) -> Location {
+        Location { file: "a book".into(), offset, packet: 3 }
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub struct Packet {
     /// Time to live, or hop limit.
     pub hop_limit: u8,
     /// What is odd about it, though it could be read.
-    pub oddities: Oddities,
+    pub anomalies: Anomalies,
     /// Where in the frame the IP header begins, in bytes.
     pub ip_at: u16,
     /// Where in the frame the TCP header begins, in bytes.
@@ -44,7 +44,7 @@ impl Packet {
         },
         identification: None,
         hop_limit: 0,
-        oddities: Oddities::NONE,
+        anomalies: Anomalies::NONE,
         ip_at: 0,
         tcp_at: 0,
         segment: Segment {
@@ -64,9 +64,9 @@ impl Packet {
 
 /// What is odd about a packet that could be read all the same: a set of the constants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Oddities(u8);
+pub struct Anomalies(u8);
 
-impl Oddities {
+impl Anomalies {
     /// Nothing.
     pub const NONE: Self = Self(0);
     /// The IP header says a length of zero, as before a network card has cut a packet to size
@@ -147,7 +147,7 @@ const fn of_packets(name: &'static str, says: &'static str) -> NoteKind {
 
 /// Why a frame gives no TCP packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Skipped {
+pub enum SkipReason {
     /// IP, but another protocol (its number).
     OtherProtocol(u8),
     /// A fragment of a datagram with TCP, without a TCP header that can be read, and the bytes of the

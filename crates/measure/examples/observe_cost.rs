@@ -8,7 +8,8 @@
 #![expect(clippy::print_stdout, reason = "printing is what it is for")]
 
 use fairwind_measure::{
-    Collector, Direction, FlowDescription, FlowId, Observation, Points, QueueId, Settings,
+    Collector, Direction, FlowDescription, FlowId, Observation, ObservationPoints, QueueId,
+    Settings,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -80,7 +81,7 @@ fn print_short_flows() {
             at += Span::from_micros(1);
             tell_pair(&mut collector, at, id, round);
         }
-        if flow % 1_000 == 0 && collector.retired_rows() > 10_000 {
+        if flow % 1_000 == 0 && collector.pending_rows() > 10_000 {
             let taken = collector.take_retired();
             rows += taken.and_then(|tables| Some(tables.get("flows")?.rows())).unwrap_or_default();
         }
@@ -100,7 +101,7 @@ fn added(collector: &mut Collector, flow: u32) -> FlowId {
         name: format!("192.0.2.1:{flow}>192.0.2.2:80"),
         start: Instant::ZERO,
         answers: None,
-        seen_at: Points::SENDER,
+        seen_at: ObservationPoints::SENDER,
     };
     collector.add_flow(description).expect("the group is there")
 }
@@ -128,7 +129,7 @@ fn settings(flows: u32) -> Settings {
         name: format!("flow-{flow}"),
         start: Instant::ZERO,
         answers: None,
-        seen_at: Points::EVERYWHERE,
+        seen_at: ObservationPoints::EVERYWHERE,
     });
     Settings {
         groups: vec!["even".to_owned(), "odd".to_owned()],

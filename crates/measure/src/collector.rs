@@ -182,8 +182,8 @@ impl Collector {
     /// comes: where flows are many, it is worth while to do so for several coming observations at once. The
     /// number means nothing.
     #[inline]
-    pub fn fetch(&self, flow: FlowId) -> u64 {
-        self.flows.get(flow.index()).map_or(0, Flow::fetch)
+    pub fn prefetch(&self, flow: FlowId) -> u64 {
+        self.flows.get(flow.index()).map_or(0, Flow::prefetch)
     }
 
     /// Takes a fact that became true at `at`.
@@ -402,7 +402,7 @@ impl Collector {
         let opposite = self.flow(flow).opposite();
         for opened in std::iter::once(flow).chain(opposite) {
             let start = &mut self.settings.flows[opened.index()].start;
-            if *start == FlowDescription::AWAITED {
+            if *start == FlowDescription::START_PENDING {
                 *start = at;
             }
         }

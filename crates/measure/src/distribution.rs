@@ -5,7 +5,7 @@
 //! apart). Mean, minimum, maximum and count are exact.
 //!
 //! Where distributions are many, samples may wait until there are so many that counting them at once pays
-//! ([`Distribution::record_later`]): what a sample changes is then one line of memory, though the histogram and
+//! ([`Distribution::record_deferred`]): what a sample changes is then one line of memory, though the histogram and
 //! what else is known lie outside the nearest caches. Whoever reads takes those that wait into account.
 //!
 //! Memory: 128 bytes, and as soon as samples have been counted the counters of the range in use.
@@ -14,7 +14,7 @@
 //! samples is counted when it is asked for.
 
 use crate::formula;
-use crate::histogram::{Histogram, Slot};
+use crate::histogram::{Bucket, Histogram};
 use std::borrow::Cow;
 
 /// Of times in nanoseconds, told apart down to a microsecond: units of 512 ns.
@@ -139,7 +139,7 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
 
     /// Reads what the next sample changes, for whoever calls it in advance.
     #[inline]
-    pub const fn fetch(&self) -> u32 {
+    pub const fn prefetch(&self) -> u32 {
         self.waiting.count
     }
 
@@ -158,7 +158,7 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
     /// Adds one sample, which may wait to be counted: for one distribution of many, which is not near. Where it
     /// is near, [`record`](Self::record) takes less.
     #[inline]
-    pub fn record_later(&mut self, value: u64) {
+    pub fn record_deferred(&mut self, value: u64) {
         if !self.waiting.take(value) {
             self.count_waiting_and(value);
         }
@@ -197,8 +197,8 @@ impl<const UNIT_BITS: u32> Distribution<UNIT_BITS> {
     }
 
     /// The slots that are not empty, in ascending order.
-    pub fn slots(&self) -> impl Iterator<Item = Slot> + use<UNIT_BITS> {
-        self.all().histogram.slots().collect::<Vec<Slot>>().into_iter()
+    pub fn slots(&self) -> impl Iterator<Item = Bucket> + use<UNIT_BITS> {
+        self.all().histogram.slots().collect::<Vec<Bucket>>().into_iter()
     }
 
     /// Number of samples, counted over the slots.
@@ -306,7 +306,7 @@ mod tests {
             for value in values.iter().map(|value| value >> shift) {
                 times.record(value);
                 counts.record(value);
-                let has_value = |slot: &Slot| (slot.lower..slot.upper).contains(&value);
+                let has_value = |slot: &Bucket| (slot.lower..slot.upper).contains(&value);
                 let slot = times.slots().find(has_value).expect("the value has a slot");
                 prop_assert!(slot.upper - slot.lower <= (value / 100).max(512));
                 let slot = counts.slots().find(has_value).expect("the value has a slot");
@@ -346,7 +346,7 @@ mod tests {
             let mut sorted: Vec<u64> = samples.iter().map(|sample| sample >> shift).collect();
             let (mut times, mut histogram) = (Times::new(), Histogram::<9>::new());
             for (&sample, is_late) in sorted.iter().zip(are_late) {
-                if is_late { times.record_later(sample) } else { times.record(sample) }
+                if is_late { times.record_deferred(sample) } else { times.record(sample) }
                 histogram.record_many(sample, 1);
             }
             let count = u64::try_from(sorted.len()).unwrap();

@@ -41,7 +41,7 @@ impl Collector {
     ///
     /// # Panics
     /// Where there is no such flow.
-    pub fn attribute_anew(&mut self, opening: FlowId, answering: FlowId, early: &EarlyPackets) {
+    pub fn reattribute(&mut self, opening: FlowId, answering: FlowId, early: &EarlyPackets) {
         let totals = self.flow(opening).totals_mut();
         take(&mut totals.packets_sent, &mut totals.wire_bytes_sent, early.bare_sent);
         take(&mut totals.packets_received, &mut totals.wire_bytes_received, early.bare_received);

@@ -148,9 +148,9 @@ impl Flow {
     /// Reads a field out of each line of memory that most packets need in captures, for whoever calls it in
     /// advance.
     #[inline]
-    pub(crate) fn fetch(&self) -> u64 {
-        let latency = u64::from(self.ack_latency.fetch());
-        self.highest_sent ^ self.totals.packets_sent ^ latency ^ self.sent.fetch()
+    pub(crate) fn prefetch(&self) -> u64 {
+        let latency = u64::from(self.ack_latency.prefetch());
+        self.highest_sent ^ self.totals.packets_sent ^ latency ^ self.sent.prefetch()
     }
 
     #[inline]
@@ -336,7 +336,7 @@ impl Flow {
             && let Some(offset) =
                 self.origin.acknowledged(segment.acknowledgment, self.highest_sent)
         {
-            self.sent.cover_later(at, clamped(offset), &mut self.ack_latency);
+            self.sent.cover_deferred(at, clamped(offset), &mut self.ack_latency);
         }
     }
 

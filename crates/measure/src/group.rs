@@ -3,7 +3,7 @@
 use crate::distribution::Times;
 use crate::fairness::Shares;
 use crate::flow::{Flow, Totals};
-use crate::points::{Points, Watched};
+use crate::points::{ObservationPoints, Watched};
 use crate::settings::FlowDescription;
 use crate::trouble::Troubled;
 use fairwind_units::Instant;
@@ -57,18 +57,18 @@ impl GroupSum {
         self.finished += u64::from(stages.finished.is_some());
         self.failed += u64::from(stages.failed.is_some());
         let setup_time = stages.established.map(|at| at.saturating_since(description.start));
-        if description.seen_at.contain(Points::SENDER) {
+        if description.seen_at.contains(ObservationPoints::SENDER) {
             self.troubled.add(&flow.trouble(description.start, now));
         }
         self.setup_nanos += setup_time.map_or(0, |time| u128::from(time.as_nanos()));
         self.totals.add(flow.totals());
-        if description.seen_at.contain(Points::HOSTS) {
+        if description.seen_at.contains(ObservationPoints::HOSTS) {
             self.totals_at_both_hosts.add(flow.totals());
         }
         self.ack_latency.add(flow.ack_latency());
         self.delivery_latency.add(flow.delivery_latency());
         self.response_time.add(flow.response_time());
-        if description.seen_at.contain(Points::READER) {
+        if description.seen_at.contains(ObservationPoints::READER) {
             self.bytes_read.add(flow.totals().payload_bytes_read);
         }
     }

@@ -27,7 +27,7 @@ const SPARSE_STRETCH: usize = 32;
 
 /// One slot of the histogram that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slot {
+pub struct Bucket {
     /// Smallest value that falls into it.
     pub lower: u64,
     /// Smallest value above it.
@@ -215,13 +215,13 @@ impl<const UNIT_BITS: u32> Histogram<UNIT_BITS> {
     }
 
     /// The slots that are not empty, in ascending order.
-    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Bucket> {
         let (narrow, wide): (&[u16], &[u64]) = match &self.counters {
             Counters::Narrow(counters) => (counters, &[]),
             Counters::Wide(counters) => (&[], counters),
         };
         let counts = narrow.iter().map(|&count| u64::from(count)).chain(wide.iter().copied());
-        (self.first..).zip(counts).filter(|&(_, count)| count > 0).map(|(slot, count)| Slot {
+        (self.first..).zip(counts).filter(|&(_, count)| count > 0).map(|(slot, count)| Bucket {
             lower: Self::lower_bound(slot),
             upper: Self::lower_bound(slot + 1),
             count,
@@ -337,18 +337,18 @@ mod tests {
     use proptest::prelude::*;
 
     /// What the library of the same design makes of `values`: its slots, and the values of `ranks`.
-    fn reference<const UNIT_BITS: u32>(values: &[u64], ranks: &[u64]) -> (Vec<Slot>, Vec<u64>) {
+    fn reference<const UNIT_BITS: u32>(values: &[u64], ranks: &[u64]) -> (Vec<Bucket>, Vec<u64>) {
         let mut reference =
             hdrhistogram::Histogram::<u64>::new_with_bounds(1 << UNIT_BITS, 1 << 60, 2).unwrap();
         for &value in values {
             reference.record(value).unwrap();
         }
-        let slot = |value, count| Slot {
+        let slot = |value, count| Bucket {
             lower: reference.lowest_equivalent(value),
             upper: reference.next_non_equivalent(value),
             count,
         };
-        let slots: Vec<Slot> = reference
+        let slots: Vec<Bucket> = reference
             .iter_recorded()
             .map(|step| slot(step.value_iterated_to(), step.count_since_last_iteration()))
             .collect();
@@ -441,9 +441,9 @@ mod tests {
     #[test]
     fn the_largest_value_there_is_has_a_slot() {
         let histogram = histogram_of::<0>(&[u64::MAX]);
-        let slots: Vec<Slot> = histogram.slots().collect();
+        let slots: Vec<Bucket> = histogram.slots().collect();
         let width = 1 << (64 - DOUBLING_BITS - 1);
-        assert_eq!(slots, [Slot { lower: u64::MAX - width + 1, upper: u64::MAX, count: 1 }]);
+        assert_eq!(slots, [Bucket { lower: u64::MAX - width + 1, upper: u64::MAX, count: 1 }]);
     }
 
     #[test]

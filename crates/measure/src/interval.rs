@@ -12,7 +12,7 @@
 
 use crate::flow::Totals;
 use crate::settings::{FlowDescription, Settings};
-use crate::silence::Silence;
+use crate::silence::EmptyRowBudget;
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ struct ScopeState {
 pub(crate) struct Series {
     length: Span,
     /// Which windows in which nothing happened are kept.
-    silence: Silence,
+    silence: EmptyRowBudget,
     /// End of the window that is being filled.
     border: Instant,
     /// Number of the window that is being filled.
@@ -131,7 +131,7 @@ impl Series {
     pub(crate) fn new(length: Span, settings: &Settings, scopes: usize) -> Self {
         Self {
             length,
-            silence: Silence::of_rows(settings.most_silent_rows),
+            silence: EmptyRowBudget::with_rows(settings.max_empty_rows),
             border: settings.measured_from() + length,
             filling: 0,
             scopes: vec![ScopeState::default(); scopes],

@@ -35,7 +35,7 @@ impl Stretches {
 
     /// Reads where the oldest stretch is, for whoever calls it in advance.
     #[inline]
-    pub(crate) fn fetch(&self) -> u64 {
+    pub(crate) fn prefetch(&self) -> u64 {
         self.under_way.first_place().map_or(0, |stretch| stretch.0)
     }
 
@@ -59,9 +59,9 @@ impl Stretches {
 
     /// The same, where samples may wait to be counted.
     #[inline]
-    pub(crate) fn cover_later(&mut self, at: Instant, offset: u64, latencies: &mut Times) {
+    pub(crate) fn cover_deferred(&mut self, at: Instant, offset: u64, latencies: &mut Times) {
         if self.oldest_end <= offset {
-            self.complete(at, offset, |latency| latencies.record_later(latency));
+            self.complete(at, offset, |latency| latencies.record_deferred(latency));
         }
     }
 

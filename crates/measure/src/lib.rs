@@ -40,7 +40,7 @@
 //! ```
 //!
 //! Flows may come and go while it measures: see [`Collector::retire`]. Where a flow is not watched
-//! everywhere ([`Points`]), what nobody could see is missing in tables. Other rooms, which infer what
+//! everywhere ([`ObservationPoints`]), what nobody could see is missing in tables. Other rooms, which infer what
 //! is not observed, make tables of the same kind of the same parts: [`TableBuilder`], [`Distribution`],
 //! [`Summary`], [`define`].
 //!
@@ -103,25 +103,25 @@ pub use complaint::{ControlComplaint, control_complaints_table};
 pub use connection::ConnectionFlows;
 pub use distribution::{Counts, Distribution, Times};
 pub use early::{EarlyPackets, PacketCount};
-pub use histogram::Slot;
+pub use histogram::Bucket;
 pub use lateness::{Lateness, RoutedPackets};
 pub use loss_runs::{LossRun, LossRuns};
 pub use observation::{
     CongestionState, Direction, DropReason, Dropped, FailureReason, FlowId, Observation, QueueId,
 };
 pub use offset::StreamOrigin;
-pub use points::Points;
-pub use punctuality::{HostPunctuality, hosts_table};
+pub use points::ObservationPoints;
+pub use punctuality::{HostLateness, hosts_table};
 pub use queue_events::QueueEventSettings;
 pub use rates::{RATE_COLUMNS, RateColumn, fill_rates};
 pub use received::ReceivedBytes;
-pub use remembered::{RememberedPeer, remembered_table};
+pub use remembered::{CachedWindow, remembered_table};
 pub use resumption::{ResumptionStep, resumptions_table};
 pub use ring::Ring;
-pub use sender::{SenderAccount, SenderCounts, senders_table};
+pub use sender::{SenderCounts, SenderRow, senders_table};
 pub use settings::{FlowDescription, Settings, SettingsError};
-pub use silence::Silence;
+pub use silence::EmptyRowBudget;
 pub use slots::FramesAssigned;
-pub use summary::{Percentiles, Place, Summary, percentile_name};
+pub use summary::{PercentileIndex, Percentiles, Summary, percentile_name};
 pub use table::{Column, Table, TableBuilder, Tables, Values};
-pub use texts::Texts;
+pub use texts::TextColumn;

@@ -182,7 +182,7 @@ pub enum Observation<'a> {
         wire_bytes: u32,
     },
     /// A datagram leaves the host that made it. Its flow is one of datagrams, see
-    /// [`Points::DATAGRAMS`](crate::Points::DATAGRAMS).
+    /// [`ObservationPoints::DATAGRAMS`](crate::ObservationPoints::DATAGRAMS).
     DatagramSent {
         /// Its flow.
         flow: FlowId,

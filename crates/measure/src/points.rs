@@ -7,9 +7,9 @@ use std::ops::BitOr;
 
 /// Points of a flow at which somebody watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Points(u8);
+pub struct ObservationPoints(u8);
 
-impl Points {
+impl ObservationPoints {
     /// Nowhere.
     pub const NOWHERE: Self = Self(0);
     /// The data sender's host: what leaves it, what reaches it, and what its endpoint does.
@@ -46,7 +46,7 @@ impl Points {
     const SETS: usize = 1 << 5;
 
     /// Whether all points of `others` are among these.
-    pub const fn contain(self, others: Self) -> bool {
+    pub const fn contains(self, others: Self) -> bool {
         self.0 & others.0 == others.0
     }
 
@@ -56,14 +56,14 @@ impl Points {
     }
 }
 
-impl Default for Points {
+impl Default for ObservationPoints {
     /// Everywhere.
     fn default() -> Self {
         Self::EVERYWHERE
     }
 }
 
-impl BitOr for Points {
+impl BitOr for ObservationPoints {
     type Output = Self;
 
     fn bitor(self, other: Self) -> Self {
@@ -73,18 +73,18 @@ impl BitOr for Points {
 
 /// How many flows are watched at which points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Watched([u64; Points::SETS]);
+pub(crate) struct Watched([u64; ObservationPoints::SETS]);
 
 impl Watched {
     /// One flow.
-    pub(crate) fn one(points: Points) -> Self {
+    pub(crate) fn one(points: ObservationPoints) -> Self {
         let mut watched = Self::default();
         watched.add(points);
         watched
     }
 
     /// Counts one more flow.
-    pub(crate) fn add(&mut self, points: Points) {
+    pub(crate) fn add(&mut self, points: ObservationPoints) {
         self.0[points.index()] += 1;
     }
 
@@ -94,13 +94,13 @@ impl Watched {
     }
 
     /// How many of them are watched at all of these points.
-    pub(crate) fn flows_at(&self, points: Points) -> u64 {
-        let sets = (0..=Points::ALL).map(Points).zip(&self.0);
-        sets.filter(|(set, _)| set.contain(points)).map(|(_, flows)| flows).sum()
+    pub(crate) fn flows_at(&self, points: ObservationPoints) -> u64 {
+        let sets = (0..=ObservationPoints::ALL).map(ObservationPoints).zip(&self.0);
+        sets.filter(|(set, _)| set.contains(points)).map(|(_, flows)| flows).sum()
     }
 
     /// Whether what only these points tell is known: of some flow, or of all where there are none.
-    pub(crate) fn knows(&self, points: Points) -> bool {
+    pub(crate) fn knows(&self, points: ObservationPoints) -> bool {
         self.flows_at(points) > 0 || self.flows() == 0
     }
 }
@@ -111,27 +111,41 @@ mod tests {
 
     #[test]
     fn losses_are_known_of_flows_that_are_watched_at_both_hosts() {
-        let mut watched = Watched::one(Points::SENDER);
-        watched.add(Points::RECEIVER | Points::READER);
-        assert!(watched.knows(Points::SENDER) && watched.knows(Points::RECEIVER));
-        assert!(!watched.knows(Points::HOSTS) && !watched.knows(Points::APPLICATIONS));
-        watched.add(Points::EVERYWHERE);
-        assert!(watched.knows(Points::HOSTS));
-        assert_eq!((watched.flows(), watched.flows_at(Points::RECEIVER)), (3, 2));
+        let mut watched = Watched::one(ObservationPoints::SENDER);
+        watched.add(ObservationPoints::RECEIVER | ObservationPoints::READER);
+        assert!(
+            watched.knows(ObservationPoints::SENDER) && watched.knows(ObservationPoints::RECEIVER)
+        );
+        assert!(
+            !watched.knows(ObservationPoints::HOSTS)
+                && !watched.knows(ObservationPoints::APPLICATIONS)
+        );
+        watched.add(ObservationPoints::EVERYWHERE);
+        assert!(watched.knows(ObservationPoints::HOSTS));
+        assert_eq!((watched.flows(), watched.flows_at(ObservationPoints::RECEIVER)), (3, 2));
     }
 
     #[test]
     fn of_datagrams_packets_are_known_and_nothing_of_a_connection() {
-        let mut watched = Watched::one(Points::DATAGRAMS);
-        assert!(watched.knows(Points::HOSTS) && watched.knows(Points::APPLICATIONS));
-        assert!(!watched.knows(Points::SENDER) && !watched.knows(Points::RECEIVER));
-        assert!(!watched.knows(Points::ENDPOINTS));
-        watched.add(Points::SENDER);
-        assert!(watched.knows(Points::SENDER) && !watched.knows(Points::ENDPOINTS));
+        let mut watched = Watched::one(ObservationPoints::DATAGRAMS);
+        assert!(
+            watched.knows(ObservationPoints::HOSTS)
+                && watched.knows(ObservationPoints::APPLICATIONS)
+        );
+        assert!(
+            !watched.knows(ObservationPoints::SENDER)
+                && !watched.knows(ObservationPoints::RECEIVER)
+        );
+        assert!(!watched.knows(ObservationPoints::ENDPOINTS));
+        watched.add(ObservationPoints::SENDER);
+        assert!(
+            watched.knows(ObservationPoints::SENDER)
+                && !watched.knows(ObservationPoints::ENDPOINTS)
+        );
     }
 
     #[test]
     fn of_no_flows_everything_is_known() {
-        assert!(Watched::default().knows(Points::EVERYWHERE));
+        assert!(Watched::default().knows(ObservationPoints::EVERYWHERE));
     }
 }

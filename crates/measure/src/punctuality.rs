@@ -6,7 +6,7 @@ use fairwind_units::Span;
 
 /// How punctual the applications of one host were, and what it met.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostPunctuality {
+pub struct HostLateness {
     /// The host's name.
     pub host: String,
     /// Writes that were due at an instant.
@@ -24,10 +24,9 @@ pub struct HostPunctuality {
 }
 
 /// The table `hosts`, one row for each.
-pub fn hosts_table(hosts: &[HostPunctuality]) -> Table {
-    let late = |host: &HostPunctuality, late: Span| {
-        (host.timed_writes > 0).then(|| seconds(late.as_nanos()))
-    };
+pub fn hosts_table(hosts: &[HostLateness]) -> Table {
+    let late =
+        |host: &HostLateness, late: Span| (host.timed_writes > 0).then(|| seconds(late.as_nanos()));
     TableBuilder::new("hosts", hosts)
         .with("host", |row| row.host.clone())
         .with("timed_writes", |row| row.timed_writes)

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 /// A peer of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RememberedPeer {
+pub struct CachedWindow {
     /// Who remembers.
     pub host: String,
     /// Whom.
@@ -18,7 +18,7 @@ pub struct RememberedPeer {
 }
 
 /// The table `remembered`, by host and address.
-pub fn remembered_table(mut peers: Vec<RememberedPeer>) -> Table {
+pub fn remembered_table(mut peers: Vec<CachedWindow>) -> Table {
     peers.sort_by(|one, other| (&one.host, one.peer).cmp(&(&other.host, other.peer)));
     TableBuilder::new("remembered", &peers)
         .with("host", |row| row.host.clone())

@@ -10,7 +10,7 @@ use crate::flow::Flow;
 use crate::group::GroupSum;
 use crate::interval::{RetiredFlow, WindowCounts};
 use crate::observation::FlowId;
-use crate::points::Points;
+use crate::points::ObservationPoints;
 use crate::queue_events::QueueEvents;
 use crate::row::FlowRow;
 use crate::settings::{FlowDescription, Settings};
@@ -68,7 +68,7 @@ impl Collector {
     ///
     /// # Panics
     /// Where there is no such flow, or no more.
-    pub fn watch(&mut self, flow: FlowId, seen_at: Points) {
+    pub fn watch(&mut self, flow: FlowId, seen_at: ObservationPoints) {
         assert!(self.number_of(flow).is_some(), "the flow is there, and not retired");
         self.settings.flows[flow.index()].seen_at = seen_at;
     }
@@ -78,7 +78,7 @@ impl Collector {
     ///
     /// # Panics
     /// Where there is no such flow.
-    pub fn count_flow_afresh(&mut self, flow: FlowId) {
+    pub fn reset_flow_counts(&mut self, flow: FlowId) {
         self.flow(flow).end_warmup();
     }
 
@@ -116,14 +116,14 @@ impl Collector {
     }
 
     /// Forgets the flows that are retired: they are in no sum of their group any more, and in no row.
-    pub fn forget_retired(&mut self) {
+    pub fn discard_retired(&mut self) {
         self.retired.groups.fill_with(GroupSum::new);
         self.retired.rows.clear();
         self.retired.labels.clear();
     }
 
     /// How many rows wait to be taken: of retired flows, of windows that ended, of endpoints' samples.
-    pub fn retired_rows(&self) -> usize {
+    pub fn pending_rows(&self) -> usize {
         let windows: usize = self.series.iter().map(crate::interval::Series::rows).sum();
         self.retired.rows.len() + windows + self.endpoint_samples.len()
     }
@@ -134,7 +134,7 @@ impl Collector {
     /// The measured time is known at the end only: these rows have no rates, see
     /// [`fill_rates`](crate::fill_rates).
     pub fn take_retired(&mut self) -> Option<Tables> {
-        if self.retired_rows() == 0 {
+        if self.pending_rows() == 0 {
             return None;
         }
         let open = self.open_flows();
@@ -221,7 +221,8 @@ impl Collector {
             let (description, flow) = (&self.settings.flows[place], &self.flows[place]);
             Some(OpenFlow { place, number: (*number)?, description, flow })
         });
-        let has_begun = |one: &OpenFlow<'_>| one.description.start != FlowDescription::AWAITED;
+        let has_begun =
+            |one: &OpenFlow<'_>| one.description.start != FlowDescription::START_PENDING;
         let mut open: Vec<OpenFlow<'_>> = open.filter(has_begun).collect();
         open.sort_by_key(|flow| flow.number);
         open

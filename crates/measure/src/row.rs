@@ -3,7 +3,7 @@
 use crate::distribution::Times;
 use crate::flow::{Flow, Milestones, Totals};
 use crate::group::GroupSum;
-use crate::points::Points;
+use crate::points::ObservationPoints;
 use crate::settings::{FlowDescription, Settings};
 use crate::summary::{Percentiles, Summary};
 use crate::trouble::Trouble;
@@ -45,7 +45,7 @@ pub(crate) trait Measured {
     fn latencies(&self) -> &Latencies;
 
     /// Whether what these points tell is known.
-    fn knows(&self, points: Points) -> bool;
+    fn knows(&self, points: ObservationPoints) -> bool;
 }
 
 /// One flow.
@@ -104,8 +104,8 @@ impl Measured for FlowRow {
         &self.latencies
     }
 
-    fn knows(&self, points: Points) -> bool {
-        self.description.seen_at.contain(points)
+    fn knows(&self, points: ObservationPoints) -> bool {
+        self.description.seen_at.contains(points)
     }
 }
 
@@ -137,7 +137,7 @@ impl Measured for GroupRow<'_> {
         &self.latencies
     }
 
-    fn knows(&self, points: Points) -> bool {
+    fn knows(&self, points: ObservationPoints) -> bool {
         self.sum.watched.knows(points)
     }
 }

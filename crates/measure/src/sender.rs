@@ -28,7 +28,7 @@ pub struct SenderCounts {
 
 /// One row of the table `senders`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SenderAccount {
+pub struct SenderRow {
     flow: u64,
     name: String,
     group: String,
@@ -36,7 +36,7 @@ pub struct SenderAccount {
     counts: SenderCounts,
 }
 
-impl SenderAccount {
+impl SenderRow {
     /// The flow's number in tables.
     pub const fn flow(&self) -> u64 {
         self.flow
@@ -46,17 +46,17 @@ impl SenderAccount {
 impl Collector {
     /// What the table `senders` tells of a flow whose sender counted this until `end`; `None` where there is no such
     /// flow, or no more, or it has not begun.
-    pub fn sender_account(
+    pub fn sender_row(
         &self,
         flow: FlowId,
         end: Instant,
         counts: SenderCounts,
-    ) -> Option<SenderAccount> {
+    ) -> Option<SenderRow> {
         let number = self.number_of(flow)?;
-        let has_begun = |flow: &&FlowDescription| flow.start != FlowDescription::AWAITED;
+        let has_begun = |flow: &&FlowDescription| flow.start != FlowDescription::START_PENDING;
         let description = self.settings.flows.get(flow.index()).filter(has_begun)?;
         let over = self.over(flow).unwrap_or(end);
-        Some(SenderAccount {
+        Some(SenderRow {
             flow: number,
             name: description.name.clone(),
             group: self.settings.groups.get(description.group_index())?.clone(),
@@ -67,7 +67,7 @@ impl Collector {
 }
 
 /// The table `senders`, one row for each.
-pub fn senders_table(accounts: &[SenderAccount]) -> Table {
+pub fn senders_table(accounts: &[SenderRow]) -> Table {
     TableBuilder::new("senders", accounts)
         .with("flow", |row| row.flow)
         .with("name", |row| row.name.clone())

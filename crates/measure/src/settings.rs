@@ -1,7 +1,7 @@
 //! What is measured, from when to when, and how it is cut.
 
 use crate::observation::FlowId;
-use crate::points::Points;
+use crate::points::ObservationPoints;
 use crate::queue_events::QueueEventSettings;
 use fairwind_units::{Instant, Span};
 
@@ -12,20 +12,20 @@ pub struct FlowDescription {
     pub group: u32,
     /// Its name.
     pub name: String,
-    /// When its application opens it; set-up and completion time count from here. [`Self::AWAITED`] where that is not
+    /// When its application opens it; set-up and completion time count from here. [`Self::START_PENDING`] where that is not
     /// known yet.
     pub start: Instant,
     /// On a connection with data both ways, the flow that opened it and that this one answers;
     /// `None` for the flow of the side that opened the connection.
     pub answers: Option<FlowId>,
     /// Where it is watched; what only other points could tell of it is missing in tables.
-    pub seen_at: Points,
+    pub seen_at: ObservationPoints,
 }
 
 impl FlowDescription {
     /// The start of a flow that awaits the end of another one: later than any end. While it has this, it is in no table;
     /// [`Observation::Opened`](crate::Observation::Opened) tells when it has begun.
-    pub const AWAITED: Instant = Instant::from_nanos(u64::MAX - 1);
+    pub const START_PENDING: Instant = Instant::from_nanos(u64::MAX - 1);
 
     /// The place of the flow's group in lists of groups.
     pub(crate) fn group_index(&self) -> usize {
@@ -53,9 +53,9 @@ pub struct Settings {
     /// Window lengths of the series in the table `intervals`, each its own series from the end of the
     /// warm-up on.
     pub intervals: Vec<Span>,
-    /// The allowance of rows for windows in which nothing at all happens, see [`Silence`](crate::Silence):
+    /// The allowance of rows for windows in which nothing at all happens, see [`EmptyRowBudget`](crate::EmptyRowBudget):
     /// a clock that leaps must not make millions of them. `None` keeps all.
-    pub most_silent_rows: Option<u64>,
+    pub max_empty_rows: Option<u64>,
     /// Whether the series are kept for each flow, and not for each group only.
     pub per_flow_intervals: bool,
     /// Percentiles in the table `latencies`, above 0 and up to 100.
@@ -81,7 +81,7 @@ impl Default for Settings {
             warmup: Span::ZERO,
             end: Instant::MAX,
             intervals: Vec::new(),
-            most_silent_rows: None,
+            max_empty_rows: None,
             per_flow_intervals: false,
             percentiles: vec![1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9],
             keeps_endpoint_samples: false,

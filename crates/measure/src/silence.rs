@@ -23,18 +23,18 @@ const PART: u64 = 32;
 /// assert!(silence.shows(15, 2));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Silence {
+pub struct EmptyRowBudget {
     left: u64,
     most: u64,
 }
 
-impl Silence {
+impl EmptyRowBudget {
     /// An allowance for captures: with windows of a second and one series a day and a half, with windows of
     /// 100 ms and three series more than an hour.
-    pub const USUAL: u64 = 1 << 17;
+    pub const DEFAULT_ROWS: u64 = 1 << 17;
 
     /// An allowance of `most` rows; `None` shows all silence.
-    pub const fn of_rows(most: Option<u64>) -> Self {
+    pub const fn with_rows(most: Option<u64>) -> Self {
         let most = match most {
             Some(most) => most,
             None => u64::MAX,

@@ -20,15 +20,15 @@ impl Percentiles {
     ///
     /// # Panics
     /// Where it is none of them.
-    pub fn place(&self, percentile: f64) -> Place {
+    pub fn place(&self, percentile: f64) -> PercentileIndex {
         let found = self.0.iter().position(|known| known.total_cmp(&percentile).is_eq());
-        Place(found.expect("columns show percentiles that were asked for"))
+        PercentileIndex(found.expect("columns show percentiles that were asked for"))
     }
 }
 
 /// The place of one percentile.
 #[derive(Debug, Clone, Copy)]
-pub struct Place(usize);
+pub struct PercentileIndex(usize);
 
 /// What percentiles are called in columns, before the unit: `p50`, `p99_9`.
 pub fn percentile_name(percentile: f64) -> String {
@@ -73,7 +73,7 @@ impl Summary {
     }
 
     /// The value of the percentile at `place`; `None` where there are no samples.
-    pub fn percentile(&self, place: Place) -> Option<u64> {
+    pub fn percentile(&self, place: PercentileIndex) -> Option<u64> {
         self.values.get(place.0).copied()
     }
 
@@ -88,7 +88,7 @@ impl Summary {
     }
 
     /// The percentile of times, in seconds.
-    pub fn percentile_s(&self, place: Place) -> Option<f64> {
+    pub fn percentile_s(&self, place: PercentileIndex) -> Option<f64> {
         self.percentile(place).map(seconds)
     }
 

@@ -1,7 +1,7 @@
 //! Plain columns, of no library: what leaves this room.
 
 use crate::formula;
-use crate::texts::Texts;
+use crate::texts::TextColumn;
 
 /// The values of one column, one for each row.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,7 +15,7 @@ pub enum Values {
     /// Real numbers that may be missing.
     OptionalF64(Vec<Option<f64>>),
     /// Names.
-    Text(Texts),
+    Text(TextColumn),
     /// Yes or no.
     Bool(Vec<bool>),
     /// Yes or no, which may be missing.
@@ -206,7 +206,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
     /// Adds the column `name`, whose text in each row is what `append` appends.
     #[must_use]
     pub fn with_text(self, name: &str, append: impl Fn(&Row, &mut String)) -> Self {
-        let mut texts = Texts::with_room(self.rows.len());
+        let mut texts = TextColumn::with_room(self.rows.len());
         for row in self.rows {
             texts.push_with(|text| append(row, text));
         }

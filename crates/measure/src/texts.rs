@@ -14,12 +14,12 @@ use std::ops::Index;
 /// assert_eq!((texts.len(), texts.get(2), texts.get(3)), (3, Some("slow"), None));
 /// ```
 #[derive(Clone, PartialEq, Eq, Default)]
-pub struct Texts {
+pub struct TextColumn {
     characters: String,
     ends: Vec<usize>,
 }
 
-impl Texts {
+impl TextColumn {
     /// No texts, with room for the ends of `texts`.
     pub(crate) fn with_room(texts: usize) -> Self {
         Self { characters: String::new(), ends: Vec::with_capacity(texts) }
@@ -66,7 +66,7 @@ impl Texts {
     }
 }
 
-impl<Text: AsRef<str>> FromIterator<Text> for Texts {
+impl<Text: AsRef<str>> FromIterator<Text> for TextColumn {
     fn from_iter<Source: IntoIterator<Item = Text>>(texts: Source) -> Self {
         let mut all = Self::default();
         texts.into_iter().for_each(|text| all.push(text.as_ref()));
@@ -74,7 +74,7 @@ impl<Text: AsRef<str>> FromIterator<Text> for Texts {
     }
 }
 
-impl Index<usize> for Texts {
+impl Index<usize> for TextColumn {
     type Output = str;
 
     fn index(&self, row: usize) -> &str {
@@ -82,7 +82,7 @@ impl Index<usize> for Texts {
     }
 }
 
-impl std::fmt::Debug for Texts {
+impl std::fmt::Debug for TextColumn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.iter()).finish()
     }
@@ -95,11 +95,11 @@ mod tests {
     #[test]
     fn texts_are_what_they_were_alone_and_behind_others() {
         let words = ["a", "", "größer", "c"];
-        let mut texts: Texts = words.into_iter().collect();
+        let mut texts: TextColumn = words.into_iter().collect();
         assert_eq!(texts.iter().collect::<Vec<_>>(), words);
-        let others: Texts = ["d".to_owned(), String::new()].into_iter().collect();
+        let others: TextColumn = ["d".to_owned(), String::new()].into_iter().collect();
         texts.append(&others);
-        texts.append(&Texts::default());
+        texts.append(&TextColumn::default());
         assert_eq!(texts.iter().collect::<Vec<_>>(), ["a", "", "größer", "c", "d", ""]);
         assert_eq!((texts.get(6), &texts[4]), (None, "d"));
         assert_eq!(format!("{texts:?}"), r#"["a", "", "größer", "c", "d", ""]"#);

@@ -2,12 +2,12 @@
 
 use crate::standard_input::StandardInput;
 use crate::tables::Table;
-use fairwind_analyse::trace::{Limits, Selection, TraceSettings};
+use fairwind_analyse::trace::{Selection, TraceLimits, TraceSettings};
 use fairwind_analyse::{
-    Analysis as Core, Captured, Clock, Facts, GroupRule, Limit, Outcome, Progress, Settings,
-    Translation, Vantage,
+    AddressTranslation, Analysis as Core, CaptureFacts, CaptureSource, ClockMode, GroupRule,
+    Outcome, Progress, Settings, TimeLimit, Vantage,
 };
-use fairwind_capture::{Ending, Filter, FilterError, Input};
+use fairwind_capture::{EndOfFile, Filter, FilterError, Input};
 use fairwind_measure::Tables;
 use fairwind_units::{Instant, Span};
 use pyo3::create_exception;
@@ -29,7 +29,7 @@ create_exception!(
 /// An analysis under way; its calls may come from any thread, one at a time.
 #[pyclass(frozen, module = "fairwind._core")]
 pub(crate) struct Analysis {
-    state: Mutex<Option<Box<Core<Captured>>>>,
+    state: Mutex<Option<Box<Core<CaptureSource>>>>,
 }
 
 /// How captures are analysed, as Python writes it.
@@ -72,8 +72,8 @@ impl Draw {
         };
         Ok(Some(TraceSettings {
             selection,
-            most_connections: MOST_DRAWN,
-            limits: Limits::default(),
+            max_connections: MOST_DRAWN,
+            limits: TraceLimits::default(),
             keeps_new_data: false,
         }))
     }
@@ -86,7 +86,7 @@ struct When {
     is_absolute: bool,
 }
 
-impl From<When> for Limit {
+impl From<When> for TimeLimit {
     fn from(when: When) -> Self {
         if when.is_absolute {
             Self::At(Instant::from_nanos(when.nanoseconds))
@@ -110,12 +110,12 @@ impl Asked {
                 .nat
                 .iter()
                 .map(|(first, second)| {
-                    Ok(Translation { first: place(first)?, second: place(second)? })
+                    Ok(AddressTranslation { first: place(first)?, second: place(second)? })
                 })
                 .collect::<PyResult<_>>()?,
             traces: self.draw.as_ref().map(Draw::settings).transpose()?.flatten(),
-            from: self.start.map(Limit::from),
-            until: self.end.map(Limit::from),
+            from: self.start.map(TimeLimit::from),
+            until: self.end.map(TimeLimit::from),
             connection_from: Span::from_nanos(self.connection_from_ns.unwrap_or(0)),
             connection_until: self.connection_to_ns.map(Span::from_nanos),
             vantage: vantage(&self.vantage)?,
@@ -158,11 +158,11 @@ fn vantage(name: &str) -> PyResult<Vantage> {
     })
 }
 
-fn clock(name: &str) -> PyResult<Clock> {
+fn clock(name: &str) -> PyResult<ClockMode> {
     Ok(match name {
-        "auto" => Clock::Auto,
-        "same" => Clock::Same,
-        "free" => Clock::Free,
+        "auto" => ClockMode::Auto,
+        "same" => ClockMode::Same,
+        "free" => ClockMode::Free,
         _ => return Err(unknown("clock", name)),
     })
 }
@@ -175,15 +175,15 @@ fn unknown(what: &str, name: &str) -> PyErr {
 fn open(
     py: Python<'_>,
     names: &[String],
-    ending: Ending,
+    ending: EndOfFile,
     wanted: Option<&Filter>,
-) -> PyResult<Captured> {
+) -> PyResult<CaptureSource> {
     let mut inputs = Vec::with_capacity(names.len());
     for name in names {
         inputs.push(if name == "-" { standard_input(py)? } else { Input::named(name) });
     }
     let source = py
-        .detach(|| Captured::open(inputs, ending))
+        .detach(|| CaptureSource::open(inputs, ending))
         .map_err(|error| CaptureError::new_err(error.to_string()))?;
     Ok(match wanted {
         Some(filter) => source.filtered(filter.clone()),
@@ -218,7 +218,7 @@ impl Analysis {
             .map_err(|error| CaptureError::new_err(format!("not the settings: {error}")))?;
         let settings = asked.settings()?;
         let wanted = asked.packet_filter.as_deref().map(filter).transpose()?;
-        let ending = if follow { Ending::Followed } else { Ending::Final };
+        let ending = if follow { EndOfFile::Followed } else { EndOfFile::Final };
         let source = |names: &[String]| open(py, names, ending, wanted.as_ref());
         let analysis = if receiver.is_empty() {
             Core::of_one(source(&sender)?, settings)
@@ -278,12 +278,12 @@ impl Analysis {
     fn with<T: Send>(
         &self,
         py: Python<'_>,
-        act: impl FnOnce(&mut Core<Captured>) -> T + Send,
+        act: impl FnOnce(&mut Core<CaptureSource>) -> T + Send,
     ) -> PyResult<T> {
         py.detach(|| self.locked().as_deref_mut().map(act)).ok_or_else(is_over)
     }
 
-    fn locked(&self) -> MutexGuard<'_, Option<Box<Core<Captured>>>> {
+    fn locked(&self) -> MutexGuard<'_, Option<Box<Core<CaptureSource>>>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -326,7 +326,7 @@ fn told(outcome: &Outcome) -> String {
     .to_string()
 }
 
-fn tap_facts(facts: &Facts, tap: usize) -> serde_json::Value {
+fn tap_facts(facts: &CaptureFacts, tap: usize) -> serde_json::Value {
     let frames = facts.frames[tap];
     serde_json::json!({
         "tcp_packets": facts.packets[tap],

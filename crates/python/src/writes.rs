@@ -1,8 +1,8 @@
 //! An application's writes out of a capture, as the text that scenarios replay.
 
 use crate::analyse::{CaptureError, filter};
-use fairwind_analyse::{Captured, Writes, writes_of_capture};
-use fairwind_capture::{Ending, Input};
+use fairwind_analyse::{CaptureSource, Writes, extract_writes};
+use fairwind_capture::{EndOfFile, Input};
 use pyo3::prelude::*;
 use std::fmt::Write;
 
@@ -18,9 +18,9 @@ pub(crate) fn captured_writes(
     let wanted = connection.map(filter).transpose()?;
     let error = |told: String| CaptureError::new_err(told);
     let read = || {
-        let source = Captured::open(vec![Input::named(file)], Ending::Final);
+        let source = CaptureSource::open(vec![Input::named(file)], EndOfFile::Final);
         let source = source.map_err(|failure| error(failure.to_string()))?;
-        writes_of_capture(source, wanted.as_ref()).map_err(|failure| error(failure.to_string()))
+        extract_writes(source, wanted.as_ref()).map_err(|failure| error(failure.to_string()))
     };
     py.detach(read).map(|writes| text(&writes))
 }

@@ -4,7 +4,7 @@
 //! is nothing of this.
 
 use crate::flow::Flow;
-use fairwind_measure::{FlowId, RememberedPeer, ResumptionStep, Settings};
+use fairwind_measure::{CachedWindow, FlowId, ResumptionStep, Settings};
 use fairwind_scenario::{self as scenario, Experiment, FlowGroup, SharingPolicy, TcpSettings};
 use fairwind_tcp::{
     CarefulResumeConfig, ClassicConfig, Collection, Connection, ConnectionId, Event,
@@ -294,10 +294,10 @@ impl Memories {
     }
 
     /// What every host remembers.
-    pub(crate) fn remembered(&self, now: Instant) -> Vec<RememberedPeer> {
+    pub(crate) fn remembered(&self, now: Instant) -> Vec<CachedWindow> {
         let of_host = |host: &Host| {
             let name = host.name.clone();
-            let row = move |line: Remembered| RememberedPeer {
+            let row = move |line: Remembered| CachedWindow {
                 host: name.clone(),
                 peer: line.peer,
                 window_packets: line.window,

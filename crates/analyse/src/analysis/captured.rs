@@ -1,20 +1,20 @@
 //! Packets out of capture files.
 
-use super::source::{Frames, Next, PacketSource};
+use super::source::{FrameCounts, NextPacket, PacketSource};
 use crate::connection::Side;
 use fairwind_capture::{
-    Advance, CaptureReader, Ending, Filter, Input, NoteKind, Notes, Oddities, Packet, Place,
-    ReadError, Skipped, decode,
+    Advance, Anomalies, CaptureReader, EndOfFile, Filter, Input, Location, NoteKind, Notes, Packet,
+    ReadError, SkipReason, decode,
 };
 use std::path::PathBuf;
 
 /// The TCP packets of the files of one tap.
-pub struct Captured {
+pub struct CaptureSource {
     reader: CaptureReader,
     /// What is read, where all of it can be read again.
     paths: Option<Vec<PathBuf>>,
     filter: Option<Filter>,
-    frames: Frames,
+    frames: FrameCounts,
     notes: Notes,
 }
 
@@ -50,15 +50,15 @@ const UNKNOWN_LINK: NoteKind = NoteKind::new(
     "packets",
 );
 
-impl Captured {
+impl CaptureSource {
     /// The packets in `inputs`, which are one tap's; at the end of a file it goes on as `ending` says.
     ///
     /// # Errors
     /// Where something cannot be opened, or is no capture.
-    pub fn open(inputs: Vec<Input>, ending: Ending) -> Result<Self, ReadError> {
+    pub fn open(inputs: Vec<Input>, ending: EndOfFile) -> Result<Self, ReadError> {
         let paths = inputs.iter().map(path_of).collect();
         let reader = CaptureReader::open(inputs, ending)?;
-        Ok(Self { reader, paths, filter: None, frames: Frames::default(), notes: Notes::NONE })
+        Ok(Self { reader, paths, filter: None, frames: FrameCounts::default(), notes: Notes::NONE })
     }
 
     /// The same packets, without those that do not match `filter`.
@@ -73,31 +73,31 @@ impl Captured {
     }
 
     #[cold]
-    fn skip(&mut self, skipped: Skipped) {
+    fn skip(&mut self, skipped: SkipReason) {
         let frames = &mut self.frames;
         let (kind, detail) = match skipped {
-            Skipped::OtherProtocol(_) => {
+            SkipReason::OtherProtocol(_) => {
                 frames.other_protocols += 1;
                 return;
             }
-            Skipped::NotIp => {
+            SkipReason::NotIp => {
                 frames.not_ip += 1;
                 return;
             }
-            Skipped::Fragment { bytes } => {
+            SkipReason::Fragment { bytes } => {
                 frames.fragments += 1;
                 frames.fragment_bytes += u64::from(bytes);
                 (FRAGMENTS, String::new())
             }
-            Skipped::UnknownLink(number) => {
+            SkipReason::UnknownLink(number) => {
                 frames.unknown_links += 1;
                 (UNKNOWN_LINK, format!("link type {number}"))
             }
-            Skipped::CutShort => {
+            SkipReason::CutShort => {
                 frames.cut_short += 1;
                 (CUT_SHORT, String::new())
             }
-            Skipped::Malformed(what) => {
+            SkipReason::Malformed(what) => {
                 frames.malformed += 1;
                 (MALFORMED, what.to_owned())
             }
@@ -107,9 +107,9 @@ impl Captured {
     }
 
     #[cold]
-    fn note(&mut self, oddities: Oddities) {
-        for (oddity, kind) in Oddities::ALL {
-            if oddities.contains(oddity) {
+    fn note(&mut self, anomalies: Anomalies) {
+        for (anomaly, kind) in Anomalies::ALL {
+            if anomalies.contains(anomaly) {
                 self.notes.record(kind, || self.reader.place());
             }
         }
@@ -125,15 +125,15 @@ fn path_of(input: &Input) -> Option<PathBuf> {
     }
 }
 
-impl PacketSource for Captured {
+impl PacketSource for CaptureSource {
     #[expect(clippy::inline_always, reason = "calls and returns take a tenth of reading a packet")]
     #[inline(always)]
-    fn next(&mut self, packet: &mut Packet) -> Next {
+    fn next(&mut self, packet: &mut Packet) -> NextPacket {
         loop {
             match self.reader.advance() {
                 Advance::Frame => {}
-                Advance::Wait => return Next::Wait,
-                Advance::End => return Next::End,
+                Advance::Wait => return NextPacket::Wait,
+                Advance::End => return NextPacket::End,
             }
             let frame = self.reader.frame();
             self.frames.all += 1;
@@ -147,25 +147,25 @@ impl PacketSource for Captured {
                 self.frames.filtered += 1;
                 continue;
             }
-            if !packet.oddities.is_empty() {
-                self.note(packet.oddities);
+            if !packet.anomalies.is_empty() {
+                self.note(packet.anomalies);
             }
-            return Next::Packet;
+            return NextPacket::Packet;
         }
     }
 
-    fn again(&self) -> Option<Self> {
+    fn reopen(&self) -> Option<Self> {
         let inputs = self.paths.as_ref()?.iter().cloned().map(Input::Path).collect();
-        let again = Self::open(inputs, Ending::Final).ok()?;
+        let again = Self::open(inputs, EndOfFile::Final).ok()?;
         Some(Self { filter: self.filter.clone(), ..again })
     }
 
     #[inline]
-    fn is_at_hand(&self) -> bool {
-        self.reader.is_at_hand()
+    fn is_ready(&self) -> bool {
+        self.reader.is_ready()
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<Location> {
         Some(self.reader.place())
     }
 
@@ -175,12 +175,12 @@ impl PacketSource for Captured {
         notes
     }
 
-    fn frames(&self) -> Frames {
+    fn frames(&self) -> FrameCounts {
         self.frames
     }
 
-    fn is_own(&self) -> bool {
-        self.reader.is_own()
+    fn is_own_capture(&self) -> bool {
+        self.reader.is_own_capture()
     }
 
     fn near(&self) -> Option<Side> {
@@ -194,7 +194,8 @@ impl PacketSource for Captured {
         }
         let sections = || self.reader.sections().flat_map(|section| &section.interfaces);
         let are_all = |point: &str| {
-            self.is_own() && sections().all(|interface| interface.name.as_deref() == Some(point))
+            self.is_own_capture()
+                && sections().all(|interface| interface.name.as_deref() == Some(point))
         };
         if are_all("sender") {
             Some(Side::Opener)
@@ -206,7 +207,7 @@ impl PacketSource for Captured {
     }
 }
 
-impl std::fmt::Debug for Captured {
+impl std::fmt::Debug for CaptureSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Captured").field("frames", &self.frames).finish_non_exhaustive()
     }
@@ -219,14 +220,14 @@ mod tests {
     use fairwind_units::Instant;
 
     /// A capture of the point `point`, by `application`.
-    fn capture(application: &str, point: &str) -> Captured {
+    fn capture(application: &str, point: &str) -> CaptureSource {
         let section = Section { application: Some(application.to_owned()), ..Section::default() };
         let interfaces = vec![Interface::new(point)];
         let mut file = CaptureWriter::new(Vec::new(), &section, interfaces).unwrap();
         file.write_packet(Instant::from_secs(1), InterfaceId(0), &[0x45; 40], 40).unwrap();
         let bytes = Box::new(std::io::Cursor::new(file.finish().unwrap()));
         let input = Input::Source { name: point.to_owned(), bytes };
-        Captured::open(vec![input], Ending::Final).unwrap()
+        CaptureSource::open(vec![input], EndOfFile::Final).unwrap()
     }
 
     #[test]

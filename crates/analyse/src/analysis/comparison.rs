@@ -6,9 +6,9 @@
 
 use super::clock::Continuous;
 use super::input::Input;
-use super::source::{Next, PacketSource};
-use super::translation::{Translation, translate};
-use crate::passage::OffsetFinder;
+use super::source::{NextPacket, PacketSource};
+use super::translation::{AddressTranslation, translate};
+use crate::one_way::ClockOffsetEstimator;
 use fairwind_capture::Packet;
 
 /// Packets of each input that are read ahead, at most.
@@ -17,7 +17,7 @@ const MOST_AHEAD: u64 = 50_000;
 /// A comparison under way.
 #[derive(Debug)]
 pub(super) struct Comparison<S> {
-    pub(super) finder: OffsetFinder,
+    pub(super) finder: ClockOffsetEstimator,
     /// Both captures from their beginnings, where both can be read again.
     scouts: Option<[Scout<S>; 2]>,
 }
@@ -25,9 +25,10 @@ pub(super) struct Comparison<S> {
 impl<S: PacketSource> Comparison<S> {
     /// Of nothing yet.
     pub(super) fn of(first: &Input<S>, second: &Input<S>) -> Self {
-        let scout = |input: &Input<S>| Some(Scout::new(input.source.again()?, &input.translations));
+        let scout =
+            |input: &Input<S>| Some(Scout::new(input.source.reopen()?, &input.translations));
         let scouts = scout(first).zip(scout(second)).map(|(first, second)| [first, second]);
-        Self { finder: OffsetFinder::default(), scouts }
+        Self { finder: ClockOffsetEstimator::default(), scouts }
     }
 
     /// Looks at about so many packets of each; whether it has seen enough.
@@ -38,7 +39,7 @@ impl<S: PacketSource> Comparison<S> {
             return true;
         }
         for _ in 0..packets {
-            if self.finder.is_enough() || !self.scout() {
+            if self.finder.has_enough() || !self.scout() {
                 self.scouts = None;
                 return true;
             }
@@ -49,8 +50,9 @@ impl<S: PacketSource> Comparison<S> {
     /// Looks at one packet more of each capture; whether there was any.
     fn scout(&mut self) -> bool {
         let Some([first, second]) = &mut self.scouts else { return false };
-        let has_first = first.next().map(|packet| self.finder.at_sender(packet)).is_some();
-        let has_second = second.next().map(|packet| self.finder.at_receiver(packet)).is_some();
+        let has_first = first.next().map(|packet| self.finder.on_sender_packet(packet)).is_some();
+        let has_second =
+            second.next().map(|packet| self.finder.on_receiver_packet(packet)).is_some();
         has_first || has_second
     }
 
@@ -60,12 +62,12 @@ impl<S: PacketSource> Comparison<S> {
             let sent = first.peek().map(|packet| by(&mut clocks[0], packet));
             let came = second.peek().map(|packet| by(&mut clocks[1], packet));
             if let Some(packet) = &sent {
-                self.finder.at_sender(packet);
+                self.finder.on_sender_packet(packet);
             }
             if let Some(packet) = &came {
-                self.finder.at_receiver(packet);
+                self.finder.on_receiver_packet(packet);
             }
-            if self.finder.is_enough() || sent.is_none() && came.is_none() {
+            if self.finder.has_enough() || sent.is_none() && came.is_none() {
                 return;
             }
         }
@@ -82,18 +84,18 @@ fn by(clock: &mut Continuous, packet: &Packet) -> Packet {
 struct Scout<S> {
     source: S,
     clock: Continuous,
-    translations: Vec<Translation>,
+    translations: Vec<AddressTranslation>,
     packet: Packet,
 }
 
 impl<S: PacketSource> Scout<S> {
-    fn new(source: S, translations: &[Translation]) -> Self {
+    fn new(source: S, translations: &[AddressTranslation]) -> Self {
         let translations = translations.to_vec();
         Self { source, clock: Continuous::new(), translations, packet: Packet::EMPTY }
     }
 
     fn next(&mut self) -> Option<&Packet> {
-        if self.source.next(&mut self.packet) != Next::Packet {
+        if self.source.next(&mut self.packet) != NextPacket::Packet {
             return None;
         }
         self.packet.at = self.clock.at(self.packet.at);

@@ -3,12 +3,12 @@
 use super::follower::Follower;
 use super::joining::Joint;
 use super::merge::append;
-use super::outcome::Facts;
+use super::outcome::CaptureFacts;
 use crate::connection::{
     Connection, Place, Record, SetUps, Side, Turn, connections_table, setup_tables,
 };
 use crate::slowest::slowest_table;
-use crate::stream::Subject;
+use crate::stream::RowKey;
 use crate::trace::{FlowTrace, Tracer, traces_table};
 use fairwind_measure::{ConnectionFlows, FlowId, Observation, Tables};
 use fairwind_units::Instant;
@@ -71,10 +71,10 @@ impl Follower {
     }
 
     /// The place of a flow's group, and what the flow is called in tables.
-    fn subject(&self, connection: &Connection, flow: FlowId, side: Side) -> (usize, Subject) {
+    fn subject(&self, connection: &Connection, flow: FlowId, side: Side) -> (usize, RowKey) {
         let group = self.groups.of_flow(connection, side);
         let group = usize::try_from(group).expect("groups are held in memory");
-        let subject = Subject {
+        let subject = RowKey {
             flow: self.collector.number_of(flow),
             name: connection.flow_name(side),
             group: self.groups.names[group].clone(),
@@ -83,7 +83,7 @@ impl Follower {
     }
 
     /// The flows of connections that are open, each with the last packet of its connection.
-    fn open_flows(&self) -> Vec<(FlowId, Instant, usize, Subject)> {
+    fn open_flows(&self) -> Vec<(FlowId, Instant, usize, RowKey)> {
         let mut flows = Vec::new();
         for (_, connection) in self.connections.open() {
             let Some(wiring) = connection.wiring else { continue };
@@ -100,8 +100,8 @@ impl Follower {
 
     /// Rows that wait to be taken.
     pub(crate) fn rows(&self) -> usize {
-        let joint = self.joint.as_ref().map_or(0, Joint::waiting_rows);
-        self.records.len() + self.streams.waiting() + self.collector.retired_rows() + joint
+        let joint = self.joint.as_ref().map_or(0, Joint::pending_rows);
+        self.records.len() + self.streams.waiting() + self.collector.pending_rows() + joint
     }
 
     /// From `at` on it counts what it follows. The warm-up of a run alone is for the measures that the run has, too:
@@ -112,12 +112,12 @@ impl Follower {
         if !self.forgets_early {
             return;
         }
-        self.streams.count_afresh(at);
+        self.streams.reset_counts(at);
         if let Some(joint) = &mut self.joint {
-            joint.count_afresh(at);
+            joint.reset_counts(at);
         }
         self.forget_rows();
-        self.collector.forget_retired();
+        self.collector.discard_retired();
     }
 
     /// Forgets the rows of what is over, and its set-ups.
@@ -217,7 +217,7 @@ impl Follower {
     }
 
     /// What it knows of the captures as a whole.
-    pub(crate) fn tell_facts(&self, facts: &mut Facts) {
+    pub(crate) fn tell_facts(&self, facts: &mut CaptureFacts) {
         facts.strays = self.strays;
         facts.one_sided = self.joint.as_ref().map_or(0, |joint| joint.one_sided);
         facts.beyond_windows = self.joint.as_ref().map_or(0, Joint::packets_beyond_windows);

@@ -20,7 +20,7 @@ use crate::trace::{TraceId, TraceSettings, Tracer};
 use fairwind_capture::Packet;
 use fairwind_measure::{
     Collector, ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation,
-    Points,
+    ObservationPoints,
 };
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment};
@@ -128,15 +128,15 @@ impl Follower {
 
     /// Reads what packets that are to come soon need first, so that it is near when they come.
     #[inline]
-    pub(super) fn fetch(&self, hints: impl Iterator<Item = Hint>) {
+    pub(super) fn prefetch(&self, hints: impl Iterator<Item = Hint>) {
         let mut read = 0;
         for hint in hints {
             let Some(connection) = self.connections.get(hint.slot) else { continue };
-            read ^= connection.fetch(hint.low_sent);
+            read ^= connection.prefetch(hint.low_sent);
             let Some(ConnectionFlows { opening, answering }) = connection.flows() else { continue };
-            read ^= self.collector.fetch(opening) ^ self.streams.fetch(opening);
+            read ^= self.collector.prefetch(opening) ^ self.streams.prefetch(opening);
             if let Some(flow) = answering {
-                read ^= self.collector.fetch(flow) ^ self.streams.fetch(flow);
+                read ^= self.collector.prefetch(flow) ^ self.streams.prefetch(flow);
             }
         }
         black_box(read);
@@ -393,7 +393,7 @@ impl Follower {
         if let Some(flow) = opposite.filter(|_| !leaves || !is_joined) {
             let held = if is_joined { None } else { self.long_held(flow, at) };
             let newly_acknowledged =
-                self.streams.on_answer(flow, at, packet).newly_acknowledged_bytes;
+                self.streams.on_reverse_packet(flow, at, packet).newly_acknowledged_bytes;
             if newly_acknowledged > 0 && !is_joined {
                 self.read(flow, at, newly_acknowledged, turn);
                 if let Some(held) = held {
@@ -478,7 +478,7 @@ impl Follower {
         wiring.flows.answering = Some(flow);
         let Some(connection) = self.connections.get_mut(slot) else { return };
         connection.wiring = Some(wiring);
-        self.collector.attribute_anew(wiring.flows.opening, flow, &connection.early.packets);
+        self.collector.reattribute(wiring.flows.opening, flow, &connection.early.packets);
         // What both sides said in their SYNs had passed before there was anything to be told of it.
         // Of two taps, the one near the answerer tells of its data, whichever was first.
         let is_first_tap =
@@ -533,13 +533,13 @@ impl Follower {
 }
 
 /// Where a flow is seen.
-fn points(rules: &Rules, wiring: &Wiring, side: Side) -> Points {
+fn points(rules: &Rules, wiring: &Wiring, side: Side) -> ObservationPoints {
     if rules.is_joined {
-        Points::SENDER | Points::RECEIVER | Points::READER
+        ObservationPoints::SENDER | ObservationPoints::RECEIVER | ObservationPoints::READER
     } else if wiring.leaves(0, side) {
-        Points::SENDER | Points::READER
+        ObservationPoints::SENDER | ObservationPoints::READER
     } else {
-        Points::RECEIVER | Points::READER
+        ObservationPoints::RECEIVER | ObservationPoints::READER
     }
 }
 

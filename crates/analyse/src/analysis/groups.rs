@@ -39,7 +39,7 @@ impl Groups {
         let mut names: Vec<String> = Vec::new();
         let mut compiled = Vec::with_capacity(rules.len());
         for rule in rules {
-            if !rule.filter.is_of_connection() {
+            if !rule.filter.is_connection_filter() {
                 let (name, filter) = (rule.name.clone(), rule.filter.to_string());
                 return Err(AnalysisError::GroupOfPackets { name, filter });
             }
@@ -70,7 +70,8 @@ impl Groups {
 
     /// The first rule that holds, and its group.
     fn first(&self, addresses: &Addresses, ports: (u16, u16)) -> Option<(usize, u32)> {
-        let holds = |(filter, _): &(Filter, u32)| filter.matches_ends(addresses, ports.0, ports.1);
+        let holds =
+            |(filter, _): &(Filter, u32)| filter.matches_endpoints(addresses, ports.0, ports.1);
         let rule = self.rules.iter().position(holds)?;
         Some((rule, self.rules[rule].1))
     }

@@ -5,11 +5,11 @@
 
 use super::clock::Continuous;
 use super::follower::Follower;
-use super::source::{Next, PacketSource};
-use super::translation::{Translation, translate};
+use super::source::{NextPacket, PacketSource};
+use super::translation::{AddressTranslation, translate};
 use crate::connection::Hint;
-use crate::passage::OffsetEstimate;
-use fairwind_capture::{NoteKind, Notes, Packet, Place};
+use crate::one_way::ClockOffset;
+use fairwind_capture::{Location, NoteKind, Notes, Packet};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
@@ -49,11 +49,11 @@ pub(super) struct Input<S> {
     pub(super) has_ended: bool,
     own_notes: Notes,
     /// Packets that were read to compare the clocks, each with its place.
-    early: VecDeque<(Packet, Option<Place>)>,
+    early: VecDeque<(Packet, Option<Location>)>,
     /// What the input's clock is ahead of the first input's.
-    pub(super) offset: Option<OffsetEstimate>,
+    pub(super) offset: Option<ClockOffset>,
     /// What the first input's tap would have seen.
-    pub(super) translations: Vec<Translation>,
+    pub(super) translations: Vec<AddressTranslation>,
 }
 
 impl<S: PacketSource> Input<S> {
@@ -81,7 +81,7 @@ impl<S: PacketSource> Input<S> {
     }
 
     #[cold]
-    fn note_step(&mut self, place: Option<Place>) {
+    fn note_step(&mut self, place: Option<Location>) {
         if let Some(place) = place.or_else(|| self.source.place()) {
             self.own_notes.record(CLOCK_STEP, || place);
         }
@@ -90,7 +90,7 @@ impl<S: PacketSource> Input<S> {
     /// Reads a packet to look at before anything is taken; `None` where there is none now.
     pub(super) fn peek(&mut self) -> Option<&Packet> {
         let mut packet = Packet::EMPTY;
-        if self.source.next(&mut packet) != Next::Packet {
+        if self.source.next(&mut packet) != NextPacket::Packet {
             return None;
         }
         translate(&mut packet, &self.translations);
@@ -127,15 +127,15 @@ impl<S: PacketSource> Input<S> {
         (self.next, self.end) = (0, 0);
         while self.end < AT_ONCE {
             match self.read() {
-                Next::Packet => self.end += 1,
-                Next::Wait => return self.end > 0,
-                Next::End => {
+                NextPacket::Packet => self.end += 1,
+                NextPacket::Wait => return self.end > 0,
+                NextPacket::End => {
                     self.has_ended = true;
                     return true;
                 }
             }
             // Nobody is to wait for a packet that is here because another one is not.
-            if !self.source.is_at_hand() {
+            if !self.source.is_ready() {
                 return true;
             }
         }
@@ -144,14 +144,14 @@ impl<S: PacketSource> Input<S> {
 
     /// Puts a packet behind those that were read, one that was read early if there is one.
     #[inline]
-    fn read(&mut self) -> Next {
+    fn read(&mut self) -> NextPacket {
         let packet = &mut self.packets[self.end];
         let mut place = None;
         if let Some(early) = self.early.pop_front() {
             (*packet, place) = early;
         } else {
             let next = self.source.next(packet);
-            if next != Next::Packet {
+            if next != NextPacket::Packet {
                 return next;
             }
             if !self.translations.is_empty() {
@@ -160,12 +160,12 @@ impl<S: PacketSource> Input<S> {
         }
         let steps = self.clock.steps;
         let at = self.clock.at(packet.at);
-        let at = self.offset.as_ref().map_or(at, |offset| offset.on_the_sender_clock(at));
+        let at = self.offset.as_ref().map_or(at, |offset| offset.to_sender_clock(at));
         self.ahead[self.end] = Ahead { at, hint: Hint::NONE };
         if self.clock.steps != steps {
             self.note_step(place);
         }
-        Next::Packet
+        NextPacket::Packet
     }
 
     /// Looks for the connections of what was read.
@@ -175,6 +175,6 @@ impl<S: PacketSource> Input<S> {
         for (ahead, packet) in ahead.iter_mut().zip(packets) {
             ahead.hint = follower.foresee(packet);
         }
-        follower.fetch(ahead.iter().map(|ahead| ahead.hint));
+        follower.prefetch(ahead.iter().map(|ahead| ahead.hint));
     }
 }

@@ -6,33 +6,39 @@ use super::groups::addresses_of;
 use super::merge::append;
 use super::waiting::Sending;
 use crate::connection::{Connection, Side, Wiring};
-use crate::passage::{
-    Bearings, ClockModel, CrossingDescription, CrossingId, FlowName, Lost, PassageSettings,
-    Passages, Tap,
+use crate::one_way::{
+    ClockModel, DepartureTaps, FlowName, FlowPairDescription, FlowPairId, LostPacket, OneWayFlows,
+    OneWaySettings, Tap,
 };
 use fairwind_capture::Packet;
-use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, Points, Table, Tables};
+use fairwind_measure::{
+    ConnectionFlows, Direction, FlowId, Observation, ObservationPoints, Table, Tables,
+};
 use fairwind_units::Instant;
 
 /// What connects two taps.
 #[derive(Debug)]
 pub(crate) struct Joint {
-    passages: Passages,
+    passages: OneWayFlows,
     clock: ClockModel,
     /// Which tap is whose, as far as packets that both have seen tell.
-    bearings: Bearings,
+    departure_taps: DepartureTaps,
     /// Connections that only one tap has seen.
     pub(super) one_sided: u64,
 }
 
 impl Joint {
-    pub(crate) fn new(settings: PassageSettings, bearings: Bearings, groups: &[String]) -> Self {
+    pub(crate) fn new(
+        settings: OneWaySettings,
+        departure_taps: DepartureTaps,
+        groups: &[String],
+    ) -> Self {
         let clock = settings.clock;
-        let mut passages = Passages::new(settings);
+        let mut passages = OneWayFlows::new(settings);
         for group in groups {
             passages.add_group(group);
         }
-        Self { passages, clock, bearings, one_sided: 0 }
+        Self { passages, clock, departure_taps, one_sided: 0 }
     }
 
     /// The side of a connection that the first tap is near, where packets that both taps have seen tell.
@@ -40,7 +46,7 @@ impl Joint {
         let (opener, answerer) = (connection.end(Side::Opener), connection.end(Side::Answerer));
         let addresses = addresses_of(opener, answerer)?;
         let departs_there =
-            self.bearings.departs_at_sender(addresses, (opener.port(), answerer.port()))?;
+            self.departure_taps.departs_at_sender(addresses, (opener.port(), answerer.port()))?;
         Some(if departs_there { Side::Opener } else { Side::Answerer })
     }
 
@@ -51,24 +57,24 @@ impl Joint {
         group: u32,
         wiring: &Wiring,
         counted_from: Instant,
-    ) -> CrossingId {
+    ) -> FlowPairId {
         let opener = if wiring.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
         let connection = slot.into();
-        self.passages.open(CrossingDescription { group, connection, opener, counted_from })
+        self.passages.open(FlowPairDescription { group, connection, opener, counted_from })
     }
 
     /// Forgets what was counted of a connection so far.
-    pub(super) fn count_connection_afresh(&mut self, crossing: CrossingId) {
-        self.passages.count_connection_afresh(crossing);
+    pub(super) fn reset_connection_counts(&mut self, crossing: FlowPairId) {
+        self.passages.reset_connection_counts(crossing);
     }
 
     /// Nothing of a connection counts from `at` on.
-    pub(super) fn end(&mut self, crossing: CrossingId, at: Instant) {
+    pub(super) fn end(&mut self, crossing: FlowPairId, at: Instant) {
         self.passages.end(crossing, at);
     }
 
-    pub(super) fn waiting_rows(&self) -> usize {
-        self.passages.waiting_rows()
+    pub(super) fn pending_rows(&self) -> usize {
+        self.passages.pending_rows()
     }
 
     /// The rows of connections that are over.
@@ -77,14 +83,14 @@ impl Joint {
     }
 
     /// Forgets what was counted before `at`, and the connections that are closed.
-    pub(super) fn count_afresh(&mut self, at: Instant) {
-        self.passages.count_afresh(at);
+    pub(super) fn reset_counts(&mut self, at: Instant) {
+        self.passages.reset_counts(at);
         self.one_sided = 0;
     }
 
     /// Forgets the rows of connections that are over.
     pub(super) fn forget_rows(&mut self) {
-        self.passages.forget_closed();
+        self.passages.discard_closed();
     }
 
     /// Every connection has been closed.
@@ -116,7 +122,7 @@ impl Follower {
     #[inline]
     pub(super) fn cross(
         &mut self,
-        crossing: CrossingId,
+        crossing: FlowPairId,
         at: Instant,
         (slot, side): (u32, Side),
         (leaves, own): (bool, Option<FlowId>),
@@ -128,9 +134,9 @@ impl Follower {
             Side::Answerer => Direction::Reverse,
         };
         let in_order_end = if leaves {
-            joint.passages.depart(crossing, direction, at, packet).in_order_end
+            joint.passages.on_departure(crossing, direction, at, packet).in_order_end
         } else {
-            let arrival = joint.passages.arrive(crossing, direction, at, packet);
+            let arrival = joint.passages.on_arrival(crossing, direction, at, packet);
             if let Some(flow) = own {
                 let payload_bytes = packet.segment.payload_bytes;
                 self.note_delivery(Sending { slot, side, flow }, at, &arrival, payload_bytes);
@@ -153,7 +159,7 @@ impl Follower {
 
     /// Tells the measures of a loss.
     #[cold]
-    fn lose(&mut self, lost: &Lost) {
+    fn lose(&mut self, lost: &LostPacket) {
         let slot = u32::try_from(lost.connection).unwrap_or(u32::MAX);
         let Some(wiring) = self.connections.get_mut(slot).and_then(|open| open.wiring) else {
             return;
@@ -173,7 +179,7 @@ impl Follower {
             (Some(answering), Direction::Reverse, true) => (answering, Direction::Forward),
             (Some(answering), Direction::Forward, false) => (answering, Direction::Reverse),
         };
-        let Lost { at, payload_bytes, wire_bytes, .. } = *lost;
+        let LostPacket { at, payload_bytes, wire_bytes, .. } = *lost;
         let lost = Observation::Lost { flow, direction, payload_bytes, wire_bytes };
         self.collector.observe(at, lost);
     }
@@ -209,8 +215,9 @@ impl Follower {
         let answering = wiring.flows.answering.map(|flow| (flow, Side::Answerer));
         for (flow, side) in opening.into_iter().chain(answering) {
             let is_near = wiring.leaves(tap, side);
-            let seen_at = if is_near { Points::SENDER } else { Points::RECEIVER };
-            self.collector.watch(flow, seen_at | Points::READER);
+            let seen_at =
+                if is_near { ObservationPoints::SENDER } else { ObservationPoints::RECEIVER };
+            self.collector.watch(flow, seen_at | ObservationPoints::READER);
         }
     }
 }

@@ -24,14 +24,14 @@ mod streams;
 mod translation;
 mod waiting;
 
-pub use captured::Captured;
+pub use captured::CaptureSource;
 pub use groups::GroupRule;
 pub(crate) use groups::addresses_of;
-pub use outcome::{Facts, Outcome};
+pub use outcome::{CaptureFacts, Outcome};
 pub use run::Analysis;
-pub use settings::{Clock, Limit, Settings};
-pub use source::{Frames, Next, PacketSource};
-pub use translation::Translation;
+pub use settings::{ClockMode, Settings, TimeLimit};
+pub use source::{FrameCounts, NextPacket, PacketSource};
+pub use translation::AddressTranslation;
 
 use fairwind_measure::SettingsError;
 
@@ -52,7 +52,7 @@ pub enum Progress {
 pub enum AnalysisError {
     /// What the measures do not take.
     #[error(transparent)]
-    Measures(#[from] SettingsError),
+    StreamMeasures(#[from] SettingsError),
     /// A group is to be made of packets, not of flows.
     #[error(
         "the group \"{name}\" asks with `{filter}` for what packets of one flow do not have in common; \

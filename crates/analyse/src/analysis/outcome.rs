@@ -1,6 +1,6 @@
 //! What comes of an analysis.
 
-use super::source::Frames;
+use super::source::FrameCounts;
 use crate::trace::FlowTrace;
 use fairwind_capture::{Notes, Packet};
 use fairwind_measure::Tables;
@@ -16,19 +16,19 @@ pub struct Outcome {
     /// What was odd about each input.
     pub notes: Vec<Notes>,
     /// What else is known.
-    pub facts: Facts,
+    pub facts: CaptureFacts,
 }
 
 /// What is known of the captures as a whole.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Facts {
+pub struct CaptureFacts {
     /// What times in tables count from: the first TCP packet.
     pub origin: Instant,
     /// The latest TCP packet.
     pub last: Instant,
     /// Frames of each tap; none where packets do not come out of frames.
-    pub frames: [Frames; 2],
+    pub frames: [FrameCounts; 2],
     /// TCP packets of each tap.
     pub packets: [u64; 2],
     /// Their bytes on the link.
@@ -58,7 +58,7 @@ pub struct Facts {
     pub most_open: u64,
 }
 
-impl Facts {
+impl CaptureFacts {
     pub(super) fn count(&mut self, tap: usize, taken: &Taken) {
         self.last = self.last.max(taken.last);
         self.packets[tap & 1] += taken.packets;

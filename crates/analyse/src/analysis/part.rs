@@ -99,11 +99,11 @@ impl Follower {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         let Some(wiring) = connection.wiring else { return };
         for flow in std::iter::once(wiring.flows.opening).chain(wiring.flows.answering) {
-            self.streams.count_flow_afresh(flow, at);
-            self.collector.count_flow_afresh(flow);
+            self.streams.reset_flow_counts(flow, at);
+            self.collector.reset_flow_counts(flow);
         }
         if let (Some(joint), Some(crossing)) = (&mut self.joint, wiring.crossing) {
-            joint.count_connection_afresh(crossing);
+            joint.reset_connection_counts(crossing);
         }
     }
 
@@ -111,7 +111,7 @@ impl Follower {
     pub(super) fn begin_part_of_answers(&mut self, slot: u32, flow: FlowId) {
         let Some(connection) = self.connections.get_mut(slot) else { return };
         if self.rules.ages.is_some() && connection.part == Part::Within {
-            self.streams.count_flow_afresh(flow, self.rules.counted_from(connection.began));
+            self.streams.reset_flow_counts(flow, self.rules.counted_from(connection.began));
         }
     }
 

@@ -5,13 +5,13 @@ use super::follower::{Follower, Rules};
 use super::groups::Groups;
 use super::input::Input;
 use super::joining::Joint;
-use super::outcome::{Facts, Outcome, Taken};
+use super::outcome::{CaptureFacts, Outcome, Taken};
 use super::part::Ages;
-use super::settings::{Clock, Limit, Settings};
+use super::settings::{ClockMode, Settings, TimeLimit};
 use super::source::PacketSource;
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
-use crate::passage::{Bearings, ClockModel, OffsetFinder, PassageSettings};
+use crate::one_way::{ClockModel, ClockOffsetEstimator, DepartureTaps, OneWaySettings};
 use crate::trace::TraceSettings;
 use fairwind_measure::{Collector, Tables};
 use fairwind_units::{Instant, Span};
@@ -27,12 +27,12 @@ pub struct Analysis<S> {
     groups: Groups,
     /// From the first packet on that counts.
     follower: Option<Follower>,
-    facts: Facts,
+    facts: CaptureFacts,
     /// Of two inputs, until it has told what it can.
     comparison: Option<Comparison<S>>,
     /// Whether timestamps of captures of ours cannot be of one clock: somebody has moved them.
     is_moved: bool,
-    bearings: Bearings,
+    departure_taps: DepartureTaps,
     /// The part that was asked for; what is before is followed, and does not count.
     from: Instant,
     until: Instant,
@@ -77,10 +77,10 @@ impl<S: PacketSource> Analysis<S> {
             settings,
             groups,
             follower: None,
-            facts: Facts::default(),
+            facts: CaptureFacts::default(),
             comparison: None,
             is_moved: false,
-            bearings: Bearings::default(),
+            departure_taps: DepartureTaps::default(),
             from: Instant::ZERO,
             until: Instant::MAX,
             counted_from: Instant::ZERO,
@@ -133,24 +133,27 @@ impl<S: PacketSource> Analysis<S> {
     /// Whether both inputs have the same clock.
     fn is_one_clock(&self) -> bool {
         match self.settings.clock {
-            Clock::Same => true,
-            Clock::Free => false,
-            Clock::Auto => !self.is_moved && self.inputs.iter().all(|input| input.source.is_own()),
+            ClockMode::Same => true,
+            ClockMode::Free => false,
+            ClockMode::Auto => {
+                !self.is_moved && self.inputs.iter().all(|input| input.source.is_own_capture())
+            }
         }
     }
 
     /// What the comparison of two captures has told.
     #[cold]
-    fn take_comparison(&mut self, finder: &OffsetFinder) {
+    fn take_comparison(&mut self, finder: &ClockOffsetEstimator) {
         let is_one_clock = self.is_one_clock();
         // Captures of our own begin with the run, and have one clock.
-        let is_known = is_one_clock && self.inputs.iter().all(|input| input.source.is_own());
+        let is_known =
+            is_one_clock && self.inputs.iter().all(|input| input.source.is_own_capture());
         self.facts.clock_packets = finder.found();
         if is_known && finder.fits_one_clock() {
             return;
         }
-        self.bearings = finder.bearings();
-        self.is_moved = self.settings.clock == Clock::Auto && is_known;
+        self.departure_taps = finder.departure_taps();
+        self.is_moved = self.settings.clock == ClockMode::Auto && is_known;
         if is_one_clock && !self.is_moved {
             return;
         }
@@ -211,12 +214,12 @@ impl<S: PacketSource> Analysis<S> {
     #[cold]
     fn begin(&mut self, first: Instant) {
         // The clock of a run of ours counts from its beginning.
-        let is_own = self.inputs.iter().all(|input| input.source.is_own());
-        let usual = if is_own && first < LATEST_OWN { Instant::ZERO } else { first };
+        let is_own_capture = self.inputs.iter().all(|input| input.source.is_own_capture());
+        let usual = if is_own_capture && first < LATEST_OWN { Instant::ZERO } else { first };
         let origin = self.settings.origin.unwrap_or(usual).min(LAST_BEGINNING);
         let instant = |limit| match limit {
-            Limit::At(at) => at,
-            Limit::Since(span) => origin + span,
+            TimeLimit::At(at) => at,
+            TimeLimit::Since(span) => origin + span,
         };
         let settings = &self.settings;
         self.from = settings.from.map_or(Instant::ZERO, instant);
@@ -256,16 +259,16 @@ impl<S: PacketSource> Analysis<S> {
         let clock = if self.is_one_clock() { ClockModel::Shared } else { ClockModel::Apart };
         let settings = &self.settings;
         let joint = || {
-            let passages = PassageSettings {
+            let passages = OneWaySettings {
                 clock,
                 merged_by: self.inputs.get(1).and_then(|input| input.offset),
                 origin,
                 intervals: settings.intervals.clone(),
-                most_silent_rows: settings.most_silent_rows,
+                max_empty_rows: settings.max_empty_rows,
                 percentiles: settings.percentiles.clone(),
-                ..PassageSettings::default()
+                ..OneWaySettings::default()
             };
-            Joint::new(passages, self.bearings.clone(), &self.groups.names)
+            Joint::new(passages, self.departure_taps.clone(), &self.groups.names)
         };
         (self.inputs.len() > 1).then(joint)
     }
@@ -289,7 +292,7 @@ impl<S: PacketSource> Analysis<S> {
     }
 
     /// What is known so far.
-    pub fn facts(&self) -> Facts {
+    pub fn facts(&self) -> CaptureFacts {
         let mut facts = self.facts.clone();
         for (frames, input) in facts.frames.iter_mut().zip(&self.inputs) {
             *frames = input.source.frames();
@@ -367,7 +370,7 @@ fn measures(settings: &Settings, groups: &Groups, times: Times) -> fairwind_meas
         warmup: times.from.saturating_since(times.origin),
         end: times.until,
         intervals: settings.intervals.clone(),
-        most_silent_rows: settings.most_silent_rows,
+        max_empty_rows: settings.max_empty_rows,
         per_flow_intervals: settings.per_flow_intervals,
         percentiles: settings.percentiles.clone(),
         ..fairwind_measure::Settings::default()

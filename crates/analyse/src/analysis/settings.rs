@@ -1,15 +1,15 @@
 //! What is asked of an analysis.
 
 use super::groups::GroupRule;
-use super::translation::Translation;
+use super::translation::AddressTranslation;
 use crate::connection::Vantage;
 use crate::trace::TraceSettings;
-use fairwind_measure::Silence;
+use fairwind_measure::EmptyRowBudget;
 use fairwind_units::{Instant, Span};
 
 /// An instant of a capture, as people name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Limit {
+pub enum TimeLimit {
     /// Since 1970.
     At(Instant),
     /// Since the first packet.
@@ -18,7 +18,7 @@ pub enum Limit {
 
 /// How the clocks of two captures go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Clock {
+pub enum ClockMode {
     /// The same one where both files say that this project wrote them; otherwise each its own.
     #[default]
     Auto,
@@ -42,9 +42,9 @@ pub struct Settings {
     pub warmup: Span,
     /// Nothing before this counts, as with the warm-up, though connections are already followed. Of those that
     /// are over by then nothing is told.
-    pub from: Option<Limit>,
+    pub from: Option<TimeLimit>,
     /// Nothing from this on is looked at; measured time ends here.
-    pub until: Option<Limit>,
+    pub until: Option<TimeLimit>,
     /// Of each connection, nothing counts before it has lasted so long.
     pub connection_from: Span,
     /// Of each connection, nothing counts once it has lasted so long.
@@ -52,9 +52,9 @@ pub struct Settings {
     /// Which side the tap of a single capture is near.
     pub vantage: Vantage,
     /// How the clocks of two captures go.
-    pub clock: Clock,
+    pub clock: ClockMode,
     /// Addresses that something between two taps translates.
-    pub translations: Vec<Translation>,
+    pub translations: Vec<AddressTranslation>,
     /// A connection that was silent for so long is over, and what follows is another one; `None`:
     /// silence ends nothing.
     pub idle_timeout: Option<Span>,
@@ -66,8 +66,8 @@ pub struct Settings {
     pub intervals: Vec<Span>,
     /// Whether windows are kept for each flow, and not for each group only.
     pub per_flow_intervals: bool,
-    /// How many rows silence may have in a series of windows, see [`Silence`]; `None`: all of it.
-    pub most_silent_rows: Option<u64>,
+    /// How many rows silence may have in a series of windows, see [`EmptyRowBudget`]; `None`: all of it.
+    pub max_empty_rows: Option<u64>,
     /// Percentiles of latencies, above 0 and up to 100.
     pub percentiles: Vec<f64>,
     /// So many of the longest waits are in the table `slowest`.
@@ -90,14 +90,14 @@ impl Default for Settings {
             connection_from: Span::ZERO,
             connection_until: None,
             vantage: Vantage::Auto,
-            clock: Clock::Auto,
+            clock: ClockMode::Auto,
             translations: Vec::new(),
             idle_timeout: None,
             half_open_timeout: Span::from_secs(130),
             linger: Span::from_secs(2),
             intervals: Vec::new(),
             per_flow_intervals: false,
-            most_silent_rows: Some(Silence::USUAL),
+            max_empty_rows: Some(EmptyRowBudget::DEFAULT_ROWS),
             percentiles: fairwind_measure::Settings::default().percentiles,
             slowest: 100,
             traces: None,

@@ -1,11 +1,11 @@
 //! Where packets come from.
 
 use crate::connection::Side;
-use fairwind_capture::{Notes, Packet, Place};
+use fairwind_capture::{Location, Notes, Packet};
 
 /// What a source has next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextPacket {
     /// A packet, which has been put where it was asked for.
     Packet,
     /// Nothing now, but more may come.
@@ -16,7 +16,7 @@ pub enum Next {
 
 /// Frames that a source has read, and those of them that are no TCP packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Frames {
+pub struct FrameCounts {
     /// All of them.
     pub all: u64,
     /// IP packets of another protocol.
@@ -40,11 +40,11 @@ pub struct Frames {
 /// Packets of one tap, in the order in which they were captured.
 pub trait PacketSource {
     /// Puts the next packet into `packet`.
-    fn next(&mut self, packet: &mut Packet) -> Next;
+    fn next(&mut self, packet: &mut Packet) -> NextPacket;
 
     /// The same packets from the first one to the last one that there is now, to be looked at beforehand;
     /// `None` where they can be read once only.
-    fn again(&self) -> Option<Self>
+    fn reopen(&self) -> Option<Self>
     where
         Self: Sized,
     {
@@ -52,12 +52,12 @@ pub trait PacketSource {
     }
 
     /// Whether the next packet, if there is one, can be had without waiting for it.
-    fn is_at_hand(&self) -> bool {
+    fn is_ready(&self) -> bool {
         true
     }
 
     /// Where the last packet stands.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<Location> {
         None
     }
 
@@ -67,13 +67,13 @@ pub trait PacketSource {
     }
 
     /// What was read so far.
-    fn frames(&self) -> Frames {
-        Frames::default()
+    fn frames(&self) -> FrameCounts {
+        FrameCounts::default()
     }
 
     /// Whether a program of this project captured it, so that two sources of one run have one clock, which
     /// counts from the beginning of the run.
-    fn is_own(&self) -> bool {
+    fn is_own_capture(&self) -> bool {
         false
     }
 

@@ -2,7 +2,7 @@
 
 use crate::connection::ResetStanding;
 use crate::stream::{
-    AckFacts, GroupMeasures, Habits, SegmentKind, Stream, StreamRows, Subject, TapSide,
+    AckEvent, GroupMeasures, ProbeUseCounts, RowKey, SegmentKind, Stream, StreamRows, TapSide,
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{FlowId, Table};
@@ -15,7 +15,7 @@ pub(crate) struct Streams {
     followed: Vec<Stream>,
     /// Of each stream the bytes that were acknowledged in order.
     acknowledged: Vec<u64>,
-    habits: Vec<Habits>,
+    habits: Vec<ProbeUseCounts>,
     groups: Vec<GroupMeasures>,
     rows: StreamRows,
 }
@@ -25,7 +25,7 @@ impl Streams {
         Self {
             followed: Vec::new(),
             acknowledged: Vec::new(),
-            habits: vec![Habits::default(); groups],
+            habits: vec![ProbeUseCounts::default(); groups],
             groups: vec![GroupMeasures::default(); groups],
             rows: StreamRows::new(percentiles),
         }
@@ -67,8 +67,8 @@ impl Streams {
 
     /// Reads what a packet needs first.
     #[inline]
-    pub(crate) fn fetch(&self, flow: FlowId) -> u64 {
-        self.followed.get(flow.index()).map_or(0, Stream::fetch)
+    pub(crate) fn prefetch(&self, flow: FlowId) -> u64 {
+        self.followed.get(flow.index()).map_or(0, Stream::prefetch)
     }
 
     /// What the receiver of a reset with this number from the flow's sender makes of it; `None` where the
@@ -98,8 +98,13 @@ impl Streams {
 
     /// A packet passes that goes the other way.
     #[inline]
-    pub(crate) fn on_answer(&mut self, flow: FlowId, at: Instant, packet: &Packet) -> AckFacts {
-        self.followed[flow.index()].on_answer(at, packet)
+    pub(crate) fn on_reverse_packet(
+        &mut self,
+        flow: FlowId,
+        at: Instant,
+        packet: &Packet,
+    ) -> AckEvent {
+        self.followed[flow.index()].on_reverse_packet(at, packet)
     }
 
     /// The SYN of the other side had passed before the flow was known.
@@ -132,7 +137,7 @@ impl Streams {
         flow: FlowId,
         at: Instant,
         group: usize,
-        subject: Subject,
+        subject: RowKey,
     ) -> u64 {
         let mut stream = std::mem::replace(&mut self.followed[flow.index()], Stream::new(at));
         let timeouts = stream.finish(at, &mut self.habits[group]);
@@ -142,14 +147,14 @@ impl Streams {
     }
 
     /// Forgets what was counted before `at`.
-    pub(crate) fn count_afresh(&mut self, at: Instant) {
-        self.followed.iter_mut().for_each(|stream| stream.count_afresh(at));
+    pub(crate) fn reset_counts(&mut self, at: Instant) {
+        self.followed.iter_mut().for_each(|stream| stream.reset_counts(at));
         self.groups.fill_with(GroupMeasures::default);
     }
 
     /// Forgets what was counted of a flow before `at`.
-    pub(crate) fn count_flow_afresh(&mut self, flow: FlowId, at: Instant) {
-        self.followed[flow.index()].count_afresh(at);
+    pub(crate) fn reset_flow_counts(&mut self, flow: FlowId, at: Instant) {
+        self.followed[flow.index()].reset_counts(at);
     }
 
     /// The tables of streams that are over, which nobody has yet.
@@ -169,7 +174,7 @@ impl Streams {
     /// of their connection and their groups.
     pub(crate) fn snapshot(
         &self,
-        open: &[(FlowId, Instant, usize, Subject)],
+        open: &[(FlowId, Instant, usize, RowKey)],
         groups: &[String],
     ) -> Vec<Table> {
         let (mut rows, mut sums) = (self.rows.clone(), self.groups.clone());
@@ -192,6 +197,6 @@ impl Streams {
     }
 }
 
-fn of_group(name: &str) -> Subject {
-    Subject { flow: None, name: name.to_owned(), group: name.to_owned() }
+fn of_group(name: &str) -> RowKey {
+    RowKey { flow: None, name: name.to_owned(), group: name.to_owned() }
 }

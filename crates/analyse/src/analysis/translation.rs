@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 /// An address, or an address with a port, that the first tap sees, and what the second one sees for it (as
 /// behind a NAT).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Translation {
+pub struct AddressTranslation {
     /// As the first tap sees it.
     pub first: (IpAddr, Option<u16>),
     /// As the second tap sees it.
@@ -15,7 +15,7 @@ pub struct Translation {
 }
 
 /// Puts what the first tap sees in the place of what the second one has seen.
-pub(super) fn translate(packet: &mut Packet, translations: &[Translation]) {
+pub(super) fn translate(packet: &mut Packet, translations: &[AddressTranslation]) {
     let (source, destination): (IpAddr, IpAddr) = match packet.addresses {
         Addresses::V4 { source, destination } => (source.into(), destination.into()),
         Addresses::V6 { source, destination } => (source.into(), destination.into()),
@@ -33,8 +33,8 @@ pub(super) fn translate(packet: &mut Packet, translations: &[Translation]) {
     packet.segment.destination_port = destination.port();
 }
 
-fn translated(end: SocketAddr, translations: &[Translation]) -> SocketAddr {
-    let is_meant = |rule: &&Translation| {
+fn translated(end: SocketAddr, translations: &[AddressTranslation]) -> SocketAddr {
+    let is_meant = |rule: &&AddressTranslation| {
         let (address, port) = rule.second;
         address == end.ip() && port.is_none_or(|port| port == end.port())
     };

@@ -2,7 +2,7 @@
 
 use super::follower::Follower;
 use crate::connection::Side;
-use crate::passage::Arrival;
+use crate::one_way::Arrival;
 use crate::slowest::{SeenAt, Wait};
 use crate::stream::Held;
 use fairwind_measure::FlowId;

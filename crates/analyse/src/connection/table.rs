@@ -137,7 +137,7 @@ impl Connection {
 
     /// Reads what a packet that the lower or the other end sent changes in it, for whoever calls it in advance.
     #[inline]
-    pub(crate) const fn fetch(&self, low_sent: bool) -> u64 {
+    pub(crate) const fn prefetch(&self, low_sent: bool) -> u64 {
         let [of_sides, _] = &self.sent;
         self.longest_silence.as_nanos() ^ of_sides[self.side(low_sent).index()].packets
     }

@@ -2,7 +2,7 @@
 
 use super::side::Side;
 use super::vantage::Place;
-use crate::passage::CrossingId;
+use crate::one_way::FlowPairId;
 use crate::trace::TraceId;
 use fairwind_measure::ConnectionFlows;
 
@@ -16,7 +16,7 @@ pub(crate) struct Wiring {
     /// The side that each tap is near: what it sends leaves there, what the other sends arrives.
     pub(crate) near: [Side; 2],
     /// What follows it from one tap to the other, where there are two.
-    pub(crate) crossing: Option<CrossingId>,
+    pub(crate) crossing: Option<FlowPairId>,
     /// The traces of its flows, if it is drawn.
     pub(crate) trace: Option<TraceId>,
 }

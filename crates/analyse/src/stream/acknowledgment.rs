@@ -1,10 +1,10 @@
 //! What comes back from the other side.
 
-use super::kind::{AckFacts, TapSide};
+use super::kind::{AckEvent, TapSide};
 use super::measures::place_of;
 use super::outstanding::{Marks, Sent};
 use super::stream::{NOTHING_MARKED, ORIGIN, Stream};
-use fairwind_capture::{Oddities, Packet};
+use fairwind_capture::{Anomalies, Packet};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, SackBlocks, Segment};
 
@@ -36,8 +36,8 @@ impl Stream {
     /// A packet of the other direction passes the tap at `at`, of which the capture may have cut off options:
     /// what it tells.
     #[inline]
-    pub fn on_answer(&mut self, at: Instant, packet: &Packet) -> AckFacts {
-        if packet.oddities.contains(Oddities::OPTIONS_CUT) {
+    pub fn on_reverse_packet(&mut self, at: Instant, packet: &Packet) -> AckEvent {
+        if packet.anomalies.contains(Anomalies::OPTIONS_CUT) {
             self.on_cut_options();
         }
         self.on_acknowledgment(at, &packet.segment)
@@ -45,12 +45,12 @@ impl Stream {
 
     /// A segment of the other direction passes the tap at `at`: what it tells.
     #[inline]
-    pub fn on_acknowledgment(&mut self, at: Instant, segment: &Segment) -> AckFacts {
+    pub fn on_acknowledgment(&mut self, at: Instant, segment: &Segment) -> AckEvent {
         if segment.flags.intersects(Flags::SYN | Flags::RST) {
             self.on_other_syn(at, segment);
         }
         if !segment.flags.contains(Flags::ACK) || segment.flags.contains(Flags::RST) {
-            return AckFacts::default();
+            return AckEvent::default();
         }
         if self.side == TapSide::Receiver {
             self.ask_from_afar(at, segment);
@@ -58,12 +58,12 @@ impl Stream {
         let offset = self.offset_of(segment.acknowledgment);
         if offset > self.highest {
             if !self.admits_number(segment) {
-                return AckFacts::default();
+                return AckEvent::default();
             }
             self.acknowledge_unseen(offset);
         }
         self.pass_time(at, false);
-        let mut facts = AckFacts::default();
+        let mut facts = AckEvent::default();
         self.measures.answers.acknowledgments += 1;
         if offset > self.acknowledged {
             self.advance(at, segment, offset, &mut facts);
@@ -134,7 +134,7 @@ impl Stream {
 
     /// More is acknowledged in order than before.
     #[inline]
-    fn advance(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckFacts) {
+    fn advance(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckEvent) {
         if self.syns > 0 {
             self.end_handshake(at);
         }
@@ -182,7 +182,7 @@ impl Stream {
     /// The round trip that an advance tells. Where anything in it was sent again, only the oldest
     /// segment counts, if its timestamp says which transmission arrived (RFC 6298 §3, RFC 7323 §4).
     #[inline]
-    fn sample(&mut self, at: Instant, taken: &Taken, facts: &mut AckFacts) {
+    fn sample(&mut self, at: Instant, taken: &Taken, facts: &mut AckEvent) {
         let since = |sent: Instant| at.saturating_since(sent);
         let (oldest, newest) = if taken.has_repeated {
             (taken.named, taken.named)
@@ -195,7 +195,7 @@ impl Stream {
         }
         if let Some(sent) = newest {
             let rtt = since(sent);
-            self.measures.rtts.record_later(rtt.as_nanos());
+            self.measures.rtts.record_deferred(rtt.as_nanos());
             facts.rtt = Some(rtt);
         }
     }
@@ -235,7 +235,7 @@ impl Stream {
     /// RFC 5681 §2: something is outstanding, the segment has neither payload nor SYN nor FIN, and
     /// acknowledgment and window are as before.
     #[inline]
-    fn look_for_duplicate(&mut self, at: Instant, segment: &Segment, facts: &mut AckFacts) {
+    fn look_for_duplicate(&mut self, at: Instant, segment: &Segment, facts: &mut AckEvent) {
         if segment.payload_bytes > 0 || segment.flags.intersects(Flags::SYN | Flags::FIN) {
             return;
         }
@@ -255,7 +255,7 @@ impl Stream {
         }
     }
 
-    fn on_sack(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckFacts) {
+    fn on_sack(&mut self, at: Instant, segment: &Segment, offset: u64, facts: &mut AckEvent) {
         let blocks = segment.options.sack.as_slice();
         let rare = self.measures.rare();
         rare.sack_segments += 1;
@@ -312,7 +312,7 @@ impl Stream {
         at: Instant,
         block: SackBlock,
         marked: &mut (u64, u64),
-        facts: &mut AckFacts,
+        facts: &mut AckEvent,
     ) -> u64 {
         let (start, end) = (self.offset_of(block.left), self.offset_of(block.right));
         if start >= end || end > self.highest || start < self.acknowledged {
@@ -343,7 +343,7 @@ impl Stream {
         if let Some(sent) = newest_once {
             let rtt = at.saturating_since(sent);
             self.sample_timeout(rtt);
-            self.measures.rtts.record_later(rtt.as_nanos());
+            self.measures.rtts.record_deferred(rtt.as_nanos());
             facts.rtt = Some(rtt);
         }
         bytes

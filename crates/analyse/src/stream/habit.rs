@@ -13,7 +13,7 @@
 
 use super::cause::{Circumstances, FAST_ANSWER, Verdict};
 use super::episode::Repair;
-use super::kind::{Cause, Habits};
+use super::kind::{Cause, ProbeUseCounts};
 use fairwind_units::{Instant, Span};
 
 /// Whether a sender uses tail loss probes.
@@ -62,7 +62,7 @@ pub(super) struct Habit {
 
 impl Habit {
     /// Counts no repetitions of before.
-    pub(super) const fn count_afresh(&mut self) {
+    pub(super) const fn reset_counts(&mut self) {
         (self.undecided, self.undecided_bytes) = (0, 0);
     }
 
@@ -148,7 +148,7 @@ impl Habit {
 
     /// Nothing more comes. Tells `habits` what has shown, and gives how many repetitions, and how many
     /// bytes of them, were time-outs though they had been taken for probes.
-    pub(super) fn settle(&mut self, habits: &mut Habits) -> (u64, u64) {
+    pub(super) fn settle(&mut self, habits: &mut ProbeUseCounts) -> (u64, u64) {
         let waits = match self.shown {
             ProbeHabit::Unknown => habits.waiting > habits.probing,
             ProbeHabit::Probes | ProbeHabit::SeemsToProbe => false,

@@ -82,7 +82,7 @@ pub struct Retransmission {
 /// What the senders of one kind (a group, or a host) have shown of their habits, which decides where a
 /// stream alone does not tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Habits {
+pub struct ProbeUseCounts {
     /// Streams whose sender has shown that it uses tail loss probes.
     pub probing: u64,
     /// Streams whose sender has shown that it does not.
@@ -134,7 +134,7 @@ impl SegmentKind {
 
 /// What an acknowledgment told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct AckFacts {
+pub struct AckEvent {
     /// Bytes that it is the first to acknowledge, in order; FIN counts as one.
     pub newly_acknowledged_bytes: u64,
     /// Bytes that it is the first to acknowledge out of order (SACK).

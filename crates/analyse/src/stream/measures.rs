@@ -15,7 +15,7 @@ pub(crate) const ORDERS: usize = 10;
 /// acknowledgment does.
 #[derive(Debug, Clone)]
 #[repr(C)]
-pub struct Measures {
+pub struct StreamMeasures {
     pub(super) common: Common,
     pub(super) time: TimeShares,
     pub(super) answers: Answers,
@@ -119,7 +119,7 @@ impl Default for Rare {
     }
 }
 
-impl Default for Measures {
+impl Default for StreamMeasures {
     fn default() -> Self {
         Self::new()
     }
@@ -130,7 +130,7 @@ pub(super) fn place_of(order: u64) -> usize {
     usize::try_from(order.saturating_sub(1)).unwrap_or(ORDERS).min(ORDERS - 1)
 }
 
-impl Measures {
+impl StreamMeasures {
     /// Of no stream.
     pub fn new() -> Self {
         Self {

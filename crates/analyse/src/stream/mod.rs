@@ -4,7 +4,7 @@
 //! acknowledgments that come back ([`Stream::on_acknowledgment`]), and says of each data segment at
 //! once what it is ([`SegmentKind`]): new, sent again and for which [`Cause`], a bundle of old and new
 //! bytes, out of order, a copy, a keep-alive, a probe of a closed window. It counts, and keeps
-//! distributions ([`Measures`]), which [`StreamRows`] makes tables of.
+//! distributions ([`StreamMeasures`]), which [`StreamRows`] makes tables of.
 //!
 //! All rules by which a cause is found stand in one list, in `cause`. They are meant for a tap at, or
 //! near, the host that sends the data; [`TapSide`] says where it is.
@@ -39,7 +39,7 @@ mod window;
 pub use columns::columns;
 pub use group::GroupMeasures;
 pub(crate) use held::Held;
-pub use kind::{AckFacts, Cause, Habits, Retransmission, SegmentKind, TapSide};
-pub use measures::Measures;
+pub use kind::{AckEvent, Cause, ProbeUseCounts, Retransmission, SegmentKind, TapSide};
+pub use measures::StreamMeasures;
 pub use stream::Stream;
-pub use tables::{StreamRows, Subject};
+pub use tables::{RowKey, StreamRows};

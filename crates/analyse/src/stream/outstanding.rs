@@ -116,7 +116,7 @@ impl Outstanding {
 
     /// Reads where the oldest range is, for whoever calls it in advance.
     #[inline]
-    pub(super) fn fetch(&self) -> u64 {
+    pub(super) fn prefetch(&self) -> u64 {
         self.ring.first_place().map_or(0, |sent| sent.end)
     }
 

@@ -4,8 +4,8 @@ use super::afar::Afar;
 use super::cause::AT_ONCE;
 use super::episode::Episode;
 use super::habit::Habit;
-use super::kind::{Cause, Habits, SegmentKind, TapSide};
-use super::measures::Measures;
+use super::kind::{Cause, ProbeUseCounts, SegmentKind, TapSide};
+use super::measures::StreamMeasures;
 use super::occupation::Occupation;
 use super::outstanding::{Marks, Outstanding, Sent};
 use super::repeats::Repeats;
@@ -80,7 +80,7 @@ pub struct Stream {
     /// Offset whose acknowledgment answers the last probe.
     pub(super) probe_until: Option<NonZeroU64>,
     pub(super) habit: Habit,
-    pub(super) measures: Measures,
+    pub(super) measures: StreamMeasures,
     pub(super) has_stamps: bool,
     /// Options of an acknowledgment were cut off by the capture.
     pub(super) is_blind: bool,
@@ -109,7 +109,7 @@ pub struct Stream {
 impl Stream {
     /// A stream of which nothing is known; its first packet passes at `at`.
     pub fn new(at: Instant) -> Self {
-        let mut measures = Measures::new();
+        let mut measures = StreamMeasures::new();
         measures.beginning.streams = 1;
         Self {
             highest: ORIGIN,
@@ -170,7 +170,7 @@ impl Stream {
 
     /// What has been counted so far; the window and the sizes of segments once it is
     /// [finished](Self::finish).
-    pub const fn measures(&self) -> &Measures {
+    pub const fn measures(&self) -> &StreamMeasures {
         &self.measures
     }
 
@@ -187,16 +187,16 @@ impl Stream {
     /// Reads a field out of each line of memory that most packets need, for whoever calls it in advance: of
     /// either direction, since telling them apart takes longer.
     #[inline]
-    pub(crate) fn fetch(&self) -> u64 {
-        let Measures { common, answers, spacings, rtts, .. } = &self.measures;
+    pub(crate) fn prefetch(&self) -> u64 {
+        let StreamMeasures { common, answers, spacings, rtts, .. } = &self.measures;
         self.highest
             ^ u64::from(self.full_segment)
             ^ self.timeout.first_field()
             ^ self.probe_until.map_or(0, NonZeroU64::get)
             ^ common.data_segments
             ^ answers.acknowledgments
-            ^ u64::from(spacings.fetch() ^ rtts.fetch())
-            ^ self.outstanding.fetch()
+            ^ u64::from(spacings.prefetch() ^ rtts.prefetch())
+            ^ self.outstanding.prefetch()
     }
 
     /// A segment of the data's direction passes the tap at `at`: what it is. `identification` is that of
@@ -241,18 +241,18 @@ impl Stream {
     }
 
     /// Forgets what was counted before `at`, and follows the stream as if it had not.
-    pub(crate) fn count_afresh(&mut self, at: Instant) {
+    pub(crate) fn reset_counts(&mut self, at: Instant) {
         self.pass_time(at, false);
         self.sizes_alike = 0;
-        self.window.count_afresh();
-        self.habit.count_afresh();
+        self.window.reset_counts();
+        self.habit.reset_counts();
         self.measures = self.measures.afresh(at, self.is_answered);
     }
 
     /// Nothing more comes: settles what was left open, by what the stream itself has shown, else by what
     /// most others of the same kind have. Gives the number of time-outs that had been taken for probes,
     /// and have not been told of.
-    pub fn finish(&mut self, at: Instant, habits: &mut Habits) -> u64 {
+    pub fn finish(&mut self, at: Instant, habits: &mut ProbeUseCounts) -> u64 {
         self.pass_time(at, false);
         self.window.finish(self.now, &mut self.measures.window);
         self.record_sizes();
@@ -336,7 +336,9 @@ impl Stream {
         let packets = self.outstanding.packets();
         let common = &mut self.measures.common;
         if common.data_segments > 0 {
-            self.measures.spacings.record_later(at.saturating_since(self.last_data_at).as_nanos());
+            self.measures
+                .spacings
+                .record_deferred(at.saturating_since(self.last_data_at).as_nanos());
         }
         common.data_segments += 1;
         common.payload_bytes += u64::from(segment.payload_bytes);
@@ -447,6 +449,6 @@ mod tests {
         assert_eq!(offset_of!(Stream, timeout), 128);
         assert_eq!(offset_of!(Stream, episode), 192);
         assert_eq!((measures, size_of::<Common>()), (256, 64));
-        assert_eq!(offset_of!(Measures, sizes), 128);
+        assert_eq!(offset_of!(StreamMeasures, sizes), 128);
     }
 }

@@ -3,7 +3,7 @@
 //! Rows are made of a stream as soon as it is over, so that nothing else of it has to be kept.
 
 use super::kind::Cause;
-use super::measures::{Measures, ORDERS, Rare};
+use super::measures::{ORDERS, Rare, StreamMeasures};
 use super::occupation::TimeShares;
 use fairwind_measure::{Counts, Percentiles, Summary, Table, TableBuilder, Times, percentile_name};
 use fairwind_units::Span;
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Whose row it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
+pub struct RowKey {
     /// A flow's number in tables; `None` for a group.
     pub flow: Option<u64>,
     /// Name of the flow or group.
@@ -23,7 +23,7 @@ pub struct Subject {
 /// A row, or some, on their way to become columns.
 #[derive(Debug, Clone)]
 struct Row<Values> {
-    subject: Arc<Subject>,
+    subject: Arc<RowKey>,
     values: Values,
 }
 
@@ -41,7 +41,7 @@ pub struct StreamRows {
 /// A row of the table `transport`.
 #[derive(Debug, Clone)]
 struct Transport {
-    measures: Measures,
+    measures: StreamMeasures,
     rtt: Summary,
 }
 
@@ -96,7 +96,7 @@ impl StreamRows {
     }
 
     /// Adds the rows of a stream that is finished, or of a group.
-    pub fn push(&mut self, subject: Subject, measures: &Measures) {
+    pub fn push(&mut self, subject: RowKey, measures: &StreamMeasures) {
         let subject = Arc::new(subject);
         let rtt = Summary::of(&measures.rtts, &self.summaries);
         self.push_times(&subject, "rtt", rtt.clone());
@@ -119,13 +119,13 @@ impl StreamRows {
         Summary::of(times, &self.summaries)
     }
 
-    fn push_times(&mut self, subject: &Arc<Subject>, kind: &'static str, summary: Summary) {
+    fn push_times(&mut self, subject: &Arc<RowKey>, kind: &'static str, summary: Summary) {
         if summary.count > 0 {
             self.times.push(Row { subject: Arc::clone(subject), values: (kind, summary) });
         }
     }
 
-    fn push_repeated(&mut self, subject: &Arc<Subject>, rare: &Rare) {
+    fn push_repeated(&mut self, subject: &Arc<RowKey>, rare: &Rare) {
         let plain = |kind, value, count, bytes| Repeated {
             kind,
             value,
@@ -352,7 +352,7 @@ fn with_time(table: TransportTable<'_>) -> TransportTable<'_> {
 }
 
 impl Row<Transport> {
-    const fn measures(&self) -> &Measures {
+    const fn measures(&self) -> &StreamMeasures {
         &self.values.measures
     }
 
@@ -366,7 +366,7 @@ impl Row<Transport> {
     }
 }
 
-impl Measures {
+impl StreamMeasures {
     /// The counters alone, for a row.
     fn without_distributions(&self) -> Self {
         let rare = self.rare.as_deref().map(|rare| {

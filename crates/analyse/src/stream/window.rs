@@ -165,7 +165,7 @@ impl OfferedWindow {
     }
 
     /// Whatever window comes next is counted, be it as large as the last one.
-    pub(super) const fn count_afresh(&mut self) {
+    pub(super) const fn reset_counts(&mut self) {
         self.is_counted = false;
     }
 

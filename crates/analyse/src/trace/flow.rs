@@ -1,6 +1,6 @@
 //! The points of one flow: one direction's data of one connection, and what answers it.
 
-use super::point::{Kind, Point, Series};
+use super::point::{Point, PointKind, Series};
 use super::rates::Rates;
 use super::thinning::Thinned;
 use fairwind_measure::StreamOrigin;
@@ -13,14 +13,14 @@ const GREATEST_SHIFT: u8 = 14;
 
 /// How many points are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct TraceLimits {
     /// Points of each kind of each series. Beyond, neighbours become one.
     pub points: usize,
     /// Windows of the throughput.
     pub windows: usize,
 }
 
-impl Default for Limits {
+impl Default for TraceLimits {
     /// Five times what a wide screen shows, so that there is something to zoom into.
     fn default() -> Self {
         Self { points: 10_000, windows: 200 }
@@ -33,9 +33,9 @@ impl Default for Limits {
 #[derive(Debug, Clone)]
 pub struct FlowTrace {
     name: String,
-    limits: Limits,
-    series: BTreeMap<(Series, Kind), Thinned>,
-    rates: BTreeMap<Kind, Rates>,
+    limits: TraceLimits,
+    series: BTreeMap<(Series, PointKind), Thinned>,
+    rates: BTreeMap<PointKind, Rates>,
     origin: StreamOrigin,
     /// Behind the last byte that was sent.
     sent: u64,
@@ -69,7 +69,7 @@ pub struct NewData {
 
 impl FlowTrace {
     /// A trace without points of the flow `name`.
-    pub fn new(name: String, limits: Limits) -> Self {
+    pub fn new(name: String, limits: TraceLimits) -> Self {
         Self {
             name,
             limits,
@@ -115,7 +115,7 @@ impl FlowTrace {
     }
 
     /// A segment of the flow's sender passed the tap that shows what was sent.
-    pub fn on_sent(&mut self, at: Instant, segment: &Segment, kind: Kind) {
+    pub fn on_sent(&mut self, at: Instant, segment: &Segment, kind: PointKind) {
         let (low, high) = self.place(segment);
         self.mark(at, segment, low, high);
         if segment.flags.contains(Flags::SYN) {
@@ -127,10 +127,10 @@ impl FlowTrace {
         }
         self.push(Series::Data, kind, Point::range(at, low, high));
         self.push(Series::SegmentSize, kind, Point::value(at, segment.payload_bytes.into()));
-        self.add(Kind::PayloadSent, at, segment.payload_bytes.into());
+        self.add(PointKind::PayloadSent, at, segment.payload_bytes.into());
         let unique = high.saturating_sub(self.sent.max(low));
         if unique > 0 {
-            self.add(Kind::NewPayloadSent, at, unique);
+            self.add(PointKind::NewPayloadSent, at, unique);
             self.keep_new(at, segment, unique);
             self.sent = high;
         }
@@ -138,11 +138,11 @@ impl FlowTrace {
     }
 
     /// A segment of the flow's sender passed the tap near its receiver; `at` on the clock of the other.
-    pub fn on_arrival(&mut self, at: Instant, segment: &Segment, kind: Kind) {
+    pub fn on_arrival(&mut self, at: Instant, segment: &Segment, kind: PointKind) {
         if segment.payload_bytes > 0 {
             let (low, high) = self.place(segment);
             self.push(Series::Arrival, kind, Point::range(at, low, high));
-            self.add(Kind::PayloadReceived, at, segment.payload_bytes.into());
+            self.add(PointKind::PayloadReceived, at, segment.payload_bytes.into());
         }
     }
 
@@ -150,12 +150,12 @@ impl FlowTrace {
     pub fn on_lost(&mut self, at: Instant, sequence: SequenceNumber, payload_bytes: u32) {
         let Some(low) = self.acknowledged_place(sequence) else { return };
         let lost = Point::range(at, low, low.saturating_add(payload_bytes.into()));
-        self.push(Series::Lost, Kind::Only, lost);
+        self.push(Series::Lost, PointKind::Only, lost);
     }
 
     /// A segment of the flow's receiver passed; `duplicates` says whether it is an acknowledgment that
     /// repeats the one before it.
-    pub fn on_answer(&mut self, at: Instant, segment: &Segment, answer: Answer) {
+    pub fn on_reverse_packet(&mut self, at: Instant, segment: &Segment, answer: AckKind) {
         if segment.flags.contains(Flags::SYN) {
             self.shift = Some(segment.options.window_scale.unwrap_or(0).min(GREATEST_SHIFT));
         }
@@ -169,10 +169,10 @@ impl FlowTrace {
         let Some(offset) = self.acknowledged_place(segment.acknowledgment) else { return };
         if self.acknowledged.is_none_or(|before| offset > before) {
             self.acknowledged = Some(offset);
-            self.push(Series::Acknowledged, Kind::Only, Point::value(at, offset));
+            self.push(Series::Acknowledged, PointKind::Only, Point::value(at, offset));
             self.push_flight(at);
-        } else if answer == Answer::Duplicate {
-            self.push(Series::DuplicateAck, Kind::Only, Point::value(at, offset));
+        } else if answer == AckKind::Duplicate {
+            self.push(Series::DuplicateAck, PointKind::Only, Point::value(at, offset));
         }
         self.window(at, segment, offset);
         self.selective(at, segment, offset);
@@ -180,13 +180,13 @@ impl FlowTrace {
 
     /// A sample of the round-trip time.
     pub fn on_round_trip(&mut self, at: Instant, time: Span) {
-        self.push(Series::RoundTripTime, Kind::Only, Point::value(at, time.as_nanos()));
+        self.push(Series::RoundTripTime, PointKind::Only, Point::value(at, time.as_nanos()));
     }
 
-    /// Draws what was [`Kind::Undecided`] as `kind`.
-    pub fn decide(&mut self, kind: Kind) {
+    /// Draws what was [`PointKind::Undecided`] as `kind`.
+    pub fn decide(&mut self, kind: PointKind) {
         for series in [Series::Data, Series::SegmentSize] {
-            let undecided = self.series.remove(&(series, Kind::Undecided));
+            let undecided = self.series.remove(&(series, PointKind::Undecided));
             for point in undecided.iter().flat_map(Thinned::points) {
                 self.push(series, kind, point);
             }
@@ -194,7 +194,7 @@ impl FlowTrace {
     }
 
     /// All points: by series, kind and time.
-    pub fn points(&self) -> Vec<(Series, Kind, Point)> {
+    pub fn points(&self) -> Vec<(Series, PointKind, Point)> {
         let drawn = self.series.iter().flat_map(|(&(series, kind), thinned)| {
             thinned.points().into_iter().map(move |point| (series, kind, point))
         });
@@ -218,9 +218,9 @@ impl FlowTrace {
 
     fn mark(&mut self, at: Instant, segment: &Segment, low: u64, high: u64) {
         for (flag, kind, place) in [
-            (Flags::SYN, Kind::Syn, low),
-            (Flags::FIN, Kind::Fin, high),
-            (Flags::RST, Kind::Reset, high),
+            (Flags::SYN, PointKind::Syn, low),
+            (Flags::FIN, PointKind::Fin, high),
+            (Flags::RST, PointKind::Reset, high),
         ] {
             if segment.flags.contains(flag) {
                 self.push(Series::Mark, kind, Point::value(at, place));
@@ -236,12 +236,12 @@ impl FlowTrace {
             let edge = offset.saturating_add(u64::from(segment.window) << shift);
             if self.window_edge != Some(edge) {
                 self.window_edge = Some(edge);
-                self.push(Series::WindowEdge, Kind::Only, Point::value(at, edge));
+                self.push(Series::WindowEdge, PointKind::Only, Point::value(at, edge));
             }
         }
         let is_closed = segment.window == 0;
         if is_closed && !self.is_window_closed {
-            self.push(Series::Mark, Kind::ZeroWindow, Point::value(at, offset));
+            self.push(Series::Mark, PointKind::ZeroWindow, Point::value(at, offset));
         }
         self.is_window_closed = is_closed;
     }
@@ -255,7 +255,7 @@ impl FlowTrace {
         // RFC 2883 §4: a first block of what is acknowledged already, or inside the second one.
         let is_inside = ranges.next().is_some_and(|(from, to)| from <= low && high <= to);
         let is_copy = high <= acknowledged || is_inside;
-        let kind = if is_copy { Kind::DuplicateSack } else { Kind::Sack };
+        let kind = if is_copy { PointKind::DuplicateSack } else { PointKind::Sack };
         self.push(Series::Sack, kind, Point::range(at, low, high));
     }
 
@@ -269,15 +269,15 @@ impl FlowTrace {
 
     fn push_flight(&mut self, at: Instant) {
         let flight = self.sent.saturating_sub(self.acknowledged.unwrap_or(0));
-        self.push(Series::Flight, Kind::Only, Point::value(at, flight));
+        self.push(Series::Flight, PointKind::Only, Point::value(at, flight));
     }
 
-    fn push(&mut self, series: Series, kind: Kind, point: Point) {
+    fn push(&mut self, series: Series, kind: PointKind, point: Point) {
         let limit = self.limits.points;
         self.series.entry((series, kind)).or_insert_with(|| Thinned::new(limit)).push(point);
     }
 
-    fn add(&mut self, kind: Kind, at: Instant, bytes: u64) {
+    fn add(&mut self, kind: PointKind, at: Instant, bytes: u64) {
         let limit = self.limits.windows;
         self.rates.entry(kind).or_insert_with(|| Rates::new(limit)).add(at, bytes);
     }
@@ -285,7 +285,7 @@ impl FlowTrace {
 
 /// What a segment of a flow's receiver says of the flow's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum AckKind {
     /// It repeats the acknowledgment before it, as a receiver does that got something out of order
     /// (RFC 5681 §2).
     Duplicate,

@@ -13,8 +13,8 @@ mod table;
 mod thinning;
 mod tracer;
 
-pub use flow::{Answer, FlowTrace, Limits, NewData};
-pub use point::{Kind, Point, Series};
+pub use flow::{AckKind, FlowTrace, NewData, TraceLimits};
+pub use point::{Point, PointKind, Series};
 pub(crate) use table::COLUMNS;
 pub use table::traces_table;
 pub use tracer::{Selection, TraceSettings};

@@ -55,7 +55,7 @@ impl Series {
 
 /// Which kind of its series a point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum PointKind {
     /// The series has one kind.
     Only,
     /// Data that had not been sent before.
@@ -102,7 +102,7 @@ pub enum Kind {
     PayloadReceived,
 }
 
-impl Kind {
+impl PointKind {
     /// Its name in tables; empty for the only one of a series.
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,7 +1,7 @@
 //! Traces as a table: one row per point.
 
 use super::flow::FlowTrace;
-use super::point::{Kind, Point, Series};
+use super::point::{Point, PointKind, Series};
 use fairwind_measure::{Table, TableBuilder, TableDefinition};
 use fairwind_units::{Instant, Span};
 
@@ -23,7 +23,7 @@ const POINTS: &[(&str, &str, &str)] = &[
 ];
 
 /// Name of the flow, and one of its points.
-type Row<'a> = (&'a str, Series, Kind, Point);
+type Row<'a> = (&'a str, Series, PointKind, Point);
 
 /// Makes the table `traces`, whose times count from `origin`.
 pub fn traces_table(traces: &[FlowTrace], origin: Instant) -> Table {
@@ -57,15 +57,15 @@ fn in_unit(series: Series, value: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::Limits;
+    use crate::trace::TraceLimits;
     use fairwind_wire::Segment;
 
     #[test]
     fn times_count_from_the_origin_and_round_trips_are_seconds() {
-        let mut trace = FlowTrace::new("10.0.0.1:80>10.0.0.2:9".to_owned(), Limits::default());
+        let mut trace = FlowTrace::new("10.0.0.1:80>10.0.0.2:9".to_owned(), TraceLimits::default());
         trace.on_round_trip(Instant::from_secs(100), Span::from_millis(25));
         let data = Segment { payload_bytes: 1448, ..Segment::default() };
-        trace.on_sent(Instant::from_millis(99_500), &data, Kind::New);
+        trace.on_sent(Instant::from_millis(99_500), &data, PointKind::New);
         trace.on_lost(Instant::from_millis(99_500), data.sequence, 1448);
         let table = traces_table(&[trace], Instant::from_secs(99));
         let number = |name: &str, row| table.column(name).and_then(|values| values.number(row));

@@ -4,12 +4,12 @@
 //! its segments are. It is the same judgment as that of the tables; it is made once more here, so that
 //! connections that nobody draws do not pay for it.
 
-use super::flow::{Answer, FlowTrace, Limits};
-use super::point::Kind;
+use super::flow::{AckKind, FlowTrace, TraceLimits};
+use super::point::PointKind;
 use crate::analysis::addresses_of;
 use crate::connection::{Side, flow_name};
-use crate::passage::Lost;
-use crate::stream::{Cause, Habits, SegmentKind, Stream, TapSide};
+use crate::one_way::LostPacket;
+use crate::stream::{Cause, ProbeUseCounts, SegmentKind, Stream, TapSide};
 use fairwind_capture::{Filter, Packet};
 use fairwind_units::Instant;
 use fairwind_wire::Flags;
@@ -31,9 +31,9 @@ pub struct TraceSettings {
     /// Which connections.
     pub selection: Selection,
     /// The most connections; those that begin first are taken.
-    pub most_connections: usize,
+    pub max_connections: usize,
     /// Points of each flow.
-    pub limits: Limits,
+    pub limits: TraceLimits,
     /// Whether every segment of new data is kept, see [`FlowTrace::new_data`].
     pub keeps_new_data: bool,
 }
@@ -42,7 +42,7 @@ impl TraceSettings {
     /// The filter by which flows are chosen, if it is none of flows.
     pub(crate) fn filter_of_packets(&self) -> Option<&Filter> {
         match &self.selection {
-            Selection::Matching(filter) => Some(filter).filter(|it| !it.is_of_connection()),
+            Selection::Matching(filter) => Some(filter).filter(|it| !it.is_connection_filter()),
             Selection::Named(_) => None,
         }
     }
@@ -108,13 +108,13 @@ impl Tracer {
             Selection::Named(chosen) => names.iter().any(|name| chosen.contains(name)),
             Selection::Matching(filter) => directions.iter().any(|(from, to)| {
                 addresses_of(*from, *to)
-                    .is_some_and(|both| filter.matches_ends(&both, from.port(), to.port()))
+                    .is_some_and(|both| filter.matches_endpoints(&both, from.port(), to.port()))
             }),
         };
         if !is_chosen {
             return None;
         }
-        if self.connections.len() >= self.settings.most_connections {
+        if self.connections.len() >= self.settings.max_connections {
             self.omitted = self.omitted.saturating_add(1);
             return None;
         }
@@ -155,9 +155,9 @@ impl Tracer {
         for (sender, flow) in [Side::Opener, Side::Answerer].into_iter().zip(flows) {
             match (sender == side, shows[sender.index()]) {
                 (true, true) => flow.on_data(at, packet, is_shown),
-                (false, true) => flow.on_answer(at, packet, is_shown),
+                (false, true) => flow.on_reverse_packet(at, packet, is_shown),
                 (true, false) if is_shown => {
-                    flow.trace.on_arrival(at, &packet.segment, Kind::Only);
+                    flow.trace.on_arrival(at, &packet.segment, PointKind::Only);
                 }
                 (_, false) => {}
             }
@@ -165,7 +165,7 @@ impl Tracer {
     }
 
     /// A packet that `sender` sent did not arrive.
-    pub(crate) fn on_lost(&mut self, trace: TraceId, sender: Side, lost: &Lost) {
+    pub(crate) fn on_lost(&mut self, trace: TraceId, sender: Side, lost: &LostPacket) {
         if let (Some(flows), Some(sequence)) = (self.connection(trace), lost.sequence) {
             flows[sender.index()].trace.on_lost(lost.at, sequence, lost.payload_bytes);
         }
@@ -183,7 +183,7 @@ impl Tracer {
     /// Nothing more comes after `at`: decides what was left open. The traces of all flows that had data,
     /// in the order in which their connections began.
     pub(crate) fn finish(self, at: Instant) -> Vec<FlowTrace> {
-        let mut habits = Habits::default();
+        let mut habits = ProbeUseCounts::default();
         let flows = self.connections.into_iter().flatten();
         let traces = flows.map(|flow| flow.finish(at, &mut habits));
         traces.filter(FlowTrace::has_data).collect()
@@ -191,9 +191,9 @@ impl Tracer {
 }
 
 impl Traced {
-    fn finish(mut self, at: Instant, habits: &mut Habits) -> FlowTrace {
+    fn finish(mut self, at: Instant, habits: &mut ProbeUseCounts) -> FlowTrace {
         let timeouts = self.stream.finish(at, habits);
-        self.trace.decide(if timeouts > 0 { Kind::Timeout } else { Kind::TailLossProbe });
+        self.trace.decide(if timeouts > 0 { PointKind::Timeout } else { PointKind::TailLossProbe });
         self.trace
     }
 
@@ -204,13 +204,13 @@ impl Traced {
         }
     }
 
-    fn on_answer(&mut self, at: Instant, packet: &Packet, is_shown: bool) {
-        let facts = self.stream.on_answer(at, packet);
+    fn on_reverse_packet(&mut self, at: Instant, packet: &Packet, is_shown: bool) {
+        let facts = self.stream.on_reverse_packet(at, packet);
         if !is_shown {
             return;
         }
-        let answer = if facts.duplicates > 0 { Answer::Duplicate } else { Answer::Other };
-        self.trace.on_answer(at, &packet.segment, answer);
+        let answer = if facts.duplicates > 0 { AckKind::Duplicate } else { AckKind::Other };
+        self.trace.on_reverse_packet(at, &packet.segment, answer);
         if let Some(time) = facts.rtt {
             self.trace.on_round_trip(at, time);
         }
@@ -218,21 +218,21 @@ impl Traced {
 }
 
 /// How a segment is drawn.
-const fn kind_of(kind: SegmentKind) -> Kind {
+const fn kind_of(kind: SegmentKind) -> PointKind {
     match kind {
-        SegmentKind::Bare | SegmentKind::New => Kind::New,
-        SegmentKind::Bundle { .. } => Kind::Bundle,
-        SegmentKind::OutOfOrder => Kind::OutOfOrder,
-        SegmentKind::Duplicate => Kind::NetworkDuplicate,
-        SegmentKind::KeepAlive => Kind::KeepAlive,
-        SegmentKind::WindowProbe => Kind::WindowProbe,
+        SegmentKind::Bare | SegmentKind::New => PointKind::New,
+        SegmentKind::Bundle { .. } => PointKind::Bundle,
+        SegmentKind::OutOfOrder => PointKind::OutOfOrder,
+        SegmentKind::Duplicate => PointKind::NetworkDuplicate,
+        SegmentKind::KeepAlive => PointKind::KeepAlive,
+        SegmentKind::WindowProbe => PointKind::WindowProbe,
         SegmentKind::Retransmission(again) => match again.cause {
-            Cause::FastRetransmit => Kind::FastRetransmit,
-            Cause::Timeout => Kind::Timeout,
-            Cause::AfterTimeout => Kind::AfterTimeout,
-            Cause::TailLossProbe if again.is_provisional => Kind::Undecided,
-            Cause::TailLossProbe => Kind::TailLossProbe,
-            Cause::Unknown => Kind::Retransmission,
+            Cause::FastRetransmit => PointKind::FastRetransmit,
+            Cause::Timeout => PointKind::Timeout,
+            Cause::AfterTimeout => PointKind::AfterTimeout,
+            Cause::TailLossProbe if again.is_provisional => PointKind::Undecided,
+            Cause::TailLossProbe => PointKind::TailLossProbe,
+            Cause::Unknown => PointKind::Retransmission,
         },
     }
 }
@@ -246,8 +246,8 @@ mod tests {
     use fairwind_wire::{Segment, SequenceNumber};
 
     fn tracer(selection: Selection) -> Tracer {
-        let limits = Limits::default();
-        Tracer::new(TraceSettings { selection, most_connections: 3, limits, keeps_new_data: false })
+        let limits = TraceLimits::default();
+        Tracer::new(TraceSettings { selection, max_connections: 3, limits, keeps_new_data: false })
     }
 
     const THERE: &str = "10.0.0.1:5000>10.0.0.2:80";

@@ -1,7 +1,7 @@
 //! Numbers that were damaged on the way to the capture.
 
 use crate::dialogue::{Dialogue, Pair, cells, table};
-use fairwind_analyse::{Clock, Limit, Outcome, Settings};
+use fairwind_analyse::{ClockMode, Outcome, Settings, TimeLimit};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 
@@ -59,7 +59,7 @@ fn a_damaged_sequence_number_makes_no_repetitions_of_what_follows() {
 #[test]
 fn between_two_taps_a_damaged_number_is_one_packet_and_not_a_stream_of_copies() {
     let pair = Pair::of(&with_a_sequence_number_ahead(500_000_000));
-    let outcome = pair.analysed_by(Settings { clock: Clock::Same, ..Settings::default() });
+    let outcome = pair.analysed_by(Settings { clock: ClockMode::Same, ..Settings::default() });
     let columns =
         ["packets_sent", "redundant_bytes_sent", "payload_bytes_matched", "payload_bytes_lost"];
     assert_eq!(cells(table(&outcome, "passages"), 0, columns), ["22", "0", "19000", "0"]);
@@ -109,7 +109,7 @@ fn where_the_next_packets_go_on_far_ahead_the_capture_has_missed_what_lies_betwe
 
 #[test]
 fn packets_of_the_last_instants_that_a_clock_can_show_do_no_harm() {
-    let second = Some(Limit::Since(Span::from_secs(1)));
+    let second = Some(TimeLimit::Since(Span::from_secs(1)));
     for (before_the_last, counted) in [(0, 0), (1, 1)] {
         let mut dialogue = transfer(|_| {});
         for packet in &mut dialogue.packets {

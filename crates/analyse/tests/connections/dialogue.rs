@@ -1,6 +1,6 @@
 //! Packets of hand-made dialogues.
 
-use fairwind_analyse::{Analysis, Next, Outcome, PacketSource, Settings};
+use fairwind_analyse::{Analysis, NextPacket, Outcome, PacketSource, Settings};
 use fairwind_capture::Packet;
 use fairwind_measure::{Table, Values};
 use fairwind_units::{Instant, Span};
@@ -162,13 +162,13 @@ impl Row {
 }
 
 impl PacketSource for Row {
-    fn next(&mut self, packet: &mut Packet) -> Next {
+    fn next(&mut self, packet: &mut Packet) -> NextPacket {
         match self.0.next() {
             Some(next) => {
                 *packet = next;
-                Next::Packet
+                NextPacket::Packet
             }
-            None => Next::End,
+            None => NextPacket::End,
         }
     }
 }

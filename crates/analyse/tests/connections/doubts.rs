@@ -1,7 +1,7 @@
 //! SYNs and resets that nobody would believe (RFC 5961).
 
 use crate::dialogue::{Dialogue, Pair, cell, cells, table};
-use fairwind_analyse::{Clock, Outcome, Settings};
+use fairwind_analyse::{ClockMode, Outcome, Settings};
 use fairwind_wire::Flags;
 
 const LIFE: [&str; 4] = ["beginning", "set_up", "ending", "ended_by"];
@@ -158,7 +158,7 @@ fn two_taps_see_the_same_lives() {
         .client(1_100_000, Flags::SYN, (70_000, 0, 0))
         .server(1_120_000, Flags::SYN | Flags::ACK, (90_000, 70_001, 0))
         .client(1_120_010, Flags::ACK, (70_001, 90_001, 100));
-    let settings = Settings { clock: Clock::Same, ..Settings::default() };
+    let settings = Settings { clock: ClockMode::Same, ..Settings::default() };
     let outcome = Pair::of(&dialogue).analysed_by(settings);
     let expected = [["syn", "completed", "reset", "opener"], ["syn", "completed", "open", ""]];
     assert_eq!(lives(&outcome), expected);

@@ -2,7 +2,8 @@
 
 use crate::dialogue::{CLIENT, Dialogue, Pair, WAY, cell, cells, table};
 use fairwind_analyse::{
-    Analysis, Clock, Limit, Next, Outcome, PacketSource, Progress, Settings, Translation,
+    AddressTranslation, Analysis, ClockMode, NextPacket, Outcome, PacketSource, Progress, Settings,
+    TimeLimit,
 };
 use fairwind_capture::Packet;
 use fairwind_units::{Instant, Span};
@@ -27,7 +28,7 @@ fn transfer() -> Dialogue {
 }
 
 pub(crate) fn same_clock() -> Settings {
-    Settings { clock: Clock::Same, ..Settings::default() }
+    Settings { clock: ClockMode::Same, ..Settings::default() }
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn what_leaves_one_tap_arrives_at_the_other() {
 /// acknowledged within.
 #[test]
 fn a_part_that_is_asked_for_is_counted_of_connections_that_are_followed_from_their_beginning() {
-    let from = Some(Limit::Since(Span::from_millis(100) + WAY / 2));
+    let from = Some(TimeLimit::Since(Span::from_millis(100) + WAY / 2));
     let outcome = Pair::of(&transfer()).analysed_by(Settings { from, ..same_clock() });
     let flows = table(&outcome, "flows");
     let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
@@ -78,7 +79,7 @@ fn a_part_that_is_asked_for_is_counted_of_connections_that_are_followed_from_the
 fn of_a_connection_that_was_over_before_the_part_that_is_asked_for_nothing_is_told() {
     let mut dialogue = transfer();
     dialogue.client(1_500_000, Flags::RST, (1001, 0, 0));
-    let from = Some(Limit::Since(Span::from_secs(1)));
+    let from = Some(TimeLimit::Since(Span::from_secs(1)));
     let outcome = dialogue.analysed_by(Settings { from, ..Settings::default() });
     for name in ["flows", "connections"] {
         assert_eq!(table(&outcome, name).rows(), 0, "{name}");
@@ -162,7 +163,7 @@ fn clocks_of_their_own_are_compared_by_packets_in_both_captures() {
     for packet in &mut pair.near_server.packets {
         packet.at = Instant::ZERO + packet.at.since_origin().saturating_sub(Span::from_millis(700));
     }
-    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    let outcome = pair.analysed_by(Settings { clock: ClockMode::Free, ..Settings::default() });
     assert_eq!(outcome.facts.clock_offset_nanos, Some(-700_000_000));
     assert_eq!(cell(table(&outcome, "clocks"), 0, "offset_s"), "-0.7");
     let columns = ["packets_sent", "packets_received", "packets_lost", "payload_bytes_read"];
@@ -186,14 +187,14 @@ impl Kept {
 }
 
 impl PacketSource for Kept {
-    fn next(&mut self, packet: &mut Packet) -> Next {
-        let Some(next) = self.packets.get(self.next) else { return Next::End };
+    fn next(&mut self, packet: &mut Packet) -> NextPacket {
+        let Some(next) = self.packets.get(self.next) else { return NextPacket::End };
         *packet = *next;
         self.next += 1;
-        Next::Packet
+        NextPacket::Packet
     }
 
-    fn again(&self) -> Option<Self> {
+    fn reopen(&self) -> Option<Self> {
         Some(Self { next: 0, ..self.clone() })
     }
 }
@@ -216,7 +217,7 @@ fn captures_that_begin_at_different_times_are_compared_by_what_is_in_both() {
         packet.at = Instant::ZERO + packet.at.since_origin().saturating_sub(Span::from_secs(700));
     }
     let (first, second) = (Kept::of(near_client.packets), Kept::of(near_server.packets));
-    let settings = Settings { clock: Clock::Free, ..Settings::default() };
+    let settings = Settings { clock: ClockMode::Free, ..Settings::default() };
     let mut analysis = Analysis::of_two(first, second, settings).unwrap();
     while analysis.advance(1_000) != Progress::Done {}
     let outcome = analysis.finish();
@@ -236,12 +237,12 @@ fn of_captures_with_no_packet_in_common_no_offset_is_told() {
     for packet in &mut pair.near_server.packets {
         packet.segment.window = 7;
     }
-    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    let outcome = pair.analysed_by(Settings { clock: ClockMode::Free, ..Settings::default() });
     assert_eq!((outcome.facts.clock_packets, outcome.facts.clock_offset_nanos), (0, None));
     let mut other = transfer();
     other.packets.clear();
     let pair = Pair { near_client: transfer(), near_server: other };
-    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    let outcome = pair.analysed_by(Settings { clock: ClockMode::Free, ..Settings::default() });
     assert_eq!(cells(table(&outcome, "clocks"), 0, ["offset_s", "is_symmetric"]), ["", "false"]);
 }
 
@@ -272,7 +273,7 @@ fn a_connection_that_one_capture_lacks_is_analysed_by_the_other() {
     }
     pair.near_client.packets.extend(other.packets);
     pair.near_client.packets.sort_by_key(|packet| packet.at);
-    let outcome = pair.analysed_by(Settings { clock: Clock::Free, ..Settings::default() });
+    let outcome = pair.analysed_by(Settings { clock: ClockMode::Free, ..Settings::default() });
     assert_eq!(outcome.facts.one_sided, 1);
     let columns = ["packets_sent", "packets_received", "packets_lost"];
     let of_flow = |outcome: &Outcome, flow| cells(table(outcome, "flows"), flow, columns);
@@ -292,7 +293,7 @@ fn a_connection_that_one_capture_lacks_is_analysed_by_the_other() {
 fn a_capture_that_begins_later_is_still_the_one_near_its_side() {
     let mut pair = Pair::of(&transfer());
     pair.near_client.packets.retain(|packet| packet.at >= Instant::from_millis(1150));
-    for clock in [Clock::Free, Clock::Same] {
+    for clock in [ClockMode::Free, ClockMode::Same] {
         let outcome = pair.analysed_by(Settings { clock, ..Settings::default() });
         assert_eq!(cell(table(&outcome, "connections"), 0, "vantage"), "near-opener");
         let columns = ["packets_sent", "packets_received", "packets_lost"];
@@ -316,7 +317,7 @@ fn translated_addresses_are_told_apart_by_what_the_settings_say() {
             packet.segment.destination_port = 61_000;
         }
     }
-    let translation = Translation {
+    let translation = AddressTranslation {
         first: (IpAddr::V4(CLIENT), Some(50_000)),
         second: (IpAddr::V4(outside), Some(61_000)),
     };

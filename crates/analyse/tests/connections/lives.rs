@@ -1,7 +1,7 @@
 //! How connections are set up and end.
 
 use crate::dialogue::{Dialogue, cell, cells, table};
-use fairwind_analyse::{Limit, Outcome, Settings};
+use fairwind_analyse::{Outcome, Settings, TimeLimit};
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 
@@ -219,8 +219,8 @@ fn what_lies_outside_the_time_that_is_asked_for_does_not_count() {
         dialogue.client(2_000_000 + second * 1_000_000, Flags::ACK, (number, 1, 100));
     }
     let settings = Settings {
-        from: Some(Limit::Since(Span::from_secs(3))),
-        until: Some(Limit::Since(Span::from_secs(7))),
+        from: Some(TimeLimit::Since(Span::from_secs(3))),
+        until: Some(TimeLimit::Since(Span::from_secs(7))),
         ..Settings::default()
     };
     let outcome = dialogue.analysed_by(settings);

@@ -1,7 +1,7 @@
 //! Many connections.
 
 use crate::dialogue::{Dialogue, cell, cells, table};
-use fairwind_analyse::{Analysis, Next, Outcome, PacketSource, Progress, Settings};
+use fairwind_analyse::{Analysis, NextPacket, Outcome, PacketSource, Progress, Settings};
 use fairwind_capture::Packet;
 use fairwind_measure::Tables;
 use fairwind_units::Span;
@@ -29,12 +29,12 @@ impl Short {
 }
 
 impl PacketSource for Short {
-    fn next(&mut self, packet: &mut Packet) -> Next {
+    fn next(&mut self, packet: &mut Packet) -> NextPacket {
         if self.place == self.packets.len() {
             (self.place, self.connection) = (0, self.connection + 1);
         }
         if self.connection == self.most {
-            return Next::End;
+            return NextPacket::End;
         }
         *packet = self.packets[self.place];
         // Whole connections follow one another, so that only the linger lets many be open.
@@ -46,7 +46,7 @@ impl PacketSource for Short {
             packet.segment.destination_port = port;
         }
         self.place += 1;
-        Next::Packet
+        NextPacket::Packet
     }
 }
 

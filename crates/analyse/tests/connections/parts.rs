@@ -1,7 +1,7 @@
 //! A part of every connection, by its age.
 
 use crate::dialogue::{Dialogue, Pair, cell, cells, table};
-use fairwind_analyse::{Limit, Outcome, Settings};
+use fairwind_analyse::{Outcome, Settings, TimeLimit};
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 
@@ -81,8 +81,8 @@ fn a_part_by_age_is_the_same_part_by_time() {
     let dialogue = bundles(20);
     let span = Span::from_millis;
     let by_time = Settings {
-        from: Some(Limit::Since(span(1_330))),
-        until: Some(Limit::Since(span(1_790))),
+        from: Some(TimeLimit::Since(span(1_330))),
+        until: Some(TimeLimit::Since(span(1_790))),
         ..Settings::default()
     };
     let by_age = Settings { connection_until: Some(span(1_790)), ..from(1_330) };

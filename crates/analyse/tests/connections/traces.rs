@@ -1,13 +1,13 @@
 //! What is drawn of connections that are chosen.
 
 use crate::dialogue::{Dialogue, Row, cells, table};
-use fairwind_analyse::trace::{Limits, Selection, TraceSettings};
+use fairwind_analyse::trace::{Selection, TraceLimits, TraceSettings};
 use fairwind_analyse::{Analysis, AnalysisError, Outcome, Settings};
 use fairwind_wire::Flags;
 
-fn traced(selection: Selection, most_connections: usize) -> Settings {
-    let limits = Limits::default();
-    let traces = TraceSettings { selection, most_connections, limits, keeps_new_data: false };
+fn traced(selection: Selection, max_connections: usize) -> Settings {
+    let limits = TraceLimits::default();
+    let traces = TraceSettings { selection, max_connections, limits, keeps_new_data: false };
     Settings { traces: Some(traces), ..Settings::default() }
 }
 

@@ -1,7 +1,7 @@
 //! Clocks that disagree.
 
 use crate::world::{World, assert_conserved, bare, data, number};
-use fairwind_analyse::passage::{ClockModel, PassageSettings};
+use fairwind_analyse::one_way::{ClockModel, OneWaySettings};
 use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -9,10 +9,10 @@ use fairwind_wire::Flags;
 /// Packets each 10 ms for a minute, 30 ms each way, with a queue of up to 9 ms there, by a receiver's
 /// clock that is `ahead` nanoseconds ahead and gains `gain` ppm.
 fn world(ahead: i64, gain: i64) -> World {
-    let mut world = World::new(PassageSettings {
+    let mut world = World::new(OneWaySettings {
         clock: ClockModel::Apart,
         intervals: vec![Span::from_secs(10)],
-        ..PassageSettings::default()
+        ..OneWaySettings::default()
     });
     let receiver = |nanos: u64| {
         let gained = i64::try_from(nanos - 10_000_000_000).unwrap() / 1_000_000 * gain;
@@ -32,10 +32,20 @@ fn world(ahead: i64, gain: i64) -> World {
         let data = data(packet * 10, 10);
         let (passages, id) = (&mut world.passages, world.id);
         match what {
-            0 => drop(passages.depart(id, Direction::Forward, Instant::from_nanos(nanos), &data)),
-            1 => drop(passages.arrive(id, Direction::Forward, receiver(nanos), &data)),
-            2 => drop(passages.depart(id, Direction::Reverse, receiver(nanos), &acknowledgment)),
-            _ => drop(passages.arrive(
+            0 => drop(passages.on_departure(
+                id,
+                Direction::Forward,
+                Instant::from_nanos(nanos),
+                &data,
+            )),
+            1 => drop(passages.on_arrival(id, Direction::Forward, receiver(nanos), &data)),
+            2 => drop(passages.on_departure(
+                id,
+                Direction::Reverse,
+                receiver(nanos),
+                &acknowledgment,
+            )),
+            _ => drop(passages.on_arrival(
                 id,
                 Direction::Reverse,
                 Instant::from_nanos(nanos),
@@ -82,7 +92,7 @@ fn drift_is_told_and_taken_off() {
 
 #[test]
 fn an_arrival_that_comes_before_its_departure_is_held() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(100, &data(0, 10));
     let early = world.came(109, &data(10, 10));
     assert_eq!((early.delay, early.in_order_end), (None, None));
@@ -96,7 +106,7 @@ fn an_arrival_that_comes_before_its_departure_is_held() {
 
 #[test]
 fn an_arrival_far_ahead_keeps_none_of_those_behind_it_waiting() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(100, &data(0, 10));
     // A damaged number, and then one that comes a little early.
     world.came(108, &data(900_000_000, 10));
@@ -111,7 +121,7 @@ fn an_arrival_far_ahead_keeps_none_of_those_behind_it_waiting() {
 #[test]
 fn a_capture_that_ends_early_condemns_nothing() {
     let mut world =
-        World::new(PassageSettings { clock: ClockModel::Apart, ..PassageSettings::default() });
+        World::new(OneWaySettings { clock: ClockModel::Apart, ..OneWaySettings::default() });
     for packet in 0..100_u32 {
         let at = u64::from(packet) * 1_000;
         if packet < 20 {

@@ -1,15 +1,15 @@
 //! Every column is defined, and there.
 
 use crate::world::{World, data, stamped};
-use fairwind_analyse::passage::{PassageSettings, columns};
+use fairwind_analyse::one_way::{OneWaySettings, columns};
 use fairwind_measure::{Tables, definition_faults};
 use fairwind_units::Span;
 
 #[test]
 fn every_column_is_defined_once_and_in_order() {
-    let mut world = World::new(PassageSettings {
+    let mut world = World::new(OneWaySettings {
         intervals: vec![Span::from_secs(1)],
-        ..PassageSettings::default()
+        ..OneWaySettings::default()
     });
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(1, &stamped(data(200, 100), 2));
@@ -28,7 +28,7 @@ fn every_column_is_defined_once_and_in_order() {
 
 #[test]
 fn runs_of_losses_are_told_by_group() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     for packet in 0..10_u32 {
         let data = stamped(data(packet * 10, 10), packet);
         if [3, 4, 7].contains(&packet) {

@@ -1,7 +1,7 @@
 //! Which of several copies came.
 
 use crate::world::{World, assert_conserved, data, ms, numbered, stamped};
-use fairwind_analyse::passage::PassageSettings;
+use fairwind_analyse::one_way::OneWaySettings;
 
 fn first(kind: &str, repeat: f64, ranges: f64, bytes: f64) -> (String, f64, f64, f64) {
     (kind.to_owned(), repeat, ranges, bytes)
@@ -9,7 +9,7 @@ fn first(kind: &str, repeat: f64, ranges: f64, bytes: f64) -> (String, f64, f64,
 
 #[test]
 fn time_stamps_tell_a_late_original_from_its_repetition() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(1, &stamped(data(200, 100), 2));
     world.sent(300, &stamped(data(200, 100), 300));
@@ -28,7 +28,7 @@ fn time_stamps_tell_a_late_original_from_its_repetition() {
 
 #[test]
 fn identifications_tell_copies_apart_where_there_are_no_time_stamps() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &numbered(data(100, 100), 1));
     world.sent(1, &numbered(data(200, 100), 2));
     world.sent(300, &numbered(data(200, 100), 3));
@@ -40,7 +40,7 @@ fn identifications_tell_copies_apart_where_there_are_no_time_stamps() {
 
 #[test]
 fn each_repetition_is_told_by_its_number() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     for (at, stamp) in [(1, 2), (300, 300), (900, 900)] {
         world.sent(at, &stamped(data(200, 50), stamp));
@@ -58,7 +58,7 @@ fn each_repetition_is_told_by_its_number() {
 
 #[test]
 fn a_bundle_hits_where_the_packet_before_was_lost_and_misses_otherwise() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     // Lost, and brought by the bundle behind it.
     world.sent(100, &stamped(data(200, 100), 100));
@@ -84,7 +84,7 @@ fn a_bundle_hits_where_the_packet_before_was_lost_and_misses_otherwise() {
 
 #[test]
 fn a_copy_that_the_network_made_is_no_arrival_of_its_own() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(1, &stamped(data(200, 100), 2));
     for at in [11, 12, 13] {
@@ -103,7 +103,7 @@ fn a_copy_that_the_network_made_is_no_arrival_of_its_own() {
 
 #[test]
 fn bytes_whose_departure_the_sender_missed_are_told_apart() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 100));
     world.came(11, &data(200, 100));
     world.passed(2, &data(300, 100));

@@ -1,12 +1,12 @@
 //! Delays of the three layers, and over time.
 
 use crate::world::{World, assert_conserved, data, number, stamped};
-use fairwind_analyse::passage::PassageSettings;
+use fairwind_analyse::one_way::OneWaySettings;
 use fairwind_units::Span;
 
 #[test]
 fn what_waits_behind_a_hole_is_late_for_the_application_only() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 100), 1));
     world.sent(10, &stamped(data(200, 100), 10));
     world.passed(20, &stamped(data(300, 100), 20));
@@ -28,7 +28,7 @@ fn what_waits_behind_a_hole_is_late_for_the_application_only() {
 
 #[test]
 fn new_and_delivered_bytes_are_told_as_they_come() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     let first = world.sent(0, &data(u32::MAX - 49, 100));
     assert_eq!(first.new_end, Some(100));
     let second = world.sent(1, &data(50, 100));
@@ -41,9 +41,9 @@ fn new_and_delivered_bytes_are_told_as_they_come() {
 
 #[test]
 fn queueing_is_told_window_by_window() {
-    let mut world = World::new(PassageSettings {
+    let mut world = World::new(OneWaySettings {
         intervals: vec![Span::from_millis(100)],
-        ..PassageSettings::default()
+        ..OneWaySettings::default()
     });
     for (packet, queue) in [(0, 0), (1, 4), (2, 8), (10, 20)] {
         let packet_data = data(packet * 10, 10);

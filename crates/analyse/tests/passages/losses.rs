@@ -1,7 +1,7 @@
 //! What is lost, what is not, and what nobody can know.
 
 use crate::world::{HEADER, World, assert_conserved, bare, data, ms, number, stamped};
-use fairwind_analyse::passage::{ClockModel, CrossingDescription, PassageSettings, Tap};
+use fairwind_analyse::one_way::{ClockModel, FlowPairDescription, OneWaySettings, Tap};
 use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Flags;
@@ -10,7 +10,7 @@ const KNOWN: [&str; 3] = ["packets_sent", "packets_lost", "packets_unjudged"];
 
 #[test]
 fn a_packet_that_never_comes_is_lost_and_its_repetition_is_not() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 1000), 1));
     world.sent(1, &stamped(data(1100, 500), 2));
     world.passed(2, &stamped(data(1600, 1000), 3));
@@ -33,7 +33,7 @@ fn a_packet_that_never_comes_is_lost_and_its_repetition_is_not() {
 
 #[test]
 fn without_time_stamps_the_delay_tells_which_copy_came() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 1000));
     // The last packet is lost, and repeated by a time-out.
     world.sent(10, &data(1100, 1000));
@@ -47,7 +47,7 @@ fn without_time_stamps_the_delay_tells_which_copy_came() {
 
 #[test]
 fn a_packet_that_is_only_late_is_not_lost() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     for packet in 0..5_u32 {
         world.sent(packet.into(), &data(100 + packet * 10, 10));
     }
@@ -64,7 +64,7 @@ fn a_packet_that_is_only_late_is_not_lost() {
 
 #[test]
 fn what_may_still_come_when_the_captures_end_is_neither_lost_nor_received() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 1000));
     world.passed(5, &data(1100, 1000));
     world.sent(16, &data(2100, 1000));
@@ -80,7 +80,7 @@ fn what_may_still_come_when_the_captures_end_is_neither_lost_nor_received() {
 #[test]
 fn a_loss_is_told_once_the_patience_is_over() {
     let mut world =
-        World::new(PassageSettings { patience: Span::from_secs(2), ..PassageSettings::default() });
+        World::new(OneWaySettings { patience: Span::from_secs(2), ..OneWaySettings::default() });
     world.sent(0, &data(100, 10));
     let mut told = Vec::new();
     for packet in 1..40_u32 {
@@ -95,7 +95,7 @@ fn a_loss_is_told_once_the_patience_is_over() {
 
 #[test]
 fn packets_without_payload_are_found_again_by_their_headers() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &bare(Flags::SYN, 99, 0));
     world.sent_back(10, &bare(Flags::SYN | Flags::ACK, 499, 100));
     world.came_back(20, &bare(Flags::SYN | Flags::ACK, 499, 100));
@@ -123,7 +123,7 @@ fn packets_without_payload_are_found_again_by_their_headers() {
 
 #[test]
 fn what_left_before_the_other_capture_began_is_not_lost() {
-    let settings = PassageSettings { clock: ClockModel::Apart, ..PassageSettings::default() };
+    let settings = OneWaySettings { clock: ClockModel::Apart, ..OneWaySettings::default() };
     let mut world = World::new(settings);
     for packet in 0..5_u32 {
         world.sent(u64::from(packet) * 1000, &data(100 + packet * 10, 10));
@@ -142,7 +142,7 @@ fn what_left_before_the_other_capture_began_is_not_lost() {
 
 #[test]
 fn bytes_that_the_receiver_acknowledged_were_not_lost_though_its_capture_misses_them() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &data(100, 100));
     world.sent(1, &data(200, 100));
     world.passed(2, &data(300, 100));
@@ -159,10 +159,10 @@ fn bytes_that_the_receiver_acknowledged_were_not_lost_though_its_capture_misses_
 
 #[test]
 fn losses_stand_in_the_window_in_which_the_packets_left() {
-    let mut world = World::new(PassageSettings {
+    let mut world = World::new(OneWaySettings {
         origin: Instant::from_secs(1),
         intervals: vec![Span::from_secs(1)],
-        ..PassageSettings::default()
+        ..OneWaySettings::default()
     });
     world.passed(1_000, &data(100, 100));
     world.sent(1_999, &data(200, 100));
@@ -200,9 +200,9 @@ fn losses_stand_in_the_window_in_which_the_packets_left() {
 
 #[test]
 fn a_leap_of_decades_makes_one_window_of_losses_more_and_not_billions() {
-    let mut world = World::new(PassageSettings {
+    let mut world = World::new(OneWaySettings {
         intervals: vec![Span::from_millis(1)],
-        ..PassageSettings::default()
+        ..OneWaySettings::default()
     });
     world.passed(0, &data(100, 100));
     world.passed(5, &data(200, 100));
@@ -220,9 +220,9 @@ fn a_leap_of_decades_makes_one_window_of_losses_more_and_not_billions() {
 #[test]
 fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
     for (clock, lost) in [(ClockModel::Apart, 0.0), (ClockModel::Shared, 3.0)] {
-        let mut world = World::new(PassageSettings { clock, ..PassageSettings::default() });
+        let mut world = World::new(OneWaySettings { clock, ..OneWaySettings::default() });
         // Another connection is seen at both.
-        let description = CrossingDescription {
+        let description = FlowPairDescription {
             group: 0,
             connection: 8,
             opener: Tap::Sender,
@@ -231,8 +231,8 @@ fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
         let other = world.passages.open(description);
         for at in (0..100).map(|second| second * 1_000) {
             let packet = data(u32::try_from(at).unwrap(), 1_000);
-            world.passages.depart(other, Direction::Forward, ms(at), &packet);
-            world.passages.arrive(other, Direction::Forward, ms(at + 10), &packet);
+            world.passages.on_departure(other, Direction::Forward, ms(at), &packet);
+            world.passages.on_arrival(other, Direction::Forward, ms(at + 10), &packet);
             if at < 3_000 {
                 world.sent(at, &packet);
             }
@@ -248,7 +248,7 @@ fn of_a_connection_that_the_other_tap_never_saw_nothing_is_lost() {
 #[test]
 fn what_never_arrives_is_not_remembered_for_ever() {
     for step in [0, 1] {
-        let mut world = World::new(PassageSettings::default());
+        let mut world = World::new(OneWaySettings::default());
         world.passed(0, &data(100, 10));
         let packets = 300_000_u32;
         for packet in 1..=packets {
@@ -267,7 +267,7 @@ fn what_never_arrives_is_not_remembered_for_ever() {
 /// each is compared with few of them, so that this ends soon; and the last retransmission is still found.
 #[test]
 fn arrivals_are_not_compared_with_everything_that_was_ever_sent_again() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 10), 1));
     let packets = 40_000_u32;
     for time in [2, 3] {

@@ -1,11 +1,11 @@
 //! Packets that are cut and joined on the way.
 
 use crate::world::{World, assert_conserved, data, ms, number, stamped};
-use fairwind_analyse::passage::PassageSettings;
+use fairwind_analyse::one_way::OneWaySettings;
 
 #[test]
 fn a_large_packet_that_is_cut_behind_the_tap_is_matched_range_by_range() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     // 45 packets' worth; the fourth and the last two are lost.
     world.sent(0, &stamped(data(100, 45 * 1448), 1));
     for part in 0..45_u32 {
@@ -37,7 +37,7 @@ fn a_large_packet_that_is_cut_behind_the_tap_is_matched_range_by_range() {
 
 #[test]
 fn packets_that_are_joined_before_the_tap_are_matched_too() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     for part in 0..4_u32 {
         world.sent(u64::from(part), &stamped(data(100 + part * 1448, 1448), 1));
     }
@@ -54,7 +54,7 @@ fn packets_that_are_joined_before_the_tap_are_matched_too() {
 
 #[test]
 fn a_repetition_that_joins_small_packets_is_matched_as_it_left() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.passed(0, &stamped(data(100, 10), 1));
     for packet in 1..4_u32 {
         world.sent(u64::from(packet), &stamped(data(100 + packet * 10, 10), packet));
@@ -74,7 +74,7 @@ fn a_repetition_that_joins_small_packets_is_matched_as_it_left() {
 
 #[test]
 fn other_cuts_at_both_ends_lose_no_byte() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.sent(0, &data(0, 3000));
     world.sent(1, &data(3000, 3000));
     // Something in the middle cuts anew, across the borders.
@@ -89,7 +89,7 @@ fn other_cuts_at_both_ends_lose_no_byte() {
 
 #[test]
 fn distributions_count_bytes() {
-    let mut world = World::new(PassageSettings::default());
+    let mut world = World::new(OneWaySettings::default());
     world.sent(0, &data(0, 900));
     world.came(10, &data(0, 900));
     world.sent(20, &data(900, 100));

@@ -1,7 +1,7 @@
 //! A path that loses, copies, reorders, cuts and joins by chance, and knows what it did.
 
 use crate::world::{World, assert_conserved, data, ms, stamped};
-use fairwind_analyse::passage::PassageSettings;
+use fairwind_analyse::one_way::OneWaySettings;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -105,7 +105,7 @@ proptest! {
         fates in proptest::collection::vec((1_u32..3_000, fate()), 1..60),
         is_stamped in any::<bool>(),
     ) {
-        let mut world = World::new(PassageSettings::default());
+        let mut world = World::new(OneWaySettings::default());
         let mut fates = fates;
         // Something passes before and behind, so that the end leaves nothing open.
         fates.insert(0, (100, Fate::Passes));

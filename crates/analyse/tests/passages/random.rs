@@ -1,7 +1,7 @@
 //! Whatever happens, the books balance.
 
 use crate::world::{World, assert_conserved, bare, data, stamped};
-use fairwind_analyse::passage::PassageSettings;
+use fairwind_analyse::one_way::OneWaySettings;
 use fairwind_units::Span;
 use fairwind_wire::Flags;
 use proptest::prelude::*;
@@ -17,10 +17,10 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 proptest! {
     #[test]
     fn bytes_that_left_and_came_are_all_accounted_for(events in events(), patience in 0_u64..3) {
-        let mut world = World::new(PassageSettings {
+        let mut world = World::new(OneWaySettings {
             patience: Span::from_secs(patience),
             intervals: vec![Span::from_millis(300)],
-            ..PassageSettings::default()
+            ..OneWaySettings::default()
         });
         let mut at = 5_000;
         for (what, later, start, length, stamp) in events {

@@ -1,8 +1,8 @@
 //! One connection between two taps, told packet by packet.
 
-use fairwind_analyse::passage::{
-    Arrival, CrossingDescription, CrossingId, Departure, FlowName, Lost, PassageSettings, Passages,
-    Tap,
+use fairwind_analyse::one_way::{
+    Arrival, Departure, FlowName, FlowPairDescription, FlowPairId, LostPacket, OneWayFlows,
+    OneWaySettings, Tap,
 };
 use fairwind_capture::Packet;
 use fairwind_measure::{Direction, Table, Tables};
@@ -53,15 +53,15 @@ pub const fn ms(millis: u64) -> Instant {
 
 /// One connection.
 pub struct World {
-    pub passages: Passages,
-    pub id: CrossingId,
+    pub passages: OneWayFlows,
+    pub id: FlowPairId,
 }
 
 impl World {
-    pub fn new(settings: PassageSettings) -> Self {
-        let mut passages = Passages::new(settings);
+    pub fn new(settings: OneWaySettings) -> Self {
+        let mut passages = OneWayFlows::new(settings);
         let group = passages.add_group("all");
-        let description = CrossingDescription {
+        let description = FlowPairDescription {
             group,
             connection: 7,
             opener: Tap::Sender,
@@ -72,11 +72,11 @@ impl World {
     }
 
     pub fn sent(&mut self, at: u64, packet: &Packet) -> Departure {
-        self.passages.depart(self.id, Direction::Forward, ms(at), packet)
+        self.passages.on_departure(self.id, Direction::Forward, ms(at), packet)
     }
 
     pub fn came(&mut self, at: u64, packet: &Packet) -> Arrival {
-        self.passages.arrive(self.id, Direction::Forward, ms(at), packet)
+        self.passages.on_arrival(self.id, Direction::Forward, ms(at), packet)
     }
 
     /// Sent, and there after 10 ms.
@@ -86,15 +86,15 @@ impl World {
     }
 
     pub fn sent_back(&mut self, at: u64, packet: &Packet) {
-        self.passages.depart(self.id, Direction::Reverse, ms(at), packet);
+        self.passages.on_departure(self.id, Direction::Reverse, ms(at), packet);
     }
 
     pub fn came_back(&mut self, at: u64, packet: &Packet) {
-        self.passages.arrive(self.id, Direction::Reverse, ms(at), packet);
+        self.passages.on_arrival(self.id, Direction::Reverse, ms(at), packet);
     }
 
     /// Ends everything, and gives what was lost, and the tables.
-    pub fn end(mut self) -> (Vec<Lost>, Report) {
+    pub fn end(mut self) -> (Vec<LostPacket>, Report) {
         let opening = FlowName { number: 0, name: "there" };
         let answering = FlowName { number: 1, name: "back" };
         self.passages.close(self.id, opening, Some(answering));

@@ -1,7 +1,7 @@
 //! What acknowledgments tell.
 
 use crate::tap::{Tap, repeated};
-use fairwind_analyse::stream::{AckFacts, Cause, SegmentKind};
+use fairwind_analyse::stream::{AckEvent, Cause, SegmentKind};
 use fairwind_units::Span;
 
 #[test]
@@ -9,10 +9,10 @@ fn the_newest_segment_that_was_sent_once_gives_the_round_trip() {
     let mut tap = Tap::new();
     tap.data(100, 0, 1000);
     tap.data(140, 1000, 1000);
-    let expected = AckFacts {
+    let expected = AckEvent {
         newly_acknowledged_bytes: 2000,
         rtt: Some(Span::from_millis(100)),
-        ..AckFacts::default()
+        ..AckEvent::default()
     };
     assert_eq!(tap.ack(240, 2000), expected);
 }

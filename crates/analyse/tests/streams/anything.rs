@@ -1,6 +1,6 @@
 //! Whatever passes, the counters agree with each other, and nothing panics.
 
-use fairwind_analyse::stream::{Cause, Habits, SegmentKind, Stream};
+use fairwind_analyse::stream::{Cause, ProbeUseCounts, SegmentKind, Stream};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 use proptest::prelude::*;
@@ -106,7 +106,7 @@ proptest! {
                 told[Cause::ALL.iter().position(|&cause| cause == again.cause).expect("one of all")] += 1;
             }
         }
-        let settled = stream.finish(Instant::from_nanos(4_000_000_000), &mut Habits::default());
+        let settled = stream.finish(Instant::from_nanos(4_000_000_000), &mut ProbeUseCounts::default());
         let measures = stream.measures();
         prop_assert_eq!(measures.retransmissions(), told.iter().sum::<u64>());
         for (cause, told) in Cause::ALL.into_iter().zip(told) {

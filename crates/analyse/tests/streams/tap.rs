@@ -1,6 +1,8 @@
 //! A tap beside a sender, and packets that pass it, in milliseconds and bytes of the stream.
 
-use fairwind_analyse::stream::{AckFacts, Cause, Habits, Measures, SegmentKind, Stream, TapSide};
+use fairwind_analyse::stream::{
+    AckEvent, Cause, ProbeUseCounts, SegmentKind, Stream, StreamMeasures, TapSide,
+};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Options, SackBlock, Segment, SequenceNumber, Timestamps};
 
@@ -91,12 +93,12 @@ impl Tap {
         self.stream.on_segment(at(millis), segment, identification)
     }
 
-    pub(crate) fn ack(&mut self, millis: u64, offset: u32) -> AckFacts {
+    pub(crate) fn ack(&mut self, millis: u64, offset: u32) -> AckEvent {
         self.answer(millis, offset, &[], 10_000, 0)
     }
 
     /// With blocks of selectively acknowledged bytes.
-    pub(crate) fn sack(&mut self, millis: u64, offset: u32, blocks: &[(u32, u32)]) -> AckFacts {
+    pub(crate) fn sack(&mut self, millis: u64, offset: u32, blocks: &[(u32, u32)]) -> AckEvent {
         self.answer(millis, offset, blocks, 10_000, 0)
     }
 
@@ -107,7 +109,7 @@ impl Tap {
         blocks: &[(u32, u32)],
         window: u16,
         echo: u32,
-    ) -> AckFacts {
+    ) -> AckEvent {
         let blocks = blocks.iter();
         let block = |&(left, right)| SackBlock { left: FIRST + left, right: FIRST + right };
         let segment = Segment {
@@ -135,8 +137,8 @@ impl Tap {
         (2_200, 5_000)
     }
 
-    pub(crate) fn finish(mut self, millis: u64) -> (u64, Measures) {
-        let told = self.stream.finish(at(millis), &mut Habits::default());
+    pub(crate) fn finish(mut self, millis: u64) -> (u64, StreamMeasures) {
+        let told = self.stream.finish(at(millis), &mut ProbeUseCounts::default());
         (told, self.stream.measures().clone())
     }
 }

@@ -1,13 +1,13 @@
 //! What a stream's time goes into, and how much is in flight.
 
 use crate::tap::Tap;
-use fairwind_analyse::stream::{StreamRows, Subject};
+use fairwind_analyse::stream::{RowKey, StreamRows};
 use fairwind_measure::{Table, Tables};
 
 pub(crate) fn tables(tap: Tap, millis: u64) -> Tables {
     let (_, measures) = tap.finish(millis);
     let mut rows = StreamRows::new(&[50.0, 99.9]);
-    let subject = Subject { flow: Some(7), name: "a>b".to_owned(), group: "thin".to_owned() };
+    let subject = RowKey { flow: Some(7), name: "a>b".to_owned(), group: "thin".to_owned() };
     rows.push(subject, &measures);
     assert_eq!(rows.waiting(), 1);
     let tables = Tables { tables: rows.take() };

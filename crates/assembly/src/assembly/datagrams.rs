@@ -5,7 +5,7 @@ use crate::AssemblyError;
 use crate::application::Prototypes;
 use crate::flow::{DatagramPlan, addresses, receiver_port, sender_port};
 use crate::seeds::{Purpose, derive};
-use fairwind_measure::{FlowDescription, FlowId, Points};
+use fairwind_measure::{FlowDescription, FlowId, ObservationPoints};
 use fairwind_network::Packet;
 use fairwind_scenario::{Experiment, FlowGroup};
 use fairwind_units::Instant;
@@ -46,7 +46,7 @@ impl<P: Packet> Assembly<P> {
                 name: plan.name.clone(),
                 start: plan.start,
                 answers: None,
-                seen_at: Points::DATAGRAMS,
+                seen_at: ObservationPoints::DATAGRAMS,
             });
             self.datagrams.push(plan);
         }

@@ -1,6 +1,6 @@
 //! IP headers, as far as they concern TCP.
 
-use crate::{Oddities, Packet, Skipped};
+use crate::{Anomalies, Packet, SkipReason};
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, TrafficClass};
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -20,30 +20,34 @@ pub(super) struct Extent {
 
 /// Reads an IPv4 header at the start of `kept`; the frame had `on_link` bytes from there on.
 #[inline]
-pub(super) fn read_v4(kept: &[u8], on_link: u32, packet: &mut Packet) -> Result<Extent, Skipped> {
-    let header = kept.first_chunk::<20>().ok_or(Skipped::CutShort)?;
+pub(super) fn read_v4(
+    kept: &[u8],
+    on_link: u32,
+    packet: &mut Packet,
+) -> Result<Extent, SkipReason> {
+    let header = kept.first_chunk::<20>().ok_or(SkipReason::CutShort)?;
     let [version_and_words, service, l1, l2, i1, i2, f1, f2, hop_limit, protocol, ..] = *header;
     let [.., s1, s2, s3, s4, d1, d2, d3, d4] = *header;
     if version_and_words >> 4 != 4 {
-        return Err(Skipped::Malformed("an IP version other than the link header says"));
+        return Err(SkipReason::Malformed("an IP version other than the link header says"));
     }
     let header_bytes = u32::from(version_and_words & 0x0f) * 4;
     if header_bytes < IPV4_HEADER_BYTES {
-        return Err(Skipped::Malformed("an IPv4 header shorter than its fixed fields"));
+        return Err(SkipReason::Malformed("an IPv4 header shorter than its fixed fields"));
     }
     if protocol != TCP && protocol != AUTHENTICATION {
-        return Err(Skipped::OtherProtocol(protocol));
+        return Err(SkipReason::OtherProtocol(protocol));
     }
     let said = u32::from(u16::from_be_bytes([l1, l2]));
-    let (packet_bytes, oddities) = length_of(said, on_link);
+    let (packet_bytes, anomalies) = length_of(said, on_link);
     let Some(tcp_bytes) = packet_bytes.checked_sub(header_bytes) else {
-        return Err(Skipped::Malformed("an IPv4 length that ends within the header"));
+        return Err(SkipReason::Malformed("an IPv4 length that ends within the header"));
     };
-    packet.oddities = oddities;
+    packet.anomalies = anomalies;
     match u16::from_be_bytes([f1, f2]) & (MORE_FRAGMENTS | FRAGMENT_OFFSET) {
         0 => {}
-        MORE_FRAGMENTS => packet.oddities = oddities.with(Oddities::FIRST_FRAGMENT),
-        _ => return Err(Skipped::Fragment { bytes: tcp_bytes }),
+        MORE_FRAGMENTS => packet.anomalies = anomalies.with(Anomalies::FIRST_FRAGMENT),
+        _ => return Err(SkipReason::Fragment { bytes: tcp_bytes }),
     }
     packet.addresses = Addresses::V4 {
         source: Ipv4Addr::new(s1, s2, s3, s4),
@@ -56,25 +60,29 @@ pub(super) fn read_v4(kept: &[u8], on_link: u32, packet: &mut Packet) -> Result<
     if protocol == TCP {
         Ok(extent)
     } else {
-        skip_extension_headers(kept, protocol, extent, &mut packet.oddities)
+        skip_extension_headers(kept, protocol, extent, &mut packet.anomalies)
     }
 }
 
 /// Reads an IPv6 header at the start of `kept`, and the extension headers that follow it.
 #[inline]
-pub(super) fn read_v6(kept: &[u8], on_link: u32, packet: &mut Packet) -> Result<Extent, Skipped> {
-    let header = kept.first_chunk::<40>().ok_or(Skipped::CutShort)?;
+pub(super) fn read_v6(
+    kept: &[u8],
+    on_link: u32,
+    packet: &mut Packet,
+) -> Result<Extent, SkipReason> {
+    let header = kept.first_chunk::<40>().ok_or(SkipReason::CutShort)?;
     let [version_and_class, class_and_label, _, _, l1, l2, next_header, hop_limit, ..] = *header;
     if version_and_class >> 4 != 6 {
-        return Err(Skipped::Malformed("an IP version other than the link header says"));
+        return Err(SkipReason::Malformed("an IP version other than the link header says"));
     }
     let said = match u32::from(u16::from_be_bytes([l1, l2])) {
         0 => 0,
         payload_bytes => payload_bytes + IPV6_HEADER_BYTES,
     };
-    let (packet_bytes, oddities) = length_of(said, on_link);
+    let (packet_bytes, anomalies) = length_of(said, on_link);
     let (source, destination) = addresses_v6(header);
-    packet.oddities = oddities;
+    packet.anomalies = anomalies;
     packet.addresses = Addresses::V6 { source, destination };
     packet.identification = None;
     packet.hop_limit = hop_limit;
@@ -86,7 +94,7 @@ pub(super) fn read_v6(kept: &[u8], on_link: u32, packet: &mut Packet) -> Result<
     if next_header == TCP {
         Ok(fixed)
     } else {
-        skip_extension_headers(kept, next_header, fixed, &mut packet.oddities)
+        skip_extension_headers(kept, next_header, fixed, &mut packet.anomalies)
     }
 }
 
@@ -107,16 +115,16 @@ fn skip_extension_headers(
     kept: &[u8],
     next_header: u8,
     mut extent: Extent,
-    oddities: &mut Oddities,
-) -> Result<Extent, Skipped> {
+    anomalies: &mut Anomalies,
+) -> Result<Extent, SkipReason> {
     const FRAGMENT: u8 = 44;
     let mut this = next_header;
     while this != TCP {
         if !is_extension(this) {
-            return Err(Skipped::OtherProtocol(this));
+            return Err(SkipReason::OtherProtocol(this));
         }
         let rest = kept.get(extent.header_bytes..).unwrap_or_default();
-        let [next, length, high, low, ..] = *rest.first_chunk::<8>().ok_or(Skipped::CutShort)?;
+        let [next, length, high, low, ..] = *rest.first_chunk::<8>().ok_or(SkipReason::CutShort)?;
         let bytes = match this {
             FRAGMENT => 8,
             AUTHENTICATION => u32::from(length) * 4 + 8,
@@ -126,10 +134,10 @@ fn skip_extension_headers(
         extent.tcp_bytes = extent
             .tcp_bytes
             .checked_sub(bytes)
-            .ok_or(Skipped::Malformed("an IP length that ends within the headers"))?;
+            .ok_or(SkipReason::Malformed("an IP length that ends within the headers"))?;
         if this == FRAGMENT {
             let place = u16::from_be_bytes([high, low]);
-            *oddities = oddities.with(fragment(place, next, extent.tcp_bytes)?);
+            *anomalies = anomalies.with(fragment(place, next, extent.tcp_bytes)?);
         }
         this = next;
     }
@@ -138,12 +146,12 @@ fn skip_extension_headers(
 
 /// A header for fragments: 13 bits of offset, two reserved, one that says that more follow. A datagram
 /// that is all in one fragment (RFC 6946) is none.
-fn fragment(place: u16, next_header: u8, bytes: u32) -> Result<Oddities, Skipped> {
+fn fragment(place: u16, next_header: u8, bytes: u32) -> Result<Anomalies, SkipReason> {
     match (place >> 3, place & 1) {
-        (0, 0) => Ok(Oddities::NONE),
-        (0, _) => Ok(Oddities::FIRST_FRAGMENT),
-        _ if next_header == TCP || is_extension(next_header) => Err(Skipped::Fragment { bytes }),
-        _ => Err(Skipped::OtherProtocol(next_header)),
+        (0, 0) => Ok(Anomalies::NONE),
+        (0, _) => Ok(Anomalies::FIRST_FRAGMENT),
+        _ if next_header == TCP || is_extension(next_header) => Err(SkipReason::Fragment { bytes }),
+        _ => Err(SkipReason::OtherProtocol(next_header)),
     }
 }
 
@@ -155,13 +163,13 @@ const fn is_extension(protocol: u8) -> bool {
 /// The length of the packet by its header and by its frame. A length of zero stands in captures of
 /// packets that the sender left to a network card to cut, and in jumbograms (RFC 2675 §3).
 #[inline]
-fn length_of(said: u32, on_link: u32) -> (u32, Oddities) {
+fn length_of(said: u32, on_link: u32) -> (u32, Anomalies) {
     if said == 0 {
-        (on_link, Oddities::LENGTH_OF_FRAME)
+        (on_link, Anomalies::LENGTH_OF_FRAME)
     } else if said > on_link {
-        (on_link, Oddities::LENGTH_BEYOND_FRAME)
+        (on_link, Anomalies::LENGTH_BEYOND_FRAME)
     } else {
-        (said, Oddities::NONE)
+        (said, Anomalies::NONE)
     }
 }
 

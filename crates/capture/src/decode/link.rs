@@ -1,6 +1,6 @@
 //! Link headers: where the IP header begins, and which one it is.
 
-use crate::{LinkType, Skipped};
+use crate::{LinkType, SkipReason};
 
 /// Which IP header follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,7 +24,7 @@ const COOKED_2_BYTES: usize = 20;
 
 /// Finds the IP header behind the link header.
 #[inline]
-pub(super) fn locate_ip(link: LinkType, bytes: &[u8]) -> Result<(IpVersion, usize), Skipped> {
+pub(super) fn locate_ip(link: LinkType, bytes: &[u8]) -> Result<(IpVersion, usize), SkipReason> {
     match link {
         LinkType::Ethernet => behind_type(bytes, ETHERNET_TYPE_AT),
         LinkType::Raw => Ok((version_of(bytes, 0)?, 0)),
@@ -32,13 +32,13 @@ pub(super) fn locate_ip(link: LinkType, bytes: &[u8]) -> Result<(IpVersion, usiz
         LinkType::LinuxCooked2 => behind_cooked_2(bytes),
         LinkType::Null => behind_family(bytes, Order::Either),
         LinkType::Loop => behind_family(bytes, Order::Network),
-        LinkType::Other(number) => Err(Skipped::UnknownLink(number)),
+        LinkType::Other(number) => Err(SkipReason::UnknownLink(number)),
     }
 }
 
 /// A frame with a type of Ethernet at `at`, and what it is the type of behind that.
 #[inline]
-fn behind_type(bytes: &[u8], at: usize) -> Result<(IpVersion, usize), Skipped> {
+fn behind_type(bytes: &[u8], at: usize) -> Result<(IpVersion, usize), SkipReason> {
     let behind = at + 2;
     match two_bytes(bytes, at)? {
         ETHERTYPE_IPV4 => Ok((IpVersion::V4, behind)),
@@ -49,7 +49,11 @@ fn behind_type(bytes: &[u8], at: usize) -> Result<(IpVersion, usize), Skipped> {
 
 /// Any number of VLAN tags, each with the type of what follows at its end, then IP, or PPP with IP.
 #[cold]
-fn behind_tags(bytes: &[u8], first: u16, first_at: usize) -> Result<(IpVersion, usize), Skipped> {
+fn behind_tags(
+    bytes: &[u8],
+    first: u16,
+    first_at: usize,
+) -> Result<(IpVersion, usize), SkipReason> {
     let (mut ethertype, mut at) = (first, first_at);
     while is_vlan_tag(ethertype) {
         ethertype = two_bytes(bytes, at + 2)?;
@@ -62,9 +66,9 @@ fn behind_tags(bytes: &[u8], first: u16, first_at: usize) -> Result<(IpVersion, 
         ETHERTYPE_PPPOE_SESSION => match two_bytes(bytes, at + 6)? {
             PPP_IPV4 => Ok((IpVersion::V4, at + 8)),
             PPP_IPV6 => Ok((IpVersion::V6, at + 8)),
-            _ => Err(Skipped::NotIp),
+            _ => Err(SkipReason::NotIp),
         },
-        _ => Err(Skipped::NotIp),
+        _ => Err(SkipReason::NotIp),
     }
 }
 
@@ -95,7 +99,7 @@ pub(super) fn vlan_tags(link: LinkType, bytes: &[u8]) -> impl Iterator<Item = u1
 
 /// Protocol, reserved, interface, hardware type, kind of packet, address: 20 bytes. Tags, which the
 /// protocol names, come behind them.
-fn behind_cooked_2(bytes: &[u8]) -> Result<(IpVersion, usize), Skipped> {
+fn behind_cooked_2(bytes: &[u8]) -> Result<(IpVersion, usize), SkipReason> {
     match two_bytes(bytes, 0)? {
         ETHERTYPE_IPV4 => Ok((IpVersion::V4, COOKED_2_BYTES)),
         ETHERTYPE_IPV6 => Ok((IpVersion::V6, COOKED_2_BYTES)),
@@ -112,8 +116,8 @@ enum Order {
 
 /// The family of the address, four bytes, then the packet. IPv4 is 2 everywhere; IPv6 is 10 in Linux,
 /// 23 in Windows, 24 in NetBSD and OpenBSD, 28 in FreeBSD, 30 in macOS.
-fn behind_family(bytes: &[u8], order: Order) -> Result<(IpVersion, usize), Skipped> {
-    let family = *bytes.first_chunk::<4>().ok_or(Skipped::CutShort)?;
+fn behind_family(bytes: &[u8], order: Order) -> Result<(IpVersion, usize), SkipReason> {
+    let family = *bytes.first_chunk::<4>().ok_or(SkipReason::CutShort)?;
     let mut number = u32::from_be_bytes(family);
     if order == Order::Either && number > 0xffff {
         number = u32::from_le_bytes(family);
@@ -121,22 +125,22 @@ fn behind_family(bytes: &[u8], order: Order) -> Result<(IpVersion, usize), Skipp
     match number {
         2 => Ok((IpVersion::V4, 4)),
         10 | 23 | 24 | 28 | 30 => Ok((IpVersion::V6, 4)),
-        _ => Err(Skipped::NotIp),
+        _ => Err(SkipReason::NotIp),
     }
 }
 
 /// The version that an IP header says of itself.
 #[inline]
-fn version_of(bytes: &[u8], at: usize) -> Result<IpVersion, Skipped> {
-    match bytes.get(at).ok_or(Skipped::CutShort)? >> 4 {
+fn version_of(bytes: &[u8], at: usize) -> Result<IpVersion, SkipReason> {
+    match bytes.get(at).ok_or(SkipReason::CutShort)? >> 4 {
         4 => Ok(IpVersion::V4),
         6 => Ok(IpVersion::V6),
-        _ => Err(Skipped::Malformed("an IP version that is neither 4 nor 6")),
+        _ => Err(SkipReason::Malformed("an IP version that is neither 4 nor 6")),
     }
 }
 
 #[inline]
-fn two_bytes(bytes: &[u8], at: usize) -> Result<u16, Skipped> {
-    let field = bytes.get(at..).and_then(<[u8]>::first_chunk::<2>).ok_or(Skipped::CutShort)?;
+fn two_bytes(bytes: &[u8], at: usize) -> Result<u16, SkipReason> {
+    let field = bytes.get(at..).and_then(<[u8]>::first_chunk::<2>).ok_or(SkipReason::CutShort)?;
     Ok(u16::from_be_bytes(*field))
 }

@@ -6,7 +6,7 @@
 //! What differs from [`fairwind_wire::bytes::parse`], which reads what our own instruments write: a
 //! frame has a link header, may have been cut by a snap length anywhere, may be longer than its packet
 //! (padding of short Ethernet frames), and first fragments and wrong options are taken for what they
-//! are worth, with a remark ([`Oddities`](crate::Oddities)).
+//! are worth, with a remark ([`Anomalies`](crate::Anomalies)).
 //!
 //! Cost per frame: one pass over the headers, nothing is allocated; about 10 ns for a packet with
 //! timestamps or none (`examples/decode_speed.rs`).
@@ -16,7 +16,7 @@ mod link;
 mod tcp;
 mod usual;
 
-use crate::{Frame, Packet, Skipped};
+use crate::{Frame, Packet, SkipReason};
 
 /// Reads the TCP packet in a frame, to a place that stays: packets are big, and copies of them cost more
 /// than reading them.
@@ -43,7 +43,7 @@ use crate::{Frame, Packet, Skipped};
 /// ```
 #[expect(clippy::inline_always, reason = "what a frame is made of stays in registers")]
 #[inline(always)]
-pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
+pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> {
     if usual::read(frame, packet) {
         return Ok(());
     }
@@ -53,7 +53,7 @@ pub fn decode(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
 }
 
 /// Reads frames of every layout.
-fn decode_any(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), Skipped> {
+fn decode_any(frame: &Frame<'_>, packet: &mut Packet) -> Result<(), SkipReason> {
     let (version, ip_at) = link::locate_ip(frame.link, frame.bytes)?;
     let kept = frame.bytes.get(ip_at..).unwrap_or_default();
     let on_link = length_on_link(frame, ip_at);
@@ -83,6 +83,6 @@ fn length_on_link(frame: &Frame<'_>, ip_at: usize) -> u32 {
 }
 
 #[inline]
-fn place(at: usize) -> Result<u16, Skipped> {
-    u16::try_from(at).map_err(|_| Skipped::Malformed("headers of more than 64 KiB"))
+fn place(at: usize) -> Result<u16, SkipReason> {
+    u16::try_from(at).map_err(|_| SkipReason::Malformed("headers of more than 64 KiB"))
 }

@@ -1,6 +1,6 @@
 //! The TCP header (RFC 9293 §3.1).
 
-use crate::{Oddities, Packet, Skipped};
+use crate::{Anomalies, Packet, SkipReason};
 use fairwind_wire::bytes::read_options_into;
 use fairwind_wire::{Flags, Options, SequenceNumber, TCP_HEADER_BYTES};
 
@@ -9,18 +9,18 @@ const FIXED: usize = 20;
 
 /// Reads the TCP header at the start of `kept`, which is what was kept of the `tcp_bytes` behind the IP header.
 #[inline]
-pub(super) fn read(kept: &[u8], tcp_bytes: u32, packet: &mut Packet) -> Result<(), Skipped> {
+pub(super) fn read(kept: &[u8], tcp_bytes: u32, packet: &mut Packet) -> Result<(), SkipReason> {
     let Some(fixed) = kept.first_chunk::<FIXED>().filter(|_| tcp_bytes >= TCP_HEADER_BYTES) else {
-        return Err(without_header(tcp_bytes, packet.oddities));
+        return Err(without_header(tcp_bytes, packet.anomalies));
     };
     let [p1, p2, q1, q2, s1, s2, s3, s4, a1, a2, a3, a4, words, flags, w1, w2, _, _, u1, u2] =
         *fixed;
     let header_bytes = u32::from(words >> 4) * 4;
     if header_bytes < TCP_HEADER_BYTES {
-        return Err(Skipped::Malformed("a TCP header shorter than its fixed fields"));
+        return Err(SkipReason::Malformed("a TCP header shorter than its fixed fields"));
     }
     let Some(payload_bytes) = tcp_bytes.checked_sub(header_bytes) else {
-        return Err(beyond_packet(tcp_bytes, packet.oddities));
+        return Err(beyond_packet(tcp_bytes, packet.anomalies));
     };
     let segment = &mut packet.segment;
     segment.source_port = u16::from_be_bytes([p1, p2]);
@@ -40,23 +40,23 @@ pub(super) fn read(kept: &[u8], tcp_bytes: u32, packet: &mut Packet) -> Result<(
 
 /// The packet, or what was kept of it, ends before the fixed fields do.
 #[cold]
-fn without_header(tcp_bytes: u32, oddities: Oddities) -> Skipped {
+fn without_header(tcp_bytes: u32, anomalies: Anomalies) -> SkipReason {
     if tcp_bytes >= TCP_HEADER_BYTES {
-        Skipped::CutShort
-    } else if oddities.contains(Oddities::FIRST_FRAGMENT) {
-        Skipped::Fragment { bytes: tcp_bytes }
+        SkipReason::CutShort
+    } else if anomalies.contains(Anomalies::FIRST_FRAGMENT) {
+        SkipReason::Fragment { bytes: tcp_bytes }
     } else {
-        Skipped::Malformed("an IP length that ends within the TCP header")
+        SkipReason::Malformed("an IP length that ends within the TCP header")
     }
 }
 
 /// The options go on behind the end of the packet.
 #[cold]
-fn beyond_packet(tcp_bytes: u32, oddities: Oddities) -> Skipped {
-    if oddities.contains(Oddities::FIRST_FRAGMENT) {
-        Skipped::Fragment { bytes: tcp_bytes }
+fn beyond_packet(tcp_bytes: u32, anomalies: Anomalies) -> SkipReason {
+    if anomalies.contains(Anomalies::FIRST_FRAGMENT) {
+        SkipReason::Fragment { bytes: tcp_bytes }
     } else {
-        Skipped::Malformed("a TCP header that ends behind its packet")
+        SkipReason::Malformed("a TCP header that ends behind its packet")
     }
 }
 
@@ -64,7 +64,7 @@ fn beyond_packet(tcp_bytes: u32, oddities: Oddities) -> Skipped {
 pub(super) fn whole_options(area: &[u8], packet: &mut Packet) {
     if read_options_into(area, &mut packet.segment.options).is_err() {
         packet.segment.options = Options::NONE;
-        packet.oddities = packet.oddities.with(Oddities::OPTIONS_MALFORMED);
+        packet.anomalies = packet.anomalies.with(Anomalies::OPTIONS_MALFORMED);
     }
 }
 
@@ -75,7 +75,7 @@ fn cut_options(area: &[u8], packet: &mut Packet) {
     while let Some(length) = option_bytes(area.get(end..).unwrap_or_default()) {
         end += length;
     }
-    packet.oddities = packet.oddities.with(Oddities::OPTIONS_CUT);
+    packet.anomalies = packet.anomalies.with(Anomalies::OPTIONS_CUT);
     whole_options(area.get(..end).unwrap_or_default(), packet);
 }
 

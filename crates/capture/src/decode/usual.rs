@@ -4,7 +4,7 @@
 //! What is found is what [`decode_any`](super::decode_any) finds; a test holds each against the other.
 
 use super::tcp;
-use crate::{Frame, LinkType, Oddities, Packet};
+use crate::{Anomalies, Frame, LinkType, Packet};
 use fairwind_wire::bytes::Addresses;
 use fairwind_wire::{Flags, SequenceNumber, TrafficClass};
 
@@ -66,7 +66,7 @@ pub(super) fn read(frame: &Frame<'_>, packet: &mut Packet) -> bool {
     packet.addresses = addresses_of(addresses);
     packet.identification = Some(u16::from_be_bytes([i1, i2]));
     packet.hop_limit = hop_limit;
-    packet.oddities = Oddities::NONE;
+    packet.anomalies = Anomalies::NONE;
     packet.ip_at = ip_at;
     packet.tcp_at = ip_at + IPV4_BYTES;
     let segment = &mut packet.segment;

@@ -91,12 +91,13 @@ pub(super) enum Protocol {
 
 impl Expression {
     /// Whether no test asks for what only a packet has.
-    pub(super) fn is_of_connection(&self) -> bool {
+    pub(super) fn is_connection_filter(&self) -> bool {
         match self {
             Self::Chain { first, rest } => {
-                first.is_of_connection() && rest.iter().all(|(_, one)| one.is_of_connection())
+                first.is_connection_filter()
+                    && rest.iter().all(|(_, one)| one.is_connection_filter())
             }
-            Self::Not(one) => one.is_of_connection(),
+            Self::Not(one) => one.is_connection_filter(),
             Self::Test(Test::Vlan(_)) => false,
             Self::Test(Test::Relation(relation)) => relation.is_constant(),
             Self::Test(_) => true,

@@ -22,7 +22,7 @@
 //!
 //! Cost per packet: about 4 ns for a test of addresses or ports, 20 ns for one that calculates with bytes of
 //! the packet (`examples/decode_speed.rs`); nothing is allocated. A filter that asks for addresses and
-//! ports only ([`Filter::is_of_connection`]) can be asked once per connection and direction.
+//! ports only ([`Filter::is_connection_filter`]) can be asked once per connection and direction.
 
 mod arithmetic;
 mod error;
@@ -72,19 +72,19 @@ impl Filter {
     /// Where the text is none: at which character, what was found there, and what could stand there.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let expression = parse::parse(text)?;
-        let of_connection = expression.as_ref().is_none_or(Expression::is_of_connection);
+        let of_connection = expression.as_ref().is_none_or(Expression::is_connection_filter);
         Ok(Self { expression, of_connection })
     }
 
     /// Whether it asks only for what all packets of a connection in one direction have in common:
     /// addresses, ports and protocols.
-    pub const fn is_of_connection(&self) -> bool {
+    pub const fn is_connection_filter(&self) -> bool {
         self.of_connection
     }
 
     /// Whether packets between these ends match, from `source_port` to `destination_port`. A filter that
-    /// asks for more ([`Filter::is_of_connection`]) matches none.
-    pub fn matches_ends(
+    /// asks for more ([`Filter::is_connection_filter`]) matches none.
+    pub fn matches_endpoints(
         &self,
         addresses: &Addresses,
         source_port: u16,

@@ -47,7 +47,7 @@ impl std::fmt::Debug for Input {
 
 /// What happens at the end of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Ending {
+pub enum EndOfFile {
     /// It is the end.
     #[default]
     Final,
@@ -68,7 +68,7 @@ pub(crate) struct Queue {
     /// Folders in which new files may appear, and the files of them that are known.
     folders: Vec<PathBuf>,
     known: BTreeSet<PathBuf>,
-    ending: Ending,
+    ending: EndOfFile,
     /// Bytes that were read of files as they are stored, and how many they have if that is known.
     pub(crate) read: Arc<AtomicU64>,
     pub(crate) total: Option<u64>,
@@ -78,7 +78,7 @@ impl Queue {
     /// Files in the order of their first packets, then of their names; streams behind them.
     pub(crate) fn new(
         inputs: Vec<Input>,
-        ending: Ending,
+        ending: EndOfFile,
         journal: &mut Journal,
     ) -> Result<Self, ReadError> {
         if inputs.is_empty() {
@@ -134,7 +134,7 @@ impl Queue {
 
     /// Whether new files may come.
     pub(crate) fn is_watching(&self) -> bool {
-        self.ending == Ending::Followed && !self.folders.is_empty()
+        self.ending == EndOfFile::Followed && !self.folders.is_empty()
     }
 
     /// Whether there is another file; looks for new ones in the folders.
@@ -181,7 +181,7 @@ impl Queue {
         let all = files_in(&folder);
         let count = all.len();
         let captures = self.captures_among(all, journal);
-        if captures.is_empty() && self.ending == Ending::Final {
+        if captures.is_empty() && self.ending == EndOfFile::Final {
             let folder = folder.display().to_string();
             return Err(ReadError::NothingInFolder { folder, files: count });
         }
@@ -194,7 +194,7 @@ impl Queue {
     fn captures_among(&mut self, files: Vec<PathBuf>, journal: &mut Journal) -> Vec<Dated> {
         let mut captures = Vec::new();
         for path in files {
-            if self.ending == Ending::Followed && size_of(&path) == Some(0) {
+            if self.ending == EndOfFile::Followed && size_of(&path) == Some(0) {
                 continue;
             }
             match first_instant(&path, self.ending) {
@@ -240,7 +240,7 @@ fn size_of(path: &Path) -> Option<u64> {
 }
 
 /// When the first packet of a file was captured; `None` where it has none yet.
-fn first_instant(path: &Path, ending: Ending) -> Result<Option<Instant>, ReadError> {
+fn first_instant(path: &Path, ending: EndOfFile) -> Result<Option<Instant>, ReadError> {
     let mut journal = Journal::new(name_of(path));
     let mut file = CaptureFile::new(open(path, ending, None)?, &mut journal)?;
     Ok(match file.step(&mut journal) {
@@ -249,13 +249,13 @@ fn first_instant(path: &Path, ending: Ending) -> Result<Option<Instant>, ReadErr
     })
 }
 
-fn open(path: &Path, ending: Ending, read: Option<Arc<AtomicU64>>) -> Result<Window, ReadError> {
+fn open(path: &Path, ending: EndOfFile, read: Option<Arc<AtomicU64>>) -> Result<Window, ReadError> {
     let failed = |source| ReadError::Open { file: path.display().to_string(), source };
     let file = File::open(path).map_err(failed)?;
     let is_regular = file.metadata().map_err(failed)?.is_file();
     let at_end = match ending {
-        Ending::Followed if is_regular => AtEnd::Grows,
-        Ending::Final | Ending::Followed => AtEnd::Ends,
+        EndOfFile::Followed if is_regular => AtEnd::Grows,
+        EndOfFile::Final | EndOfFile::Followed => AtEnd::Ends,
     };
     let source: Source = match read {
         Some(read) => Box::new(Metered::new(Box::new(file), read)),

@@ -2,7 +2,7 @@
 
 use super::kinds;
 use super::window::Window;
-use crate::{NoteKind, Notes, Place};
+use crate::{Location, NoteKind, Notes};
 use fairwind_units::Instant;
 use std::sync::Arc;
 
@@ -82,13 +82,13 @@ impl Journal {
         offset: u64,
         detail: impl FnOnce() -> String,
     ) {
-        let place = || Place { file: self.file.clone(), offset, packet: self.frames + 1 };
+        let place = || Location { file: self.file.clone(), offset, packet: self.frames + 1 };
         self.notes.record_many(kind, count, || (place(), detail()));
     }
 
     /// Something about a file as a whole that is not the one that is being read.
     pub(crate) fn note_of_another(&mut self, file: Arc<str>, kind: NoteKind, detail: String) {
-        let place = Place { file, offset: 0, packet: 1 };
+        let place = Location { file, offset: 0, packet: 1 };
         self.notes.record_many(kind, 1, || (place, detail));
     }
 

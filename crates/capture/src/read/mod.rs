@@ -28,6 +28,6 @@ mod salvage;
 mod window;
 
 pub use error::ReadError;
-pub use input::{Ending, Input};
+pub use input::{EndOfFile, Input};
 pub use pcapng::{InterfaceDescription, SectionDescription};
 pub use reader::{Advance, CaptureReader, Next, Progress};

@@ -2,11 +2,11 @@
 
 use super::error::ReadError;
 use super::file::CaptureFile;
-use super::input::{Ending, Input, Queue};
+use super::input::{EndOfFile, Input, Queue};
 use super::journal::{Journal, Step};
 use super::kinds;
 use super::pcapng::SectionDescription;
-use crate::{Frame, Notes, Place};
+use crate::{Frame, Location, Notes};
 use fairwind_units::{Instant, Span};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -85,7 +85,7 @@ impl CaptureReader {
     ///
     /// # Errors
     /// Where a file cannot be opened or is no capture. In a folder, such files are only noted.
-    pub fn open(inputs: Vec<Input>, ending: Ending) -> Result<Self, ReadError> {
+    pub fn open(inputs: Vec<Input>, ending: EndOfFile) -> Result<Self, ReadError> {
         let mut journal = Journal::new("".into());
         let queue = Queue::new(inputs, ending, &mut journal)?;
         let mut reader = Self {
@@ -146,7 +146,7 @@ impl CaptureReader {
     /// Whether bytes are in memory that have not been handed out: what [`advance`](Self::advance) does next
     /// then seldom waits.
     #[inline]
-    pub fn is_at_hand(&self) -> bool {
+    pub fn is_ready(&self) -> bool {
         self.current.as_ref().is_some_and(|file| !file.window.rest().is_empty())
     }
 
@@ -191,8 +191,8 @@ impl CaptureReader {
     }
 
     /// Where the last frame stands, for notes about what is in it.
-    pub fn place(&self) -> Place {
-        Place {
+    pub fn place(&self) -> Location {
+        Location {
             file: Arc::clone(&self.journal.file),
             offset: self.last_offset,
             packet: self.journal.frames,
@@ -222,13 +222,13 @@ impl CaptureReader {
 
     /// Whether every section so far was written by a program of this project. Two such captures of one run
     /// have the same clock.
-    pub fn is_own(&self) -> bool {
-        let is_own = |section: &SectionDescription| {
+    pub fn is_own_capture(&self) -> bool {
+        let is_own_capture = |section: &SectionDescription| {
             let application = section.section.application.as_deref().unwrap_or_default();
             let begins = application.get(..OWN_NAME.len());
             begins.is_some_and(|begins| begins.eq_ignore_ascii_case(OWN_NAME))
         };
-        self.sections().next().is_some() && self.sections().all(is_own)
+        self.sections().next().is_some() && self.sections().all(is_own_capture)
     }
 
     /// A file that is followed has not grown; where there is a newer one, it will not any more. Whether it

@@ -9,7 +9,7 @@ use etherparse::{
     Ipv6Header, Ipv6RawExtHeader, LinkExtSlice, NetSlice, PacketBuilder, SlicedPacket, TcpHeader,
     TcpOptionElement, TransportSlice, VlanId,
 };
-use fairwind_capture::{Frame, LinkType, Oddities, Packet, Skipped};
+use fairwind_capture::{Anomalies, Frame, LinkType, Packet, SkipReason};
 use fairwind_wire::bytes::{Addresses, ParseError, parse};
 use fairwind_wire::{
     Flags, Options, SackBlock, SackBlocks, Segment, SequenceNumber, Timestamps, TrafficClass,
@@ -17,22 +17,22 @@ use fairwind_wire::{
 use proptest::prelude::*;
 
 /// Whether what was decoded is what the reader of whole packets says, or differs for a reason.
-fn agrees(theirs: Result<Segment, ParseError>, ours: Result<Packet, Skipped>) -> bool {
+fn agrees(theirs: Result<Segment, ParseError>, ours: Result<Packet, SkipReason>) -> bool {
     match (theirs, ours) {
         (Ok(theirs), Ok(ours)) => {
-            let beyond = ours.oddities.contains(Oddities::LENGTH_BEYOND_FRAME);
+            let beyond = ours.anomalies.contains(Anomalies::LENGTH_BEYOND_FRAME);
             let payload_bytes =
                 if beyond { ours.segment.payload_bytes } else { theirs.payload_bytes };
             ours.segment == Segment { payload_bytes, ..theirs }
                 && payload_bytes <= theirs.payload_bytes
         }
-        (Err(ParseError::Fragment), Ok(ours)) => ours.oddities.contains(Oddities::FIRST_FRAGMENT),
+        (Err(ParseError::Fragment), Ok(ours)) => ours.anomalies.contains(Anomalies::FIRST_FRAGMENT),
         (Err(ParseError::OptionLength { .. }), Ok(ours)) => {
-            ours.oddities.contains(Oddities::OPTIONS_MALFORMED)
+            ours.anomalies.contains(Anomalies::OPTIONS_MALFORMED)
                 && ours.segment.options == Options::NONE
         }
         (Err(ParseError::Truncated { .. }), Ok(ours)) => {
-            ours.oddities.contains(Oddities::OPTIONS_CUT)
+            ours.anomalies.contains(Anomalies::OPTIONS_CUT)
         }
         (Err(_), Err(_)) => true,
         (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
@@ -57,7 +57,7 @@ proptest! {
         prop_assert_eq!(ours.segment, theirs.segment);
         prop_assert_eq!(ours.segment, segment);
         prop_assert_eq!(ours.addresses, addresses);
-        prop_assert_eq!((ours.hop_limit, ours.oddities), (61, Oddities::NONE));
+        prop_assert_eq!((ours.hop_limit, ours.anomalies), (61, Anomalies::NONE));
         prop_assert_eq!(usize::from(ours.ip_at), before.len());
     }
 
@@ -131,7 +131,7 @@ proptest! {
         };
         prop_assert_eq!(ours.segment, segment);
         prop_assert_eq!((ours.addresses, ours.identification), (addresses, identification));
-        prop_assert_eq!((ours.hop_limit, ours.oddities), (hop_limit, Oddities::NONE));
+        prop_assert_eq!((ours.hop_limit, ours.anomalies), (hop_limit, Anomalies::NONE));
     }
 }
 
@@ -381,7 +381,7 @@ fn as_fields(packet: &Packet) -> String {
         segment.urgent.to_string(),
         // It does not say what it would have to put together first.
         or_none(
-            (!packet.oddities.contains(Oddities::FIRST_FRAGMENT))
+            (!packet.anomalies.contains(Anomalies::FIRST_FRAGMENT))
                 .then(|| segment.payload_bytes.to_string()),
         ),
         or_none(segment.options.mss.map(|mss| mss.to_string())),

@@ -2,7 +2,7 @@
 
 use crate::conversation::{v4, v6};
 use crate::frames::{IPV4, TAG, carriers, decoded, frame, packet_of, segment};
-use fairwind_capture::{Frame, LinkType, Oddities, Packet, Skipped};
+use fairwind_capture::{Anomalies, Frame, LinkType, Packet, SkipReason};
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
 
@@ -20,7 +20,7 @@ fn changed_v6(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     bytes
 }
 
-fn raw(bytes: &[u8]) -> Result<Packet, Skipped> {
+fn raw(bytes: &[u8]) -> Result<Packet, SkipReason> {
     decoded(&frame(LinkType::Raw, bytes))
 }
 
@@ -50,7 +50,7 @@ fn every_carrier_gives_the_same_packet() {
                 addresses,
                 identification: is_v4.then_some(0x1234),
                 hop_limit: 61,
-                oddities: Oddities::NONE,
+                anomalies: Anomalies::NONE,
                 ip_at,
                 tcp_at: ip_at + if is_v4 { 20 } else { 40 },
                 segment: segment(),
@@ -82,7 +82,7 @@ fn padding_of_a_short_ethernet_frame_is_no_payload() {
     bytes.resize(60, 0xaa);
     let packet = decoded(&frame(LinkType::Ethernet, &bytes)).unwrap();
     assert_eq!((packet.segment, packet.wire_bytes), (ack, 60));
-    assert_eq!(packet.oddities, Oddities::NONE);
+    assert_eq!(packet.anomalies, Anomalies::NONE);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_length_of_zero_means_that_of_the_frame() {
         let frame = Frame { original_bytes: headers + 70_000, ..frame(LinkType::Ethernet, &bytes) };
         let packet = decoded(&frame).unwrap();
         assert_eq!(packet.segment, Segment { payload_bytes: 70_000, ..segment() });
-        assert_eq!(packet.oddities, Oddities::LENGTH_OF_FRAME);
+        assert_eq!(packet.anomalies, Anomalies::LENGTH_OF_FRAME);
         assert_eq!(packet.wire_bytes, headers + 70_000);
     }
 }
@@ -124,7 +124,7 @@ fn a_jumbogram_with_its_option_has_the_length_of_the_frame() {
     };
     let packet = raw(&bytes).unwrap();
     assert_eq!((packet.segment, packet.tcp_at), (segment(), 48));
-    assert_eq!(packet.oddities, Oddities::LENGTH_OF_FRAME);
+    assert_eq!(packet.anomalies, Anomalies::LENGTH_OF_FRAME);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_length_beyond_the_frame_is_cut_to_it() {
     let bytes = changed(|bytes| bytes[2..4].copy_from_slice(&9000_u16.to_be_bytes()));
     let packet = raw(&bytes).unwrap();
     assert_eq!(packet.segment, segment());
-    assert_eq!(packet.oddities, Oddities::LENGTH_BEYOND_FRAME);
+    assert_eq!(packet.anomalies, Anomalies::LENGTH_BEYOND_FRAME);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn a_snap_length_within_the_payload_changes_nothing() {
     let bytes = packet_of(v4(), &segment());
     let frame = Frame { bytes: &bytes[..60], ..frame(LinkType::Raw, &bytes) };
     let packet = decoded(&frame).unwrap();
-    assert_eq!((packet.segment, packet.oddities), (segment(), Oddities::NONE));
+    assert_eq!((packet.segment, packet.anomalies), (segment(), Anomalies::NONE));
 }
 
 #[test]
@@ -175,9 +175,9 @@ fn of_options_that_a_snap_length_cut_the_whole_ones_are_read() {
     ] {
         let packet = with(kept);
         assert_eq!(packet.segment, Segment { options, ..syn }, "{kept} bytes kept");
-        assert_eq!(packet.oddities, Oddities::OPTIONS_CUT);
+        assert_eq!(packet.anomalies, Anomalies::OPTIONS_CUT);
     }
-    assert_eq!((with(60).segment, with(60).oddities), (syn, Oddities::NONE));
+    assert_eq!((with(60).segment, with(60).anomalies), (syn, Anomalies::NONE));
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn what_is_cut_before_the_end_of_the_fixed_headers_is_cut_short() {
             let headers = before.len() + if addresses == v4() { 40 } else { 60 };
             for kept in 0..headers {
                 let frame = Frame { bytes: &bytes[..kept], ..frame(carrier.link, &bytes) };
-                assert_eq!(decoded(&frame), Err(Skipped::CutShort), "{} {kept}", carrier.name);
+                assert_eq!(decoded(&frame), Err(SkipReason::CutShort), "{} {kept}", carrier.name);
             }
         }
     }
@@ -201,7 +201,7 @@ fn options_of_impossible_length_are_ignored_and_noted() {
         let bytes = changed(|bytes| bytes[40..44].copy_from_slice(&wrong));
         let packet = raw(&bytes).unwrap();
         assert_eq!(packet.segment, Segment { options: Options::NONE, ..segment() }, "{wrong:?}");
-        assert_eq!(packet.oddities, Oddities::OPTIONS_MALFORMED);
+        assert_eq!(packet.anomalies, Anomalies::OPTIONS_MALFORMED);
     }
 }
 
@@ -212,7 +212,7 @@ fn unknown_options_are_skipped() {
     let bytes = changed(|bytes| bytes[40..52].copy_from_slice(&options));
     let packet = raw(&bytes).unwrap();
     assert_eq!(packet.segment.options, Options { mss: Some(536), ..Options::NONE });
-    assert_eq!(packet.oddities, Oddities::NONE);
+    assert_eq!(packet.anomalies, Anomalies::NONE);
 }
 
 #[test]
@@ -229,18 +229,18 @@ fn four_sack_blocks_are_read_in_their_order() {
     let places = packet.segment.options.sack.as_slice().iter();
     let places: Vec<_> = places.map(|block| (block.left.get(), block.right.get())).collect();
     assert_eq!(places, [(1000, 2000), (3000, 4000), (5000, 6000), (7000, 8000)]);
-    assert_eq!((packet.segment.payload_bytes, packet.oddities), (300, Oddities::NONE));
+    assert_eq!((packet.segment.payload_bytes, packet.anomalies), (300, Anomalies::NONE));
 }
 
 #[test]
 fn a_first_fragment_is_read_with_its_payload_and_the_others_are_counted() {
     // More fragments follow.
     let first = raw(&changed(|bytes| bytes[6] |= 0x20)).unwrap();
-    assert_eq!((first.segment, first.oddities), (segment(), Oddities::FIRST_FRAGMENT));
+    assert_eq!((first.segment, first.anomalies), (segment(), Anomalies::FIRST_FRAGMENT));
     // The second one, 332 bytes behind its header, at 41 times 8 bytes; the last one likewise.
     for place in [0x2029_u16, 0x0029] {
         let second = changed(|bytes| bytes[6..8].copy_from_slice(&place.to_be_bytes()));
-        assert_eq!(raw(&second), Err(Skipped::Fragment { bytes: 332 }));
+        assert_eq!(raw(&second), Err(SkipReason::Fragment { bytes: 332 }));
     }
     // A first fragment of 16 or 24 bytes does not have the whole header (RFC 1858).
     for bytes_there in [16_u16, 24] {
@@ -248,13 +248,13 @@ fn a_first_fragment_is_read_with_its_payload_and_the_others_are_counted() {
             bytes[6] |= 0x20;
             bytes[2..4].copy_from_slice(&(20 + bytes_there).to_be_bytes());
         });
-        assert_eq!(raw(&tiny), Err(Skipped::Fragment { bytes: bytes_there.into() }));
+        assert_eq!(raw(&tiny), Err(SkipReason::Fragment { bytes: bytes_there.into() }));
     }
     let of_udp = changed(|bytes| {
         bytes[9] = 17;
         bytes[7] = 1;
     });
-    assert_eq!(raw(&of_udp), Err(Skipped::OtherProtocol(17)));
+    assert_eq!(raw(&of_udp), Err(SkipReason::OtherProtocol(17)));
 }
 
 #[test]
@@ -262,12 +262,12 @@ fn fragments_of_ipv6_are_told_apart_likewise() {
     // Next header, reserved, offset and whether more follow, identification.
     let with = |high, low, next| raw(&extended(44, &[next, 0, high, low, 0, 0, 0, 9]));
     let alone = with(0, 0, 6).unwrap();
-    assert_eq!((alone.segment, alone.oddities, alone.tcp_at), (segment(), Oddities::NONE, 48));
+    assert_eq!((alone.segment, alone.anomalies, alone.tcp_at), (segment(), Anomalies::NONE, 48));
     let first = with(0, 1, 6).unwrap();
-    assert_eq!((first.segment, first.oddities), (segment(), Oddities::FIRST_FRAGMENT));
-    assert_eq!(with(5, 1, 6), Err(Skipped::Fragment { bytes: 332 }));
-    assert_eq!(with(5, 0, 60), Err(Skipped::Fragment { bytes: 332 }));
-    assert_eq!(with(5, 0, 17), Err(Skipped::OtherProtocol(17)));
+    assert_eq!((first.segment, first.anomalies), (segment(), Anomalies::FIRST_FRAGMENT));
+    assert_eq!(with(5, 1, 6), Err(SkipReason::Fragment { bytes: 332 }));
+    assert_eq!(with(5, 0, 60), Err(SkipReason::Fragment { bytes: 332 }));
+    assert_eq!(with(5, 0, 17), Err(SkipReason::OtherProtocol(17)));
 }
 
 #[test]
@@ -282,7 +282,7 @@ fn extension_headers_are_skipped() {
     ];
     let packet = raw(&extended(0, &headers.concat())).unwrap();
     assert_eq!((packet.segment, packet.tcp_at), (segment(), 40 + 16 + 8 + 8 + 24));
-    assert_eq!(packet.oddities, Oddities::NONE);
+    assert_eq!(packet.anomalies, Anomalies::NONE);
 }
 
 #[test]
@@ -299,23 +299,23 @@ fn an_authentication_header_of_ipv4_is_skipped() {
         bytes[9] = 51;
         bytes[7] = 1;
     });
-    assert_eq!(raw(&fragment), Err(Skipped::Fragment { bytes: 332 }));
+    assert_eq!(raw(&fragment), Err(SkipReason::Fragment { bytes: 332 }));
 }
 
 #[test]
 fn what_is_no_tcp_is_told_by_its_protocol() {
-    assert_eq!(raw(&changed(|bytes| bytes[9] = 17)), Err(Skipped::OtherProtocol(17)));
-    assert_eq!(raw(&changed_v6(|bytes| bytes[6] = 58)), Err(Skipped::OtherProtocol(58)));
+    assert_eq!(raw(&changed(|bytes| bytes[9] = 17)), Err(SkipReason::OtherProtocol(17)));
+    assert_eq!(raw(&changed_v6(|bytes| bytes[6] = 58)), Err(SkipReason::OtherProtocol(58)));
     // Hop-by-hop options before ICMPv6, as multicast listeners send.
     let report = extended(0, &[58, 0, 5, 2, 0, 0, 1, 0]);
-    assert_eq!(raw(&report), Err(Skipped::OtherProtocol(58)));
+    assert_eq!(raw(&report), Err(SkipReason::OtherProtocol(58)));
     let arp = [&[0xff; 12][..], &[0x08, 0x06], &[0; 46]].concat();
-    assert_eq!(decoded(&frame(LinkType::Ethernet, &arp)), Err(Skipped::NotIp));
+    assert_eq!(decoded(&frame(LinkType::Ethernet, &arp)), Err(SkipReason::NotIp));
     let tagged_arp = [&[0xff; 12][..], &TAG, &[0x08, 0x06], &[0; 46]].concat();
-    assert_eq!(decoded(&frame(LinkType::Ethernet, &tagged_arp)), Err(Skipped::NotIp));
-    assert_eq!(decoded(&frame(LinkType::Null, &[7, 0, 0, 0, 1])), Err(Skipped::NotIp));
+    assert_eq!(decoded(&frame(LinkType::Ethernet, &tagged_arp)), Err(SkipReason::NotIp));
+    assert_eq!(decoded(&frame(LinkType::Null, &[7, 0, 0, 0, 1])), Err(SkipReason::NotIp));
     let wireless = frame(LinkType::Other(105), &arp);
-    assert_eq!(decoded(&wireless), Err(Skipped::UnknownLink(105)));
+    assert_eq!(decoded(&wireless), Err(SkipReason::UnknownLink(105)));
 }
 
 #[test]
@@ -350,12 +350,12 @@ fn lengths_and_versions_that_cannot_be_are_named() {
         ),
     ];
     for (bytes, what) in cases {
-        assert_eq!(raw(&bytes), Err(Skipped::Malformed(what)));
+        assert_eq!(raw(&bytes), Err(SkipReason::Malformed(what)));
     }
     let six_as_four = [&[2; 12][..], &IPV4, &packet_of(v6(), &segment())].concat();
     assert_eq!(
         decoded(&frame(LinkType::Ethernet, &six_as_four)),
-        Err(Skipped::Malformed("an IP version other than the link header says"))
+        Err(SkipReason::Malformed("an IP version other than the link header says"))
     );
 }
 
@@ -372,7 +372,7 @@ fn a_chain_of_extension_headers_beyond_what_a_place_can_say_is_refused() {
     let last = bytes.len() - 2048;
     bytes[last] = 6;
     bytes.extend_from_slice(&packet_of(v6(), &segment())[40..]);
-    assert_eq!(raw(&bytes), Err(Skipped::Malformed("headers of more than 64 KiB")));
+    assert_eq!(raw(&bytes), Err(SkipReason::Malformed("headers of more than 64 KiB")));
 }
 
 #[test]
@@ -391,10 +391,10 @@ fn the_oddities_of_a_packet_add_up() {
     });
     let packet = decoded(&Frame { bytes: &bytes[..44], ..frame(LinkType::Raw, &bytes) }).unwrap();
     let expected =
-        Oddities::FIRST_FRAGMENT.with(Oddities::LENGTH_OF_FRAME).with(Oddities::OPTIONS_CUT);
-    assert_eq!(packet.oddities, expected);
+        Anomalies::FIRST_FRAGMENT.with(Anomalies::LENGTH_OF_FRAME).with(Anomalies::OPTIONS_CUT);
+    assert_eq!(packet.anomalies, expected);
     let named =
-        Oddities::ALL.iter().filter(|(oddity, _)| packet.oddities.contains(*oddity)).count();
+        Anomalies::ALL.iter().filter(|(anomaly, _)| packet.anomalies.contains(*anomaly)).count();
     assert_eq!(named, 3);
     assert_eq!(packet.segment.sequence, SequenceNumber::new(0xffff_ff00));
 }

@@ -254,15 +254,15 @@ fn tags_match_wherever_they_stand() {
 fn only_filters_about_ends_can_be_asked_about_ends() {
     for text in ["", "host 10.0.0.1 and not port 80", "tcp", "ip6 or proto 6", "1 = 1"] {
         let filter = filter(text);
-        assert!(filter.is_of_connection(), "{text}");
-        assert!(filter.matches_ends(&v4(), 40_000, 5000), "{text}");
+        assert!(filter.is_connection_filter(), "{text}");
+        assert!(filter.matches_endpoints(&v4(), 40_000, 5000), "{text}");
     }
     for text in
         ["vlan", "len > 0", "tcp[13] >= 0", "not tcp[13] = 0", "tcp and (host 10.0.0.1 and less 5)"]
     {
         let filter = filter(text);
-        assert!(!filter.is_of_connection(), "{text}");
-        assert!(!filter.matches_ends(&v4(), 40_000, 5000), "{text}");
+        assert!(!filter.is_connection_filter(), "{text}");
+        assert!(!filter.matches_endpoints(&v4(), 40_000, 5000), "{text}");
     }
 }
 
@@ -376,7 +376,7 @@ fn filters_without_measure_are_refused() {
     let hosts: Vec<_> = (0..4000).map(|one| format!("10.1.{}.{}", one / 256, one % 256)).collect();
     let many = filter(&format!("host {}", hosts.join(" or ")));
     let last = Addresses::V4 { source: [10, 1, 15, 159].into(), destination: [1; 4].into() };
-    assert!(many.matches_ends(&last, 1, 2) && !many.matches_ends(&v4(), 1, 2));
+    assert!(many.matches_endpoints(&last, 1, 2) && !many.matches_endpoints(&v4(), 1, 2));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Frames of every kind that is read, made by hand.
 
-use fairwind_capture::{Frame, LinkType, Packet, Skipped, decode};
+use fairwind_capture::{Frame, LinkType, Packet, SkipReason, decode};
 use fairwind_units::Instant;
 use fairwind_wire::bytes::{Addresses, IpHeader, Payload, emit};
 use fairwind_wire::{Flags, Options, Segment, SequenceNumber, Timestamps, TrafficClass};
@@ -51,7 +51,7 @@ pub(crate) fn frame(link: LinkType, bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-pub(crate) fn decoded(frame: &Frame<'_>) -> Result<Packet, Skipped> {
+pub(crate) fn decoded(frame: &Frame<'_>) -> Result<Packet, SkipReason> {
     let mut packet = Packet::EMPTY;
     decode(frame, &mut packet).map(|()| packet)
 }

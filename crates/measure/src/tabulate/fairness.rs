@@ -3,7 +3,7 @@
 use super::{Measurement, OpenFlow};
 use crate::fairness::Fairness;
 use crate::formula::bits_per_second;
-use crate::points::Points;
+use crate::points::ObservationPoints;
 use crate::table::{Table, TableBuilder};
 
 struct Row<'a> {
@@ -50,7 +50,7 @@ pub(super) fn fairness_table(measurement: &Measurement<'_>) -> Table {
 fn goodput_by_group(measurement: &Measurement<'_>) -> Vec<Vec<f64>> {
     let mut groups = vec![Vec::new(); measurement.basis.settings.groups.len()];
     for OpenFlow { description, flow, .. } in measurement.open {
-        if description.seen_at.contain(Points::READER) {
+        if description.seen_at.contains(ObservationPoints::READER) {
             let bytes = flow.totals().payload_bytes_read;
             let goodput = bits_per_second(bytes, measurement.basis.measured());
             groups[description.group_index()].extend(goodput);

@@ -3,7 +3,7 @@
 use super::{Basis, OpenFlow, Scope};
 use crate::formula::{bits_per_second, ratio};
 use crate::interval::{Scopes, Series, WindowCounts};
-use crate::points::{Points, Watched};
+use crate::points::{ObservationPoints, Watched};
 use crate::table::{Table, TableBuilder};
 use fairwind_units::Span;
 
@@ -26,15 +26,15 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn rate(&self, points: Points, bytes: u64) -> Option<f64> {
+    fn rate(&self, points: ObservationPoints, bytes: u64) -> Option<f64> {
         self.known(points, bits_per_second(bytes, self.length).unwrap_or_default())
     }
 
-    fn share(&self, points: Points, part: u64, whole: u64) -> Option<f64> {
+    fn share(&self, points: ObservationPoints, part: u64, whole: u64) -> Option<f64> {
         self.known(points, ratio(part, whole)).flatten()
     }
 
-    fn known<Value>(&self, points: Points, value: Value) -> Option<Value> {
+    fn known<Value>(&self, points: ObservationPoints, value: Value) -> Option<Value> {
         self.watched.knows(points).then_some(value)
     }
 }
@@ -52,31 +52,45 @@ pub(super) fn intervals_table(basis: &Basis<'_>, windows: &Windows<'_>) -> Table
         .with_text("group", |row, text| text.push_str(row.scope.group))
         .with("flow", |row| row.scope.flow)
         .with_known("throughput_bits_per_second", |row| {
-            row.rate(Points::ARRIVING, row.counts.wire_bytes_received)
+            row.rate(ObservationPoints::ARRIVING, row.counts.wire_bytes_received)
         })
         .with_known("goodput_bits_per_second", |row| {
-            row.rate(Points::READER, row.counts.payload_bytes_read)
+            row.rate(ObservationPoints::READER, row.counts.payload_bytes_read)
         })
-        .with_known("packets_sent", |row| row.known(Points::LEAVING, row.counts.packets_sent))
+        .with_known("packets_sent", |row| {
+            row.known(ObservationPoints::LEAVING, row.counts.packets_sent)
+        })
         .with_known("bytes_retransmitted", |row| {
-            row.known(Points::SENDER, row.counts.payload_bytes_retransmitted)
+            row.known(ObservationPoints::SENDER, row.counts.payload_bytes_retransmitted)
         })
         .with_known("bundled_bytes_sent", |row| {
-            row.known(Points::SENDER, row.counts.payload_bytes_bundled)
+            row.known(ObservationPoints::SENDER, row.counts.payload_bytes_bundled)
         })
-        .with_known("packets_lost", |row| row.known(Points::HOSTS, row.counts.packets_lost))
-        .with_known("wire_bytes_sent", |row| row.known(Points::LEAVING, row.counts.wire_bytes_sent))
-        .with_known("wire_bytes_lost", |row| row.known(Points::HOSTS, row.counts.wire_bytes_lost))
+        .with_known("packets_lost", |row| {
+            row.known(ObservationPoints::HOSTS, row.counts.packets_lost)
+        })
+        .with_known("wire_bytes_sent", |row| {
+            row.known(ObservationPoints::LEAVING, row.counts.wire_bytes_sent)
+        })
+        .with_known("wire_bytes_lost", |row| {
+            row.known(ObservationPoints::HOSTS, row.counts.wire_bytes_lost)
+        })
         .with("packet_loss_ratio", |row| {
-            row.share(Points::HOSTS, row.counts.packets_lost, row.counts.packets_sent)
+            row.share(ObservationPoints::HOSTS, row.counts.packets_lost, row.counts.packets_sent)
         })
         .with("wire_byte_loss_ratio", |row| {
-            row.share(Points::HOSTS, row.counts.wire_bytes_lost, row.counts.wire_bytes_sent)
+            row.share(
+                ObservationPoints::HOSTS,
+                row.counts.wire_bytes_lost,
+                row.counts.wire_bytes_sent,
+            )
         })
         .with_known("packets_received", |row| {
-            row.known(Points::ARRIVING, row.counts.packets_received)
+            row.known(ObservationPoints::ARRIVING, row.counts.packets_received)
         })
-        .with_known("packets_marked", |row| row.known(Points::RECEIVER, row.counts.packets_marked))
+        .with_known("packets_marked", |row| {
+            row.known(ObservationPoints::RECEIVER, row.counts.packets_marked)
+        })
         .build()
 }
 

@@ -2,8 +2,8 @@
 
 use super::{Basis, Scope};
 use crate::formula::seconds;
-use crate::histogram::Slot;
-use crate::points::Points;
+use crate::histogram::Bucket;
+use crate::points::ObservationPoints;
 use crate::row::{FlowRow, GroupRow, Measured};
 use crate::summary::{Summary, percentile_name};
 use crate::table::{Table, TableBuilder};
@@ -48,8 +48,11 @@ fn all_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> impl Iterator<Item
     let latencies = row.latencies();
     let response = Some(&latencies.response).filter(|times| times.count > 0);
     let kinds = [
-        ("ack", Some(&latencies.ack).filter(|_| row.knows(Points::SENDER))),
-        ("delivery", Some(&latencies.delivery).filter(|_| row.knows(Points::APPLICATIONS))),
+        ("ack", Some(&latencies.ack).filter(|_| row.knows(ObservationPoints::SENDER))),
+        (
+            "delivery",
+            Some(&latencies.delivery).filter(|_| row.knows(ObservationPoints::APPLICATIONS)),
+        ),
         ("response", response),
     ];
     kinds
@@ -60,7 +63,7 @@ fn all_kinds<'a>(scope: Scope<'a>, row: &'a impl Measured) -> impl Iterator<Item
 struct SlotRow<'a> {
     group: &'a str,
     kind: &'static str,
-    slot: Slot,
+    slot: Bucket,
 }
 
 /// Rows for each group and kind, in ascending order of latency, without empty slots.

@@ -2,14 +2,14 @@
 
 use super::Measurement;
 use crate::formula::seconds;
-use crate::histogram::Slot;
+use crate::histogram::Bucket;
 use crate::table::{Table, TableBuilder};
 
 struct Row<'a> {
     queue: &'a str,
     /// The group, or what is counted.
     of: &'a str,
-    slot: Slot,
+    slot: Bucket,
 }
 
 /// Rows by queue and group, in ascending order of waiting time, without empty slots.

@@ -3,9 +3,9 @@
 use super::Basis;
 use crate::flow::{Milestones, Totals};
 use crate::formula::{self, bits_per_second, ratio};
-use crate::points::Points;
+use crate::points::ObservationPoints;
 use crate::row::{FlowRow, GroupRow, Latencies, Measured, SHOWN_PERCENTILES};
-use crate::summary::{Percentiles, Place, Summary};
+use crate::summary::{PercentileIndex, Percentiles, Summary};
 use crate::table::{Table, TableBuilder};
 use crate::trouble::Troubled;
 use fairwind_units::Span;
@@ -32,12 +32,13 @@ pub(super) fn flows_table(basis: &Basis<'_>, rows: &[FlowRow]) -> Table {
             let Milestones { established, failed, .. } = row.milestones;
             text.push_str(failed.map_or("", |(_, reason)| reason.name(established.is_some())));
         });
-    let at = Points::SENDER;
+    let at = ObservationPoints::SENDER;
     let seen = move |row: &FlowRow| row.knows(at).then_some(row.trouble);
     with_measures(table, basis)
         .with_known("timeouts_in_a_row_max", move |row| Some(seen(row)?.timeouts_in_a_row))
         .with("longest_wait_s", |row| {
-            let wait = row.trouble.longest_wait.filter(|_| row.knows(Points::APPLICATIONS));
+            let wait =
+                row.trouble.longest_wait.filter(|_| row.knows(ObservationPoints::APPLICATIONS));
             wait.map(Span::as_secs_f64)
         })
         .with_known("problematic", move |row| Some(seen(row)?.is_problematic()))
@@ -57,10 +58,10 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
         })
         .with("goodput_per_flow_bits_per_second", |row| {
             let goodput = bits_per_second(row.totals().payload_bytes_read, basis.measured?)?;
-            let flows = row.sum.watched.flows_at(Points::READER);
+            let flows = row.sum.watched.flows_at(ObservationPoints::READER);
             (flows > 0).then(|| goodput / formula::real(flows))
         });
-    let at = Points::SENDER;
+    let at = ObservationPoints::SENDER;
     let count = |count: fn(&Troubled) -> u64| {
         move |row: &GroupRow<'_>| row.knows(at).then(|| count(&row.sum.troubled))
     };
@@ -73,14 +74,14 @@ pub(super) fn groups_table(basis: &Basis<'_>, rows: &[GroupRow<'_>]) -> Table {
             count(|troubled| troubled.with_repeated_timeouts),
         )
         .with_known("flows_with_long_waits", |row| {
-            row.knows(Points::APPLICATIONS).then_some(row.sum.troubled.with_long_waits)
+            row.knows(ObservationPoints::APPLICATIONS).then_some(row.sum.troubled.with_long_waits)
         })
         .build()
 }
 
 /// Whether it is of a connection, or of some, as far as is known: of datagrams there is none.
 fn of_connection<Row: Measured>(row: &Row) -> bool {
-    row.knows(Points::CONNECTION) || !row.knows(Points::HOSTS)
+    row.knows(ObservationPoints::CONNECTION) || !row.knows(ObservationPoints::HOSTS)
 }
 
 /// Adds the measures that flows and groups share.
@@ -95,7 +96,7 @@ fn with_measures<'a, Row: Measured>(
 
 /// What stands in a column where `points` are watched.
 fn known<Row: Measured, Value>(
-    points: Points,
+    points: ObservationPoints,
     value: impl Fn(&Totals) -> Value,
 ) -> impl Fn(&Row) -> Option<Value> {
     move |row| row.knows(points).then(|| value(row.totals()))
@@ -113,15 +114,15 @@ fn with_rates<Row: Measured>(
     table
         .with_known("measured_s", |_| measured.map(Span::as_secs_f64))
         .with("throughput_bits_per_second", |row| {
-            rate(row, Points::ARRIVING, row.totals().wire_bytes_received)
+            rate(row, ObservationPoints::ARRIVING, row.totals().wire_bytes_received)
         })
         .with("goodput_bits_per_second", |row| {
-            rate(row, Points::READER, row.totals().payload_bytes_read)
+            rate(row, ObservationPoints::READER, row.totals().payload_bytes_read)
         })
 }
 
 fn with_departures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let (at, repeating) = (Points::LEAVING, Points::SENDER);
+    let (at, repeating) = (ObservationPoints::LEAVING, ObservationPoints::SENDER);
     table
         .with_known("packets_sent", known(at, |sum| sum.packets_sent))
         .with_known("wire_bytes_sent", known(at, |sum| sum.wire_bytes_sent))
@@ -142,20 +143,23 @@ fn with_departures<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<
 }
 
 fn with_arrivals<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = Points::ARRIVING;
+    let at = ObservationPoints::ARRIVING;
     table
         .with_known("packets_received", known(at, |sum| sum.packets_received))
         .with_known("wire_bytes_received", known(at, |sum| sum.wire_bytes_received))
         .with_known("payload_bytes_received", known(at, |sum| sum.payload_bytes_received))
         .with_known(
             "payload_bytes_duplicate",
-            known(Points::RECEIVER, |sum| sum.payload_bytes_duplicate),
+            known(ObservationPoints::RECEIVER, |sum| sum.payload_bytes_duplicate),
         )
-        .with_known("payload_bytes_read", known(Points::READER, |sum| sum.payload_bytes_read))
+        .with_known(
+            "payload_bytes_read",
+            known(ObservationPoints::READER, |sum| sum.payload_bytes_read),
+        )
 }
 
 fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let (at, acknowledging) = (Points::HOSTS, Points::ENDPOINTS);
+    let (at, acknowledging) = (ObservationPoints::HOSTS, ObservationPoints::ENDPOINTS);
     let share = |row: &Row, part: fn(&Totals) -> u64, whole: fn(&Totals) -> u64| {
         let sum = row.totals_at_both_hosts();
         ratio(part(sum), whole(sum)).filter(|_| row.knows(at))
@@ -171,7 +175,10 @@ fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, 
         .with("payload_byte_loss_ratio", |row| {
             share(row, |sum| sum.payload_bytes_lost, |sum| sum.payload_bytes_sent)
         })
-        .with_known("ack_packets_sent", known(Points::RECEIVER, |sum| sum.ack_packets_sent))
+        .with_known(
+            "ack_packets_sent",
+            known(ObservationPoints::RECEIVER, |sum| sum.ack_packets_sent),
+        )
         .with_known("ack_packets_lost", known(acknowledging, |sum| sum.ack_packets_lost))
         .with("ack_loss_ratio", |row| {
             share(row, |sum| sum.ack_packets_lost, |sum| sum.ack_packets_sent)
@@ -179,18 +186,21 @@ fn with_losses<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, 
 }
 
 fn with_endpoint_events<Row: Measured>(table: TableBuilder<'_, Row>) -> TableBuilder<'_, Row> {
-    let at = Points::SENDER;
+    let at = ObservationPoints::SENDER;
     table
         .with_known("timeouts", known(at, |sum| sum.timeouts))
         .with_known("fast_retransmits", known(at, |sum| sum.fast_retransmits))
         .with_known("syn_retries", known(at, |sum| sum.syn_retries))
         .with_known("zero_window_probes", known(at, |sum| sum.zero_window_probes))
-        .with_known("packets_marked", known(Points::RECEIVER, |sum| sum.packets_marked))
-        .with_known("wire_bytes_marked", known(Points::RECEIVER, |sum| sum.wire_bytes_marked))
+        .with_known("packets_marked", known(ObservationPoints::RECEIVER, |sum| sum.packets_marked))
+        .with_known(
+            "wire_bytes_marked",
+            known(ObservationPoints::RECEIVER, |sum| sum.wire_bytes_marked),
+        )
         .with("packet_mark_ratio", |row: &Row| {
             let sum = row.totals();
             let share = ratio(sum.packets_marked, sum.packets_received);
-            share.filter(|_| row.knows(Points::RECEIVER))
+            share.filter(|_| row.knows(ObservationPoints::RECEIVER))
         })
 }
 
@@ -202,7 +212,7 @@ fn with_latencies<'a, Row: Measured>(
     let table = with_latency(table, "ack_latency", places, |latencies| &latencies.ack);
     let table = with_latency(table, "delivery_latency", places, |latencies| &latencies.delivery);
     let table = table.with_known("responses", |row: &Row| {
-        let is_asked = row.knows(Points::APPLICATIONS) && of_connection(row);
+        let is_asked = row.knows(ObservationPoints::APPLICATIONS) && of_connection(row);
         is_asked.then_some(row.latencies().response.count)
     });
     with_latency(table, "response_time", places, |latencies| &latencies.response)
@@ -212,7 +222,7 @@ fn with_latencies<'a, Row: Measured>(
 fn with_latency<'a, Row: Measured>(
     table: TableBuilder<'a, Row>,
     kind: &str,
-    [p50, p99]: [Place; 2],
+    [p50, p99]: [PercentileIndex; 2],
     latency: impl Fn(&Latencies) -> &Summary,
 ) -> TableBuilder<'a, Row> {
     table

@@ -2,7 +2,8 @@
 
 use crate::run::{Run, count, number, settings};
 use fairwind_measure::{
-    FlowDescription, FlowId, Observation, Points, QueueId, Settings, SettingsError, Tables,
+    FlowDescription, FlowId, Observation, ObservationPoints, QueueId, Settings, SettingsError,
+    Tables,
 };
 use fairwind_units::{Instant, Span};
 
@@ -13,7 +14,7 @@ fn flow(group: u32, name: &str, millis: u64) -> FlowDescription {
         name: name.to_owned(),
         start,
         answers: None,
-        seen_at: Points::EVERYWHERE,
+        seen_at: ObservationPoints::EVERYWHERE,
     }
 }
 

@@ -1,8 +1,8 @@
 //! Datagrams: what is known of them, and what only a connection would tell.
 
 use fairwind_measure::{
-    Collector, Direction, DropReason, Dropped, FlowDescription, FlowId, Observation, Points,
-    QueueId, Settings, Tables, Values,
+    Collector, Direction, DropReason, Dropped, FlowDescription, FlowId, Observation,
+    ObservationPoints, QueueId, Settings, Tables, Values,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::Segment;
@@ -17,7 +17,7 @@ fn settings() -> Settings {
             name: "call".to_owned(),
             start: Instant::ZERO,
             answers: None,
-            seen_at: Points::DATAGRAMS,
+            seen_at: ObservationPoints::DATAGRAMS,
         }],
         queues: vec!["bottleneck".to_owned()],
         intervals: vec![Span::from_secs(1)],

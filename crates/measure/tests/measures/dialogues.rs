@@ -172,7 +172,7 @@ fn a_connection_is_established_for_both_of_its_flows() {
 fn a_connection_that_awaits_another_one_is_in_no_table_until_it_is_opened() {
     let mut described = dialogue();
     for flow in &mut described.flows {
-        flow.start = FlowDescription::AWAITED;
+        flow.start = FlowDescription::START_PENDING;
     }
     let mut run = Run::new(&described);
     let rows =

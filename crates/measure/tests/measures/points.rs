@@ -1,7 +1,7 @@
 //! What nobody watched is missing, and not 0.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{Direction, FlowId, Observation, Points, Settings, Tables};
+use fairwind_measure::{Direction, FlowId, Observation, ObservationPoints, Settings, Tables};
 use fairwind_units::Span;
 
 /// Columns of `flows` and `groups` by the points that they need, but for latencies.
@@ -41,7 +41,7 @@ const LOSSES: [&str; 8] = [
 const READING: [&str; 2] = ["goodput_bits_per_second", "payload_bytes_read"];
 
 /// Flows of these groups, each watched at these points.
-fn watched(flows: &str, points: &[Points]) -> Settings {
+fn watched(flows: &str, points: &[ObservationPoints]) -> Settings {
     let mut described = Settings { intervals: vec![Span::from_millis(100)], ..settings(flows) };
     for (flow, points) in described.flows.iter_mut().zip(points) {
         flow.seen_at = *points;
@@ -50,30 +50,30 @@ fn watched(flows: &str, points: &[Points]) -> Settings {
 }
 
 /// Everything that can happen to flow 0 at the points where it is watched.
-fn run_watched_at(points: Points) -> Tables {
+fn run_watched_at(points: ObservationPoints) -> Tables {
     let mut run = Run::new(&watched("a", &[points]));
     let (flow, payload_bytes, wire_bytes) = (FlowId(0), 0, 40);
     let ack = crate::run::acknowledgment(100);
-    if points.contain(Points::WRITER) {
+    if points.contains(ObservationPoints::WRITER) {
         run.write(0, 0, 100);
     }
-    if points.contain(Points::SENDER) {
+    if points.contains(ObservationPoints::SENDER) {
         run.send(0, 0, 0, 100);
     }
-    if points.contain(Points::RECEIVER) {
+    if points.contains(ObservationPoints::RECEIVER) {
         let direction = Direction::Reverse;
         run.receive(50, 0, 0, 100);
         run.at(50, Observation::Sent { flow, direction, segment: &ack, wire_bytes });
         run.at(50, Observation::Sent { flow, direction, segment: &ack, wire_bytes });
     }
-    if points.contain(Points::READER) {
+    if points.contains(ObservationPoints::READER) {
         run.read(50, 0, 100);
     }
-    if points.contain(Points::SENDER | Points::RECEIVER) {
+    if points.contains(ObservationPoints::SENDER | ObservationPoints::RECEIVER) {
         let direction = Direction::Reverse;
         run.at(60, Observation::Lost { flow, direction, payload_bytes, wire_bytes });
     }
-    if points.contain(Points::SENDER) {
+    if points.contains(ObservationPoints::SENDER) {
         run.acknowledge(100, 0, 100);
     }
     run.finish(200)
@@ -91,7 +91,7 @@ fn assert_known(tables: &Tables, columns: &[&str], is_known: bool) {
 
 #[test]
 fn at_the_sender_alone_nothing_is_known_of_arrivals_and_losses() {
-    let tables = run_watched_at(Points::SENDER);
+    let tables = run_watched_at(ObservationPoints::SENDER);
     assert_known(&tables, &DEPARTURES, true);
     assert_known(&tables, &["ack_latency_max_s", "measured_s"], true);
     assert_known(&tables, &ARRIVALS, false);
@@ -105,7 +105,7 @@ fn at_the_sender_alone_nothing_is_known_of_arrivals_and_losses() {
 
 #[test]
 fn at_the_receiver_alone_nothing_is_known_of_departures_and_losses() {
-    let tables = run_watched_at(Points::RECEIVER | Points::READER);
+    let tables = run_watched_at(ObservationPoints::RECEIVER | ObservationPoints::READER);
     assert_known(&tables, &ARRIVALS, true);
     assert_known(&tables, &READING, true);
     assert_known(&tables, &DEPARTURES, false);
@@ -116,7 +116,7 @@ fn at_the_receiver_alone_nothing_is_known_of_departures_and_losses() {
 
 #[test]
 fn at_both_hosts_losses_are_known_and_applications_are_not() {
-    let tables = run_watched_at(Points::SENDER | Points::RECEIVER);
+    let tables = run_watched_at(ObservationPoints::SENDER | ObservationPoints::RECEIVER);
     assert_known(&tables, &DEPARTURES, true);
     assert_known(&tables, &ARRIVALS, true);
     assert_known(&tables, &LOSSES, true);
@@ -126,7 +126,7 @@ fn at_both_hosts_losses_are_known_and_applications_are_not() {
 
 #[test]
 fn everywhere_everything_is_known() {
-    let tables = run_watched_at(Points::EVERYWHERE);
+    let tables = run_watched_at(ObservationPoints::EVERYWHERE);
     for columns in [&DEPARTURES[..], &ARRIVALS, &LOSSES, &READING] {
         assert_known(&tables, columns, true);
     }
@@ -143,9 +143,9 @@ fn latencies_have_rows_for_what_could_be_seen() {
         kinds.collect::<Vec<_>>()
     };
     // One row for the group, one for the flow.
-    assert_eq!(kinds(Points::SENDER), ["ack", "ack"]);
-    assert_eq!(kinds(Points::RECEIVER), [""; 0]);
-    assert_eq!(kinds(Points::EVERYWHERE), ["ack", "delivery", "ack", "delivery"]);
+    assert_eq!(kinds(ObservationPoints::SENDER), ["ack", "ack"]);
+    assert_eq!(kinds(ObservationPoints::RECEIVER), [""; 0]);
+    assert_eq!(kinds(ObservationPoints::EVERYWHERE), ["ack", "delivery", "ack", "delivery"]);
 }
 
 #[test]
@@ -155,15 +155,16 @@ fn windows_miss_what_nobody_watched() {
         ["packets_sent", "bytes_retransmitted", "throughput_bits_per_second", "packets_lost"]
             .map(|column| number(&tables, "intervals", column, 0).is_some())
     };
-    assert_eq!(known(Points::SENDER), [true, true, false, false]);
-    assert_eq!(known(Points::RECEIVER), [false, false, true, false]);
-    assert_eq!(known(Points::SENDER | Points::RECEIVER), [true; 4]);
+    assert_eq!(known(ObservationPoints::SENDER), [true, true, false, false]);
+    assert_eq!(known(ObservationPoints::RECEIVER), [false, false, true, false]);
+    assert_eq!(known(ObservationPoints::SENDER | ObservationPoints::RECEIVER), [true; 4]);
 }
 
 #[test]
 fn a_group_is_the_sum_of_those_that_know_and_its_losses_a_share_of_what_they_sent() {
-    let both = Points::SENDER | Points::RECEIVER;
-    let mut run = Run::new(&watched("aaa", &[Points::SENDER, both, Points::RECEIVER]));
+    let both = ObservationPoints::SENDER | ObservationPoints::RECEIVER;
+    let mut run =
+        Run::new(&watched("aaa", &[ObservationPoints::SENDER, both, ObservationPoints::RECEIVER]));
     run.send(0, 0, 0, 1_000).send(0, 1, 0, 100).send(1, 1, 100, 100);
     let (flow, direction) = (FlowId(1), Direction::Forward);
     run.at(1, Observation::Lost { flow, direction, payload_bytes: 100, wire_bytes: 140 });
@@ -198,9 +199,10 @@ fn a_packet_lost_at_no_known_queue_is_in_no_table_of_queues() {
 
 #[test]
 fn where_a_flow_is_watched_may_turn_out_later() {
-    let mut run = Run::new(&watched("a", &[Points::SENDER | Points::RECEIVER]));
+    let mut run =
+        Run::new(&watched("a", &[ObservationPoints::SENDER | ObservationPoints::RECEIVER]));
     run.send(0, 0, 0, 100);
-    run.collector.watch(FlowId(0), Points::SENDER);
+    run.collector.watch(FlowId(0), ObservationPoints::SENDER);
     let tables = run.finish(100);
     assert_eq!(count(&tables, "flows", "packets_sent", 0), 1);
     for table in ["flows", "groups", "intervals"] {
@@ -211,7 +213,7 @@ fn where_a_flow_is_watched_may_turn_out_later() {
 #[test]
 #[should_panic(expected = "the flow is there, and not retired")]
 fn a_retired_flow_is_watched_nowhere() {
-    let mut run = Run::new(&watched("a", &[Points::SENDER]));
+    let mut run = Run::new(&watched("a", &[ObservationPoints::SENDER]));
     run.collector.retire(FlowId(0), fairwind_units::Instant::ZERO);
-    run.collector.watch(FlowId(0), Points::SENDER);
+    run.collector.watch(FlowId(0), ObservationPoints::SENDER);
 }

@@ -2,8 +2,8 @@
 
 use crate::run::{INITIAL, Run, acknowledgment, assert_number, count, data, number, settings};
 use fairwind_measure::{
-    Direction, FlowDescription, FlowId, Observation, Points, Settings, SettingsError, Table,
-    Tables, Values, fill_rates,
+    Direction, FlowDescription, FlowId, Observation, ObservationPoints, Settings, SettingsError,
+    Table, Tables, Values, fill_rates,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::SequenceNumber;
@@ -16,7 +16,7 @@ fn described(group: u32, name: &str, millis: u64) -> FlowDescription {
         name: name.to_owned(),
         start: Instant::from_millis(millis),
         answers: None,
-        seen_at: Points::EVERYWHERE,
+        seen_at: ObservationPoints::EVERYWHERE,
     }
 }
 
@@ -282,9 +282,9 @@ fn a_retired_flow_is_a_row_without_rates_until_the_measured_time_is_known() {
     run.send(0, 0, 0, 100).receive(40, 0, 0, 100).read(40, 0, 100).acknowledge(80, 0, 100);
     assert!(run.collector.take_retired().is_none());
     run.collector.retire(FlowId(0), at(100));
-    assert_eq!(run.collector.retired_rows(), 1);
+    assert_eq!(run.collector.pending_rows(), 1);
     let mut taken = run.collector.take_retired().unwrap();
-    assert_eq!(run.collector.retired_rows(), 0);
+    assert_eq!(run.collector.pending_rows(), 0);
     assert_eq!(count(&taken, "flows", "payload_bytes_read", 0), 100);
     assert_number(&taken, "flows", "ack_latency_max_s", 0, 0.08);
     for column in ["measured_s", "throughput_bits_per_second", "goodput_bits_per_second"] {
@@ -405,7 +405,7 @@ fn a_snapshot_is_what_the_end_would_be_and_changes_nothing() {
 fn windows_are_left_out_where_nothing_happens_for_too_long() {
     let mut run = Run::new(&Settings {
         intervals: vec![Span::from_millis(1)],
-        most_silent_rows: Some(3),
+        max_empty_rows: Some(3),
         ..settings("a")
     });
     run.send(0, 0, 0, 100).send(4, 0, 100, 100).send(9, 0, 200, 100).send(

@@ -1,7 +1,7 @@
 //! A small language to make observations by hand: one second-scale run with instants in milliseconds.
 
 use fairwind_measure::{
-    Collector, Direction, FlowDescription, FlowId, Observation, Points, Settings, Tables,
+    Collector, Direction, FlowDescription, FlowId, Observation, ObservationPoints, Settings, Tables,
 };
 use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
@@ -27,7 +27,7 @@ pub(crate) fn settings(flows: &str) -> Settings {
             name: format!("{name}-{index}"),
             start: Instant::ZERO,
             answers: None,
-            seen_at: Points::EVERYWHERE,
+            seen_at: ObservationPoints::EVERYWHERE,
         });
     }
     Settings {

@@ -1,7 +1,9 @@
 //! Which flows are problematic, and why.
 
 use crate::run::{Run, assert_number, count, number, settings};
-use fairwind_measure::{FailureReason, FlowId, Observation, Points, Settings, Tables, Values};
+use fairwind_measure::{
+    FailureReason, FlowId, Observation, ObservationPoints, Settings, Tables, Values,
+};
 use fairwind_units::{Instant, Span};
 
 const A: FlowId = FlowId(0);
@@ -100,7 +102,7 @@ fn a_write_that_waits_for_ten_seconds_makes_a_flow_problematic_while_it_waits() 
 #[test]
 fn who_is_not_watched_at_the_sender_has_unknown_trouble() {
     let mut described = settings("a");
-    described.flows[0].seen_at = Points::RECEIVER;
+    described.flows[0].seen_at = ObservationPoints::RECEIVER;
     let tables = Run::new(&described).finish(2_000);
     assert_eq!(problematic(&tables, 0), None);
     for (table, column) in [

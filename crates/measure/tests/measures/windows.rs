@@ -2,8 +2,8 @@
 
 use crate::run::{Run, assert_number, count, number, settings};
 use fairwind_measure::{
-    CongestionState, Direction, DropReason, Dropped, FlowId, Observation, QueueId, Settings,
-    Silence, Tables,
+    CongestionState, Direction, DropReason, Dropped, EmptyRowBudget, FlowId, Observation, QueueId,
+    Settings, Tables,
 };
 use fairwind_units::{Instant, Span};
 
@@ -194,9 +194,9 @@ fn endpoint_samples_are_tabulated_where_asked_for() {
 }
 
 /// The windows of 100 ms of the group `a` that have rows: their beginnings in seconds.
-fn shown(most_silent_rows: Option<u64>, sent_at_millis: &[u64]) -> Vec<f64> {
+fn shown(max_empty_rows: Option<u64>, sent_at_millis: &[u64]) -> Vec<f64> {
     let mut described = with_intervals("ab", &[100]);
-    described.most_silent_rows = most_silent_rows;
+    described.max_empty_rows = max_empty_rows;
     let mut run = Run::new(&described);
     for &at in sent_at_millis {
         run.send(at, 0, 0, 100);
@@ -219,13 +219,13 @@ fn silence_has_rows_as_far_as_its_allowance_goes() {
 fn a_clock_that_leaps_again_and_again_makes_no_more_rows_than_traffic_allows() {
     // A day at a time: 863 999 windows of silence of two groups, each time.
     let leaps: Vec<u64> = (0..50).map(|day| day * 86_400_000).collect();
-    assert_eq!(shown(Some(Silence::USUAL), &leaps).len(), 50);
+    assert_eq!(shown(Some(EmptyRowBudget::DEFAULT_ROWS), &leaps).len(), 50);
     // 200 s at a time: 1999 silent windows of two groups, of which each packet pays for 4096 rows.
     let steps: Vec<u64> = (0..50).map(|step| step * 200_000).collect();
-    assert_eq!(shown(Some(Silence::USUAL), &steps).len(), 49 * 2_000 + 1);
+    assert_eq!(shown(Some(EmptyRowBudget::DEFAULT_ROWS), &steps).len(), 49 * 2_000 + 1);
     // 400 s at a time: 3999 windows, for half of which the allowance is used up after 32 of them.
     let steps: Vec<u64> = (0..1_000).map(|step| step * 400_000).collect();
-    let silent_rows = usize::try_from(Silence::USUAL).unwrap() + 1_000 * 4096;
-    let silent = shown(Some(Silence::USUAL), &steps).len() - 1_000;
+    let silent_rows = usize::try_from(EmptyRowBudget::DEFAULT_ROWS).unwrap() + 1_000 * 4096;
+    let silent = shown(Some(EmptyRowBudget::DEFAULT_ROWS), &steps).len() - 1_000;
     assert!(silent * 2 <= silent_rows, "{silent} of two groups");
 }

@@ -1,9 +1,7 @@
 //! Samples of the state of endpoints that send data.
 
 use super::Simulation;
-use fairwind_measure::{
-    CongestionState, Direction, FlowId, Observation, SenderAccount, SenderCounts,
-};
+use fairwind_measure::{CongestionState, Direction, FlowId, Observation, SenderCounts, SenderRow};
 use fairwind_tcp::{Connection, RecoveryState, State};
 use fairwind_units::Instant;
 
@@ -24,9 +22,9 @@ impl Simulation {
     }
 
     /// What kept each data sender from sending, of those that have started.
-    pub(super) fn sender_accounts(&self) -> Vec<SenderAccount> {
+    pub(super) fn sender_accounts(&self) -> Vec<SenderRow> {
         let account = |flow, endpoint| {
-            self.collector.sender_account(flow, self.end, sender_counts(endpoint, self.end))
+            self.collector.sender_row(flow, self.end, sender_counts(endpoint, self.end))
         };
         let started = (0..).zip(&self.flows).filter(|(number, flow)| {
             flow.start == Instant::MAX && !self.waits_for_another(*number)
@@ -38,7 +36,7 @@ impl Simulation {
                 account(FlowId(number), &flow.sender).into_iter().chain(answering)
             })
             .collect();
-        accounts.sort_by_key(SenderAccount::flow);
+        accounts.sort_by_key(SenderRow::flow);
         accounts
     }
 

@@ -3,7 +3,7 @@
 
 use crate::conversation::{Application, Setting, hold};
 use crate::matrix::Matrix;
-use fairwind_analyse::stream::{Cause, Habits};
+use fairwind_analyse::stream::{Cause, ProbeUseCounts};
 use fairwind_tcp::{Config, Profile, TailLossProbe};
 use fairwind_units::Span;
 
@@ -47,7 +47,7 @@ fn setting(
 
 /// All conversations of a profile, a variant and an application.
 fn matrix(profile: Profile, change: fn(&mut Config), application: Application) -> Matrix {
-    let mut habits = Habits::default();
+    let mut habits = ProbeUseCounts::default();
     let mut matrix = Matrix::default();
     for path in [(50, 0), (50, 10), (10, 0), (10, 10)] {
         let setting = setting(profile, change, application, path);

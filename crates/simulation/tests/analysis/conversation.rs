@@ -4,7 +4,9 @@
 //! losses when it sends, and whether it says that it probes.
 
 use crate::truth::Truth;
-use fairwind_analyse::stream::{Cause, Habits, Retransmission, SegmentKind, Stream, TapSide};
+use fairwind_analyse::stream::{
+    Cause, ProbeUseCounts, Retransmission, SegmentKind, Stream, TapSide,
+};
 use fairwind_tcp::{Config, Connection, Event, Nagle, Ports, Profile, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
@@ -206,7 +208,7 @@ struct Conversation<'a> {
 }
 
 /// Lets them talk, with the given seed.
-pub(crate) fn hold(setting: &Setting, seed: u64, habits: &mut Habits) -> Outcome {
+pub(crate) fn hold(setting: &Setting, seed: u64, habits: &mut ProbeUseCounts) -> Outcome {
     let ports = Ports { local: 22_000, remote: 5_000 };
     let listening = Ports { local: 5_000, remote: 22_000 };
     let (iss, irs) = (SequenceNumber::new(u32::MAX - 100_000), SequenceNumber::new(77));
@@ -240,7 +242,7 @@ pub(crate) fn hold(setting: &Setting, seed: u64, habits: &mut Habits) -> Outcome
 }
 
 impl Conversation<'_> {
-    fn run(&mut self, habits: &mut Habits) {
+    fn run(&mut self, habits: &mut ProbeUseCounts) {
         let end = Instant::ZERO + self.setting.duration;
         let mut now = Instant::ZERO;
         while now < end {
@@ -254,7 +256,8 @@ impl Conversation<'_> {
             self.act(now);
         }
         self.outcome.truth.finish(&self.sender, now);
-        self.outcome.far.timeouts += self.outcome.far.stream.finish(now, &mut Habits::default());
+        self.outcome.far.timeouts +=
+            self.outcome.far.stream.finish(now, &mut ProbeUseCounts::default());
         let settled = self.outcome.stream.finish(now, habits);
         self.outcome.timeouts_told += settled;
         if settled > 0 {

@@ -1,10 +1,10 @@
 //! What two captures tell of the network is what the simulation knows of it.
 
-use fairwind_analyse::passage::{
-    CrossingDescription, CrossingId, FlowName, PassageSettings, Passages, Tap,
+use fairwind_analyse::one_way::{
+    FlowName, FlowPairDescription, FlowPairId, OneWayFlows, OneWaySettings, Tap,
 };
-use fairwind_analyse::{Captured, Next, PacketSource};
-use fairwind_capture::{Ending, Input, Packet};
+use fairwind_analyse::{CaptureSource, NextPacket, PacketSource};
+use fairwind_capture::{EndOfFile, Input, Packet};
 use fairwind_measure::{Direction, Table, Tables};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_simulation::{CaptureFiles, Control, Simulation};
@@ -29,21 +29,24 @@ fn run_and_join(name: &str, text: &str) -> (Tables, Tables, Tables) {
     let files = CaptureFiles { sender: create("sender"), receiver: create("receiver") };
     let simulation = Simulation::with_captures(&experiment(text), 11, files).expect("it holds");
     let tables = simulation.run(&Control::default()).expect("it runs").tables;
-    let open =
-        |point| Captured::open(vec![Input::Path(path(point))], Ending::Final).expect("a capture");
+    let open = |point| {
+        CaptureSource::open(vec![Input::Path(path(point))], EndOfFile::Final).expect("a capture")
+    };
     let (flows, groups) = join(open("sender"), open("receiver"));
     (tables, flows, groups)
 }
 
 /// Both captures in the order of time; what happens at once departs before it arrives.
-fn join(mut sender: Captured, mut receiver: Captured) -> (Tables, Tables) {
-    let mut passages = Passages::new(PassageSettings::default());
+fn join(mut sender: CaptureSource, mut receiver: CaptureSource) -> (Tables, Tables) {
+    let mut passages = OneWayFlows::new(OneWaySettings::default());
     let group = passages.add_group("all");
     // Receivers' ports are above senders', and count groups: the simulation numbers flows in this order.
-    let mut crossings: BTreeMap<(u16, u16), CrossingId> = BTreeMap::new();
+    let mut crossings: BTreeMap<(u16, u16), FlowPairId> = BTreeMap::new();
     let (mut there, mut here) = (Packet::EMPTY, Packet::EMPTY);
-    let (mut is_left, mut is_waiting) =
-        (sender.next(&mut here) == Next::Packet, receiver.next(&mut there) == Next::Packet);
+    let (mut is_left, mut is_waiting) = (
+        sender.next(&mut here) == NextPacket::Packet,
+        receiver.next(&mut there) == NextPacket::Packet,
+    );
     while is_left || is_waiting {
         let is_sender = is_left && (!is_waiting || here.at <= there.at);
         let packet = if is_sender { here } else { there };
@@ -51,7 +54,7 @@ fn join(mut sender: Captured, mut receiver: Captured) -> (Tables, Tables) {
         let is_forward = ports.0 < ports.1;
         let key = if is_forward { (ports.1, ports.0) } else { ports };
         let id = *crossings.entry(key).or_insert_with(|| {
-            passages.open(CrossingDescription {
+            passages.open(FlowPairDescription {
                 group,
                 connection: 0,
                 opener: Tap::Sender,
@@ -60,14 +63,14 @@ fn join(mut sender: Captured, mut receiver: Captured) -> (Tables, Tables) {
         });
         let direction = if is_forward { Direction::Forward } else { Direction::Reverse };
         if is_sender == is_forward {
-            passages.depart(id, direction, packet.at, &packet);
+            passages.on_departure(id, direction, packet.at, &packet);
         } else {
-            passages.arrive(id, direction, packet.at, &packet);
+            passages.on_arrival(id, direction, packet.at, &packet);
         }
         if is_sender {
-            is_left = sender.next(&mut here) == Next::Packet;
+            is_left = sender.next(&mut here) == NextPacket::Packet;
         } else {
-            is_waiting = receiver.next(&mut there) == Next::Packet;
+            is_waiting = receiver.next(&mut there) == NextPacket::Packet;
         }
     }
     for (number, id) in (0..).zip(crossings.values()) {

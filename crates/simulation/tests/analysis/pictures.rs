@@ -1,8 +1,10 @@
 //! What is drawn of a simulated capture is what the simulation counted.
 
-use fairwind_analyse::trace::{FlowTrace, Kind, Limits, Selection, Series, TraceSettings};
-use fairwind_analyse::{Analysis, Captured, Outcome, Progress, Settings};
-use fairwind_capture::{Ending, Input};
+use fairwind_analyse::trace::{
+    FlowTrace, PointKind, Selection, Series, TraceLimits, TraceSettings,
+};
+use fairwind_analyse::{Analysis, CaptureSource, Outcome, Progress, Settings};
+use fairwind_capture::{EndOfFile, Input};
 use fairwind_measure::{Table, Tables};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_simulation::{CaptureFiles, Control, Simulation};
@@ -47,12 +49,13 @@ fn run_and_analyse(name: &str, is_joined: bool) -> (Tables, Outcome) {
     let files = CaptureFiles { sender: create("sender"), receiver: create("receiver") };
     let simulation = Simulation::with_captures(&experiment(), 7, files).expect("it holds");
     let tables = simulation.run(&Control::default()).expect("it runs").tables;
-    let open =
-        |point| Captured::open(vec![Input::Path(path(point))], Ending::Final).expect("a capture");
-    let limits = Limits { points: 1 << 20, windows: 500 };
+    let open = |point| {
+        CaptureSource::open(vec![Input::Path(path(point))], EndOfFile::Final).expect("a capture")
+    };
+    let limits = TraceLimits { points: 1 << 20, windows: 500 };
     let traces = TraceSettings {
         selection: Selection::Matching("tcp".parse().expect("a filter")),
-        most_connections: 100,
+        max_connections: 100,
         limits,
         keeps_new_data: false,
     };
@@ -84,7 +87,7 @@ fn number(flows: &Table, row: usize, column: &str) -> u64 {
 }
 
 /// Points of a series, and the bytes that they span.
-fn count(trace: &FlowTrace, drawn: Series, is_kind: impl Fn(Kind) -> bool) -> (u64, u64) {
+fn count(trace: &FlowTrace, drawn: Series, is_kind: impl Fn(PointKind) -> bool) -> (u64, u64) {
     let points = trace.points();
     let drawn = points.iter().filter(|(series, kind, _)| *series == drawn && is_kind(*kind));
     drawn.fold((0, 0), |(count, bytes), (.., point)| {
@@ -102,7 +105,7 @@ fn there_are_as_many_strokes_as_segments_and_as_many_signs_as_repetitions() {
         let (segments, bytes) = count(trace, Series::Data, |_| true);
         assert_eq!(segments, number(flows, row, "data_segments_sent"), "{}", trace.name());
         assert_eq!(bytes, number(flows, row, "payload_bytes_sent"));
-        let (repeated, bytes) = count(trace, Series::Data, Kind::is_retransmission);
+        let (repeated, bytes) = count(trace, Series::Data, PointKind::is_retransmission);
         assert_eq!(repeated, number(flows, row, "data_segments_retransmitted"));
         assert_eq!(bytes, number(flows, row, "bytes_retransmitted"));
         assert!(repeated > 0);

@@ -2,7 +2,7 @@
 #![expect(clippy::print_stdout, reason = "the tables stand in the documentation")]
 
 use crate::conversation::{Application, Outcome, Reading, Setting, hold};
-use fairwind_analyse::stream::{Habits, Stream, StreamRows, Subject};
+use fairwind_analyse::stream::{ProbeUseCounts, RowKey, Stream, StreamRows};
 use fairwind_tcp::{KeepAlive, Profile, RedundantBundling};
 use fairwind_units::Span;
 
@@ -27,7 +27,7 @@ fn setting(profile: Profile, application: Application, (lost, late): (u64, u64))
 /// A number of the only row of `transport`.
 fn told(stream: &Stream, column: &str) -> f64 {
     let mut rows = StreamRows::new(&[50.0]);
-    let subject = Subject { flow: Some(0), name: "a>b".to_owned(), group: "all".to_owned() };
+    let subject = RowKey { flow: Some(0), name: "a>b".to_owned(), group: "all".to_owned() };
     rows.push(subject, stream.measures());
     let tables = rows.take();
     let table = tables.iter().find(|table| table.name == "transport").expect("the table");
@@ -46,7 +46,7 @@ fn conversations(change: Change, path: (u64, u64)) -> Vec<(String, Outcome)> {
         for (name, application) in APPLICATIONS {
             let mut setting = setting(profile, application, path);
             change(&mut setting);
-            let outcome = hold(&setting, 7 + path.0 + path.1, &mut Habits::default());
+            let outcome = hold(&setting, 7 + path.0 + path.1, &mut ProbeUseCounts::default());
             all.push((format!("{} {name}", profile.name()), outcome));
         }
     }
@@ -148,7 +148,7 @@ fn handshakes_and_initial_windows_are_those_of_the_sender() {
             let mut setting = setting(profile, Application::Greedy, (0, 0));
             change(&mut setting);
             setting.duration = Span::from_secs(2);
-            let outcome = hold(&setting, 1, &mut Habits::default());
+            let outcome = hold(&setting, 1, &mut ProbeUseCounts::default());
             let stream = &outcome.stream;
             let found = told(stream, "handshake_rtt_mean_s");
             let is_plain = profile == Profile::Linux6_18;
@@ -214,7 +214,7 @@ fn time_outs_are_told_where_the_receiver_breaks_its_word() {
     for seed in 0..8 {
         let mut setting = setting(Profile::Linux6_18, Application::Greedy, (10, 0));
         setting.receiver.set_receive_window(6_000);
-        let outcome = hold(&setting, seed, &mut Habits::default());
+        let outcome = hold(&setting, seed, &mut ProbeUseCounts::default());
         known += outcome.timeouts;
         found += outcome.timeouts_told;
     }
@@ -229,7 +229,7 @@ fn keep_alives_are_told_at_both_taps() {
     let mut setting = setting(Profile::Linux6_18, application, (0, 0));
     let (idle, interval) = (Span::from_secs(3), Span::from_secs(1));
     setting.sender.patience.keep_alive = KeepAlive { enabled: true, idle, interval, probes: 9 };
-    let outcome = hold(&setting, 1, &mut Habits::default());
+    let outcome = hold(&setting, 1, &mut ProbeUseCounts::default());
     let asked = outcome.questions;
     assert!(asked > 10, "{asked}");
     assert_eq!(count(&outcome.stream, "keep_alives"), asked);

@@ -1,6 +1,6 @@
 //! What both endpoints and the path know of a conversation, beside what a tap infers.
 
-use fairwind_analyse::stream::AckFacts;
+use fairwind_analyse::stream::AckEvent;
 use fairwind_tcp::{Connection, RecoveryState};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Segment, SequenceNumber};
@@ -30,14 +30,14 @@ impl Limits {
 
 /// Why the sender does not send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Limit {
+enum TimeLimit {
     Idle,
     Application,
     Receiver,
     Congestion,
 }
 
-impl Limit {
+impl TimeLimit {
     /// As the sender knows, which has sent all that it may and has so many bytes outstanding.
     fn of(sender: &Connection, now: Instant, outstanding: u64) -> Self {
         let is_repairing =
@@ -68,7 +68,7 @@ struct Arrived {
 #[derive(Debug, Clone)]
 pub(crate) struct Truth {
     pub(crate) limits: Limits,
-    limit: Option<(Limit, Instant)>,
+    limit: Option<(TimeLimit, Instant)>,
     arrived: Vec<Arrived>,
     acknowledged: u64,
     /// Segments that came and brought nothing: each is one too many of those that were sent for its bytes.
@@ -116,17 +116,17 @@ impl Truth {
     pub(crate) fn rest(&mut self, sender: &Connection, now: Instant) {
         if let Some((limit, since)) = self.limit {
             let part = match limit {
-                Limit::Idle => &mut self.limits.idle,
-                Limit::Application => &mut self.limits.application,
-                Limit::Receiver => &mut self.limits.receiver,
-                Limit::Congestion => &mut self.limits.congestion,
+                TimeLimit::Idle => &mut self.limits.idle,
+                TimeLimit::Application => &mut self.limits.application,
+                TimeLimit::Receiver => &mut self.limits.receiver,
+                TimeLimit::Congestion => &mut self.limits.congestion,
             };
             *part += now.saturating_since(since);
         }
         let limit = if sender.state().is_synchronised() {
-            Limit::of(sender, now, self.highest - self.acknowledged)
+            TimeLimit::of(sender, now, self.highest - self.acknowledged)
         } else {
-            Limit::Idle
+            TimeLimit::Idle
         };
         self.limit = Some((limit, now));
     }
@@ -169,7 +169,7 @@ impl Truth {
         sender: &Connection,
         now: Instant,
         segment: &Segment,
-        facts: &AckFacts,
+        facts: &AckEvent,
     ) {
         let place = |sequence: SequenceNumber| sender.stream_offset(sequence);
         let upto = place(segment.acknowledgment).min(self.highest).max(self.acknowledged);

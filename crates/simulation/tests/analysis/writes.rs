@@ -1,7 +1,7 @@
 //! What a capture tells of an application's writes, held against the application that made them.
 
-use fairwind_analyse::{Captured, Write, Writes, WritesError, writes_of_capture};
-use fairwind_capture::{Ending, Filter, Input};
+use fairwind_analyse::{CaptureSource, Write, Writes, WritesError, extract_writes};
+use fairwind_capture::{EndOfFile, Filter, Input};
 use fairwind_scenario::{Document, Experiment};
 use fairwind_simulation::{CaptureFiles, Control, Simulation};
 use std::fs::File;
@@ -38,7 +38,7 @@ fn place(name: &str) -> PathBuf {
 }
 
 /// Runs these groups, and opens what was captured near the senders.
-fn captured(name: &str, groups: &str) -> Captured {
+fn captured(name: &str, groups: &str) -> CaptureSource {
     let path = place(&format!("writes-{name}.pcapng"));
     let files = CaptureFiles {
         sender: Some(Box::new(File::create(&path).expect("a file"))),
@@ -46,12 +46,12 @@ fn captured(name: &str, groups: &str) -> Captured {
     };
     let simulation = Simulation::with_captures(&experiment(groups), 7, files).expect("it holds");
     simulation.run(&Control::default()).expect("it runs");
-    Captured::open(vec![Input::Path(path)], Ending::Final).expect("a capture")
+    CaptureSource::open(vec![Input::Path(path)], EndOfFile::Final).expect("a capture")
 }
 
 fn writes(name: &str, groups: &str, filter: Option<&str>) -> Result<Writes, WritesError> {
     let filter: Option<Filter> = filter.map(|text| text.parse().expect("a filter"));
-    writes_of_capture(captured(name, groups), filter.as_ref())
+    extract_writes(captured(name, groups), filter.as_ref())
 }
 
 /// Milliseconds and bytes.
@@ -114,8 +114,8 @@ fn what_is_lost_and_sent_again_was_written_once() {
     let files = CaptureFiles { sender, receiver: None };
     let simulation = Simulation::with_captures(&experiment, 7, files).expect("it holds");
     simulation.run(&Control::default()).expect("it runs");
-    let source = Captured::open(vec![Input::Path(path)], Ending::Final).expect("a capture");
-    let found = writes_of_capture(source, None).expect("it carries data");
+    let source = CaptureSource::open(vec![Input::Path(path)], EndOfFile::Final).expect("a capture");
+    let found = extract_writes(source, None).expect("it carries data");
     let bytes: u64 = found.writes.iter().map(|write| write.bytes).sum();
     assert_eq!(bytes, 400 * 100, "every byte was written once");
     // What waited behind a loss is late, and several writes may have left together; nothing else is.

@@ -5,7 +5,7 @@ use super::RunError;
 use super::plans::PlannedHost;
 use crate::leftovers::{Places, RunName};
 use crate::windows::{WindowsError, WindowsOfRun};
-use fairwind_measure::{RememberedPeer, Tables, remembered_table};
+use fairwind_measure::{CachedWindow, Tables, remembered_table};
 
 /// Makes the control groups and puts the programs there, before the hosts are started, which enter them.
 pub(super) fn begin(
@@ -31,10 +31,10 @@ pub(super) fn begin(
 /// What the hosts remember now.
 pub(super) fn remembered(
     memories: &[(String, WindowsOfRun)],
-) -> Result<Vec<RememberedPeer>, WindowsError> {
+) -> Result<Vec<CachedWindow>, WindowsError> {
     let mut peers = Vec::new();
     for (host, windows) in memories {
-        peers.extend(windows.remembered()?.windows.into_iter().map(|window| RememberedPeer {
+        peers.extend(windows.remembered()?.windows.into_iter().map(|window| CachedWindow {
             host: host.clone(),
             peer: window.peer,
             window_packets: window.packets,
@@ -48,7 +48,7 @@ pub(super) fn remembered(
 /// where that cannot be read: a remark says so.
 pub(super) fn tell(
     tables: &mut Tables,
-    remembered: Result<Vec<RememberedPeer>, WindowsError>,
+    remembered: Result<Vec<CachedWindow>, WindowsError>,
 ) -> Option<String> {
     match remembered {
         Ok(peers) if peers.is_empty() => None,
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_remarked_and_leaves_the_other_tables() {
         let mut tables = Tables { tables: Vec::new() };
-        let peer = RememberedPeer {
+        let peer = CachedWindow {
             host: "server".to_owned(),
             peer: [10, 0, 0, 1].into(),
             window_packets: 32,

@@ -1,13 +1,13 @@
 //! How it went at the hosts, as a table.
 
 use crate::host::HostStatistics;
-use fairwind_measure::{HostPunctuality, Table};
+use fairwind_measure::{HostLateness, Table};
 
 /// One row for each host, by name.
 pub(super) fn hosts_table(hosts: &[(String, HostStatistics)]) -> Table {
-    let rows: Vec<HostPunctuality> = hosts
+    let rows: Vec<HostLateness> = hosts
         .iter()
-        .map(|(name, statistics)| HostPunctuality {
+        .map(|(name, statistics)| HostLateness {
             host: name.clone(),
             timed_writes: statistics.timed_writes,
             mean: statistics.mean_lateness,

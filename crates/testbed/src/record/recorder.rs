@@ -8,8 +8,8 @@ use crate::sys;
 use fairwind_assembly::CaptureWriters;
 use fairwind_capture::{CaptureError, InterfaceId};
 use fairwind_measure::{
-    Collector, Direction, FlowDescription, FlowId, Observation, SenderAccount, SenderCounts,
-    Settings, Tables,
+    Collector, Direction, FlowDescription, FlowId, Observation, SenderCounts, SenderRow, Settings,
+    Tables,
 };
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
@@ -45,7 +45,7 @@ pub(crate) struct Recorded {
     /// What was measured.
     pub(crate) tables: Tables,
     /// What held senders back, of those of which an account was told, by the numbers of their flows.
-    pub(crate) senders: Vec<SenderAccount>,
+    pub(crate) senders: Vec<SenderRow>,
 }
 
 /// Why a record is not whole.
@@ -199,10 +199,9 @@ impl Recording {
         }
         self.captures.finish()?;
         let end = Instant::from_nanos(end.load(Ordering::Relaxed));
-        let account = |(flow, counts)| self.collector.sender_account(flow, end, counts);
-        let mut senders: Vec<SenderAccount> =
-            self.accounts.into_iter().filter_map(account).collect();
-        senders.sort_by_key(SenderAccount::flow);
+        let account = |(flow, counts)| self.collector.sender_row(flow, end, counts);
+        let mut senders: Vec<SenderRow> = self.accounts.into_iter().filter_map(account).collect();
+        senders.sort_by_key(SenderRow::flow);
         Ok(Recorded { tables: self.collector.finish(end), senders })
     }
 
@@ -296,7 +295,7 @@ impl Captures {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwind_measure::{Points, Values, senders_table};
+    use fairwind_measure::{ObservationPoints, Values, senders_table};
 
     #[test]
     fn a_thread_that_is_gone_before_its_time_has_failed() {
@@ -313,7 +312,7 @@ mod tests {
             name: "lost".to_owned(),
             start: Instant::ZERO,
             answers: None,
-            seen_at: Points::EVERYWHERE,
+            seen_at: ObservationPoints::EVERYWHERE,
         };
         let flow = NewFlow { description: nowhere, first: FirstEnd::Sender };
         journal.on_flow(Instant::ZERO, FlowId(0), flow, 0);
@@ -337,7 +336,7 @@ mod tests {
             name: name.to_owned(),
             start,
             answers: None,
-            seen_at: Points::EVERYWHERE,
+            seen_at: ObservationPoints::EVERYWHERE,
         };
         let settings = Settings {
             end: Instant::from_secs(9),

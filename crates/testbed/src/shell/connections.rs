@@ -15,7 +15,8 @@
 use crate::record::{FirstEnd, Journal, Measured, NewFlow};
 use crate::router::{Sorted, Sorter};
 use fairwind_measure::{
-    ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation, Points,
+    ConnectionFlows, Direction, FailureReason, FlowDescription, FlowId, Observation,
+    ObservationPoints,
 };
 use fairwind_network::NodeId;
 use fairwind_units::{Instant, Span};
@@ -153,7 +154,7 @@ impl Connections {
                 name: name.to_owned(),
                 start: Instant::ZERO,
                 answers: None,
-                seen_at: Points::EVERYWHERE,
+                seen_at: ObservationPoints::EVERYWHERE,
             };
             let flow = self.add_flow(Instant::ZERO, NewFlow { description, first }, journal);
             // Nothing has to be set up here, so nobody is to miss an establishment.
@@ -226,7 +227,7 @@ impl Connections {
                 name: format!("{} > {}", ends[from.index()], ends[from.other().index()]),
                 start: at,
                 answers,
-                seen_at: Points::EVERYWHERE,
+                seen_at: ObservationPoints::EVERYWHERE,
             },
             first: from.first(),
         };

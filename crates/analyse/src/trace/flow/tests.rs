@@ -3,7 +3,7 @@
 use super::*;
 use fairwind_wire::{Options, SackBlock};
 
-const MEGABIT_WINDOWS: Limits = Limits { points: 1000, windows: 100 };
+const MEGABIT_WINDOWS: TraceLimits = TraceLimits { points: 1000, windows: 100 };
 
 fn trace() -> FlowTrace {
     FlowTrace::new("a>b".to_owned(), MEGABIT_WINDOWS)
@@ -46,8 +46,8 @@ fn ack(acknowledgment: u32, window: u16, blocks: &[(u32, u32)]) -> Segment {
     }
 }
 
-fn of(trace: &FlowTrace, series: Series, kind: Kind) -> Vec<(u64, u64, u64)> {
-    let is_asked = |point: &&(Series, Kind, Point)| (point.0, point.1) == (series, kind);
+fn of(trace: &FlowTrace, series: Series, kind: PointKind) -> Vec<(u64, u64, u64)> {
+    let is_asked = |point: &&(Series, PointKind, Point)| (point.0, point.1) == (series, kind);
     let millis = |point: Point| point.at.as_nanos() / 1_000_000;
     let points = trace.points();
     points.iter().filter(is_asked).map(|&(.., p)| (millis(p), p.low, p.high)).collect()
@@ -57,76 +57,76 @@ fn of(trace: &FlowTrace, series: Series, kind: Kind) -> Vec<(u64, u64, u64)> {
 fn repaired() -> FlowTrace {
     let mut trace = trace();
     let first = 0; // the byte behind the SYN
-    trace.on_sent(ms(0), &syn(u32::MAX, Some(2)), Kind::New);
+    trace.on_sent(ms(0), &syn(u32::MAX, Some(2)), PointKind::New);
     let mut answer = syn(500, Some(3));
     answer.flags |= Flags::ACK;
     answer.acknowledgment = SequenceNumber::new(first);
-    trace.on_answer(ms(10), &answer, Answer::Other);
+    trace.on_reverse_packet(ms(10), &answer, AckKind::Other);
     for (at, segment) in [(11, 0), (12, 1), (13, 2)] {
-        trace.on_sent(ms(at), &data(first + segment * 1000, 1000), Kind::New);
+        trace.on_sent(ms(at), &data(first + segment * 1000, 1000), PointKind::New);
     }
-    trace.on_answer(ms(21), &ack(1000, 1000, &[]), Answer::Other);
-    trace.on_answer(ms(23), &ack(1000, 1000, &[(2000, 3000)]), Answer::Duplicate);
-    trace.on_sent(ms(24), &data(1000, 1000), Kind::FastRetransmit);
-    trace.on_answer(ms(34), &ack(3000, 0, &[]), Answer::Other);
+    trace.on_reverse_packet(ms(21), &ack(1000, 1000, &[]), AckKind::Other);
+    trace.on_reverse_packet(ms(23), &ack(1000, 1000, &[(2000, 3000)]), AckKind::Duplicate);
+    trace.on_sent(ms(24), &data(1000, 1000), PointKind::FastRetransmit);
+    trace.on_reverse_packet(ms(34), &ack(3000, 0, &[]), AckKind::Other);
     let mut end = data(3000, 0);
     end.flags |= Flags::FIN;
-    trace.on_sent(ms(40), &end, Kind::New);
+    trace.on_sent(ms(40), &end, PointKind::New);
     trace
 }
 
 #[test]
 fn segments_stand_where_their_bytes_lie_in_the_stream_also_behind_a_wrap() {
     let trace = repaired();
-    let new = of(&trace, Series::Data, Kind::New);
+    let new = of(&trace, Series::Data, PointKind::New);
     assert_eq!(new, [(11, 0, 1000), (12, 1000, 2000), (13, 2000, 3000)]);
-    assert_eq!(of(&trace, Series::Data, Kind::FastRetransmit), [(24, 1000, 2000)]);
-    assert_eq!(of(&trace, Series::SegmentSize, Kind::FastRetransmit), [(24, 1000, 1000)]);
+    assert_eq!(of(&trace, Series::Data, PointKind::FastRetransmit), [(24, 1000, 2000)]);
+    assert_eq!(of(&trace, Series::SegmentSize, PointKind::FastRetransmit), [(24, 1000, 1000)]);
 }
 
 #[test]
 fn acknowledgments_rise_and_their_repetitions_are_ticks() {
     let trace = repaired();
-    let acknowledged = of(&trace, Series::Acknowledged, Kind::Only);
+    let acknowledged = of(&trace, Series::Acknowledged, PointKind::Only);
     assert_eq!(acknowledged, [(10, 0, 0), (21, 1000, 1000), (34, 3000, 3000)]);
-    assert_eq!(of(&trace, Series::DuplicateAck, Kind::Only), [(23, 1000, 1000)]);
-    assert_eq!(of(&trace, Series::Sack, Kind::Sack), [(23, 2000, 3000)]);
+    assert_eq!(of(&trace, Series::DuplicateAck, PointKind::Only), [(23, 1000, 1000)]);
+    assert_eq!(of(&trace, Series::Sack, PointKind::Sack), [(23, 2000, 3000)]);
 }
 
 #[test]
 fn the_window_ends_where_the_scaled_field_says_and_a_closed_one_is_marked() {
     let trace = repaired();
     // 1000 as it stands in the SYN, then 1000 shifted by three: 8000 bytes behind the acknowledgment.
-    let edges = of(&trace, Series::WindowEdge, Kind::Only);
+    let edges = of(&trace, Series::WindowEdge, PointKind::Only);
     assert_eq!(edges, [(10, 1000, 1000), (21, 9000, 9000), (34, 3000, 3000)]);
-    assert_eq!(of(&trace, Series::Mark, Kind::ZeroWindow), [(34, 3000, 3000)]);
+    assert_eq!(of(&trace, Series::Mark, PointKind::ZeroWindow), [(34, 3000, 3000)]);
 }
 
 #[test]
 fn a_window_of_unknown_scale_is_not_drawn() {
     let mut trace = trace();
-    trace.on_sent(ms(0), &data(7000, 10), Kind::New);
-    trace.on_answer(ms(1), &ack(7010, 500, &[]), Answer::Other);
-    assert_eq!(of(&trace, Series::WindowEdge, Kind::Only), []);
-    assert_eq!(of(&trace, Series::Acknowledged, Kind::Only), [(1, 10, 10)]);
+    trace.on_sent(ms(0), &data(7000, 10), PointKind::New);
+    trace.on_reverse_packet(ms(1), &ack(7010, 500, &[]), AckKind::Other);
+    assert_eq!(of(&trace, Series::WindowEdge, PointKind::Only), []);
+    assert_eq!(of(&trace, Series::Acknowledged, PointKind::Only), [(1, 10, 10)]);
 }
 
 #[test]
 fn a_sender_that_refuses_scaling_has_plain_windows() {
     let mut trace = trace();
-    trace.on_sent(ms(0), &syn(0, None), Kind::New);
+    trace.on_sent(ms(0), &syn(0, None), PointKind::New);
     let mut answer = syn(500, Some(7));
     answer.flags |= Flags::ACK;
     answer.acknowledgment = SequenceNumber::new(1);
-    trace.on_answer(ms(1), &answer, Answer::Other);
-    trace.on_answer(ms(2), &ack(1, 300, &[]), Answer::Other);
-    let edges = of(&trace, Series::WindowEdge, Kind::Only);
+    trace.on_reverse_packet(ms(1), &answer, AckKind::Other);
+    trace.on_reverse_packet(ms(2), &ack(1, 300, &[]), AckKind::Other);
+    let edges = of(&trace, Series::WindowEdge, PointKind::Only);
     assert_eq!(edges, [(1, 1000, 1000), (2, 300, 300)]);
 }
 
 #[test]
 fn the_flight_grows_with_data_and_falls_with_acknowledgments() {
-    let flight: Vec<(u64, u64)> = of(&repaired(), Series::Flight, Kind::Only)
+    let flight: Vec<(u64, u64)> = of(&repaired(), Series::Flight, PointKind::Only)
         .into_iter()
         .map(|(at, _, high)| (at, high))
         .collect();
@@ -139,10 +139,10 @@ fn a_connection_is_marked_where_it_begins_and_ends() {
     let mut trace = repaired();
     let mut reset = data(3001, 0);
     reset.flags |= Flags::RST;
-    trace.on_sent(ms(50), &reset, Kind::New);
-    assert_eq!(of(&trace, Series::Mark, Kind::Syn), [(0, 0, 0)]);
-    assert_eq!(of(&trace, Series::Mark, Kind::Fin), [(40, 3000, 3000)]);
-    assert_eq!(of(&trace, Series::Mark, Kind::Reset), [(50, 3001, 3001)]);
+    trace.on_sent(ms(50), &reset, PointKind::New);
+    assert_eq!(of(&trace, Series::Mark, PointKind::Syn), [(0, 0, 0)]);
+    assert_eq!(of(&trace, Series::Mark, PointKind::Fin), [(40, 3000, 3000)]);
+    assert_eq!(of(&trace, Series::Mark, PointKind::Reset), [(50, 3001, 3001)]);
 }
 
 #[test]
@@ -151,54 +151,58 @@ fn throughput_counts_repetitions_apart_from_new_payload() {
     let bytes = |kind| -> u64 {
         of(&trace, Series::Throughput, kind).iter().map(|(.., bits)| bits / 8 / 1000).sum()
     };
-    assert_eq!((bytes(Kind::PayloadSent), bytes(Kind::NewPayloadSent)), (4000, 3000));
+    assert_eq!((bytes(PointKind::PayloadSent), bytes(PointKind::NewPayloadSent)), (4000, 3000));
 }
 
 #[test]
 fn a_block_below_the_acknowledgment_or_inside_the_second_tells_of_a_copy() {
     let mut trace = trace();
-    trace.on_sent(ms(0), &data(0, 9000), Kind::New);
-    trace.on_answer(ms(1), &ack(4000, 9, &[(1000, 2000)]), Answer::Other);
-    trace.on_answer(ms(2), &ack(4000, 9, &[(6000, 7000), (5000, 8000)]), Answer::Other);
-    trace.on_answer(ms(3), &ack(4000, 9, &[(8000, 9000), (5000, 7000)]), Answer::Other);
-    trace.on_answer(ms(4), &ack(4000, 9, &[(9000, 8000)]), Answer::Other);
-    let copies = of(&trace, Series::Sack, Kind::DuplicateSack);
+    trace.on_sent(ms(0), &data(0, 9000), PointKind::New);
+    trace.on_reverse_packet(ms(1), &ack(4000, 9, &[(1000, 2000)]), AckKind::Other);
+    trace.on_reverse_packet(ms(2), &ack(4000, 9, &[(6000, 7000), (5000, 8000)]), AckKind::Other);
+    trace.on_reverse_packet(ms(3), &ack(4000, 9, &[(8000, 9000), (5000, 7000)]), AckKind::Other);
+    trace.on_reverse_packet(ms(4), &ack(4000, 9, &[(9000, 8000)]), AckKind::Other);
+    let copies = of(&trace, Series::Sack, PointKind::DuplicateSack);
     assert_eq!(copies, [(1, 1000, 2000), (2, 6000, 7000)]);
-    assert_eq!(of(&trace, Series::Sack, Kind::Sack), [(3, 8000, 9000)]);
+    assert_eq!(of(&trace, Series::Sack, PointKind::Sack), [(3, 8000, 9000)]);
 }
 
 #[test]
 fn arrivals_and_losses_stand_beside_what_was_sent() {
     let mut trace = trace();
-    trace.on_sent(ms(0), &data(0, 1000), Kind::New);
-    trace.on_sent(ms(1), &data(1000, 1000), Kind::New);
-    trace.on_arrival(ms(51), &data(1000, 1000), Kind::New);
+    trace.on_sent(ms(0), &data(0, 1000), PointKind::New);
+    trace.on_sent(ms(1), &data(1000, 1000), PointKind::New);
+    trace.on_arrival(ms(51), &data(1000, 1000), PointKind::New);
     trace.on_lost(ms(0), data(0, 1000).sequence, 1000);
-    assert_eq!(of(&trace, Series::Arrival, Kind::New), [(51, 1000, 2000)]);
-    assert_eq!(of(&trace, Series::Lost, Kind::Only), [(0, 0, 1000)]);
+    assert_eq!(of(&trace, Series::Arrival, PointKind::New), [(51, 1000, 2000)]);
+    assert_eq!(of(&trace, Series::Lost, PointKind::Only), [(0, 0, 1000)]);
 }
 
 #[test]
 fn a_flow_of_any_length_has_a_bounded_number_of_points_and_keeps_every_rare_one() {
-    let mut trace = FlowTrace::new("long".to_owned(), Limits { points: 200, windows: 50 });
+    let mut trace = FlowTrace::new("long".to_owned(), TraceLimits { points: 200, windows: 50 });
     for n in 0..100_000_u32 {
         let at = Instant::from_nanos(u64::from(n) * 100_000);
-        trace.on_sent(at, &data(n * 1000, 1000), Kind::New);
-        trace.on_answer(at + Span::from_millis(3), &ack(n * 1000 + 1000, 9000, &[]), Answer::Other);
+        trace.on_sent(at, &data(n * 1000, 1000), PointKind::New);
+        trace.on_reverse_packet(
+            at + Span::from_millis(3),
+            &ack(n * 1000 + 1000, 9000, &[]),
+            AckKind::Other,
+        );
         if n % 1000 == 0 {
-            trace.on_sent(at, &data(n * 1000, 1000), Kind::Timeout);
+            trace.on_sent(at, &data(n * 1000, 1000), PointKind::Timeout);
         }
         trace.on_round_trip(at, Span::from_micros(if n == 5555 { 1 } else { 3000 }));
     }
-    let repeated = of(&trace, Series::Data, Kind::Timeout);
+    let repeated = of(&trace, Series::Data, PointKind::Timeout);
     assert_eq!(repeated.len(), 100);
     assert!(repeated.iter().all(|(_, low, high)| high - low == 1000));
-    let new = of(&trace, Series::Data, Kind::New);
+    let new = of(&trace, Series::Data, PointKind::New);
     assert!((50..=200).contains(&new.len()));
     assert_eq!(new.last().map(|(.., high)| *high), Some(100_000_000));
-    let trips = of(&trace, Series::RoundTripTime, Kind::Only);
+    let trips = of(&trace, Series::RoundTripTime, PointKind::Only);
     assert_eq!(trips.iter().map(|(_, low, _)| *low).min(), Some(1000));
-    let acknowledged = of(&trace, Series::Acknowledged, Kind::Only);
+    let acknowledged = of(&trace, Series::Acknowledged, PointKind::Only);
     assert!(acknowledged.is_sorted_by_key(|(.., high)| *high));
     assert!(trace.points().len() < 2000);
 }

@@ -1,6 +1,6 @@
 //! Capture files made byte by byte, and what is read in them.
 
-use fairwind_capture::{CaptureReader, Ending, Input, LinkType, Next, ReadError};
+use fairwind_capture::{CaptureReader, EndOfFile, Input, LinkType, Next, ReadError};
 
 /// The byte order of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -189,7 +189,7 @@ pub(crate) fn frames(reader: &mut CaptureReader) -> Vec<Read> {
 
 /// Frames and notes of a file, or why it is refused.
 pub(crate) fn try_read(bytes: &[u8]) -> Result<(Vec<Read>, Vec<String>), ReadError> {
-    let mut reader = CaptureReader::open(vec![source(bytes)], Ending::Final)?;
+    let mut reader = CaptureReader::open(vec![source(bytes)], EndOfFile::Final)?;
     let frames = frames(&mut reader);
     Ok((frames, reader.notes().iter().map(ToString::to_string).collect()))
 }

@@ -3,7 +3,7 @@
 
 use super::files::{Read, frames};
 use crate::foreign_reader::{capture_file, fields, output_of};
-use fairwind_capture::{CaptureReader, Ending, Input, LinkType};
+use fairwind_capture::{CaptureReader, EndOfFile, Input, LinkType};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ fn path_of(name: &str) -> PathBuf {
 /// Frames and notes of a file.
 fn read(file: &Path) -> (Vec<Read>, Vec<String>) {
     let mut reader =
-        CaptureReader::open(vec![Input::Path(file.to_owned())], Ending::Final).unwrap();
+        CaptureReader::open(vec![Input::Path(file.to_owned())], EndOfFile::Final).unwrap();
     let frames = frames(&mut reader);
     (frames, reader.notes().iter().map(ToString::to_string).collect())
 }

@@ -1,7 +1,7 @@
 //! Every variant of the two formats, without damage.
 
 use super::files::{Options, Order, Pcap, PcapNg, Read, frames, read, source};
-use fairwind_capture::{CaptureReader, Ending, LinkType};
+use fairwind_capture::{CaptureReader, EndOfFile, LinkType};
 
 fn no_notes(bytes: &[u8]) -> Vec<Read> {
     let (frames, notes) = read(bytes);
@@ -78,7 +78,7 @@ fn old_files_may_have_the_lengths_in_the_other_order() {
 fn the_length_of_the_check_sequence_is_no_part_of_the_link_type() {
     let mut file = Pcap::with_link(Order::Little, Pcap::MICROSECONDS, 0, 0x2400_0001);
     file.packet(1, 0, &[0; 64]);
-    let mut reader = CaptureReader::open(vec![source(&file.bytes)], Ending::Final).unwrap();
+    let mut reader = CaptureReader::open(vec![source(&file.bytes)], EndOfFile::Final).unwrap();
     assert_eq!(frames(&mut reader)[0].link, LinkType::Ethernet);
     let section = reader.sections().next().unwrap();
     assert_eq!(section.interfaces[0].check_sequence_bytes, Some(4));
@@ -224,8 +224,8 @@ fn a_section_tells_its_origin_and_its_interfaces() {
     );
     file.interface(101, 96, &[(2, b"sender"), (3, b"its side"), (1, b"a point"), (13, &[4])]);
     file.packet(0, 1, &[0; 20], 20, &[]);
-    let mut reader = CaptureReader::open(vec![source(&file.bytes)], Ending::Final).unwrap();
-    assert!(reader.is_own(), "what stands before the first packet is known at once");
+    let mut reader = CaptureReader::open(vec![source(&file.bytes)], EndOfFile::Final).unwrap();
+    assert!(reader.is_own_capture(), "what stands before the first packet is known at once");
     assert_eq!(frames(&mut reader).len(), 1);
     let section = reader.sections().next().unwrap();
     let origin = &section.section;
@@ -245,9 +245,9 @@ fn a_section_tells_its_origin_and_its_interfaces() {
 fn a_capture_of_another_program_is_not_our_own() {
     let mut file = PcapNg::new(Order::Little);
     file.section(Order::Little, &[(4, b"Dumpcap")]).interface(1, 0, &[]);
-    let mut reader = CaptureReader::open(vec![source(&file.bytes)], Ending::Final).unwrap();
+    let mut reader = CaptureReader::open(vec![source(&file.bytes)], EndOfFile::Final).unwrap();
     assert_eq!(frames(&mut reader), []);
-    assert!(!reader.is_own());
+    assert!(!reader.is_own_capture());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Compressed files, streams, files that grow, and folders of rotated files.
 
 use super::files::{Order, Pcap, PcapNg, frames, read, source, try_read};
-use fairwind_capture::{Advance, CaptureReader, Ending, Input, Next};
+use fairwind_capture::{Advance, CaptureReader, EndOfFile, Input, Next};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).unwrap()
 }
 
-fn open(paths: &[&Path], ending: Ending) -> CaptureReader {
+fn open(paths: &[&Path], ending: EndOfFile) -> CaptureReader {
     let inputs = paths.iter().map(|path| Input::Path(path.to_path_buf())).collect();
     CaptureReader::open(inputs, ending).unwrap()
 }
@@ -125,7 +125,7 @@ fn a_stream_that_comes_byte_by_byte_is_read() {
     for bytes in [pcap(1..20), file.bytes] {
         let slow = Slow(std::io::Cursor::new(bytes));
         let input = Input::Source { name: "pipe".to_owned(), bytes: Box::new(slow) };
-        let mut reader = CaptureReader::open(vec![input], Ending::Followed).unwrap();
+        let mut reader = CaptureReader::open(vec![input], EndOfFile::Followed).unwrap();
         assert_eq!(seconds(&mut reader), (1..20).collect::<Vec<_>>());
         assert!(matches!(reader.next(), Next::End));
         assert_eq!(reader.progress().total_bytes, None);
@@ -144,7 +144,7 @@ fn a_stream_that_has_nothing_yet_is_waited_for_by_the_caller() {
     }
     let halting = Halting(Slow(std::io::Cursor::new(pcap(1..4))), false);
     let input = Input::Source { name: "pipe".to_owned(), bytes: Box::new(halting) };
-    let mut reader = CaptureReader::open(vec![input], Ending::Final).unwrap();
+    let mut reader = CaptureReader::open(vec![input], EndOfFile::Final).unwrap();
     let (mut waits, mut packets) = (0, 0);
     loop {
         match reader.next() {
@@ -174,7 +174,8 @@ fn a_stream_with_another_behind_it_is_waited_for_by_the_caller_too() {
     }
     let late = Late(100, std::io::Cursor::new(pcap(1..3)));
     let late = Input::Source { name: "late".to_owned(), bytes: Box::new(late) };
-    let mut reader = CaptureReader::open(vec![late, source(&pcap(3..4))], Ending::Final).unwrap();
+    let mut reader =
+        CaptureReader::open(vec![late, source(&pcap(3..4))], EndOfFile::Final).unwrap();
     assert!(matches!(reader.next(), Next::Wait));
     while matches!(reader.next(), Next::Wait) {}
     assert_eq!(seconds(&mut reader), [2, 3]);
@@ -184,7 +185,7 @@ fn a_stream_with_another_behind_it_is_waited_for_by_the_caller_too() {
 fn there_are_no_bytes_of_a_frame_where_none_was_reached() {
     let path = folder("without-frame").join("growing.pcap");
     std::fs::write(&path, pcap(1..2)).unwrap();
-    let mut reader = open(&[&path], Ending::Followed);
+    let mut reader = open(&[&path], EndOfFile::Followed);
     assert_eq!(reader.advance(), Advance::Frame);
     assert_eq!(reader.frame().bytes.len(), 60);
     assert_eq!(reader.advance(), Advance::Wait);
@@ -204,7 +205,7 @@ fn a_source_that_fails_is_read_up_to_there() {
     }
     let failing = Failing(std::io::Cursor::new(pcap(1..5)));
     let input = Input::Source { name: "disk".to_owned(), bytes: Box::new(failing) };
-    let mut reader = CaptureReader::open(vec![input], Ending::Final).unwrap();
+    let mut reader = CaptureReader::open(vec![input], EndOfFile::Final).unwrap();
     assert_eq!(seconds(&mut reader), [1, 2, 3, 4]);
     assert_eq!(
         notes(&reader),
@@ -220,7 +221,7 @@ fn several_files_are_read_in_the_order_of_their_packets() {
     for (path, from) in paths.iter().zip([30, 10, 20]) {
         std::fs::write(path, pcap(from..from + 3)).unwrap();
     }
-    let mut reader = open(&[&paths[0], &paths[1], &paths[2]], Ending::Final);
+    let mut reader = open(&[&paths[0], &paths[1], &paths[2]], EndOfFile::Final);
     assert_eq!(seconds(&mut reader), [10, 11, 12, 20, 21, 22, 30, 31, 32]);
     assert_eq!(notes(&reader), Vec::<String>::new());
     let place = reader.place();
@@ -234,7 +235,7 @@ fn frames_are_numbered_through_all_files() {
     let folder = folder("numbers");
     std::fs::write(folder.join("one"), pcap(1..3)).unwrap();
     std::fs::write(folder.join("two"), pcap(3..5)).unwrap();
-    let mut reader = open(&[&folder], Ending::Final);
+    let mut reader = open(&[&folder], EndOfFile::Final);
     let numbers: Vec<_> = frames(&mut reader).iter().map(|it| (it.number, it.offset)).collect();
     assert_eq!(numbers, [(1, 24), (2, 100), (3, 24), (4, 100)]);
 }
@@ -252,7 +253,7 @@ fn a_folder_is_read_without_what_is_no_capture() {
     let mut damaged = pcap(7..10);
     damaged.truncate(24 + 76 + 10);
     std::fs::write(folder.join("trace3"), damaged).unwrap();
-    let mut reader = open(&[&folder], Ending::Final);
+    let mut reader = open(&[&folder], EndOfFile::Final);
     assert_eq!(seconds(&mut reader), [1, 2, 3, 4, 5, 6, 7]);
     let notes = notes(&reader);
     assert_eq!(notes.len(), 2, "{notes:?}");
@@ -265,7 +266,8 @@ fn a_folder_is_read_without_what_is_no_capture() {
 fn a_folder_without_captures_is_refused() {
     let folder = folder("nothing");
     std::fs::write(folder.join("notes.txt"), "measured on Monday\n").unwrap();
-    let error = CaptureReader::open(vec![Input::Path(folder.clone())], Ending::Final).unwrap_err();
+    let error =
+        CaptureReader::open(vec![Input::Path(folder.clone())], EndOfFile::Final).unwrap_err();
     let expected = format!(
         "read the captures in {}: none of its 1 files is a capture; \
          name the folder that pcap or pcapng files are in",
@@ -277,9 +279,9 @@ fn a_folder_without_captures_is_refused() {
 #[test]
 fn a_file_that_is_not_there_is_refused_with_its_name() {
     let input = Input::named("/nowhere/to/be.pcap");
-    let error = CaptureReader::open(vec![input], Ending::Final).unwrap_err().to_string();
+    let error = CaptureReader::open(vec![input], EndOfFile::Final).unwrap_err().to_string();
     assert!(error.starts_with("open the capture /nowhere/to/be.pcap: No such file"), "{error}");
-    let error = CaptureReader::open(Vec::new(), Ending::Final).unwrap_err().to_string();
+    let error = CaptureReader::open(Vec::new(), EndOfFile::Final).unwrap_err().to_string();
     assert!(error.starts_with("read a capture: no file is named"), "{error}");
 }
 
@@ -294,7 +296,7 @@ fn a_file_that_is_still_written_to_is_waited_for() {
         let path = folder("growing").join("growing.pcap");
         std::fs::write(&path, "").unwrap();
         let mut writer = OpenOptions::new().append(true).open(&path).unwrap();
-        let mut reader = open(&[&path], Ending::Followed);
+        let mut reader = open(&[&path], EndOfFile::Followed);
         let mut read = Vec::new();
         for piece in bytes.chunks(37) {
             read.extend(seconds(&mut reader));
@@ -320,7 +322,7 @@ fn packets_behind_a_large_block_are_waited_for() {
     let path = folder("large-block").join("growing.pcapng");
     std::fs::write(&path, &file.bytes[..within]).unwrap();
     let mut writer = OpenOptions::new().append(true).open(&path).unwrap();
-    let mut reader = open(&[&path], Ending::Followed);
+    let mut reader = open(&[&path], EndOfFile::Followed);
     assert_eq!(seconds(&mut reader), [1]);
     assert!(matches!(reader.next(), Next::Wait));
     writer.write_all(&file.bytes[within..]).unwrap();
@@ -339,7 +341,7 @@ fn a_followed_file_may_become_a_compressed_one() {
     let path = folder("growing-compressed").join("growing.pcap.gz");
     std::fs::write(&path, "").unwrap();
     let mut writer = OpenOptions::new().append(true).open(&path).unwrap();
-    let mut reader = open(&[&path], Ending::Followed);
+    let mut reader = open(&[&path], EndOfFile::Followed);
     assert!(matches!(reader.next(), Next::Wait));
     writer.write_all(&gzip(&pcap(1..3))).unwrap();
     assert_eq!(seconds(&mut reader), [1, 2]);
@@ -353,7 +355,7 @@ fn damage_in_a_file_that_is_still_written_to_is_told_once() {
     let path = folder("growing-damaged").join("growing.pcap");
     std::fs::write(&path, "").unwrap();
     let mut writer = OpenOptions::new().append(true).open(&path).unwrap();
-    let mut reader = open(&[&path], Ending::Followed);
+    let mut reader = open(&[&path], EndOfFile::Followed);
     let mut read = Vec::new();
     for piece in bytes.chunks(50) {
         read.extend(seconds(&mut reader));
@@ -369,7 +371,7 @@ fn damage_in_a_file_that_is_still_written_to_is_told_once() {
 #[test]
 fn a_folder_that_is_followed_goes_on_with_new_files() {
     let folder = folder("followed");
-    let mut reader = open(&[&folder], Ending::Followed);
+    let mut reader = open(&[&folder], EndOfFile::Followed);
     assert!(matches!(reader.next(), Next::Wait));
     std::fs::write(folder.join("1.pcap"), pcap(1..3)).unwrap();
     assert_eq!(seconds(&mut reader), [1, 2]);
@@ -396,7 +398,7 @@ fn a_file_that_has_no_packets_yet_is_followed_behind_those_that_have() {
     // The names of this program are in no order.
     std::fs::write(folder.join("a.pcap"), pcap([])).unwrap();
     std::fs::write(folder.join("b.pcap"), pcap(1..3)).unwrap();
-    let mut reader = open(&[&folder], Ending::Followed);
+    let mut reader = open(&[&folder], EndOfFile::Followed);
     assert_eq!(seconds(&mut reader), [1, 2]);
     let mut writer = OpenOptions::new().append(true).open(folder.join("a.pcap")).unwrap();
     writer.write_all(&pcap(3..5)[24..]).unwrap();
@@ -408,7 +410,7 @@ fn what_is_no_capture_in_a_followed_folder_leaves_places_as_they_are() {
     let folder = folder("followed-beside");
     let file = folder.join("1.pcap");
     std::fs::write(&file, pcap(10_000..10_002)).unwrap();
-    let mut reader = open(&[&folder], Ending::Followed);
+    let mut reader = open(&[&folder], EndOfFile::Followed);
     assert_eq!(seconds(&mut reader), [10_000, 10_001]);
     std::fs::write(folder.join("notes.txt"), "of the capture").unwrap();
     std::fs::write(folder.join("lock"), "").unwrap();
@@ -443,7 +445,7 @@ fn streams_come_behind_files() {
     let folder = folder("mixed");
     std::fs::write(folder.join("one"), pcap(1..3)).unwrap();
     let inputs = vec![source(&pcap(3..5)), Input::Path(folder.join("one"))];
-    let mut reader = CaptureReader::open(inputs, Ending::Final).unwrap();
+    let mut reader = CaptureReader::open(inputs, EndOfFile::Final).unwrap();
     assert_eq!(seconds(&mut reader), [1, 2, 3, 4]);
 }
 
@@ -458,7 +460,7 @@ fn named_pipes_are_read_once_and_behind_files() {
         let pipe = pipe.clone();
         move || std::fs::write(pipe, pcap(1..3)).unwrap()
     });
-    let mut reader = open(&[&pipe, &folder.join("one")], Ending::Final);
+    let mut reader = open(&[&pipe, &folder.join("one")], EndOfFile::Final);
     assert_eq!(seconds(&mut reader), [3, 4, 1, 2]);
     writer.join().unwrap();
 }

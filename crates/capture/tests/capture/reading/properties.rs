@@ -1,7 +1,7 @@
 //! Any prefix, any damaged byte: what stands before the damage is intact, and nearly all behind it is read.
 
 use super::files::{Order, Pcap, PcapNg, Read, frames, source, try_read};
-use fairwind_capture::{CaptureReader, Ending};
+use fairwind_capture::{CaptureReader, EndOfFile};
 use proptest::prelude::*;
 
 const PACKETS: u32 = 12;
@@ -130,7 +130,7 @@ proptest! {
             let mut all = file[..head].to_vec();
             all.resize(head + zeros, 0);
             all.extend(&bytes);
-            let mut reader = CaptureReader::open(vec![source(&all)], Ending::Final).unwrap();
+            let mut reader = CaptureReader::open(vec![source(&all)], EndOfFile::Final).unwrap();
             let read = frames(&mut reader);
             let offsets: Vec<_> = read.iter().map(|frame| frame.offset).collect();
             prop_assert!(offsets.is_sorted_by(|one, next| one < next));

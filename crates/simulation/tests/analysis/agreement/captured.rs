@@ -1,10 +1,11 @@
 //! A scenario, simulated with captures, and what is read out of these.
 
 use fairwind_analyse::{
-    Analysis, Captured, GroupRule, Limit, Next, Outcome, PacketSource, Progress, Settings, Vantage,
+    Analysis, CaptureSource, GroupRule, NextPacket, Outcome, PacketSource, Progress, Settings,
+    TimeLimit, Vantage,
 };
 use fairwind_assembly::FIRST_RECEIVER_PORT;
-use fairwind_capture::{Ending, Input, Packet};
+use fairwind_capture::{EndOfFile, Input, Packet};
 use fairwind_measure::Tables;
 use fairwind_scenario::{Document, Experiment, Workload};
 use fairwind_simulation::{CaptureFiles, Control, Simulation};
@@ -59,7 +60,7 @@ impl Simulated {
     pub(crate) fn analyse(&self, taps: Taps) -> Outcome {
         let open = |point| {
             let inputs = vec![Input::Path(path(&self.name, point))];
-            Captured::open(inputs, Ending::Final).expect("a capture")
+            CaptureSource::open(inputs, EndOfFile::Final).expect("a capture")
         };
         let settings = self.settings();
         let analysis = match taps {
@@ -77,9 +78,9 @@ impl Simulated {
     /// a point's capture; the scenario has one flow.
     pub(crate) fn data_packets(&self, point: &str) -> Vec<(u64, u64)> {
         let inputs = vec![Input::Path(path(&self.name, point))];
-        let mut capture = Captured::open(inputs, Ending::Final).expect("a capture");
+        let mut capture = CaptureSource::open(inputs, EndOfFile::Final).expect("a capture");
         let (mut packet, mut packets, mut first) = (Packet::EMPTY, Vec::new(), None);
-        while capture.next(&mut packet) == Next::Packet {
+        while capture.next(&mut packet) == NextPacket::Packet {
             let segment = &packet.segment;
             if segment.payload_bytes > 0 && segment.destination_port >= FIRST_RECEIVER_PORT {
                 let first = *first.get_or_insert(segment.sequence);
@@ -106,7 +107,7 @@ impl Simulated {
         Settings {
             groups: groups.collect(),
             warmup: measure.warmup,
-            until: Some(Limit::Since(self.experiment.duration)),
+            until: Some(TimeLimit::Since(self.experiment.duration)),
             intervals: measure.intervals.clone(),
             per_flow_intervals: measure.per_flow_intervals,
             percentiles: measure.percentiles.clone(),

@@ -4,8 +4,8 @@ mod drift;
 mod offset;
 
 pub(super) use drift::DelayFloor;
-pub use drift::{ClockModel, Drift};
-pub use offset::{Bearings, OffsetEstimate, OffsetFinder};
+pub use drift::{ClockDrift, ClockModel};
+pub use offset::{ClockOffset, ClockOffsetEstimator, DepartureTaps};
 
 use fairwind_units::Instant;
 

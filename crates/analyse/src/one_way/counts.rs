@@ -4,11 +4,11 @@ macro_rules! counts {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         /// Counters of one passage, or sums of them over a group.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-        pub struct Counts {
+        pub struct OneWayCounts {
             $($(#[$doc])* pub $name: u64,)*
         }
 
-        impl Counts {
+        impl OneWayCounts {
             /// Adds the counters of another passage.
             pub fn add(&mut self, other: &Self) {
                 $(self.$name += other.$name;)*

@@ -93,7 +93,7 @@ struct Differences {
 
 /// What the clocks are apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct OffsetEstimate {
+pub struct ClockOffset {
     /// Nanoseconds to be taken from the receiver's timestamps to have them by the sender's clock.
     pub nanos: i64,
     /// Packets that were found in both captures.
@@ -102,10 +102,10 @@ pub struct OffsetEstimate {
     pub is_symmetric: bool,
 }
 
-impl OffsetEstimate {
+impl ClockOffset {
     /// The sender's time at the receiver's `at`; not before the clock's zero.
     #[inline]
-    pub const fn on_the_sender_clock(&self, at: Instant) -> Instant {
+    pub const fn to_sender_clock(&self, at: Instant) -> Instant {
         let nanos = if self.nanos >= 0 {
             at.as_nanos().saturating_sub(self.nanos.unsigned_abs())
         } else {
@@ -117,12 +117,12 @@ impl OffsetEstimate {
 
 /// At which tap the packets from one end to another depart.
 #[derive(Debug, Clone, Default)]
-pub struct Bearings {
+pub struct DepartureTaps {
     /// Whether at the sender's.
     departs_at_sender: HashMap<Ends, bool>,
 }
 
-impl Bearings {
+impl DepartureTaps {
     /// Whether what goes from `addresses`' source to its destination, between these ports, departs at the
     /// sender's tap; `None` where the captures do not tell.
     pub fn departs_at_sender(&self, addresses: Addresses, ports: (u16, u16)) -> Option<bool> {
@@ -133,7 +133,7 @@ impl Bearings {
 /// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough; their
 /// instants are those of the clock that is asked about.
 #[derive(Debug, Clone, Default)]
-pub struct OffsetFinder {
+pub struct ClockOffsetEstimator {
     /// Each with its rank.
     sightings: HashMap<Likeness, (u64, Sighting)>,
     /// How often the sample was halved.
@@ -143,14 +143,14 @@ pub struct OffsetFinder {
     found: u64,
 }
 
-impl OffsetFinder {
+impl ClockOffsetEstimator {
     /// A packet of the sender's capture.
-    pub fn at_sender(&mut self, packet: &Packet) {
+    pub fn on_sender_packet(&mut self, packet: &Packet) {
         self.see(packet, true);
     }
 
     /// A packet of the receiver's capture.
-    pub fn at_receiver(&mut self, packet: &Packet) {
+    pub fn on_receiver_packet(&mut self, packet: &Packet) {
         self.see(packet, false);
     }
 
@@ -160,7 +160,7 @@ impl OffsetFinder {
     }
 
     /// Whether so many were found that handing in more is of little use.
-    pub fn is_enough(&self) -> bool {
+    pub fn has_enough(&self) -> bool {
         self.found >= (ENOUGH >> self.halvings.min(63)).max(FEWEST)
     }
 
@@ -227,12 +227,12 @@ impl OffsetFinder {
     }
 
     /// At which tap packets depart: those of connections of which packets of both ways were found.
-    pub fn bearings(&self) -> Bearings {
+    pub fn departure_taps(&self) -> DepartureTaps {
         let told = self.directions.iter().filter_map(|direction| {
             let order = self.compare(direction).filter(|order| order.is_ne())?;
             Some((direction.ends, order.is_gt()))
         });
-        Bearings { departs_at_sender: told.collect() }
+        DepartureTaps { departs_at_sender: told.collect() }
     }
 
     /// Whether both captures can have one clock: then nothing arrives before it departs.
@@ -242,12 +242,12 @@ impl OffsetFinder {
     }
 
     /// What the clocks are apart; `None` where no packet is in both captures.
-    pub fn estimate(&self) -> Option<OffsetEstimate> {
+    pub fn estimate(&self) -> Option<ClockOffset> {
         let (nanos, is_symmetric) = match self.bounds() {
             (Some(above), Some(below)) => (midpoint(above, below), true),
             _ => (self.directions.iter().map(|known| known.smallest).min()?, false),
         };
-        Some(OffsetEstimate { nanos, packets: self.found, is_symmetric })
+        Some(ClockOffset { nanos, packets: self.found, is_symmetric })
     }
 
     /// The smallest difference of what departs at the sender's tap, and the largest of what arrives there,
@@ -307,16 +307,16 @@ mod tests {
     }
 
     /// Delays of 30 ms there and 30 ms back, and the receiver's clock so much ahead.
-    fn finder(ahead: i64) -> OffsetFinder {
-        let mut finder = OffsetFinder::default();
+    fn finder(ahead: i64) -> ClockOffsetEstimator {
+        let mut finder = ClockOffsetEstimator::default();
         for sequence in 0..10_u32 {
             let queue = u64::from(sequence % 3 * 5);
             let at = 10_000 + u64::from(sequence) * 10;
-            finder.at_sender(&packet(at, true, sequence));
+            finder.on_sender_packet(&packet(at, true, sequence));
             let there = (at + 30 + queue).saturating_add_signed(ahead);
-            finder.at_receiver(&packet(there, true, sequence));
-            finder.at_receiver(&packet(there, false, sequence));
-            finder.at_sender(&packet(at + 60 + 2 * queue, false, sequence));
+            finder.on_receiver_packet(&packet(there, true, sequence));
+            finder.on_receiver_packet(&packet(there, false, sequence));
+            finder.on_sender_packet(&packet(at + 60 + 2 * queue, false, sequence));
         }
         finder
     }
@@ -328,7 +328,7 @@ mod tests {
             assert_eq!(estimate.nanos, ahead * 1_000_000);
             assert_eq!((estimate.packets, estimate.is_symmetric), (20, true));
             let there = Instant::from_millis(5_000_u64.saturating_add_signed(ahead));
-            assert_eq!(estimate.on_the_sender_clock(there), Instant::from_millis(5_000));
+            assert_eq!(estimate.to_sender_clock(there), Instant::from_millis(5_000));
         }
     }
 
@@ -341,10 +341,10 @@ mod tests {
 
     #[test]
     fn one_direction_alone_has_a_smallest_delay_of_nothing() {
-        let mut finder = OffsetFinder::default();
+        let mut finder = ClockOffsetEstimator::default();
         for (sequence, delay) in [(1, 40), (2, 35), (3, 90)] {
-            finder.at_sender(&packet(1_000, true, sequence));
-            finder.at_receiver(&packet(1_000 + delay, true, sequence));
+            finder.on_sender_packet(&packet(1_000, true, sequence));
+            finder.on_receiver_packet(&packet(1_000 + delay, true, sequence));
         }
         let estimate = finder.estimate().unwrap();
         assert_eq!((estimate.nanos, estimate.is_symmetric), (35_000_000, false));
@@ -352,16 +352,16 @@ mod tests {
 
     #[test]
     fn captures_that_begin_late_or_end_early_are_compared_by_the_packets_of_both() {
-        let mut finder = OffsetFinder::default();
+        let mut finder = ClockOffsetEstimator::default();
         // The receiver's capture begins where 200 000 packets have left, and ends much later.
         let sent = |sequence: u32| packet(1_000 + u64::from(sequence), true, sequence * 100);
         let came = |sequence: u32| packet(61_030 + u64::from(sequence), true, sequence * 100);
         let mut looked_at = 0;
         for step in 0..300_000_u32 {
-            finder.at_sender(&sent(step));
-            finder.at_receiver(&came(200_000 + step));
+            finder.on_sender_packet(&sent(step));
+            finder.on_receiver_packet(&came(200_000 + step));
             assert!(finder.sightings.len() <= MOST);
-            if finder.is_enough() {
+            if finder.has_enough() {
                 looked_at = step;
                 break;
             }
@@ -373,10 +373,10 @@ mod tests {
 
     #[test]
     fn packets_that_are_twice_in_one_capture_tell_nothing() {
-        let mut finder = OffsetFinder::default();
-        finder.at_sender(&packet(1_000, true, 7));
-        finder.at_sender(&packet(1_100, true, 7));
-        finder.at_receiver(&packet(1_150, true, 7));
+        let mut finder = ClockOffsetEstimator::default();
+        finder.on_sender_packet(&packet(1_000, true, 7));
+        finder.on_sender_packet(&packet(1_100, true, 7));
+        finder.on_receiver_packet(&packet(1_150, true, 7));
         assert_eq!(finder.estimate(), None);
     }
 }

@@ -1,13 +1,14 @@
 //! Tables of passages: counts, first arrivals, delays, losses over time and in runs, clocks.
 
-use super::clock::{ClockModel, Drift};
-use super::counts::Counts;
+use super::clock::{ClockDrift, ClockModel};
+use super::counts::OneWayCounts;
 use super::delays::GroupDelays;
-use super::first::{Came, FirstArrivals};
+use super::first::{FirstArrival, FirstArrivals};
 use super::group::Group;
 use super::windows::LossWindow;
 use fairwind_measure::{
-    LossRuns, Percentiles, Silence, Slot, Summary, Table, TableBuilder, Times, percentile_name,
+    Bucket, EmptyRowBudget, LossRuns, Percentiles, Summary, Table, TableBuilder, Times,
+    percentile_name,
 };
 use fairwind_units::Span;
 
@@ -17,7 +18,7 @@ pub(super) struct FlowRow {
     pub(super) flow: u64,
     pub(super) name: String,
     pub(super) group: u32,
-    pub(super) counts: Counts,
+    pub(super) counts: OneWayCounts,
     pub(super) first: FirstArrivals,
 }
 
@@ -25,7 +26,7 @@ pub(super) struct FlowRow {
 #[derive(Debug)]
 pub(super) struct GroupRow {
     pub(super) group: u32,
-    pub(super) counts: Counts,
+    pub(super) counts: OneWayCounts,
     pub(super) first: FirstArrivals,
 }
 
@@ -43,7 +44,7 @@ fn scopes<'a>(
     groups: &'a [GroupRow],
     flows: &'a [FlowRow],
     names: &[&'a str],
-) -> Vec<(Whose<'a>, &'a Counts, &'a FirstArrivals)> {
+) -> Vec<(Whose<'a>, &'a OneWayCounts, &'a FirstArrivals)> {
     let name = |group: u32| name_of(names, group);
     let of_groups = groups.iter().map(|row| {
         let name = name(row.group);
@@ -71,7 +72,7 @@ fn with_whose<Row>(
         .with("flow", |row| whose(row).flow)
 }
 
-type Count = (&'static str, fn(&Counts) -> u64);
+type Count = (&'static str, fn(&OneWayCounts) -> u64);
 
 /// The counters in the order of columns.
 const COUNTS: &[Count] = &[
@@ -141,7 +142,7 @@ pub(super) fn first_arrivals_table(
     flows: &[FlowRow],
     names: &[&str],
 ) -> Table {
-    let mut rows: Vec<(Whose<'_>, &str, Option<u64>, Came)> = Vec::new();
+    let mut rows: Vec<(Whose<'_>, &str, Option<u64>, FirstArrival)> = Vec::new();
     for (whose, _, first) in scopes(groups, flows, names) {
         rows.extend(first.kinds().map(|(kind, repeat, came)| (whose, kind, repeat, came)));
     }
@@ -241,18 +242,18 @@ pub(super) fn delays_table(rows: &[DelayRow], names: &[&str], shown: &[f64]) -> 
 }
 
 /// What groups have over time and in distributions.
-pub(super) fn group_series(groups: &[Group], most_silent_rows: Option<u64>) -> Vec<Table> {
+pub(super) fn group_series(groups: &[Group], max_empty_rows: Option<u64>) -> Vec<Table> {
     vec![
         delay_histogram_table(groups),
         queueing_table(groups),
-        losses_table(groups, most_silent_rows),
+        losses_table(groups, max_empty_rows),
         loss_runs_table(groups),
         run_lengths_table(groups),
     ]
 }
 
 fn delay_histogram_table(groups: &[Group]) -> Table {
-    let mut rows: Vec<(&str, &str, &str, Slot)> = Vec::new();
+    let mut rows: Vec<(&str, &str, &str, Bucket)> = Vec::new();
     for group in groups {
         let kinds = [("absolute", &group.delays.absolute), ("variation", &group.delays.variation)];
         for (kind, layered) in kinds {
@@ -312,7 +313,7 @@ fn with_silence<'a, T>(
     nothing: &'a T,
     most_rows: Option<u64>,
 ) -> impl Iterator<Item = (u64, &'a T)> {
-    let mut silence = Silence::of_rows(most_rows);
+    let mut silence = EmptyRowBudget::with_rows(most_rows);
     let mut next = 0;
     windows.flat_map(move |(number, window)| {
         let begin = if silence.shows(number - next, 1) { next } else { number };
@@ -329,13 +330,13 @@ struct LossRow<'a> {
     window: &'a LossWindow,
 }
 
-fn losses_table(groups: &[Group], most_silent_rows: Option<u64>) -> Table {
+fn losses_table(groups: &[Group], max_empty_rows: Option<u64>) -> Table {
     let mut rows: Vec<LossRow<'_>> = Vec::new();
     for group in groups {
         for series in &group.loss_series {
             let length = series.length();
             let row = |(number, window)| LossRow { length, number, group, window };
-            rows.extend(with_silence(series.windows(), &NOTHING_SENT, most_silent_rows).map(row));
+            rows.extend(with_silence(series.windows(), &NOTHING_SENT, max_empty_rows).map(row));
         }
     }
     let new = |sent: u64, old: u64| sent.saturating_sub(old);
@@ -404,7 +405,7 @@ fn run_lengths_table(groups: &[Group]) -> Table {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Clocks {
     pub(super) model: ClockModel,
-    pub(super) drift: Drift,
+    pub(super) drift: ClockDrift,
     /// What was taken from the receiver's timestamps before all else.
     pub(super) merged_by_nanos: i64,
     /// Whether any packet is in both captures.

@@ -7,14 +7,14 @@ const REPEATS: usize = 8;
 
 /// Ranges, and bytes in them, that came first by one kind of transmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Came {
+pub struct FirstArrival {
     /// Ranges.
     pub ranges: u64,
     /// Bytes in them.
     pub bytes: u64,
 }
 
-impl Came {
+impl FirstArrival {
     const fn add(&mut self, other: Self) {
         self.ranges += other.ranges;
         self.bytes += other.bytes;
@@ -25,11 +25,11 @@ impl Came {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FirstArrivals {
     /// By the packet in which they were sent first.
-    pub original: Came,
+    pub original: FirstArrival,
     /// As the old bytes of a packet with new ones (RDB).
-    pub bundle: Came,
+    pub bundle: FirstArrival,
     /// By the first, second, ... retransmission; the last place counts all later ones.
-    pub retransmissions: [Came; REPEATS],
+    pub retransmissions: [FirstArrival; REPEATS],
 }
 
 impl FirstArrivals {
@@ -44,7 +44,7 @@ impl FirstArrivals {
                 &mut self.retransmissions[place]
             }
         };
-        came.add(Came { ranges: 1, bytes });
+        came.add(FirstArrival { ranges: 1, bytes });
     }
 
     pub(super) fn add(&mut self, other: &Self) {
@@ -56,7 +56,7 @@ impl FirstArrivals {
     }
 
     /// Each kind with its name and what retransmission it is.
-    pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, Option<u64>, Came)> {
+    pub(super) fn kinds(&self) -> impl Iterator<Item = (&'static str, Option<u64>, FirstArrival)> {
         let first = [("original", None, self.original), ("bundle", None, self.bundle)];
         let again = (1..).zip(self.retransmissions);
         let again = again.map(|(repeat, came)| ("retransmission", Some(repeat), came));

@@ -13,18 +13,18 @@ struct Told {
 }
 
 impl Told {
-    fn depart(&mut self, start: u64, end: u64) {
+    fn on_departure(&mut self, start: u64, end: u64) {
         let at = Instant::from_nanos(self.departures * 1_000);
         self.departures += 1;
         let (mark, wire_bytes, ticket) = (Mark::default(), 40, self.departures);
-        self.flight.depart(Departing { at, start, end, mark, wire_bytes, ticket });
+        self.flight.on_departure(Departing { at, start, end, mark, wire_bytes, ticket });
     }
 
     /// Gives how many of the bytes were found.
-    fn arrive(&mut self, start: u64, end: u64) -> u64 {
+    fn on_arrival(&mut self, start: u64, end: u64) -> u64 {
         self.arrivals += 1;
         let at = Instant::from_secs(1);
-        match self.flight.arrive(at, (start, end), Mark::default(), &mut self.pieces) {
+        match self.flight.on_arrival(at, (start, end), Mark::default(), &mut self.pieces) {
             Found::Oldest(_) => end - start,
             Found::Pieces => self.pieces.iter().map(|piece| piece.end - piece.start).sum(),
             Found::Early | Found::Nothing => 0,
@@ -35,11 +35,11 @@ impl Told {
 #[test]
 fn every_gap_is_found_again_whatever_their_number() {
     let mut told = Told::default();
-    told.depart(0, 60_000);
+    told.on_departure(0, 60_000);
     // Every other byte comes alone, so that there are 30 000 gaps; then all others at once.
-    let found: u64 = (0..30_000).map(|pair| told.arrive(2 * pair + 1, 2 * pair + 2)).sum();
+    let found: u64 = (0..30_000).map(|pair| told.on_arrival(2 * pair + 1, 2 * pair + 2)).sum();
     assert_eq!(found, 30_000);
-    assert_eq!(told.arrive(0, 60_000), 30_000);
+    assert_eq!(told.on_arrival(0, 60_000), 30_000);
     assert_eq!(told.pieces.len(), 30_000);
     assert!(told.pieces.last().is_some_and(|piece| piece.is_whole));
     assert_eq!(told.flight.len(), 0);
@@ -50,18 +50,18 @@ fn every_gap_is_found_again_whatever_their_number() {
 #[test]
 fn repetitions_in_thousands_of_bits_cost_no_more_than_departures_have_paid() {
     let mut told = Told::default();
-    told.depart(0, 60_000);
+    told.on_departure(0, 60_000);
     for _ in 0..5_000 {
-        told.depart(0, 60_000);
+        told.on_departure(0, 60_000);
     }
     for round in 0..200_u64 {
         // Each in other bits than the one before, so that they are put together of all that are there.
         for bit in 0..50 {
             let start = bit * 1_000 + round * 7 % 900;
-            told.arrive(start, start + 3 + round % 5);
+            told.on_arrival(start, start + 3 + round % 5);
         }
-        told.arrive(0, 59_999 - round);
-        told.depart(round, 60_000);
+        told.on_arrival(0, 59_999 - round);
+        told.on_departure(round, 60_000);
     }
     let paid = told.departures * u64::from(FOR_DEPARTURE) + told.arrivals * u64::from(FOR_SEARCH);
     let spent = told.flight.effort.spent;

@@ -44,12 +44,12 @@ mod timeline;
 mod transmission;
 mod windows;
 
-pub use clock::{Bearings, ClockModel, Drift, OffsetEstimate, OffsetFinder};
+pub use clock::{ClockDrift, ClockModel, ClockOffset, ClockOffsetEstimator, DepartureTaps};
 pub use columns::columns;
-pub use counts::Counts;
-pub use first::{Came, FirstArrivals};
+pub use counts::OneWayCounts;
+pub use first::{FirstArrival, FirstArrivals};
 pub use passage::{Arrival, Departure};
 pub use passages::{
-    CrossingDescription, CrossingId, FlowName, Lost, PassageSettings, Passages, Tap,
+    FlowName, FlowPairDescription, FlowPairId, LostPacket, OneWayFlows, OneWaySettings, Tap,
 };
 pub use windows::LossWindow;

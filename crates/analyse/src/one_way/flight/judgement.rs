@@ -1,7 +1,7 @@
 //! What has not arrived is judged: lost, or nobody can know.
 
 use super::{Flight, Piece, Transmission};
-use crate::passage::transmission::Mark;
+use crate::one_way::transmission::Mark;
 use fairwind_units::Instant;
 
 /// Of what is lost it is remembered when it was sent first, until it has come by another transmission; of so

@@ -2,7 +2,7 @@
 
 use super::bare::{Bare, BareFlight, FoundBare};
 use super::clock::{DelayFloor, signed_since};
-use super::counts::Counts;
+use super::counts::OneWayCounts;
 use super::delivery::{Arrived, Delivery, Sent};
 use super::first::FirstArrivals;
 use super::flight::{Departing, Flight, Found, Loss};
@@ -88,7 +88,7 @@ pub(super) struct Passage {
     flight: Flight,
     bare: BareFlight,
     delivery: Delivery,
-    pub(super) counts: Counts,
+    pub(super) counts: OneWayCounts,
     pub(super) first: FirstArrivals,
     pub(super) log: SampleLog,
     early: VecDeque<(Instant, Packet)>,
@@ -113,9 +113,9 @@ impl Passage {
     }
 
     /// Forgets what was counted.
-    pub(super) fn count_afresh(&mut self, spill: &mut Spill) {
+    pub(super) fn reset_counts(&mut self, spill: &mut Spill) {
         self.had_payload = self.has_payload();
-        self.counts = Counts::default();
+        self.counts = OneWayCounts::default();
         self.first = FirstArrivals::default();
         std::mem::take(&mut self.log).discard(spill);
     }
@@ -126,7 +126,7 @@ impl Passage {
     }
 
     #[inline]
-    pub(super) fn depart(
+    pub(super) fn on_departure(
         &mut self,
         at: Instant,
         packet: &Packet,
@@ -137,21 +137,22 @@ impl Passage {
         let start = self.places.place(first_payload);
         let has_length = segment.sequence_length() > 0;
         let counts = at >= shared.counted_from;
-        let ticket = if has_length && counts { shared.group.rows[shared.tap].depart() } else { 0 };
+        let ticket =
+            if has_length && counts { shared.group.rows[shared.tap].on_departure() } else { 0 };
         self.counts.packets_sent += 1;
         self.counts.wire_bytes_sent += u64::from(packet.wire_bytes);
         self.counts.ack_packets_sent += u64::from(segment.payload_bytes == 0);
         let mut departure = Departure::default();
         let mut old_bytes = 0;
         if segment.payload_bytes == 0 {
-            self.bare.depart(at, ticket, packet);
+            self.bare.on_departure(at, ticket, packet);
         } else {
             let end = start + u64::from(segment.payload_bytes);
             let before = self.flight.highest();
             let mark = Mark::of(packet);
             let wire_bytes = packet.wire_bytes;
             let (old, copy) =
-                self.flight.depart(Departing { at, start, end, mark, wire_bytes, ticket });
+                self.flight.on_departure(Departing { at, start, end, mark, wire_bytes, ticket });
             if end > before {
                 self.places.advance(first_payload + segment.payload_bytes, end);
                 departure.new_end = Some(end.saturating_sub(BASE));
@@ -201,7 +202,7 @@ impl Passage {
     }
 
     #[inline]
-    pub(super) fn arrive(
+    pub(super) fn on_arrival(
         &mut self,
         at: Instant,
         packet: &Packet,
@@ -249,7 +250,7 @@ impl Passage {
         let end = start + u64::from(segment.payload_bytes);
         let before = self.delivery.frontier();
         let found =
-            self.flight.arrive(at, (start, end), Mark::of(packet), &mut shared.scratch.pieces);
+            self.flight.on_arrival(at, (start, end), Mark::of(packet), &mut shared.scratch.pieces);
         match found {
             Found::Oldest(departed) => {
                 self.segment_bytes = self.segment_bytes.max(segment.payload_bytes);
@@ -284,7 +285,7 @@ impl Passage {
         shared: &mut Shared<'_>,
         arrival: &mut Arrival,
     ) -> bool {
-        match self.bare.arrive(packet) {
+        match self.bare.on_arrival(packet) {
             FoundBare::Early => return false,
             FoundBare::Nothing => *arrival = self.tie(at, packet, shared),
             FoundBare::Departed(departed) => {

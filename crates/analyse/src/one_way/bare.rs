@@ -84,7 +84,7 @@ impl BareFlight {
     }
 
     #[inline]
-    pub(super) fn depart(&mut self, at: Instant, ticket: u64, packet: &Packet) {
+    pub(super) fn on_departure(&mut self, at: Instant, ticket: u64, packet: &Packet) {
         let header = Header::of(&packet.segment);
         self.waiting.push_back(Bare {
             header,
@@ -99,7 +99,7 @@ impl BareFlight {
     }
 
     #[inline]
-    pub(super) fn arrive(&mut self, packet: &Packet) -> FoundBare {
+    pub(super) fn on_arrival(&mut self, packet: &Packet) -> FoundBare {
         let header = Header::of(&packet.segment);
         if let Some(front) = self.waiting.front()
             && front.header == header

@@ -5,7 +5,7 @@ use super::super::group::Group;
 use super::super::passage::Shared;
 use super::super::samples::Spill;
 use super::super::scratch::Scratch;
-use super::{CrossingDescription, index, way_and_tap};
+use super::{FlowPairDescription, index, way_and_tap};
 use fairwind_measure::Direction;
 use fairwind_units::Instant;
 
@@ -37,7 +37,7 @@ impl Common {
 
     /// Lends it to one direction of a connection.
     #[inline]
-    pub(super) fn lend(&mut self, to: &CrossingDescription, direction: Direction) -> Shared<'_> {
+    pub(super) fn lend(&mut self, to: &FlowPairDescription, direction: Direction) -> Shared<'_> {
         let (_, tap) = way_and_tap(direction, to.opener);
         Shared {
             group: &mut self.groups[index(to.group)],

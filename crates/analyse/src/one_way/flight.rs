@@ -113,7 +113,7 @@ impl Flight {
 
     /// A packet departs; gives how many of its bytes had been sent before, and which copy it is.
     #[inline]
-    pub(super) fn depart(&mut self, packet: Departing) -> (u32, Copy) {
+    pub(super) fn on_departure(&mut self, packet: Departing) -> (u32, Copy) {
         self.departed = self.departed.wrapping_add(1);
         if packet.mark.stamp.is_some() {
             self.last_stamp = packet.mark.stamp;
@@ -157,7 +157,7 @@ impl Flight {
 
     /// A packet with these bytes arrives.
     #[inline]
-    pub(super) fn arrive(
+    pub(super) fn on_arrival(
         &mut self,
         at: Instant,
         (start, end): (u64, u64),

@@ -22,7 +22,7 @@ pub(super) struct LossRow {
 impl LossRow {
     /// A packet departs; gives its ticket.
     #[inline]
-    pub(super) const fn depart(&mut self) -> u64 {
+    pub(super) const fn on_departure(&mut self) -> u64 {
         self.departed += 1;
         self.departed
     }
@@ -32,7 +32,7 @@ impl LossRow {
     }
 
     /// Forgets what has departed, lost or not.
-    pub(super) fn count_afresh(&mut self) {
+    pub(super) fn reset_counts(&mut self) {
         *self = Self { departed: self.departed, uncounted: self.departed, ..Self::default() };
     }
 
@@ -70,7 +70,7 @@ mod tests {
     fn runs_are_told_by_their_length_and_by_whom_they_hit() {
         let (mut row, mut runs) = (LossRow::default(), LossRuns::default());
         for _ in 0..20 {
-            row.depart();
+            row.on_departure();
         }
         // One alone; two of different connections; three, two of them of one connection.
         for (ticket, connection) in [(9, 1), (3, 1), (8, 2), (15, 4), (16, 3), (14, 4)] {

@@ -36,7 +36,7 @@ pub enum ClockModel {
 
 /// How the receiver's clock runs, measured with the sender's.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Drift {
+pub struct ClockDrift {
     /// The instant at which the offset holds, by the sender's clock.
     pub origin: Instant,
     /// Nanoseconds by which the receiver's clock was ahead at the origin, where the smallest delays of
@@ -51,7 +51,7 @@ pub struct Drift {
     pub is_compensated: bool,
 }
 
-impl Drift {
+impl ClockDrift {
     /// Nanoseconds that the receiver's clock is ahead at `at`.
     #[expect(
         clippy::cast_possible_truncation,
@@ -250,7 +250,7 @@ mod tests {
 
     /// Delays of 10 ms and more, each tenth without a queue, of a clock that gains `gain` ppm, and of
     /// the way back, where each seventh has none.
-    fn drift_of(gain: i64, seconds: u64) -> Drift {
+    fn drift_of(gain: i64, seconds: u64) -> ClockDrift {
         let (mut there, mut back) = (DelayFloor::new(), DelayFloor::new());
         for packet in 0..seconds * 100 {
             let at = Instant::from_millis(1_000 + 10 * packet);
@@ -260,7 +260,7 @@ mod tests {
             there.observe(at, 10_000_000 + queue(10) + ahead);
             back.observe(at, 10_000_000 + queue(7) - ahead);
         }
-        Drift::of(&there, &back)
+        ClockDrift::of(&there, &back)
     }
 
     #[test]
@@ -291,7 +291,7 @@ mod tests {
             let jitter = i64::try_from(packet % 13 * 50_000).unwrap();
             there.observe(Instant::from_millis(10 * packet), 10_000_000 + queue + jitter);
         }
-        let drift = Drift::of(&there, &DelayFloor::new());
+        let drift = ClockDrift::of(&there, &DelayFloor::new());
         // The first and the last moments together would say 333 ppm.
         assert!(!drift.is_compensated, "{drift:?}");
         assert!(drift.parts_per_million.abs() < 1.0, "{drift:?}");

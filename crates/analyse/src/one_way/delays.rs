@@ -7,7 +7,7 @@
 //! instant at which everything before them had come, too. All are weighted with bytes, as the group's
 //! analyseTCP does, so that a distribution says how many of the bytes came how late.
 
-use super::clock::Drift;
+use super::clock::ClockDrift;
 use super::samples::{Layers, Sample, SampleLog, Spill, Stowed};
 use super::timeline::{Occasion, Timeline};
 use fairwind_measure::Times;
@@ -128,7 +128,7 @@ impl Samples for Stowed {
 /// What the clocks make of delays in one direction.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Correction {
-    pub(super) drift: Drift,
+    pub(super) drift: ClockDrift,
     /// Whether there is but one clock.
     pub(super) is_shared: bool,
     /// Whether packets go to the side whose clock drifts.

@@ -9,7 +9,7 @@ mod common;
 
 pub use closing::FlowName;
 
-use super::clock::{ClockModel, DelayFloor, Drift, OffsetEstimate};
+use super::clock::{ClockDrift, ClockModel, ClockOffset, DelayFloor};
 use super::group::Group;
 use super::passage::{Arrival, Departure, Passage, Watch};
 use super::stash::Stash;
@@ -17,7 +17,7 @@ use super::tables::{Clocks, DelayRow, FlowRow};
 use super::timeline::Timeline;
 use common::{Common, Sight};
 use fairwind_capture::Packet;
-use fairwind_measure::{Direction, Silence};
+use fairwind_measure::{Direction, EmptyRowBudget};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 use std::cmp::Reverse;
@@ -28,26 +28,26 @@ const REMEMBERED: usize = 1 << 17;
 
 /// How passages are measured.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PassageSettings {
+pub struct OneWaySettings {
     /// Whether both captures were taken with one clock. If so, they are taken to have been watching from
     /// beginning to end, too.
     pub clock: ClockModel,
     /// What has been taken from the receiver's timestamps already, so that instants are those of the sender's clock
     /// but for drift; `None`: nothing.
-    pub merged_by: Option<OffsetEstimate>,
+    pub merged_by: Option<ClockOffset>,
     /// How long a departure may wait for its arrival before it is lost.
     pub patience: Span,
     /// Where windows count from.
     pub origin: Instant,
     /// Window lengths of loss and delay over time.
     pub intervals: Vec<Span>,
-    /// How many rows silence may have in a series of windows, see [`Silence`]; `None`: all of it.
-    pub most_silent_rows: Option<u64>,
+    /// How many rows silence may have in a series of windows, see [`EmptyRowBudget`]; `None`: all of it.
+    pub max_empty_rows: Option<u64>,
     /// Percentiles of delays, above 0 and up to 100.
     pub percentiles: Vec<f64>,
 }
 
-impl Default for PassageSettings {
+impl Default for OneWaySettings {
     /// One clock, ten seconds of patience, no windows, the percentiles of `measure`.
     fn default() -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Default for PassageSettings {
             patience: Span::from_secs(10),
             origin: Instant::ZERO,
             intervals: Vec::new(),
-            most_silent_rows: Some(Silence::USUAL),
+            max_empty_rows: Some(EmptyRowBudget::DEFAULT_ROWS),
             percentiles: fairwind_measure::Settings::default().percentiles,
         }
     }
@@ -83,14 +83,14 @@ impl Tap {
 
 /// A connection, as long as it is open. Places are used again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct CrossingId(u32);
+pub struct FlowPairId(u32);
 
 /// A connection that two taps see.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CrossingDescription {
+pub struct FlowPairDescription {
     /// Index of its group.
     pub group: u32,
-    /// What the caller calls it; [`Lost`] names it.
+    /// What the caller calls it; [`LostPacket`] names it.
     pub connection: u64,
     /// At which tap the packets of the side that opened it depart.
     pub opener: Tap,
@@ -100,7 +100,7 @@ pub struct CrossingDescription {
 
 /// A packet that left one tap and did not come to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostPacket {
     /// Its connection, as the caller called it.
     pub connection: u64,
     /// Forward from the side that opened the connection.
@@ -121,7 +121,7 @@ pub struct Lost {
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Crossing {
-    pub(super) description: CrossingDescription,
+    pub(super) description: FlowPairDescription,
     /// What goes from the side that opened it, and what comes back.
     pub(super) passages: [Passage; 2],
     /// So that an old entry of the agenda finds nobody.
@@ -134,8 +134,8 @@ pub(super) struct Crossing {
 
 /// All connections between two taps.
 #[derive(Debug)]
-pub struct Passages {
-    settings: PassageSettings,
+pub struct OneWayFlows {
+    settings: OneWaySettings,
     common: Common,
     crossings: Vec<Option<Crossing>>,
     free: Vec<u32>,
@@ -146,9 +146,9 @@ pub struct Passages {
     rows: Vec<FlowRow>,
     delay_rows: Vec<DelayRow>,
     /// How the clocks went, once everything is known.
-    settled_drift: Option<Drift>,
-    lost: VecDeque<Lost>,
-    found: Vec<Lost>,
+    settled_drift: Option<ClockDrift>,
+    lost: VecDeque<LostPacket>,
+    found: Vec<LostPacket>,
     /// When somebody has to be judged: instant, place and serial.
     agenda: BinaryHeap<Reverse<(Instant, u32, u64)>>,
     next_due: Instant,
@@ -156,9 +156,9 @@ pub struct Passages {
     seen: [Sight; 2],
 }
 
-impl Passages {
+impl OneWayFlows {
     /// No connections yet.
-    pub fn new(settings: PassageSettings) -> Self {
+    pub fn new(settings: OneWaySettings) -> Self {
         Self {
             next_due: Instant::ZERO,
             common: Common::new(settings.origin),
@@ -191,7 +191,7 @@ impl Passages {
     ///
     /// # Panics
     /// Where its group was not added; at 2^32 open connections.
-    pub fn open(&mut self, description: CrossingDescription) -> CrossingId {
+    pub fn open(&mut self, description: FlowPairDescription) -> FlowPairId {
         assert!(self.group(description.group).is_some(), "the group was added before");
         self.serials += 1;
         let crossing = Crossing {
@@ -203,11 +203,11 @@ impl Passages {
         };
         if let Some(place) = self.free.pop() {
             self.crossings[index(place)] = Some(crossing);
-            return CrossingId(place);
+            return FlowPairId(place);
         }
         let place = u32::try_from(self.crossings.len()).expect("fewer than 2^32 connections");
         self.crossings.push(Some(crossing));
-        CrossingId(place)
+        FlowPairId(place)
     }
 
     fn group(&self, group: u32) -> Option<&Group> {
@@ -224,9 +224,9 @@ impl Passages {
     /// # Panics
     /// Where the connection is closed.
     #[inline]
-    pub fn depart(
+    pub fn on_departure(
         &mut self,
-        id: CrossingId,
+        id: FlowPairId,
         direction: Direction,
         at: Instant,
         packet: &Packet,
@@ -238,7 +238,7 @@ impl Passages {
         let mut shared = self.common.lend(&crossing.description, direction);
         let [opening, answering] = &mut crossing.passages;
         let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
-        let departure = mine.depart(at, packet, &mut shared);
+        let departure = mine.on_departure(at, packet, &mut shared);
         if packet.segment.flags.contains(Flags::ACK) {
             // What the other direction brought here is acknowledged where it arrived.
             shared.turn();
@@ -264,9 +264,9 @@ impl Passages {
     /// # Panics
     /// Where the connection is closed.
     #[inline]
-    pub fn arrive(
+    pub fn on_arrival(
         &mut self,
-        id: CrossingId,
+        id: FlowPairId,
         direction: Direction,
         at: Instant,
         packet: &Packet,
@@ -276,7 +276,7 @@ impl Passages {
         self.seen[1 - tap].note(at);
         crossing.is_seen_at[1 - tap] = true;
         let mut shared = self.common.lend(&crossing.description, direction);
-        let arrival = crossing.passages[way].arrive(at, packet, &mut shared);
+        let arrival = crossing.passages[way].on_arrival(at, packet, &mut shared);
         if at >= self.next_due {
             self.settle_due();
         }
@@ -286,7 +286,7 @@ impl Passages {
     /// The next packet that is found to be lost, if there is one; ask after each packet, or from time
     /// to time.
     #[inline]
-    pub fn next_lost(&mut self) -> Option<Lost> {
+    pub fn next_lost(&mut self) -> Option<LostPacket> {
         self.lost.pop_front()
     }
 
@@ -393,10 +393,10 @@ impl Passages {
     }
 
     /// How the receiver's clock goes, as far as is known; nothing for one clock.
-    pub fn drift(&self) -> Drift {
+    pub fn drift(&self) -> ClockDrift {
         match self.settings.clock {
-            ClockModel::Shared => Drift::default(),
-            ClockModel::Apart => Drift::of(&self.common.floors[0], &self.common.floors[1]),
+            ClockModel::Shared => ClockDrift::default(),
+            ClockModel::Apart => ClockDrift::of(&self.common.floors[0], &self.common.floors[1]),
         }
     }
 

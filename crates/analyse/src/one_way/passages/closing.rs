@@ -5,7 +5,7 @@ use super::super::delays::{Correction, PassageDelays, Samples, delays_of};
 use super::super::samples::SampleLog;
 use super::super::stash::{Closed, Stash};
 use super::super::tables::{self, DelayRow, FlowRow, GroupRow};
-use super::{Crossing, CrossingId, Passages, index, way_and_tap};
+use super::{Crossing, FlowPairId, OneWayFlows, index, way_and_tap};
 use fairwind_measure::{Direction, Percentiles, Table, Tables};
 use fairwind_units::Instant;
 
@@ -18,7 +18,7 @@ pub struct FlowName<'a> {
     pub name: &'a str,
 }
 
-impl Passages {
+impl OneWayFlows {
     /// Nothing more of a connection comes: what is on its way is judged, and rows are made of its flows:
     /// of the data of the side that opened it, and of the answers where there were any.
     ///
@@ -26,7 +26,7 @@ impl Passages {
     /// Where the connection is closed.
     pub fn close(
         &mut self,
-        id: CrossingId,
+        id: FlowPairId,
         opening: FlowName<'_>,
         answering: Option<FlowName<'_>>,
     ) {
@@ -65,25 +65,25 @@ impl Passages {
 
     /// Forgets what was counted before `at`, and the rows of connections that are closed. What is on its way goes
     /// on, so that it counts where it arrives; it is not judged where it does not.
-    pub fn count_afresh(&mut self, at: Instant) {
+    pub fn reset_counts(&mut self, at: Instant) {
         self.common.counted_from = at;
         for passage in self.crossings.iter_mut().flatten().flat_map(|open| &mut open.passages) {
-            passage.count_afresh(&mut self.common.spill);
+            passage.reset_counts(&mut self.common.spill);
         }
         for group in &mut self.common.groups {
-            group.count_afresh(&self.settings.intervals);
+            group.reset_counts(&self.settings.intervals);
         }
-        self.forget_closed();
+        self.discard_closed();
     }
 
     /// Forgets what was counted of a connection so far; what is on its way goes on.
     ///
     /// # Panics
     /// Where the connection is closed.
-    pub fn count_connection_afresh(&mut self, id: CrossingId) {
+    pub fn reset_connection_counts(&mut self, id: FlowPairId) {
         let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
         for passage in &mut crossing.passages {
-            passage.count_afresh(&mut self.common.spill);
+            passage.reset_counts(&mut self.common.spill);
         }
     }
 
@@ -91,14 +91,14 @@ impl Passages {
     ///
     /// # Panics
     /// Where the connection is closed.
-    pub fn end(&mut self, id: CrossingId, at: Instant) {
+    pub fn end(&mut self, id: FlowPairId, at: Instant) {
         let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
         self.judge_until(&mut crossing, at);
         self.crossings[index(id.0)] = Some(crossing);
     }
 
     /// Forgets the rows of connections that are closed.
-    pub fn forget_closed(&mut self) {
+    pub fn discard_closed(&mut self) {
         self.rows.clear();
         self.delay_rows.clear();
         self.stash = Stash::new();
@@ -163,14 +163,14 @@ impl Passages {
     }
 
     /// Rows that are waiting to be taken.
-    pub fn waiting_rows(&self) -> usize {
+    pub fn pending_rows(&self) -> usize {
         self.rows.len() + self.delay_rows.len()
     }
 
-    /// Rows of flows that are closed; after [`Passages::finish`], about `most` at a time and those of delays by
+    /// Rows of flows that are closed; after [`OneWayFlows::finish`], about `most` at a time and those of delays by
     /// two clocks, too. `None` where there are no more.
     pub fn take_rows(&mut self, most: usize) -> Option<Tables> {
-        while self.settled_drift.is_some() && self.waiting_rows() < most {
+        while self.settled_drift.is_some() && self.pending_rows() < most {
             match self.stash.next() {
                 Ok(Some(closed)) => {
                     let tap = usize::from(closed.tap);
@@ -184,7 +184,7 @@ impl Passages {
                 }
             }
         }
-        if self.waiting_rows() == 0 {
+        if self.pending_rows() == 0 {
             return None;
         }
         let (rows, delays) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.delay_rows));
@@ -203,7 +203,7 @@ impl Passages {
     }
 
     /// The tables of groups and clocks, as of now: counts of open connections are in them, delays are
-    /// those of closed ones. After [`Passages::finish`] and the last [`Passages::take_rows`], of all.
+    /// those of closed ones. After [`OneWayFlows::finish`] and the last [`OneWayFlows::take_rows`], of all.
     pub fn group_tables(&self) -> Tables {
         let names = self.group_names();
         let mut rows: Vec<GroupRow> = (0..)
@@ -228,8 +228,8 @@ impl Passages {
             tables::first_arrivals_table(&rows, &[], &names),
             tables::delays_table(&delays, &names, &self.settings.percentiles),
         ];
-        let most_silent_rows = self.settings.most_silent_rows;
-        all.extend(tables::group_series(&self.common.groups, most_silent_rows));
+        let max_empty_rows = self.settings.max_empty_rows;
+        all.extend(tables::group_series(&self.common.groups, max_empty_rows));
         all.push(tables::clocks_table(&self.clocks()));
         Tables { tables: all }
     }

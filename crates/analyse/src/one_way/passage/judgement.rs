@@ -1,7 +1,7 @@
 //! What is lost, and what nobody can know, of one direction.
 
 use super::{Bare, Loss, Occasion, Passage, Shared};
-use crate::passage::passages::Lost;
+use crate::one_way::passages::LostPacket;
 use fairwind_units::{Instant, Span};
 
 /// Payload of a full packet on Ethernet, without options.
@@ -46,7 +46,7 @@ impl Passage {
         before: Instant,
         watch: Watch,
         shared: &mut Shared<'_>,
-        told: &mut Vec<Lost>,
+        told: &mut Vec<LostPacket>,
     ) {
         while self.early.front().is_some_and(|&(at, _)| at < before) {
             let Some((at, packet)) = self.early.pop_front() else { break };
@@ -70,7 +70,7 @@ impl Passage {
         &mut self,
         watch: Watch,
         shared: &mut Shared<'_>,
-        told: &mut Vec<Lost>,
+        told: &mut Vec<LostPacket>,
     ) {
         while let Some((at, packet)) = self.early.pop_front() {
             self.unmatched(at, &packet, shared);
@@ -114,7 +114,7 @@ impl Passage {
         bare: &Bare,
         watch: Watch,
         shared: &mut Shared<'_>,
-        told: &mut Vec<Lost>,
+        told: &mut Vec<LostPacket>,
     ) {
         if bare.at < shared.counted_from {
             return;
@@ -132,7 +132,7 @@ impl Passage {
         if bare.has_length {
             shared.group.rows[shared.tap].lose(bare.ticket, shared.connection);
         }
-        told.push(Lost {
+        told.push(LostPacket {
             connection: shared.connection,
             direction: shared.direction,
             at: bare.at,
@@ -143,7 +143,13 @@ impl Passage {
         });
     }
 
-    fn lose(&mut self, loss: &Loss, watch: Watch, shared: &mut Shared<'_>, told: &mut Vec<Lost>) {
+    fn lose(
+        &mut self,
+        loss: &Loss,
+        watch: Watch,
+        shared: &mut Shared<'_>,
+        told: &mut Vec<LostPacket>,
+    ) {
         if loss.at < shared.counted_from {
             return;
         }
@@ -176,7 +182,7 @@ impl Passage {
             let share = left.0.div_ceil(left.1);
             let start = loss.start + (loss.payload_bytes - left.0);
             left = (left.0 - share, left.1 - 1);
-            told.push(Lost {
+            told.push(LostPacket {
                 connection: shared.connection,
                 direction: shared.direction,
                 at: loss.at,

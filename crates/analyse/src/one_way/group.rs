@@ -1,7 +1,7 @@
 //! What is kept of a group of connections: sums of those that are closed, and series.
 
 use super::clustering::LossRow;
-use super::counts::Counts;
+use super::counts::OneWayCounts;
 use super::delays::GroupDelays;
 use super::first::FirstArrivals;
 use super::timeline::Timeline;
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) name: String,
-    pub(super) counts: Counts,
+    pub(super) counts: OneWayCounts,
     pub(super) first: FirstArrivals,
     pub(super) loss_series: Vec<Timeline<LossWindow>>,
     /// What departed at the sender's tap, and at the receiver's.
@@ -29,7 +29,7 @@ impl Group {
     pub(super) fn new(name: &str, intervals: &[Span]) -> Self {
         Self {
             name: name.to_owned(),
-            counts: Counts::default(),
+            counts: OneWayCounts::default(),
             first: FirstArrivals::default(),
             loss_series: intervals.iter().map(|&length| Timeline::new(length)).collect(),
             rows: [LossRow::default(), LossRow::default()],
@@ -40,11 +40,11 @@ impl Group {
     }
 
     /// Forgets what was counted.
-    pub(super) fn count_afresh(&mut self, intervals: &[Span]) {
+    pub(super) fn reset_counts(&mut self, intervals: &[Span]) {
         let rows = std::mem::take(&mut self.rows);
         let checkpoints = std::mem::take(&mut self.checkpoints);
         *self = Self { rows, checkpoints, ..Self::new(&self.name, intervals) };
-        self.rows.iter_mut().for_each(LossRow::count_afresh);
+        self.rows.iter_mut().for_each(LossRow::reset_counts);
     }
 
     /// At `now`, everything that departed before `settled` has a fate.
