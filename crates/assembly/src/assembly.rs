@@ -15,7 +15,9 @@ use crate::tap::Queues;
 use fairwind_measure::{
     FlowDescription, FlowId, ObservationPoints, QueueEventSettings, QueueId, Settings,
 };
-use fairwind_network::{Assigned, CarrierId, LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
+use fairwind_network::{
+    CarrierAccess, CarrierId, LinkSpec, Network, NodeId, Packet, Qdisc, Topology,
+};
 use fairwind_scenario::{
     AssignedSlots, Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport,
 };
@@ -252,7 +254,7 @@ fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, 
 /// Tells filters which connections are a group's.
 fn name_flows(topology: &mut Topology, experiment: &Experiment) {
     for (number, group) in experiment.flows.iter().enumerate() {
-        topology.name_flows(&group.name, connections_of(number));
+        topology.add_flow_group(&group.name, connections_of(number));
     }
 }
 
@@ -268,15 +270,15 @@ fn node(
 }
 
 fn link_spec(link: &Link, carriers: &[CarrierId]) -> LinkSpec {
-    let assigned = link.assigned.and_then(|AssignedSlots { carrier, terminal }| {
+    let carrier_access = link.assigned.and_then(|AssignedSlots { carrier, terminal }| {
         let carrier = *carriers.get(carrier)?;
-        Some(Assigned { carrier, terminal })
+        Some(CarrierAccess { carrier, terminal })
     });
     LinkSpec {
         // What slots carry at most is no rate at which packets leave.
-        rate: link.rate.filter(|_| assigned.is_none()),
+        rate: link.rate.filter(|_| carrier_access.is_none()),
         rate_trace: link.rate_trace.clone(),
-        assigned,
+        carrier_access,
         delay: link.delay,
         queue: link.queue.clone(),
         loss: link.loss,

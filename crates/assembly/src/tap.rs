@@ -3,7 +3,7 @@
 use fairwind_measure::{
     Collector, Direction, DropReason, Dropped, FlowId, FramesAssigned, Observation, QueueId,
 };
-use fairwind_network::{Ask, Assignment, Backlog, LinkId, Observer, Packet};
+use fairwind_network::{Backlog, CapacityRequest, LinkId, Observer, Packet, SlotAssignment};
 use fairwind_units::{BitRate, Instant, Span};
 
 /// What a packet is to the measures.
@@ -105,7 +105,7 @@ pub struct Tap<'a, S> {
 
 impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
     /// A link without effect has no queue, so none that is measured.
-    const WATCHES_PASSAGES: bool = false;
+    const OBSERVES_TRANSPARENT_LINKS: bool = false;
 
     #[inline]
     fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &P, backlog: Backlog) {
@@ -130,7 +130,7 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
     }
 
     #[inline]
-    fn on_through(&mut self, at: Instant, link: LinkId, packet: &P) {
+    fn on_bypass(&mut self, at: Instant, link: LinkId, packet: &P) {
         if let Some(queue) = self.queues.of(link) {
             self.sink.observe_through(at, queue, packet.label().flow, packet.wire_bytes());
         }
@@ -172,7 +172,7 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         self.impair(at, link, |queue| Observation::Reordered { queue });
     }
 
-    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &CapacityRequest) {
         let bits_per_second = ask.rate.map(BitRate::as_bits_per_second);
         let volume_bytes = ask.volume.map_or(0, |volume| volume.bytes);
         self.impair(at, link, |queue| Observation::CapacityRequested {
@@ -182,8 +182,8 @@ impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
         });
     }
 
-    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {
-        let Assignment { frames, frame, slot_bytes, guaranteed, by_rate, by_volume, free } =
+    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &SlotAssignment) {
+        let SlotAssignment { frames, frame, slot_bytes, guaranteed, by_rate, by_volume, free } =
             *assignment;
         let frames =
             FramesAssigned { frames, frame, slot_bytes, guaranteed, by_rate, by_volume, free };

@@ -61,7 +61,7 @@ impl Packet for Circulating {
 struct Dropped(Vec<Circulating>);
 
 impl Observer<Circulating> for Dropped {
-    const WATCHES_PASSAGES: bool = false;
+    const OBSERVES_TRANSPARENT_LINKS: bool = false;
 
     fn on_drop(
         &mut self,
@@ -134,7 +134,7 @@ fn circulate(name: &str, packets: u64) {
     let sender = topology.add_host("sender");
     let receiver = topology.add_host("receiver");
     for flow in 0..FLOWS {
-        topology.name_flows(flow.to_string(), flow..flow + 1);
+        topology.add_flow_group(flow.to_string(), flow..flow + 1);
     }
     topology.add_link(sender, receiver, spec);
     let is_general = name == "pfifo behind any link";

@@ -73,13 +73,14 @@ fn nanos_per_packet(mut network: Network<Circulating>, pairs: &[[NodeId; 2]], wi
     }
     let begin = std::time::Instant::now();
     for _ in 0..PACKETS {
-        let arrived = network.next_arrival(Instant::MAX, &mut ()).expect("the window circulates");
-        let Circulating { to, bytes, flow, .. } = *network.arrived(&arrived);
-        let (at, [sender, _]) = (arrived.at(), pairs[flow as usize]);
-        network.clear_away(arrived);
-        let packet = network.vacancy();
+        let delivery =
+            network.next_delivery_ref(Instant::MAX, &mut ()).expect("the window circulates");
+        let Circulating { to, bytes, flow, .. } = *network.packet(&delivery);
+        let (at, [sender, _]) = (delivery.at(), pairs[flow as usize]);
+        network.release(delivery);
+        let packet = network.reserve();
         (packet.to, packet.bytes, packet.flow) = black_box((to, bytes, flow));
-        network.launch(at, sender, &mut ());
+        network.commit(at, sender, &mut ());
     }
     begin.elapsed().as_secs_f64() * 1e9 / f64::from(PACKETS)
 }

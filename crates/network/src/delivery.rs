@@ -1,7 +1,7 @@
 //! What comes out of the network.
 
 use crate::NodeId;
-use crate::parcel::Parcel;
+use crate::pool::PacketRef;
 use fairwind_units::Instant;
 
 /// A packet that has reached its destination.
@@ -17,15 +17,15 @@ pub struct Delivery<P> {
 
 /// A packet that has reached its destination and still lies in the network: to be looked at by
 /// [`Network::arrived`](crate::Network::arrived), and taken away by
-/// [`Network::clear_away`](crate::Network::clear_away).
+/// [`Network::release`](crate::Network::release).
 #[derive(Debug)]
 #[must_use = "it lies there until it is cleared away"]
-pub struct Arrived {
+pub struct DeliveryRef {
     pub(crate) at: Instant,
-    pub(crate) parcel: Parcel,
+    pub(crate) packet: PacketRef,
 }
 
-impl Arrived {
+impl DeliveryRef {
     /// When it did.
     #[inline]
     pub fn at(&self) -> Instant {

@@ -13,7 +13,7 @@
 //! In: [`Network::inject`]. Out: [`Network::next_delivery`] where the caller owns the clock, or
 //! [`Network::next_event`], [`Network::advance_to`] and [`Network::poll_delivery`] where the clock
 //! owns the caller; and the facts of every queue to an [`Observer`]. In and out without a copy, for
-//! packets that are large: [`Network::launch`], [`Network::next_arrival`].
+//! packets that are large: [`Network::commit`], [`Network::next_delivery_ref`].
 //!
 //! ```
 //! use fairwind_network::{LinkSpec, Network, NodeId, Packet, Qdisc, Topology};
@@ -42,31 +42,33 @@
 //! ```
 //!
 //! Modules: `packet` (what travels, ids), `topology` (what is built from), `routing` (who is next),
-//! `network` (the whole at work), `delivery` (what comes out), `parcel` (where packets lie meanwhile), `ring` (in what order),
-//! `agenda` (what is due next), `random` (seeds), `link` (transmitter, loss, the fused FIFO link and the link for any
+//! `network` (the whole at work), `delivery` (what comes out), `packet` (where packets lie meanwhile), `ring` (in what order),
+//! `events` (what is due next), `random` (seeds), `link` (transmitter, loss, the fused FIFO link and the link for any
 //! discipline), `demand` (slots of a carrier, assigned as terminals ask for them), `queue` (disciplines), `observer` (what
 //! is reported).
 
-mod agenda;
 mod delivery;
 mod demand;
+mod event_queue;
 mod link;
 mod network;
 mod observer;
 mod packet;
-mod parcel;
+mod pool;
 mod queue;
 mod random;
 mod ring;
 mod routing;
 mod topology;
 
-pub use delivery::{Arrived, Delivery};
-pub use demand::{Ask, Assignment, SlotCounters, VolumeAsked};
+pub use delivery::{Delivery, DeliveryRef};
+pub use demand::{CapacityRequest, SlotAssignment, SlotCounters, VolumeRequest};
 pub use fairwind_qdisc::Qdisc;
-pub use link::{Assigned, LinkCounters, LinkSpec, Volume};
+pub use link::{CarrierAccess, LinkCounters, LinkSpec, Volume};
 pub use network::Network;
 pub use observer::{Backlog, DropReason, Observer};
 pub use packet::{CarrierId, Header, LinkId, NodeId, Packet};
-pub use queue::{Dequeued, Effects, Fifo, Groups, QueueDiscipline, Waiting, discipline};
+pub use queue::{
+    DequeueResult, Fifo, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline,
+};
 pub use topology::{Topology, TopologyError};

@@ -2,12 +2,12 @@
 //!
 //! Cost per packet and hop: see the example `hop_cost`.
 
-use crate::agenda::{Agenda, Due, Work};
-use crate::delivery::{Arrived, Delivery};
+use crate::delivery::{Delivery, DeliveryRef};
 use crate::demand::SharedCarrier;
-use crate::link::{Arrival, Link, LinkKind, Surroundings, Volume};
-use crate::parcel::{Depot, Parcel};
-use crate::routing::{Routes, Step};
+use crate::event_queue::{Event, EventKind, EventQueue};
+use crate::link::{Arrival, Link, LinkContext, LinkKind, Volume};
+use crate::pool::{PacketPool, PacketRef};
+use crate::routing::{NextHop, Routes};
 use crate::{LinkCounters, LinkId, LinkSpec, NodeId, Observer, Packet, SlotCounters, Topology};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
@@ -21,10 +21,10 @@ pub struct Network<P> {
     routes: Routes,
     links: Vec<Link>,
     carriers: Vec<SharedCarrier>,
-    depot: Depot<P>,
-    agenda: Agenda,
+    pool: PacketPool<P>,
+    events: EventQueue,
     /// Deliveries that were due before somebody asked.
-    ready: VecDeque<Arrived>,
+    ready: VecDeque<DeliveryRef>,
     now: Instant,
     /// Number of the last acceptance at a link.
     insertions: u64,
@@ -44,8 +44,8 @@ impl<P: Packet> Network<P> {
             routes,
             links,
             carriers,
-            depot: Depot::new(),
-            agenda: Agenda::default(),
+            pool: PacketPool::new(),
+            events: EventQueue::default(),
             ready: VecDeque::new(),
             now: Instant::ZERO,
             insertions: 0,
@@ -69,31 +69,31 @@ impl<P: Packet> Network<P> {
         packet: P,
         observer: &mut O,
     ) {
-        let parcel = self.depot.put(packet);
-        self.set_out(now, node, parcel, observer);
+        let packet = self.pool.insert(packet);
+        self.set_out(now, node, packet, observer);
     }
 
-    /// The packet that [`Network::launch`] puts in, to be written over: what it says is left from an earlier one. Between
-    /// the two calls nothing else may be put in or taken out.
+    /// Reserves the slot of the next packet, to be overwritten in place: it still holds an earlier packet. Call
+    /// [`Network::commit`] next, with no other injection or delivery in between.
     ///
-    /// This spares a large packet two copies, beside [`Network::next_arrival`] as many again.
+    /// Writing in place saves two copies of a large packet; [`Network::next_delivery_ref`] saves two more.
     #[inline]
-    pub fn vacancy(&mut self) -> &mut P
+    pub fn reserve(&mut self) -> &mut P
     where
         P: Default,
     {
-        self.depot.vacancy().get_or_insert_default()
+        self.pool.reserve().get_or_insert_default()
     }
 
-    /// Puts in what was written to the [`Network::vacancy`], as [`Network::inject`] would; what was not written over
-    /// goes as it was left.
+    /// Injects the packet written to the slot of [`Network::reserve`], as [`Network::inject`] does. Fields that were not
+    /// written keep their old values.
     ///
     /// # Panics
-    /// Where the network has no such node, and where nothing ever was written.
+    /// If the network has no such node, or nothing was ever written to the slot.
     #[inline]
-    pub fn launch<O: Observer<P>>(&mut self, now: Instant, node: NodeId, observer: &mut O) {
-        let parcel = self.depot.occupy();
-        self.set_out(now, node, parcel, observer);
+    pub fn commit<O: Observer<P>>(&mut self, now: Instant, node: NodeId, observer: &mut O) {
+        let packet = self.pool.commit();
+        self.set_out(now, node, packet, observer);
     }
 
     #[inline]
@@ -101,16 +101,16 @@ impl<P: Packet> Network<P> {
         &mut self,
         now: Instant,
         node: NodeId,
-        parcel: Parcel,
+        packet: PacketRef,
         observer: &mut O,
     ) {
         assert!(node.index() < self.topology.names.len(), "packets are injected at known nodes");
         self.perform_until(now, observer);
-        self.injected.add_packet(parcel.bytes());
-        if parcel.destination().index() >= self.topology.names.len() {
-            self.discard_unroutable(self.now, node, parcel, observer);
-        } else if self.forward(self.now, node, parcel, observer) {
-            self.make_ready(parcel);
+        self.injected.add_packet(packet.bytes());
+        if packet.destination().index() >= self.topology.names.len() {
+            self.discard_unroutable(self.now, node, packet, observer);
+        } else if self.forward(self.now, node, packet, observer) {
+            self.make_ready(packet);
         }
     }
 
@@ -121,7 +121,7 @@ impl<P: Packet> Network<P> {
     pub fn next_event(&self) -> Option<Instant> {
         match self.ready.front() {
             Some(delivery) => Some(delivery.at),
-            None => Some(self.agenda.first()).filter(|due| !due.is_never()).map(Due::at),
+            None => Some(self.events.first()).filter(|due| !due.is_never()).map(Event::at),
         }
     }
 
@@ -129,22 +129,21 @@ impl<P: Packet> Network<P> {
     /// [`Network::poll_delivery`].
     pub fn advance_to<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         self.perform_until(now, observer);
-        let mut around =
-            Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        let mut context = LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
         for link in &mut self.links {
             match &mut link.kind {
                 LinkKind::Transparent => {}
-                LinkKind::Fused(link) => link.settle(self.now, around.depot, around.observer),
-                LinkKind::General(link) => link.settle(self.now, &mut around),
-                LinkKind::Assigned(link) => {
-                    link.settle(self.now, &mut self.carriers[link.carrier], &mut around);
+                LinkKind::Fused(link) => link.settle(self.now, context.pool, context.observer),
+                LinkKind::General(link) => link.settle(self.now, &mut context),
+                LinkKind::CarrierAccess(link) => {
+                    link.settle(self.now, &mut self.carriers[link.carrier], &mut context);
                 }
             }
         }
     }
 
     /// The next delivery that is due by the instant advanced to; drain after
-    /// [`Network::advance_to`], [`Network::inject`] and [`Network::launch`].
+    /// [`Network::advance_to`], [`Network::inject`] and [`Network::commit`].
     #[inline]
     pub fn poll_delivery(&mut self) -> Option<Delivery<P>> {
         let arrived = self.ready.pop_front()?;
@@ -162,49 +161,49 @@ impl<P: Packet> Network<P> {
         until: Instant,
         observer: &mut O,
     ) -> Option<Delivery<P>> {
-        let arrived = self.next_arrival(until, observer)?;
+        let arrived = self.next_delivery_ref(until, observer)?;
         Some(self.deliver(&arrived))
     }
 
-    /// As [`Network::next_delivery`], for a caller who looks at the packet where it lies. It is not in transit any more,
-    /// and keeps its place until it is given to [`Network::clear_away`].
+    /// [`Network::next_delivery`] without moving the packet: read it with [`Network::packet`]. It is no longer in
+    /// transit, and keeps its slot until [`Network::release`].
     #[inline]
-    pub fn next_arrival<O: Observer<P>>(
+    pub fn next_delivery_ref<O: Observer<P>>(
         &mut self,
         until: Instant,
         observer: &mut O,
-    ) -> Option<Arrived> {
+    ) -> Option<DeliveryRef> {
         if !self.ready.is_empty() {
             return self.ready_by(until);
         }
         loop {
-            let due = self.agenda.first();
+            let due = self.events.first();
             if !due.is_by(until) {
                 return None;
             }
-            if let Some(parcel) = self.perform(due, observer) {
-                return Some(Arrived { at: self.now, parcel });
+            if let Some(packet) = self.perform(due, observer) {
+                return Some(DeliveryRef { at: self.now, packet });
             }
         }
     }
 
-    /// The packet that has arrived.
+    /// The delivered packet.
     #[inline]
-    pub fn arrived(&self, arrived: &Arrived) -> &P {
-        self.depot.packet(arrived.parcel)
+    pub fn packet(&self, delivery: &DeliveryRef) -> &P {
+        self.pool.get(delivery.packet)
     }
 
-    /// Takes a packet away that has arrived; what it holds in memory is kept for the next one.
-    #[expect(clippy::needless_pass_by_value, reason = "what has arrived is cleared away once")]
+    /// Releases the slot of a delivered packet; the next packet reuses its memory.
+    #[expect(clippy::needless_pass_by_value, reason = "a delivery is released once")]
     #[inline]
-    pub fn clear_away(&mut self, arrived: Arrived) {
-        self.depot.vacate(arrived.parcel);
+    pub fn release(&mut self, delivery: DeliveryRef) {
+        self.pool.release(delivery.packet);
     }
 
     /// Does everything due up to `now`, which becomes the instant reached.
     #[inline]
     fn perform_until<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
-        if self.agenda.first().is_by(now) {
+        if self.events.first().is_by(now) {
             self.perform_all_until(now, observer);
         }
         self.now = self.now.max(now);
@@ -213,53 +212,54 @@ impl<P: Packet> Network<P> {
     #[inline(never)]
     fn perform_all_until<O: Observer<P>>(&mut self, now: Instant, observer: &mut O) {
         loop {
-            let due = self.agenda.first();
+            let due = self.events.first();
             if !due.is_by(now) {
                 return;
             }
-            if let Some(parcel) = self.perform(due, observer) {
-                self.make_ready(parcel);
+            if let Some(packet) = self.perform(due, observer) {
+                self.make_ready(packet);
             }
         }
     }
 
     /// Does `due`, the first entry of the agenda; gives what reached its destination by it.
     #[inline]
-    fn perform<O: Observer<P>>(&mut self, due: Due, observer: &mut O) -> Option<Parcel> {
+    fn perform<O: Observer<P>>(&mut self, due: Event, observer: &mut O) -> Option<PacketRef> {
         let at = due.at();
         self.now = at;
         let link = &mut self.links[due.link_index()];
         let node = link.to;
-        let parcel = if let LinkKind::Fused(link) = &mut link.kind {
-            let around =
-                &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
-            link.deliver(at, around)?
+        let packet = if let LinkKind::Fused(link) = &mut link.kind {
+            let context =
+                &mut LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
+            link.deliver(at, context)?
         } else {
             self.perform_on_general_link(due, observer)?
         };
-        self.forward(at, node, parcel, observer).then_some(parcel)
+        self.forward(at, node, packet, observer).then_some(packet)
     }
 
     #[inline(never)]
     fn perform_on_general_link<O: Observer<P>>(
         &mut self,
-        due: Due,
+        due: Event,
         observer: &mut O,
-    ) -> Option<Parcel> {
-        let around =
-            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+    ) -> Option<PacketRef> {
+        let context = &mut LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
         match (&mut self.links[due.link_index()].kind, due.work()) {
-            (LinkKind::General(link), Work::Delivery) => Some(link.deliver(due.at(), around)),
-            (LinkKind::General(link), Work::Departure) => {
-                link.depart(due.at(), around);
+            (LinkKind::General(link), EventKind::Delivery) => Some(link.deliver(due.at(), context)),
+            (LinkKind::General(link), EventKind::Departure) => {
+                link.depart(due.at(), context);
                 None
             }
-            (LinkKind::Assigned(link), Work::Delivery) => Some(link.deliver(due.at(), around)),
-            (LinkKind::Assigned(link), Work::Departure) => {
-                link.depart(due.at(), &mut self.carriers[link.carrier], around);
+            (LinkKind::CarrierAccess(link), EventKind::Delivery) => {
+                Some(link.deliver(due.at(), context))
+            }
+            (LinkKind::CarrierAccess(link), EventKind::Departure) => {
+                link.depart(due.at(), &mut self.carriers[link.carrier], context);
                 None
             }
-            _ => unreachable!("no other link is on the agenda"),
+            _ => unreachable!("no other link is on the events"),
         }
     }
 
@@ -270,15 +270,15 @@ impl<P: Packet> Network<P> {
         &mut self,
         at: Instant,
         node: NodeId,
-        parcel: Parcel,
+        packet: PacketRef,
         observer: &mut O,
     ) -> bool {
-        if node == parcel.destination() {
+        if node == packet.destination() {
             return true;
         }
-        match self.routes.step(node, parcel.destination()) {
-            Step::Link(link) => self.enter(at, (node, link), parcel, observer),
-            Step::Passage(index) => self.pass(at, index, parcel, observer),
+        match self.routes.step(node, packet.destination()) {
+            NextHop::Link(link) => self.enter(at, (node, link), packet, observer),
+            NextHop::TransparentPath(index) => self.pass(at, index, packet, observer),
         }
     }
 
@@ -289,17 +289,17 @@ impl<P: Packet> Network<P> {
         &mut self,
         at: Instant,
         index: usize,
-        parcel: Parcel,
+        packet: PacketRef,
         observer: &mut O,
     ) -> bool {
         let passage = self.routes.passage_mut(index);
-        passage.passed.add_packet(parcel.bytes());
-        if O::WATCHES_PASSAGES {
-            let packet = self.depot.packet(parcel);
-            passage.links.iter().for_each(|&link| observer.on_pass(at, link, packet));
+        passage.passed.add_packet(packet.bytes());
+        if O::OBSERVES_TRANSPARENT_LINKS {
+            let packet = self.pool.get(packet);
+            passage.links.iter().for_each(|&link| observer.on_transparent_link(at, link, packet));
         }
         let Some(link) = passage.onward else { return true };
-        self.enter_effective(at, link, parcel, observer);
+        self.enter_effective(at, link, packet, observer);
         false
     }
 
@@ -309,20 +309,20 @@ impl<P: Packet> Network<P> {
         &mut self,
         at: Instant,
         (node, link): (NodeId, LinkId),
-        parcel: Parcel,
+        packet: PacketRef,
         observer: &mut O,
     ) -> bool {
         match self.links.get(link.index()).map(|link| &link.kind) {
             None => {
-                self.discard_unroutable(at, node, parcel, observer);
+                self.discard_unroutable(at, node, packet, observer);
                 false
             }
             Some(LinkKind::Transparent) => {
-                let index = self.find_passage(node, parcel.destination());
-                self.pass(at, index, parcel, observer)
+                let index = self.find_passage(node, packet.destination());
+                self.pass(at, index, packet, observer)
             }
             Some(_) => {
-                self.enter_effective(at, link, parcel, observer);
+                self.enter_effective(at, link, packet, observer);
                 false
             }
         }
@@ -351,15 +351,14 @@ impl<P: Packet> Network<P> {
         &mut self,
         at: Instant,
         link: LinkId,
-        parcel: Parcel,
+        packet: PacketRef,
         observer: &mut O,
     ) {
         self.insertions += 1;
-        let arrival = Arrival { at, insertion: self.insertions, parcel };
-        let around =
-            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        let arrival = Arrival { at, insertion: self.insertions, packet };
+        let context = &mut LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
         if let LinkKind::Fused(link) = &mut self.links[link.index()].kind {
-            link.accept(&arrival, around);
+            link.accept(&arrival, context);
         } else {
             self.enter_general_link(link, &arrival, observer);
         }
@@ -372,12 +371,11 @@ impl<P: Packet> Network<P> {
         arrival: &Arrival,
         observer: &mut O,
     ) {
-        let around =
-            &mut Surroundings { depot: &mut self.depot, agenda: &mut self.agenda, observer };
+        let context = &mut LinkContext { pool: &mut self.pool, events: &mut self.events, observer };
         match &mut self.links[link.index()].kind {
-            LinkKind::General(link) => link.accept(arrival, around),
-            LinkKind::Assigned(link) => {
-                link.accept(arrival, &mut self.carriers[link.carrier], around);
+            LinkKind::General(link) => link.accept(arrival, context),
+            LinkKind::CarrierAccess(link) => {
+                link.accept(arrival, &mut self.carriers[link.carrier], context);
             }
             _ => unreachable!("packets pass all links but these and fused ones"),
         }
@@ -385,18 +383,18 @@ impl<P: Packet> Network<P> {
 
     /// Takes out a packet that has reached its destination.
     #[inline]
-    fn deliver(&mut self, arrived: &Arrived) -> Delivery<P> {
-        let Arrived { at, parcel } = *arrived;
-        Delivery { at, node: parcel.destination(), packet: self.depot.take(parcel) }
+    fn deliver(&mut self, delivery: &DeliveryRef) -> Delivery<P> {
+        let DeliveryRef { at, packet } = *delivery;
+        Delivery { at, node: packet.destination(), packet: self.pool.remove(packet) }
     }
 
     #[inline(never)]
-    fn make_ready(&mut self, parcel: Parcel) {
-        self.ready.push_back(Arrived { at: self.now, parcel });
+    fn make_ready(&mut self, packet: PacketRef) {
+        self.ready.push_back(DeliveryRef { at: self.now, packet });
     }
 
     #[cold]
-    fn ready_by(&mut self, until: Instant) -> Option<Arrived> {
+    fn ready_by(&mut self, until: Instant) -> Option<DeliveryRef> {
         if self.ready.front()?.at <= until { self.ready.pop_front() } else { None }
     }
 
@@ -405,11 +403,11 @@ impl<P: Packet> Network<P> {
         &mut self,
         at: Instant,
         node: NodeId,
-        parcel: Parcel,
+        packet: PacketRef,
         observer: &mut O,
     ) {
-        self.unroutable.add_packet(parcel.bytes());
-        observer.on_unroutable(at, node, &self.depot.take(parcel));
+        self.unroutable.add_packet(packet.bytes());
+        observer.on_unroutable(at, node, &self.pool.remove(packet));
     }
 }
 
@@ -447,7 +445,7 @@ impl<P: Packet> Network<P> {
             inside.add_volume(counters.inside());
         }
         for arrived in &self.ready {
-            inside.add_packet(arrived.parcel.bytes());
+            inside.add_packet(arrived.packet.bytes());
         }
         inside
     }
@@ -467,7 +465,9 @@ impl<P: Packet> Network<P> {
     /// after [`Network::advance_to`].
     pub fn slot_counters(&self, link: LinkId) -> Option<SlotCounters> {
         match &self.links[link.index()].kind {
-            LinkKind::Assigned(link) => Some(self.carriers[link.carrier].counters(link.terminal())),
+            LinkKind::CarrierAccess(link) => {
+                Some(self.carriers[link.carrier].counters(link.terminal()))
+            }
             _ => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What the network reports while it works.
 
-use crate::{Ask, Assignment, LinkId, NodeId};
+use crate::{CapacityRequest, LinkId, NodeId, SlotAssignment};
 use fairwind_units::{Instant, Span};
 
 /// What waits in a queue; the packet that is being serialised does not count.
@@ -55,16 +55,15 @@ pub enum DropReason {
 }
 
 /// Receives the facts of every queue; an empty method costs nothing, but for
-/// [`on_pass`](Self::on_pass) where [`WATCHES_PASSAGES`](Self::WATCHES_PASSAGES).
+/// [`on_transparent_link`](Self::on_transparent_link) where [`OBSERVES_TRANSPARENT_LINKS`](Self::OBSERVES_TRANSPARENT_LINKS).
 ///
 /// The facts of one link come in the order of their instants. A fact is reported when the link next
 /// has something to do, so facts of *different* links may be out of order; every one carries the
 /// instant at which it was due. [`crate::Network::advance_to`] reports all that is due.
 #[expect(unused_variables, reason = "the names document the arguments of empty defaults")]
 pub trait Observer<P> {
-    /// Whether [`on_pass`](Self::on_pass) is told of packets that pass links without effect, which takes a look at each
-    /// such link.
-    const WATCHES_PASSAGES: bool = true;
+    /// Whether [`on_transparent_link`](Self::on_transparent_link) is called. Each call costs a lookup per transparent link.
+    const OBSERVES_TRANSPARENT_LINKS: bool = true;
 
     /// The queue of `link` accepted `packet` at `at`, finding `backlog` before it.
     #[inline]
@@ -74,20 +73,19 @@ pub trait Observer<P> {
     #[inline]
     fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &P, sojourn: Span) {}
 
-    /// The queue of `link`, which was idle, accepted `packet` at `at`, and it left for the transmitter at once. Links that
-    /// know this beforehand tell of it so, others as [`on_enqueue`](Self::on_enqueue) and
-    /// [`on_dequeue`](Self::on_dequeue), of which it has to be the sum.
+    /// `packet` bypassed the idle queue of `link` at `at`: it was accepted and left for the transmitter at once. Must
+    /// equal [`on_enqueue`](Self::on_enqueue) followed by [`on_dequeue`](Self::on_dequeue). FIFO links call this;
+    /// other links call those two.
     #[inline]
-    fn on_through(&mut self, at: Instant, link: LinkId, packet: &P) {
+    fn on_bypass(&mut self, at: Instant, link: LinkId, packet: &P) {
         self.on_enqueue(at, link, packet, Backlog::default());
         self.on_dequeue(at, link, packet, Span::ZERO);
     }
 
-    /// `packet` passed `link`, which has no effect on packets, at `at`. Told as for any other link
-    /// that is idle, unless an observer knows better.
+    /// `packet` passed the transparent `link` at `at`, which takes no time and drops nothing.
     #[inline]
-    fn on_pass(&mut self, at: Instant, link: LinkId, packet: &P) {
-        self.on_through(at, link, packet);
+    fn on_transparent_link(&mut self, at: Instant, link: LinkId, packet: &P) {
+        self.on_bypass(at, link, packet);
     }
 
     /// The queue of `link` marked `packet` at `at` instead of dropping it (RFC 3168).
@@ -124,12 +122,12 @@ pub trait Observer<P> {
 
     /// The terminal that `link` belongs to asked for capacity at `at`; not told where it asked for nothing.
     #[inline]
-    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {}
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &CapacityRequest) {}
 
     /// Frames of which `link` has slots began at `at`, the first of them; told for every frame, or for several at once
     /// that are all the same.
     #[inline]
-    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {}
+    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &SlotAssignment) {}
 
     /// `link` sent so many bytes, with what it adds to packets, in its slot that began at `at`.
     #[inline]
@@ -142,5 +140,5 @@ pub trait Observer<P> {
 
 /// The observer that looks away.
 impl<P> Observer<P> for () {
-    const WATCHES_PASSAGES: bool = false;
+    const OBSERVES_TRANSPARENT_LINKS: bool = false;
 }

@@ -23,15 +23,15 @@ const PASSAGE: u32 = 1 << 31;
 
 /// How a packet goes on from a node that is not its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum NextHop {
     /// Onto this link; onto no link, by its id, where nothing leads there.
     Link(LinkId),
     /// By the passage of this index.
-    Passage(usize),
+    TransparentPath(usize),
 }
 
 /// A way over links without effect, from a node towards a destination.
-pub(crate) struct Passage {
+pub(crate) struct TransparentPath {
     /// The links, in order.
     pub(crate) links: Box<[LinkId]>,
     /// The link with effect that follows; none where the way ends at the destination.
@@ -45,7 +45,7 @@ pub(crate) struct Routes {
     nodes: usize,
     /// Row per node, column per destination: a link or, once somebody went there, a passage.
     next: Vec<LinkId>,
-    passages: Vec<Passage>,
+    passages: Vec<TransparentPath>,
 }
 
 impl Routes {
@@ -65,12 +65,12 @@ impl Routes {
     /// # Panics
     /// Where a node is unknown.
     #[inline]
-    pub(crate) fn step(&self, node: NodeId, destination: NodeId) -> Step {
+    pub(crate) fn step(&self, node: NodeId, destination: NodeId) -> NextHop {
         let next = self.next[self.place(node, destination)];
         if next == NONE || next.0 & PASSAGE == 0 {
-            Step::Link(next)
+            NextHop::Link(next)
         } else {
-            Step::Passage((next.0 & !PASSAGE) as usize)
+            NextHop::TransparentPath((next.0 & !PASSAGE) as usize)
         }
     }
 
@@ -81,8 +81,8 @@ impl Routes {
     /// Where a node is unknown.
     pub(crate) fn next_link(&self, node: NodeId, destination: NodeId) -> LinkId {
         match self.step(node, destination) {
-            Step::Link(link) => link,
-            Step::Passage(index) => self.passages[index].links[0],
+            NextHop::Link(link) => link,
+            NextHop::TransparentPath(index) => self.passages[index].links[0],
         }
     }
 
@@ -99,12 +99,12 @@ impl Routes {
         let place = self.place(node, destination);
         self.next[place] = LinkId(number | PASSAGE);
         let links = links.into_boxed_slice();
-        self.passages.push(Passage { links, onward, passed: Volume::default() });
+        self.passages.push(TransparentPath { links, onward, passed: Volume::default() });
         index
     }
 
     #[inline]
-    pub(crate) fn passage_mut(&mut self, index: usize) -> &mut Passage {
+    pub(crate) fn passage_mut(&mut self, index: usize) -> &mut TransparentPath {
         &mut self.passages[index]
     }
 

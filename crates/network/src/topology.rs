@@ -1,10 +1,10 @@
 //! The description that a network is built from.
 
-use crate::agenda::MOST_LINKS;
 use crate::demand::SharedCarrier;
-use crate::link::{Assigned, Link};
+use crate::event_queue::MAX_LINKS;
+use crate::link::{CarrierAccess, Link};
 use crate::routing::Routes;
-use crate::{CarrierId, Groups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
+use crate::{CarrierId, FlowGroups, LinkId, LinkSpec, Network, NodeId, Packet, QueueDiscipline};
 use fairwind_qdisc::{Carrier, CarrierError, ImpairmentError, QdiscFinding, RateTrace, Terminal};
 use fairwind_units::{BitRate, Ratio};
 use std::collections::BTreeSet;
@@ -32,7 +32,7 @@ pub struct Topology {
     pub(crate) kinds: Vec<NodeKind>,
     pub(crate) links: Vec<LinkDescription>,
     carriers: Vec<Carrier>,
-    groups: Groups,
+    groups: FlowGroups,
 }
 
 /// Why a topology is not a network.
@@ -50,7 +50,7 @@ pub enum TopologyError {
         nodes: usize,
     },
     /// More links than the network can tell apart.
-    #[error("there are {links} links, but at most {MOST_LINKS} are possible")]
+    #[error("there are {links} links, but at most {MAX_LINKS} are possible")]
     TooManyLinks {
         /// How many links there are.
         links: usize,
@@ -178,7 +178,7 @@ impl Topology {
     }
 
     /// Lets filters of queue disciplines ask for a group of flows by its name: those with these numbers of connections.
-    pub fn name_flows(&mut self, name: impl Into<String>, connections: Range<u32>) {
+    pub fn add_flow_group(&mut self, name: impl Into<String>, connections: Range<u32>) {
         self.groups.name(name, connections);
     }
 
@@ -208,8 +208,8 @@ impl Topology {
             .zip(&self.links)
             .map(|(id, link)| {
                 let own = discipline(id, &link.spec);
-                let terminal = link.spec.assigned.map_or(0, |assigned| {
-                    let next = &mut terminals[assigned.carrier.index()];
+                let terminal = link.spec.carrier_access.map_or(0, |access| {
+                    let next = &mut terminals[access.carrier.index()];
                     *next += 1;
                     *next - 1
                 });
@@ -228,14 +228,14 @@ impl Topology {
         let links = (0..).map(LinkId).zip(&self.links);
         links
             .filter_map(|(id, link)| {
-                let assigned = link.spec.assigned.filter(|assigned| assigned.carrier == carrier)?;
-                Some((id, assigned.terminal))
+                let access = link.spec.carrier_access.filter(|access| access.carrier == carrier)?;
+                Some((id, access.terminal))
             })
             .collect()
     }
 
     fn check(&self) -> Result<(), TopologyError> {
-        if self.links.len() > MOST_LINKS {
+        if self.links.len() > MAX_LINKS {
             return Err(TopologyError::TooManyLinks { links: self.links.len() });
         }
         let mut names = BTreeSet::new();
@@ -256,7 +256,7 @@ impl Topology {
     }
 
     fn check_assigned(&self, id: LinkId, spec: &LinkSpec) -> Result<(), TopologyError> {
-        let Some(Assigned { carrier, .. }) = spec.assigned else { return Ok(()) };
+        let Some(CarrierAccess { carrier, .. }) = spec.carrier_access else { return Ok(()) };
         let (name, carriers) = (self.link_name(id), self.carriers.len());
         if carrier.index() >= carriers {
             return Err(TopologyError::UnknownCarrier { name, carrier, carriers });

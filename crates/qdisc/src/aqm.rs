@@ -11,7 +11,7 @@ const AVERAGE_PACKET: u32 = 1000;
 const USUAL_PROBABILITY: Ratio = Ratio::from_parts_per_billion(20_000_000);
 
 /// Rate that `tc` takes for a link's where nobody tells it (tc-red(8)).
-pub const UNKNOWN_BANDWIDTH: BitRate = BitRate::from_bits_per_second(10_000_000);
+pub const DEFAULT_BANDWIDTH: BitRate = BitRate::from_bits_per_second(10_000_000);
 
 /// Random early detection (Floyd and Jacobson, 1993; parameters as tc-red(8) has them).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -36,8 +36,8 @@ impl Qdisc {
     }
 
     /// What can be built and will surprise, before a link of this rate with packets of up to `mtu_bytes`.
-    pub fn oddities(&self, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
-        odd::oddities(self, link, mtu_bytes)
+    pub fn warnings(&self, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
+        odd::warnings(self, link, mtu_bytes)
     }
 }
 

@@ -70,13 +70,13 @@ pub struct Terminal {
     /// Whether it gets a share of what nobody asked for (FCA).
     pub takes_free: bool,
     /// How it asks.
-    pub requests: Requests,
+    pub requests: RequestPolicy,
 }
 
 /// When a terminal asks for how much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Requests {
+pub enum RequestPolicy {
     /// It never asks.
     None,
     /// The rate at which packets came since the last request, times `multiplier` (RBDC).
@@ -151,7 +151,7 @@ impl Default for Terminal {
             guaranteed_slots: 1,
             most_slots: 0,
             takes_free: false,
-            requests: Requests::Rbdc { multiplier: Ratio::ONE },
+            requests: RequestPolicy::Rbdc { multiplier: Ratio::ONE },
         }
     }
 }
@@ -246,12 +246,12 @@ impl Carrier {
 
 impl Terminal {
     /// The most slots that it may have of a frame of `slots`.
-    pub fn most_of(&self, slots: u32) -> u32 {
+    pub fn max_slots(&self, slots: u32) -> u32 {
         if self.most_slots == 0 { slots } else { self.most_slots.min(slots) }
     }
 }
 
-impl Requests {
+impl RequestPolicy {
     /// How many times a measured rate is asked for; `None` where no rate is measured.
     pub fn multiplier(&self) -> Option<Ratio> {
         match *self {

@@ -266,7 +266,7 @@ impl Impairments {
 
 /// Something about impairments that will surprise, at which of their keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImpairmentOddity {
+pub struct ImpairmentWarning {
     /// The key below the impairments, with dots.
     pub key: &'static str,
     /// What is odd, and what to do about it.
@@ -275,11 +275,11 @@ pub struct ImpairmentOddity {
 
 impl Impairments {
     /// What a link may have and will surprise.
-    pub fn oddities(&self) -> Vec<ImpairmentOddity> {
-        let mut oddities = Vec::new();
+    pub fn warnings(&self) -> Vec<ImpairmentWarning> {
+        let mut warnings = Vec::new();
         if let Some(Loss::Random { probability, correlation }) = self.loss {
             let remedy = gemodel_instead(probability, correlation);
-            oddities.extend(surprise("loss", "lost", probability, correlation, &remedy));
+            warnings.extend(surprise("loss", "lost", probability, correlation, &remedy));
         }
         let chances = [
             (self.duplicate, "duplicate", "doubled"),
@@ -289,19 +289,19 @@ impl Impairments {
         for (chance, key, happens) in chances {
             let Some(Chance { probability, correlation }) = chance else { continue };
             let remedy = "leave the correlation out for the share that is written";
-            oddities.extend(surprise(key, happens, probability, correlation, remedy));
+            warnings.extend(surprise(key, happens, probability, correlation, remedy));
         }
         if self.reorder.is_some() && self.delay.is_zero() && self.jitter.is_none() {
             let rule = "packets that overtake skip netem's own delay, and there is none, so that nothing is reordered \
                 (tc refuses this): write a part of the delay here, as in delay 10ms reorder 25%";
-            oddities.push(ImpairmentOddity { key: "reorder", rule: rule.to_owned() });
+            warnings.push(ImpairmentWarning { key: "reorder", rule: rule.to_owned() });
         }
         if !self.delay_steps.is_empty() && !self.delay_steps.iter().any(DelayStep::lets_pass) {
             let rule = "every step that lasts is an outage, and after the last the first begins again, so that \
                 nothing ever passes: add a step without one";
-            oddities.push(ImpairmentOddity { key: "delay_steps", rule: rule.to_owned() });
+            warnings.push(ImpairmentWarning { key: "delay_steps", rule: rule.to_owned() });
         }
-        oddities
+        warnings
     }
 }
 
@@ -318,7 +318,7 @@ fn surprise(
     probability: Ratio,
     correlation: Ratio,
     remedy: &str,
-) -> Option<ImpairmentOddity> {
+) -> Option<ImpairmentWarning> {
     let share = correlated::share(probability, correlation);
     let (real, written) = (share.as_parts_per_billion(), probability.as_parts_per_billion());
     // One per cent of what is written is beyond what anybody sees.
@@ -330,7 +330,7 @@ fn surprise(
         "with a correlation of {correlation}, {told} of the packets are {happens}, not {probability}: netem mixes draws, and \
          a mixture is rarely near 0 or 1; {remedy}"
     );
-    Some(ImpairmentOddity { key, rule })
+    Some(ImpairmentWarning { key, rule })
 }
 
 /// In per cent, to two digits.
@@ -452,7 +452,7 @@ mod tests {
     }
 
     fn rules(impairments: &Impairments) -> Vec<String> {
-        impairments.oddities().into_iter().map(|odd| format!("{}: {}", odd.key, odd.rule)).collect()
+        impairments.warnings().into_iter().map(|odd| format!("{}: {}", odd.key, odd.rule)).collect()
     }
 
     #[test]

@@ -32,16 +32,16 @@ mod shape;
 pub mod tc;
 mod trace;
 
-pub use aqm::{Choke, Codel, Dualpi2, Pie, Red, UNKNOWN_BANDWIDTH};
+pub use aqm::{Choke, Codel, DEFAULT_BANDWIDTH, Dualpi2, Pie, Red};
 pub use check::QdiscFinding;
-pub use demand::{Carrier, CarrierError, Placement, Requests, Terminal};
+pub use demand::{Carrier, CarrierError, Placement, RequestPolicy, Terminal};
 pub use fair::{Cake, CakeIsolation, CakeTins, Drr, DrrClass, FqCodel, FqPie, Sfq};
 pub use impair::{
-    Chance, DelayStep, ImpairmentError, ImpairmentOddity, Impairments, Jitter, JitterDistribution,
+    Chance, DelayStep, ImpairmentError, ImpairmentWarning, Impairments, Jitter, JitterDistribution,
     Loss, Reorder, Slot,
 };
 pub use qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
-pub use recorded::{LineFault, delays_of_text, losses_of_text};
+pub use recorded::{LineError, parse_delay_table, parse_losses};
 pub use select::Filter;
 pub use shape::{Htb, HtbClass, Prio, Tbf};
 pub use trace::{OPPORTUNITY_BYTES, RateStep, RateTrace};

@@ -1,7 +1,7 @@
 //! Losses and delays that were recorded, as text.
 
 /// A line of a text, from one, and what it should have been; line 0 where the text as a whole is meant.
-pub type LineFault = (usize, &'static str);
+pub type LineError = (usize, &'static str);
 
 /// Bounds of an entry: netem's tables have 16 bits.
 const ENTRIES: std::ops::RangeInclusive<i32> = -32_768..=32_767;
@@ -11,7 +11,7 @@ const ENTRIES: std::ops::RangeInclusive<i32> = -32_768..=32_767;
 ///
 /// # Errors
 /// The first line with anything else; a text without any packet.
-pub fn losses_of_text(text: &str) -> Result<Vec<bool>, LineFault> {
+pub fn parse_losses(text: &str) -> Result<Vec<bool>, LineError> {
     let mut lost = Vec::new();
     for (number, line) in told(text) {
         for letter in line.chars().filter(|letter| !letter.is_whitespace()) {
@@ -30,7 +30,7 @@ pub fn losses_of_text(text: &str) -> Result<Vec<bool>, LineFault> {
 ///
 /// # Errors
 /// The first line with anything else; a text without any number.
-pub fn delays_of_text(text: &str) -> Result<Vec<i32>, LineFault> {
+pub fn parse_delay_table(text: &str) -> Result<Vec<i32>, LineError> {
     let mut table = Vec::new();
     for (number, line) in told(text) {
         for word in line.split_whitespace() {
@@ -54,21 +54,21 @@ mod tests {
     #[test]
     fn a_row_of_losses_may_be_written_in_any_width() {
         let expected = Ok(vec![false, false, true, true, false]);
-        assert_eq!(losses_of_text("00110"), expected);
+        assert_eq!(parse_losses("00110"), expected);
         assert_eq!(
-            losses_of_text("# seen on a radio link\n0 0 1\n\n1 # a burst of 2\n0\n"),
+            parse_losses("# seen on a radio link\n0 0 1\n\n1 # a burst of 2\n0\n"),
             expected
         );
-        assert_eq!(losses_of_text("01\n0x1\n").unwrap_err().0, 2);
-        assert_eq!(losses_of_text("# nothing\n").unwrap_err(), (0, "there is no packet in it"));
+        assert_eq!(parse_losses("01\n0x1\n").unwrap_err().0, 2);
+        assert_eq!(parse_losses("# nothing\n").unwrap_err(), (0, "there is no packet in it"));
     }
 
     #[test]
     fn a_table_of_delays_is_read_as_netem_writes_it() {
         let text = "# a table of 6\n# normal\n-32768\t-28307 -26871\n\n 0 8192 32767\n";
-        assert_eq!(delays_of_text(text), Ok(vec![-32768, -28307, -26871, 0, 8192, 32767]));
-        assert_eq!(delays_of_text("1\n2\n3.5").unwrap_err().0, 3);
-        assert_eq!(delays_of_text("32768").unwrap_err().0, 1);
-        assert_eq!(delays_of_text("\n").unwrap_err(), (0, "there is no number in it"));
+        assert_eq!(parse_delay_table(text), Ok(vec![-32768, -28307, -26871, 0, 8192, 32767]));
+        assert_eq!(parse_delay_table("1\n2\n3.5").unwrap_err().0, 3);
+        assert_eq!(parse_delay_table("32768").unwrap_err().0, 1);
+        assert_eq!(parse_delay_table("\n").unwrap_err(), (0, "there is no number in it"));
     }
 }

@@ -30,7 +30,7 @@ impl Default for Prio {
 impl Prio {
     /// Priorities to `bands` bands unless said otherwise: where there are fewer than three, the last one takes what
     /// would go behind it.
-    pub fn usual_priomap(bands: usize) -> [u8; 16] {
+    pub fn default_priomap(bands: usize) -> [u8; 16] {
         let last = u8::try_from(bands.saturating_sub(1)).unwrap_or(u8::MAX);
         PRIOMAP.map(|band| band.min(last))
     }
@@ -63,7 +63,7 @@ pub struct Tbf {
 
 impl Tbf {
     /// Bytes that may wait so that none waits longer than `latency` for tokens, as `tc` reckons them.
-    pub fn limit_of(&self, latency: Span) -> u64 {
+    pub fn limit_for_latency(&self, latency: Span) -> u64 {
         let limit = |rate: BitRate, burst: u64| rate.bytes_in(latency).get().saturating_add(burst);
         let of_peak = self.peak_rate.zip(self.mtu_bytes).map(|(rate, burst)| limit(rate, burst));
         limit(self.rate, self.burst_bytes).min(of_peak.unwrap_or(u64::MAX))
@@ -116,22 +116,22 @@ impl HtbClass {
             parent: None,
             rate,
             ceil: rate,
-            burst_bytes: Self::usual_burst(rate),
-            ceil_burst_bytes: Self::usual_burst(rate),
+            burst_bytes: Self::default_burst(rate),
+            ceil_burst_bytes: Self::default_burst(rate),
             priority: 0,
-            quantum_bytes: Self::usual_quantum(rate, rate_to_quantum),
+            quantum_bytes: Self::default_quantum(rate, rate_to_quantum),
             filters: Vec::new(),
             child: Some(Qdisc::Pfifo { limit_packets: crate::DEFAULT_PACKETS }),
         }
     }
 
     /// Burst in bytes at `rate` where none is given: what it sends in a nanosecond, and 1600 B.
-    pub fn usual_burst(rate: BitRate) -> u64 {
+    pub fn default_burst(rate: BitRate) -> u64 {
         rate.as_bits_per_second() / 8 / 1_000_000_000 + HTB_BURST_BYTES
     }
 
     /// Quantum in bytes at `rate` where none is given, 1000 to 200 000.
-    pub fn usual_quantum(rate: BitRate, rate_to_quantum: u32) -> u32 {
+    pub fn default_quantum(rate: BitRate, rate_to_quantum: u32) -> u32 {
         let quantum = rate.as_bits_per_second() / 8 / u64::from(rate_to_quantum.max(1));
         let bounded = quantum.clamp(*DERIVED_QUANTUM.start(), *DERIVED_QUANTUM.end());
         u32::try_from(bounded).unwrap_or(u32::MAX)

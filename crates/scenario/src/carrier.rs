@@ -1,7 +1,7 @@
 //! Capacity that terminals share slot by slot, as a scenario describes it.
 
 use crate::queue::Fault;
-use fairwind_qdisc::{Carrier, Placement, Requests, Terminal};
+use fairwind_qdisc::{Carrier, Placement, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 use serde::{Deserialize, Serialize};
 
@@ -224,17 +224,17 @@ pub(crate) fn oddities(carrier: &Carrier, duration: Span) -> Vec<(&'static str, 
 }
 
 impl RequestsInput {
-    fn resolve(self, path: Span) -> Requests {
+    fn resolve(self, path: Span) -> RequestPolicy {
         match self {
-            Self::None => Requests::None,
-            Self::Rbdc { multiplier } => Requests::Rbdc { multiplier: multiple(multiplier) },
+            Self::None => RequestPolicy::None,
+            Self::Rbdc { multiplier } => RequestPolicy::Rbdc { multiplier: multiple(multiplier) },
             Self::RbdcStart { multiplier, lasts, idle } => {
-                Requests::RbdcStart { multiplier: multiple(multiplier), lasts, idle }
+                RequestPolicy::RbdcStart { multiplier: multiple(multiplier), lasts, idle }
             }
-            Self::Vbdc => Requests::Vbdc,
-            Self::Avbdc => Requests::Avbdc,
+            Self::Vbdc => RequestPolicy::Vbdc,
+            Self::Avbdc => RequestPolicy::Avbdc,
             Self::Forecast { round_trip } => {
-                Requests::Forecast { round_trip: round_trip.unwrap_or(path) }
+                RequestPolicy::Forecast { round_trip: round_trip.unwrap_or(path) }
             }
         }
     }

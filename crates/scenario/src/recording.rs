@@ -4,7 +4,7 @@
 use crate::error::{ScenarioError, ScenarioErrors};
 use crate::named_file::{FileContent, NamedFile};
 use crate::workload::RecordedWrite;
-use fairwind_qdisc::{LineFault, RateTrace, delays_of_text, losses_of_text};
+use fairwind_qdisc::{LineError, RateTrace, parse_delay_table, parse_losses};
 use fairwind_units::{ByteCount, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -71,11 +71,11 @@ impl Recordings {
                 self.traces.insert(named, trace);
             }
             FileContent::Losses => {
-                let losses = losses_of_text(text).map_err(wrong)?;
+                let losses = parse_losses(text).map_err(wrong)?;
                 self.losses.insert(named, losses);
             }
             FileContent::Delays => {
-                let delays = delays_of_text(text).map_err(wrong)?;
+                let delays = parse_delay_table(text).map_err(wrong)?;
                 self.delays.insert(named, delays);
             }
         }
@@ -84,7 +84,7 @@ impl Recordings {
 }
 
 /// A line that is wrong, with what the file should be like.
-fn line_fault(named: &NamedFile, text: &str, (line, rule): LineFault) -> ScenarioErrors {
+fn line_fault(named: &NamedFile, text: &str, (line, rule): LineError) -> ScenarioErrors {
     let value = text.lines().nth(line.wrapping_sub(1)).unwrap_or_default();
     let value: String = value.chars().take(60).collect();
     let error = ScenarioError {

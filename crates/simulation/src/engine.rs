@@ -23,7 +23,7 @@ use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
     control_complaints_table, senders_table,
 };
-use fairwind_network::{Arrived, Network};
+use fairwind_network::{DeliveryRef, Network};
 use fairwind_scenario::Experiment;
 use fairwind_tcp::{Event, PluggedAlgorithm};
 use fairwind_units::{Instant, Span};
@@ -221,13 +221,13 @@ impl Simulation {
         for _ in 0..events {
             let by_clock = self.agenda.next().min(self.next_aside).min(self.end);
             let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
-            if let Some(arrived) = self.network.next_arrival(by_clock, tap) {
-                reached = arrived.at();
+            if let Some(delivery) = self.network.next_delivery_ref(by_clock, tap) {
+                reached = delivery.at();
                 if reached >= self.end {
                     return None;
                 }
-                self.on_arrival(&arrived);
-                self.network.clear_away(arrived);
+                self.on_arrival(&delivery);
+                self.network.release(delivery);
             } else {
                 if by_clock >= self.end {
                     return None;
@@ -268,8 +268,8 @@ impl Simulation {
     }
 
     #[inline]
-    fn on_arrival(&mut self, arrived: &Arrived) {
-        let (at, packet) = (arrived.at(), self.network.arrived(arrived));
+    fn on_arrival(&mut self, delivery: &DeliveryRef) {
+        let (at, packet) = (delivery.at(), self.network.packet(delivery));
         self.packets_delivered += 1;
         if !self.is_plain && packet.damage != Damage::None {
             // Its checksum is wrong: the host throws it away, and the link has told of it.
@@ -291,7 +291,7 @@ impl Simulation {
             }
             self.look_at_arrival(at, &packet)
         };
-        let segment = &self.network.arrived(arrived).segment;
+        let segment = &self.network.packet(delivery).segment;
         let carries_data = segment.payload_bytes > 0;
         let flow = &mut self.flows[number as usize];
         match way {
@@ -377,7 +377,7 @@ impl Simulation {
                 flow.sender_closed = true;
                 flow.sender.close();
             }
-            if !flow.sender.poll_segment_into(now, &mut self.network.vacancy().segment) {
+            if !flow.sender.poll_segment_into(now, &mut self.network.reserve().segment) {
                 break;
             }
             self.send(number, Direction::Forward, now);
@@ -396,7 +396,7 @@ impl Simulation {
                 self.write_answers(number, now);
             }
             let receiver = &mut self.flows[number as usize].receiver;
-            if !receiver.poll_segment_into(now, &mut self.network.vacancy().segment) {
+            if !receiver.poll_segment_into(now, &mut self.network.reserve().segment) {
                 break;
             }
             self.send(number, Direction::Reverse, now);
@@ -407,7 +407,7 @@ impl Simulation {
         self.deadlines[number as usize].receiver = self.flows[number as usize].receiver_deadline();
     }
 
-    /// Sends the segment that was written to the network's vacancy: of connection `number`, `way` forward from the side
+    /// Sends the segment that was written to the network's reserved packet: of connection `number`, `way` forward from the side
     /// that opened it. It is held back first where that side does so.
     #[inline]
     fn send(&mut self, number: u32, way: Direction, now: Instant) {
@@ -416,7 +416,7 @@ impl Simulation {
         }
     }
 
-    /// Puts the segment that was written to the network's vacancy into the network.
+    /// Puts the segment that was written to the network's reserved packet into the network.
     #[inline]
     fn put_in(&mut self, number: u32, way: Direction, now: Instant) {
         let flow = &self.flows[number as usize];
@@ -429,13 +429,13 @@ impl Simulation {
         } else {
             self.look_at_departure(now, number, way)
         };
-        let packet = self.network.vacancy();
+        let packet = self.network.reserve();
         packet.address(id.0, direction, (source, to), self.ip_header_bytes);
         let SimulatedPacket { segment, wire_bytes, .. } = packet;
         let sent = Observation::Sent { flow: id, direction, segment, wire_bytes: *wire_bytes };
         self.collector.observe(now, sent);
         let tap = &mut Tap { sink: &mut self.collector, queues: &self.queues };
-        self.network.launch(now, from, tap);
+        self.network.commit(now, from, tap);
     }
 
     #[cold]
@@ -516,7 +516,7 @@ impl Simulation {
         number: u32,
         way: Direction,
     ) -> (FlowId, Direction) {
-        let segment = self.network.vacancy().segment;
+        let segment = self.network.reserve().segment;
         if self.recorder.wants(number) {
             self.record(now, number, way, true, &segment);
         }

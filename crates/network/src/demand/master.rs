@@ -2,20 +2,20 @@
 //!
 //! Source: ETSI EN 301 790 for the categories and their order: CRA before RBDC before VBDC and AVBDC before FCA.
 
-use super::Ask;
+use super::CapacityRequest;
 use fairwind_qdisc::{Carrier, Terminal};
 use fairwind_units::Instant;
 
 /// The slots of one terminal in every frame of a plan, by why it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Share {
+pub(super) struct SlotShare {
     pub(super) guaranteed: u32,
     pub(super) by_rate: u32,
     pub(super) by_volume: u32,
     pub(super) free: u32,
 }
 
-impl Share {
+impl SlotShare {
     pub(super) fn slots(&self) -> u32 {
         self.guaranteed + self.by_rate + self.by_volume + self.free
     }
@@ -48,7 +48,7 @@ pub(super) struct Master {
 impl Master {
     pub(super) fn new(carrier: Carrier, terminals: &[Terminal]) -> Self {
         let account = |terminal: &Terminal| {
-            let most = terminal.most_of(carrier.slots);
+            let most = terminal.max_slots(carrier.slots);
             Account {
                 guaranteed: terminal.guaranteed_slots,
                 room: most.saturating_sub(terminal.guaranteed_slots),
@@ -63,7 +63,7 @@ impl Master {
     }
 
     /// Takes what terminal `index` asks for.
-    pub(super) fn hear(&mut self, at: Instant, index: usize, ask: &Ask) {
+    pub(super) fn hear(&mut self, at: Instant, index: usize, ask: &CapacityRequest) {
         let account = &mut self.accounts[index];
         if let Some(rate) = ask.rate {
             account.by_rate = self.carrier.slots_for(rate).saturating_sub(account.guaranteed);
@@ -85,11 +85,11 @@ impl Master {
     }
 
     /// Whose the slots are of every frame until the next plan.
-    pub(super) fn plan(&mut self, at: Instant) -> Vec<Share> {
-        let mut shares: Vec<Share> = self
+    pub(super) fn plan(&mut self, at: Instant) -> Vec<SlotShare> {
+        let mut shares: Vec<SlotShare> = self
             .accounts
             .iter()
-            .map(|account| Share { guaranteed: account.guaranteed, ..Share::default() })
+            .map(|account| SlotShare { guaranteed: account.guaranteed, ..SlotShare::default() })
             .collect();
         let guaranteed: u32 = self.accounts.iter().map(|account| account.guaranteed).sum();
         let mut free = self.carrier.slots.saturating_sub(guaranteed);
@@ -154,7 +154,7 @@ impl Master {
         u32::try_from(in_all.div_ceil(frames)).unwrap_or(u32::MAX)
     }
 
-    fn settle_volumes(&mut self, shares: &[Share], frames: u64) {
+    fn settle_volumes(&mut self, shares: &[SlotShare], frames: u64) {
         for (account, share) in self.accounts.iter_mut().zip(shares) {
             let slots = u64::from(share.by_volume).saturating_mul(frames);
             let bytes = slots.saturating_mul(self.slot_bytes);
@@ -195,9 +195,9 @@ impl Master {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Ask, VolumeAsked};
+    use super::super::{CapacityRequest, VolumeRequest};
     use super::*;
-    use fairwind_qdisc::Requests;
+    use fairwind_qdisc::RequestPolicy;
     use fairwind_units::{BitRate, Span};
 
     /// Ten slots of 1000 bytes in a frame of 80 ms, so 100 kbit/s each; a plan for every two frames.
@@ -215,18 +215,18 @@ mod tests {
     }
 
     fn terminal(guaranteed_slots: u32, takes_free: bool) -> Terminal {
-        Terminal { guaranteed_slots, most_slots: 8, takes_free, requests: Requests::None }
+        Terminal { guaranteed_slots, most_slots: 8, takes_free, requests: RequestPolicy::None }
     }
 
-    fn rate(slots: u64) -> Ask {
-        Ask { rate: Some(BitRate::from_bits_per_second(slots * 100_000)), volume: None }
+    fn rate(slots: u64) -> CapacityRequest {
+        CapacityRequest { rate: Some(BitRate::from_bits_per_second(slots * 100_000)), volume: None }
     }
 
-    fn volume(bytes: u64, replaces: bool) -> Ask {
-        Ask { rate: None, volume: Some(VolumeAsked { bytes, replaces }) }
+    fn volume(bytes: u64, replaces: bool) -> CapacityRequest {
+        CapacityRequest { rate: None, volume: Some(VolumeRequest { bytes, replaces }) }
     }
 
-    fn slots(plan: &[Share]) -> Vec<[u32; 4]> {
+    fn slots(plan: &[SlotShare]) -> Vec<[u32; 4]> {
         plan.iter()
             .map(|share| [share.guaranteed, share.by_rate, share.by_volume, share.free])
             .collect()
@@ -266,7 +266,8 @@ mod tests {
         for (index, wanted) in [1, 9, 9].into_iter().enumerate() {
             master.hear(Instant::ZERO, index, &rate(wanted));
         }
-        let by_rate = |plan: Vec<Share>| plan.iter().map(|share| share.by_rate).collect::<Vec<_>>();
+        let by_rate =
+            |plan: Vec<SlotShare>| plan.iter().map(|share| share.by_rate).collect::<Vec<_>>();
         assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 5, 4]);
         assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 5, 4]);
         assert_eq!(by_rate(master.plan(Instant::ZERO)), [1, 4, 5]);

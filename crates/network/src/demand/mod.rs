@@ -16,22 +16,22 @@ mod terminal;
 use crate::{LinkId, Observer};
 use fairwind_qdisc::{Carrier, Terminal};
 use fairwind_units::{BitRate, Instant, Span};
-use master::{Master, Share};
+use master::{Master, SlotShare};
 use std::collections::VecDeque;
-use terminal::TerminalAtWork;
+use terminal::TerminalState;
 
 /// What a terminal asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Ask {
+pub struct CapacityRequest {
     /// A rate, in the place of the last one; with what is guaranteed.
     pub rate: Option<BitRate>,
     /// A volume.
-    pub volume: Option<VolumeAsked>,
+    pub volume: Option<VolumeRequest>,
 }
 
 /// A volume that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VolumeAsked {
+pub struct VolumeRequest {
     /// Bytes.
     pub bytes: u64,
     /// Whether it replaces what was asked for and not assigned, or is added to it.
@@ -40,7 +40,7 @@ pub struct VolumeAsked {
 
 /// The slots of a terminal in each of some frames, by why it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Assignment {
+pub struct SlotAssignment {
     /// So many frames one after another, each with these slots.
     pub frames: u64,
     /// How long a frame lasts.
@@ -57,7 +57,7 @@ pub struct Assignment {
     pub free: u32,
 }
 
-impl Assignment {
+impl SlotAssignment {
     /// Slots of one frame.
     pub fn slots(&self) -> u32 {
         self.guaranteed + self.by_rate + self.by_volume + self.free
@@ -76,14 +76,14 @@ pub struct SlotCounters {
 /// A carrier at work.
 pub(crate) struct SharedCarrier {
     spec: Carrier,
-    terminals: Vec<TerminalAtWork>,
+    terminals: Vec<TerminalState>,
     master: Master,
     /// Under way to the master: when they come, of whom, what.
-    asked: VecDeque<(Instant, usize, Ask)>,
+    asked: VecDeque<(Instant, usize, CapacityRequest)>,
     /// Under way to the terminals: when they come, and whose the slots are.
-    plans: VecDeque<(Instant, Vec<Share>)>,
+    plans: VecDeque<(Instant, Vec<SlotShare>)>,
     /// That holds from the next frame on.
-    heard: Vec<Share>,
+    heard: Vec<SlotShare>,
     next_request: Instant,
     next_plan: Instant,
     /// When the frame began that runs, if one does, and when the next one will.
@@ -95,10 +95,10 @@ impl SharedCarrier {
     pub(crate) fn new(spec: Carrier, terminals: &[(LinkId, Terminal)]) -> Self {
         let specs: Vec<Terminal> = terminals.iter().map(|(_, terminal)| *terminal).collect();
         let at_work =
-            |(link, terminal): &(LinkId, Terminal)| TerminalAtWork::new(*link, &spec, terminal);
-        let guaranteed = |terminal: &Terminal| Share {
+            |(link, terminal): &(LinkId, Terminal)| TerminalState::new(*link, &spec, terminal);
+        let guaranteed = |terminal: &Terminal| SlotShare {
             guaranteed: terminal.guaranteed_slots,
-            ..Share::default()
+            ..SlotShare::default()
         };
         Self {
             spec,
@@ -205,7 +205,7 @@ impl SharedCarrier {
         self.next_request += self.spec.request_period;
         for (index, terminal) in self.terminals.iter_mut().enumerate() {
             let ask = terminal.ask(at);
-            if ask != Ask::default() {
+            if ask != CapacityRequest::default() {
                 // Whether those for nothing are made at all depends on who looks.
                 if !ask.is_for_nothing() {
                     observer.on_request(at, terminal.link, &ask);
@@ -233,7 +233,7 @@ impl SharedCarrier {
         self.place();
         for (terminal, share) in self.terminals.iter_mut().zip(&self.heard) {
             terminal.begin_frame(*share, frames);
-            let assignment = Assignment {
+            let assignment = SlotAssignment {
                 frames,
                 frame: self.spec.frame,
                 slot_bytes: self.spec.slot_bytes(),
@@ -250,12 +250,13 @@ impl SharedCarrier {
 
     /// Says which slots of the next frame are whose, where that is not as before.
     fn place(&mut self) {
-        let unchanged =
-            |(terminal, share): (&TerminalAtWork, &Share)| terminal.share.slots() == share.slots();
+        let unchanged = |(terminal, share): (&TerminalState, &SlotShare)| {
+            terminal.share.slots() == share.slots()
+        };
         if self.terminals.iter().zip(&self.heard).all(unchanged) {
             return;
         }
-        let shares: Vec<u32> = self.heard.iter().map(Share::slots).collect();
+        let shares: Vec<u32> = self.heard.iter().map(SlotShare::slots).collect();
         let places = placement::places(self.spec.placement, self.spec.slots, &shares);
         for (terminal, slots) in self.terminals.iter_mut().zip(places) {
             terminal.slots = slots;
@@ -265,8 +266,8 @@ impl SharedCarrier {
     /// Whether every frame will be as the next one for as long as nothing comes.
     fn is_at_rest(&self, at: Instant) -> bool {
         let is_plain =
-            |plan: &Vec<Share>| plan.iter().all(|share| share.slots() == share.guaranteed);
-        self.terminals.iter().all(TerminalAtWork::is_at_rest)
+            |plan: &Vec<SlotShare>| plan.iter().all(|share| share.slots() == share.guaranteed);
+        self.terminals.iter().all(TerminalState::is_at_rest)
             && self.asked.iter().all(|(_, _, ask)| ask.is_for_nothing())
             && self.master.is_at_rest(at)
             && is_plain(&self.heard)
@@ -293,7 +294,7 @@ impl SharedCarrier {
     }
 }
 
-impl Ask {
+impl CapacityRequest {
     fn is_for_nothing(&self) -> bool {
         self.rate.is_none_or(|rate| rate.as_bits_per_second() == 0)
             && self.volume.is_none_or(|volume| volume.bytes == 0)

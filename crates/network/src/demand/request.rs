@@ -2,9 +2,9 @@
 
 mod forecast;
 
-use super::master::Share;
-use super::{Ask, VolumeAsked};
-use fairwind_qdisc::{Carrier, Requests, Terminal};
+use super::master::SlotShare;
+use super::{CapacityRequest, VolumeRequest};
+use fairwind_qdisc::{Carrier, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use forecast::Forecast;
 
@@ -45,14 +45,14 @@ struct Start {
 impl Policy {
     pub(super) fn new(carrier: &Carrier, terminal: &Terminal) -> Self {
         let way = match terminal.requests {
-            Requests::None => Way::Never,
-            Requests::Rbdc { multiplier } => Way::Rate { multiplier },
-            Requests::RbdcStart { multiplier, lasts, idle } => {
+            RequestPolicy::None => Way::Never,
+            RequestPolicy::Rbdc { multiplier } => Way::Rate { multiplier },
+            RequestPolicy::RbdcStart { multiplier, lasts, idle } => {
                 Way::RateAtStart(Start { multiplier, lasts, idle, began: None, last_arrival: None })
             }
-            Requests::Vbdc => Way::Volume { outstanding: 0 },
-            Requests::Avbdc => Way::AbsoluteVolume,
-            Requests::Forecast { round_trip } => {
+            RequestPolicy::Vbdc => Way::Volume { outstanding: 0 },
+            RequestPolicy::Avbdc => Way::AbsoluteVolume,
+            RequestPolicy::Forecast { round_trip } => {
                 Way::Forecast(Box::new(Forecast::new(carrier, terminal, round_trip)))
             }
         };
@@ -73,7 +73,7 @@ impl Policy {
         }
     }
 
-    pub(super) fn begin_frame(&mut self, share: &Share) {
+    pub(super) fn begin_frame(&mut self, share: &SlotShare) {
         match &mut self.way {
             Way::Volume { outstanding } => {
                 let assigned = u64::from(share.by_volume) * self.slot_bytes;
@@ -84,14 +84,14 @@ impl Policy {
         }
     }
 
-    pub(super) fn ask(&mut self, view: &View) -> Ask {
-        let volume = |bytes, replaces| Ask {
+    pub(super) fn ask(&mut self, view: &View) -> CapacityRequest {
+        let volume = |bytes, replaces| CapacityRequest {
             rate: None,
-            volume: Some(VolumeAsked { bytes, replaces })
+            volume: Some(VolumeRequest { bytes, replaces })
                 .filter(|asked| asked.bytes > 0 || replaces),
         };
         match &mut self.way {
-            Way::Never => Ask::default(),
+            Way::Never => CapacityRequest::default(),
             Way::Rate { multiplier } => measured(view.arrived, *multiplier, self.period),
             Way::RateAtStart(start) => {
                 measured(view.arrived, start.multiplier_at(view.at), self.period)
@@ -103,7 +103,7 @@ impl Policy {
             }
             Way::AbsoluteVolume => volume(view.backlog, true),
             Way::Forecast(forecast) => {
-                Ask { rate: Some(forecast.rate(view.backlog)), volume: None }
+                CapacityRequest { rate: Some(forecast.rate(view.backlog)), volume: None }
             }
         }
     }
@@ -118,12 +118,12 @@ impl Policy {
 }
 
 /// The rate at which `bytes` came within `period`, some times over.
-fn measured(bytes: u64, multiplier: Ratio, period: Span) -> Ask {
+fn measured(bytes: u64, multiplier: Ratio, period: Span) -> CapacityRequest {
     let nanobits =
         u128::from(bytes) * 8_000_000_000 * u128::from(multiplier.as_parts_per_billion());
     let rate = nanobits / (u128::from(period.as_nanos()).max(1) * 1_000_000_000);
     let rate = BitRate::from_bits_per_second(u64::try_from(rate).unwrap_or(u64::MAX));
-    Ask { rate: Some(rate), volume: None }
+    CapacityRequest { rate: Some(rate), volume: None }
 }
 
 impl Start {

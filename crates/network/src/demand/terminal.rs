@@ -1,15 +1,15 @@
 //! A terminal of a carrier: what it has measured, and which slots are its own.
 
-use super::master::Share;
+use super::master::SlotShare;
 use super::placement::Slots;
 use super::request::{Policy, View};
-use super::{Ask, SlotCounters};
+use super::{CapacityRequest, SlotCounters};
 use crate::LinkId;
 use fairwind_qdisc::{Carrier, Terminal};
 use fairwind_units::Instant;
 
 /// One terminal at work.
-pub(super) struct TerminalAtWork {
+pub(super) struct TerminalState {
     pub(super) link: LinkId,
     policy: Policy,
     /// Bytes that came, and that left, since the last request.
@@ -18,11 +18,11 @@ pub(super) struct TerminalAtWork {
     backlog: u64,
     /// Its slots of the frame that runs.
     pub(super) slots: Slots,
-    pub(super) share: Share,
+    pub(super) share: SlotShare,
     pub(super) counters: SlotCounters,
 }
 
-impl TerminalAtWork {
+impl TerminalState {
     pub(super) fn new(link: LinkId, carrier: &Carrier, spec: &Terminal) -> Self {
         Self {
             link,
@@ -30,7 +30,7 @@ impl TerminalAtWork {
             arrived: 0,
             backlog: 0,
             slots: Slots::default(),
-            share: Share::default(),
+            share: SlotShare::default(),
             counters: SlotCounters::default(),
         }
     }
@@ -53,14 +53,14 @@ impl TerminalAtWork {
     }
 
     /// Asks for capacity, and begins to measure anew.
-    pub(super) fn ask(&mut self, at: Instant) -> Ask {
+    pub(super) fn ask(&mut self, at: Instant) -> CapacityRequest {
         let view = View { at, arrived: self.arrived, backlog: self.backlog };
         self.arrived = 0;
         self.policy.ask(&view)
     }
 
     /// A frame begins in which so many slots are its own.
-    pub(super) fn begin_frame(&mut self, share: Share, frames: u64) {
+    pub(super) fn begin_frame(&mut self, share: SlotShare, frames: u64) {
         self.policy.begin_frame(&share);
         self.share = share;
         self.counters.assigned += u64::from(share.slots()) * frames;

@@ -6,9 +6,9 @@
 //!
 //! Cost per packet: one acceptance, one delivery, one entry on the agenda.
 
-use super::{Arrival, Carriage, Ledger, LinkCounters, Surroundings};
-use crate::agenda::Due;
-use crate::parcel::{Depot, Parcel};
+use super::{Arrival, Channel, LinkContext, LinkCounters, LinkReporter};
+use crate::event_queue::Event;
+use crate::pool::{PacketPool, PacketRef};
 use crate::queue::{FifoLimit, packet_count};
 use crate::ring::Ring;
 use crate::{Backlog, DropReason, Observer, Packet};
@@ -16,29 +16,29 @@ use fairwind_units::Instant;
 
 /// A packet between its acceptance and its delivery.
 #[derive(Clone, Copy)]
-struct Carried {
-    delivery: Due,
+struct InFlight {
+    delivery: Event,
     enqueued: Instant,
     service_start: Instant,
     /// When its service ends, to no avail; [`Instant::MAX`] where the link does not lose it.
     lost: Instant,
-    parcel: Parcel,
+    packet: PacketRef,
 }
 
-impl Carried {
+impl InFlight {
     const NOTHING: Self = Self {
-        delivery: Due::NEVER,
+        delivery: Event::NEVER,
         enqueued: Instant::MAX,
         service_start: Instant::MAX,
         lost: Instant::MAX,
-        parcel: Parcel::NONE,
+        packet: PacketRef::NONE,
     };
 }
 
 /// A link with a FIFO queue.
 pub(crate) struct FusedLink {
     /// In order of acceptance, which is that of service and of delivery.
-    ring: Ring<Carried>,
+    ring: Ring<InFlight>,
     /// Position in the ring of the first packet that still waits.
     first_waiting: usize,
     waiting_bytes: u64,
@@ -48,26 +48,26 @@ pub(crate) struct FusedLink {
     /// Nothing changes in the queue before this.
     next_change: Instant,
     limit: FifoLimit,
-    carriage: Carriage,
-    ledger: Ledger,
+    channel: Channel,
+    reporter: LinkReporter,
 }
 
 impl FusedLink {
-    pub(super) fn new(carriage: Carriage, limit: FifoLimit, ledger: Ledger) -> Self {
+    pub(super) fn new(channel: Channel, limit: FifoLimit, reporter: LinkReporter) -> Self {
         Self {
-            ring: Ring::with_vacant(Carried::NOTHING),
+            ring: Ring::with_vacant(InFlight::NOTHING),
             first_waiting: 0,
             waiting_bytes: 0,
             loss_due: Instant::MAX,
             next_change: Instant::MAX,
             limit,
-            carriage,
-            ledger,
+            channel,
+            reporter,
         }
     }
 
     pub(super) fn counters(&self) -> &LinkCounters {
-        &self.ledger.counters
+        &self.reporter.counters
     }
 
     /// Takes a packet, or drops it where the queue is full.
@@ -75,27 +75,27 @@ impl FusedLink {
     pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
         arrival: &Arrival,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
-        let Arrival { at, parcel, .. } = *arrival;
-        self.settle(at, around.depot, around.observer);
+        let Arrival { at, packet, .. } = *arrival;
+        self.settle(at, context.pool, context.observer);
         let backlog = self.backlog();
-        if !self.limit.admits(backlog, parcel.bytes()) {
-            self.refuse(at, parcel, around.depot, around.observer);
+        if !self.limit.admits(backlog, packet.bytes()) {
+            self.refuse(at, packet, context.pool, context.observer);
             return;
         }
-        let sighting = around.depot.sighting(at, parcel);
+        let event = context.pool.event(at, packet);
         let carried = self.carry(arrival);
         if self.ring.is_empty() {
-            around.agenda.push(carried.delivery);
+            context.events.push(carried.delivery);
         }
         if carried.service_start <= at {
             debug_assert_eq!(backlog, Backlog::default(), "nothing waits before an idle link");
-            self.ledger.through(&sighting, around.observer);
+            self.reporter.through(&event, context.observer);
             self.serve_at_once(&carried);
         } else {
-            self.ledger.enqueued(&sighting, backlog, around.observer);
-            self.waiting_bytes += u64::from(parcel.bytes());
+            self.reporter.enqueued(&event, backlog, context.observer);
+            self.waiting_bytes += u64::from(packet.bytes());
             self.next_change = self.next_change.min(carried.service_start);
         }
         self.ring.push_back(carried);
@@ -105,13 +105,13 @@ impl FusedLink {
     fn refuse<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        parcel: Parcel,
-        depot: &mut Depot<P>,
+        packet: PacketRef,
+        pool: &mut PacketPool<P>,
         observer: &mut O,
     ) {
-        let sighting = depot.sighting(at, parcel);
-        self.ledger.refused(&sighting, self.backlog(), DropReason::QueueFull, observer);
-        drop(depot.take(parcel));
+        let event = pool.event(at, packet);
+        self.reporter.refused(&event, self.backlog(), DropReason::QueueFull, observer);
+        drop(pool.remove(packet));
     }
 
     /// Hands over the head of the ring, whose delivery is the first on the agenda; none where the
@@ -120,21 +120,21 @@ impl FusedLink {
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
-    ) -> Option<Parcel> {
-        self.settle(at, around.depot, around.observer);
-        let head = self.ring.pop_front().expect("a delivery on the agenda has its packet");
-        let Carried { parcel, lost, .. } = *head;
+        context: &mut LinkContext<'_, P, O>,
+    ) -> Option<PacketRef> {
+        self.settle(at, context.pool, context.observer);
+        let head = self.ring.pop_front().expect("a delivery on the events has its packet");
+        let InFlight { packet, lost, .. } = *head;
         match self.ring.front() {
-            Some(next) => around.agenda.replace_first(next.delivery),
-            None => around.agenda.remove_first(),
+            Some(next) => context.events.replace_first(next.delivery),
+            None => context.events.remove_first(),
         }
         if lost != Instant::MAX {
-            drop(around.depot.take(parcel));
+            drop(context.pool.remove(packet));
             return None;
         }
-        self.ledger.delivered(parcel.bytes());
-        Some(parcel)
+        self.reporter.delivered(packet.bytes());
+        Some(packet)
     }
 
     /// Reports what the queue did up to `at`.
@@ -142,11 +142,11 @@ impl FusedLink {
     pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        depot: &Depot<P>,
+        pool: &PacketPool<P>,
         observer: &mut O,
     ) {
         if self.next_change <= at {
-            self.catch_up(at, depot, observer);
+            self.catch_up(at, pool, observer);
         }
     }
 
@@ -155,7 +155,7 @@ impl FusedLink {
     fn catch_up<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        depot: &Depot<P>,
+        pool: &PacketPool<P>,
         observer: &mut O,
     ) {
         loop {
@@ -164,7 +164,7 @@ impl FusedLink {
                     self.next_change = self.loss_due;
                     return;
                 }
-                self.report_loss(depot, observer);
+                self.report_loss(pool, observer);
             }
             let Some(next) = self.ring.get(self.first_waiting) else {
                 self.next_change = Instant::MAX;
@@ -175,21 +175,21 @@ impl FusedLink {
                 return;
             }
             let sojourn = next.service_start.saturating_since(next.enqueued);
-            let sighting = depot.sighting(next.service_start, next.parcel);
-            self.ledger.dequeued(&sighting, sojourn, observer);
-            self.waiting_bytes -= u64::from(next.parcel.bytes());
+            let event = pool.event(next.service_start, next.packet);
+            self.reporter.dequeued(&event, sojourn, observer);
+            self.waiting_bytes -= u64::from(next.packet.bytes());
             self.loss_due = next.lost;
             self.first_waiting += 1;
         }
     }
 
     #[cold]
-    fn report_loss<P: Packet, O: Observer<P>>(&mut self, depot: &Depot<P>, observer: &mut O) {
+    fn report_loss<P: Packet, O: Observer<P>>(&mut self, pool: &PacketPool<P>, observer: &mut O) {
         let lost = self.ring.get(self.first_waiting - 1);
         let lost = lost.expect("a loss that is due has its packet");
-        let sighting = depot.sighting(self.loss_due, lost.parcel);
+        let event = pool.event(self.loss_due, lost.packet);
         let backlog = self.backlog();
-        self.ledger.dropped(&sighting, backlog, DropReason::LinkLoss, None, observer);
+        self.reporter.dropped(&event, backlog, DropReason::LinkLoss, None, observer);
         self.loss_due = Instant::MAX;
     }
 
@@ -199,22 +199,22 @@ impl FusedLink {
         reason = "with two observers there are two callers, each per packet"
     )]
     #[inline(always)]
-    fn carry(&mut self, arrival: &Arrival) -> Carried {
-        let Arrival { at, insertion, parcel } = *arrival;
-        let service = self.carriage.transmitter.transmit(at, parcel.bytes());
-        let delivered = service.end + self.carriage.delay;
-        Carried {
-            delivery: Due::delivery(delivered, insertion, self.ledger.link),
+    fn carry(&mut self, arrival: &Arrival) -> InFlight {
+        let Arrival { at, insertion, packet } = *arrival;
+        let service = self.channel.transmitter.transmit(at, packet.bytes());
+        let delivered = service.end + self.channel.delay;
+        InFlight {
+            delivery: Event::delivery(delivered, insertion, self.reporter.link),
             enqueued: at,
             service_start: service.start,
-            lost: if self.carriage.loss.happens() { service.end } else { Instant::MAX },
-            parcel,
+            lost: if self.channel.loss.happens() { service.end } else { Instant::MAX },
+            packet,
         }
     }
 
     /// The packet that comes to the end of the ring passes the queue, as the link is idle.
     #[inline]
-    fn serve_at_once(&mut self, carried: &Carried) {
+    fn serve_at_once(&mut self, carried: &InFlight) {
         self.first_waiting += 1;
         if carried.lost != Instant::MAX {
             self.loss_due = carried.lost;

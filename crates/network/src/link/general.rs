@@ -3,19 +3,19 @@
 //! Cost per packet: two entries on the agenda where it waits, one where the link was idle, and the
 //! calls of the discipline through a table of functions.
 
-use super::served::Served;
-use super::traced::Traced;
+use super::queued::LinkCore;
+use super::traced::TraceTransmitter;
 use super::transmitter::Transmitter;
-use super::{Arrival, LinkCounters, Surroundings};
-use crate::agenda::Due;
-use crate::parcel::Parcel;
-use crate::queue::{Dequeued, Waiting};
+use super::{Arrival, LinkContext, LinkCounters};
+use crate::event_queue::Event;
+use crate::pool::PacketRef;
+use crate::queue::{DequeueResult, QueuedPacket};
 use crate::{Observer, Packet};
 use fairwind_units::Instant;
 
 /// A link with any queue discipline.
 pub(crate) struct GeneralLink {
-    served: Served,
+    served: LinkCore,
     /// The transmitter is busy until then.
     free: Instant,
     /// The discipline lets nothing leave before this.
@@ -24,11 +24,15 @@ pub(crate) struct GeneralLink {
     departure: Instant,
     transmitter: Transmitter,
     /// In the place of the transmitter, where the rate was recorded.
-    traced: Option<Traced>,
+    traced: Option<TraceTransmitter>,
 }
 
 impl GeneralLink {
-    pub(super) fn new(served: Served, transmitter: Transmitter, traced: Option<Traced>) -> Self {
+    pub(super) fn new(
+        served: LinkCore,
+        transmitter: Transmitter,
+        traced: Option<TraceTransmitter>,
+    ) -> Self {
         Self {
             served,
             free: Instant::ZERO,
@@ -40,25 +44,25 @@ impl GeneralLink {
     }
 
     pub(super) fn counters(&self) -> &LinkCounters {
-        &self.served.ledger.counters
+        &self.served.reporter.counters
     }
 
     /// Takes a packet, or drops it where the discipline refuses it.
     pub(crate) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
         arrival: &Arrival,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let at = arrival.at;
         if self.ready_at() <= at {
-            self.settle(at, around);
+            self.settle(at, context);
         } else {
-            self.served.report_losses_until(at, around);
+            self.served.report_losses_until(at, context);
         }
-        if self.served.accept(arrival, around) {
+        if self.served.accept(arrival, context) {
             // What has come may leave earlier than what the discipline was waiting for.
             self.not_before = at;
-            self.settle(at, around);
+            self.settle(at, context);
         }
     }
 
@@ -66,22 +70,22 @@ impl GeneralLink {
     pub(crate) fn depart<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
-        around.agenda.remove_first();
+        context.events.remove_first();
         if self.departure <= at {
             self.departure = Instant::MAX;
         }
-        self.settle(at, around);
+        self.settle(at, context);
     }
 
     /// Hands over the packet whose delivery is the first on the agenda.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
-    ) -> Parcel {
-        self.served.deliver(at, around)
+        context: &mut LinkContext<'_, P, O>,
+    ) -> PacketRef {
+        self.served.deliver(at, context)
     }
 
     /// Starts every service due at `at`, reports losses up to then, and keeps the next departure on
@@ -89,29 +93,29 @@ impl GeneralLink {
     pub(crate) fn settle<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         loop {
-            self.served.report_losses_until(at, around);
+            self.served.report_losses_until(at, context);
             if self.served.backlog().packets == 0 {
                 return;
             }
             if self.ready_at() > at {
                 break;
             }
-            match self.served.next(at, around) {
-                Dequeued::Packet(waiting) => self.serve(at, &waiting, around),
-                Dequeued::NotBefore(instant) => {
+            match self.served.next(at, context) {
+                DequeueResult::Packet(waiting) => self.serve(at, &waiting, context),
+                DequeueResult::NotBefore(instant) => {
                     debug_assert!(instant > at, "what is ready leaves");
                     self.not_before = instant;
                 }
-                Dequeued::Empty if self.served.backlog().packets == 0 => return,
-                Dequeued::Empty => break,
+                DequeueResult::Empty if self.served.backlog().packets == 0 => return,
+                DequeueResult::Empty => break,
             }
         }
         let ready = self.ready_at();
         if ready < self.departure {
-            around.agenda.push(Due::departure(ready, self.served.ledger.link));
+            context.events.push(Event::departure(ready, self.served.reporter.link));
             self.departure = ready;
         }
     }
@@ -125,8 +129,8 @@ impl GeneralLink {
     fn serve<P: Packet, O: Observer<P>>(
         &mut self,
         start: Instant,
-        waiting: &Waiting,
-        around: &mut Surroundings<'_, P, O>,
+        waiting: &QueuedPacket,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let bytes = waiting.bytes();
         let service = match &mut self.traced {
@@ -134,6 +138,6 @@ impl GeneralLink {
             None => self.transmitter.transmit(start, bytes),
         };
         self.free = service.end;
-        self.served.send(start, service.end, waiting, around);
+        self.served.send(start, service.end, waiting, context);
     }
 }

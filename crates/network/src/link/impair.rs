@@ -20,17 +20,17 @@ pub(super) struct Fate {
 }
 
 /// All impairments of a link at work.
-pub(super) struct Impairer {
+pub(super) struct ImpairmentModel {
     loss: Option<LossProcess>,
-    duplicate: Option<Event>,
-    corrupt: Option<Event>,
+    duplicate: Option<CorrelatedChance>,
+    corrupt: Option<CorrelatedChance>,
     delay: DelayProcess,
 }
 
-impl Impairer {
+impl ImpairmentModel {
     pub(super) fn new(impairments: &Impairments, base: Span, seed: u64) -> Self {
         let event = |chance: Option<Chance>, stream| {
-            chance.map(|chance| Event::new(chance, mixed(seed, stream)))
+            chance.map(|chance| CorrelatedChance::new(chance, mixed(seed, stream)))
         };
         Self {
             loss: impairments.loss.as_ref().map(|loss| LossProcess::new(loss, mixed(seed, 1))),
@@ -43,7 +43,7 @@ impl Impairer {
     /// Decides on the next packet, which leaves the transmitter at `at`.
     #[inline(never)]
     pub(super) fn fate(&mut self, at: Instant) -> Fate {
-        let is_twice = self.duplicate.as_mut().is_some_and(Event::happens);
+        let is_twice = self.duplicate.as_mut().is_some_and(CorrelatedChance::happens);
         let fate = self.fate_of(1 + u8::from(is_twice));
         if self.delay.is_out(at) { Fate { copies: 0, is_corrupted: false } } else { fate }
     }
@@ -57,7 +57,8 @@ impl Impairer {
         let is_lost = self.loss.as_mut().is_some_and(LossProcess::loses);
         // As in netem, loss takes one of two.
         let copies = copies - u8::from(is_lost);
-        let is_corrupted = copies > 0 && self.corrupt.as_mut().is_some_and(Event::happens);
+        let is_corrupted =
+            copies > 0 && self.corrupt.as_mut().is_some_and(CorrelatedChance::happens);
         Fate { copies, is_corrupted }
     }
 
@@ -98,12 +99,12 @@ impl Correlated {
 }
 
 /// Something that happens to a share of the packets.
-struct Event {
+struct CorrelatedChance {
     probability: Ratio,
     draws: Correlated,
 }
 
-impl Event {
+impl CorrelatedChance {
     fn new(chance: Chance, seed: u64) -> Self {
         Self { probability: chance.probability, draws: Correlated::new(chance.correlation, seed) }
     }
@@ -115,7 +116,7 @@ impl Event {
 
 /// Which packets are lost.
 enum LossProcess {
-    Random(Event),
+    Random(CorrelatedChance),
     Gemodel {
         p: Ratio,
         r: Ratio,
@@ -138,7 +139,7 @@ impl LossProcess {
     fn new(loss: &Loss, seed: u64) -> Self {
         match loss {
             &Loss::Random { probability, correlation } => {
-                Self::Random(Event::new(Chance { probability, correlation }, seed))
+                Self::Random(CorrelatedChance::new(Chance { probability, correlation }, seed))
             }
             &Loss::Gemodel { p, r, bad_loss, good_loss } => Self::Gemodel {
                 p,
@@ -185,7 +186,7 @@ struct DelayProcess {
     jitter: Option<(Deviate, Correlated)>,
     steps: Option<StepProcess>,
     keeps_order: bool,
-    reorder: Option<(Reorder, Event)>,
+    reorder: Option<(Reorder, CorrelatedChance)>,
     /// Packets since one overtook.
     since_overtaking: u32,
     slot: Option<SlotProcess>,
@@ -197,7 +198,7 @@ impl DelayProcess {
         let jitter = impairments.jitter.as_ref();
         let reorder = impairments.reorder.map(|reorder| {
             let Reorder { probability, correlation, .. } = reorder;
-            (reorder, Event::new(Chance { probability, correlation }, mixed(seed, 5)))
+            (reorder, CorrelatedChance::new(Chance { probability, correlation }, mixed(seed, 5)))
         });
         Self {
             base,
@@ -336,8 +337,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn impairer(impairments: &Impairments) -> Impairer {
-        Impairer::new(impairments, Span::from_millis(50), 11)
+    fn impairer(impairments: &Impairments) -> ImpairmentModel {
+        ImpairmentModel::new(impairments, Span::from_millis(50), 11)
     }
 
     const PACKETS: u32 = 400_000;

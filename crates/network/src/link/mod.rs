@@ -1,34 +1,34 @@
 //! One direction of a link: its description, and the four ways of carrying packets over it.
 
-mod assigned;
 mod deviate;
 mod fused;
 mod general;
 mod impair;
-mod ledger;
 mod loss;
-mod served;
+mod queued;
+mod reporter;
+mod slotted;
 mod traced;
 mod transmitter;
 mod wire;
 
-pub(crate) use assigned::AssignedLink;
 pub(crate) use fused::FusedLink;
 pub(crate) use general::GeneralLink;
-pub(crate) use ledger::Ledger;
-pub use ledger::{LinkCounters, Volume};
+pub(crate) use reporter::LinkReporter;
+pub use reporter::{LinkCounters, Volume};
+pub(crate) use slotted::SlottedLink;
 
-use crate::agenda::Agenda;
-use crate::parcel::{Depot, Parcel};
+use crate::event_queue::EventQueue;
+use crate::pool::{PacketPool, PacketRef};
 use crate::queue::{FifoLimit, QueueDiscipline, discipline};
 use crate::random;
 use crate::topology::LinkDescription;
-use crate::{CarrierId, Groups, LinkId, NodeId};
+use crate::{CarrierId, FlowGroups, LinkId, NodeId};
 use fairwind_qdisc::{Impairments, Qdisc, RateTrace, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use loss::BernoulliLoss;
-use served::Served;
-use traced::Traced;
+use queued::LinkCore;
+use traced::TraceTransmitter;
 use transmitter::Transmitter;
 use wire::Wire;
 
@@ -40,7 +40,7 @@ pub struct LinkSpec {
     /// Instead of the rate: when packets may leave, as recorded.
     pub rate_trace: Option<RateTrace>,
     /// Instead of the rate: slots of a carrier, which are shared with other links.
-    pub assigned: Option<Assigned>,
+    pub carrier_access: Option<CarrierAccess>,
     /// Propagation delay.
     pub delay: Span,
     /// The queue in front of the link.
@@ -56,7 +56,7 @@ pub struct LinkSpec {
 
 /// Where a link has its slots from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Assigned {
+pub struct CarrierAccess {
     /// Of this carrier ([`crate::Topology::add_carrier`]).
     pub carrier: CarrierId,
     /// What it may have of it, and how it asks.
@@ -68,7 +68,7 @@ impl LinkSpec {
     fn is_transparent(&self) -> bool {
         self.rate.is_none()
             && self.rate_trace.is_none()
-            && self.assigned.is_none()
+            && self.carrier_access.is_none()
             && self.delay.is_zero()
             && self.loss == Ratio::ZERO
             && self.queue == Qdisc::default()
@@ -80,24 +80,24 @@ impl LinkSpec {
 pub(crate) struct Arrival {
     pub(crate) at: Instant,
     pub(crate) insertion: u64,
-    pub(crate) parcel: Parcel,
+    pub(crate) packet: PacketRef,
 }
 
 /// What a link reaches for while it works.
-pub(crate) struct Surroundings<'a, P, O> {
-    pub(crate) depot: &'a mut Depot<P>,
-    pub(crate) agenda: &'a mut Agenda,
+pub(crate) struct LinkContext<'a, P, O> {
+    pub(crate) pool: &'a mut PacketPool<P>,
+    pub(crate) events: &'a mut EventQueue,
     pub(crate) observer: &'a mut O,
 }
 
 /// What happens to a packet between the queue and the other end.
-struct Carriage {
+struct Channel {
     transmitter: Transmitter,
     delay: Span,
     loss: BernoulliLoss,
 }
 
-impl Carriage {
+impl Channel {
     fn new(spec: &LinkSpec, seed: u64, link: LinkId) -> Self {
         Self {
             transmitter: Transmitter::new(spec.rate, spec.overhead_bytes),
@@ -123,7 +123,7 @@ pub(crate) enum LinkKind {
     /// Any queue discipline.
     General(Box<GeneralLink>),
     /// Any queue discipline, in slots.
-    Assigned(Box<AssignedLink>),
+    CarrierAccess(Box<SlottedLink>),
 }
 
 impl Link {
@@ -134,23 +134,24 @@ impl Link {
         description: &LinkDescription,
         own: Option<Box<dyn QueueDiscipline>>,
         terminal: usize,
-        (seed, groups): (u64, &Groups),
+        (seed, groups): (u64, &FlowGroups),
     ) -> Self {
         let spec = &description.spec;
-        let ledger = Ledger::new(link);
-        let is_plain =
-            spec.impairments.is_none() && spec.rate_trace.is_none() && spec.assigned.is_none();
+        let reporter = LinkReporter::new(link);
+        let is_plain = spec.impairments.is_none()
+            && spec.rate_trace.is_none()
+            && spec.carrier_access.is_none();
         let kind = match (own, FifoLimit::of(&spec.queue)) {
             (None, Some(_)) if spec.is_transparent() => LinkKind::Transparent,
             (None, Some(limit)) if is_plain => {
-                LinkKind::Fused(FusedLink::new(Carriage::new(spec, seed, link), limit, ledger))
+                LinkKind::Fused(FusedLink::new(Channel::new(spec, seed, link), limit, reporter))
             }
             (own, _) => {
                 let draws = random::mixed(seed, !u64::from(link.0));
                 let queue = own.unwrap_or_else(|| discipline(&spec.queue, draws, groups));
                 let wire = Wire::new(spec, random::mixed(draws, u64::MAX));
                 let loss = BernoulliLoss::new(spec.loss, seed, link);
-                serve(spec, Served::new(queue, wire, loss, ledger), terminal)
+                serve(spec, LinkCore::new(queue, wire, loss, reporter), terminal)
             }
         };
         Self { to: description.to, kind }
@@ -162,21 +163,21 @@ impl Link {
             LinkKind::Transparent => None,
             LinkKind::Fused(link) => Some(*link.counters()),
             LinkKind::General(link) => Some(*link.counters()),
-            LinkKind::Assigned(link) => Some(*link.counters()),
+            LinkKind::CarrierAccess(link) => Some(*link.counters()),
         }
     }
 }
 
 /// What serves a queue: a transmitter, a record of one, or slots.
-fn serve(spec: &LinkSpec, served: Served, terminal: usize) -> LinkKind {
+fn serve(spec: &LinkSpec, served: LinkCore, terminal: usize) -> LinkKind {
     let overhead = spec.overhead_bytes;
-    if let Some(assigned) = spec.assigned {
-        let carrier = assigned.carrier.index();
-        return LinkKind::Assigned(Box::new(AssignedLink::new(
+    if let Some(access) = spec.carrier_access {
+        let carrier = access.carrier.index();
+        return LinkKind::CarrierAccess(Box::new(SlottedLink::new(
             carrier, terminal, served, overhead,
         )));
     }
-    let traced = spec.rate_trace.as_ref().map(|trace| Traced::new(trace, overhead));
+    let traced = spec.rate_trace.as_ref().map(|trace| TraceTransmitter::new(trace, overhead));
     let transmitter = Transmitter::new(spec.rate, overhead);
     LinkKind::General(Box::new(GeneralLink::new(served, transmitter, traced)))
 }

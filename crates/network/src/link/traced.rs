@@ -7,7 +7,7 @@ use fairwind_qdisc::{OPPORTUNITY_BYTES, RateStep, RateTrace};
 use fairwind_units::Instant;
 
 /// A transmitter that follows a trace.
-pub(super) struct Traced {
+pub(super) struct TraceTransmitter {
     trace: Trace,
     overhead_bytes: u32,
     busy_until: Instant,
@@ -18,7 +18,7 @@ enum Trace {
     Steps(Steps),
 }
 
-impl Traced {
+impl TraceTransmitter {
     pub(super) fn new(trace: &RateTrace, overhead_bytes: u32) -> Self {
         let trace = match trace {
             RateTrace::Opportunities { milliseconds } => {
@@ -172,7 +172,7 @@ mod tests {
     use fairwind_units::{BitRate, Span};
 
     fn ends(trace: &RateTrace, packets: &[(u64, u32)]) -> Vec<f64> {
-        let mut traced = Traced::new(trace, 0);
+        let mut traced = TraceTransmitter::new(trace, 0);
         let at = |millis| Instant::from_millis(millis);
         let services = packets.iter().map(|(millis, bytes)| traced.transmit(at(*millis), *bytes));
         services.map(|service| service.end.as_secs_f64() * 1000.0).collect()
@@ -223,7 +223,7 @@ mod tests {
             duration: Span::from_secs(1),
             rate: BitRate::from_bits_per_second(1_000_000_000_000),
         };
-        let mut traced = Traced::new(&RateTrace::Steps { steps: vec![fast] }, 0);
+        let mut traced = TraceTransmitter::new(&RateTrace::Steps { steps: vec![fast] }, 0);
         // 40 B take 0.32 ns: three end within the first nanosecond, the fourth and three more in the second and third.
         let ends = [(); 7].map(|()| traced.transmit(Instant::ZERO, 40).end.as_nanos());
         assert_eq!(ends, [1, 1, 1, 2, 2, 2, 3]);
@@ -235,7 +235,7 @@ mod tests {
             duration: Span::from_secs(1),
             rate: BitRate::from_bits_per_second(7_777_777),
         };
-        let mut traced = Traced::new(&RateTrace::Steps { steps: vec![seventh] }, 0);
+        let mut traced = TraceTransmitter::new(&RateTrace::Steps { steps: vec![seventh] }, 0);
         let mut end = Instant::ZERO;
         for _ in 0..10_000 {
             end = traced.transmit(Instant::ZERO, 1500).end;

@@ -48,8 +48,8 @@ fn packets_that_are_gone_leave_their_place_to_others() {
         push(&mut network, [a, b, island]);
         let counters = network.link_counters(LinkId(0));
         assert!(counters.dropped_by_queue.packets > 0 && counters.lost_by_link.packets > 0);
-        assert_eq!(network.depot.occupied(), 0);
-        assert!(network.depot.places() <= 10, "{} places", network.depot.places());
+        assert_eq!(network.pool.len(), 0);
+        assert!(network.pool.capacity() <= 10, "{} places", network.pool.capacity());
     }
 }
 
@@ -67,15 +67,15 @@ fn push_through_in_place(network: &mut Network<Small>, [a, b, island]: [NodeId; 
     for round in 0..100 {
         let now = Instant::from_millis(round);
         for to in [b, b, b, a, island] {
-            network.vacancy().0 = to;
-            network.launch(now, a, &mut ());
-            while let Some(arrived) = network.next_arrival(now, &mut ()) {
-                network.clear_away(arrived);
+            network.reserve().0 = to;
+            network.commit(now, a, &mut ());
+            while let Some(arrived) = network.next_delivery_ref(now, &mut ()) {
+                network.release(arrived);
             }
         }
     }
-    while let Some(arrived) = network.next_arrival(Instant::MAX, &mut ()) {
-        network.clear_away(arrived);
+    while let Some(arrived) = network.next_delivery_ref(Instant::MAX, &mut ()) {
+        network.release(arrived);
     }
 }
 
@@ -88,15 +88,15 @@ fn what_has_arrived_stays_what_it_is_while_others_are_put_in() {
     topology.add_link(b, a, wire);
     let mut network: Network<Small> = topology.build(1).unwrap();
     network.inject(Instant::ZERO, a, Small(b), &mut ());
-    let arrived = network.next_arrival(Instant::MAX, &mut ()).unwrap();
+    let arrived = network.next_delivery_ref(Instant::MAX, &mut ()).unwrap();
     for _ in 0..3 {
-        network.vacancy().0 = a;
-        network.launch(arrived.at(), b, &mut ());
+        network.reserve().0 = a;
+        network.commit(arrived.at(), b, &mut ());
     }
-    assert_eq!(network.arrived(&arrived).0, b);
-    network.clear_away(arrived);
+    assert_eq!(network.packet(&arrived).0, b);
+    network.release(arrived);
     for _ in 0..3 {
         assert_eq!(network.next_delivery(Instant::MAX, &mut ()).unwrap().packet.0, a);
     }
-    assert_eq!(network.depot.occupied(), 0);
+    assert_eq!(network.pool.len(), 0);
 }

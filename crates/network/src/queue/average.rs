@@ -3,7 +3,7 @@
 //! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; the weight from a burst
 //! as tc-red(8) derives it; the gentle variant, Floyd 2000; the adaptive one, Floyd, Gummadi and Shenker, 2001.
 
-use super::ticks::{Progress, Ticks};
+use super::ticks::{PeriodicTimer, TimerProgress};
 use crate::random::mixed;
 use fairwind_units::{BitRate, ByteCount, Instant, Ratio, Span};
 use rand::RngExt as _;
@@ -56,7 +56,7 @@ pub(super) struct Average {
     /// Arrivals since the last notice; `None` while the average is below the first bound.
     since_notice: Option<u32>,
     idle_since: Option<Instant>,
-    ticks: Ticks,
+    ticks: PeriodicTimer,
     generator: Pcg32,
 }
 
@@ -69,7 +69,7 @@ impl Average {
             probability: settings.probability.as_f64(),
             since_notice: None,
             idle_since: Some(Instant::ZERO),
-            ticks: Ticks::new(ADAPTATION),
+            ticks: PeriodicTimer::new(ADAPTATION),
             generator: Pcg32::new(mixed(seed, 0), 0),
         }
     }
@@ -152,7 +152,7 @@ impl Average {
         self.ticks = ticks;
     }
 
-    fn adapt_at(&mut self, at: Instant) -> Progress {
+    fn adapt_at(&mut self, at: Instant) -> TimerProgress {
         let AverageSettings { least, greatest, .. } = self.settings;
         let (low, high) = (least + 0.4 * (greatest - least), least + 0.6 * (greatest - least));
         let mean = self.mean_at(at);
@@ -162,9 +162,9 @@ impl Average {
             self.probability *= 0.9;
         } else if self.idle_since.is_none() || mean < low {
             // Nothing changes any more until the average does.
-            return Progress::Settled;
+            return TimerProgress::Settled;
         }
-        Progress::GoesOn
+        TimerProgress::GoesOn
     }
 }
 

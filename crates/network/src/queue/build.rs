@@ -13,7 +13,7 @@ use super::prio::Prio;
 use super::red::Red;
 use super::sfq::Sfq;
 use super::tbf::Tbf;
-use super::{Fifo, Groups, QueueDiscipline};
+use super::{Fifo, FlowGroups, QueueDiscipline};
 use fairwind_qdisc::Qdisc;
 
 /// The discipline that `queue` describes, with all its random choices drawn from `seed`; filters that ask for a group
@@ -21,7 +21,7 @@ use fairwind_qdisc::Qdisc;
 ///
 /// # Panics
 /// On a description that does not pass its own check.
-pub fn discipline(queue: &Qdisc, seed: u64, groups: &Groups) -> Box<dyn QueueDiscipline> {
+pub fn discipline(queue: &Qdisc, seed: u64, groups: &FlowGroups) -> Box<dyn QueueDiscipline> {
     match queue {
         Qdisc::Unlimited {} | Qdisc::Pfifo { .. } | Qdisc::Bfifo { .. } => {
             Box::new(Fifo::new(queue).expect("it is first in, first out"))

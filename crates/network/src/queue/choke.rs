@@ -5,7 +5,7 @@
 
 use super::average::{Advice, Average, AverageSettings, packet_time};
 use super::line::Line;
-use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::random::mixed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::Instant;
@@ -45,7 +45,7 @@ impl Choke {
     }
 
     /// Drops a packet of the flow of `header` where a random look finds one.
-    fn strike(&mut self, header: &Header, effects: &mut Effects) -> bool {
+    fn strike(&mut self, header: &Header, effects: &mut QueueActions) -> bool {
         if self.average.value() <= self.least_packets || self.line.is_empty() {
             return false;
         }
@@ -59,7 +59,11 @@ impl Choke {
         true
     }
 
-    fn admit(&mut self, mut arrival: Waiting, effects: &mut Effects) -> Result<(), DropReason> {
+    fn admit(
+        &mut self,
+        mut arrival: QueuedPacket,
+        effects: &mut QueueActions,
+    ) -> Result<(), DropReason> {
         if self.strike(&arrival.header, effects) {
             return Err(DropReason::Early);
         }
@@ -88,8 +92,8 @@ impl QueueDiscipline for Choke {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         self.average.observe(now, f64::from(self.backlog().packets));
         let admitted = self.admit(arrival, effects);
@@ -97,13 +101,13 @@ impl QueueDiscipline for Choke {
         admitted
     }
 
-    fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
-        let Some(first) = self.line.pop() else { return Dequeued::Empty };
+    fn dequeue(&mut self, now: Instant, _: &mut QueueActions) -> DequeueResult {
+        let Some(first) = self.line.pop() else { return DequeueResult::Empty };
         self.look_for_rest(now);
-        Dequeued::Packet(first)
+        DequeueResult::Packet(first)
     }
 
-    fn head(&self) -> Option<Waiting> {
+    fn head(&self) -> Option<QueuedPacket> {
         self.line.oldest().copied()
     }
 

@@ -4,7 +4,7 @@
 //! Linux; `ce_threshold` is Linux's. Cost per packet: a comparison or two; a square root per drop.
 
 use super::line::Line;
-use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
 
@@ -32,7 +32,7 @@ impl From<&fairwind_qdisc::Codel> for ControllerSettings {
 /// A first-in, first-out queue that a controller takes packets from.
 pub(crate) trait Source {
     /// The oldest packet.
-    fn pop(&mut self) -> Option<Waiting>;
+    fn pop(&mut self) -> Option<QueuedPacket>;
 
     /// Bytes that wait.
     fn bytes(&self) -> u64;
@@ -55,7 +55,7 @@ pub(crate) struct Controller {
 /// A packet off the queue, whether it may be dropped, and whether it was marked instead.
 #[derive(Clone, Copy)]
 struct Candidate {
-    waiting: Option<Waiting>,
+    waiting: Option<QueuedPacket>,
     may_drop: bool,
     is_marked: bool,
 }
@@ -67,8 +67,8 @@ impl Controller {
         now: Instant,
         settings: &ControllerSettings,
         source: &mut impl Source,
-        effects: &mut Effects,
-    ) -> Option<Waiting> {
+        effects: &mut QueueActions,
+    ) -> Option<QueuedPacket> {
         let mut next = self.take(now, settings, source);
         if self.is_dropping {
             next = self.go_on(now, settings, source, effects, next);
@@ -115,7 +115,7 @@ impl Controller {
         now: Instant,
         settings: &ControllerSettings,
         source: &mut impl Source,
-        effects: &mut Effects,
+        effects: &mut QueueActions,
         mut next: Candidate,
     ) -> Candidate {
         self.is_dropping = next.may_drop;
@@ -140,7 +140,7 @@ impl Controller {
         now: Instant,
         settings: &ControllerSettings,
         source: &mut impl Source,
-        effects: &mut Effects,
+        effects: &mut QueueActions,
         mut next: Candidate,
     ) -> Candidate {
         if !next.mark(settings, effects) {
@@ -161,7 +161,7 @@ impl Controller {
         now: Instant,
         settings: &ControllerSettings,
         source: &mut impl Source,
-        effects: &mut Effects,
+        effects: &mut QueueActions,
         victim: Candidate,
     ) -> Candidate {
         if let Some(waiting) = victim.waiting {
@@ -173,7 +173,7 @@ impl Controller {
 
 impl Candidate {
     /// Marks it where that is wanted and possible; whether it was.
-    fn mark(&mut self, settings: &ControllerSettings, effects: &mut Effects) -> bool {
+    fn mark(&mut self, settings: &ControllerSettings, effects: &mut QueueActions) -> bool {
         self.is_marked =
             settings.ecn && self.waiting.as_mut().is_some_and(|waiting| effects.mark(waiting));
         self.is_marked
@@ -188,7 +188,7 @@ pub(crate) fn control_law(interval: Span, count: u32) -> Span {
 }
 
 impl Source for Line {
-    fn pop(&mut self) -> Option<Waiting> {
+    fn pop(&mut self) -> Option<QueuedPacket> {
         self.pop()
     }
 
@@ -218,7 +218,12 @@ impl Codel {
 }
 
 impl QueueDiscipline for Codel {
-    fn enqueue(&mut self, _: Instant, arrival: Waiting, _: &mut Effects) -> Result<(), DropReason> {
+    fn enqueue(
+        &mut self,
+        _: Instant,
+        arrival: QueuedPacket,
+        _: &mut QueueActions,
+    ) -> Result<(), DropReason> {
         if self.line.backlog().packets >= self.limit_packets {
             return Err(DropReason::QueueFull);
         }
@@ -226,9 +231,9 @@ impl QueueDiscipline for Codel {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         let next = self.controller.dequeue(now, &self.settings, &mut self.line, effects);
-        next.map_or(Dequeued::Empty, Dequeued::Packet)
+        next.map_or(DequeueResult::Empty, DequeueResult::Packet)
     }
 
     fn backlog(&self) -> Backlog {

@@ -3,9 +3,9 @@
 //! Source: Shreedhar and Varghese, "Efficient fair queuing using deficit round-robin", 1996; tc-drr(8). A packet that
 //! no class takes is dropped, as the kernel does.
 
-use super::held::Held;
+use super::held::PeekableChild;
 use super::select::Classifier;
-use super::{Dequeued, Effects, Groups, QueueDiscipline, Waiting, discipline};
+use super::{DequeueResult, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 /// A class.
 struct Class {
-    child: Held,
+    child: PeekableChild,
     quantum_bytes: u64,
     deficit_bytes: u64,
     is_active: bool,
@@ -32,9 +32,9 @@ pub(super) struct Drr {
 }
 
 impl Drr {
-    pub(super) fn new(drr: &fairwind_qdisc::Drr, seed: u64, groups: &Groups) -> Self {
+    pub(super) fn new(drr: &fairwind_qdisc::Drr, seed: u64, groups: &FlowGroups) -> Self {
         let class = |(number, class): (u64, &fairwind_qdisc::DrrClass)| Class {
-            child: Held::new(discipline(&class.child, mixed(seed, number), groups)),
+            child: PeekableChild::new(discipline(&class.child, mixed(seed, number), groups)),
             quantum_bytes: class.quantum_bytes.max(1).into(),
             deficit_bytes: 0,
             is_active: false,
@@ -69,8 +69,8 @@ impl QueueDiscipline for Drr {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let place = self.classifier.class_of(&arrival.header).or(self.others);
         let place = place.ok_or(DropReason::QueueFull)?;
@@ -87,8 +87,8 @@ impl QueueDiscipline for Drr {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
-        let mut answer = Dequeued::Empty;
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
+        let mut answer = DequeueResult::Empty;
         // Classes that shape are passed over, each once.
         let mut passed_over = 0;
         while passed_over < self.active.len() {
@@ -98,7 +98,7 @@ impl QueueDiscipline for Drr {
             let next = class.child.peek(now, effects);
             self.backlog = self.backlog.minus(before).plus(class.child.backlog());
             match next {
-                Dequeued::Packet(waiting) => {
+                DequeueResult::Packet(waiting) => {
                     let bytes = u64::from(waiting.bytes());
                     if bytes > class.deficit_bytes {
                         self.end_turn(place);
@@ -112,10 +112,10 @@ impl QueueDiscipline for Drr {
                     if class.child.backlog().packets == 0 {
                         self.retire(place);
                     }
-                    return Dequeued::Packet(waiting);
+                    return DequeueResult::Packet(waiting);
                 }
-                Dequeued::Empty => self.retire(place),
-                Dequeued::NotBefore(instant) => {
+                DequeueResult::Empty => self.retire(place),
+                DequeueResult::NotBefore(instant) => {
                     passed_over += 1;
                     answer = answer.or_not_before(instant);
                     self.active.rotate_left(1);

@@ -6,8 +6,8 @@
 //! Updates of the controller that are caught up see the delays that the oldest packets had then.
 
 use super::line::Line;
-use super::ticks::{Progress, Ticks};
-use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::ticks::{PeriodicTimer, TimerProgress};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::random::mixed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::{Instant, Ratio, Span};
@@ -27,7 +27,7 @@ pub(super) struct Dualpi2 {
     /// The probability whose square drops, and whose multiple marks in the low-latency queue.
     base: f64,
     delay_before: f64,
-    ticks: Ticks,
+    ticks: PeriodicTimer,
     /// Above zero where the classic queue has waited for its share of the service, in bytes.
     credit: f64,
     generator: Pcg32,
@@ -44,7 +44,7 @@ enum Verdict {
 impl Dualpi2 {
     pub(super) fn new(description: &fairwind_qdisc::Dualpi2, seed: u64) -> Self {
         Self {
-            ticks: Ticks::new(description.update),
+            ticks: PeriodicTimer::new(description.update),
             description: description.clone(),
             low_latency: Line::default(),
             classic: Line::default(),
@@ -72,7 +72,7 @@ impl Dualpi2 {
             let is_at_the_end = !is_empty
                 && self.base >= self.most()
                 && self.delay_before >= self.description.target.as_secs_f64();
-            if is_at_rest || is_at_the_end { Progress::Settled } else { Progress::GoesOn }
+            if is_at_rest || is_at_the_end { TimerProgress::Settled } else { TimerProgress::GoesOn }
         });
         self.ticks = ticks;
     }
@@ -126,7 +126,7 @@ impl Dualpi2 {
     }
 
     /// Carries a verdict out; whether the packet goes on.
-    fn carry_out(verdict: Verdict, waiting: &mut Waiting, effects: &mut Effects) -> bool {
+    fn carry_out(verdict: Verdict, waiting: &mut QueuedPacket, effects: &mut QueueActions) -> bool {
         match verdict {
             Verdict::Leaves => true,
             Verdict::Notified => effects.mark(waiting),
@@ -141,7 +141,7 @@ impl Dualpi2 {
     }
 
     /// The next packet, and whether it is of the low-latency queue.
-    fn take(&mut self) -> Option<(Waiting, bool)> {
+    fn take(&mut self) -> Option<(QueuedPacket, bool)> {
         let is_low = self.low_latency_is_next();
         let line = if is_low { &mut self.low_latency } else { &mut self.classic };
         Some((line.pop()?, is_low))
@@ -167,8 +167,8 @@ impl QueueDiscipline for Dualpi2 {
     fn enqueue(
         &mut self,
         now: Instant,
-        mut arrival: Waiting,
-        effects: &mut Effects,
+        mut arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         self.catch_up(now);
         if self.backlog().packets >= self.description.limit_packets {
@@ -189,12 +189,12 @@ impl QueueDiscipline for Dualpi2 {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         self.catch_up(now);
         loop {
             let Some((mut waiting, is_low)) = self.take() else {
                 self.credit = first_credit(self.description.classic_protection);
-                return Dequeued::Empty;
+                return DequeueResult::Empty;
             };
             let bytes = self.backlog().bytes;
             let is_late = is_low && waiting.sojourn(now) >= self.description.step_threshold;
@@ -205,7 +205,7 @@ impl QueueDiscipline for Dualpi2 {
             };
             if Self::carry_out(verdict, &mut waiting, effects) {
                 self.charge(waiting.bytes(), is_low);
-                return Dequeued::Packet(waiting);
+                return DequeueResult::Packet(waiting);
             }
             effects.drop(waiting, DropReason::Early);
         }

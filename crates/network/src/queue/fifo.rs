@@ -3,7 +3,7 @@
 //! Source: the Linux manual page tc-pfifo(8).
 
 use super::line::Line;
-use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::Instant;
@@ -50,7 +50,12 @@ impl Fifo {
 }
 
 impl QueueDiscipline for Fifo {
-    fn enqueue(&mut self, _: Instant, arrival: Waiting, _: &mut Effects) -> Result<(), DropReason> {
+    fn enqueue(
+        &mut self,
+        _: Instant,
+        arrival: QueuedPacket,
+        _: &mut QueueActions,
+    ) -> Result<(), DropReason> {
         if !self.limit.admits(self.backlog(), arrival.bytes()) {
             return Err(DropReason::QueueFull);
         }
@@ -58,11 +63,11 @@ impl QueueDiscipline for Fifo {
         Ok(())
     }
 
-    fn dequeue(&mut self, _: Instant, _: &mut Effects) -> Dequeued {
-        self.line.pop().map_or(Dequeued::Empty, Dequeued::Packet)
+    fn dequeue(&mut self, _: Instant, _: &mut QueueActions) -> DequeueResult {
+        self.line.pop().map_or(DequeueResult::Empty, DequeueResult::Packet)
     }
 
-    fn head(&self) -> Option<Waiting> {
+    fn head(&self) -> Option<QueuedPacket> {
         self.line.oldest().copied()
     }
 

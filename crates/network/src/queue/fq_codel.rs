@@ -6,8 +6,8 @@
 use super::codel::{Controller, ControllerSettings, Source};
 use super::hash::bucket;
 use super::line::Line;
-use super::rounds::{Rounds, index};
-use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use super::rounds::{RoundRobin, index};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket, packet_count};
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
 
@@ -26,7 +26,7 @@ pub(super) struct FqCodel {
     drop_batch_packets: u32,
     settings: ControllerSettings,
     flows: Vec<Flow>,
-    rounds: Rounds,
+    rounds: RoundRobin,
     backlog: Backlog,
     seed: u64,
 }
@@ -38,7 +38,7 @@ struct FlowSource<'a> {
 }
 
 impl Source for FlowSource<'_> {
-    fn pop(&mut self) -> Option<Waiting> {
+    fn pop(&mut self) -> Option<QueuedPacket> {
         let first = self.line.pop()?;
         *self.total = self.total.without(first.bytes());
         Some(first)
@@ -59,7 +59,7 @@ impl FqCodel {
             drop_batch_packets: description.drop_batch_packets,
             settings: ControllerSettings { target, interval, ecn, ce_threshold },
             flows: std::iter::repeat_with(Flow::default).take(index(flows)).collect(),
-            rounds: Rounds::new(flows, description.quantum_bytes),
+            rounds: RoundRobin::new(flows, description.quantum_bytes),
             backlog: Backlog::default(),
             seed,
         }
@@ -70,7 +70,7 @@ impl FqCodel {
     }
 
     /// Drops the oldest packets of the fattest flow: half of its bytes, though no more than a batch (RFC 8290 §4.1).
-    fn make_room(&mut self, effects: &mut Effects) {
+    fn make_room(&mut self, effects: &mut QueueActions) {
         let by_bytes = self.flows.iter_mut().max_by_key(|flow| flow.line.backlog().bytes);
         let Some(fattest) = by_bytes else { return };
         let half = fattest.line.backlog().bytes / 2;
@@ -92,8 +92,8 @@ impl QueueDiscipline for FqCodel {
     fn enqueue(
         &mut self,
         _: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let flow = bucket(&arrival.header, self.seed, packet_count(self.flows.len()));
         self.flows[index(flow)].line.push(arrival);
@@ -105,19 +105,19 @@ impl QueueDiscipline for FqCodel {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         while let Some(turn) = self.rounds.turn() {
             let flow = &mut self.flows[index(turn)];
             let mut source = FlowSource { line: &mut flow.line, total: &mut self.backlog };
             match flow.controller.dequeue(now, &self.settings, &mut source, effects) {
                 Some(waiting) => {
                     self.rounds.spend(turn, waiting.bytes());
-                    return Dequeued::Packet(waiting);
+                    return DequeueResult::Packet(waiting);
                 }
                 None => self.rounds.yield_turn(turn),
             }
         }
-        Dequeued::Empty
+        DequeueResult::Empty
     }
 
     fn backlog(&self) -> Backlog {

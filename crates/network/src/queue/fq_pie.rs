@@ -5,8 +5,8 @@
 use super::hash::bucket;
 use super::line::Line;
 use super::pie::{PieController, PieSettings};
-use super::rounds::{Rounds, index};
-use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use super::rounds::{RoundRobin, index};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket, packet_count};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
@@ -26,7 +26,7 @@ pub(super) struct FqPie {
     memory_limit_bytes: u64,
     settings: PieSettings,
     flows: Vec<Flow>,
-    rounds: Rounds,
+    rounds: RoundRobin,
     backlog: Backlog,
     generator: Pcg32,
     seed: u64,
@@ -42,7 +42,7 @@ impl FqPie {
             memory_limit_bytes: description.memory_limit_bytes,
             settings,
             flows: std::iter::repeat_with(flow).take(index(flows)).collect(),
-            rounds: Rounds::new(flows, description.quantum_bytes),
+            rounds: RoundRobin::new(flows, description.quantum_bytes),
             backlog: Backlog::default(),
             generator: Pcg32::new(mixed(seed, 0), 0),
             seed: mixed(seed, 1),
@@ -54,8 +54,8 @@ impl QueueDiscipline for FqPie {
     fn enqueue(
         &mut self,
         now: Instant,
-        mut arrival: Waiting,
-        effects: &mut Effects,
+        mut arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let Backlog { packets, bytes } = self.backlog;
         let size = arrival.bytes();
@@ -77,7 +77,7 @@ impl QueueDiscipline for FqPie {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, _: &mut QueueActions) -> DequeueResult {
         while let Some(turn) = self.rounds.turn() {
             let flow = &mut self.flows[index(turn)];
             flow.controller.catch_up(now, flow.line.bytes(), &self.settings);
@@ -89,9 +89,9 @@ impl QueueDiscipline for FqPie {
             flow.controller.on_departure(now, bytes, sojourn, left, &self.settings);
             self.backlog = self.backlog.without(bytes);
             self.rounds.spend(turn, bytes);
-            return Dequeued::Packet(first);
+            return DequeueResult::Packet(first);
         }
-        Dequeued::Empty
+        DequeueResult::Empty
     }
 
     fn backlog(&self) -> Backlog {

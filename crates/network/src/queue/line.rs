@@ -1,56 +1,56 @@
 //! Packets in the order of their arrival, with their bytes.
 
-use super::{Waiting, packet_count};
+use super::{QueuedPacket, packet_count};
 use crate::Backlog;
 use std::collections::VecDeque;
 
 /// Packets that wait in a row.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<QueuedPacket>,
     bytes: u64,
 }
 
 impl Line {
     #[inline]
-    pub(crate) fn push(&mut self, waiting: Waiting) {
+    pub(crate) fn push(&mut self, waiting: QueuedPacket) {
         self.bytes += u64::from(waiting.bytes());
         self.waiting.push_back(waiting);
     }
 
     /// Takes the oldest one out.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Waiting> {
+    pub(crate) fn pop(&mut self) -> Option<QueuedPacket> {
         let first = self.waiting.pop_front();
         self.without(first)
     }
 
     /// Takes the newest one out.
-    pub(crate) fn pop_newest(&mut self) -> Option<Waiting> {
+    pub(crate) fn pop_newest(&mut self) -> Option<QueuedPacket> {
         let last = self.waiting.pop_back();
         self.without(last)
     }
 
     /// Takes the one at `place` out, counted from the oldest.
-    pub(crate) fn remove(&mut self, place: usize) -> Option<Waiting> {
+    pub(crate) fn remove(&mut self, place: usize) -> Option<QueuedPacket> {
         let removed = self.waiting.remove(place);
         self.without(removed)
     }
 
     #[inline]
-    fn without(&mut self, removed: Option<Waiting>) -> Option<Waiting> {
+    fn without(&mut self, removed: Option<QueuedPacket>) -> Option<QueuedPacket> {
         self.bytes -= removed.map_or(0, |waiting| u64::from(waiting.bytes()));
         removed
     }
 
     /// The next to leave.
     #[inline]
-    pub(crate) fn oldest(&self) -> Option<&Waiting> {
+    pub(crate) fn oldest(&self) -> Option<&QueuedPacket> {
         self.waiting.front()
     }
 
     /// The one at `place`, counted from the oldest.
-    pub(crate) fn get(&self, place: usize) -> Option<&Waiting> {
+    pub(crate) fn get(&self, place: usize) -> Option<&QueuedPacket> {
         self.waiting.get(place)
     }
 
@@ -75,7 +75,7 @@ impl Line {
     }
 
     /// Takes all out.
-    pub(crate) fn drain(&mut self) -> impl Iterator<Item = Waiting> + '_ {
+    pub(crate) fn drain(&mut self) -> impl Iterator<Item = QueuedPacket> + '_ {
         self.bytes = 0;
         self.waiting.drain(..)
     }

@@ -1,6 +1,6 @@
 //! Queue disciplines: which packet leaves next, and which is dropped. When it leaves is the link's, and of shapers.
 //!
-//! One file per discipline. They hold [`Waiting`] entries, which say of a packet all that a discipline may know.
+//! One file per discipline. They hold [`QueuedPacket`] entries, which say of a packet all that a discipline may know.
 
 mod average;
 mod bucket;
@@ -29,29 +29,29 @@ mod ticks;
 pub use build::discipline;
 pub use fifo::Fifo;
 pub(crate) use fifo::FifoLimit;
-pub use select::Groups;
+pub use select::FlowGroups;
 
-use crate::parcel::Parcel;
+use crate::pool::PacketRef;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::{Instant, Span};
 
 /// A packet in a queue, and since when.
 #[derive(Debug, Clone, Copy)]
-pub struct Waiting {
+pub struct QueuedPacket {
     /// When it was offered to the queue.
     pub enqueued: Instant,
     /// What tells it from others.
     pub header: Header,
-    pub(crate) parcel: Parcel,
+    pub(crate) packet: PacketRef,
     /// Number of its acceptance among all of the network; orders deliveries at equal instants.
     pub(crate) insertion: u64,
 }
 
-impl Waiting {
+impl QueuedPacket {
     /// Length of the IP packet in bytes.
     #[inline]
     pub fn bytes(&self) -> u32 {
-        self.parcel.bytes()
+        self.packet.bytes()
     }
 
     /// How long it has been waiting at `now`.
@@ -63,33 +63,33 @@ impl Waiting {
     /// Whether it is for the same host as `other`.
     #[inline]
     pub fn has_destination_of(&self, other: &Self) -> bool {
-        self.parcel.destination() == other.parcel.destination()
+        self.packet.destination() == other.packet.destination()
     }
 
     /// Number of the host that it is for.
     #[inline]
     pub fn destination(&self) -> u32 {
-        self.parcel.destination().0
+        self.packet.destination().0
     }
 }
 
 /// What a discipline does to packets besides letting them wait and leave.
 #[derive(Debug, Default)]
-pub struct Effects {
-    pub(crate) dropped: Vec<(Waiting, DropReason)>,
-    pub(crate) marked: Vec<Waiting>,
+pub struct QueueActions {
+    pub(crate) dropped: Vec<(QueuedPacket, DropReason)>,
+    pub(crate) marked: Vec<QueuedPacket>,
 }
 
-impl Effects {
+impl QueueActions {
     /// Drops a packet that was accepted earlier.
     #[inline]
-    pub fn drop(&mut self, waiting: Waiting, reason: DropReason) {
+    pub fn drop(&mut self, waiting: QueuedPacket, reason: DropReason) {
         self.dropped.push((waiting, reason));
     }
 
     /// Marks a packet, where it can be marked (RFC 3168 §5); whether it is marked now.
     #[inline]
-    pub fn mark(&mut self, waiting: &mut Waiting) -> bool {
+    pub fn mark(&mut self, waiting: &mut QueuedPacket) -> bool {
         let is_capable = waiting.header.is_ecn_capable();
         if is_capable {
             waiting.header.mark();
@@ -99,25 +99,25 @@ impl Effects {
     }
 }
 
-impl Effects {
+impl QueueActions {
     /// Tells of a packet whose header says already that it was marked.
-    pub(crate) fn note_mark(&mut self, waiting: Waiting) {
+    pub(crate) fn note_mark(&mut self, waiting: QueuedPacket) {
         self.marked.push(waiting);
     }
 }
 
 /// What a discipline answers when a packet is asked for.
 #[derive(Debug, Clone, Copy)]
-pub enum Dequeued {
+pub enum DequeueResult {
     /// This one leaves.
-    Packet(Waiting),
+    Packet(QueuedPacket),
     /// None leaves before this instant, which is later than now, unless others arrive.
     NotBefore(Instant),
     /// Nothing waits.
     Empty,
 }
 
-impl Dequeued {
+impl DequeueResult {
     /// The earlier of this, where it is no packet, and `instant`.
     #[must_use]
     pub(crate) fn or_not_before(self, instant: Instant) -> Self {
@@ -142,15 +142,15 @@ pub trait QueueDiscipline: Send {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason>;
 
     /// The next packet to be serialised; those dropped on the way to it go to `effects`.
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued;
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult;
 
     /// What would leave now, where that is certain without letting it leave; none where it has to be decided.
-    fn head(&self) -> Option<Waiting> {
+    fn head(&self) -> Option<QueuedPacket> {
         None
     }
 

@@ -7,8 +7,8 @@
 //! are caught up at the next call.
 
 use super::line::Line;
-use super::ticks::{Progress, Ticks};
-use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::ticks::{PeriodicTimer, TimerProgress};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_units::{Instant, Span};
@@ -85,7 +85,7 @@ pub(super) struct PieController {
     delay: f64,
     delay_before: f64,
     burst_left: Span,
-    ticks: Ticks,
+    ticks: PeriodicTimer,
     /// Probabilities since the last drop.
     sum: f64,
     measurement: Option<Measurement>,
@@ -101,7 +101,7 @@ impl PieController {
             delay: 0.0,
             delay_before: 0.0,
             burst_left: MOST_BURST,
-            ticks: Ticks::new(settings.update),
+            ticks: PeriodicTimer::new(settings.update),
             sum: 0.0,
             measurement: None,
             rate_time: None,
@@ -115,7 +115,7 @@ impl PieController {
             let before = (self.probability, self.delay_before, self.burst_left);
             self.update(bytes, settings);
             let has_changed = before != (self.probability, self.delay_before, self.burst_left);
-            if has_changed { Progress::GoesOn } else { Progress::Settled }
+            if has_changed { TimerProgress::GoesOn } else { TimerProgress::Settled }
         });
         self.ticks = ticks;
     }
@@ -264,8 +264,8 @@ impl QueueDiscipline for Pie {
     fn enqueue(
         &mut self,
         now: Instant,
-        mut arrival: Waiting,
-        effects: &mut Effects,
+        mut arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let Backlog { packets, bytes } = self.line.backlog();
         self.controller.catch_up(now, bytes, &self.settings);
@@ -282,15 +282,15 @@ impl QueueDiscipline for Pie {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, _: &mut QueueActions) -> DequeueResult {
         self.controller.catch_up(now, self.line.bytes(), &self.settings);
-        let Some(first) = self.line.pop() else { return Dequeued::Empty };
+        let Some(first) = self.line.pop() else { return DequeueResult::Empty };
         let left = self.line.bytes();
         self.controller.on_departure(now, first.bytes(), first.sojourn(now), left, &self.settings);
-        Dequeued::Packet(first)
+        DequeueResult::Packet(first)
     }
 
-    fn head(&self) -> Option<Waiting> {
+    fn head(&self) -> Option<QueuedPacket> {
         self.line.oldest().copied()
     }
 

@@ -3,7 +3,7 @@
 //! Source: tc-prio(8); the kernel's priorities by type of service (`ip_tos2prio`).
 
 use super::select::Classifier;
-use super::{Dequeued, Effects, Groups, QueueDiscipline, Waiting, discipline};
+use super::{DequeueResult, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline};
 use crate::random::mixed;
 use crate::{Backlog, DropReason, Header};
 use fairwind_units::Instant;
@@ -19,7 +19,7 @@ pub(super) struct Prio {
 }
 
 impl Prio {
-    pub(super) fn new(prio: &fairwind_qdisc::Prio, seed: u64, groups: &Groups) -> Self {
+    pub(super) fn new(prio: &fairwind_qdisc::Prio, seed: u64, groups: &FlowGroups) -> Self {
         let bands = (0..).zip(&prio.bands);
         let filters = prio.filters.iter().map(|(filter, band)| (filter, usize::from(*band)));
         Self {
@@ -43,26 +43,26 @@ impl QueueDiscipline for Prio {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let band = self.band_of(&arrival.header);
         self.bands[band].enqueue(now, arrival, effects)
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
-        let mut answer = Dequeued::Empty;
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
+        let mut answer = DequeueResult::Empty;
         for band in &mut self.bands {
             match band.dequeue(now, effects) {
-                Dequeued::Packet(waiting) => return Dequeued::Packet(waiting),
-                Dequeued::NotBefore(instant) => answer = answer.or_not_before(instant),
-                Dequeued::Empty => {}
+                DequeueResult::Packet(waiting) => return DequeueResult::Packet(waiting),
+                DequeueResult::NotBefore(instant) => answer = answer.or_not_before(instant),
+                DequeueResult::Empty => {}
             }
         }
         answer
     }
 
-    fn head(&self) -> Option<Waiting> {
+    fn head(&self) -> Option<QueuedPacket> {
         self.bands.iter().find(|band| band.backlog().packets > 0)?.head()
     }
 

@@ -4,7 +4,7 @@
 //! does in its section 7; the kernel draws the next distance beforehand, which has the same law.
 
 use super::average::{Advice, Average, AverageSettings, packet_time};
-use super::{Dequeued, Effects, Groups, QueueDiscipline, Waiting, discipline};
+use super::{DequeueResult, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
@@ -24,7 +24,7 @@ fn number(bytes: u64) -> f64 {
 }
 
 impl Red {
-    pub(super) fn new(red: &fairwind_qdisc::Red, seed: u64, groups: &Groups) -> Self {
+    pub(super) fn new(red: &fairwind_qdisc::Red, seed: u64, groups: &FlowGroups) -> Self {
         let queue = Qdisc::Bfifo { limit_bytes: red.limit_bytes };
         let settings = AverageSettings {
             least: number(red.min_bytes),
@@ -49,8 +49,8 @@ impl Red {
     fn admit(
         &mut self,
         now: Instant,
-        mut arrival: Waiting,
-        effects: &mut Effects,
+        mut arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let may_mark = match self.average.advise() {
             Advice::Accept => return self.child.enqueue(now, arrival, effects),
@@ -77,8 +77,8 @@ impl QueueDiscipline for Red {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         self.average.observe(now, number(self.child.backlog().bytes));
         let admitted = self.admit(now, arrival, effects);
@@ -86,13 +86,13 @@ impl QueueDiscipline for Red {
         admitted
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         let next = self.child.dequeue(now, effects);
         self.look_for_rest(now);
         next
     }
 
-    fn head(&self) -> Option<Waiting> {
+    fn head(&self) -> Option<QueuedPacket> {
         self.child.head()
     }
 

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// Whose turn it is, by the numbers of the flows.
 #[derive(Debug)]
-pub(super) struct Rounds {
+pub(super) struct RoundRobin {
     quantum_bytes: i64,
     /// Bytes that each flow may still send in its turn.
     deficits: Vec<i64>,
@@ -22,7 +22,7 @@ pub(super) fn index(flow: u32) -> usize {
     flow as usize
 }
 
-impl Rounds {
+impl RoundRobin {
     pub(super) fn new(flows: u32, quantum_bytes: u32) -> Self {
         Self {
             quantum_bytes: quantum_bytes.max(1).into(),

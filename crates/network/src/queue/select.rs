@@ -6,11 +6,11 @@ use std::ops::Range;
 
 /// Names of groups, each with the numbers of its connections.
 #[derive(Debug, Clone, Default)]
-pub struct Groups {
+pub struct FlowGroups {
     named: Vec<(String, Range<u32>)>,
 }
 
-impl Groups {
+impl FlowGroups {
     /// Adds a group: `connections` are its, and nobody else's.
     pub fn name(&mut self, name: impl Into<String>, connections: Range<u32>) {
         self.named.push((name.into(), connections));
@@ -33,7 +33,7 @@ struct Test {
 }
 
 impl Test {
-    fn new(filter: &Filter, groups: &Groups) -> Self {
+    fn new(filter: &Filter, groups: &FlowGroups) -> Self {
         // A group that nobody knows takes nothing.
         let nothing = 0..0;
         let connections = filter.group.as_ref();
@@ -66,7 +66,7 @@ impl Classifier {
     /// Of `filters`, each with the class that it sends packets to.
     pub(crate) fn new<'f>(
         filters: impl IntoIterator<Item = (&'f Filter, usize)>,
-        groups: &Groups,
+        groups: &FlowGroups,
     ) -> Self {
         let tests = filters.into_iter();
         Self { tests: tests.map(|(filter, class)| (Test::new(filter, groups), class)).collect() }
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_filter_takes_what_is_everything_that_it_asks_for() {
-        let mut groups = Groups::default();
+        let mut groups = FlowGroups::default();
         groups.name("greedy", 0..2);
         groups.name("thin", 2..5);
         let thin = Filter { group: Some("thin".to_owned()), ..Filter::default() };

@@ -4,8 +4,8 @@
 
 use super::hash::bucket;
 use super::line::Line;
-use super::rounds::{Rounds, index};
-use super::{Dequeued, Effects, QueueDiscipline, Waiting, packet_count};
+use super::rounds::{RoundRobin, index};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket, packet_count};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_units::Instant;
@@ -23,7 +23,7 @@ struct Flow {
 pub(super) struct Sfq {
     description: fairwind_qdisc::Sfq,
     flows: Vec<Flow>,
-    rounds: Rounds,
+    rounds: RoundRobin,
     backlog: Backlog,
     seed: u64,
     /// How often flows were hashed anew.
@@ -37,7 +37,7 @@ impl Sfq {
         let buckets = description.divisor.max(1);
         Self {
             flows: std::iter::repeat_with(Flow::default).take(index(buckets)).collect(),
-            rounds: Rounds::new(buckets, description.quantum_bytes),
+            rounds: RoundRobin::new(buckets, description.quantum_bytes),
             description: description.clone(),
             backlog: Backlog::default(),
             seed,
@@ -54,9 +54,9 @@ impl Sfq {
         }
         self.perturbations = due;
         let buckets = packet_count(self.flows.len());
-        self.rounds = Rounds::new(buckets, self.description.quantum_bytes);
+        self.rounds = RoundRobin::new(buckets, self.description.quantum_bytes);
         let flows = self.flows.iter_mut();
-        let mut all: Vec<Waiting> = flows.flat_map(|flow| flow.line.drain()).collect();
+        let mut all: Vec<QueuedPacket> = flows.flat_map(|flow| flow.line.drain()).collect();
         all.sort_by_key(|waiting| waiting.insertion);
         for waiting in all {
             let place = self.place_of(&waiting);
@@ -64,12 +64,12 @@ impl Sfq {
         }
     }
 
-    fn place_of(&self, waiting: &Waiting) -> u32 {
+    fn place_of(&self, waiting: &QueuedPacket) -> u32 {
         let seed = mixed(self.seed, self.perturbations);
         bucket(&waiting.header, seed, packet_count(self.flows.len()))
     }
 
-    fn join(&mut self, place: u32, waiting: Waiting) {
+    fn join(&mut self, place: u32, waiting: QueuedPacket) {
         self.rounds.join_last(place);
         self.flows[index(place)].line.push(waiting);
         self.note_change(place);
@@ -87,7 +87,7 @@ impl Sfq {
 
     /// The longest line gives up a packet; of several, as in the kernel, the one that became so long or so short last,
     /// or, where none has two, the one whose turn it is.
-    fn make_room(&mut self, effects: &mut Effects) {
+    fn make_room(&mut self, effects: &mut QueueActions) {
         let rank = |place: &u32| {
             let flow = &self.flows[index(*place)];
             (flow.line.len(), flow.changed)
@@ -98,7 +98,7 @@ impl Sfq {
         self.drop_from(next.filter(|_| is_short).unwrap_or(longest), effects);
     }
 
-    fn drop_from(&mut self, place: u32, effects: &mut Effects) {
+    fn drop_from(&mut self, place: u32, effects: &mut QueueActions) {
         let line = &mut self.flows[index(place)].line;
         let victim = if self.description.head_drop { line.pop() } else { line.pop_newest() };
         if let Some(victim) = victim {
@@ -113,8 +113,8 @@ impl QueueDiscipline for Sfq {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         self.perturb(now);
         let place = self.place_of(&arrival);
@@ -138,14 +138,14 @@ impl QueueDiscipline for Sfq {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, _: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, _: &mut QueueActions) -> DequeueResult {
         self.perturb(now);
-        let Some(place) = self.rounds.turn() else { return Dequeued::Empty };
-        let Some(first) = self.flows[index(place)].line.pop() else { return Dequeued::Empty };
+        let Some(place) = self.rounds.turn() else { return DequeueResult::Empty };
+        let Some(first) = self.flows[index(place)].line.pop() else { return DequeueResult::Empty };
         self.rounds.spend(place, first.bytes());
         self.note_change(place);
         self.backlog = self.backlog.without(first.bytes());
-        Dequeued::Packet(first)
+        DequeueResult::Packet(first)
     }
 
     fn backlog(&self) -> Backlog {

@@ -3,8 +3,8 @@
 //! Source: tc-tbf(8). The next packet is held ready outside of the child while its tokens are missing, as in the kernel.
 
 use super::bucket::Bucket;
-use super::held::Held;
-use super::{Dequeued, Effects, Groups, QueueDiscipline, Waiting, discipline};
+use super::held::PeekableChild;
+use super::{DequeueResult, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline};
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::Qdisc;
 use fairwind_units::Instant;
@@ -15,11 +15,11 @@ const PEAK_BYTES: u64 = 1500;
 /// A shaper.
 pub(super) struct Tbf {
     buckets: Vec<Bucket>,
-    child: Held,
+    child: PeekableChild,
 }
 
 impl Tbf {
-    pub(super) fn new(tbf: &fairwind_qdisc::Tbf, seed: u64, groups: &Groups) -> Self {
+    pub(super) fn new(tbf: &fairwind_qdisc::Tbf, seed: u64, groups: &FlowGroups) -> Self {
         let peak = tbf
             .peak_rate
             .map(|rate| Bucket::new(rate, tbf.mtu_bytes.unwrap_or(PEAK_BYTES), tbf.granularity));
@@ -28,7 +28,7 @@ impl Tbf {
         let rate = Bucket::new(tbf.rate, tbf.burst_bytes, tbf.granularity);
         Self {
             buckets: std::iter::once(rate).chain(peak).collect(),
-            child: Held::new(discipline(child, seed, groups)),
+            child: PeekableChild::new(discipline(child, seed, groups)),
         }
     }
 }
@@ -37,8 +37,8 @@ impl QueueDiscipline for Tbf {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         if !self.buckets.iter().all(|bucket| bucket.can_hold(arrival.bytes())) {
             return Err(DropReason::QueueFull);
@@ -46,9 +46,9 @@ impl QueueDiscipline for Tbf {
         self.child.enqueue(now, arrival, effects)
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         let waiting = match self.child.peek(now, effects) {
-            Dequeued::Packet(waiting) => waiting,
+            DequeueResult::Packet(waiting) => waiting,
             other => return other,
         };
         let bytes = waiting.bytes();
@@ -60,11 +60,11 @@ impl QueueDiscipline for Tbf {
             }
         }
         if ready > now {
-            return Dequeued::NotBefore(ready);
+            return DequeueResult::NotBefore(ready);
         }
         self.buckets.iter_mut().for_each(|bucket| bucket.take(bytes));
         self.child.take(now, effects);
-        Dequeued::Packet(waiting)
+        DequeueResult::Packet(waiting)
     }
 
     fn backlog(&self) -> Backlog {

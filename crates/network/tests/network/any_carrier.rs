@@ -1,7 +1,7 @@
 //! Random carriers, whose slots some links have.
 
-use fairwind_network::{Assigned, CarrierId, LinkSpec, Topology};
-use fairwind_qdisc::{Carrier, Placement, Requests, Terminal};
+use fairwind_network::{CarrierAccess, CarrierId, LinkSpec, Topology};
+use fairwind_qdisc::{Carrier, Placement, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Ratio, Span};
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ impl Shared {
             if let Some(terminal) = *terminal {
                 spec.rate = None;
                 spec.rate_trace = None;
-                spec.assigned = Some(Assigned { carrier, terminal });
+                spec.carrier_access = Some(CarrierAccess { carrier, terminal });
             }
         }
     }
@@ -54,12 +54,12 @@ fn any_terminal() -> impl Strategy<Value = Terminal> {
     let double = Ratio::from_parts_per_billion(2_000_000_000);
     let (lasts, idle) = (Span::from_millis(100), Span::from_millis(50));
     let requests = prop::sample::select(vec![
-        Requests::None,
-        Requests::Rbdc { multiplier: double },
-        Requests::RbdcStart { multiplier: double, lasts, idle },
-        Requests::Vbdc,
-        Requests::Avbdc,
-        Requests::Forecast { round_trip: Span::from_millis(40) },
+        RequestPolicy::None,
+        RequestPolicy::Rbdc { multiplier: double },
+        RequestPolicy::RbdcStart { multiplier: double, lasts, idle },
+        RequestPolicy::Vbdc,
+        RequestPolicy::Avbdc,
+        RequestPolicy::Forecast { round_trip: Span::from_millis(40) },
     ]);
     (0_u32..2, 0_u32..5, any::<bool>(), requests).prop_map(
         |(guaranteed_slots, most, takes_free, requests)| Terminal {

@@ -2,9 +2,10 @@
 
 use crate::support::{Diary, Numbered, Outcome};
 use fairwind_network::{
-    Assigned, Assignment, LinkId, LinkSpec, Network, NodeId, Qdisc, Topology, TopologyError,
+    CarrierAccess, LinkId, LinkSpec, Network, NodeId, Qdisc, SlotAssignment, Topology,
+    TopologyError,
 };
-use fairwind_qdisc::{Carrier, Placement, Requests, Terminal};
+use fairwind_qdisc::{Carrier, Placement, RequestPolicy, Terminal};
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 
 /// Eight slots of 10 ms and 1000 bytes in a frame of 80 ms, so 100 kbit/s each; requests every two frames, plans every
@@ -22,12 +23,12 @@ fn carrier() -> Carrier {
     }
 }
 
-fn terminal(guaranteed_slots: u32, requests: Requests) -> Terminal {
+fn terminal(guaranteed_slots: u32, requests: RequestPolicy) -> Terminal {
     Terminal { guaranteed_slots, most_slots: 0, takes_free: false, requests }
 }
 
-fn times(multiplier: u64) -> Requests {
-    Requests::Rbdc { multiplier: Ratio::from_parts_per_billion(multiplier * 1_000_000_000) }
+fn times(multiplier: u64) -> RequestPolicy {
+    RequestPolicy::Rbdc { multiplier: Ratio::from_parts_per_billion(multiplier * 1_000_000_000) }
 }
 
 /// Terminals that send to one hub over 250 ms.
@@ -45,9 +46,9 @@ impl Uplinks {
         let carrier = topology.add_carrier(carrier);
         for (number, terminal) in terminals.iter().enumerate() {
             let node = topology.add_host(format!("terminal {number}"));
-            let assigned = Some(Assigned { carrier, terminal: *terminal });
+            let carrier_access = Some(CarrierAccess { carrier, terminal: *terminal });
             let delay = Span::from_millis(250);
-            topology.add_link(node, hub, LinkSpec { assigned, delay, ..LinkSpec::default() });
+            topology.add_link(node, hub, LinkSpec { carrier_access, delay, ..LinkSpec::default() });
         }
         let network = topology.build(1).expect("a sound carrier");
         Self { network, hub, diary: Diary::default(), number: 0 }
@@ -72,7 +73,7 @@ impl Uplinks {
     }
 
     /// Slots of the frames of a terminal, one after another.
-    fn slots(&self, terminal: u32) -> Vec<(u64, Assignment)> {
+    fn slots(&self, terminal: u32) -> Vec<(u64, SlotAssignment)> {
         let frames = &self.diary.frames[&LinkId(terminal)];
         frames.iter().map(|f| (f.begin.as_nanos() / 1_000_000, f.assignment)).collect()
     }
@@ -80,8 +81,10 @@ impl Uplinks {
 
 #[test]
 fn packets_leave_in_the_slots_of_their_terminal_and_share_or_span_them() {
-    let mut uplinks =
-        Uplinks::new(carrier(), &[terminal(2, Requests::None), terminal(1, Requests::None)]);
+    let mut uplinks = Uplinks::new(
+        carrier(),
+        &[terminal(2, RequestPolicy::None), terminal(1, RequestPolicy::None)],
+    );
     uplinks.send(0, 1, 400); // Too late for the slot at 0.
     uplinks.send(0, 2, 400);
     uplinks.send(0, 3, 1500); // 200 of it in the slot at 10, 1000 at 80, 300 at 90.
@@ -98,7 +101,7 @@ fn packets_leave_in_the_slots_of_their_terminal_and_share_or_span_them() {
 fn frames_may_begin_later_and_slots_be_spread_over_them() {
     let spread =
         Carrier { frame_offset: Span::from_millis(30), placement: Placement::Spread, ..carrier() };
-    let (two, one) = (terminal(2, Requests::None), terminal(1, Requests::None));
+    let (two, one) = (terminal(2, RequestPolicy::None), terminal(1, RequestPolicy::None));
     let mut uplinks = Uplinks::new(spread, &[two, one]);
     for number in 0..3 {
         uplinks.send(0, 1 + number, 1000);
@@ -133,7 +136,7 @@ fn a_rate_that_was_measured_becomes_slots_after_request_plan_and_both_ways() {
 fn what_is_multiplied_in_the_beginning_is_not_multiplied_later() {
     let (lasts, idle) = (Span::from_millis(200), Span::from_millis(150));
     let multiplier = Ratio::from_parts_per_billion(3_000_000_000);
-    let start = Requests::RbdcStart { multiplier, lasts, idle };
+    let start = RequestPolicy::RbdcStart { multiplier, lasts, idle };
     let mut uplinks = Uplinks::new(carrier(), &[terminal(0, start)]);
     // 2000 bytes a request period: 100 kbit/s. The first lies within 200 ms of the beginning, the second does not; the
     // third comes after a silence.
@@ -152,7 +155,7 @@ fn what_is_multiplied_in_the_beginning_is_not_multiplied_later() {
 
 #[test]
 fn a_volume_is_asked_for_once_and_assigned_once() {
-    let mut uplinks = Uplinks::new(carrier(), &[terminal(0, Requests::Vbdc)]);
+    let mut uplinks = Uplinks::new(carrier(), &[terminal(0, RequestPolicy::Vbdc)]);
     for _ in 0..5 {
         uplinks.send(0, 100, 1000);
     }
@@ -170,7 +173,7 @@ fn a_volume_is_asked_for_once_and_assigned_once() {
 fn a_volume_arrives_whole_however_many_frames_a_plan_holds_for() {
     // Frames of 80 ms: a plan for no frame or one, for one, for one or two, for two, for three or four.
     for period in [30, 79, 80, 120, 160, 290] {
-        for requests in [Requests::Vbdc, Requests::Avbdc] {
+        for requests in [RequestPolicy::Vbdc, RequestPolicy::Avbdc] {
             let allocation_period = Span::from_millis(period);
             let carrier = Carrier { allocation_period, ..carrier() };
             let mut uplinks = Uplinks::new(carrier, &[terminal(0, requests); 2]);
@@ -184,7 +187,7 @@ fn a_volume_arrives_whole_however_many_frames_a_plan_holds_for() {
                 frames.iter().map(|(_, a)| u64::from(a.by_volume) * a.frames).sum()
             };
             // What is added up is assigned once, rounded up to the frames of its plan.
-            if requests == Requests::Vbdc && period <= 80 {
+            if requests == RequestPolicy::Vbdc && period <= 80 {
                 assert_eq!([assigned(0), assigned(1)], [10, 10], "a plan every {period} ms");
             }
         }
@@ -193,8 +196,8 @@ fn a_volume_arrives_whole_however_many_frames_a_plan_holds_for() {
 
 #[test]
 fn what_nobody_asks_for_goes_to_those_who_take_it() {
-    let free = Terminal { takes_free: true, ..terminal(0, Requests::None) };
-    let uplinks = Uplinks::new(carrier(), &[terminal(2, Requests::None), free, free]);
+    let free = Terminal { takes_free: true, ..terminal(0, RequestPolicy::None) };
+    let uplinks = Uplinks::new(carrier(), &[terminal(2, RequestPolicy::None), free, free]);
     let (_, uplinks) = uplinks.sent_by(1_000);
     // From the first plan on, which is heard at 100; six slots of eight for two.
     assert_eq!([1, 2].map(|t| uplinks.slots(t).last().unwrap().1.free), [3, 3]);
@@ -229,8 +232,8 @@ fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
     let round_trip = Span::from_millis(400);
     let measured = waited(times(1));
     let multiplier = Ratio::from_parts_per_billion(4_800_000_000);
-    let (paper, paper_s_slots) = waited(Requests::Rbdc { multiplier });
-    let (foreseen, slots) = waited(Requests::Forecast { round_trip });
+    let (paper, paper_s_slots) = waited(RequestPolicy::Rbdc { multiplier });
+    let (foreseen, slots) = waited(RequestPolicy::Forecast { round_trip });
     assert!(foreseen < measured.0, "{foreseen} ms, and {} ms by what was measured", measured.0);
     // Some slower than who asks for nearly five times too much, and far more sparing.
     assert!(foreseen * 5 <= paper * 6, "{foreseen} ms, and {paper} ms by 4.8 times that");
@@ -241,28 +244,30 @@ fn a_terminal_that_foresees_slow_start_has_its_slots_when_the_packets_come() {
 
 #[test]
 fn nobody_is_promised_more_than_there_is() {
-    let build = |carrier: Carrier, spec: &dyn Fn(Assigned) -> LinkSpec| {
+    let build = |carrier: Carrier, spec: &dyn Fn(CarrierAccess) -> LinkSpec| {
         let mut topology = Topology::new();
         let ends = [topology.add_host("a"), topology.add_host("b")];
         let carrier = topology.add_carrier(carrier);
-        let assigned = Assigned { carrier, terminal: terminal(9, Requests::None) };
-        topology.add_link(ends[0], ends[1], spec(assigned));
+        let carrier_access = CarrierAccess { carrier, terminal: terminal(9, RequestPolicy::None) };
+        topology.add_link(ends[0], ends[1], spec(carrier_access));
         topology.build::<Numbered>(1).err().map(|error| error.to_string())
     };
-    let on = |assigned| LinkSpec { assigned: Some(assigned), ..LinkSpec::default() };
+    let on = |access| LinkSpec { carrier_access: Some(access), ..LinkSpec::default() };
     assert_eq!(
         build(carrier(), &on).unwrap(),
         "carrier 0: guaranteed_slots: all terminals together are promised no more slots than a frame has"
     );
     let wide = Carrier { slots: 9, ..carrier() };
     assert_eq!(build(wide, &on), None);
-    let with_rate = |assigned| LinkSpec { rate: Some("1 Mbit/s".parse().unwrap()), ..on(assigned) };
+    let with_rate = |access| LinkSpec { rate: Some("1 Mbit/s".parse().unwrap()), ..on(access) };
     assert!(build(wide, &with_rate).unwrap().contains("slots of a carrier and a rate of its own"));
     let mut topology = Topology::new();
     let ends = [topology.add_host("a"), topology.add_host("b")];
-    let assigned =
-        Assigned { carrier: fairwind_network::CarrierId(3), terminal: terminal(0, Requests::None) };
-    topology.add_link(ends[0], ends[1], on(assigned));
+    let carrier_access = CarrierAccess {
+        carrier: fairwind_network::CarrierId(3),
+        terminal: terminal(0, RequestPolicy::None),
+    };
+    topology.add_link(ends[0], ends[1], on(carrier_access));
     let error = topology.build::<Numbered>(1).err();
     assert!(matches!(error, Some(TopologyError::UnknownCarrier { carriers: 0, .. })));
 }
@@ -272,9 +277,10 @@ fn a_short_queue_before_slots_drops_and_what_was_dropped_is_not_asked_for() {
     let mut topology = Topology::new();
     let (hub, node) = (topology.add_host("hub"), topology.add_host("terminal"));
     let carrier = topology.add_carrier(carrier());
-    let assigned = Some(Assigned { carrier, terminal: terminal(0, Requests::Avbdc) });
+    let carrier_access =
+        Some(CarrierAccess { carrier, terminal: terminal(0, RequestPolicy::Avbdc) });
     let queue = Qdisc::Pfifo { limit_packets: 2 };
-    topology.add_link(node, hub, LinkSpec { assigned, queue, ..LinkSpec::default() });
+    topology.add_link(node, hub, LinkSpec { carrier_access, queue, ..LinkSpec::default() });
     let network: Network<Numbered> = topology.build(1).unwrap();
     let injections: Vec<_> = (0..5)
         .map(|number| (Instant::from_millis(1), node, Numbered { number, bytes: 1000, to: hub }))
@@ -298,7 +304,7 @@ fn two_who_want_more_than_there_is_share_an_odd_rest_in_turn() {
     }
     let (_, uplinks) = uplinks.sent_by(640);
     let by_rate = |link: u32| {
-        let of_rate = |(at, a): &(u64, Assignment)| (*at, a.by_rate);
+        let of_rate = |(at, a): &(u64, SlotAssignment)| (*at, a.by_rate);
         uplinks.slots(link).iter().map(of_rate).filter(|(at, _)| *at >= 480).collect::<Vec<_>>()
     };
     let (one, other) = (by_rate(0), by_rate(1));
@@ -325,8 +331,8 @@ fn seven_terminals_leave_no_slot_unassigned_that_somebody_wants() {
     let (_, uplinks) = uplinks.sent_by(640);
     // Of a frame from 480 on everybody has at least what is guaranteed and an equal share of the rest, 35 / 7 = 5.
     let at = |link| *uplinks.slots(link).iter().rev().find(|(at, _)| *at <= 480).expect("a frame");
-    let frames: Vec<Assignment> = (0..7).map(|link| at(link).1).collect();
-    assert_eq!(frames.iter().map(Assignment::slots).sum::<u32>(), 40);
+    let frames: Vec<SlotAssignment> = (0..7).map(|link| at(link).1).collect();
+    assert_eq!(frames.iter().map(SlotAssignment::slots).sum::<u32>(), 40);
     for (frame, (guaranteed, _)) in frames.iter().zip(terminals) {
         assert_eq!((frame.guaranteed, frame.by_rate), (guaranteed, 5));
     }

@@ -2,22 +2,23 @@
 
 use crate::support::{Diary, Fact, Numbered, single_link};
 use fairwind_network::{
-    Backlog, Dequeued, DropReason, Effects, LinkSpec, Network, Qdisc, QueueDiscipline, Waiting,
+    Backlog, DequeueResult, DropReason, LinkSpec, Network, Qdisc, QueueActions, QueueDiscipline,
+    QueuedPacket,
 };
 use fairwind_units::Instant;
 
 /// Last in, first out, for two packets; a third pushes out the oldest.
 #[derive(Default)]
 struct Stack {
-    waiting: Vec<Waiting>,
+    waiting: Vec<QueuedPacket>,
 }
 
 impl QueueDiscipline for Stack {
     fn enqueue(
         &mut self,
         _: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         if arrival.bytes() > 1500 {
             return Err(DropReason::QueueFull);
@@ -29,8 +30,8 @@ impl QueueDiscipline for Stack {
         Ok(())
     }
 
-    fn dequeue(&mut self, _: Instant, _: &mut Effects) -> Dequeued {
-        self.waiting.pop().map_or(Dequeued::Empty, Dequeued::Packet)
+    fn dequeue(&mut self, _: Instant, _: &mut QueueActions) -> DequeueResult {
+        self.waiting.pop().map_or(DequeueResult::Empty, DequeueResult::Packet)
     }
 
     fn backlog(&self) -> Backlog {

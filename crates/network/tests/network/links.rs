@@ -92,7 +92,7 @@ fn a_transparent_link_delivers_at_once_and_is_still_counted() {
     assert_eq!(network.link_counters(link).delivered.packets, 1);
     let expected = [
         Fact::Enqueued { at, number: 1, backlog: Backlog::default() },
-        Fact::Dequeued { at, number: 1, sojourn: Span::ZERO },
+        Fact::DequeueResult { at, number: 1, sojourn: Span::ZERO },
     ];
     assert_eq!(diary.links, [expected]);
 }

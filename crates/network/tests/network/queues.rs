@@ -84,12 +84,12 @@ fn a_packet_that_leaves_makes_room_for_one_that_arrives_at_that_instant() {
     let early = Instant::from_nanos(999_999);
     let expected = [
         Fact::Enqueued { at: ms(0), number: 0, backlog: none },
-        Fact::Dequeued { at: ms(0), number: 0, sojourn: Span::ZERO },
+        Fact::DequeueResult { at: ms(0), number: 0, sojourn: Span::ZERO },
         Fact::Enqueued { at: ms(0), number: 1, backlog: none },
         Fact::Dropped { at: early, number: 2, backlog: one, reason: DropReason::QueueFull },
-        Fact::Dequeued { at: ms(1), number: 1, sojourn: Span::from_millis(1) },
+        Fact::DequeueResult { at: ms(1), number: 1, sojourn: Span::from_millis(1) },
         Fact::Enqueued { at: ms(1), number: 3, backlog: none },
-        Fact::Dequeued { at: ms(2), number: 3, sojourn: Span::from_millis(1) },
+        Fact::DequeueResult { at: ms(2), number: 3, sojourn: Span::from_millis(1) },
     ];
     assert_eq!(diary.links, [expected]);
 }

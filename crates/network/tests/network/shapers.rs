@@ -18,7 +18,7 @@ fn carried(queue: Qdisc, flows: &[(u64, u64, u32)]) -> Vec<f64> {
     let (mut topology, sender, receiver, _) = single_link(spec);
     for (flow, _, _) in flows {
         let connection = u32::try_from(*flow).expect("below five");
-        topology.name_flows(format!("flow {flow}"), connection..connection + 1);
+        topology.add_flow_group(format!("flow {flow}"), connection..connection + 1);
     }
     let mut network: Network<Numbered> = topology.build(1).expect("a sound topology");
     offer(&mut network, flows, sender, receiver);
@@ -197,7 +197,7 @@ fn a_burst_leaves_at_once_and_the_rest_at_the_rate() {
     network.advance_to(Instant::from_secs(2), &mut diary);
     let left: Vec<u64> = diary.links[0]
         .iter()
-        .filter(|fact| matches!(fact, Fact::Dequeued { .. }))
+        .filter(|fact| matches!(fact, Fact::DequeueResult { .. }))
         .map(|fact| fact.at().as_nanos() / 1_000_000)
         .collect();
     assert_eq!(left, [1000, 1000, 1000, 1012, 1024]);

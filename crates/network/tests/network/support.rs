@@ -3,8 +3,9 @@
 use crate::any_discipline::any_discipline;
 use crate::any_impairments::{any_impairments, any_trace};
 use fairwind_network::{
-    Ask, Assignment, Backlog, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec,
-    Network, NodeId, Observer, Packet, Qdisc, QueueDiscipline, SlotCounters, Topology, Volume,
+    Backlog, CapacityRequest, Delivery, DropReason, Fifo, Header, LinkCounters, LinkId, LinkSpec,
+    Network, NodeId, Observer, Packet, Qdisc, QueueDiscipline, SlotAssignment, SlotCounters,
+    Topology, Volume,
 };
 use fairwind_units::{BitRate, Instant, Ratio, Span};
 use proptest::prelude::*;
@@ -50,7 +51,7 @@ impl Packet for Numbered {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fact {
     Enqueued { at: Instant, number: u64, backlog: Backlog },
-    Dequeued { at: Instant, number: u64, sojourn: Span },
+    DequeueResult { at: Instant, number: u64, sojourn: Span },
     Dropped { at: Instant, number: u64, backlog: Backlog, reason: DropReason },
 }
 
@@ -58,7 +59,7 @@ pub(crate) enum Fact {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Frames {
     pub(crate) begin: Instant,
-    pub(crate) assignment: Assignment,
+    pub(crate) assignment: SlotAssignment,
 }
 
 impl Fact {
@@ -69,7 +70,9 @@ impl Fact {
 
     pub(crate) fn at(&self) -> Instant {
         match self {
-            Self::Enqueued { at, .. } | Self::Dequeued { at, .. } | Self::Dropped { at, .. } => *at,
+            Self::Enqueued { at, .. }
+            | Self::DequeueResult { at, .. }
+            | Self::Dropped { at, .. } => *at,
         }
     }
 }
@@ -80,7 +83,7 @@ pub(crate) struct Diary {
     pub(crate) links: Vec<Vec<Fact>>,
     pub(crate) unroutable: Vec<(Instant, NodeId, u64)>,
     /// What was asked for.
-    pub(crate) requests: Vec<(Instant, LinkId, Ask)>,
+    pub(crate) requests: Vec<(Instant, LinkId, CapacityRequest)>,
     /// By link, equal frames together however they were told.
     pub(crate) frames: BTreeMap<LinkId, Vec<Frames>>,
 }
@@ -100,7 +103,7 @@ impl Observer<Numbered> for Diary {
     }
 
     fn on_dequeue(&mut self, at: Instant, link: LinkId, packet: &Numbered, sojourn: Span) {
-        self.write(link, Fact::Dequeued { at, number: packet.number, sojourn });
+        self.write(link, Fact::DequeueResult { at, number: packet.number, sojourn });
     }
 
     fn on_drop(
@@ -115,15 +118,16 @@ impl Observer<Numbered> for Diary {
         self.write(link, Fact::Dropped { at, number: packet.number, backlog, reason });
     }
 
-    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &CapacityRequest) {
         self.requests.push((at, link, *ask));
     }
 
-    fn on_assignment(&mut self, begin: Instant, link: LinkId, assignment: &Assignment) {
+    fn on_assignment(&mut self, begin: Instant, link: LinkId, assignment: &SlotAssignment) {
         let told = self.frames.entry(link).or_default();
         match told.last_mut() {
             Some(last)
-                if (Assignment { frames: assignment.frames, ..last.assignment }) == *assignment =>
+                if (SlotAssignment { frames: assignment.frames, ..last.assignment })
+                    == *assignment =>
             {
                 assert_eq!(begin, last.begin + last.assignment.frame * last.assignment.frames);
                 last.assignment.frames += assignment.frames;
@@ -177,8 +181,8 @@ pub(crate) fn run(
     for (at, node, packet) in injections {
         look_until(&mut network, *at, looking, &mut deliveries, &mut diary);
         if matches!(looking, Looking::InPlace) {
-            *network.vacancy() = *packet;
-            network.launch(*at, *node, &mut diary);
+            *network.reserve() = *packet;
+            network.commit(*at, *node, &mut diary);
         } else {
             network.inject(*at, *node, *packet, &mut diary);
         }
@@ -216,10 +220,10 @@ fn look_until(
             deliveries.extend(std::iter::from_fn(|| network.next_delivery(until, diary)));
         }
         Looking::InPlace => {
-            while let Some(arrived) = network.next_arrival(until, diary) {
-                let packet = *network.arrived(&arrived);
-                deliveries.push(Delivery { at: arrived.at(), node: packet.to, packet });
-                network.clear_away(arrived);
+            while let Some(delivery) = network.next_delivery_ref(until, diary) {
+                let packet = *network.packet(&delivery);
+                deliveries.push(Delivery { at: delivery.at(), node: packet.to, packet });
+                network.release(delivery);
             }
         }
     }
@@ -258,7 +262,7 @@ pub(crate) fn any_link() -> impl Strategy<Value = LinkSpec> {
     all.prop_map(|(rate, delay, queue, loss, overhead_bytes, impairments, rate_trace)| LinkSpec {
         rate_trace,
         rate,
-        assigned: None,
+        carrier_access: None,
         delay: Span::from_nanos(delay),
         queue,
         loss: Ratio::from_parts_per_billion(loss),

@@ -11,7 +11,7 @@ struct Odd {
 }
 
 /// Everything odd about a tree.
-pub(super) fn oddities(queue: &Qdisc, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
+pub(super) fn warnings(queue: &Qdisc, link: Option<BitRate>, mtu_bytes: u64) -> Vec<QdiscFinding> {
     let mut odd = Odd { mtu: ByteCount::new(mtu_bytes), findings: Vec::new() };
     odd.queue("", queue, link);
     odd.findings

@@ -185,7 +185,7 @@ impl Tree<'_> {
                 parent: class.parent.and_then(index),
                 ceil,
                 burst_bytes: body.burst_bytes.unwrap_or(usual.burst_bytes),
-                ceil_burst_bytes: body.ceil_burst_bytes.unwrap_or(HtbClass::usual_burst(ceil)),
+                ceil_burst_bytes: body.ceil_burst_bytes.unwrap_or(HtbClass::default_burst(ceil)),
                 priority: body.priority,
                 quantum_bytes: body.quantum_bytes.unwrap_or(usual.quantum_bytes),
                 filters: self.filters(class.handle),

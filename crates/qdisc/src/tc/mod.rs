@@ -42,7 +42,7 @@ mod words;
 
 pub use error::TcError;
 pub use netem::{Netem, parse_netem};
-pub use options::elsewhere;
+pub use options::supported_alternative;
 pub use print::commands;
 
 use crate::Qdisc;

@@ -36,7 +36,7 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
             "netem is what a link does, and no queue: write it as impairments of the path or link";
         return Err(words.wrong(rule));
     }
-    if let Some(rule) = elsewhere(word) {
+    if let Some(rule) = supported_alternative(word) {
         return Err(words.wrong(rule));
     }
     KINDS.into_iter().find(|kind| *kind == word).ok_or_else(|| {
@@ -45,7 +45,7 @@ pub(super) fn kind(words: &mut Words<'_>) -> Result<&'static str, TcError> {
 }
 
 /// What to take instead of a discipline that `tc` has and this has not.
-pub fn elsewhere(name: &str) -> Option<String> {
+pub fn supported_alternative(name: &str) -> Option<String> {
     let (nearest, why) = match name {
         "fq" => ("fq_codel", "which keeps flows apart as well; a sender's pacing is its tcp's"),
         "pfifo_fast" => ("prio", "which has the same three bands and priomap"),

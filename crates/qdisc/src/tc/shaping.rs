@@ -65,7 +65,7 @@ fn tbf(words: &mut Words<'_>) -> Result<Tbf, TcError> {
         return Err(begin.error("tbf needs a rate and a burst: rate 1mbit burst 2k"));
     }
     match (tbf.limit_bytes, latency) {
-        (0, Some(latency)) => tbf.limit_bytes = tbf.limit_of(latency),
+        (0, Some(latency)) => tbf.limit_bytes = tbf.limit_for_latency(latency),
         (0, None) => return Err(begin.error("tbf needs a limit or a latency: latency 50ms")),
         (_, Some(_)) => return Err(begin.error("tbf has a limit or a latency, not both")),
         _ => {}
@@ -87,7 +87,7 @@ fn prio(words: &mut Words<'_>) -> Result<Body, TcError> {
             said = Some(priomap);
         }
     }
-    let priomap = said.unwrap_or(Prio::usual_priomap(bands));
+    let priomap = said.unwrap_or(Prio::default_priomap(bands));
     Ok(Body::Prio { bands, priomap })
 }
 

@@ -3,7 +3,7 @@
 use super::{QueueInput, QueueTable};
 use crate::QueueLimit;
 use crate::error::nearest;
-use fairwind_qdisc::{DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc, UNKNOWN_BANDWIDTH};
+use fairwind_qdisc::{DEFAULT_BANDWIDTH, DEFAULT_PACKETS, ETHERNET_FRAME, Qdisc};
 use fairwind_units::{BitRate, ByteCount, Span};
 
 /// Bytes that a bfifo holds unless said: `tc` takes the length of the device's queue.
@@ -106,7 +106,7 @@ impl Resolver<'_> {
 
     /// The rate at which the queue is emptied, or what `tc` takes for it.
     pub(super) fn bandwidth(&self) -> BitRate {
-        self.scale.rate.unwrap_or(UNKNOWN_BANDWIDTH)
+        self.scale.rate.unwrap_or(DEFAULT_BANDWIDTH)
     }
 
     /// `limit` in packets.

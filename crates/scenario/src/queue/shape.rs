@@ -42,7 +42,7 @@ impl PrioInput {
         if let Some(bands) = &self.bands {
             let band = |(index, band)| resolver.child(&format!("bands[{index}]"), band);
             prio.bands = bands.iter().enumerate().map(band).collect();
-            prio.priomap = Prio::usual_priomap(prio.bands.len());
+            prio.priomap = Prio::default_priomap(prio.bands.len());
         }
         if let Some(priomap) = &self.priomap {
             if let Ok(priomap) = priomap.as_slice().try_into() {
@@ -93,7 +93,7 @@ impl TbfInput {
         };
         tbf.limit_bytes = match (self.limit, self.latency) {
             (Some(limit), None) => resolver.bytes("limit", limit),
-            (None, Some(latency)) => tbf.limit_of(latency),
+            (None, Some(latency)) => tbf.limit_for_latency(latency),
             (Some(_), Some(_)) => {
                 let rule = "there is a limit already".to_owned();
                 resolver.fault("latency", rule, Some("write one of limit and latency"));
@@ -247,7 +247,7 @@ impl HtbClassInput {
         let mut class = HtbClass {
             parent: parent.and_then(|parent| resolver.class(&key("parent"), parent, names)),
             ceil,
-            ceil_burst_bytes: HtbClass::usual_burst(ceil),
+            ceil_burst_bytes: HtbClass::default_burst(ceil),
             priority: self.prio.unwrap_or_default(),
             filters: self.filters.clone(),
             child: None,

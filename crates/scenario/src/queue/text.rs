@@ -1,7 +1,7 @@
 //! A queue as one text.
 
 use crate::error::nearest;
-use fairwind_qdisc::{Qdisc, UNKNOWN_BANDWIDTH, tc};
+use fairwind_qdisc::{DEFAULT_BANDWIDTH, Qdisc, tc};
 use fairwind_units::BitRate;
 use std::borrow::Cow;
 use std::fmt;
@@ -51,7 +51,7 @@ impl FromStr for QueueText {
     type Err = QueueTextError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        queue(text, UNKNOWN_BANDWIDTH).map(|_| Self(text.to_owned()))
+        queue(text, DEFAULT_BANDWIDTH).map(|_| Self(text.to_owned()))
     }
 }
 
@@ -94,7 +94,7 @@ fn unknown(name: &str) -> QueueTextError {
         );
         return QueueTextError(rule);
     }
-    if let Some(advice) = tc::elsewhere(first) {
+    if let Some(advice) = tc::supported_alternative(first) {
         return QueueTextError(advice);
     }
     if first != name && known().any(|known| known == first) {

@@ -109,7 +109,7 @@ pub(super) fn impairments_are_possible(
     let Some(input) = impairments else { return };
     let (netem, faults) = input.resolve(rules.recordings, key);
     report(rules, &faults);
-    for oddity in netem.impairments.oddities() {
+    for oddity in netem.impairments.warnings() {
         let key = match input {
             ImpairmentsInput::Text(_) => key.to_owned(),
             ImpairmentsInput::Table(_) => format!("{key}.{}", oddity.key),

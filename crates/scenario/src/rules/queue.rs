@@ -19,7 +19,7 @@ pub(super) fn check(rules: &mut Rules<'_>, queue: &QueueInput, scale: Scale, key
         let (key, rule) = told(queue, key, &error);
         rules.report(&[&key], rule, None);
     }
-    for oddity in resolved.oddities(scale.rate, scale.mtu.get()) {
+    for oddity in resolved.warnings(scale.rate, scale.mtu.get()) {
         let (key, rule) = told(queue, key, &oddity);
         rules.warn(&[&key], rule);
     }

@@ -2,7 +2,7 @@
 
 use crate::document;
 use crate::errors::error;
-use fairwind_qdisc::{Carrier, Requests, Terminal};
+use fairwind_qdisc::{Carrier, RequestPolicy, Terminal};
 use fairwind_scenario::Experiment;
 use fairwind_units::{Ratio, Span};
 
@@ -73,7 +73,7 @@ fn a_path_with_a_carrier_has_skyplex_frames_and_the_rate_of_its_slots() {
     assert_eq!(bottleneck.rate.unwrap().as_bits_per_second(), 27 * 44_000);
     let multiplier = Ratio::from_parts_per_billion(4_800_000_000);
     let terminal = bottleneck.assigned.unwrap().terminal;
-    let requests = Requests::Rbdc { multiplier };
+    let requests = RequestPolicy::Rbdc { multiplier };
     assert_eq!(terminal, Terminal { most_slots: 27, requests, ..Terminal::default() });
     let back = serde_json::from_str::<Experiment>(&serde_json::to_string(&experiment).unwrap());
     assert_eq!(back.unwrap(), experiment);
@@ -92,7 +92,7 @@ fn links_of_a_topology_share_a_carrier_by_its_name() {
     let terminals: Vec<Terminal> = terminals.map(|assigned| assigned.terminal).collect();
     let round_trip = Span::from_millis(500);
     assert_eq!(terminals[0], Terminal::default());
-    assert_eq!(terminals[1].requests, Requests::Forecast { round_trip });
+    assert_eq!(terminals[1].requests, RequestPolicy::Forecast { round_trip });
     assert_eq!(terminals[1].guaranteed_slots, 2);
     assert_eq!(experiment.network.links[2].assigned, None);
 }

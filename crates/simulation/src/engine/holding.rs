@@ -6,13 +6,13 @@ use fairwind_measure::Direction;
 use fairwind_units::Instant;
 
 impl Simulation {
-    /// Holds the segment in the network's vacancy back where its host does so with such; whether it does.
+    /// Holds the segment in the network's reserved packet back where its host does so with such; whether it does.
     pub(super) fn holds_back(&mut self, number: u32, way: Direction, now: Instant) -> bool {
         let delay = self.flows[number as usize].ack_delay;
         if delay.is_zero() || way == Direction::Reverse {
             return false;
         }
-        let segment = self.network.vacancy().segment;
+        let segment = self.network.reserve().segment;
         if !only_acknowledges(&segment) {
             return false;
         }
@@ -25,7 +25,7 @@ impl Simulation {
     /// Sends the first that was held back until now.
     pub(super) fn let_go(&mut self, now: Instant) {
         if let Some((_, (number, segment))) = self.held.release(now) {
-            self.network.vacancy().segment = segment;
+            self.network.reserve().segment = segment;
             self.put_in(number, Direction::Forward, now);
         }
     }

@@ -4,7 +4,9 @@ use super::buffers::Buffers;
 use super::packet::RoutedPacket;
 use crate::record::Journal;
 use fairwind_assembly::{Queues, Tap};
-use fairwind_network::{Ask, Assignment, Backlog, DropReason, LinkId, NodeId, Observer};
+use fairwind_network::{
+    Backlog, CapacityRequest, DropReason, LinkId, NodeId, Observer, SlotAssignment,
+};
 use fairwind_units::{Instant, Span};
 
 /// Tells the journal what happens to packets of flows, and takes the buffers of those that are lost
@@ -24,7 +26,7 @@ impl RouterTap<'_> {
 
 impl Observer<RoutedPacket> for RouterTap<'_> {
     /// A link without effect has no queue, so none that is measured.
-    const WATCHES_PASSAGES: bool = false;
+    const OBSERVES_TRANSPARENT_LINKS: bool = false;
 
     #[inline]
     fn on_enqueue(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket, backlog: Backlog) {
@@ -41,9 +43,9 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
     }
 
     #[inline]
-    fn on_through(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
+    fn on_bypass(&mut self, at: Instant, link: LinkId, packet: &RoutedPacket) {
         if packet.measured.is_some() {
-            self.tap().on_through(at, link, packet);
+            self.tap().on_bypass(at, link, packet);
         }
     }
 
@@ -65,11 +67,11 @@ impl Observer<RoutedPacket> for RouterTap<'_> {
         Observer::<RoutedPacket>::on_reorder(&mut self.tap(), at, link, wire_bytes);
     }
 
-    fn on_request(&mut self, at: Instant, link: LinkId, ask: &Ask) {
+    fn on_request(&mut self, at: Instant, link: LinkId, ask: &CapacityRequest) {
         Observer::<RoutedPacket>::on_request(&mut self.tap(), at, link, ask);
     }
 
-    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &Assignment) {
+    fn on_assignment(&mut self, at: Instant, link: LinkId, assignment: &SlotAssignment) {
         Observer::<RoutedPacket>::on_assignment(&mut self.tap(), at, link, assignment);
     }
 

@@ -52,7 +52,7 @@ impl Forecast {
             round_trip,
             delay: frames(delay).min(LONGEST),
             period: frames(carrier.request_period).min(LONGEST),
-            most_slots: u64::from(terminal.most_of(carrier.slots)),
+            most_slots: u64::from(terminal.max_slots(carrier.slots)),
             guaranteed: u64::from(terminal.guaranteed_slots),
             past: VecDeque::from(vec![Bin::default(); 2 * round_trip]),
             now: Bin::default(),
@@ -145,7 +145,7 @@ const LONGEST: usize = 4096;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairwind_qdisc::Requests;
+    use fairwind_qdisc::RequestPolicy;
 
     /// Slots of 1000 bytes in frames of 80 ms; a round trip of three frames, four from a request to its slots.
     fn forecast() -> Forecast {
@@ -160,7 +160,7 @@ mod tests {
             ..Carrier::default()
         };
         let round_trip = Span::from_millis(240);
-        let requests = Requests::Forecast { round_trip };
+        let requests = RequestPolicy::Forecast { round_trip };
         let terminal = Terminal { guaranteed_slots: 1, most_slots: 0, takes_free: false, requests };
         Forecast::new(&carrier, &terminal, round_trip)
     }

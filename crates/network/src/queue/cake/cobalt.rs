@@ -7,7 +7,7 @@
 //! passed, so that it does not matter how often somebody looks.
 
 use super::super::codel::control_law;
-use super::super::{Effects, Waiting};
+use super::super::{QueueActions, QueuedPacket};
 use fairwind_units::{Instant, Span};
 use rand::RngExt as _;
 use rand_pcg::Pcg32;
@@ -90,10 +90,10 @@ impl Cobalt {
     pub(super) fn should_drop(
         &mut self,
         now: Instant,
-        waiting: &mut Waiting,
+        waiting: &mut QueuedPacket,
         settings: &CobaltSettings,
         generator: &mut Pcg32,
-        effects: &mut Effects,
+        effects: &mut QueueActions,
     ) -> bool {
         let sojourn = waiting.sojourn(now);
         let is_due = self.count > 0 && now >= self.drop_next;

@@ -14,7 +14,7 @@ mod tin;
 mod ways;
 
 use super::hash::hash;
-use super::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::random::mixed;
 use crate::{Backlog, DropReason, Header};
 use clock::Clock;
@@ -23,7 +23,7 @@ use fairwind_qdisc::{CakeIsolation, CakeTins, ETHERNET_FRAME};
 use fairwind_units::{BitRate, ByteCount, Instant, Span};
 use rand_pcg::Pcg32;
 use sorting::{Share, shares, tin_of};
-use tin::{Hands, Tin, TinSettings};
+use tin::{Tin, TinContext, TinSettings};
 
 /// The target is this part of the round trip.
 const TARGETS_PER_ROUND_TRIP: u64 = 20;
@@ -78,7 +78,7 @@ impl Cake {
     }
 
     /// What tells the flow of a packet from others, by what is to be isolated.
-    fn flow_hash(&self, waiting: &Waiting) -> u64 {
+    fn flow_hash(&self, waiting: &QueuedPacket) -> u64 {
         let Header { source, .. } = waiting.header;
         let destination = waiting.destination();
         let hosts = |source: u32, destination: u32| {
@@ -121,7 +121,7 @@ impl Cake {
     }
 
     /// The longest queue gives up a packet.
-    fn make_room(&mut self, now: Instant, effects: &mut Effects) {
+    fn make_room(&mut self, now: Instant, effects: &mut QueueActions) {
         let longest = |shared: &SharedTin| shared.tin.longest();
         let Some(shared) = self.tins.iter_mut().max_by_key(|shared| longest(shared)) else {
             return;
@@ -175,8 +175,8 @@ impl QueueDiscipline for Cake {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let hash = self.flow_hash(&arrival);
         if let Some(shaper) = self.shaper.as_mut().filter(|_| self.backlog.packets == 0) {
@@ -194,17 +194,17 @@ impl QueueDiscipline for Cake {
         Ok(())
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         if self.backlog.packets == 0 {
-            return Dequeued::Empty;
+            return DequeueResult::Empty;
         }
         let place = match &self.shaper {
-            Some(shaper) if shaper.next() > now => return Dequeued::NotBefore(shaper.next()),
+            Some(shaper) if shaper.next() > now => return DequeueResult::NotBefore(shaper.next()),
             Some(_) => self.scheduled_tin(now),
             None => self.tin_in_turn(),
         };
         let before = self.tins[place].tin.backlog();
-        let mut hands = Hands { generator: &mut self.generator, effects };
+        let mut hands = TinContext { generator: &mut self.generator, effects };
         let next = self.tins[place].tin.dequeue(now, &mut hands);
         let after = self.tins[place].tin.backlog();
         self.backlog = self.backlog.minus(before).plus(after);
@@ -219,7 +219,7 @@ impl QueueDiscipline for Cake {
             }
             None => shared.deficit -= i64::try_from(cost).unwrap_or(i64::MAX),
         }
-        Dequeued::Packet(waiting)
+        DequeueResult::Packet(waiting)
     }
 
     fn backlog(&self) -> Backlog {

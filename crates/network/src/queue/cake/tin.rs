@@ -5,7 +5,7 @@
 
 use super::super::line::Line;
 use super::super::rounds::index;
-use super::super::{Effects, Waiting};
+use super::super::{QueueActions, QueuedPacket};
 use super::cobalt::{Cobalt, CobaltSettings};
 use super::ways::{QUEUES, Ways};
 use crate::{Backlog, DropReason};
@@ -21,7 +21,7 @@ const HOSTS: u32 = 1024;
 
 /// What a flow is to the scheduler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Standing {
+enum FlowState {
     /// In no list.
     #[default]
     Idle,
@@ -40,7 +40,7 @@ struct Flow {
     cobalt: Cobalt,
     /// In [`PARTS`] of a byte.
     deficit: i64,
-    standing: Standing,
+    standing: FlowState,
     source: u32,
     destination: u32,
 }
@@ -54,9 +54,9 @@ pub(super) struct TinSettings {
 }
 
 /// Who draws, and who is told.
-pub(super) struct Hands<'a> {
+pub(super) struct TinContext<'a> {
     pub(super) generator: &'a mut Pcg32,
-    pub(super) effects: &'a mut Effects,
+    pub(super) effects: &'a mut QueueActions,
 }
 
 /// A tin.
@@ -92,11 +92,11 @@ impl Tin {
     }
 
     /// Takes an arrival of the flow with `hash`.
-    pub(super) fn enqueue(&mut self, now: Instant, hash: u64, arrival: Waiting) {
+    pub(super) fn enqueue(&mut self, now: Instant, hash: u64, arrival: QueuedPacket) {
         let (flows, cobalt) = (&mut self.flows, &self.settings.cobalt);
         let is_vacant = |way: u32| {
             let flow = &flows[index(way)];
-            flow.standing == Standing::Idle && {
+            flow.standing == FlowState::Idle && {
                 let mut memory = flow.cobalt;
                 memory.catch_up(now, cobalt);
                 memory.is_at_rest(now)
@@ -104,7 +104,7 @@ impl Tin {
         };
         let place = self.ways.place(hash, is_vacant);
         let flow = &mut flows[index(place)];
-        if flow.standing == Standing::Idle {
+        if flow.standing == FlowState::Idle {
             flow.cobalt.catch_up(now, cobalt);
             if flow.cobalt.is_at_rest(now) {
                 flow.cobalt = Cobalt::default();
@@ -116,18 +116,22 @@ impl Tin {
         flow.line.push(arrival);
         self.backlog = self.backlog.with(arrival.bytes());
         match flow.standing {
-            Standing::Idle => {
-                flow.standing = Standing::Sparse;
+            FlowState::Idle => {
+                flow.standing = FlowState::Sparse;
                 self.sparse.push_back(place);
                 self.flows[index(place)].deficit = self.quantum(place);
             }
-            Standing::Resting => self.become_busy(place),
-            Standing::Sparse | Standing::Busy => {}
+            FlowState::Resting => self.become_busy(place),
+            FlowState::Sparse | FlowState::Busy => {}
         }
     }
 
     /// The next packet; none only where nothing waits.
-    pub(super) fn dequeue(&mut self, now: Instant, hands: &mut Hands<'_>) -> Option<Waiting> {
+    pub(super) fn dequeue(
+        &mut self,
+        now: Instant,
+        hands: &mut TinContext<'_>,
+    ) -> Option<QueuedPacket> {
         loop {
             let place = self.turn()?;
             match self.next_of(place, now, hands) {
@@ -154,7 +158,7 @@ impl Tin {
     }
 
     /// The queue at `place` gives up its oldest packet for want of room.
-    pub(super) fn give_up(&mut self, now: Instant, place: u32, effects: &mut Effects) {
+    pub(super) fn give_up(&mut self, now: Instant, place: u32, effects: &mut QueueActions) {
         let flow = &mut self.flows[index(place)];
         let Some(victim) = flow.line.pop() else { return };
         flow.cobalt.on_overflow(now, &self.settings.cobalt);
@@ -174,7 +178,7 @@ impl Tin {
             if is_sparse && self.flows[index(place)].line.bytes() > 0 {
                 self.become_busy(place);
             } else if is_sparse {
-                self.flows[index(place)].standing = Standing::Resting;
+                self.flows[index(place)].standing = FlowState::Resting;
             }
             let quantum = self.quantum(place);
             self.flows[index(place)].deficit += quantum;
@@ -189,9 +193,14 @@ impl Tin {
     }
 
     /// The next packet of a flow, those before it dropped that COBALT chose; never the last one.
-    fn next_of(&mut self, place: u32, now: Instant, hands: &mut Hands<'_>) -> Option<Waiting> {
+    fn next_of(
+        &mut self,
+        place: u32,
+        now: Instant,
+        hands: &mut TinContext<'_>,
+    ) -> Option<QueuedPacket> {
         let flow = &mut self.flows[index(place)];
-        let Hands { generator, effects } = hands;
+        let TinContext { generator, effects } = hands;
         loop {
             let mut waiting = flow.line.pop()?;
             self.backlog = self.backlog.without(waiting.bytes());
@@ -214,16 +223,16 @@ impl Tin {
         self.leave_front();
         let flow = &mut self.flows[index(place)];
         flow.cobalt.on_empty(now);
-        if flow.standing == Standing::Busy {
+        if flow.standing == FlowState::Busy {
             self.sources[index(flow.source)] -= 1;
             self.destinations[index(flow.destination)] -= 1;
         }
-        flow.standing = Standing::Idle;
+        flow.standing = FlowState::Idle;
     }
 
     fn become_busy(&mut self, place: u32) {
         let flow = &mut self.flows[index(place)];
-        flow.standing = Standing::Busy;
+        flow.standing = FlowState::Busy;
         self.sources[index(flow.source)] += 1;
         self.destinations[index(flow.destination)] += 1;
     }

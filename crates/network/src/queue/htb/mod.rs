@@ -10,9 +10,11 @@ mod row;
 mod tree;
 
 use super::bucket::Bucket;
-use super::held::Held;
+use super::held::PeekableChild;
 use super::select::Classifier;
-use super::{Dequeued, Effects, Fifo, Groups, QueueDiscipline, Waiting, discipline};
+use super::{
+    DequeueResult, Fifo, FlowGroups, QueueActions, QueueDiscipline, QueuedPacket, discipline,
+};
 use crate::random::mixed;
 use crate::{Backlog, DropReason};
 use fairwind_qdisc::{HtbClass, Qdisc};
@@ -23,7 +25,7 @@ use tree::{Class, LEVELS, PRIORITIES, Tree};
 
 /// What holds the packets of a leaf.
 struct Leaf {
-    child: Held,
+    child: PeekableChild,
     priority: usize,
     quantum_bytes: i64,
     /// Bytes that it may still send in its turn, on every level that it borrows from.
@@ -46,7 +48,7 @@ pub(super) struct Htb {
 }
 
 impl Htb {
-    pub(super) fn new(htb: &fairwind_qdisc::Htb, seed: u64, groups: &Groups) -> Self {
+    pub(super) fn new(htb: &fairwind_qdisc::Htb, seed: u64, groups: &FlowGroups) -> Self {
         let filters = htb
             .classes
             .iter()
@@ -68,7 +70,7 @@ impl Htb {
     }
 
     /// Lets `deed` be done to the queue of the leaf at `place`, with all backlogs kept.
-    fn at_leaf<R>(&mut self, place: usize, deed: impl FnOnce(&mut Held) -> R) -> R {
+    fn at_leaf<R>(&mut self, place: usize, deed: impl FnOnce(&mut PeekableChild) -> R) -> R {
         let leaf = self.leaves[place].as_mut().expect("only leaves have queues");
         let before = leaf.child.backlog();
         let result = deed(&mut leaf.child);
@@ -96,16 +98,16 @@ impl Htb {
     }
 
     /// The packet that leaves now.
-    fn next_packet(&mut self, now: Instant, effects: &mut Effects) -> Option<Waiting> {
+    fn next_packet(&mut self, now: Instant, effects: &mut QueueActions) -> Option<QueuedPacket> {
         while let Some(chosen) = self.tree.choose() {
             let place = chosen.leaf;
             let waiting = match self.at_leaf(place, |child| child.peek(now, effects)) {
-                Dequeued::Packet(waiting) => waiting,
-                Dequeued::Empty => {
+                DequeueResult::Packet(waiting) => waiting,
+                DequeueResult::Empty => {
                     self.tree.deactivate(place);
                     continue;
                 }
-                Dequeued::NotBefore(instant) => {
+                DequeueResult::NotBefore(instant) => {
                     self.tree.deactivate(place);
                     self.resting.push(Reverse((instant, place)));
                     continue;
@@ -156,11 +158,11 @@ fn class(htb: &fairwind_qdisc::Htb, described: &HtbClass) -> Class {
     Class::inner(parent, depth, rate, ceil)
 }
 
-fn leaf(described: &HtbClass, seed: u64, groups: &Groups) -> Option<Leaf> {
+fn leaf(described: &HtbClass, seed: u64, groups: &FlowGroups) -> Option<Leaf> {
     let child = described.child.as_ref()?;
     let quantum_bytes = i64::from(described.quantum_bytes.max(1));
     Some(Leaf {
-        child: Held::new(discipline(child, seed, groups)),
+        child: PeekableChild::new(discipline(child, seed, groups)),
         priority: usize::from(described.priority).min(PRIORITIES - 1),
         quantum_bytes,
         deficits: [quantum_bytes; LEVELS],
@@ -171,8 +173,8 @@ impl QueueDiscipline for Htb {
     fn enqueue(
         &mut self,
         now: Instant,
-        arrival: Waiting,
-        effects: &mut Effects,
+        arrival: QueuedPacket,
+        effects: &mut QueueActions,
     ) -> Result<(), DropReason> {
         let place = self.classifier.class_of(&arrival.header).or(self.default_class);
         let leaf = place.filter(|place| self.leaves.get(*place).is_some_and(Option::is_some));
@@ -182,18 +184,18 @@ impl QueueDiscipline for Htb {
         result
     }
 
-    fn dequeue(&mut self, now: Instant, effects: &mut Effects) -> Dequeued {
+    fn dequeue(&mut self, now: Instant, effects: &mut QueueActions) -> DequeueResult {
         if self.direct.backlog().packets > 0 {
             return self.direct.dequeue(now, effects);
         }
         self.wake(now);
         self.tree.advance(now);
         if let Some(waiting) = self.next_packet(now, effects) {
-            return Dequeued::Packet(waiting);
+            return DequeueResult::Packet(waiting);
         }
         match self.next_instant() {
-            Some(instant) if self.backlog.packets > 0 => Dequeued::NotBefore(instant),
-            _ => Dequeued::Empty,
+            Some(instant) if self.backlog.packets > 0 => DequeueResult::NotBefore(instant),
+            _ => DequeueResult::Empty,
         }
     }
 

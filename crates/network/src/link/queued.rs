@@ -2,34 +2,41 @@
 //! becomes of them, and put them on the wire.
 
 use super::loss::BernoulliLoss;
-use super::wire::{Leaving, Wire};
-use super::{Arrival, Ledger, Surroundings};
-use crate::parcel::Parcel;
-use crate::queue::{Dequeued, Effects, QueueDiscipline, Waiting};
+use super::wire::{DepartedPacket, Wire};
+use super::{Arrival, LinkContext, LinkReporter};
+use crate::pool::PacketRef;
+use crate::queue::{DequeueResult, QueueActions, QueueDiscipline, QueuedPacket};
 use crate::{Backlog, DropReason, Header, Observer, Packet};
 use fairwind_units::Instant;
 use std::collections::VecDeque;
 
 /// A queue and the wire behind it; what is in between is the link's.
-pub(super) struct Served {
+pub(super) struct LinkCore {
     queue: Box<dyn QueueDiscipline>,
     wire: Wire,
     loss: BernoulliLoss,
     /// Packets in service, or copies of them, that will be found lost at its end, and when that is.
-    losses_due: VecDeque<(Instant, Parcel)>,
+    losses_due: VecDeque<(Instant, PacketRef)>,
     /// Kept for its memory.
-    effects: Effects,
-    pub(super) ledger: Ledger,
+    effects: QueueActions,
+    pub(super) reporter: LinkReporter,
 }
 
-impl Served {
+impl LinkCore {
     pub(super) fn new(
         queue: Box<dyn QueueDiscipline>,
         wire: Wire,
         loss: BernoulliLoss,
-        ledger: Ledger,
+        reporter: LinkReporter,
     ) -> Self {
-        Self { queue, wire, loss, losses_due: VecDeque::new(), effects: Effects::default(), ledger }
+        Self {
+            queue,
+            wire,
+            loss,
+            losses_due: VecDeque::new(),
+            effects: QueueActions::default(),
+            reporter,
+        }
     }
 
     /// What waits.
@@ -43,21 +50,21 @@ impl Served {
     pub(super) fn accept<P: Packet, O: Observer<P>>(
         &mut self,
         arrival: &Arrival,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) -> bool {
-        let Arrival { at, insertion, parcel } = *arrival;
+        let Arrival { at, insertion, packet } = *arrival;
         let backlog = self.queue.backlog();
-        let sighting = around.depot.sighting(at, parcel);
-        let header = sighting.packet.map_or_else(Header::default, Packet::header);
-        let waiting = Waiting { enqueued: at, header, parcel, insertion };
+        let event = context.pool.event(at, packet);
+        let header = event.packet.map_or_else(Header::default, Packet::header);
+        let waiting = QueuedPacket { enqueued: at, header, packet, insertion };
         if let Err(reason) = self.queue.enqueue(at, waiting, &mut self.effects) {
-            self.ledger.refused(&sighting, backlog, reason, around.observer);
-            drop(around.depot.take(parcel));
-            self.report_effects(at, backlog, around);
+            self.reporter.refused(&event, backlog, reason, context.observer);
+            drop(context.pool.remove(packet));
+            self.report_effects(at, backlog, context);
             return false;
         }
-        self.ledger.enqueued(&sighting, backlog, around.observer);
-        self.report_effects(at, backlog.with(parcel.bytes()), around);
+        self.reporter.enqueued(&event, backlog, context.observer);
+        self.report_effects(at, backlog.with(packet.bytes()), context);
         true
     }
 
@@ -66,17 +73,17 @@ impl Served {
     pub(super) fn next<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
-    ) -> Dequeued {
+        context: &mut LinkContext<'_, P, O>,
+    ) -> DequeueResult {
         let backlog = self.queue.backlog();
         if backlog.packets == 0 {
-            return Dequeued::Empty;
+            return DequeueResult::Empty;
         }
         let next = self.queue.dequeue(at, &mut self.effects);
-        self.report_effects(at, backlog, around);
-        if let Dequeued::Packet(waiting) = &next {
-            let sighting = around.depot.sighting(at, waiting.parcel);
-            self.ledger.dequeued(&sighting, waiting.sojourn(at), around.observer);
+        self.report_effects(at, backlog, context);
+        if let DequeueResult::Packet(waiting) = &next {
+            let event = context.pool.event(at, waiting.packet);
+            self.reporter.dequeued(&event, waiting.sojourn(at), context.observer);
         }
         next
     }
@@ -87,23 +94,24 @@ impl Served {
         &mut self,
         start: Instant,
         end: Instant,
-        waiting: &Waiting,
-        around: &mut Surroundings<'_, P, O>,
+        waiting: &QueuedPacket,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let fate = self.wire.fate(end);
         if self.loss.happens() || fate.copies == 0 {
-            self.losses_due.push_back((end, waiting.parcel));
+            self.losses_due.push_back((end, waiting.packet));
             return;
         }
-        let leaving = Leaving { at: end, parcel: waiting.parcel, insertion: waiting.insertion };
+        let leaving =
+            DepartedPacket { at: end, packet: waiting.packet, insertion: waiting.insertion };
         // As in netem, the copy is made before the packet is damaged.
         if fate.copies > 1 {
-            self.send_copy(start, &leaving, around);
+            self.send_copy(start, &leaving, context);
         }
         if fate.is_corrupted {
-            self.corrupt(start, waiting.parcel, around);
+            self.corrupt(start, waiting.packet, context);
         }
-        self.wire.send(leaving, self.ledger.link, around.agenda);
+        self.wire.send(leaving, self.reporter.link, context.events);
     }
 
     /// Makes a second one of a packet that leaves, which is lost, damaged and delayed by draws of its own.
@@ -111,62 +119,62 @@ impl Served {
     fn send_copy<P: Packet, O: Observer<P>>(
         &mut self,
         start: Instant,
-        original: &Leaving,
-        around: &mut Surroundings<'_, P, O>,
+        original: &DepartedPacket,
+        context: &mut LinkContext<'_, P, O>,
     ) {
-        let Some(parcel) = around.depot.duplicate(original.parcel) else { return };
-        self.ledger.duplicated(&around.depot.sighting(start, parcel), around.observer);
+        let Some(packet) = context.pool.duplicate(original.packet) else { return };
+        self.reporter.duplicated(&context.pool.event(start, packet), context.observer);
         let fate = self.wire.fate_of_copy();
         if fate.copies == 0 {
-            self.losses_due.push_back((original.at, parcel));
+            self.losses_due.push_back((original.at, packet));
             return;
         }
         if fate.is_corrupted {
-            self.corrupt(start, parcel, around);
+            self.corrupt(start, packet, context);
         }
-        self.wire.send(Leaving { parcel, ..*original }, self.ledger.link, around.agenda);
+        self.wire.send(DepartedPacket { packet, ..*original }, self.reporter.link, context.events);
     }
 
     #[inline(never)]
     fn corrupt<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        parcel: Parcel,
-        around: &mut Surroundings<'_, P, O>,
+        packet: PacketRef,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let draw = self.wire.draw();
-        if let Some(packet) = around.depot.packet_mut(parcel) {
+        if let Some(packet) = context.pool.get_mut(packet) {
             packet.corrupt(draw);
         }
-        self.ledger.corrupted(&around.depot.sighting(at, parcel), around.observer);
+        self.reporter.corrupted(&context.pool.event(at, packet), context.observer);
     }
 
     /// Hands over the packet whose delivery is the first on the agenda.
     pub(super) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
-    ) -> Parcel {
-        self.report_losses_until(at, around);
-        let arrived = self.wire.deliver(around.agenda);
+        context: &mut LinkContext<'_, P, O>,
+    ) -> PacketRef {
+        self.report_losses_until(at, context);
+        let arrived = self.wire.deliver(context.events);
         if arrived.has_overtaken {
-            self.ledger.overtaken(at, arrived.parcel.bytes(), around.observer);
+            self.reporter.overtaken(at, arrived.packet.bytes(), context.observer);
         }
-        self.ledger.delivered(arrived.parcel.bytes());
-        arrived.parcel
+        self.reporter.delivered(arrived.packet.bytes());
+        arrived.packet
     }
 
     #[inline]
     pub(super) fn report_losses_until<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         while let Some((due, lost)) = self.losses_due.front().copied()
             && due <= at
         {
             self.losses_due.pop_front();
-            self.report_loss(due, lost, around);
+            self.report_loss(due, lost, context);
         }
     }
 
@@ -174,14 +182,14 @@ impl Served {
     fn report_loss<P: Packet, O: Observer<P>>(
         &mut self,
         due: Instant,
-        lost: Parcel,
-        around: &mut Surroundings<'_, P, O>,
+        lost: PacketRef,
+        context: &mut LinkContext<'_, P, O>,
     ) {
-        let sighting = around.depot.sighting(due, lost);
+        let event = context.pool.event(due, lost);
         let backlog = self.queue.backlog();
         let reason = DropReason::LinkLoss;
-        self.ledger.dropped(&sighting, backlog, reason, None, around.observer);
-        drop(around.depot.take(lost));
+        self.reporter.dropped(&event, backlog, reason, None, context.observer);
+        drop(context.pool.remove(lost));
     }
 
     /// Marks and drops what the discipline has chosen, when `backlog` was waiting, the victims included.
@@ -190,13 +198,13 @@ impl Served {
         &mut self,
         at: Instant,
         backlog: Backlog,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         if !self.effects.marked.is_empty() {
-            self.report_marked(at, around);
+            self.report_marked(at, context);
         }
         if !self.effects.dropped.is_empty() {
-            self.report_dropped(at, backlog, around);
+            self.report_dropped(at, backlog, context);
         }
     }
 
@@ -204,13 +212,13 @@ impl Served {
     fn report_marked<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         for waiting in self.effects.marked.drain(..) {
-            if let Some(packet) = around.depot.packet_mut(waiting.parcel) {
+            if let Some(packet) = context.pool.get_mut(waiting.packet) {
                 packet.mark();
             }
-            self.ledger.marked(&around.depot.sighting(at, waiting.parcel), around.observer);
+            self.reporter.marked(&context.pool.event(at, waiting.packet), context.observer);
         }
     }
 
@@ -219,14 +227,14 @@ impl Served {
         &mut self,
         at: Instant,
         mut backlog: Backlog,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         for (waiting, reason) in self.effects.dropped.drain(..) {
-            let sighting = around.depot.sighting(at, waiting.parcel);
+            let event = context.pool.event(at, waiting.packet);
             let waited = Some(waiting.sojourn(at));
-            self.ledger.dropped(&sighting, backlog, reason, waited, around.observer);
+            self.reporter.dropped(&event, backlog, reason, waited, context.observer);
             backlog = backlog.without(waiting.bytes());
-            drop(around.depot.take(waiting.parcel));
+            drop(context.pool.remove(waiting.packet));
         }
     }
 }

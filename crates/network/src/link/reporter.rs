@@ -1,7 +1,7 @@
 //! Counts and reports of one link, made in one place so that they cannot differ. Links without effect have none: what
 //! passes them is counted by `routing`.
 
-use crate::parcel::Sighting;
+use crate::pool::PacketEvent;
 use crate::{Backlog, DropReason, LinkId, Observer};
 use fairwind_units::{Instant, Span};
 use std::ops::Sub;
@@ -69,12 +69,12 @@ impl LinkCounters {
 }
 
 /// The counters of one link together with its name towards the observer.
-pub(crate) struct Ledger {
+pub(crate) struct LinkReporter {
     pub(crate) link: LinkId,
     pub(crate) counters: LinkCounters,
 }
 
-impl Ledger {
+impl LinkReporter {
     pub(crate) fn new(link: LinkId) -> Self {
         Self { link, counters: LinkCounters::default() }
     }
@@ -82,7 +82,7 @@ impl Ledger {
     #[inline]
     pub(crate) fn enqueued<P, O: Observer<P>>(
         &mut self,
-        arrival: &Sighting<'_, P>,
+        arrival: &PacketEvent<'_, P>,
         backlog: Backlog,
         observer: &mut O,
     ) {
@@ -96,19 +96,19 @@ impl Ledger {
     #[inline]
     pub(crate) fn through<P, O: Observer<P>>(
         &mut self,
-        arrival: &Sighting<'_, P>,
+        arrival: &PacketEvent<'_, P>,
         observer: &mut O,
     ) {
         self.counters.offered.add_packet(arrival.bytes);
         if let Some(packet) = arrival.packet {
-            observer.on_through(arrival.at, self.link, packet);
+            observer.on_bypass(arrival.at, self.link, packet);
         }
     }
 
     #[inline]
     pub(crate) fn dequeued<P, O: Observer<P>>(
         &self,
-        departure: &Sighting<'_, P>,
+        departure: &PacketEvent<'_, P>,
         sojourn: Span,
         observer: &mut O,
     ) {
@@ -125,7 +125,7 @@ impl Ledger {
     /// An arrival that the queue did not take.
     pub(crate) fn refused<P, O: Observer<P>>(
         &mut self,
-        arrival: &Sighting<'_, P>,
+        arrival: &PacketEvent<'_, P>,
         backlog: Backlog,
         reason: DropReason,
         observer: &mut O,
@@ -137,7 +137,7 @@ impl Ledger {
     /// A packet that had been accepted before; `None` of those that do not wait any more.
     pub(crate) fn dropped<P, O: Observer<P>>(
         &mut self,
-        victim: &Sighting<'_, P>,
+        victim: &PacketEvent<'_, P>,
         backlog: Backlog,
         reason: DropReason,
         waited: Option<Span>,
@@ -157,7 +157,7 @@ impl Ledger {
     /// A second packet that the link has made.
     pub(crate) fn duplicated<P, O: Observer<P>>(
         &mut self,
-        copy: &Sighting<'_, P>,
+        copy: &PacketEvent<'_, P>,
         observer: &mut O,
     ) {
         self.counters.duplicated.add_packet(copy.bytes);
@@ -169,7 +169,7 @@ impl Ledger {
     /// A packet that was damaged.
     pub(crate) fn corrupted<P, O: Observer<P>>(
         &mut self,
-        packet: &Sighting<'_, P>,
+        packet: &PacketEvent<'_, P>,
         observer: &mut O,
     ) {
         self.counters.corrupted.add_packet(packet.bytes);
@@ -190,7 +190,11 @@ impl Ledger {
     }
 
     /// A packet that was marked.
-    pub(crate) fn marked<P, O: Observer<P>>(&mut self, packet: &Sighting<'_, P>, observer: &mut O) {
+    pub(crate) fn marked<P, O: Observer<P>>(
+        &mut self,
+        packet: &PacketEvent<'_, P>,
+        observer: &mut O,
+    ) {
         self.counters.marked.add_packet(packet.bytes);
         if let Some(marked) = packet.packet {
             observer.on_mark(packet.at, self.link, marked);

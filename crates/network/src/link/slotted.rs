@@ -4,40 +4,40 @@
 //! in which its last one is; it may take several, and several may share one. What comes after a slot has begun waits
 //! for the next. So packets leave in bursts, and what nobody uses is lost.
 
-use super::served::Served;
-use super::{Arrival, LinkCounters, Surroundings};
-use crate::agenda::Due;
+use super::queued::LinkCore;
+use super::{Arrival, LinkContext, LinkCounters};
 use crate::demand::SharedCarrier;
-use crate::parcel::Parcel;
-use crate::queue::{Dequeued, Waiting};
+use crate::event_queue::Event;
+use crate::pool::PacketRef;
+use crate::queue::{DequeueResult, QueuedPacket};
 use crate::{Backlog, Observer, Packet};
 use fairwind_units::Instant;
 
 /// A link of a terminal.
-pub(crate) struct AssignedLink {
+pub(crate) struct SlottedLink {
     /// Which carrier it is on, and which of its terminals it is.
     pub(crate) carrier: usize,
     terminal: usize,
-    served: Served,
+    served: LinkCore,
     overhead_bytes: u32,
     /// The packet whose first bytes are sent, when that began, and how many are left.
-    in_service: Option<(Waiting, Instant, u64)>,
+    in_service: Option<(QueuedPacket, Instant, u64)>,
     /// When it looks for its next slot, on the agenda; [`Instant::MAX`] for never.
     look: Instant,
 }
 
-impl AssignedLink {
+impl SlottedLink {
     pub(super) fn new(
         carrier: usize,
         terminal: usize,
-        served: Served,
+        served: LinkCore,
         overhead_bytes: u32,
     ) -> Self {
         Self { carrier, terminal, served, overhead_bytes, in_service: None, look: Instant::MAX }
     }
 
     pub(super) fn counters(&self) -> &LinkCounters {
-        &self.served.ledger.counters
+        &self.served.reporter.counters
     }
 
     /// Its number among the terminals of its carrier.
@@ -50,16 +50,16 @@ impl AssignedLink {
         &mut self,
         arrival: &Arrival,
         carrier: &mut SharedCarrier,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let at = arrival.at;
         // What was due before, or at this very instant, does not see the packet.
-        self.settle(at, carrier, around);
+        self.settle(at, carrier, context);
         let before = self.served.backlog();
-        carrier.arrive(self.terminal, at, self.volume(before.with(arrival.parcel.bytes()), before));
-        self.served.accept(arrival, around);
-        self.tell_of_drops(before.with(arrival.parcel.bytes()), carrier);
-        self.look_again(at, carrier, around);
+        carrier.arrive(self.terminal, at, self.volume(before.with(arrival.packet.bytes()), before));
+        self.served.accept(arrival, context);
+        self.tell_of_drops(before.with(arrival.packet.bytes()), carrier);
+        self.look_again(at, carrier, context);
     }
 
     /// Uses a slot, when the agenda's first entry is this link's look at it.
@@ -67,19 +67,19 @@ impl AssignedLink {
         &mut self,
         at: Instant,
         carrier: &mut SharedCarrier,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
-        around.agenda.remove_first();
-        self.settle(at, carrier, around);
+        context.events.remove_first();
+        self.settle(at, carrier, context);
     }
 
     /// Hands over the packet whose delivery is the first on the agenda.
     pub(crate) fn deliver<P: Packet, O: Observer<P>>(
         &mut self,
         at: Instant,
-        around: &mut Surroundings<'_, P, O>,
-    ) -> Parcel {
-        self.served.deliver(at, around)
+        context: &mut LinkContext<'_, P, O>,
+    ) -> PacketRef {
+        self.served.deliver(at, context)
     }
 
     /// Does what is due at `at`: the carrier's plans, losses, and a slot that begins.
@@ -87,18 +87,18 @@ impl AssignedLink {
         &mut self,
         at: Instant,
         carrier: &mut SharedCarrier,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
-        carrier.catch_up(at, around.observer);
-        self.served.report_losses_until(at, around);
+        carrier.catch_up(at, context.observer);
+        self.served.report_losses_until(at, context);
         if self.look > at {
             return;
         }
         self.look = Instant::MAX;
         if let Some(end) = carrier.slot_at(self.terminal, at) {
-            self.use_slot(at, end, carrier, around);
+            self.use_slot(at, end, carrier, context);
         }
-        self.look_again(at, carrier, around);
+        self.look_again(at, carrier, context);
     }
 
     /// Sends what a slot carries.
@@ -107,13 +107,13 @@ impl AssignedLink {
         start: Instant,
         end: Instant,
         carrier: &mut SharedCarrier,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let slot = carrier.slot_bytes();
         let mut room = u64::from(slot);
         while room > 0 {
             let Some((waiting, began, left)) =
-                self.in_service.take().or_else(|| self.begin(start, carrier, around))
+                self.in_service.take().or_else(|| self.begin(start, carrier, context))
             else {
                 break;
             };
@@ -123,13 +123,13 @@ impl AssignedLink {
             if sent < left {
                 self.in_service = Some((waiting, began, left - sent));
             } else {
-                self.served.send(began, end, &waiting, around);
+                self.served.send(began, end, &waiting, context);
             }
         }
         let sent_bytes = slot - u32::try_from(room).unwrap_or(slot);
         if sent_bytes > 0 {
             carrier.use_slot(self.terminal);
-            around.observer.on_slot(start, self.served.ledger.link, sent_bytes);
+            context.observer.on_slot(start, self.served.reporter.link, sent_bytes);
         }
     }
 
@@ -138,11 +138,11 @@ impl AssignedLink {
         &mut self,
         at: Instant,
         carrier: &mut SharedCarrier,
-        around: &mut Surroundings<'_, P, O>,
-    ) -> Option<(Waiting, Instant, u64)> {
+        context: &mut LinkContext<'_, P, O>,
+    ) -> Option<(QueuedPacket, Instant, u64)> {
         let before = self.served.backlog();
-        let next = self.served.next(at, around);
-        let Dequeued::Packet(waiting) = next else {
+        let next = self.served.next(at, context);
+        let DequeueResult::Packet(waiting) = next else {
             self.tell_of_drops(before, carrier);
             return None;
         };
@@ -170,13 +170,13 @@ impl AssignedLink {
         &mut self,
         at: Instant,
         carrier: &SharedCarrier,
-        around: &mut Surroundings<'_, P, O>,
+        context: &mut LinkContext<'_, P, O>,
     ) {
         let has_nothing = self.in_service.is_none() && self.served.backlog().packets == 0;
         if has_nothing || self.look < Instant::MAX {
             return;
         }
         self.look = carrier.next_look(self.terminal, at);
-        around.agenda.push(Due::departure(self.look, self.served.ledger.link));
+        context.events.push(Event::departure(self.look, self.served.reporter.link));
     }
 }

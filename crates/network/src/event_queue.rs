@@ -5,7 +5,7 @@ use fairwind_units::Instant;
 
 /// What a link has to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+pub(crate) enum EventKind {
     /// Take the next packet from the queue.
     Departure,
     /// Hand the first packet under way to the node at the other end.
@@ -21,15 +21,15 @@ pub(crate) enum Work {
 /// From the top: 64 bits of instant, 44 of insertion (20 days of ten million packets a second), 19
 /// of link, 1 of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Due(u128);
+pub(crate) struct Event(u128);
 
 /// More links than this cannot be told apart on the agenda.
-pub(crate) const MOST_LINKS: usize = 1 << LINK_BITS;
+pub(crate) const MAX_LINKS: usize = 1 << LINK_BITS;
 
 const LINK_BITS: u32 = 19;
 const INSERTION_BITS: u32 = 44;
 
-impl Due {
+impl Event {
     /// Nothing.
     pub(crate) const NEVER: Self = Self(u128::MAX);
 
@@ -74,12 +74,12 @@ impl Due {
     /// Index of the link.
     #[inline]
     pub(crate) fn link_index(self) -> usize {
-        usize::try_from(self.half(0) >> 1).unwrap_or(usize::MAX) & (MOST_LINKS - 1)
+        usize::try_from(self.half(0) >> 1).unwrap_or(usize::MAX) & (MAX_LINKS - 1)
     }
 
     #[inline]
-    pub(crate) fn work(self) -> Work {
-        if self.0 & 1 == 0 { Work::Departure } else { Work::Delivery }
+    pub(crate) fn work(self) -> EventKind {
+        if self.0 & 1 == 0 { EventKind::Departure } else { EventKind::Delivery }
     }
 
     /// The 64 bits above the lowest `shift`.
@@ -91,19 +91,19 @@ impl Due {
 
 /// Everything due, earliest first.
 #[derive(Debug, Default)]
-pub(crate) struct Agenda {
-    heap: Vec<Due>,
+pub(crate) struct EventQueue {
+    heap: Vec<Event>,
 }
 
-impl Agenda {
-    /// What is due first; [`Due::NEVER`] where nothing is.
+impl EventQueue {
+    /// What is due first; [`Event::NEVER`] where nothing is.
     #[inline]
-    pub(crate) fn first(&self) -> Due {
-        self.heap.first().copied().unwrap_or(Due::NEVER)
+    pub(crate) fn first(&self) -> Event {
+        self.heap.first().copied().unwrap_or(Event::NEVER)
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, due: Due) {
+    pub(crate) fn push(&mut self, due: Event) {
         let mut hole = self.heap.len();
         self.heap.push(due);
         while hole > 0 {
@@ -122,7 +122,7 @@ impl Agenda {
     /// # Panics
     /// Where nothing is due.
     #[inline]
-    pub(crate) fn replace_first(&mut self, due: Due) {
+    pub(crate) fn replace_first(&mut self, due: Event) {
         let heap = self.heap.as_mut_slice();
         let mut hole = 0;
         loop {
@@ -157,8 +157,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn due(at: u64, insertion: u64) -> Due {
-        Due::delivery(Instant::from_nanos(at), insertion, LinkId(0))
+    fn due(at: u64, insertion: u64) -> Event {
+        Event::delivery(Instant::from_nanos(at), insertion, LinkId(0))
     }
 
     proptest! {
@@ -166,25 +166,25 @@ mod tests {
         fn entries_come_by_instant_then_by_insertion(
             operations in prop::collection::vec((0_u8..4, 0_u64..50), 0..200),
         ) {
-            let mut agenda = Agenda::default();
+            let mut events = EventQueue::default();
             let mut model: Vec<(u64, u64)> = Vec::new();
             for (insertion, (operation, at)) in (1..).zip(operations) {
                 model.sort_unstable();
                 let expected = model.first().copied();
-                let first = Some(agenda.first()).filter(|first| !first.is_never());
+                let first = Some(events.first()).filter(|first| !first.is_never());
                 let first = first.map(|d| (d.at().as_nanos(), d.half(0) >> (LINK_BITS + 1)));
                 prop_assert_eq!(first, expected);
                 match operation {
                     0 if first.is_some() => {
-                        agenda.remove_first();
+                        events.remove_first();
                         model.remove(0);
                     }
                     1 if first.is_some() => {
-                        agenda.replace_first(due(at, insertion));
+                        events.replace_first(due(at, insertion));
                         model[0] = (at, insertion);
                     }
                     _ => {
-                        agenda.push(due(at, insertion));
+                        events.push(due(at, insertion));
                         model.push((at, insertion));
                     }
                 }
@@ -194,8 +194,8 @@ mod tests {
 
     #[test]
     fn what_is_due_at_the_last_of_all_instants_is_never_due() {
-        assert!(!Due::NEVER.is_by(Instant::MAX));
-        assert!(!Due::delivery(Instant::MAX, 1, LinkId(0)).is_by(Instant::MAX));
+        assert!(!Event::NEVER.is_by(Instant::MAX));
+        assert!(!Event::delivery(Instant::MAX, 1, LinkId(0)).is_by(Instant::MAX));
         assert!(
             !due(3, 1).is_by(Instant::from_nanos(2)) && due(3, 1).is_by(Instant::from_nanos(3))
         );

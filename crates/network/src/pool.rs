@@ -1,4 +1,4 @@
-//! Where packets are while they are inside: put down once, and passed on as a small parcel.
+//! Where packets are while they are inside: put down once, and passed on as a small packet.
 //!
 //! A packet of a hundred bytes would be copied four times per hop, which costs more than all else
 //! that a hop does. For the same reason whoever sends often writes a packet where it will lie, and
@@ -12,21 +12,21 @@ use fairwind_units::Instant;
 /// One number and a destination, because they travel in two registers: a struct of three fields is written field by
 /// field and copied in other pieces right afterwards, for which a processor waits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Parcel {
+pub(crate) struct PacketRef {
     /// From the top: 32 bits of IP length, 32 of slot.
     bytes_and_slot: u64,
     destination: NodeId,
 }
 
 /// A packet as it is reported at an instant.
-pub(crate) struct Sighting<'a, P> {
+pub(crate) struct PacketEvent<'a, P> {
     pub(crate) at: Instant,
     pub(crate) bytes: u32,
     /// Always there; optional so that looking it up for nobody costs nothing.
     pub(crate) packet: Option<&'a P>,
 }
 
-impl Parcel {
+impl PacketRef {
     /// Of no packet.
     pub(crate) const NONE: Self = Self::new(u32::MAX, 0, NodeId(u32::MAX));
 
@@ -60,26 +60,26 @@ impl Parcel {
 }
 
 /// All packets inside.
-pub(crate) struct Depot<P> {
+pub(crate) struct PacketPool<P> {
     /// Those that are vacant may still have the packet that lay there last.
     slots: Vec<Option<P>>,
     vacant: Vec<u32>,
 }
 
-impl<P: Packet> Depot<P> {
+impl<P: Packet> PacketPool<P> {
     pub(crate) fn new() -> Self {
         Self { slots: Vec::new(), vacant: Vec::new() }
     }
 
     #[inline]
-    pub(crate) fn put(&mut self, packet: P) -> Parcel {
-        *self.vacancy() = Some(packet);
-        self.occupy()
+    pub(crate) fn insert(&mut self, packet: P) -> PacketRef {
+        *self.reserve() = Some(packet);
+        self.commit()
     }
 
     /// What lies where the next packet will: something old, or nothing.
     #[inline]
-    pub(crate) fn vacancy(&mut self) -> &mut Option<P> {
+    pub(crate) fn reserve(&mut self) -> &mut Option<P> {
         let slot = match self.vacant.last() {
             Some(&slot) => slot,
             None => self.add_slot(),
@@ -95,59 +95,59 @@ impl<P: Packet> Depot<P> {
         slot
     }
 
-    /// What was written to the [`vacancy`](Self::vacancy) is inside from now on.
+    /// What was written to the [`reserve`](Self::reserve) is inside from now on.
     #[inline]
-    pub(crate) fn occupy(&mut self) -> Parcel {
+    pub(crate) fn commit(&mut self) -> PacketRef {
         let slot = self.vacant.pop().expect("a packet was written to a vacant slot");
         let packet = self.slots[slot as usize].as_ref().expect("a packet was written there");
-        Parcel::new(slot, packet.wire_bytes(), packet.destination())
+        PacketRef::new(slot, packet.wire_bytes(), packet.destination())
     }
 
     #[inline]
-    pub(crate) fn take(&mut self, parcel: Parcel) -> P {
-        self.vacate(parcel);
-        self.slots[parcel.slot()].take().expect("a parcel has its packet")
+    pub(crate) fn remove(&mut self, packet: PacketRef) -> P {
+        self.release(packet);
+        self.slots[packet.slot()].take().expect("a packet reference has its packet")
     }
 
     /// A packet is inside no more; it lies there until another one does.
     #[inline]
-    pub(crate) fn vacate(&mut self, parcel: Parcel) {
-        self.vacant.push(parcel.number());
+    pub(crate) fn release(&mut self, packet: PacketRef) {
+        self.vacant.push(packet.number());
     }
 
     #[inline]
-    pub(crate) fn packet(&self, parcel: Parcel) -> &P {
-        self.slots[parcel.slot()].as_ref().expect("a parcel has its packet")
+    pub(crate) fn get(&self, packet: PacketRef) -> &P {
+        self.slots[packet.slot()].as_ref().expect("a packet reference has its packet")
     }
 
     #[inline]
-    pub(crate) fn sighting(&self, at: Instant, parcel: Parcel) -> Sighting<'_, P> {
-        let packet = self.slots.get(parcel.slot()).and_then(Option::as_ref);
-        debug_assert!(packet.is_some(), "a parcel has its packet");
-        Sighting { at, bytes: parcel.bytes(), packet }
+    pub(crate) fn event(&self, at: Instant, packet: PacketRef) -> PacketEvent<'_, P> {
+        let contents = self.slots.get(packet.slot()).and_then(Option::as_ref);
+        debug_assert!(contents.is_some(), "a packet reference has its packet");
+        PacketEvent { at, bytes: packet.bytes(), packet: contents }
     }
 
     /// Puts a second one of a packet down; `None` where it cannot be duplicated.
-    pub(crate) fn duplicate(&mut self, parcel: Parcel) -> Option<Parcel> {
-        let original = self.slots.get(parcel.slot()).and_then(Option::as_ref)?;
+    pub(crate) fn duplicate(&mut self, packet: PacketRef) -> Option<PacketRef> {
+        let original = self.slots.get(packet.slot()).and_then(Option::as_ref)?;
         let copy = original.duplicate()?;
-        Some(self.put(copy))
+        Some(self.insert(copy))
     }
 
     /// The packet itself, to be written on.
-    pub(crate) fn packet_mut(&mut self, parcel: Parcel) -> Option<&mut P> {
-        self.slots.get_mut(parcel.slot()).and_then(Option::as_mut)
+    pub(crate) fn get_mut(&mut self, packet: PacketRef) -> Option<&mut P> {
+        self.slots.get_mut(packet.slot()).and_then(Option::as_mut)
     }
 
     /// Packets that lie here.
     #[cfg(test)]
-    pub(crate) fn occupied(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.slots.len() - self.vacant.len()
     }
 
     /// The most packets that ever lay here at once.
     #[cfg(test)]
-    pub(crate) fn places(&self) -> usize {
+    pub(crate) fn capacity(&self) -> usize {
         self.slots.len()
     }
 }
