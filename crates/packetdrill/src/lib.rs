@@ -1,4 +1,4 @@
-//! Packetdrill scripts run against our endpoint, in virtual time.
+//! Packetdrill scripts: parser, runner and judge.
 //!
 //! A script in the packetdrill language writes down a conversation: what the application calls,
 //! which packets the peer sends, and which packets the endpoint must send, and when. This room reads
@@ -35,7 +35,7 @@
 //! - Compared are control bits (PSH and FIN too), sequence and acknowledgment numbers, payload
 //!   length, urgent pointer, and the options: kinds, order and values. `<...>` stands for any
 //!   options. The window is compared where `win` is written, the mark where `[...]` is.
-//! - `TSval` is compared where `--tcp_ts_tick_usecs` tells how fast the clock goes, and may be off by
+//! - `TSval` is compared where `--tcp_ts_tick_usecs` gives the tick of the clock, and may be off by
 //!   as much as times may. `TSecr` is always compared, unless [`EchoRule::Ignored`] is asked for.
 //! - A time may be off by 4 ms (`--tolerance_usecs`) or an eighth of the time since the event before
 //!   (`--tolerance_percent`), whichever is more. `+t` counts from when that event really happened,
@@ -54,7 +54,7 @@
 //! | `run::record` | recording what a system does about stimuli, as a script |
 //! | `run::sockets` | descriptors, calls and socket options (the table of these is there) |
 //! | `run::commands` | commands and kernel parameters (the tables of these are there) |
-//! | `run::told` | what code can ask of the endpoint (the table of fields is there) |
+//! | `run::tcp_info` | what code can ask of the endpoint (the table of fields is there) |
 //! | `code` | assertions: a small part of Python |
 //! | `outcome` | how it ended, and the dialogue |
 
@@ -65,7 +65,7 @@ mod script;
 
 pub use outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
 pub use run::{
-    ConnectionIndex, EchoRule, Files, Passed, Progress, RecordedTimes, Recording, Returned,
+    Advance, ConnectionIndex, EchoRule, Files, Progress, RecordedTimes, Recording, Returned,
     RunOptions, Sent, System, TrailingPackets, Windows, options_from_bytes, options_to_bytes,
     record, record_on, run, run_on, run_script, unreadable,
 };

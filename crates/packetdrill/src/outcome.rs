@@ -1,4 +1,4 @@
-//! How a script ended, and the dialogue that led there.
+//! Outcome of a script, and the packet exchange before it.
 
 use crate::script::decimal;
 use fairwind_units::Span;
@@ -7,7 +7,7 @@ use std::fmt::{Display, Formatter};
 /// How a script ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// Everything happened as it is written.
+    /// Every event matched.
     Passed,
     /// Something happened otherwise, or the script cannot be read.
     Failed(Failure),
@@ -40,12 +40,12 @@ pub struct Unsupported {
     pub reason: String,
 }
 
-/// One line of the script beside what happened.
+/// One line of the script and the event that was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exchange {
     /// Line in the script, from 1; `None` for what the script does not speak of.
     pub line: Option<u32>,
-    /// The line as it is written.
+    /// The line of the script.
     pub expected: String,
     /// When it happened, from the beginning of the script.
     pub at: Span,
@@ -77,7 +77,7 @@ impl Display for Failure {
 }
 
 impl Failure {
-    /// The dialogue up to the failing line, expected beside seen: one line of text for each.
+    /// The dialogue up to the failing line, expected and seen: one line of text each.
     pub fn dialogue_text(&self) -> String {
         use std::fmt::Write as _;
         let mut text = String::from(" line  expected\n");

@@ -1,8 +1,7 @@
-//! What formulas are worth.
+//! Evaluation of embedded code.
 
-use super::operations::{call, compare, inverted, negated, operate};
 use super::parse::{Formula, Statement};
-use super::value::Value;
+use super::value::{Value, call, compare, inverted, negated, operate};
 use crate::outcome::{Step, Stop};
 use std::collections::BTreeMap;
 
@@ -92,7 +91,7 @@ impl Environment {
             (None, "True") => Ok(Value::truth(true)),
             (None, "False") => Ok(Value::truth(false)),
             (None, _) => {
-                Err(Stop::unsupported(format!("code: the endpoint does not tell `{name}`")))
+                Err(Stop::unsupported(format!("code: the endpoint has no value `{name}`")))
             }
         }
     }

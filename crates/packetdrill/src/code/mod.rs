@@ -1,4 +1,4 @@
-//! Code in a script: assertions over what the endpoint tells of itself.
+//! Embedded code: assertions over the endpoint's `TCP_INFO`.
 //!
 //! The language is the part of Python that such code uses:
 //!
@@ -13,10 +13,8 @@
 //! one piece of code to the next.
 
 mod evaluate;
-mod operations;
 mod parse;
 mod value;
-mod words;
 
 pub(crate) use evaluate::Environment;
 pub(crate) use value::Value;

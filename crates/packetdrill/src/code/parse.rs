@@ -1,6 +1,5 @@
-//! From words to statements and expressions.
+//! Lexer and parser of embedded code.
 
-use super::words::{self, Word};
 use crate::outcome::{Step, Stop};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -58,7 +57,7 @@ const COMPARISONS: [&str; 6] = ["==", "!=", "<=", ">=", "<", ">"];
 const DEEPEST: u32 = 32;
 
 pub(super) fn statements(code: &str) -> Step<Vec<Statement>> {
-    words::statements(code)?.iter().map(|words| statement(words)).collect()
+    words_of(code)?.iter().map(|words| statement(words)).collect()
 }
 
 fn statement(words: &[Word]) -> Step<Statement> {
@@ -89,7 +88,7 @@ fn statement(words: &[Word]) -> Step<Statement> {
             parser.next = 1;
             let condition = parser.formula()?;
             if !parser.take(":") {
-                return Err(parser.not_understood());
+                return Err(parser.unknown_command());
             }
             let then = Box::new(statement(&words[parser.next..])?);
             parser.next = words.len();
@@ -106,7 +105,7 @@ fn statement(words: &[Word]) -> Step<Statement> {
         _ => Statement::Evaluate(parser.formula()?),
     };
     if parser.next < words.len() {
-        return Err(parser.not_understood());
+        return Err(parser.unknown_command());
     }
     Ok(statement)
 }
@@ -132,7 +131,7 @@ struct Parser<'a> {
 }
 
 impl Parser<'_> {
-    fn not_understood(&self) -> Stop {
+    fn unknown_command(&self) -> Stop {
         Stop::unsupported(format!("code: `{}` is not understood", self.text))
     }
 
@@ -168,7 +167,7 @@ impl Parser<'_> {
         }
         let condition = Box::new(self.disjunction()?);
         if !self.take_name("else") {
-            return Err(self.not_understood());
+            return Err(self.unknown_command());
         }
         let no = Box::new(self.nested(Self::formula)?);
         Ok(Formula::Choice { condition, yes: Box::new(formula), no })
@@ -249,7 +248,7 @@ impl Parser<'_> {
     fn nested(&mut self, parse: fn(&mut Self) -> Step<Formula>) -> Step<Formula> {
         self.depth += 1;
         if self.depth > DEEPEST {
-            return Err(self.not_understood());
+            return Err(self.unknown_command());
         }
         let formula = parse(self);
         self.depth -= 1;
@@ -283,7 +282,7 @@ impl Parser<'_> {
                 Ok(Formula::Call(name, self.members(")")?.0))
             }
             Some(Word::Name(name)) => Ok(Formula::Name(name)),
-            _ => Err(self.not_understood()),
+            _ => Err(self.unknown_command()),
         }
     }
 
@@ -298,10 +297,96 @@ impl Parser<'_> {
             } else if self.take(close) {
                 break;
             } else {
-                return Err(self.not_understood());
+                return Err(self.unknown_command());
             }
         }
         let is_tuple = commas > 0 || members.is_empty();
         Ok((members, is_tuple))
     }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Word {
+    Number(i64),
+    Real(f64),
+    Text(String),
+    Name(String),
+    /// An operator or parenthesis.
+    Sign(&'static str),
+}
+
+/// Longer signs come before those that they begin with.
+const SIGNS: [&str; 26] = [
+    "==", "!=", "<=", ">=", "<<", ">>", "//", "**", "<", ">", "=", "+", "-", "*", "/", "%", "(",
+    ")", ",", "&", "|", "^", "~", "[", "]", ":",
+];
+
+/// Divides code into statements, and these into words. A statement ends with its line, unless a
+/// parenthesis is open, or with `;`.
+fn words_of(code: &str) -> Step<Vec<Vec<Word>>> {
+    let mut statements = vec![Vec::new()];
+    let mut depth = 0_i32;
+    let mut rest = code;
+    while let Some(first) = rest.chars().next() {
+        if first == '\n' && depth <= 0 || first == ';' {
+            statements.push(Vec::new());
+        }
+        if first.is_whitespace() || first == ';' || first == '\\' {
+            rest = &rest[first.len_utf8()..];
+            continue;
+        }
+        if first == '#' {
+            rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
+            continue;
+        }
+        let (word, length) = word(rest)?;
+        match word {
+            Word::Sign("(" | "[") => depth += 1,
+            Word::Sign(")" | "]") => depth -= 1,
+            _ => {}
+        }
+        statements.last_mut().expect("there is always a last statement").push(word);
+        rest = &rest[length..];
+    }
+    statements.retain(|statement| !statement.is_empty());
+    Ok(statements)
+}
+
+/// The first word and its length in bytes.
+fn word(rest: &str) -> Step<(Word, usize)> {
+    let first = rest.chars().next().unwrap_or(' ');
+    if first == '"' || first == '\'' {
+        let Some(length) = rest[1..].find(first) else {
+            return Err(Stop::failed(format!("code: a text is not closed: {rest}")));
+        };
+        return Ok((Word::Text(rest[1..=length].to_owned()), length + 2));
+    }
+    if first.is_ascii_digit() || first == '.' {
+        return number(rest);
+    }
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_';
+    let length = rest.find(|character| !is_name(character)).unwrap_or(rest.len());
+    if length > 0 {
+        return Ok((Word::Name(rest[..length].to_owned()), length));
+    }
+    match SIGNS.iter().find(|sign| rest.starts_with(*sign)) {
+        Some(sign) => Ok((Word::Sign(sign), sign.len())),
+        None => Err(Stop::unsupported(format!("code: `{first}` is not understood"))),
+    }
+}
+
+/// A whole or decimal number; `_` between digits and Python 2's `L` behind them mean nothing.
+fn number(rest: &str) -> Step<(Word, usize)> {
+    let belongs = |character: char| character.is_ascii_alphanumeric() || "._".contains(character);
+    let length = rest.find(|character| !belongs(character)).unwrap_or(rest.len());
+    let text = rest[..length].replace('_', "");
+    let digits = text.strip_suffix('L').unwrap_or(&text);
+    let word = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(hexadecimal) => i64::from_str_radix(hexadecimal, 16).ok().map(Word::Number),
+        None if digits.contains(['.', 'e']) => digits.parse().ok().map(Word::Real),
+        None => digits.parse().ok().map(Word::Number),
+    };
+    let word =
+        word.ok_or_else(|| Stop::unsupported(format!("code: `{text}` is no number of 64 bits")))?;
+    Ok((word, length))
 }

@@ -1,13 +1,14 @@
-//! The host under test: its connections in virtual time, and what they have sent.
+//! The simulated host: its connections, the packets that they sent, and ICMP errors.
 
-use super::complaints;
-use super::errors::Errors;
-use super::fast_open::Remembered;
-use super::sockets::Listener;
-use crate::outcome::Step;
-use fairwind_tcp::{Config, Connection, Event, FastOpenSyn, Ports, State};
+use super::error_queue::Errors;
+use crate::outcome::{Step, Stop};
+use crate::script::Icmp;
+use fairwind_tcp::{
+    Complaint, Config, Connection, Event, FastOpenConfig, FastOpenLesson, FastOpenSyn, Ports,
+    State, Unreachable,
+};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, Segment, SequenceNumber};
+use fairwind_wire::{FastOpen, FastOpenKind, Flags, Segment, SequenceNumber};
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -57,9 +58,9 @@ impl Endpoint {
                 Event::Established | Event::OpenedEarly => self.established = true,
                 Event::PeerFinished => self.peer_finished = true,
                 Event::TimedOut => self.error = Some("ETIMEDOUT"),
-                Event::Unreachable(reason) => self.error = Some(complaints::error_of(reason)),
+                Event::Unreachable(reason) => self.error = Some(errno_of(reason)),
                 Event::Reset => {
-                    self.error = Some(self.error_of_reset());
+                    self.error = Some(self.errno_of_reset());
                     self.early_reset_at = self.connection.was_early().then_some(now);
                 }
                 _ => {}
@@ -67,14 +68,14 @@ impl Endpoint {
         }
     }
 
-    /// The error that the application asks for, be it one that ends nothing (`sock_getsockopt`).
+    /// The error that the application asks for, also one that does not end the connection (`sock_getsockopt`).
     pub(crate) fn take_error(&mut self) -> Option<&'static str> {
         let error = self.error.take();
-        error.or_else(|| self.connection.take_complaint().map(complaints::error_of))
+        error.or_else(|| self.connection.take_complaint().map(errno_of))
     }
 
     /// What a reset means depends on how far the connection had come (Linux `tcp_reset`).
-    fn error_of_reset(&self) -> &'static str {
+    fn errno_of_reset(&self) -> &'static str {
         match (self.established, self.peer_finished) {
             (false, _) => "ECONNREFUSED",
             (true, true) => "EPIPE",
@@ -114,6 +115,18 @@ pub(crate) struct Sent {
     pub(crate) segment: Segment,
 }
 
+/// What a listening socket has for a connection to come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listener<'a> {
+    pub(crate) descriptor: i64,
+    /// The connection's behaviour.
+    pub(crate) config: &'a Config,
+    /// The same for Fast Open.
+    pub(crate) fast_open: FastOpenConfig,
+    /// Connections that may be in use before their handshake is over.
+    pub(crate) most_early: usize,
+}
+
 /// All connections of a script, the clock, and what was sent and not yet looked at.
 #[derive(Debug)]
 pub(crate) struct Host {
@@ -127,7 +140,7 @@ pub(crate) struct Host {
     /// The peer's address, and this host's.
     addresses: (IpAddr, IpAddr),
     /// What is known of the peer for Fast Open.
-    pub(crate) remembered: Remembered,
+    pub(crate) remembered: FastOpenCache,
 }
 
 impl Host {
@@ -140,7 +153,7 @@ impl Host {
             current: None,
             initial,
             addresses,
-            remembered: Remembered::default(),
+            remembered: FastOpenCache::default(),
         }
     }
 
@@ -248,7 +261,7 @@ impl Host {
         self.act(index, |connection| connection.on_complaint(now, quoted, complaint));
     }
 
-    /// Lets an application act on its connection, and takes what comes of it.
+    /// Lets an application act on its connection, and collects segments and events.
     pub(crate) fn act<T>(&mut self, index: usize, action: impl FnOnce(&mut Connection) -> T) -> T {
         let outcome = action(&mut self.endpoints[index].connection);
         self.drain(index);
@@ -298,5 +311,82 @@ impl Host {
                 self.drain(index);
             }
         }
+    }
+}
+
+/// Of the one peer that there is: its cookie, its MSS, and how to ask it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FastOpenCache {
+    cookie: Option<FastOpen>,
+    peer_mss: Option<u16>,
+    ask: FastOpenKind,
+}
+
+impl FastOpenCache {
+    /// Caches the cookie and MSS of a SYN-ACK (Linux `tcp_fastopen_cache_set`).
+    pub(crate) fn learn(&mut self, lesson: &FastOpenLesson) {
+        self.peer_mss = Some(lesson.peer_mss);
+        if lesson.cookie.is_some() {
+            self.cookie = lesson.cookie;
+        }
+        if let Some(ask) = lesson.ask_next {
+            self.ask = ask;
+        }
+    }
+
+    /// Whether data can travel with a SYN (Linux `tcp_fastopen_cookie_check`).
+    pub(crate) fn allows_data(&self, config: &FastOpenConfig) -> bool {
+        config.client_without_cookie || self.cookie.is_some()
+    }
+
+    /// The SYN for an application that has `bytes` bytes.
+    pub(crate) fn syn(&self, config: &FastOpenConfig, bytes: u32) -> FastOpenSyn {
+        if !self.allows_data(config) {
+            return FastOpenSyn::Request(self.ask);
+        }
+        let option = self.cookie.filter(|_| !config.client_without_cookie);
+        FastOpenSyn::Data { option, bytes, peer_mss: self.peer_mss }
+    }
+}
+
+/// What a message complains of, if of anything.
+pub(super) fn unreachable_from_icmp(message: &Icmp) -> Step<Option<Complaint>> {
+    let reason = match message.kind.as_str() {
+        "unreachable frag_needed" | "packet_too_big" => {
+            return Ok(Some(Complaint::TooLarge { mtu: message.mtu.unwrap_or(0) }));
+        }
+        "source_quench" => return Ok(None),
+        "unreachable net_unreachable"
+        | "unreachable net_unknown"
+        | "unreachable noroute"
+        | "unreachable net_unreachable_for_tos" => Unreachable::Network,
+        "unreachable host_unreachable"
+        | "unreachable addr_unreachable"
+        | "unreachable host_unreachable_for_tos"
+        | "time_exceeded"
+        | "time_exceeded exceeded_in_transit" => Unreachable::Host,
+        "unreachable protocol_unreachable" => Unreachable::Protocol,
+        "unreachable port_unreachable" => Unreachable::Port,
+        "unreachable packet_filtered"
+        | "unreachable net_prohibited"
+        | "unreachable host_prohibited"
+        | "unreachable admin_prohibited" => Unreachable::Refused,
+        "parameter_problem" => Unreachable::Malformed,
+        other => {
+            return Err(Stop::unsupported(format!("the message `icmp {other}` is not known here")));
+        }
+    };
+    Ok(Some(Complaint::Unreachable(reason)))
+}
+
+/// The error that an application gets (Linux `icmp_err_convert`).
+pub(in crate::run) fn errno_of(reason: Unreachable) -> &'static str {
+    match reason {
+        Unreachable::Network => "ENETUNREACH",
+        Unreachable::Protocol => "ENOPROTOOPT",
+        Unreachable::Port => "ECONNREFUSED",
+        Unreachable::Malformed => "EPROTO",
+        Unreachable::TooLarge => "EMSGSIZE",
+        _ => "EHOSTUNREACH",
     }
 }

@@ -1,4 +1,4 @@
-//! Whether what was seen is what was expected.
+//! Comparison of a sent packet with the expected one.
 //!
 //! Compared are all control bits, sequence and acknowledgment numbers, the payload's length, the
 //! urgent pointer, and the options: kinds, order and values. The window is compared where the
@@ -139,4 +139,12 @@ pub(crate) fn is_segmented_evenly(payloads: &[u32]) -> bool {
     let full = payloads.first().copied().unwrap_or(0);
     let Some((last, others)) = payloads.split_last() else { return true };
     others.iter().all(|&payload| payload == full) && *last <= full
+}
+
+/// A packet of the endpoint as a script writes it: without the mark that every packet has.
+pub(super) fn shown(seen: Packet) -> String {
+    let mark = seen.mark.filter(|mark| *mark != Mark::NotCapable);
+    // The octet is shown where there is more in it than the mark.
+    let traffic_class = seen.traffic_class.filter(|octet| octet & !3 != 0);
+    Packet { mark, traffic_class, ..seen }.to_string()
 }

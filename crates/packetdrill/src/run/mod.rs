@@ -1,31 +1,24 @@
-//! Running a script.
+//! Execution of a script.
 
 mod commands;
-mod complaints;
-mod errors;
-mod fast_open;
-mod files;
+mod error_queue;
 mod host;
 mod judge;
-mod options;
 mod packets;
 mod record;
 mod runner;
-mod segments;
 mod settings;
 mod simulated;
 mod sockets;
-mod stamps;
 mod system;
-mod timeline;
-mod told;
+mod tcp_info;
 mod translation;
 
-pub use files::Files;
 pub use judge::EchoRule;
-pub use options::{options_from_bytes, options_to_bytes};
 pub use record::{RecordedTimes, Recording, Windows, record, record_on};
-pub use system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
+pub use settings::Files;
+pub use system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
+pub use translation::{options_from_bytes, options_to_bytes};
 
 use crate::outcome::{Failure, Outcome, Stop};
 use crate::script::{OptionLine, ParseError, Script};

@@ -1,30 +1,20 @@
-//! Packets: injecting those that a script sends, and meeting those that it expects.
+//! Injection of packets, and waiting for expected ones.
 
-use super::judge;
-use super::runner::Runner;
-use super::system::{Passed, Sent};
-use super::timeline::{Due, Kind};
+use super::judge::{self, shown};
+use super::runner::{Due, Kind, MetPacket, Runner};
+use super::system::{Advance, Sent};
 use crate::outcome::{Step, Stop};
-use crate::script::{EventTime, Icmp, Mark, Packet};
+use crate::script::{EventTime, Icmp, Packet};
 use fairwind_units::{Instant, Span};
 
 /// How long a packet of any time (`*`) is waited for.
 const PATIENCE: Span = Span::from_secs(3600);
 
-/// An expected packet that came.
-pub(super) struct Met {
-    pub(super) due: Option<Due>,
-    /// When its first segment was sent.
-    pub(super) at: Instant,
-    /// Its segments, as a script would write them.
-    pub(super) seen: Vec<String>,
-}
-
 impl Runner<'_> {
     /// Hands a packet of the script to the connection that it is for.
     pub(super) fn inject(&mut self, packet: &Packet) -> Step<()> {
         let connection = self.system.connection_for(packet)?;
-        self.notice_all();
+        self.collect_sent();
         let live = self.translations.entry(connection).or_default().to_live(packet);
         self.system.inject(connection, &live)
     }
@@ -32,14 +22,14 @@ impl Runner<'_> {
     /// Hands over a message of the path.
     pub(super) fn inject_message(&mut self, message: &Icmp) -> Step<()> {
         let connection = self.system.connection_for_message()?;
-        self.notice_all();
+        self.collect_sent();
         let live = self.translations.entry(connection).or_default().message_to_live(message);
         self.system.inject_message(connection, &live)
     }
 
     /// Takes what was sent up to now, so that numbers are known also where no packet is expected
     /// first.
-    pub(super) fn notice_all(&mut self) {
+    pub(super) fn collect_sent(&mut self) {
         while let Some(sent) = self.system.take_sent() {
             self.translations.entry(sent.connection).or_default().notice(&sent.packet);
             self.sent.push_back(sent);
@@ -47,11 +37,11 @@ impl Runner<'_> {
     }
 
     /// Waits for an expected packet and judges it.
-    pub(super) fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<Met> {
+    pub(super) fn expect(&mut self, expected: &Packet, time: EventTime) -> Step<MetPacket> {
         let due = self.timeline.due(time, Kind::Other, &self.settings);
         let due = due.map(|due| due.with_lag(self.system.lag()));
         let limit = due.map_or(self.system.now() + PATIENCE, |due| due.limit());
-        let mut met: Option<Met> = None;
+        let mut met: Option<MetPacket> = None;
         let mut payloads: Vec<u32> = Vec::new();
         loop {
             let met_bytes = payloads.iter().sum();
@@ -60,7 +50,7 @@ impl Runner<'_> {
             };
             let seen = self.meet(expected, met_bytes, &sent, due)?;
             payloads.push(sent.packet.payload_bytes);
-            let met = met.get_or_insert_with(|| Met { due, at: sent.at, seen: Vec::new() });
+            let met = met.get_or_insert_with(|| MetPacket { due, at: sent.at, seen: Vec::new() });
             met.seen.push(seen);
             if met_bytes + sent.packet.payload_bytes >= expected.payload_bytes {
                 break;
@@ -91,10 +81,10 @@ impl Runner<'_> {
         let wanted = judge::piece(expected, met_bytes, payload);
         let echo = self.options.echo;
         if let Some(difference) = judge::difference(&wanted, &seen, &self.settings, echo) {
-            return Err(beside(Stop::failed(difference), seen));
+            return Err(with_packet(Stop::failed(difference), seen));
         }
         match due.map(|due| self.timeline.judge(due, sent.at)) {
-            Some(Err(stop)) => Err(beside(stop, seen)),
+            Some(Err(stop)) => Err(with_packet(stop, seen)),
             _ => Ok(shown(seen)),
         }
     }
@@ -111,18 +101,18 @@ impl Runner<'_> {
     /// The next packet sent, if one is by `limit`.
     fn next_sent(&mut self, limit: Instant) -> Step<Option<Sent>> {
         loop {
-            self.notice_all();
+            self.collect_sent();
             if let Some(sent) = self.sent.pop_front() {
                 return Ok(Some(sent));
             }
-            if self.pass_some(limit)? == Passed::Settled {
-                self.notice_all();
+            if self.pass_some(limit)? == Advance::Settled {
+                self.collect_sent();
                 return Ok(self.sent.pop_front());
             }
         }
     }
 
-    fn missing(&self, met: Option<&Met>, due: Option<Due>) -> Stop {
+    fn missing(&self, met: Option<&MetPacket>, due: Option<Due>) -> Stop {
         let until = due.map_or(self.system.now(), |due| due.limit());
         let until = crate::script::decimal(self.timeline.elapsed(until));
         Stop::failed(match met {
@@ -132,16 +122,8 @@ impl Runner<'_> {
     }
 }
 
-/// A packet of the endpoint as a script writes it: without the mark that every packet has.
-pub(super) fn shown(seen: Packet) -> String {
-    let mark = seen.mark.filter(|mark| *mark != Mark::NotCapable);
-    // The octet is shown where there is more in it than the mark.
-    let traffic_class = seen.traffic_class.filter(|octet| octet & !3 != 0);
-    Packet { mark, traffic_class, ..seen }.to_string()
-}
-
-/// What is wrong, and the packet with which it is.
-fn beside(stop: Stop, seen: Packet) -> Stop {
+/// Adds the offending packet to a failure.
+fn with_packet(stop: Stop, seen: Packet) -> Stop {
     match stop {
         Stop::Failed(message) => Stop::failed(format!("{message}\n{}", shown(seen))),
         other @ Stop::Unsupported(_) => other,

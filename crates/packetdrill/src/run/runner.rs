@@ -1,15 +1,14 @@
-//! Following a script, event by event.
+//! The event loop of a script, and its time line.
 
-use super::packets::{self, Met};
+use super::judge;
 use super::settings::Settings;
-use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
-use super::timeline::{Due, Kind, Timeline};
+use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
 use super::translation::Translation;
-use super::{RunOptions, TrailingPackets, told};
+use super::{RunOptions, TrailingPackets, tcp_info};
 use crate::code::{self, Environment};
 use crate::outcome::{Exchange, Failure, Outcome, Step, Stop, Unsupported};
-use crate::script::{Action, Call, Direction, Event, Expression, Script};
-use fairwind_units::Instant;
+use crate::script::{Action, Call, Direction, Event, EventTime, Expression, Script, decimal};
+use fairwind_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A call that waits.
@@ -22,9 +21,18 @@ struct Waiting<'a> {
 }
 
 /// What went wrong, and in which line.
-struct Broken {
+struct LineFailure {
     line: Option<u32>,
     stop: Stop,
+}
+
+/// An expected packet that came.
+pub(super) struct MetPacket {
+    pub(super) due: Option<Due>,
+    /// When its first segment was sent.
+    pub(super) at: Instant,
+    /// Its segments, as a script would write them.
+    pub(super) seen: Vec<String>,
 }
 
 /// The state of one run.
@@ -64,20 +72,20 @@ impl<'a> Runner<'a> {
         let cleaned = runner.clean_up(script);
         match followed.and(cleaned) {
             Ok(()) => Outcome::Passed,
-            Err(Broken { line, stop }) => outcome(script, line, stop, runner.dialogue),
+            Err(LineFailure { line, stop }) => outcome(script, line, stop, runner.dialogue),
         }
     }
 
-    fn clean_up(&mut self, script: &Script) -> Result<(), Broken> {
+    fn clean_up(&mut self, script: &Script) -> Result<(), LineFailure> {
         let Some(command) = &script.cleanup else { return Ok(()) };
         let done = self.system.clean_up(&command.text);
-        done.map_err(|stop| Broken { line: Some(command.line), stop })
+        done.map_err(|stop| LineFailure { line: Some(command.line), stop })
     }
 
-    fn follow(&mut self, script: &'a Script) -> Result<(), Broken> {
+    fn follow(&mut self, script: &'a Script) -> Result<(), LineFailure> {
         if let Some(command) = &script.preparation {
             let done = self.system.command(&command.text);
-            done.map_err(|stop| Broken { line: Some(command.line), stop })?;
+            done.map_err(|stop| LineFailure { line: Some(command.line), stop })?;
         }
         let origin = self.system.now();
         self.timeline = Timeline::new(origin);
@@ -87,7 +95,7 @@ impl<'a> Runner<'a> {
                 // A waiting call that went wrong has its own line.
                 let line = self.line_of_failure(event);
                 self.note_failure(event, line, &stop);
-                return Err(Broken { line: Some(line), stop });
+                return Err(LineFailure { line: Some(line), stop });
             }
         }
         self.finish()
@@ -106,7 +114,7 @@ impl<'a> Runner<'a> {
         match &event.action {
             Action::Packet(packet) if packet.direction == Direction::Out => {
                 let met = self.expect(packet, event.time)?;
-                self.note_met(event, met);
+                self.record_met(event, met);
                 Ok(())
             }
             Action::Packet(packet) => {
@@ -151,12 +159,12 @@ impl<'a> Runner<'a> {
 
     /// Lets time pass to `limit`, and what is due at that very instant happen.
     pub(super) fn pass_until(&mut self, limit: Instant) -> Step<()> {
-        while self.pass_some(limit)? == Passed::Happened {}
+        while self.pass_some(limit)? == Advance::Happened {}
         Ok(())
     }
 
     /// Lets time pass until something happens, or to `limit`.
-    pub(super) fn pass_some(&mut self, limit: Instant) -> Step<Passed> {
+    pub(super) fn pass_some(&mut self, limit: Instant) -> Step<Advance> {
         let passed = self.system.pass(limit)?;
         self.try_waiting()?;
         Ok(passed)
@@ -194,7 +202,7 @@ impl<'a> Runner<'a> {
                 waiting.event.line, waiting.call
             );
             let limit = waiting.due.limit();
-            if self.pass_some(limit)? == Passed::Settled && self.waiting.is_some() {
+            if self.pass_some(limit)? == Advance::Settled && self.waiting.is_some() {
                 return Err(Stop::failed(message));
             }
         }
@@ -222,30 +230,30 @@ impl<'a> Runner<'a> {
     }
 
     fn code(&mut self, text: &str) -> Step<()> {
-        told::tell(&self.system.information()?, &mut self.environment);
+        tcp_info::tell(&self.system.information()?, &mut self.environment);
         code::run(text, &mut self.environment)
     }
 
     /// After the last event: the waiting call must return, and nothing be left over.
-    fn finish(&mut self) -> Result<(), Broken> {
+    fn finish(&mut self) -> Result<(), LineFailure> {
         while let Some(waiting) = &self.waiting {
             let (event, limit) = (waiting.event, waiting.due.limit());
             let passed = self.pass_some(limit);
             let stop = match passed {
                 Err(stop) => stop,
-                Ok(Passed::Settled) if self.waiting.is_some() => {
+                Ok(Advance::Settled) if self.waiting.is_some() => {
                     Stop::failed("the call has not returned in time")
                 }
                 Ok(_) => continue,
             };
             self.note_failure(event, event.line, &stop);
-            return Err(Broken { line: Some(event.line), stop });
+            return Err(LineFailure { line: Some(event.line), stop });
         }
-        self.notice_all();
+        self.collect_sent();
         match self.sent.pop_front() {
             Some(sent) if self.options.trailing == TrailingPackets::Refused => {
                 let translation = self.translations.entry(sent.connection).or_default();
-                let packet = packets::shown(translation.to_script(&sent.packet));
+                let packet = judge::shown(translation.to_script(&sent.packet));
                 self.dialogue.push(Exchange {
                     line: None,
                     expected: "(nothing more)".to_owned(),
@@ -253,7 +261,7 @@ impl<'a> Runner<'a> {
                     seen: vec![packet.clone()],
                 });
                 let stop = Stop::failed(format!("a packet that nobody expected: {packet}"));
-                Err(Broken { line: None, stop })
+                Err(LineFailure { line: None, stop })
             }
             _ => Ok(()),
         }
@@ -270,7 +278,7 @@ impl<'a> Runner<'a> {
         });
     }
 
-    fn note_met(&mut self, event: &Event, met: Met) {
+    fn record_met(&mut self, event: &Event, met: MetPacket) {
         self.timeline.note(met.due, met.at, Kind::Other);
         self.dialogue.push(Exchange {
             line: Some(event.line),
@@ -338,5 +346,119 @@ pub(super) fn outcome(
             Outcome::Failed(Failure { script, line, message, dialogue })
         }
         Stop::Unsupported(reason) => Outcome::Unsupported(Unsupported { script, line, reason }),
+    }
+}
+
+/// Whether an event is a packet that the script injects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Injection,
+    Other,
+}
+
+/// The times of the script so far.
+#[derive(Debug)]
+pub(crate) struct Timeline {
+    /// When the script began.
+    origin: Instant,
+    /// When the last event should have happened, and when it did.
+    scripted: Instant,
+    happened: Instant,
+    kind: Kind,
+}
+
+/// When an event is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Due {
+    pub(crate) earliest: Instant,
+    pub(crate) latest: Instant,
+    tolerance: Span,
+    /// How much later still the system's own timers may make it.
+    lag: Span,
+}
+
+impl Due {
+    /// The latest instant at which the event would still be on time.
+    pub(crate) fn limit(&self) -> Instant {
+        self.latest + self.tolerance + self.lag
+    }
+
+    /// The same for what a system does by itself, whose timers may run out later by `lag`.
+    pub(crate) fn with_lag(self, lag: Span) -> Self {
+        Self { lag, ..self }
+    }
+}
+
+impl Timeline {
+    pub(crate) fn new(origin: Instant) -> Self {
+        Self { origin, scripted: origin, happened: origin, kind: Kind::Other }
+    }
+
+    /// Time since the script began.
+    pub(crate) fn elapsed(&self, at: Instant) -> Span {
+        at.saturating_since(self.origin)
+    }
+
+    /// What a relative time counts from: when the event before really happened, but when it should
+    /// have happened between two injections.
+    fn base(&self, kind: Kind) -> Instant {
+        if kind == Kind::Injection && self.kind == Kind::Injection {
+            self.scripted
+        } else {
+            self.happened
+        }
+    }
+
+    /// When an event of this time is due; `None` for any time.
+    pub(crate) fn due(&self, time: EventTime, kind: Kind, settings: &Settings) -> Option<Due> {
+        let base = self.base(kind);
+        let (earliest, latest) = match time {
+            EventTime::Any => return None,
+            EventTime::Absolute(at) => (self.origin + at, self.origin + at),
+            EventTime::Relative(after) => (base + after, base + after),
+            EventTime::AbsoluteRange(from, to) => (self.origin + from, self.origin + to),
+            EventTime::RelativeRange(from, to) => (base + from, base + to),
+        };
+        let tolerance = settings.tolerance_after(earliest.saturating_since(self.happened));
+        Some(Due { earliest, latest, tolerance, lag: Span::ZERO })
+    }
+
+    /// When a blocking call that began with an event of this time is due to return.
+    pub(crate) fn due_end(&self, time: EventTime, end: Span, settings: &Settings) -> Due {
+        let (base, begin) = match time {
+            EventTime::Absolute(at) | EventTime::AbsoluteRange(at, _) => (self.origin, at),
+            EventTime::Relative(after) | EventTime::RelativeRange(after, _) => {
+                (self.base(Kind::Other), after)
+            }
+            EventTime::Any => (self.happened, Span::ZERO),
+        };
+        let tolerance = settings.tolerance_after(end.saturating_sub(begin));
+        Due { earliest: base + end, latest: base + end, tolerance, lag: Span::ZERO }
+    }
+
+    /// Notes that an event has happened.
+    pub(crate) fn note(&mut self, due: Option<Due>, happened: Instant, kind: Kind) {
+        self.scripted = due.map_or(happened, |due| due.earliest);
+        self.happened = happened;
+        self.kind = kind;
+    }
+
+    /// Judges when something happened.
+    pub(crate) fn judge(&self, due: Due, happened: Instant) -> Step<()> {
+        let early = happened + due.tolerance < due.earliest;
+        if !early && happened <= due.limit() {
+            return Ok(());
+        }
+        let at = |instant| decimal(self.elapsed(instant));
+        let expected = if due.earliest == due.latest {
+            at(due.earliest)
+        } else {
+            format!("{} to {}", at(due.earliest), at(due.latest))
+        };
+        Err(Stop::failed(format!(
+            "the time: expected {expected} s, seen {} s (tolerance {} s)",
+            at(happened),
+            decimal(if early { due.tolerance } else { due.tolerance + due.lag })
+        )))
     }
 }

@@ -1,12 +1,12 @@
 //! Our endpoint as the system under test, in virtual time.
 
 use super::commands::{self, Change, Scope};
-use super::fast_open::Remembered;
-use super::host::Host;
+use super::host::{self, FastOpenCache, Host};
+use super::settings::Files;
 use super::settings::Settings;
 use super::sockets::{self, Request, Sockets};
-use super::system::{ConnectionIndex, Passed, Progress, Returned, Sent, System};
-use super::{Files, RunOptions, complaints, options, segments, told};
+use super::system::{Advance, ConnectionIndex, Progress, Returned, Sent, System};
+use super::{RunOptions, tcp_info, translation};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Icmp, Packet};
 use fairwind_tcp::Profile;
@@ -47,12 +47,12 @@ impl Simulated {
     /// Tries a call, and keeps it where it waits.
     fn attempt(&mut self, mut request: Request) -> Step<Progress> {
         match self.sockets.attempt(&mut request, &mut self.host)? {
-            sockets::Attempt::Returns(returned) => Ok(Progress::Returned(Returned {
+            sockets::CallProgress::Returns(returned) => Ok(Progress::Returned(Returned {
                 value: returned.value,
                 error: returned.error.map(Into::into),
                 at: self.host.now,
             })),
-            sockets::Attempt::Waits { until } => {
+            sockets::CallProgress::Waits { until } => {
                 self.waiting = Some((request, until));
                 Ok(Progress::Waits)
             }
@@ -62,11 +62,11 @@ impl Simulated {
     fn change(&mut self, change: &Change) -> Step<()> {
         if let Change::Sleep(time) = change {
             let until = self.host.now + *time;
-            while self.pass(until)? == Passed::Happened {}
+            while self.pass(until)? == Advance::Happened {}
             return Ok(());
         }
         if *change == Change::ForgetPeers {
-            self.host.remembered = Remembered::default();
+            self.host.remembered = FastOpenCache::default();
         }
         let (profile, settings) = (self.profile, &self.settings);
         let scope = change.scope();
@@ -89,19 +89,19 @@ impl System for Simulated {
         self.sockets.begin(origin, tolerance);
     }
 
-    fn pass(&mut self, limit: Instant) -> Step<Passed> {
+    fn pass(&mut self, limit: Instant) -> Step<Advance> {
         let now = self.host.now;
         if now >= limit && self.host.next_deadline() > limit {
-            return Ok(Passed::Settled);
+            return Ok(Advance::Settled);
         }
         let until = self.waiting.as_ref().map_or(Instant::MAX, |(_, until)| *until);
         self.host.step(limit.min(until.max(now)));
-        Ok(Passed::Happened)
+        Ok(Advance::Happened)
     }
 
     fn take_sent(&mut self) -> Option<Sent> {
         let sent = self.host.sent.pop_front()?;
-        let packet = segments::to_packet(&sent.segment);
+        let packet = translation::to_packet(&sent.segment);
         Some(Sent { connection: sent.endpoint, at: sent.at, packet })
     }
 
@@ -118,10 +118,10 @@ impl System for Simulated {
 
     fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
         // What is signed with an unknown key is dropped (Linux `tcp_inbound_md5_hash`).
-        if packet.options.iter().flatten().any(options::is_signature) {
+        if packet.options.iter().flatten().any(translation::is_signature) {
             return Ok(());
         }
-        let segment = segments::to_segment(packet, super::host::PORTS)?;
+        let segment = translation::to_segment(packet, super::host::PORTS)?;
         if connection == NO_CONNECTION {
             self.host.refuse(NO_CONNECTION, &segment);
         } else {
@@ -135,10 +135,10 @@ impl System for Simulated {
     }
 
     fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
-        if let Some(complaint) = complaints::understand(message)? {
+        if let Some(complaint) = host::unreachable_from_icmp(message)? {
             let (quoted, _) = message.quoted.unwrap_or((0, 0));
             self.host.complain(connection, SequenceNumber::new(quoted), complaint);
-            self.sockets.hear_complaint(connection, complaint, &mut self.host);
+            self.sockets.on_icmp_error(connection, complaint, &mut self.host);
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl System for Simulated {
     }
 
     fn command(&mut self, text: &str) -> Step<()> {
-        for change in commands::understand(text, &self.files)? {
+        for change in commands::parse_command(text, &self.files)? {
             self.change(&change)?;
         }
         Ok(())
@@ -169,6 +169,6 @@ impl System for Simulated {
     fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
         let current = self.host.current.map(|index| &self.host.endpoints[index].connection);
         let told = current.map(|connection| connection.information(self.host.now));
-        Ok(told.as_ref().map_or_else(Vec::new, told::information))
+        Ok(told.as_ref().map_or_else(Vec::new, tcp_info::information))
     }
 }

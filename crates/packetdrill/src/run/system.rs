@@ -1,4 +1,4 @@
-//! The system under test, as a script sees it from both sides: calls, packets and time.
+//! The system under test: system calls, packets and time.
 //!
 //! Following and judging a script is the same whoever is under test; what differs is behind
 //! [`System`]: our endpoint in virtual time, or something real with a clock of its own. Numbers here
@@ -27,7 +27,7 @@ pub struct Sent {
 
 /// Whether anything happened while time passed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passed {
+pub enum Advance {
     /// Perhaps: there may be packets, or a waiting call may have returned, and it may not be the
     /// instant yet that was waited for.
     Happened,
@@ -73,7 +73,7 @@ pub trait System {
     ///
     /// # Errors
     /// Where the system itself fails.
-    fn pass(&mut self, limit: Instant) -> Step<Passed>;
+    fn pass(&mut self, limit: Instant) -> Step<Advance>;
 
     /// The packet sent first of those that nobody has looked at.
     fn take_sent(&mut self) -> Option<Sent>;

@@ -1,9 +1,7 @@
-//! System calls and the values in them.
+//! Parser of system calls.
 
-use super::cursor::{Cursor, Parsed};
-use super::parser::seconds;
+use super::lexer::{Cursor, Parsed, Token, seconds};
 use super::syntax::{Call, Expression, Field};
-use super::token::Token;
 
 /// Deeper nesting than this is no script.
 const DEEPEST: u32 = 32;

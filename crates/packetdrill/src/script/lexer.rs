@@ -1,7 +1,7 @@
-//! From text to tokens. White space and comments (`// ...`, `# ...`, `/* ... */`) only part them.
+//! Tokens of a script, the cursor over them, and parse errors.
 
-use super::error::Unexpected;
-use super::token::{Placed, Position, Token};
+use fairwind_units::Span;
+use std::collections::BTreeMap;
 
 /// Divides a whole script; the last token is [`Token::End`].
 pub(crate) fn tokens(text: &str) -> Result<Vec<Placed>, Unexpected> {
@@ -223,5 +223,227 @@ mod tests {
         let error = tokens("1 `sysctl").unwrap_err();
         assert_eq!(error.at, Position { line: 1, column: 3 });
         assert_eq!(error.expected, "``` after ```");
+    }
+}
+
+/// A place in a script's text, both counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Line.
+    pub line: u32,
+    /// Column, in characters.
+    pub column: u32,
+}
+
+/// One token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Token {
+    /// `--name` or `--name=value`, as far as the next white space, without the hyphens.
+    Option(String),
+    /// `-D NAME=value` at the beginning of a line: what stands behind `-D`.
+    Definition(String),
+    /// A name, or hexadecimal digits that are no number (`01ab`).
+    Word(String),
+    /// A whole number, decimal or hexadecimal (`0x1f`).
+    Integer(u64),
+    /// A decimal number, as it is written.
+    Decimal(String),
+    /// Text in double quotes, as it is written between them.
+    Text(String),
+    /// A command in back quotes.
+    Command(String),
+    /// Code between `%{` and `}%`.
+    Code(String),
+    /// `...`
+    Ellipsis,
+    /// Any other character.
+    Sign(char),
+    /// After the last one.
+    End,
+}
+
+impl std::fmt::Display for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Option(text) => write!(f, "the option --{text}"),
+            Self::Definition(text) => write!(f, "the definition -D {text}"),
+            Self::Word(text) | Self::Decimal(text) => write!(f, "`{text}`"),
+            Self::Integer(number) => write!(f, "`{number}`"),
+            Self::Text(text) => write!(f, "\"{text}\""),
+            Self::Command(_) => f.write_str("a command in back quotes"),
+            Self::Code(_) => f.write_str("code in %{ }%"),
+            Self::Ellipsis => f.write_str("`...`"),
+            Self::Sign(sign) => write!(f, "`{sign}`"),
+            Self::End => f.write_str("the end of the script"),
+        }
+    }
+}
+
+/// A token and where it begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) token: Token,
+    pub(crate) at: Position,
+}
+
+/// Seconds, to the nanosecond.
+pub(super) fn seconds(cursor: &mut Cursor) -> Parsed<Span> {
+    let nanos = match cursor.peek() {
+        Token::Integer(whole) => whole.checked_mul(1_000_000_000),
+        Token::Decimal(text) => decimal_nanos(text),
+        _ => return Err(cursor.unexpected("a time in seconds")),
+    };
+    let Some(nanos) = nanos.filter(|nanos| *nanos <= LONGEST.as_nanos()) else {
+        return Err(cursor.unexpected("a time below 30 days with at most nine decimals"));
+    };
+    cursor.take();
+    Ok(Span::from_nanos(nanos))
+}
+
+/// Longer than any script, and short enough to be added up without a thought of overflow.
+const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
+
+fn decimal_nanos(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.')?;
+    if fraction.len() > 9 {
+        return None;
+    }
+    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    let fraction: u64 = format!("{fraction:0<9}").parse().ok()?;
+    whole.checked_mul(1_000_000_000)?.checked_add(fraction)
+}
+
+/// A place among the tokens of a script.
+pub(super) struct Cursor {
+    tokens: Vec<Placed>,
+    next: usize,
+    /// What `-D` and the caller have defined.
+    pub(super) definitions: BTreeMap<String, String>,
+}
+
+pub(super) type Parsed<T> = Result<T, Unexpected>;
+
+impl Cursor {
+    /// `tokens` must end with [`Token::End`].
+    pub(super) fn new(tokens: Vec<Placed>, definitions: BTreeMap<String, String>) -> Self {
+        Self { tokens, next: 0, definitions }
+    }
+
+    pub(super) fn peek(&self) -> &Token {
+        self.peek_behind(0)
+    }
+
+    /// The token `distance` tokens behind the next one.
+    pub(super) fn peek_behind(&self, distance: usize) -> &Token {
+        let last = self.tokens.len() - 1;
+        &self.tokens[(self.next + distance).min(last)].token
+    }
+
+    pub(super) fn at(&self) -> Position {
+        self.tokens[self.next].at
+    }
+
+    pub(super) fn line(&self) -> u32 {
+        self.at().line
+    }
+
+    /// Takes the next token; the end is never passed.
+    pub(super) fn take(&mut self) -> Token {
+        let token = self.peek().clone();
+        if token != Token::End {
+            self.next += 1;
+        }
+        token
+    }
+
+    /// Takes what is left of the line, and writes it down.
+    pub(super) fn rest_of_line(&mut self) -> String {
+        let line = self.line();
+        let mut words = Vec::new();
+        while self.line() == line && *self.peek() != Token::End {
+            words.push(self.take().to_string().replace('`', ""));
+        }
+        words.join(" ")
+    }
+
+    pub(super) fn unexpected(&self, expected: impl Into<String>) -> Unexpected {
+        Unexpected { at: self.at(), expected: expected.into(), found: self.peek().to_string() }
+    }
+
+    pub(super) fn is_sign(&self, sign: char) -> bool {
+        *self.peek() == Token::Sign(sign)
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(self.peek(), Token::Word(found) if found == word)
+    }
+
+    pub(super) fn take_if_sign(&mut self, sign: char) -> bool {
+        let found = self.is_sign(sign);
+        if found {
+            self.take();
+        }
+        found
+    }
+
+    pub(super) fn take_if_word(&mut self, word: &str) -> bool {
+        let found = self.is_word(word);
+        if found {
+            self.take();
+        }
+        found
+    }
+
+    pub(super) fn sign(&mut self, sign: char) -> Parsed<()> {
+        if self.take_if_sign(sign) { Ok(()) } else { Err(self.unexpected(format!("`{sign}`"))) }
+    }
+
+    pub(super) fn word(&mut self, expected: &str) -> Parsed<String> {
+        let Token::Word(word) = self.peek() else { return Err(self.unexpected(expected)) };
+        let word = word.clone();
+        self.take();
+        Ok(word)
+    }
+
+    /// A whole number, or a defined name that stands for one, that fits its field.
+    pub(super) fn number<N: TryFrom<u64>>(&mut self, expected: &str) -> Parsed<N> {
+        let number = match self.peek() {
+            Token::Integer(number) => Some(*number),
+            Token::Word(name) => self.definitions.get(name).and_then(|value| value.parse().ok()),
+            _ => None,
+        };
+        let fitting = number.and_then(|number| N::try_from(number).ok());
+        let Some(number) = fitting else { return Err(self.unexpected(expected)) };
+        self.take();
+        Ok(number)
+    }
+}
+
+/// A script cannot be read: where, what was expected there, and what stands there.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}:{}:{}: expected {expected}, found {found}", at.line, at.column)]
+pub struct ParseError {
+    /// Name of the script, as its reader gave it.
+    pub name: String,
+    /// Where.
+    pub at: Position,
+    /// What could have stood there.
+    pub expected: String,
+    /// What stands there.
+    pub found: String,
+}
+
+/// The same before the script's name is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unexpected {
+    pub(crate) at: Position,
+    pub(crate) expected: String,
+    pub(crate) found: String,
+}
+
+impl Unexpected {
+    pub(crate) fn named(self, name: &str) -> ParseError {
+        let Self { at, expected, found } = self;
+        ParseError { name: name.to_owned(), at, expected, found }
     }
 }

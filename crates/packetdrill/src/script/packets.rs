@@ -1,8 +1,7 @@
-//! Packets as a script writes them.
+//! Parser of packets.
 
-use super::cursor::{Cursor, Parsed};
+use super::lexer::{Cursor, Parsed, Token};
 use super::syntax::{Action, Direction, Icmp, Mark, Packet, TcpOption};
-use super::token::Token;
 use fairwind_wire::{CounterOrder, Flags};
 
 /// Words that begin packets of other protocols, and encapsulations.

@@ -1,19 +1,16 @@
-//! From tokens to a [`Script`]: options, events and their times.
+//! Parser of scripts: options, events and times.
 
 use super::calls::call;
-use super::cursor::{Cursor, Parsed};
-use super::error::ParseError;
-use super::lexer::tokens;
+use super::lexer::{Cursor, ParseError, Parsed, Token, seconds, tokens};
 use super::packets::packet;
 use super::syntax::{Action, Command, Event, EventTime, OptionLine, Script};
-use super::token::Token;
 use fairwind_units::Span;
 use std::collections::BTreeMap;
 
 impl Script {
     /// Reads a script.
     ///
-    /// `name` is for messages. `definitions` are names that stand for numbers or for other names,
+    /// `name` is for messages. `definitions` are names that stand for numbers or for other constants,
     /// besides those that the script defines itself by `-D NAME=VALUE`; its own count more.
     ///
     /// # Errors
@@ -141,31 +138,4 @@ fn range_end(cursor: &mut Cursor, first: Span) -> Parsed<Span> {
     let place = cursor.unexpected("a time that is not before the beginning of its range");
     let end = seconds(cursor)?;
     if end < first { Err(place) } else { Ok(end) }
-}
-
-/// Seconds, to the nanosecond.
-pub(super) fn seconds(cursor: &mut Cursor) -> Parsed<Span> {
-    let nanos = match cursor.peek() {
-        Token::Integer(whole) => whole.checked_mul(1_000_000_000),
-        Token::Decimal(text) => decimal_nanos(text),
-        _ => return Err(cursor.unexpected("a time in seconds")),
-    };
-    let Some(nanos) = nanos.filter(|nanos| *nanos <= LONGEST.as_nanos()) else {
-        return Err(cursor.unexpected("a time below 30 days with at most nine decimals"));
-    };
-    cursor.take();
-    Ok(Span::from_nanos(nanos))
-}
-
-/// Longer than any script, and short enough to be added up without a thought of overflow.
-const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
-
-fn decimal_nanos(text: &str) -> Option<u64> {
-    let (whole, fraction) = text.split_once('.')?;
-    if fraction.len() > 9 {
-        return None;
-    }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    let fraction: u64 = format!("{fraction:0<9}").parse().ok()?;
-    whole.checked_mul(1_000_000_000)?.checked_add(fraction)
 }

@@ -1,4 +1,4 @@
-//! Packets and calls written as a script writes them.
+//! Packets and calls as script text.
 
 use super::syntax::{
     Action, Call, Direction, Event, EventTime, Expression, Field, Icmp, Mark, Packet, TcpOption,

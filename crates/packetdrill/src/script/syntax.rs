@@ -1,4 +1,4 @@
-//! A script as values: what the parser makes and the runner follows.
+//! Syntax tree of a script.
 
 use fairwind_units::Span;
 use fairwind_wire::{CounterOrder, Flags};

@@ -11,7 +11,7 @@ use crate::namespace::{self, Namespace};
 use crate::path::Path;
 use crate::sys;
 use fairwind_packetdrill::{
-    Call, ConnectionIndex, Expression, Icmp, Packet, Passed, Progress, Returned, Sent, Step, Stop,
+    Advance, Call, ConnectionIndex, Expression, Icmp, Packet, Progress, Returned, Sent, Step, Stop,
     System,
 };
 use fairwind_units::{Instant, Span};
@@ -197,20 +197,20 @@ impl System for Kernel {
         self.stamps = Stamps { origin: origin.as_nanos() + self.clock_offset, tolerance };
     }
 
-    fn pass(&mut self, limit: Instant) -> Step<Passed> {
+    fn pass(&mut self, limit: Instant) -> Step<Advance> {
         loop {
             if self.collect() {
-                return Ok(Passed::Happened);
+                return Ok(Advance::Happened);
             }
             if self.waiting.is_some() && self.returned.is_none() {
                 self.returned = self.application.ask()?;
                 if self.returned.is_some() {
-                    return Ok(Passed::Happened);
+                    return Ok(Advance::Happened);
                 }
             }
             let left = limit.saturating_since(sys::monotonic());
             if left.is_zero() {
-                return Ok(Passed::Settled);
+                return Ok(Advance::Settled);
             }
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Stop::failed("stopped"));

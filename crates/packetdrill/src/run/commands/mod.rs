@@ -1,4 +1,4 @@
-//! Commands of the shell, as far as they change what an endpoint does.
+//! Shell commands that change settings of our endpoint.
 //!
 //! | command | meaning |
 //! |---|---|
@@ -23,9 +23,6 @@
 //! How commands are joined, and what else of the shell is understood, is told by `shell`. Any other
 //! command makes the script unsupported.
 
-mod receiving;
-mod redundancy;
-mod repair;
 mod route;
 mod sending;
 mod shell;
@@ -87,7 +84,7 @@ impl Change {
 ///
 /// # Errors
 /// Where a command is not known, or the last one fails.
-pub(crate) fn understand(text: &str, files: &Files) -> Step<Vec<Change>> {
+pub(crate) fn parse_command(text: &str, files: &Files) -> Step<Vec<Change>> {
     let mut interpreter = Interpreter { files, changes: Vec::new(), depth: 0 };
     if interpreter.run(text, &BTreeMap::new())? {
         Ok(interpreter.changes)
@@ -220,7 +217,7 @@ impl Interpreter<'_> {
         }
         match (*object, rest) {
             ("route" | "ro" | "r", _) => {
-                self.changes.extend(Route::understand(rest)?.map(Change::Route));
+                self.changes.extend(Route::parse_command(rest)?.map(Change::Route));
             }
             ("link" | "l", ["set", .., "mtu", mtu]) => {
                 self.changes.push(Change::LinkMtu(number(mtu)?));

@@ -1,4 +1,4 @@
-//! Metrics of the route, as `ip route` sets them.
+//! Route metrics (`ip route`).
 //!
 //! | metric | meaning |
 //! |---|---|
@@ -49,7 +49,7 @@ enum Switch {
 
 impl Route {
     /// What stands behind `ip route`; `None` where it changes no metrics.
-    pub(super) fn understand(words: &[&str]) -> Step<Option<Self>> {
+    pub(super) fn parse_command(words: &[&str]) -> Step<Option<Self>> {
         let (verb, rest) = words.split_first().ok_or_else(unknown)?;
         match *verb {
             "add" | "change" | "chg" | "replace" | "append" | "prepend" => {}

@@ -1,4 +1,4 @@
-//! Kernel parameters of the sending half: bundles, segment sizes, patience.
+//! Kernel parameters of the sending half.
 
 use super::{number, unknown};
 use crate::outcome::Step;

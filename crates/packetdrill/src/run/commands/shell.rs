@@ -1,4 +1,4 @@
-//! Reading what a shell would run: simple commands, one after another.
+//! Parser of simple shell commands.
 //!
 //! Understood are lines parted by ends of lines, `;`, `&&`, `||` and `&`; comments; a backslash
 //! that joins lines or takes a character as it is; single and double quotes; `NAME=VALUE`, `$NAME`,

@@ -1,4 +1,4 @@
-//! Kernel parameters.
+//! Kernel parameters (`sysctl`) of our endpoint.
 //!
 //! Those of [`set`] change a switch or constant of the endpoint. Those of [`SETTLED`] are accepted
 //! with the values that are listed: either the kernel's default, with which the profile does what
@@ -8,10 +8,12 @@
 //! Most parameters count at once for open connections too, as far as these still look at them; a few
 //! only for sockets that are made afterwards ([`TAKEN_BY_NEW_SOCKETS`]).
 
-use super::{Scope, congestion_named, number, redundancy, repair, sending, unknown};
+use super::{Scope, congestion_named, number, sending, unknown};
 use crate::outcome::{Step, Stop};
 use fairwind_tcp::{
-    AccurateEcnOption, Config, CookieKey, EcnFeedback, IdleRestart, Profile, SendBufferRule,
+    AccurateEcnOption, AckCompression, Config, CookieKey, EarlyRetransmit, EcnFeedback,
+    IdleRestart, Profile, RedundantBundling, ReorderingDetection, SendBufferRule, SmartFraming,
+    TailLossProbe,
 };
 use fairwind_units::Span;
 
@@ -89,13 +91,13 @@ const INDIFFERENT: &[&str] = &[
 /// Sets one parameter, named with dots.
 pub(super) fn set(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
     set_known(name, value, config, profile).map_err(|stop| match stop {
-        Stop::Unsupported(reason) if reason.is_empty() => unsettled(name, value),
+        Stop::Unsupported(reason) if reason.is_empty() => unknown_parameter(name, value),
         other => other,
     })
 }
 
 fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> Step<()> {
-    if let Some(outcome) = super::receiving::set(name, value, config) {
+    if let Some(outcome) = set_receiving(name, value, config) {
         return outcome;
     }
     if name == "tcp_cubic.hystart" {
@@ -106,7 +108,7 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         return if INDIFFERENT.iter().any(|known| name.starts_with(known)) {
             Ok(())
         } else {
-            Err(unsettled(name, value))
+            Err(unknown_parameter(name, value))
         };
     };
     match short {
@@ -143,8 +145,8 @@ fn set_known(name: &str, value: &str, config: &mut Config, profile: Profile) -> 
         }
         "tcp_wmem" => set_send_buffer(value, config)?,
         _ if sending::set(short, value, config)? => {}
-        _ if redundancy::set(short, value, config)? => {}
-        _ if repair::set(short, value, config, profile)? => {}
+        _ if set_bundling_limits(short, value, config)? => {}
+        _ if set_loss_recovery(short, value, config, profile)? => {}
         _ => return settled(short, value),
     }
     Ok(())
@@ -217,10 +219,10 @@ fn settled(short: &str, value: &str) -> Step<()> {
     let known = SETTLED.iter().find(|(name, _)| is_named(name));
     let accepted =
         known.is_some_and(|(_, values)| values.contains(&"*") || values.contains(&value));
-    if accepted { Ok(()) } else { Err(unsettled(&format!("net.ipv4.{short}"), value)) }
+    if accepted { Ok(()) } else { Err(unknown_parameter(&format!("net.ipv4.{short}"), value)) }
 }
 
-fn unsettled(name: &str, value: &str) -> Stop {
+fn unknown_parameter(name: &str, value: &str) -> Stop {
     Stop::unsupported(format!("the endpoint has nothing for the kernel parameter {name} = {value}"))
 }
 
@@ -246,4 +248,149 @@ fn set_send_buffer(value: &str, config: &mut Config) -> Step<()> {
         *greatest = Some(number(most)?);
     }
     Ok(())
+}
+
+/// Sets a parameter of the receiving half; `None` where it is none.
+fn set_receiving(name: &str, value: &str, config: &mut Config) -> Option<Step<()>> {
+    let known = matches!(
+        name,
+        "net.ipv4.tcp_rmem"
+            | "net.core.rmem_max"
+            | "net.ipv4.tcp_moderate_rcvbuf"
+            | "net.ipv4.tcp_shrink_window"
+            | "net.ipv4.tcp_dsack"
+            | "net.ipv4.tcp_comp_sack_delay_ns"
+            | "net.ipv4.tcp_comp_sack_slack_ns"
+            | "net.ipv4.tcp_comp_sack_nr"
+            | "net.ipv4.tcp_invalid_ratelimit"
+            | "net.ipv4.tcp_challenge_ack_limit"
+            | "net.ipv4.tcp_rfc1337"
+            | "net.ipv4.tcp_fin_timeout"
+            | "net.ipv4.tcp_synack_retries"
+            | "net.ipv4.tcp_pingpong_thresh"
+    );
+    known.then(|| set_known_receiving(name, value, config))
+}
+
+fn set_known_receiving(name: &str, value: &str, config: &mut Config) -> Step<()> {
+    let receiving = &mut config.receiving;
+    match name {
+        "net.ipv4.tcp_rmem" => return set_receive_buffer(value, config),
+        "net.core.rmem_max" => receiving.greatest_request = number(value)?,
+        "net.ipv4.tcp_moderate_rcvbuf" => receiving.tuning = number::<u32>(value)? != 0,
+        "net.ipv4.tcp_rfc1337" => receiving.waits_through_resets = number::<u32>(value)? != 0,
+        "net.ipv4.tcp_shrink_window" => receiving.shrinks = number::<u32>(value)? != 0,
+        "net.ipv4.tcp_dsack" => receiving.duplicate_sack = number::<u32>(value)? != 0,
+        "net.ipv4.tcp_comp_sack_delay_ns" => {
+            compression(config).delay = Span::from_nanos(number(value)?);
+        }
+        "net.ipv4.tcp_comp_sack_slack_ns" => {
+            compression(config).slack = Span::from_nanos(number(value)?);
+        }
+        "net.ipv4.tcp_comp_sack_nr" => compression(config).most = number(value)?,
+        "net.ipv4.tcp_invalid_ratelimit" => {
+            receiving.rejection_interval = Span::from_millis(number(value)?);
+        }
+        "net.ipv4.tcp_challenge_ack_limit" => {
+            let limit: u32 = number(value)?;
+            receiving.challenge_limit = (limit < i32::MAX.unsigned_abs()).then_some(limit);
+        }
+        "net.ipv4.tcp_fin_timeout" => {
+            receiving.finish_timeout = Some(Span::from_secs(number(value)?));
+        }
+        "net.ipv4.tcp_synack_retries" => receiving.syn_ack_retries = number(value)?,
+        _ => receiving.interactive_threshold = number(value)?,
+    }
+    Ok(())
+}
+
+/// Least, initial and greatest size in bytes of memory. The buffer is configured by what of it is
+/// window at first, half.
+fn set_receive_buffer(value: &str, config: &mut Config) -> Step<()> {
+    let sizes: Vec<&str> = value.split_whitespace().collect();
+    let [_, initial, greatest] = sizes.as_slice() else { return Err(super::unknown()) };
+    config.receive_buffer = number::<u32>(initial)? / 2;
+    config.receiving.greatest_buffer = number(greatest)?;
+    Ok(())
+}
+
+fn compression(config: &mut Config) -> &mut AckCompression {
+    let none = AckCompression { delay: Span::ZERO, slack: Span::ZERO, most: 0 };
+    config.receiving.compression.get_or_insert(none)
+}
+
+/// Sets one parameter, named without `net.ipv4.`; `false` where it is none of these.
+fn set_bundling_limits(short: &str, value: &str, config: &mut Config) -> Step<bool> {
+    let sending = &mut config.sending;
+    match short {
+        "tcp_rdb" => sending.redundancy = switch(value)?.then_some(RedundantBundling::USUAL),
+        "tcp_smart_framing" => sending.framing = switch(value)?.then_some(SmartFraming::USUAL),
+        "tcp_rdb_max_packets" => rule(short, config)?.most_segments = bound(value)?,
+        "tcp_rdb_max_bytes" => rule(short, config)?.most_bytes = bound(value)?,
+        "tcp_thin_dpifl_itt_lower_bound" => {
+            let micros = bound(value)?.ok_or_else(unknown)?;
+            rule(short, config)?.least_interval = Span::from_micros(u64::from(micros));
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+fn rule<'c>(short: &str, config: &'c mut Config) -> Step<&'c mut RedundantBundling> {
+    let missing =
+        || Stop::unsupported(format!("{short} bounds bundles: set tcp_rdb = 1 before it"));
+    config.sending.redundancy.as_mut().ok_or_else(missing)
+}
+
+/// A number, where 0 bounds nothing.
+fn bound(value: &str) -> Step<Option<u32>> {
+    let number: u32 = number(value)?;
+    Ok((number > 0).then_some(number))
+}
+
+const STATIC_WINDOW: u32 = 2;
+const NO_THRESHOLD: u32 = 4;
+
+/// Sets one parameter, named without `net.ipv4.`; `false` where it is none of these.
+fn set_loss_recovery(
+    short: &str,
+    value: &str,
+    config: &mut Config,
+    profile: Profile,
+) -> Step<bool> {
+    let loss = &mut config.loss;
+    match short {
+        "tcp_early_retrans" => {
+            let usual = profile.config().loss.tail_loss_probe;
+            let mode = number::<u32>(value)?;
+            loss.tail_loss_probe = match mode {
+                0..=2 => TailLossProbe::Off,
+                3 | 4 => usual,
+                _ => return Err(unknown()),
+            };
+            // Whoever has no early retransmit any more has forgotten what the numbers meant.
+            if profile.config().loss.early_retransmit != EarlyRetransmit::Off {
+                loss.early_retransmit = match mode {
+                    1 => EarlyRetransmit::Immediate,
+                    2 | 3 => EarlyRetransmit::Delayed,
+                    _ => EarlyRetransmit::Off,
+                };
+            }
+        }
+        "tcp_recovery" => {
+            let bits: u32 = number(value)?;
+            loss.rack_adapts = bits & STATIC_WINDOW == 0;
+            loss.rack_duplicate_threshold = bits & NO_THRESHOLD == 0;
+        }
+        "tcp_frto" => loss.forward_rto = number::<u32>(value)? != 0,
+        "tcp_max_reordering" => {
+            loss.reordering = ReorderingDetection::Measured { greatest: number(value)? };
+        }
+        "tcp_min_rtt_wlen" => {
+            let seconds: u32 = number(value)?;
+            loss.least_rtt_window = Span::from_secs(u64::from(seconds));
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
 }

@@ -1,12 +1,11 @@
-//! Recording: from a script of stimuli to one that tells what a system did about them.
+//! Recordings: a script of stimuli becomes one with the system's responses.
 //!
 //! A stimulus is a call, an injected packet, a message of the path, a command or code. A recording
 //! lets them happen at their times and writes down, in the language, every packet that the system
 //! sends, what calls return where the script leaves that open (`= ...`), and on demand what
-//! `TCP_INFO` tells after each injection. What one system did can so be asked of another.
+//! `TCP_INFO` reports after each injection. The recording of one system can be run against another.
 
 mod recorder;
-mod text;
 
 use super::settings::Settings;
 use super::simulated::Simulated;
@@ -94,5 +93,5 @@ pub fn record_on(
     system: &mut dyn System,
 ) -> Result<String, Outcome> {
     let recorded = recorder::Recorder::record(script, recording, system)?;
-    Ok(text::write(script, text, recording, &recorded))
+    Ok(recorder::write(script, text, recording, &recorded))
 }

@@ -1,13 +1,14 @@
-//! Letting stimuli happen, and noting what comes of them.
+//! Recording of the response to each stimulus.
 
-use super::{Recording, Windows};
+use super::{RecordedTimes, Recording, Windows};
 use crate::outcome::{Outcome, Step, Stop};
-use crate::run::runner::{judge_return, outcome};
-use crate::run::system::{ConnectionIndex, Passed, Progress, Returned, System};
-use crate::run::timeline::Kind;
+use crate::run::runner::{Kind, judge_return, outcome};
+use crate::run::system::{Advance, ConnectionIndex, Progress, Returned, System};
 use crate::run::translation::Translation;
-use crate::script::{Action, Call, Direction, Event, EventTime, Expression, Mark, Packet, Script};
-use fairwind_units::Instant;
+use crate::script::{
+    Action, Call, Direction, Event, EventTime, Expression, Mark, Packet, Script, decimal,
+};
+use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
 /// One event of a recording.
@@ -102,7 +103,7 @@ impl<'a> Recorder<'a> {
             let passed = self.system.pass(limit)?;
             self.ask_waiting()?;
             self.take_sent();
-            if passed == Passed::Settled {
+            if passed == Advance::Settled {
                 return Ok(());
             }
         }
@@ -199,16 +200,16 @@ impl<'a> Recorder<'a> {
         }
     }
 
-    /// Writes down what the system tells of itself.
+    /// Records `TCP_INFO`.
     fn after_injection(&mut self) -> Step<()> {
         self.ask_waiting()?;
         if self.recording.fields.is_empty() {
             return Ok(());
         }
-        // Where nothing can be asked, nothing is told.
-        let told = self.system.information().unwrap_or_default();
+        // A system without `TCP_INFO` has no values.
+        let info = self.system.information().unwrap_or_default();
         let known = self.recording.fields.iter().filter_map(|field| {
-            let (_, value) = told.iter().find(|(name, _)| name == field)?;
+            let (_, value) = info.iter().find(|(name, _)| name == field)?;
             Some(format!("assert {field} == {value}, {field}"))
         });
         let code = known.collect::<Vec<_>>().join("\n");
@@ -224,13 +225,102 @@ impl<'a> Recorder<'a> {
 }
 
 impl Recording {
-    /// A packet as it is to be written.
+    /// A packet as script text.
     fn packet(&self, packet: Packet) -> Packet {
         Packet {
             mark: packet.mark.filter(|mark| *mark != Mark::NotCapable),
             traffic_class: packet.traffic_class.filter(|octet| octet & !3 != 0),
             window: packet.window.filter(|_| self.windows == Windows::Written),
             ..packet
+        }
+    }
+}
+
+/// The whole script.
+pub(super) fn write(
+    script: &Script,
+    text: &str,
+    recording: &Recording,
+    recorded: &Recorded,
+) -> String {
+    let mut written = Vec::new();
+    let mut comments = Comments { source: text.lines().collect(), next: 0 };
+    for option in &script.options {
+        comments.copy_before(option.line, &mut written);
+        written.push(match &option.value {
+            Some(value) => format!("--{}={value}", option.name),
+            None => format!("--{}", option.name),
+        });
+    }
+    if let Some(command) = &script.preparation {
+        comments.copy_before(command.line, &mut written);
+        written.push(format!("`{}`", command.text));
+    }
+    let mut before = None;
+    for line in &recorded.lines {
+        if let Some(source) = line.source {
+            comments.copy_before(source, &mut written);
+        }
+        written.push(one(line, before, recorded.origin, recording.times));
+        before = Some(line);
+    }
+    if !recording.watch.is_zero() {
+        // Code that does nothing ends the watch.
+        let time = match (recording.times, before) {
+            (RecordedTimes::Relative, Some(before)) => {
+                format!("+{}", decimal(rounded(recorded.end.saturating_since(before.at))))
+            }
+            _ => decimal(rounded(recorded.end.saturating_since(recorded.origin))),
+        };
+        written.push(format!("{time} %{{ True }}%"));
+    }
+    if let Some(command) = &script.cleanup {
+        written.push(format!("`{}`", command.text));
+    }
+    written.join("\n") + "\n"
+}
+
+fn one(line: &Line, before: Option<&Line>, origin: Instant, times: RecordedTimes) -> String {
+    let (base, prefix) = match (times, before) {
+        (RecordedTimes::Relative, Some(before)) => {
+            let injections = line.kind == Kind::Injection && before.kind == Kind::Injection;
+            (if injections { before.due } else { before.at }, "+")
+        }
+        _ => (origin, ""),
+    };
+    let from_base = |at: Instant| decimal(rounded(at.saturating_since(base)));
+    let end = line.returned.map_or_else(String::new, |end| format!("...{}", from_base(end)));
+    let time = from_base(line.due);
+    // The end stands in the time, where an event writes it.
+    let action = match &line.action {
+        Action::Call(call) => Action::Call(Call { end: None, ..call.clone() }),
+        other => other.clone(),
+    };
+    format!("{prefix}{time}{end} {action}")
+}
+
+/// To the millisecond: finer than any tolerance, coarser than what two runs differ by.
+fn rounded(span: Span) -> Span {
+    let millis = (span.as_micros() + 500) / 1000;
+    Span::from_millis(millis)
+}
+
+/// The comments of the stimuli, which are copied as they stand.
+struct Comments<'a> {
+    source: Vec<&'a str>,
+    next: usize,
+}
+
+impl Comments<'_> {
+    /// Copies comments and empty lines up to the line `line`, which counts from 1.
+    fn copy_before(&mut self, line: u32, written: &mut Vec<String>) {
+        let end = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        while self.next < end.min(self.source.len()) {
+            let text = self.source[self.next].trim();
+            if text.is_empty() || text.starts_with("//") || text.starts_with('#') {
+                written.push(text.to_owned());
+            }
+            self.next += 1;
         }
     }
 }

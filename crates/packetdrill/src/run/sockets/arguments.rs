@@ -1,4 +1,4 @@
-//! Taking the arguments of a call by their places.
+//! Arguments of a system call, by position.
 
 use super::constants::value;
 use crate::outcome::{Step, Stop};
@@ -66,7 +66,7 @@ impl<'a> Arguments<'a> {
         let message = self.get(place)?;
         match field(message, "msg_iov") {
             Some(vector) => vector_bytes(vector),
-            // Nothing is to be read or written but what stands beside.
+            // The buffer carries no bytes, only control messages.
             None if matches!(message, Expression::Record(_) | Expression::Any) => Ok(0),
             None => Err(Stop::failed(format!("`{message}` has no msg_iov"))),
         }

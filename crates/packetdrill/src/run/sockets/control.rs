@@ -1,7 +1,7 @@
-//! Asking about a socket, and switching it: `fcntl`, `ioctl`, `getsockname`.
+//! `fcntl`, `ioctl`, `getsockname` and `getpeername`.
 
 use super::constants::{NONBLOCK, READ_WRITE};
-use super::{Attempt, Returned, Role, SUCCESS, Sockets, fails};
+use super::{CallProgress, Returned, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::Host;
 use fairwind_tcp::{Connection, State};
@@ -12,12 +12,12 @@ impl Sockets {
         descriptor: i64,
         command: &str,
         argument: i64,
-    ) -> Step<Attempt> {
+    ) -> Step<CallProgress> {
         let socket = self.get(descriptor)?;
         match command {
             "F_GETFL" => {
                 let flags = READ_WRITE | if socket.nonblocking { NONBLOCK } else { 0 };
-                Ok(Attempt::Returns(Returned::value(flags)))
+                Ok(CallProgress::Returns(Returned::value(flags)))
             }
             "F_SETFL" => {
                 socket.nonblocking = argument & NONBLOCK != 0;
@@ -34,7 +34,7 @@ impl Sockets {
         what: &str,
         argument: Option<i64>,
         host: &Host,
-    ) -> Step<Attempt> {
+    ) -> Step<CallProgress> {
         if what == "FIONBIO" {
             self.get(descriptor)?.nonblocking = argument.unwrap_or(0) != 0;
             return Ok(SUCCESS);
@@ -56,7 +56,7 @@ impl Sockets {
 
     /// A transfer to or from nowhere fails where it would touch the bytes; a socket without a
     /// connection has none.
-    pub(super) fn fault(&mut self, descriptor: i64, host: &Host) -> Step<Attempt> {
+    pub(super) fn fault(&mut self, descriptor: i64, host: &Host) -> Step<CallProgress> {
         let connected = match self.get(descriptor)?.role {
             Role::Connected { endpoint, .. } => !host.endpoints[endpoint].is_over(),
             Role::Fresh | Role::Listening => false,
@@ -65,7 +65,12 @@ impl Sockets {
     }
 
     /// Addresses are not compared; whether there is a peer is.
-    pub(super) fn name(&mut self, descriptor: i64, of_peer: bool, host: &Host) -> Step<Attempt> {
+    pub(super) fn name(
+        &mut self,
+        descriptor: i64,
+        of_peer: bool,
+        host: &Host,
+    ) -> Step<CallProgress> {
         let has_peer = match self.get(descriptor)?.role {
             Role::Connected { endpoint, .. } => {
                 let state = host.endpoints[endpoint].connection.state();

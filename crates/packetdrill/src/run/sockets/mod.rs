@@ -1,36 +1,29 @@
-//! The application's side: descriptors as the script names them, and calls on them.
+//! System calls of a script on our endpoint, by file descriptor.
 //!
-//! A call is tried; where it has to wait ([`Attempt::Waits`]) it is tried again whenever something
+//! A call is tried; where it has to wait ([`CallProgress::Waits`]) it is tried again whenever something
 //! has happened, as a blocking call does.
 
 mod arguments;
+mod cmsg;
 mod constants;
 mod control;
-mod fast_open;
-mod message;
-mod names;
-mod network;
-mod opening;
+mod lifecycle;
 mod options;
-mod pipe;
-mod receiving;
+mod poll;
 mod request;
 mod sending;
-mod stamping;
 mod transfer;
-mod watch;
-
-pub(crate) use constants::value;
-use fast_open::SocketFastOpen;
-pub(crate) use request::Request;
-use watch::Watcher;
 
 use super::commands::Scope;
-use super::host::Host;
-use super::stamps::Stamping;
+use super::error_queue::TimestampingOptions;
+use super::host::{Host, Listener};
 use crate::outcome::{Step, Stop};
-use fairwind_tcp::{Config, FastOpenConfig, Profile};
+pub(crate) use constants::value;
+use fairwind_tcp::{Config, Profile};
 use fairwind_units::{Instant, Span};
+use lifecycle::SocketFastOpen;
+use poll::Epoll;
+pub(crate) use request::Request;
 use std::collections::BTreeMap;
 
 /// What a socket is for.
@@ -39,10 +32,10 @@ enum Role {
     /// Nothing yet.
     Fresh,
     Listening,
-    /// The connection with this index; `told` once a call has reported that it is open.
+    /// The connection with this index; `reported` once a call has returned that it is open.
     Connected {
         endpoint: usize,
-        told: bool,
+        reported: bool,
     },
 }
 
@@ -61,9 +54,9 @@ struct Socket {
     read_timeout: Option<Span>,
     /// How long a write or a connecting waits at most (`SO_SNDTIMEO`).
     write_timeout: Option<Span>,
-    /// Which times it tells.
-    stamping: Stamping,
-    /// What it was told about Fast Open.
+    /// Requested timestamps.
+    stamping: TimestampingOptions,
+    /// Fast Open options.
     fast_open: SocketFastOpen,
     /// Options without an effect here, as they were set.
     held: BTreeMap<String, i64>,
@@ -71,23 +64,11 @@ struct Socket {
     config: Config,
 }
 
-/// What a listening socket has for a connection to come.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Listener<'a> {
-    pub(crate) descriptor: i64,
-    /// The connection's behaviour.
-    pub(crate) config: &'a Config,
-    /// The same for Fast Open.
-    pub(crate) fast_open: FastOpenConfig,
-    /// Connections that may be in use before their handshake is over.
-    pub(crate) most_early: usize,
-}
-
 /// What a descriptor stands for that is no socket.
 #[derive(Debug, Clone)]
 pub(crate) enum Other {
     /// It watches sockets (`epoll`).
-    Watcher(Watcher),
+    Epoll(Epoll),
     /// A file whose bytes are sent.
     File,
     /// One end of the pipe with this index.
@@ -113,7 +94,7 @@ impl Returned {
 
 /// The outcome of trying a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
+pub(crate) enum CallProgress {
     Returns(Returned),
     /// It waits: for the peer, or at most until this instant.
     Waits {
@@ -121,11 +102,11 @@ pub(crate) enum Attempt {
     },
 }
 
-const SUCCESS: Attempt = Attempt::Returns(Returned::value(0));
-const FOREVER: Attempt = Attempt::Waits { until: Instant::MAX };
+const SUCCESS: CallProgress = CallProgress::Returns(Returned::value(0));
+const FOREVER: CallProgress = CallProgress::Waits { until: Instant::MAX };
 
-fn fails(name: &'static str) -> Attempt {
-    Attempt::Returns(Returned::error(name))
+fn fails(name: &'static str) -> CallProgress {
+    CallProgress::Returns(Returned::error(name))
 }
 
 /// All descriptors.
@@ -135,7 +116,7 @@ pub(crate) struct Sockets {
     others: BTreeMap<i64, Other>,
     /// How many bytes each pipe holds.
     pipes: Vec<u32>,
-    /// The socket that was told to listen last.
+    /// The socket that listens since last.
     listener: Option<i64>,
     /// Behaviour of sockets made from now on.
     config: Config,
@@ -157,7 +138,7 @@ impl Sockets {
         }
     }
 
-    /// Stamps count from `origin`, and may be off by `tolerance`.
+    /// Timestamps count from `origin`, and may be off by `tolerance`.
     pub(crate) fn begin(&mut self, origin: Instant, tolerance: Span) {
         self.clock = (origin, tolerance);
     }
@@ -217,7 +198,7 @@ impl Sockets {
     }
 
     /// Tries a call at the present instant.
-    pub(crate) fn attempt(&mut self, request: &mut Request, host: &mut Host) -> Step<Attempt> {
+    pub(crate) fn attempt(&mut self, request: &mut Request, host: &mut Host) -> Step<CallProgress> {
         if let Some(error) = request.descriptor().and_then(|named| self.refusal(named, request)) {
             return Ok(fails(error));
         }
@@ -246,8 +227,8 @@ impl Sockets {
             Request::Make { descriptor, what } => self.make(*descriptor, what),
             Request::Pipe { ends } => self.make_pipe(*ends),
             Request::Splice(splice) => self.splice(splice, host),
-            Request::Watch(watch) => self.watch(watch),
-            Request::Await(wait) => self.await_events(wait, host),
+            Request::EpollCtl(watch) => self.watch(watch),
+            Request::EpollWait(wait) => self.await_events(wait, host),
             Request::Fault { descriptor } => self.fault(*descriptor, host),
             Request::Name { descriptor, of_peer } => self.name(*descriptor, *of_peer, host),
         }

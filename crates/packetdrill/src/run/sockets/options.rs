@@ -12,27 +12,26 @@
 //! | `TCP_INQ`, `SO_ZEROCOPY` | see `message` |
 //! | `TCP_FASTOPEN`, `TCP_FASTOPEN_CONNECT`, `TCP_FASTOPEN_NO_COOKIE` | see `fast_open` |
 //! | `SO_ERROR`, `SO_TYPE`, `SO_PROTOCOL`, `SO_ACCEPTCONN`, `TCP_INFO` | can be asked for |
-//! | those of [`HELD`] | none: they are kept and told, and there is one path, without routing and queues |
+//! | those of [`HELD`] | none: they are kept and returned, and there is one path, without routing and queues |
 //!
 //! A value that Linux refuses is refused with its error. Everything else makes a script unsupported.
 
 use super::arguments::field;
 use super::constants::{self, value};
-use super::network;
-use super::receiving;
 use super::request::SocketOption;
-use super::sending::{self, Set};
-use super::{Attempt, Role, SUCCESS, Sockets, fails};
+use super::sending::{self, OptionSet};
+use super::{CallProgress, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::commands::congestion_named;
 use crate::run::host::Host;
-use crate::run::told;
+use crate::run::tcp_info;
 use crate::script::Expression;
-use fairwind_tcp::{Config, CongestionAlgorithm, EarlyRetransmit, Nagle, Profile};
+use fairwind_tcp::{Config, CongestionAlgorithm, Connection, EarlyRetransmit, Nagle, Profile};
 use fairwind_units::Span;
+use fairwind_wire::TrafficClass;
 use std::sync::Arc;
 
-/// Options that are kept and told, with what they are before they are set.
+/// Options that are kept and returned, with what they are before they are set.
 const HELD: &[(&str, i64)] = &[
     ("IPV6_FREEBIND", 0),
     ("IPV6_RECVTCLASS", 0),
@@ -60,7 +59,11 @@ const HELD: &[(&str, i64)] = &[
 ];
 
 impl Sockets {
-    pub(super) fn set_option(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn set_option(
+        &mut self,
+        option: &SocketOption,
+        host: &mut Host,
+    ) -> Step<CallProgress> {
         if let Some(error) = refused_at_once(option)? {
             return Ok(fails(error));
         }
@@ -103,7 +106,7 @@ impl Sockets {
     }
 
     /// Sets a switch of the endpoint.
-    fn change(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
+    fn change(&mut self, option: &SocketOption, host: &mut Host) -> Step<CallProgress> {
         let mut config = self.config_of(option.descriptor, host)?;
         if let Some(error) = change_config(&mut config, option, self.profile)? {
             return Ok(fails(error));
@@ -124,7 +127,11 @@ impl Sockets {
         })
     }
 
-    pub(super) fn get_option(&mut self, option: &SocketOption, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn get_option(
+        &mut self,
+        option: &SocketOption,
+        host: &mut Host,
+    ) -> Step<CallProgress> {
         let seen = match option.name.as_str() {
             "TCP_INFO" => {
                 self.judge_information(option, host)?;
@@ -136,9 +143,9 @@ impl Sockets {
                 Expression::Integer(error.map_or(0, constants::error_number))
             }
             "SO_LINGER" => return self.judge_linger(option),
-            _ => match self.told_by_socket(option)? {
+            _ => match self.socket_value(option)? {
                 Some(number) => Expression::Integer(number),
-                None => self.told_by_config(option, host)?,
+                None => self.config_value(option, host)?,
             },
         };
         let met = match (&option.value, &seen) {
@@ -153,9 +160,9 @@ impl Sockets {
         Err(Stop::failed(format!("{}: expected {}, seen {seen}", option.name, option.value)))
     }
 
-    fn told_by_socket(&mut self, option: &SocketOption) -> Step<Option<i64>> {
-        if let Some(told) = self.told_by_fast_open(option)? {
-            return Ok(Some(told));
+    fn socket_value(&mut self, option: &SocketOption) -> Step<Option<i64>> {
+        if let Some(value) = self.fast_open_value(option)? {
+            return Ok(Some(value));
         }
         let socket = self.get(option.descriptor)?;
         let held = HELD.iter().find(|(name, _)| *name == option.name);
@@ -170,11 +177,11 @@ impl Sockets {
         })
     }
 
-    fn told_by_config(&mut self, option: &SocketOption, host: &Host) -> Step<Expression> {
+    fn config_value(&mut self, option: &SocketOption, host: &Host) -> Step<Expression> {
         let config = self.config_of(option.descriptor, host)?;
         let index = self.endpoint(option.descriptor)?;
         let connection = index.map(|index| &host.endpoints[index].connection);
-        if let Some(number) = receiving::told(&option.name, &config, connection) {
+        if let Some(number) = receiving_value(&option.name, &config, connection) {
             return Ok(Expression::Integer(number));
         }
         Ok(match option.name.as_str() {
@@ -199,15 +206,16 @@ impl Sockets {
                 Expression::Integer(i64::from(grown.unwrap_or(config.send_buffer)))
             }
             name => {
-                let told = sending::told(name, &config).or_else(|| network::told(name, &config));
-                Expression::Integer(told.ok_or_else(|| {
+                let value =
+                    sending::value_of(name, &config).or_else(|| network_value(name, &config));
+                Expression::Integer(value.ok_or_else(|| {
                     Stop::unsupported(format!("getsockopt {name} is not known here"))
                 })?)
             }
         })
     }
 
-    fn judge_linger(&mut self, option: &SocketOption) -> Step<Attempt> {
+    fn judge_linger(&mut self, option: &SocketOption) -> Step<CallProgress> {
         let seen = self.get(option.descriptor)?.linger;
         let met = option.value == Expression::Any || linger(&option.value)? == seen;
         if met { Ok(SUCCESS) } else { Err(Stop::failed("SO_LINGER is otherwise")) }
@@ -219,11 +227,11 @@ impl Sockets {
         let Some(index) = self.endpoint(option.descriptor)? else {
             return Err(Stop::unsupported("TCP_INFO of a socket without a connection"));
         };
-        let told = told::information(&host.endpoints[index].connection.information(host.now));
+        let info = tcp_info::information(&host.endpoints[index].connection.information(host.now));
         for one in fields {
             let name = one.name.as_deref().unwrap_or_default();
-            let Some((_, seen)) = told.iter().find(|(known, _)| *known == name) else {
-                return Err(Stop::unsupported(format!("the endpoint does not tell {name}")));
+            let Some((_, seen)) = info.iter().find(|(known, _)| *known == name) else {
+                return Err(Stop::unsupported(format!("the endpoint does not report {name}")));
             };
             if one.value != Expression::Any && value(&one.value)? != *seen {
                 return Err(Stop::failed(format!("{name}: expected {}, seen {seen}", one.value)));
@@ -302,21 +310,21 @@ fn change_config(
         return Ok(None);
     }
     let number = value(&option.value)?;
-    if receiving::change(config, &option.name, number, profile) {
+    if change_receiving(config, &option.name, number, profile) {
         return Ok(None);
     }
     let within = |least: i64, most: i64| {
         u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
     };
     match sending::set(&option.name, number, config) {
-        Set::Done => return Ok(None),
-        Set::Refused(error) => return Ok(Some(error)),
-        Set::Unknown => {}
+        OptionSet::Done => return Ok(None),
+        OptionSet::Refused(error) => return Ok(Some(error)),
+        OptionSet::Unknown => {}
     }
-    match network::set(&option.name, number, config) {
-        network::Set::Done => return Ok(None),
-        network::Set::Refused(error) => return Ok(Some(error)),
-        network::Set::Unknown => {}
+    match set_network(&option.name, number, config) {
+        OptionSet::Done => return Ok(None),
+        OptionSet::Refused(error) => return Ok(Some(error)),
+        OptionSet::Unknown => {}
     }
     match option.name.as_str() {
         "TCP_NODELAY" => config.nagle = if number != 0 { Nagle::Off } else { profile.nagle() },
@@ -371,4 +379,126 @@ fn congestion_name(algorithm: &CongestionAlgorithm) -> Step<&str> {
         CongestionAlgorithm::CubicLinux | CongestionAlgorithm::Cubic9438 => Ok("cubic"),
         _ => Err(Stop::unsupported("this congestion control has no name here")),
     }
+}
+
+/// Half of the least memory of a receive buffer (`SOCK_MIN_RCVBUF`).
+const LEAST_BUFFER: u32 = 1152;
+/// Longest time of `TCP_LINGER2` (`TCP_FIN_TIMEOUT_MAX`).
+const LONGEST_LINGER_SECONDS: u64 = 120;
+
+/// Changes a switch of the receiving half; says whether the option is one of its.
+fn change_receiving(config: &mut Config, name: &str, number: i64, profile: Profile) -> bool {
+    let bytes = u32::try_from(number.clamp(0, 1 << 30)).unwrap_or(u32::MAX);
+    let receiving = &mut config.receiving;
+    match name {
+        "SO_RCVBUF" | "SO_RCVBUFFORCE" => {
+            let forced = name == "SO_RCVBUFFORCE" || receiving.greatest_request == 0;
+            let most = if forced { u32::MAX } else { receiving.greatest_request };
+            config.receive_buffer = bytes.min(most).max(LEAST_BUFFER);
+            receiving.buffer_is_set = true;
+        }
+        "SO_RCVLOWAT" => receiving.low_water = bytes.max(1),
+        "TCP_WINDOW_CLAMP" => {
+            receiving.window_clamp = (bytes > 0).then(|| bytes.max(LEAST_BUFFER));
+        }
+        "TCP_LINGER2" => {
+            receiving.finish_timeout = match u64::try_from(number) {
+                Ok(0) => profile.config().receiving.finish_timeout,
+                Ok(seconds) => Some(Span::from_secs(seconds.min(LONGEST_LINGER_SECONDS))),
+                Err(_) => None,
+            };
+        }
+        "TCP_DEFER_ACCEPT" => receiving.deferred_timeouts = timeouts_within(number),
+        "SO_OOBINLINE" => receiving.urgent_in_line = number != 0,
+        _ => return false,
+    }
+    true
+}
+
+/// How many time-outs of 1, 2, 4... seconds fill so many seconds (`secs_to_retrans`).
+fn timeouts_within(seconds: i64) -> u32 {
+    let (mut timeouts, mut filled, mut next) = (0, 0, 1);
+    while filled < seconds {
+        filled += next;
+        next = (next * 2).min(120);
+        timeouts += 1;
+    }
+    timeouts
+}
+
+/// How many seconds so many time-outs fill (`retrans_to_secs`).
+fn seconds_of(timeouts: u32) -> i64 {
+    (0..timeouts).scan(1, |next, _| Some(std::mem::replace(next, (*next * 2).min(120)))).sum()
+}
+
+/// The value of an option of the receiving half.
+fn receiving_value(name: &str, config: &Config, connection: Option<&Connection>) -> Option<i64> {
+    let receiving = &config.receiving;
+    Some(match name {
+        "SO_RCVBUF" => i64::from(
+            connection.map_or(config.receive_buffer.saturating_mul(2), Connection::receive_memory),
+        ),
+        "TCP_WINDOW_CLAMP" => i64::from(
+            connection.map(Connection::window_clamp).or(receiving.window_clamp).unwrap_or(0),
+        ),
+        "TCP_QUICKACK" => {
+            let waits = connection.map_or(receiving.starts_interactive, Connection::is_interactive);
+            i64::from(!waits)
+        }
+        "TCP_LINGER2" => receiving
+            .finish_timeout
+            .map_or(-1, |wait| i64::try_from(wait.as_millis() / 1000).unwrap_or(i64::MAX)),
+        "SO_OOBINLINE" => i64::from(receiving.urgent_in_line),
+        "TCP_DEFER_ACCEPT" => seconds_of(receiving.deferred_timeouts),
+        _ => return None,
+    })
+}
+
+impl Sockets {
+    pub(super) fn set_quick_acknowledgments(
+        &mut self,
+        option: &SocketOption,
+        host: &mut Host,
+    ) -> Step<CallProgress> {
+        let number = value(&option.value)?;
+        let number = u32::try_from(number).unwrap_or(1);
+        if let Some(index) = self.endpoint(option.descriptor)? {
+            host.act(index, |connection| connection.set_quick_acknowledgments(number));
+        } else {
+            let config = &mut self.get(option.descriptor)?.config;
+            config.receiving.starts_interactive = number == 0;
+        }
+        Ok(SUCCESS)
+    }
+}
+
+/// Changes a timer or a field of the IP header.
+fn set_network(name: &str, number: i64, config: &mut Config) -> OptionSet {
+    let within = |least: u64, most: u64| {
+        u64::try_from(number).ok().filter(|number| (least..=most).contains(number))
+    };
+    let done = match name {
+        "IP_TOS" | "IPV6_TCLASS" => {
+            // One octet of it counts, and of that not the two lowest bits (`__ip_sock_set_tos`).
+            let octet = u8::try_from(number.cast_unsigned() & 0xfc).ok();
+            octet.map(|octet| config.ecn.service = TrafficClass::new(octet))
+        }
+        "TCP_RTO_MAX_MS" => within(1000, 120_000).map(|millis| {
+            config.maximum_rto = Span::from_millis(millis);
+        }),
+        "TCP_RTO_MIN_US" => within(1, 200_000).map(|micros| {
+            config.minimum_rto = Span::from_micros(micros);
+        }),
+        _ => return OptionSet::Unknown,
+    };
+    done.map_or(OptionSet::Refused("EINVAL"), |()| OptionSet::Done)
+}
+
+/// The value of a timer.
+fn network_value(name: &str, config: &Config) -> Option<i64> {
+    Some(match name {
+        "TCP_RTO_MAX_MS" => i64::try_from(config.maximum_rto.as_millis()).unwrap_or(i64::MAX),
+        "TCP_RTO_MIN_US" => i64::try_from(config.minimum_rto.as_micros()).unwrap_or(i64::MAX),
+        _ => return None,
+    })
 }

@@ -1,11 +1,9 @@
-//! What a call asks for, once its function and arguments are understood.
+//! System calls with parsed arguments.
 
 use super::Other;
 use super::arguments::{Arguments, field, only_member};
-use super::constants::{self, value};
-use super::names;
-use super::pipe::{self, Splice};
-use super::watch::{Await, Poll, Watch, Watcher};
+use super::constants::{self, DO_NOT_WAIT, MORE, value};
+use super::poll::{Epoll, EpollCtl, EpollWait, Poll};
 use crate::outcome::{Step, Stop};
 use crate::script::{Call, Expression};
 use fairwind_units::Instant;
@@ -74,9 +72,9 @@ pub(crate) enum Request {
     },
     Splice(Splice),
     /// `epoll_ctl`
-    Watch(Watch),
+    EpollCtl(EpollCtl),
     /// `epoll_wait`
-    Await(Await),
+    EpollWait(EpollWait),
     /// A transfer to or from nowhere: it fails (`EFAULT`).
     Fault {
         descriptor: i64,
@@ -187,8 +185,8 @@ impl Request {
             | Self::Make { .. }
             | Self::Pipe { .. }
             | Self::Splice(_)
-            | Self::Watch(_)
-            | Self::Await(_) => return None,
+            | Self::EpollCtl(_)
+            | Self::EpollWait(_) => return None,
         })
     }
 
@@ -236,12 +234,12 @@ impl Request {
             "poll" => Poll::of(given).map(Self::Poll),
             "epoll_create" | "epoll_create1" => {
                 let descriptor = given.returned_descriptor();
-                Ok(Self::Make { descriptor, what: Other::Watcher(Watcher::default()) })
+                Ok(Self::Make { descriptor, what: Other::Epoll(Epoll::default()) })
             }
-            "epoll_ctl" => Watch::of(given).map(Self::Watch),
-            "epoll_wait" => Await::of(given).map(Self::Await),
+            "epoll_ctl" => EpollCtl::of(given).map(Self::EpollCtl),
+            "epoll_wait" => EpollWait::of(given).map(Self::EpollWait),
             "open" => Ok(Self::Make { descriptor: given.returned_descriptor(), what: Other::File }),
-            "pipe" => Ok(Self::Pipe { ends: pipe::ends(given)? }),
+            "pipe" => Ok(Self::Pipe { ends: pipe_ends(given)? }),
             "splice" => Splice::of(given).map(Self::Splice),
             "getsockname" | "getpeername" => {
                 let of_peer = function == "getpeername";
@@ -336,7 +334,7 @@ fn refuse_unknown(flags: i64, known: i64) -> Step<()> {
 fn option(given: Arguments<'_>) -> Step<SocketOption> {
     let name = match given.get(2)? {
         Expression::Integer(number) => {
-            let known = names::option_name(given.number(1)?, *number);
+            let known = constants::option_name(given.number(1)?, *number);
             known.map_or_else(|| number.to_string(), str::to_owned)
         }
         other => other.to_string(),
@@ -355,4 +353,44 @@ fn query(given: Arguments<'_>) -> Step<Request> {
         Ok(expression) => Some(value(expression)?),
     };
     Ok(Request::Query { descriptor: given.number(0)?, what: given.get(1)?.to_string(), expected })
+}
+
+/// `SPLICE_F_NONBLOCK`
+const SPLICE_DO_NOT_WAIT: i64 = 2;
+/// `SPLICE_F_MORE`
+const SPLICE_MORE: i64 = 4;
+
+/// `splice`
+#[derive(Debug, Clone)]
+pub(crate) struct Splice {
+    pub(super) from: i64,
+    pub(super) to: i64,
+    pub(super) bytes: u32,
+    pub(super) flags: i64,
+}
+
+impl Splice {
+    /// `splice(6, ..., 4, ..., 1000, SPLICE_F_MORE)`
+    pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
+        Ok(Self {
+            from: given.number(0)?,
+            to: given.number(2)?,
+            bytes: given.bytes(4)?,
+            flags: given.number_or(5, 0)?,
+        })
+    }
+
+    pub(super) fn transfer_flags(&self) -> i64 {
+        let more = if self.flags & SPLICE_MORE != 0 { MORE } else { 0 };
+        let hasty = if self.flags & SPLICE_DO_NOT_WAIT != 0 { DO_NOT_WAIT } else { 0 };
+        more | hasty
+    }
+}
+
+/// The two descriptors of `pipe([6, 7])`: where it is read, and where it is written.
+pub(super) fn pipe_ends(given: Arguments<'_>) -> Step<[i64; 2]> {
+    match given.get(0)? {
+        Expression::List(ends) if ends.len() == 2 => Ok([value(&ends[0])?, value(&ends[1])?]),
+        other => Err(Stop::failed(format!("`{other}` is no list of two descriptors"))),
+    }
 }

@@ -1,4 +1,4 @@
-//! Socket options of the sending half, and what they may be.
+//! Socket options of the sending half.
 //!
 //! | option | values | effect |
 //! |---|---|---|
@@ -15,7 +15,7 @@ use fairwind_tcp::{Config, MtuDiscovery, SendBufferRule};
 use fairwind_units::Span;
 
 /// What became of an option.
-pub(super) enum Set {
+pub(super) enum OptionSet {
     Done,
     /// Linux refuses the value with this error.
     Refused(&'static str),
@@ -24,7 +24,7 @@ pub(super) enum Set {
 }
 
 /// Sets an option of the sending half.
-pub(super) fn set(name: &str, number: i64, config: &mut Config) -> Set {
+pub(super) fn set(name: &str, number: i64, config: &mut Config) -> OptionSet {
     let within = |least: i64, most: i64| {
         u32::try_from(number).ok().filter(|_| (least..=most).contains(&number))
     };
@@ -77,13 +77,13 @@ pub(super) fn set(name: &str, number: i64, config: &mut Config) -> Set {
         "IP_MTU_DISCOVER" | "IPV6_MTU_DISCOVER" => {
             within(0, 5).map(|mode| config.path.discovery = discovery(mode))
         }
-        _ => return Set::Unknown,
+        _ => return OptionSet::Unknown,
     };
-    done.map_or(Set::Refused("EINVAL"), |()| Set::Done)
+    done.map_or(OptionSet::Refused("EINVAL"), |()| OptionSet::Done)
 }
 
 /// What an option of the sending half is at present.
-pub(super) fn told(name: &str, config: &Config) -> Option<i64> {
+pub(super) fn value_of(name: &str, config: &Config) -> Option<i64> {
     let seconds = |span: Span| i64::try_from(span.as_millis() / 1000).unwrap_or(i64::MAX);
     Some(match name {
         // -1 where there is no bound.

@@ -1,17 +1,17 @@
-//! Reading and writing.
+//! Reads, writes, pipes and `splice`.
 
 use super::constants::{
     DO_NOT_WAIT, END_OF_RECORD, ERROR_QUEUE, MORE, OUT_OF_BAND, PEEK, WAIT_FOR_ALL,
 };
-use super::request::{Read, Write};
-use super::{Attempt, Returned, Role, Sockets, fails};
+use super::request::{Read, Splice, Write};
+use super::{CallProgress, Other, Returned, Role, SUCCESS, Sockets, fails};
 use crate::outcome::Step;
 use crate::run::host::Host;
 use fairwind_tcp::{Connection, Part, State, UrgentRead, Writing};
 use fairwind_units::{Instant, Span};
 
 impl Sockets {
-    pub(super) fn read(&mut self, read: &mut Read, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn read(&mut self, read: &mut Read, host: &mut Host) -> Step<CallProgress> {
         if let Some(attempt) = self.read_pipe(read) {
             return Ok(attempt);
         }
@@ -39,7 +39,7 @@ impl Sockets {
         if available > 0 {
             let waits = !ended && !nonblocking && endpoint.error.is_none() && now < until;
             return if waits {
-                Ok(Attempt::Waits { until })
+                Ok(CallProgress::Waits { until })
             } else {
                 self.has_read(read, available, host)
             };
@@ -51,13 +51,13 @@ impl Sockets {
             return Ok(fails(error));
         }
         Ok(match (ended, nonblocking || now >= until) {
-            (true, _) => Attempt::Returns(Returned::value(0)),
+            (true, _) => CallProgress::Returns(Returned::value(0)),
             (false, true) => fails("EAGAIN"),
-            (false, false) => Attempt::Waits { until },
+            (false, false) => CallProgress::Waits { until },
         })
     }
 
-    pub(super) fn write(&mut self, write: &mut Write, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn write(&mut self, write: &mut Write, host: &mut Host) -> Step<CallProgress> {
         let socket = self.get(write.descriptor)?;
         if (write.is_fast() || socket.fast_open.deferred) && !write.begun {
             return self.write_fast(write, host);
@@ -90,9 +90,9 @@ impl Sockets {
         let closed = !host.endpoints[index].connection.may_write();
         let done = write.taken == write.bytes || closed || nonblocking && write.taken > 0;
         Ok(match (done, nonblocking) {
-            (true, _) => Attempt::Returns(Returned::value(i64::from(write.taken))),
+            (true, _) => CallProgress::Returns(Returned::value(i64::from(write.taken))),
             (false, true) => fails("EAGAIN"),
-            (false, false) => Attempt::Waits { until },
+            (false, false) => CallProgress::Waits { until },
         })
     }
 }
@@ -118,14 +118,14 @@ fn take_readable(read: &mut Read, index: usize, host: &mut Host) -> u32 {
 }
 
 /// The urgent byte alone (`tcp_recv_urg`).
-fn read_urgent(read: &Read, index: usize, host: &mut Host) -> Attempt {
+fn read_urgent(read: &Read, index: usize, host: &mut Host) -> CallProgress {
     let peek = read.flags & PEEK != 0;
     let outcome = host.act(index, |connection| connection.read_urgent(peek));
     let endpoint = &host.endpoints[index];
     match outcome {
-        UrgentRead::Byte => Attempt::Returns(Returned::value(i64::from(read.bytes.min(1)))),
+        UrgentRead::Byte => CallProgress::Returns(Returned::value(i64::from(read.bytes.min(1)))),
         UrgentRead::NotYet if endpoint.peer_finished || endpoint.is_closed() => {
-            Attempt::Returns(Returned::value(0))
+            CallProgress::Returns(Returned::value(0))
         }
         UrgentRead::NotYet => fails("EAGAIN"),
         UrgentRead::Nothing => fails("EINVAL"),
@@ -147,5 +147,72 @@ fn take(write: &mut Write, index: usize, host: &mut Host) {
             break;
         }
         write.taken += u32::try_from(taken).expect("no more than was offered");
+    }
+}
+
+/// Bytes that a pipe holds.
+const CAPACITY: u32 = 65_536;
+
+impl Sockets {
+    pub(super) fn make_pipe(&mut self, ends: [i64; 2]) -> Step<CallProgress> {
+        let pipe = self.pipes.len();
+        self.pipes.push(0);
+        for end in ends {
+            self.make(Some(end), &Other::Pipe(pipe))?;
+        }
+        Ok(SUCCESS)
+    }
+
+    fn pipe(&mut self, descriptor: i64) -> Option<&mut u32> {
+        match self.others.get(&descriptor) {
+            Some(Other::Pipe(pipe)) => self.pipes.get_mut(*pipe),
+            _ => None,
+        }
+    }
+
+    /// Writes to a pipe, if the descriptor is one's.
+    pub(super) fn write_pipe(&mut self, write: &Write) -> Option<CallProgress> {
+        let held = self.pipe(write.descriptor)?;
+        let taken = write.bytes.min(CAPACITY - *held);
+        *held += taken;
+        Some(CallProgress::Returns(Returned::value(i64::from(taken))))
+    }
+
+    /// Reads from a pipe, if the descriptor is one's.
+    pub(super) fn read_pipe(&mut self, read: &Read) -> Option<CallProgress> {
+        let held = self.pipe(read.descriptor)?;
+        let taken = read.bytes.min(*held);
+        *held -= taken;
+        Some(if taken == 0 {
+            fails("EAGAIN")
+        } else {
+            CallProgress::Returns(Returned::value(i64::from(taken)))
+        })
+    }
+
+    pub(super) fn splice(&mut self, splice: &mut Splice, host: &mut Host) -> Step<CallProgress> {
+        let flags = splice.transfer_flags();
+        if let Some(held) = self.pipe(splice.from) {
+            let bytes = splice.bytes.min(*held);
+            if bytes == 0 {
+                return Ok(fails("EAGAIN"));
+            }
+            let mut write = Write::plain(splice.to, bytes, flags);
+            let attempt = self.write(&mut write, host)?;
+            // What was taken is gone; the call does not wait for the rest.
+            let taken = write.taken;
+            if let (Some(held), true) = (self.pipe(splice.from), taken > 0) {
+                *held -= taken;
+                return Ok(CallProgress::Returns(Returned::value(i64::from(taken))));
+            }
+            return Ok(attempt);
+        }
+        let Some(held) = self.pipe(splice.to) else { return Ok(fails("EINVAL")) };
+        let bytes = splice.bytes.min(CAPACITY - *held);
+        let attempt = self.read(&mut Read::plain(splice.from, bytes, flags & DO_NOT_WAIT), host)?;
+        if let (CallProgress::Returns(returned), Some(held)) = (attempt, self.pipe(splice.to)) {
+            *held += u32::try_from(returned.value).unwrap_or(0);
+        }
+        Ok(attempt)
     }
 }

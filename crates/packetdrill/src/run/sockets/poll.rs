@@ -1,8 +1,9 @@
-//! Waiting for several descriptors: `poll` and `epoll`.
+//! `poll` and `epoll`.
 
 use super::arguments::{Arguments, field};
 use super::constants::{POLL_ERROR, POLL_HANG_UP, POLL_PEER_HANG_UP, POLL_READ, POLL_WRITE, value};
-use super::{Attempt, Other, Returned, Role, SUCCESS, Sockets, fails};
+
+use super::{CallProgress, Other, Returned, Role, SUCCESS, Sockets, fails};
 use crate::outcome::{Step, Stop};
 use crate::run::host::{Endpoint, Host};
 use crate::script::Expression;
@@ -10,23 +11,23 @@ use fairwind_tcp::State;
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
-/// `EPOLLET`: told once per change.
+/// `EPOLLET`: reported once per change.
 const EDGE_TRIGGERED: i64 = 1 << 31;
-/// `EPOLLONESHOT`: told once.
+/// `EPOLLONESHOT`: reported once.
 const ONE_SHOT: i64 = 1 << 30;
-/// What is told whether asked for or not.
+/// Reported even if not requested.
 const ALWAYS: i64 = POLL_ERROR | POLL_HANG_UP;
 
 /// `poll`: what is watched, and how long.
 #[derive(Debug, Clone)]
 pub(crate) struct Poll {
-    watched: Vec<Watched>,
-    patience: Patience,
+    watched: Vec<PollEntry>,
+    patience: PollTimeout,
 }
 
 /// One entry of `poll`.
 #[derive(Debug, Clone, Copy)]
-struct Watched {
+struct PollEntry {
     descriptor: i64,
     events: i64,
     /// What the script expects to be returned, where it says so.
@@ -35,14 +36,14 @@ struct Watched {
 
 /// How long a call waits at most.
 #[derive(Debug, Clone, Copy)]
-struct Patience {
+struct PollTimeout {
     /// `None` is for ever.
     limit: Option<Span>,
     /// When it runs out, once the call has begun.
     until: Option<Instant>,
 }
 
-impl Patience {
+impl PollTimeout {
     /// Milliseconds; less than none is for ever.
     fn of(expression: &Expression) -> Step<Self> {
         let limit = u64::try_from(value(expression)?).ok().map(Span::from_millis);
@@ -78,35 +79,35 @@ impl Poll {
                 None | Some(Expression::Any) => None,
                 Some(expression) => Some(value(expression)?),
             };
-            Ok(Watched {
+            Ok(PollEntry {
                 descriptor: number(entry, "fd")?,
                 events: number(entry, "events")?,
                 expected,
             })
         });
         let watched = watched.collect::<Step<Vec<_>>>()?;
-        Ok(Self { watched, patience: Patience::of(given.get(2)?)? })
+        Ok(Self { watched, patience: PollTimeout::of(given.get(2)?)? })
     }
 }
 
 /// An `epoll` descriptor: what it watches, in the order of descriptors.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Watcher {
+pub(crate) struct Epoll {
     interests: BTreeMap<i64, Interest>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Interest {
     events: i64,
-    /// What the application wants to be told with it.
+    /// `epoll_data` of the application.
     content: i64,
-    /// How much had happened when it was told last.
-    told: Option<u64>,
+    /// Count of events at the last report.
+    reported: Option<u64>,
 }
 
 /// `epoll_ctl`
 #[derive(Debug, Clone)]
-pub(crate) struct Watch {
+pub(crate) struct EpollCtl {
     watcher: i64,
     operation: i64,
     descriptor: i64,
@@ -114,7 +115,7 @@ pub(crate) struct Watch {
     content: i64,
 }
 
-impl Watch {
+impl EpollCtl {
     pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
         let (events, content) = match given.get(3)? {
             Expression::Any => (0, 0),
@@ -130,7 +131,7 @@ impl Watch {
     }
 }
 
-/// Events, and what is told with them.
+/// `struct epoll_event`: events and data.
 fn event(record: &Expression) -> Step<(i64, i64)> {
     let content = ["fd", "u32", "u64", "ptr"].iter().find_map(|name| field(record, name));
     Ok((number(record, "events")?, content.map_or(Ok(0), value)?))
@@ -138,15 +139,15 @@ fn event(record: &Expression) -> Step<(i64, i64)> {
 
 /// `epoll_wait`
 #[derive(Debug, Clone)]
-pub(crate) struct Await {
+pub(crate) struct EpollWait {
     watcher: i64,
-    /// What the script expects to be told, where it says so.
+    /// What the script expects, where it says so.
     expected: Option<Vec<(i64, i64)>>,
     most: usize,
-    patience: Patience,
+    patience: PollTimeout,
 }
 
-impl Await {
+impl EpollWait {
     /// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`
     pub(super) fn of(given: Arguments<'_>) -> Step<Self> {
         let expected = match given.get(1)? {
@@ -157,13 +158,13 @@ impl Await {
             watcher: given.number(0)?,
             expected,
             most: usize::try_from(given.number(2)?).unwrap_or(0),
-            patience: Patience::of(given.get(3)?)?,
+            patience: PollTimeout::of(given.get(3)?)?,
         })
     }
 }
 
 impl Sockets {
-    pub(super) fn poll(&mut self, poll: &mut Poll, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn poll(&mut self, poll: &mut Poll, host: &mut Host) -> Step<CallProgress> {
         let mut ready = 0;
         let mut found = Vec::new();
         for watched in &poll.watched {
@@ -173,7 +174,7 @@ impl Sockets {
         }
         let until = poll.patience.until(host.now);
         if ready == 0 && host.now < until {
-            return Ok(Attempt::Waits { until });
+            return Ok(CallProgress::Waits { until });
         }
         for (watched, returned) in found {
             if watched.expected.is_some_and(|expected| expected != returned) {
@@ -184,22 +185,22 @@ impl Sockets {
                 )));
             }
         }
-        Ok(Attempt::Returns(Returned::value(ready)))
+        Ok(CallProgress::Returns(Returned::value(ready)))
     }
 
-    fn watcher(&mut self, descriptor: i64) -> Option<&mut Watcher> {
+    fn watcher(&mut self, descriptor: i64) -> Option<&mut Epoll> {
         match self.others.get_mut(&descriptor) {
-            Some(Other::Watcher(watcher)) => Some(watcher),
+            Some(Other::Epoll(watcher)) => Some(watcher),
             _ => None,
         }
     }
 
-    pub(super) fn watch(&mut self, watch: &Watch) -> Step<Attempt> {
+    pub(super) fn watch(&mut self, watch: &EpollCtl) -> Step<CallProgress> {
         const ADD: i64 = 1;
         const DELETE: i64 = 2;
         self.get(watch.descriptor)?;
         let Some(watcher) = self.watcher(watch.watcher) else { return Ok(fails("EINVAL")) };
-        let interest = Interest { events: watch.events, content: watch.content, told: None };
+        let interest = Interest { events: watch.events, content: watch.content, reported: None };
         let known = watcher.interests.contains_key(&watch.descriptor);
         match (watch.operation, known) {
             (ADD, true) => return Ok(fails("EEXIST")),
@@ -211,7 +212,7 @@ impl Sockets {
         Ok(SUCCESS)
     }
 
-    pub(super) fn await_events(&mut self, wait: &mut Await, host: &Host) -> Step<Attempt> {
+    pub(super) fn await_events(&mut self, wait: &mut EpollWait, host: &Host) -> Step<CallProgress> {
         if wait.most == 0 {
             return Ok(fails("EINVAL"));
         }
@@ -225,12 +226,13 @@ impl Sockets {
             }
             let ready = self.readiness(descriptor, host)? & (interest.events | ALWAYS);
             let happened = self.happened(descriptor, host)?;
-            let is_news = interest.events & EDGE_TRIGGERED == 0 || interest.told != Some(happened);
+            let is_news =
+                interest.events & EDGE_TRIGGERED == 0 || interest.reported != Some(happened);
             if ready == 0 || !is_news || seen.len() == wait.most {
                 continue;
             }
             seen.push((ready, interest.content));
-            interest.told = Some(happened);
+            interest.reported = Some(happened);
             if interest.events & ONE_SHOT != 0 {
                 interest.events = ONE_SHOT;
             }
@@ -240,11 +242,11 @@ impl Sockets {
         }
         let until = wait.patience.until(host.now);
         if seen.is_empty() && host.now < until {
-            return Ok(Attempt::Waits { until });
+            return Ok(CallProgress::Waits { until });
         }
         judge_events(wait.expected.as_deref(), &seen)?;
         let count = i64::try_from(seen.len()).unwrap_or(i64::MAX);
-        Ok(Attempt::Returns(Returned::value(count)))
+        Ok(CallProgress::Returns(Returned::value(count)))
     }
 
     /// How often anything has happened that wakes who waits.

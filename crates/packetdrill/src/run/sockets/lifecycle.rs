@@ -1,12 +1,14 @@
-//! Opening and closing: from `socket` to `close`.
+//! `socket`, `bind`, `listen`, `connect`, `accept`, `shutdown` and `close`.
 
-use super::fast_open::SocketFastOpen;
+use super::constants::{self, value};
+use super::request::{SocketOption, Write};
 use super::transfer::limit;
-use super::{Attempt, Other, Returned, Role, SUCCESS, Socket, Sockets, constants, fails};
+use super::{CallProgress, FOREVER, Other, Returned, Role, SUCCESS, Socket, Sockets, fails};
 use crate::outcome::{Step, Stop};
+use crate::run::error_queue::TimestampingOptions;
 use crate::run::host::{Endpoint, Host};
-use crate::run::stamps::Stamping;
-use fairwind_tcp::State;
+use crate::script::Expression;
+use fairwind_tcp::{CookieKey, FastOpenConfig, State};
 use fairwind_units::{Instant, Span};
 use std::collections::BTreeMap;
 
@@ -19,7 +21,7 @@ impl Sockets {
         Ok(())
     }
 
-    pub(super) fn open(&mut self, descriptor: i64, nonblocking: bool) -> Step<Attempt> {
+    pub(super) fn open(&mut self, descriptor: i64, nonblocking: bool) -> Step<CallProgress> {
         let socket = Socket {
             role: Role::Fresh,
             nonblocking,
@@ -28,17 +30,17 @@ impl Sockets {
             low_water: 1,
             read_timeout: None,
             write_timeout: None,
-            stamping: Stamping::default(),
+            stamping: TimestampingOptions::default(),
             fast_open: SocketFastOpen::default(),
             held: BTreeMap::new(),
             config: self.config.clone(),
         };
         self.insert(descriptor, socket)?;
-        Ok(Attempt::Returns(Returned::value(descriptor)))
+        Ok(CallProgress::Returns(Returned::value(descriptor)))
     }
 
     /// Something that is no socket.
-    pub(super) fn make(&mut self, descriptor: Option<i64>, what: &Other) -> Step<Attempt> {
+    pub(super) fn make(&mut self, descriptor: Option<i64>, what: &Other) -> Step<CallProgress> {
         let Some(descriptor) = descriptor else {
             return Err(Stop::failed("the call returned a descriptor; write which one"));
         };
@@ -46,7 +48,7 @@ impl Sockets {
         if self.others.insert(descriptor, what.clone()).is_some() || is_taken {
             return Err(Stop::failed(format!("descriptor {descriptor} is open already")));
         }
-        Ok(Attempt::Returns(Returned::value(descriptor)))
+        Ok(CallProgress::Returns(Returned::value(descriptor)))
     }
 
     /// From now on a SYN begins a connection here.
@@ -55,7 +57,7 @@ impl Sockets {
         descriptor: i64,
         backlog: i64,
         host: &mut Host,
-    ) -> Step<Attempt> {
+    ) -> Step<CallProgress> {
         let socket = self.get(descriptor)?;
         if matches!(socket.role, Role::Connected { .. }) {
             return Ok(fails("EINVAL"));
@@ -77,7 +79,7 @@ impl Sockets {
         nonblocking: bool,
         until: &mut Option<Instant>,
         host: &mut Host,
-    ) -> Step<Attempt> {
+    ) -> Step<CallProgress> {
         let listener = self.get(descriptor)?.clone();
         if listener.role != Role::Listening {
             return Ok(fails("EINVAL"));
@@ -89,17 +91,17 @@ impl Sockets {
             let now = host.now;
             let until = *until.get_or_insert_with(|| limit(now, listener.read_timeout));
             let waits = !listener.nonblocking && now < until;
-            return Ok(if waits { Attempt::Waits { until } } else { fails("EAGAIN") });
+            return Ok(if waits { CallProgress::Waits { until } } else { fails("EAGAIN") });
         };
         let Some(made) = made else {
             return Err(Stop::failed("the call returned a descriptor; write which one"));
         };
         host.endpoints[index].awaits_acceptance_of = None;
         host.endpoints[index].connection.note_accepted();
-        host.endpoints[index].errors.stamps.of_receipts = listener.tells_receipts();
-        let role = Role::Connected { endpoint: index, told: true };
+        host.endpoints[index].errors.stamps.of_receipts = listener.reports_timestamps();
+        let role = Role::Connected { endpoint: index, reported: true };
         self.insert(made, Socket { role, nonblocking, ..listener })?;
-        Ok(Attempt::Returns(Returned::value(made)))
+        Ok(CallProgress::Returns(Returned::value(made)))
     }
 
     pub(super) fn connect(
@@ -107,16 +109,16 @@ impl Sockets {
         descriptor: i64,
         waits: &mut Option<(Instant, bool)>,
         host: &mut Host,
-    ) -> Step<Attempt> {
+    ) -> Step<CallProgress> {
         let socket = self.get(descriptor)?;
         let now = host.now;
         let begins = socket.role == Role::Fresh;
         let (until, begins) =
             *waits.get_or_insert_with(|| (limit(now, socket.write_timeout), begins));
         let nonblocking = socket.nonblocking || now >= until;
-        let (index, told) = match socket.role {
+        let (index, reported) = match socket.role {
             Role::Listening => return Ok(fails("EISCONN")),
-            Role::Connected { endpoint, told } => (endpoint, told),
+            Role::Connected { endpoint, reported } => (endpoint, reported),
             Role::Fresh => match self.connect_late(descriptor, host)? {
                 Some(index) => (index, false),
                 None => return Ok(SUCCESS),
@@ -125,8 +127,8 @@ impl Sockets {
         let endpoint = &mut host.endpoints[index];
         let opened = endpoint.established;
         let socket = self.get(descriptor)?;
-        socket.role = Role::Connected { endpoint: index, told: told || opened };
-        if told {
+        socket.role = Role::Connected { endpoint: index, reported: reported || opened };
+        if reported {
             return Ok(fails("EISCONN"));
         }
         if let Some(error) = endpoint.error.take() {
@@ -135,12 +137,17 @@ impl Sockets {
         }
         Ok(match (opened, nonblocking) {
             (true, _) => SUCCESS,
-            (false, false) => Attempt::Waits { until },
+            (false, false) => CallProgress::Waits { until },
             (false, true) => fails(if begins { "EINPROGRESS" } else { "EALREADY" }),
         })
     }
 
-    pub(super) fn shutdown(&mut self, descriptor: i64, how: i64, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn shutdown(
+        &mut self,
+        descriptor: i64,
+        how: i64,
+        host: &mut Host,
+    ) -> Step<CallProgress> {
         if !(constants::SHUT_RD..=constants::SHUT_RDWR).contains(&how) {
             return Ok(fails("EINVAL"));
         }
@@ -176,7 +183,7 @@ impl Sockets {
     }
 
     /// Gives a connection up; the socket is as new.
-    pub(super) fn disconnect(&mut self, descriptor: i64, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn disconnect(&mut self, descriptor: i64, host: &mut Host) -> Step<CallProgress> {
         if let Some(index) = self.endpoint(descriptor)? {
             host.act(index, fairwind_tcp::Connection::abort);
         }
@@ -190,7 +197,7 @@ impl Sockets {
         descriptor: i64,
         until: &mut Option<Instant>,
         host: &mut Host,
-    ) -> Step<Attempt> {
+    ) -> Step<CallProgress> {
         if self.others.remove(&descriptor).is_some() {
             return Ok(SUCCESS);
         }
@@ -214,7 +221,7 @@ impl Sockets {
             self.open.remove(&descriptor);
             return Ok(SUCCESS);
         }
-        Ok(Attempt::Waits { until: waits_until })
+        Ok(CallProgress::Waits { until: waits_until })
     }
 }
 
@@ -247,4 +254,150 @@ fn close_connection(index: usize, socket: &Socket, host: &mut Host) -> Instant {
     let now = host.now;
     host.act(index, |connection| connection.release(now));
     socket.linger.map_or(host.now, |linger| host.now + linger)
+}
+
+/// Fast Open options of a socket.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SocketFastOpen {
+    /// Connections that may be in use before their handshake is over (`TCP_FASTOPEN`).
+    pub(super) most_early: usize,
+    /// `TCP_FASTOPEN_CONNECT`
+    connects_late: bool,
+    /// `TCP_FASTOPEN_NO_COOKIE`
+    without_cookie: bool,
+    /// `connect` was called, and waits for data.
+    pub(super) deferred: bool,
+}
+
+impl SocketFastOpen {
+    /// The switches, with the options of this socket.
+    pub(super) fn switches(&self, config: &FastOpenConfig) -> FastOpenConfig {
+        FastOpenConfig {
+            client_without_cookie: config.client_without_cookie || self.without_cookie,
+            server_without_cookie: config.server_without_cookie || self.without_cookie,
+            ..*config
+        }
+    }
+}
+
+impl Sockets {
+    /// Sets one of the options; `None` where it is another one.
+    pub(super) fn set_fast_open(&mut self, option: &SocketOption) -> Step<Option<CallProgress>> {
+        if !option.name.starts_with("TCP_FASTOPEN") {
+            return Ok(None);
+        }
+        if let (Expression::Text(text), "TCP_FASTOPEN_KEY") = (&option.value, option.name.as_str())
+        {
+            let config = &mut self.get(option.descriptor)?.config.fast_open;
+            let Some((key, former)) = keys(&unescaped(text)) else {
+                return Ok(Some(fails("EINVAL")));
+            };
+            (config.key, config.former_key) = (key, former);
+            return Ok(Some(SUCCESS));
+        }
+        let number = value(&option.value)?;
+        let socket = self.get(option.descriptor)?;
+        let begun = matches!(socket.role, Role::Connected { .. });
+        let fresh = socket.role == Role::Fresh;
+        let is_switch = number == 0 || number == 1;
+        Ok(Some(match option.name.as_str() {
+            "TCP_FASTOPEN" if number >= 0 && !begun => {
+                socket.fast_open.most_early = usize::try_from(number).unwrap_or(usize::MAX);
+                SUCCESS
+            }
+            "TCP_FASTOPEN_CONNECT" if is_switch && !socket.config.fast_open.client => {
+                fails("EOPNOTSUPP")
+            }
+            "TCP_FASTOPEN_CONNECT" if is_switch && fresh => {
+                socket.fast_open.connects_late = number == 1;
+                SUCCESS
+            }
+            "TCP_FASTOPEN_NO_COOKIE" if is_switch && !begun => {
+                socket.fast_open.without_cookie = number == 1;
+                SUCCESS
+            }
+            _ => fails("EINVAL"),
+        }))
+    }
+
+    /// What one of the options is; `None` where it is another one.
+    pub(super) fn fast_open_value(&mut self, option: &SocketOption) -> Step<Option<i64>> {
+        let fast_open = self.get(option.descriptor)?.fast_open;
+        Ok(match option.name.as_str() {
+            "TCP_FASTOPEN" => i64::try_from(fast_open.most_early).ok(),
+            "TCP_FASTOPEN_CONNECT" => Some(i64::from(fast_open.connects_late)),
+            "TCP_FASTOPEN_NO_COOKIE" => Some(i64::from(fast_open.without_cookie)),
+            _ => None,
+        })
+    }
+
+    /// `connect` of a socket that may wait for data (Linux `tcp_fastopen_defer_connect`): the index of
+    /// the connection, or `None` where it waits.
+    pub(super) fn connect_late(&mut self, descriptor: i64, host: &mut Host) -> Step<Option<usize>> {
+        let socket = self.get(descriptor)?;
+        if !socket.fast_open.connects_late {
+            return Ok(Some(host.connect(&socket.config)));
+        }
+        let switches = socket.fast_open.switches(&socket.config.fast_open);
+        if host.remembered.allows_data(&switches) {
+            socket.fast_open.deferred = true;
+            return Ok(None);
+        }
+        Ok(Some(host.connect_fast(&socket.config, host.remembered.syn(&switches, 0))))
+    }
+
+    /// Begins a connection with data (Linux `tcp_sendmsg_fastopen`).
+    pub(super) fn write_fast(&mut self, write: &mut Write, host: &mut Host) -> Step<CallProgress> {
+        let socket = self.get(write.descriptor)?;
+        if !socket.config.fast_open.client {
+            return Ok(fails("EOPNOTSUPP"));
+        }
+        if let Role::Connected { endpoint, .. } = socket.role {
+            let open = host.endpoints[endpoint].established;
+            return Ok(fails(if open { "EISCONN" } else { "EALREADY" }));
+        }
+        let switches = socket.fast_open.switches(&socket.config.fast_open);
+        let syn = host.remembered.syn(&switches, write.bytes);
+        let index = host.connect_fast(&socket.config, syn);
+        socket.role = Role::Connected { endpoint: index, reported: false };
+        socket.fast_open.deferred = false;
+        write.begun = true;
+        write.taken = host.endpoints[index].connection.syn_data_bytes();
+        let nonblocking = socket.nonblocking || write.is_impatient();
+        if !nonblocking && write.taken < write.bytes {
+            host.act(index, fairwind_tcp::Connection::expect_data);
+        }
+        Ok(match (nonblocking, write.taken) {
+            (false, _) => FOREVER,
+            (true, 0) => fails("EINPROGRESS"),
+            (true, taken) => CallProgress::Returns(Returned::value(i64::from(taken))),
+        })
+    }
+}
+
+/// The bytes of a text in which `\\xHH` stands for one byte.
+fn unescaped(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let hexadecimal = rest.strip_prefix("\\x").and_then(|digits| digits.get(..2));
+        if let Some(Ok(byte)) = hexadecimal.map(|digits| u8::from_str_radix(digits, 16)) {
+            bytes.push(byte);
+            rest = &rest[4..];
+        } else {
+            let (character, behind) = rest.split_at(first.len_utf8());
+            bytes.extend_from_slice(character.as_bytes());
+            rest = behind;
+        }
+    }
+    bytes
+}
+
+/// One secret of 16 bytes, or two.
+fn keys(bytes: &[u8]) -> Option<(CookieKey, Option<CookieKey>)> {
+    let (key, former) = bytes.split_first_chunk::<16>()?;
+    match former {
+        [] => Some((CookieKey::new(*key), None)),
+        _ => Some((CookieKey::new(*key), Some(CookieKey::new(former.try_into().ok()?)))),
+    }
 }

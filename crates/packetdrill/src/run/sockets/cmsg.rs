@@ -1,4 +1,4 @@
-//! What `recvmsg` hands back beside bytes: control messages, among them those of the error queue.
+//! Control messages of `recvmsg`, those of the error queue included.
 //!
 //! | control message | when |
 //! |---|---|
@@ -9,13 +9,12 @@
 
 use super::arguments::field;
 use super::constants::{self, ERROR_QUEUE, PEEK, value};
-use super::request::{Read, Write};
-use super::{Attempt, Returned, Role, Socket, Sockets, fails, stamping};
+use super::request::{Read, SocketOption, Write};
+use super::{CallProgress, Returned, Role, SUCCESS, Socket, Sockets, fails};
 use crate::outcome::{Step, Stop};
-use crate::run::complaints;
-use crate::run::errors::ExtendedError;
-use crate::run::host::Host;
-use crate::run::stamps::Form;
+use crate::run::error_queue::{ExtendedError, Form};
+
+use crate::run::host::{self, Host};
 use crate::script::Expression;
 use fairwind_tcp::Complaint;
 use fairwind_units::{Instant, Span};
@@ -55,13 +54,13 @@ const RECEIVE_ERRORS: i64 = 11;
 const BYTES_LEFT: i64 = 36;
 
 impl Sockets {
-    /// Writes, and notes what is to be told of once it is acknowledged.
-    pub(super) fn write_noted(&mut self, write: &mut Write, host: &mut Host) -> Step<Attempt> {
+    /// Writes, and queues the requested completions and timestamps.
+    pub(super) fn write_noted(&mut self, write: &mut Write, host: &mut Host) -> Step<CallProgress> {
         if let Some(attempt) = self.write_pipe(write) {
             return Ok(attempt);
         }
         let attempt = self.write(write, host)?;
-        let Attempt::Returns(returned) = attempt else { return Ok(attempt) };
+        let CallProgress::Returns(returned) = attempt else { return Ok(attempt) };
         let asked = write.flags & constants::ZEROCOPY != 0;
         let socket = self.get(write.descriptor)?;
         let granted = socket.held.get("SO_ZEROCOPY").is_some_and(|set| *set != 0);
@@ -82,15 +81,15 @@ impl Sockets {
     }
 
     /// `recvmsg` of the error queue: it never waits.
-    pub(super) fn read_error(&mut self, read: &Read, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn read_error(&mut self, read: &Read, host: &mut Host) -> Step<CallProgress> {
         debug_assert!(read.flags & ERROR_QUEUE != 0, "the error queue is asked for");
         let Some(index) = self.endpoint(read.descriptor)? else { return Ok(fails("EAGAIN")) };
         let errors = &mut host.endpoints[index].errors;
         let next = if read.flags & PEEK != 0 { errors.peek() } else { errors.take() };
         let Some(error) = next else { return Ok(fails("EAGAIN")) };
         let mut controls = Vec::new();
-        let is_told = self.get(read.descriptor)?.stamping.is_told();
-        if let Some(stamp) = error.stamp.filter(|_| is_told) {
+        let is_reported = self.get(read.descriptor)?.stamping.is_reported();
+        if let Some(stamp) = error.stamp.filter(|_| is_reported) {
             let content = Content::Time(stamp);
             controls.push(Control { level: LEVEL_SOCKET, kind: STAMPING, content });
         }
@@ -99,26 +98,32 @@ impl Sockets {
         let copied = error.packet_bytes.min(read.bytes);
         let cut = if copied < error.packet_bytes { TRUNCATED } else { 0 };
         judge_message(read.message.as_ref(), ERROR_QUEUE | cut, &controls, self.clock)?;
-        Ok(Attempt::Returns(Returned::value(i64::from(copied))))
+        Ok(CallProgress::Returns(Returned::value(i64::from(copied))))
     }
 
     /// Returns what was read, and judges what `recvmsg` hands back besides.
-    pub(super) fn has_read(&mut self, read: &Read, bytes: u32, host: &mut Host) -> Step<Attempt> {
+    pub(super) fn has_read(
+        &mut self,
+        read: &Read,
+        bytes: u32,
+        host: &mut Host,
+    ) -> Step<CallProgress> {
         let mut controls = self.receipts(read, host)?;
-        let tells = self.get(read.descriptor)?.held.get("TCP_INQ").is_some_and(|set| *set != 0);
-        if let (true, Some(index)) = (tells, self.endpoint(read.descriptor)?) {
+        let reports_inq =
+            self.get(read.descriptor)?.held.get("TCP_INQ").is_some_and(|set| *set != 0);
+        if let (true, Some(index)) = (reports_inq, self.endpoint(read.descriptor)?) {
             let content = Content::Number(i64::from(host.endpoints[index].inquired()));
             controls.push(Control { level: LEVEL_TCP, kind: BYTES_LEFT, content });
         }
         judge_message(read.message.as_ref(), 0, &controls, self.clock)?;
-        Ok(Attempt::Returns(Returned::value(i64::from(bytes))))
+        Ok(CallProgress::Returns(Returned::value(i64::from(bytes))))
     }
 }
 
 impl Sockets {
     /// An open connection lives on when the path complains of it; but with `IP_RECVERR` the next call
-    /// is told (Linux `tcp_v4_err`).
-    pub(crate) fn hear_complaint(&mut self, index: usize, complaint: Complaint, host: &mut Host) {
+    /// is reported (Linux `tcp_v4_err`).
+    pub(crate) fn on_icmp_error(&mut self, index: usize, complaint: Complaint, host: &mut Host) {
         let role = |socket: &&Socket| matches!(socket.role, Role::Connected { endpoint, .. } if endpoint == index);
         let Some(socket) = self.open.values().find(role) else { return };
         let asked = ["IP_RECVERR", "IPV6_RECVERR"];
@@ -129,7 +134,7 @@ impl Sockets {
             && endpoint.established
             && !endpoint.is_over()
         {
-            endpoint.error = Some(complaints::error_of(reason));
+            endpoint.error = Some(host::errno_of(reason));
             endpoint.happened += 1;
         }
     }
@@ -149,7 +154,7 @@ impl Sockets {
             Some(Form::Microseconds) => Some(STAMP_MICROSECONDS),
             None => None,
         };
-        let kinds = simple.into_iter().chain(stamping.tells_receipts().then_some(STAMPING));
+        let kinds = simple.into_iter().chain(stamping.reports_timestamps().then_some(STAMPING));
         let content = Content::Time(at);
         Ok(kinds.map(|kind| Control { level: LEVEL_SOCKET, kind, content }).collect())
     }
@@ -185,7 +190,7 @@ fn judge_message(
 fn judge_content(expected: &Expression, seen: Content, clock: (Instant, Span)) -> Step<()> {
     match (expected, seen) {
         (Expression::Any, _) => Ok(()),
-        (_, Content::Time(seen)) => stamping::judge(expected, seen, clock),
+        (_, Content::Time(seen)) => judge_time(expected, seen, clock),
         (_, Content::Number(seen)) => judge_number("cmsg_data", expected, seen),
         (Expression::Record(fields), Content::Error(seen)) => fields.iter().try_for_each(|one| {
             let name = one.name.as_deref().unwrap_or_default();
@@ -203,4 +208,63 @@ fn judge_number(what: &str, expected: &Expression, seen: i64) -> Step<()> {
         return Ok(());
     }
     Err(Stop::failed(format!("{what}: expected {expected}, seen {seen}")))
+}
+
+impl Socket {
+    /// Whether times of arrival are asked for.
+    pub(super) fn reports_timestamps(&self) -> bool {
+        self.stamping.receipt.is_some() || self.stamping.reports_timestamps()
+    }
+}
+
+impl Sockets {
+    /// Sets one of the options; `None` where it is another one.
+    pub(super) fn set_stamping(
+        &mut self,
+        option: &SocketOption,
+        host: &mut Host,
+    ) -> Step<Option<CallProgress>> {
+        let form = match option.name.as_str() {
+            "SO_TIMESTAMPING" => None,
+            "SO_TIMESTAMP" => Some(Form::Microseconds),
+            "SO_TIMESTAMPNS" => Some(Form::Nanoseconds),
+            _ => return Ok(None),
+        };
+        let number = value(&option.value)?;
+        let index = self.endpoint(option.descriptor)?;
+        let socket = self.get(option.descriptor)?;
+        if form.is_some() {
+            socket.stamping.receipt = form.filter(|_| number != 0);
+        } else {
+            let open = index.map(|index| &host.endpoints[index].connection);
+            let open = open.filter(|connection| connection.state() != fairwind_tcp::State::Closed);
+            let flags = u32::try_from(number).ok();
+            if flags.is_none_or(|flags| socket.stamping.set(flags, open).is_err()) {
+                return Ok(Some(fails("EINVAL")));
+            }
+        }
+        if let Some(index) = index {
+            host.endpoints[index].errors.stamps.of_receipts = socket.reports_timestamps();
+        }
+        Ok(Some(SUCCESS))
+    }
+}
+
+/// Judges `{scm_sec=..., scm_nsec=...}`, which counts from when the script began.
+fn judge_time(expected: &Expression, seen: Instant, clock: (Instant, Span)) -> Step<()> {
+    let part = |name| match super::arguments::field(expected, name) {
+        Some(written) => Ok(u64::try_from(value(written)?).unwrap_or(0)),
+        None => Err(Stop::failed(format!("`{expected}` has no field {name}"))),
+    };
+    let (origin, tolerance) = clock;
+    let wanted = Span::from_secs(part("scm_sec")?) + Span::from_nanos(part("scm_nsec")?);
+    let seen = seen.saturating_since(origin);
+    if wanted.saturating_sub(seen).max(seen.saturating_sub(wanted)) <= tolerance {
+        return Ok(());
+    }
+    Err(Stop::failed(format!(
+        "the stamp: expected {} ns, seen {} ns",
+        wanted.as_nanos(),
+        seen.as_nanos()
+    )))
 }

@@ -1,28 +1,150 @@
-//! When bytes were sent, acknowledged and received (`SO_TIMESTAMPING`, `SO_TIMESTAMPNS`,
-//! `SO_TIMESTAMP`).
-//!
-//! Source: Linux `tcp_tx_timestamp` (the last byte of a write is stamped, and a later write into the
-//! same buffer takes its place), `__skb_tstamp_tx`, `tcp_ack_tstamp`, `tcp_recv_timestamp`.
+//! The error queue of a socket: ICMP errors, zero-copy completions and timestamps.
 
-use super::errors::ExtendedError;
 use fairwind_tcp::Connection;
 use fairwind_units::Instant;
 use fairwind_wire::Segment;
 use std::collections::VecDeque;
 
+/// `struct sock_extended_err`
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ExtendedError {
+    pub(crate) errno: u32,
+    pub(crate) origin: u8,
+    pub(crate) kind: u8,
+    pub(crate) code: u8,
+    pub(crate) info: u32,
+    pub(crate) data: u32,
+    /// Timestamp, if there is one.
+    pub(crate) stamp: Option<Instant>,
+    /// Bytes of the packet that is returned with it.
+    pub(crate) packet_bytes: u32,
+}
+
+impl ExtendedError {
+    /// The field of this name.
+    pub(crate) fn field(&self, name: &str) -> Option<i64> {
+        Some(match name {
+            "ee_errno" => i64::from(self.errno),
+            "ee_origin" => i64::from(self.origin),
+            "ee_type" => i64::from(self.kind),
+            "ee_code" => i64::from(self.code),
+            "ee_info" => i64::from(self.info),
+            "ee_data" => i64::from(self.data),
+            _ => return None,
+        })
+    }
+}
+
+/// `SO_EE_ORIGIN_ZEROCOPY`
+const ORIGIN_ZEROCOPY: u8 = 5;
+/// `SO_EE_CODE_ZEROCOPY_COPIED`
+const COPIED: u8 = 1;
+
+/// Messages of a socket besides its bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Errors {
+    queue: VecDeque<ExtendedError>,
+    /// Sends without a copy: their number, and how many bytes are acknowledged when they are done.
+    uncopied: VecDeque<(u32, u64)>,
+    next: u32,
+    reported: u64,
+    pub(crate) stamps: TimestampQueue,
+}
+
+impl Errors {
+    /// Whether the queue is empty.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(crate) fn peek(&self) -> Option<ExtendedError> {
+        self.queue.front().copied()
+    }
+
+    pub(crate) fn take(&mut self) -> Option<ExtendedError> {
+        self.queue.pop_front()
+    }
+
+    /// How often something was put into the queue.
+    pub(crate) fn reported(&self) -> u64 {
+        self.reported
+    }
+
+    /// Requests a completion of the last write.
+    pub(crate) fn note_uncopied(&mut self, connection: &Connection) {
+        let end = connection.acknowledged_bytes() + connection.unacked_bytes();
+        self.uncopied.push_back((self.next, end));
+        self.next = self.next.wrapping_add(1);
+    }
+
+    /// What was written last is to be stamped.
+    pub(crate) fn note_stamped(
+        &mut self,
+        stamping: TimestampingOptions,
+        connection: &Connection,
+        now: Instant,
+    ) {
+        let reports = self.stamps.note_written(stamping, connection, now);
+        self.report(reports);
+    }
+
+    /// A segment is sent.
+    pub(crate) fn notice_sent(&mut self, connection: &Connection, segment: &Segment, now: Instant) {
+        let reports = self.stamps.note_sent(connection, segment, now);
+        self.report(reports);
+    }
+
+    /// Tells when what is acknowledged was.
+    pub(crate) fn notice_delivered(&mut self, connection: &Connection, now: Instant) {
+        let reports = self.stamps.note_acknowledged(connection, now);
+        self.report(reports);
+    }
+
+    fn report(&mut self, reports: Vec<ExtendedError>) {
+        self.reported += u64::try_from(reports.len()).unwrap_or(0);
+        self.queue.extend(reports);
+    }
+
+    /// Reports completed writes; those that follow the last report are reported together
+    /// with it (Linux `skb_zerocopy_notify_extend`).
+    pub(crate) fn notice_acknowledged(&mut self, connection: &Connection) {
+        let acknowledged = connection.acknowledged_bytes();
+        while let Some(&(number, end)) = self.uncopied.front()
+            && end <= acknowledged
+        {
+            self.uncopied.pop_front();
+            self.reported += 1;
+            match self.queue.back_mut() {
+                Some(last)
+                    if last.origin == ORIGIN_ZEROCOPY && last.data.wrapping_add(1) == number =>
+                {
+                    last.data = number;
+                }
+                _ => self.queue.push_back(ExtendedError {
+                    origin: ORIGIN_ZEROCOPY,
+                    code: COPIED,
+                    info: number,
+                    data: number,
+                    ..ExtendedError::default()
+                }),
+            }
+        }
+    }
+}
+
 /// `SOF_TIMESTAMPING_TX_SOFTWARE`: when the device takes the packet.
 const AT_DEVICE: u32 = 1 << 1;
 /// `SOF_TIMESTAMPING_RX_SOFTWARE`
 const RECEIVED: u32 = 1 << 3;
-/// `SOF_TIMESTAMPING_SOFTWARE`: stamps of software are told.
+/// `SOF_TIMESTAMPING_SOFTWARE`: software timestamps are reported.
 const TOLD: u32 = 1 << 4;
-/// `SOF_TIMESTAMPING_OPT_ID`: each stamp tells which byte it is of.
+/// `SOF_TIMESTAMPING_OPT_ID`: each timestamp carries the byte number.
 const NUMBERED: u32 = 1 << 7;
 /// `SOF_TIMESTAMPING_TX_SCHED`: when the packet waits for the device.
 const AT_QUEUE: u32 = 1 << 8;
 /// `SOF_TIMESTAMPING_TX_ACK`
 const ACKNOWLEDGED: u32 = 1 << 9;
-/// `SOF_TIMESTAMPING_OPT_TSONLY`: the packet itself is not told with its stamp.
+/// `SOF_TIMESTAMPING_OPT_TSONLY`: the packet is not returned with its timestamp.
 const WITHOUT_PACKET: u32 = 1 << 11;
 /// `SOF_TIMESTAMPING_OPT_ID_TCP`: bytes are numbered from the next one written.
 const NUMBERED_FROM_NEXT: u32 = 1 << 16;
@@ -36,12 +158,12 @@ const KINDS: [(u32, u32); 3] = [(AT_QUEUE, 1), (AT_DEVICE, 0), (ACKNOWLEDGED, 2)
 const NO_MESSAGE: u32 = 42;
 /// `SO_EE_ORIGIN_TIMESTAMPING`
 const ORIGIN_STAMPS: u8 = 4;
-/// Bytes of the headers that are told with a packet: those of IPv4 and TCP, and its timestamps.
+/// Bytes of the headers returned with a packet: those of IPv4 and TCP, and its timestamps.
 const HEADER_BYTES: u32 = 40;
 
-/// What a socket is to tell of times.
+/// Timestamping options of a socket.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Stamping {
+pub(crate) struct TimestampingOptions {
     /// `SOF_TIMESTAMPING_...`
     flags: u32,
     /// Every receipt is stamped in this form (`SO_TIMESTAMP`, `SO_TIMESTAMPNS`).
@@ -50,14 +172,14 @@ pub(crate) struct Stamping {
     first: u32,
 }
 
-/// In which form a receipt is told.
+/// Form of a receive timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Microseconds,
     Nanoseconds,
 }
 
-impl Stamping {
+impl TimestampingOptions {
     /// Other flags for a socket whose connection, if there is one, is in this state.
     pub(crate) fn set(&mut self, flags: u32, connection: Option<&Connection>) -> Result<(), ()> {
         let begins = flags & NUMBERED != 0 && self.flags & NUMBERED == 0;
@@ -92,29 +214,29 @@ impl Stamping {
         self.flags & OF_SENDING != 0
     }
 
-    /// Whether stamps of software are told.
-    pub(crate) fn is_told(self) -> bool {
+    /// Whether software timestamps are reported.
+    pub(crate) fn is_reported(self) -> bool {
         self.flags & TOLD != 0
     }
 
-    /// Whether receipts are told as `SCM_TIMESTAMPING`.
-    pub(crate) fn tells_receipts(self) -> bool {
+    /// Whether receive timestamps are reported as `SCM_TIMESTAMPING`.
+    pub(crate) fn reports_timestamps(self) -> bool {
         self.flags & (RECEIVED | TOLD) == RECEIVED | TOLD
     }
 }
 
 /// A stamped byte on its way.
 #[derive(Debug, Clone, Copy)]
-struct Stamped {
+struct TimestampedRange {
     /// How many bytes there are up to it, with it.
     end: u64,
-    stamping: Stamping,
+    stamping: TimestampingOptions,
     is_sent: bool,
     payload_bytes: u32,
 }
 
-impl Stamped {
-    fn told(self, kind: u32, at: Instant) -> ExtendedError {
+impl TimestampedRange {
+    fn report(self, kind: u32, at: Instant) -> ExtendedError {
         let numbered = self.stamping.flags & NUMBERED != 0;
         let data = low_bits(self.end.wrapping_sub(1)).wrapping_sub(self.stamping.first);
         let header = if kind == 2 { 0 } else { HEADER_BYTES };
@@ -132,21 +254,21 @@ impl Stamped {
     }
 }
 
-/// Bytes whose times are to be told.
+/// Byte ranges with requested timestamps.
 #[derive(Debug, Default)]
-pub(crate) struct Stamps {
+pub(crate) struct TimestampQueue {
     /// Whether times of arrival are asked for.
     pub(crate) of_receipts: bool,
-    stamped: VecDeque<Stamped>,
+    stamped: VecDeque<TimestampedRange>,
     /// When bytes arrived: how many there were, and when.
     arrivals: VecDeque<(u64, Instant)>,
 }
 
-impl Stamps {
-    /// What was written last ends with a stamped byte; tells what was sent of it within the call.
+impl TimestampQueue {
+    /// What was written last ends with a timestamped byte; returns the transmissions within the call.
     pub(crate) fn note_written(
         &mut self,
-        stamping: Stamping,
+        stamping: TimestampingOptions,
         connection: &Connection,
         now: Instant,
     ) -> Vec<ExtendedError> {
@@ -157,7 +279,7 @@ impl Stamps {
         }
         let is_sent = connection.unsent_bytes() == 0;
         let payload_bytes = connection.segment_bytes();
-        let stamped = Stamped { end, stamping, is_sent, payload_bytes };
+        let stamped = TimestampedRange { end, stamping, is_sent, payload_bytes };
         self.stamped.push_back(stamped);
         if is_sent { sending(stamped, now) } else { Vec::new() }
     }
@@ -174,15 +296,15 @@ impl Stamps {
         }
         let begin = connection.stream_offset(segment.sequence);
         let end = begin + u64::from(segment.payload_bytes);
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         for stamped in &mut self.stamped {
             if stamped.end > begin && stamped.end <= end {
                 stamped.is_sent = true;
                 stamped.payload_bytes = segment.payload_bytes;
-                told.extend(sending(*stamped, now));
+                reports.extend(sending(*stamped, now));
             }
         }
-        told
+        reports
     }
 
     /// Bytes are acknowledged.
@@ -191,16 +313,16 @@ impl Stamps {
         connection: &Connection,
         now: Instant,
     ) -> Vec<ExtendedError> {
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         while let Some(stamped) = self.stamped.front().copied()
             && stamped.end <= connection.acknowledged_bytes()
         {
             self.stamped.pop_front();
             if stamped.stamping.flags & ACKNOWLEDGED != 0 {
-                told.push(stamped.told(2, now));
+                reports.push(stamped.report(2, now));
             }
         }
-        told
+        reports
     }
 
     /// There are so many bytes received by now.
@@ -218,10 +340,10 @@ impl Stamps {
 }
 
 /// The stamps of a byte that is sent.
-fn sending(stamped: Stamped, now: Instant) -> Vec<ExtendedError> {
+fn sending(stamped: TimestampedRange, now: Instant) -> Vec<ExtendedError> {
     let wanted = KINDS.iter().filter(|(flag, _)| *flag != ACKNOWLEDGED);
     let wanted = wanted.filter(|(flag, _)| stamped.stamping.flags & flag != 0);
-    wanted.map(|(_, kind)| stamped.told(*kind, now)).collect()
+    wanted.map(|(_, kind)| stamped.report(*kind, now)).collect()
 }
 
 /// Numbers of bytes turn over at 2³².
