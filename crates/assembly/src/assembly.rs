@@ -7,11 +7,11 @@ mod relays;
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
 use crate::flow::{
-    AnswerPlan, DatagramPlan, FlowPlan, NextPlan, addresses, connections_of, receiver_port,
+    ResponsePlan, DatagramPlan, FlowPlan, NextConnection, addresses, connections_of, receiver_port,
     sender_port,
 };
-use crate::seeds::{Purpose, derive};
-use crate::tap::Queues;
+use crate::seeds::{Purpose, derive_seed};
+use crate::tap::QueueMap;
 use fairwind_measure::{
     FlowDescription, FlowId, ObservationPoints, QueueEventSettings, QueueId, Settings,
 };
@@ -29,7 +29,7 @@ pub struct Assembly<P> {
     /// Hosts, routers and links; a node's id is its place in the experiment's list of nodes.
     pub network: Network<P>,
     /// Which of its links are measured as queues.
-    pub queues: Queues,
+    pub queues: QueueMap,
     /// The connections, in the order of the scenario.
     pub flows: Vec<FlowPlan>,
     /// The streams of datagrams, in the order of the scenario.
@@ -73,7 +73,7 @@ impl<P: Packet> Assembly<P> {
         for ((number, group), prototypes) in groups() {
             if let (Some(name), Some(application)) = (group.answers_name(), &prototypes.answering) {
                 let in_turn = group.workload.connections_in_turn();
-                assembly.add_answers((number, in_turn), application, &name, seed);
+                assembly.add_responses((number, in_turn), application, &name, seed);
             }
         }
         assembly.join_relays(experiment)?;
@@ -105,7 +105,7 @@ impl<P: Packet> Assembly<P> {
             let turn = turn_of(index, in_turn);
             let stop = group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop);
             let start = if turn.number == 0 {
-                let draw = derive(seed, Purpose::Start, flow);
+                let draw = derive_seed(seed, Purpose::Start, flow);
                 Instant::ZERO + group.start_of(turn.caller, draw)
             } else {
                 FlowDescription::START_PENDING
@@ -120,8 +120,8 @@ impl<P: Packet> Assembly<P> {
                 addresses: addresses(experiment.network.ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
-                application: prototypes.opening.seeded(derive(seed, Purpose::Application, flow)),
-                answer: None,
+                application: prototypes.opening.seeded(derive_seed(seed, Purpose::Application, flow)),
+                response: None,
                 relays: None,
                 start,
                 // What has begun goes on to its end where connections follow one another.
@@ -143,27 +143,27 @@ impl<P: Packet> Assembly<P> {
     }
 
     /// Adds the flows of the data that goes the other way on the connections of group `number`.
-    fn add_answers(
+    fn add_responses(
         &mut self,
         (number, in_turn): (usize, u32),
         application: &Application,
         name: &str,
         seed: u64,
     ) {
-        let answers = u32::try_from(self.settings.groups.len()).expect("a group's number");
+        let response_group = u32::try_from(self.settings.groups.len()).expect("a group's number");
         self.settings.groups.push(name.to_owned());
         for plan in self.flows.iter_mut().filter(|plan| plan.group == number) {
-            let seed = derive(seed, Purpose::Application, u64::from(plan.flow.0));
+            let seed = derive_seed(seed, Purpose::Application, u64::from(plan.flow.0));
             let application = application.seeded(seed);
             let flow = u32::try_from(self.settings.flows.len()).expect("a flow's number");
             self.settings.flows.push(FlowDescription {
-                group: answers,
+                group: response_group,
                 name: turn_of(plan.index, in_turn).name(name),
                 start: plan.start,
                 answers: Some(plan.flow),
                 seen_at: ObservationPoints::EVERYWHERE,
             });
-            plan.answer = Some(AnswerPlan { flow: FlowId(flow), application });
+            plan.response = Some(ResponsePlan { flow: FlowId(flow), application });
         }
     }
 
@@ -198,9 +198,9 @@ impl<P: Packet> Assembly<P> {
 }
 
 /// What follows connection `id`, unless it would begin at `until` or later.
-fn next_of(id: FlowId, prototypes: &Prototypes, seed: u64, until: Instant) -> NextPlan {
-    let drawn = derive(seed, Purpose::Pause, u64::from(id.0));
-    NextPlan { flow: FlowId(id.0 + 1), pause: prototypes.pause.time_of_seed(drawn), until }
+fn next_of(id: FlowId, prototypes: &Prototypes, seed: u64, until: Instant) -> NextConnection {
+    let drawn = derive_seed(seed, Purpose::Pause, u64::from(id.0));
+    NextConnection { flow: FlowId(id.0 + 1), pause: prototypes.pause.time_of_seed(drawn), until }
 }
 
 /// Which connection of which caller.
@@ -248,7 +248,7 @@ fn network<P: Packet>(experiment: &Experiment, seed: u64) -> Result<Network<P>, 
         let to = node(experiment, &link.to, what)?;
         topology.add_link(from, to, link_spec(link, &carriers));
     }
-    Ok(topology.build(derive(seed, Purpose::Network, 0))?)
+    Ok(topology.build(derive_seed(seed, Purpose::Network, 0))?)
 }
 
 /// Tells filters which connections are a group's.
@@ -288,7 +288,7 @@ fn link_spec(link: &Link, carriers: &[CarrierId]) -> LinkSpec {
 }
 
 /// Links that can delay by queueing or drop are measured as queues; one with slots has a rate here, too.
-fn queues(experiment: &Experiment) -> (Queues, Vec<String>) {
+fn queues(experiment: &Experiment) -> (QueueMap, Vec<String>) {
     let mut names = Vec::new();
     let mut by_link = Vec::new();
     for link in &experiment.network.links {
@@ -301,7 +301,7 @@ fn queues(experiment: &Experiment) -> (Queues, Vec<String>) {
             QueueId(u32::try_from(names.len() - 1).expect("a network has fewer than 2^32 links"))
         }));
     }
-    (Queues { by_link }, names)
+    (QueueMap { by_link }, names)
 }
 
 fn settings(experiment: &Experiment, queues: Vec<String>) -> Settings {

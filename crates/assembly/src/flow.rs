@@ -41,7 +41,7 @@ pub struct FlowPlan {
     /// What the sender writes.
     pub application: Application,
     /// What the receiver writes; `None`: nothing.
-    pub answer: Option<AnswerPlan>,
+    pub response: Option<ResponsePlan>,
     /// The flow whose data it passes on; `None`: data of its own.
     pub relays: Option<FlowId>,
     /// When the application opens the connection; [`FlowDescription::START_PENDING`](fairwind_measure::FlowDescription::START_PENDING) where another
@@ -52,14 +52,14 @@ pub struct FlowPlan {
     /// Whether its packets are to be captured.
     pub is_captured: bool,
     /// Whose turn it is when this connection is over; `None`: nobody's.
-    pub next: Option<NextPlan>,
-    /// How long the sender's host holds back what [only acknowledges](crate::only_acknowledges); zero: not at all.
+    pub next: Option<NextConnection>,
+    /// How long the sender's host holds back what [only acknowledges](crate::is_pure_ack); zero: not at all.
     pub ack_delay: Span,
 }
 
 /// A connection that begins when another one is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NextPlan {
+pub struct NextConnection {
     /// Its flow, which does not start by the clock: its start is
     /// [`FlowDescription::START_PENDING`](fairwind_measure::FlowDescription::START_PENDING).
     pub flow: FlowId,
@@ -69,7 +69,7 @@ pub struct NextPlan {
     pub until: Instant,
 }
 
-impl NextPlan {
+impl NextConnection {
     /// When it begins, if the one before is over at `now`.
     pub fn start(self, now: Instant) -> Option<Instant> {
         Some(now + self.pause).filter(|&start| start < self.until)
@@ -108,7 +108,7 @@ pub struct DatagramPlan {
 
 /// The data that goes the other way on a connection.
 #[derive(Debug, Clone)]
-pub struct AnswerPlan {
+pub struct ResponsePlan {
     /// Its flow.
     pub flow: FlowId,
     /// What the receiver writes.
@@ -130,7 +130,7 @@ impl DatagramPlan {
 impl FlowPlan {
     /// The flows of the connection.
     pub fn connection(&self) -> ConnectionFlows {
-        let answering = self.answer.as_ref().map(|answer| answer.flow);
+        let answering = self.response.as_ref().map(|answer| answer.flow);
         ConnectionFlows { opening: self.flow, answering }
     }
 
@@ -162,7 +162,7 @@ fn destination_of(addresses: Addresses) -> IpAddr {
 /// The number that queue disciplines know a connection by, from the ports of one of its packets, and whether the packet
 /// goes back to the side that opened it. Flows of a group that use the same port again, from another address, share it.
 #[inline]
-pub fn numbered_by_ports(source_port: u16, destination_port: u16) -> (u32, bool) {
+pub fn connection_of_ports(source_port: u16, destination_port: u16) -> (u32, bool) {
     let sender_place = source_port.wrapping_sub(FIRST_SENDER_PORT);
     let is_backward = u32::from(sender_place) >= SENDER_PORTS;
     let (sender, receiver) =
@@ -226,11 +226,11 @@ mod tests {
         for group in [0, 1, 300] {
             for index in [0, 7, SENDER_PORTS - 1] {
                 let (sender, receiver) = (sender_port(index), receiver_port(group));
-                let (there, is_backward) = numbered_by_ports(sender, receiver);
+                let (there, is_backward) = connection_of_ports(sender, receiver);
                 assert!(!is_backward);
                 assert!(connections_of(group).contains(&there), "{group}, {index}");
                 assert!(!connections_of(group + 1).contains(&there), "{group}, {index}");
-                assert_eq!(numbered_by_ports(receiver, sender), (there, true));
+                assert_eq!(connection_of_ports(receiver, sender), (there, true));
             }
         }
     }

@@ -7,7 +7,7 @@
 //! is the endpoint or the clock.
 //!
 //! ```
-//! use fairwind_assembly::{Assembly, Labelled, PacketLabel};
+//! use fairwind_assembly::{Assembly, FlowPacket, PacketLabel};
 //! use fairwind_network::{NodeId, Packet};
 //! use fairwind_scenario::Document;
 //! # #[derive(Clone, Copy)]
@@ -16,7 +16,7 @@
 //! #     fn wire_bytes(&self) -> u32 { 1500 }
 //! #     fn destination(&self) -> NodeId { self.1 }
 //! # }
-//! # impl Labelled for Parcel {
+//! # impl FlowPacket for Parcel {
 //! #     fn label(&self) -> PacketLabel { self.0 }
 //! # }
 //! let text = r#"
@@ -38,7 +38,7 @@
 //!
 //! Modules: `assembly` (the whole), `flow` (flows and their ends), `application` (what is written),
 //! `seeds` (one seed becomes many), `tap` (what the network reports), `capture_files` (where
-//! captures go), `control` (how a run is followed and stopped), `held` (what hosts hold back).
+//! captures go), `control` (how a run is followed and stopped), `delay_queue` (ACKs that client hosts hold back).
 
 mod application;
 mod assembly;
@@ -46,7 +46,7 @@ mod capture_files;
 mod control;
 mod error;
 mod flow;
-mod held;
+mod delay_queue;
 mod seeds;
 mod tap;
 
@@ -55,9 +55,9 @@ pub use capture_files::{CaptureFiles, CaptureWriters};
 pub use control::Control;
 pub use error::AssemblyError;
 pub use flow::{
-    AnswerPlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextPlan,
-    SENDER_PORTS, address, numbered_by_ports,
+    ResponsePlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextConnection,
+    SENDER_PORTS, address, connection_of_ports,
 };
-pub use held::{Held, only_acknowledges};
-pub use seeds::{Purpose, derive};
-pub use tap::{Damage, Labelled, PacketLabel, Queues, Sink, Tap};
+pub use delay_queue::{DelayQueue, is_pure_ack};
+pub use seeds::{Purpose, derive_seed};
+pub use tap::{Damage, FlowPacket, PacketLabel, QueueMap, Sink, Tap};

@@ -19,7 +19,7 @@ pub enum Purpose {
 }
 
 /// A seed for one part: `SplitMix64` (Steele, Lea, Flood 2014) over seed, purpose and number.
-pub fn derive(seed: u64, purpose: Purpose, number: u64) -> u64 {
+pub fn derive_seed(seed: u64, purpose: Purpose, number: u64) -> u64 {
     let mixed = mix(seed ^ mix(purpose as u64));
     mix(mixed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

@@ -18,7 +18,7 @@ pub struct PacketLabel {
 }
 
 /// A packet that knows its flow.
-pub trait Labelled: Packet {
+pub trait FlowPacket: Packet {
     /// What it is to the measures.
     fn label(&self) -> PacketLabel;
 
@@ -53,11 +53,11 @@ impl Damage {
 
 /// Which links have a queue that is measured, by link; links without rate and loss have none.
 #[derive(Debug, Default)]
-pub struct Queues {
+pub struct QueueMap {
     pub(crate) by_link: Vec<Option<QueueId>>,
 }
 
-impl Queues {
+impl QueueMap {
     /// The queue at `link`, where it is measured.
     #[inline]
     pub fn of(&self, link: LinkId) -> Option<QueueId> {
@@ -100,10 +100,10 @@ pub struct Tap<'a, S> {
     /// Who is told.
     pub sink: &'a mut S,
     /// What is measured.
-    pub queues: &'a Queues,
+    pub queues: &'a QueueMap,
 }
 
-impl<P: Labelled, S: Sink> Observer<P> for Tap<'_, S> {
+impl<P: FlowPacket, S: Sink> Observer<P> for Tap<'_, S> {
     /// A link without effect has no queue, so none that is measured.
     const OBSERVES_TRANSPARENT_LINKS: bool = false;
 
@@ -217,7 +217,7 @@ impl<S: Sink> Tap<'_, S> {
         self.sink.observe(at, observation(queue));
     }
 
-    fn lose<P: Labelled>(
+    fn lose<P: FlowPacket>(
         &mut self,
         at: Instant,
         link: LinkId,
@@ -244,7 +244,7 @@ impl<S: Sink> Tap<'_, S> {
 
     /// It was damaged, and is told of as lost already.
     #[cold]
-    fn lose_again<P: Labelled>(
+    fn lose_again<P: FlowPacket>(
         &mut self,
         at: Instant,
         link: LinkId,

@@ -8,7 +8,7 @@ use crate::memory::Memories;
 use crate::packet::SimulatedPacket;
 use crate::relays::Relays;
 use crate::{SimulationError, stack};
-use fairwind_assembly::{Assembly, FlowPlan, Purpose, Queues, derive};
+use fairwind_assembly::{Assembly, FlowPlan, Purpose, QueueMap, derive_seed};
 use fairwind_measure::Settings;
 use fairwind_network::Network;
 use fairwind_scenario::{Experiment, FlowGroup, IpVersion, TcpSettings};
@@ -20,7 +20,7 @@ use std::sync::Arc;
 /// Everything that a simulation is made of.
 pub(crate) struct Parts {
     pub(crate) network: Network<SimulatedPacket>,
-    pub(crate) queues: Queues,
+    pub(crate) queues: QueueMap,
     pub(crate) flows: Vec<Flow>,
     /// Streams of datagrams, whose ids follow all others.
     pub(crate) datagrams: DatagramStreams,
@@ -72,8 +72,8 @@ pub(crate) fn assemble(
         let ends = Ends {
             sender_config: behaviour.sender.clone(),
             receiver_config: behaviour.receiver.clone(),
-            sender_sequence: sequence(derive(seed, Purpose::SenderSequence, flow)),
-            receiver_sequence: sequence(derive(seed, Purpose::ReceiverSequence, flow)),
+            sender_sequence: sequence(derive_seed(seed, Purpose::SenderSequence, flow)),
+            receiver_sequence: sequence(derive_seed(seed, Purpose::ReceiverSequence, flow)),
         };
         Flow::new(plan, ends)
     };

@@ -23,7 +23,7 @@ pub(crate) struct Dialogue {
 impl Dialogue {
     /// The answers that `plan` wants, where it wants any.
     pub(crate) fn of(plan: &FlowPlan) -> Option<Box<Self>> {
-        let answer = plan.answer.as_ref()?;
+        let answer = plan.response.as_ref()?;
         Some(Box::new(Self {
             connection: plan.connection(),
             flow: answer.flow,

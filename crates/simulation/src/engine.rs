@@ -18,7 +18,7 @@ use crate::memory::{End, Memories};
 use crate::packet::SimulatedPacket;
 use crate::recorder::Recorder;
 use crate::relays::Relays;
-use fairwind_assembly::{CaptureFiles, Control, Damage, Held, Queues, Tap};
+use fairwind_assembly::{CaptureFiles, Control, Damage, DelayQueue, QueueMap, Tap};
 use fairwind_measure::{
     Collector, Direction, FailureReason, FlowId, Observation, Table, Tables,
     control_complaints_table, senders_table,
@@ -75,7 +75,7 @@ impl Deadlines {
 /// An experiment about to be run.
 pub struct Simulation {
     network: Network<SimulatedPacket>,
-    queues: Queues,
+    queues: QueueMap,
     flows: Vec<Flow>,
     /// Streams of datagrams, which have an agenda of their own.
     datagrams: DatagramStreams,
@@ -86,7 +86,7 @@ pub struct Simulation {
     /// What hosts remember of their connections, where any does.
     memories: Option<Box<Memories>>,
     /// What senders hold back, with the connection.
-    held: Held<(u32, Segment)>,
+    held: DelayQueue<(u32, Segment)>,
     ip_header_bytes: u32,
     deadlines: Vec<Deadlines>,
     agenda: Agenda,
@@ -155,7 +155,7 @@ impl Simulation {
             flows: parts.flows,
             governed: parts.governed,
             memories: parts.memories,
-            held: Held::default(),
+            held: DelayQueue::default(),
             ip_header_bytes: ip_header_bytes(experiment),
             deadlines,
             agenda,
@@ -257,14 +257,14 @@ impl Simulation {
             self.sample(now);
         } else if self.datagrams.next() <= now {
             self.send_datagrams(now);
-        } else if self.held.next() <= now {
+        } else if self.held.next_deadline() <= now {
             self.let_go(now);
         } else if let Some(memories) = &mut self.memories {
             memories.on_clock(&mut self.flows, now);
         }
         let remembered = self.memories.as_ref().map_or(Instant::MAX, |memories| memories.next());
         let by_clock = self.next_sample.min(self.datagrams.next());
-        self.next_aside = by_clock.min(self.held.next()).min(remembered);
+        self.next_aside = by_clock.min(self.held.next_deadline()).min(remembered);
     }
 
     #[inline]

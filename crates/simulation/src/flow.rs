@@ -2,7 +2,7 @@
 
 use crate::dialogue::Dialogue;
 use crate::packet::{HostNumber, host_number};
-use fairwind_assembly::{FlowPlan, NextPlan};
+use fairwind_assembly::{FlowPlan, NextConnection};
 use fairwind_network::NodeId;
 use fairwind_tcp::{Config, Connection, Ports};
 use fairwind_units::{Instant, Span};
@@ -44,7 +44,7 @@ pub(crate) struct Flow {
     /// What the receiver answers, where it does.
     pub(crate) dialogue: Option<Box<Dialogue>>,
     /// Whose turn it is when this connection is over; none once it has been told.
-    pub(crate) next: Option<NextPlan>,
+    pub(crate) next: Option<NextConnection>,
     /// How long what the sender only acknowledges is held back.
     pub(crate) ack_delay: Span,
     receiver_config: Arc<Config>,

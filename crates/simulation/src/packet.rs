@@ -1,6 +1,6 @@
 //! What travels through the simulated network: a real header, and a payload length.
 
-use fairwind_assembly::{Damage, Labelled, PacketLabel, numbered_by_ports};
+use fairwind_assembly::{Damage, FlowPacket, PacketLabel, connection_of_ports};
 use fairwind_measure::{Direction, FlowId};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_units::Instant;
@@ -136,7 +136,7 @@ impl Packet for SimulatedPacket {
 
     fn header(&self) -> Header {
         let Segment { source_port, destination_port, .. } = self.segment;
-        let (connection, is_backward) = numbered_by_ports(source_port, destination_port);
+        let (connection, is_backward) = connection_of_ports(source_port, destination_port);
         Header {
             connection,
             is_backward,
@@ -162,7 +162,7 @@ impl Packet for SimulatedPacket {
     }
 }
 
-impl Labelled for SimulatedPacket {
+impl FlowPacket for SimulatedPacket {
     #[inline]
     fn label(&self) -> PacketLabel {
         PacketLabel {

@@ -4,7 +4,7 @@ use super::Assembly;
 use crate::AssemblyError;
 use crate::application::Prototypes;
 use crate::flow::{DatagramPlan, addresses, receiver_port, sender_port};
-use crate::seeds::{Purpose, derive};
+use crate::seeds::{Purpose, derive_seed};
 use fairwind_measure::{FlowDescription, FlowId, ObservationPoints};
 use fairwind_network::Packet;
 use fairwind_scenario::{Experiment, FlowGroup};
@@ -26,7 +26,7 @@ impl<P: Packet> Assembly<P> {
         for index in 0..group.count {
             let id = u32::try_from(self.settings.flows.len()).expect("a flow's number");
             let flow = u64::from(id);
-            let start = group.start_of(index, derive(seed, Purpose::Start, flow));
+            let start = group.start_of(index, derive_seed(seed, Purpose::Start, flow));
             let plan = DatagramPlan {
                 flow: FlowId(id),
                 group: number,
@@ -36,7 +36,7 @@ impl<P: Packet> Assembly<P> {
                 addresses: addresses(ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
-                application: prototypes.opening.seeded(derive(seed, Purpose::Application, flow)),
+                application: prototypes.opening.seeded(derive_seed(seed, Purpose::Application, flow)),
                 most_payload: u32::try_from(room.max(1)).unwrap_or(u32::MAX),
                 start: Instant::ZERO + start,
                 stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),

@@ -1,6 +1,6 @@
 //! A packet of which nothing is looked at.
 
-use fairwind_assembly::{Labelled, PacketLabel};
+use fairwind_assembly::{FlowPacket, PacketLabel};
 use fairwind_network::{NodeId, Packet};
 
 #[derive(Clone, Copy)]
@@ -15,7 +15,7 @@ impl Packet for Parcel {
     }
 }
 
-impl Labelled for Parcel {
+impl FlowPacket for Parcel {
     fn label(&self) -> PacketLabel {
         unreachable!("nothing is sent")
     }

@@ -1,7 +1,7 @@
 //! What clients that are made to look far away hold back.
 
 use super::Simulation;
-use fairwind_assembly::only_acknowledges;
+use fairwind_assembly::is_pure_ack;
 use fairwind_measure::Direction;
 use fairwind_units::Instant;
 
@@ -13,18 +13,18 @@ impl Simulation {
             return false;
         }
         let segment = self.network.reserve().segment;
-        if !only_acknowledges(&segment) {
+        if !is_pure_ack(&segment) {
             return false;
         }
         let until = now + delay;
-        self.held.hold(until, (number, segment));
+        self.held.insert(until, (number, segment));
         self.next_aside = self.next_aside.min(until);
         true
     }
 
     /// Sends the first that was held back until now.
     pub(super) fn let_go(&mut self, now: Instant) {
-        if let Some((_, (number, segment))) = self.held.release(now) {
+        if let Some((_, (number, segment))) = self.held.pop_due(now) {
             self.network.reserve().segment = segment;
             self.put_in(number, Direction::Forward, now);
         }

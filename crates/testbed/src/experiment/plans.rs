@@ -8,7 +8,7 @@ use crate::leftovers::RunName;
 use crate::settings::{HostSettings, Settings};
 use crate::sys;
 use crate::windows::WindowOptions;
-use fairwind_assembly::{DatagramPlan, FlowPlan, NextPlan};
+use fairwind_assembly::{DatagramPlan, FlowPlan, NextConnection};
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
@@ -99,10 +99,10 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             application: flow.application.clone(),
             start: flow.start,
             stop: flow.stop,
-            reads: flow.answer.as_ref().map(|answer| answer.flow.0),
+            reads: flow.response.as_ref().map(|answer| answer.flow.0),
             relays: flow.relays.map(|relayed| relayed.0),
             carried_by: Vec::new(),
-            next: flow.next.map(|NextPlan { flow, pause, until }| NextOutgoing {
+            next: flow.next.map(|NextConnection { flow, pause, until }| NextOutgoing {
                 flow: flow.0,
                 pause,
                 until,
@@ -116,7 +116,7 @@ fn add_flow(plan: &mut HostPlan, node: NodeId, number: u32, flow: &FlowPlan, set
             local: receiver,
             remote: sender,
             socket: group.receiver.clone(),
-            answer: flow.answer.as_ref().map(|answer| AnsweringPlan {
+            answer: flow.response.as_ref().map(|answer| AnsweringPlan {
                 flow: answer.flow.0,
                 application: answer.application.clone(),
             }),

@@ -6,7 +6,7 @@ use crate::ebpf::{PacketDeed, PacketEvent, PacketWatch};
 use crate::record::{Journal, Measured, Sight};
 use crate::router::{PlannedFlows, RouterError, RouterSwitch};
 use crate::sys;
-use fairwind_assembly::{Queues, Sink as _};
+use fairwind_assembly::{QueueMap, Sink as _};
 use fairwind_measure::{DropReason, Dropped, Lateness, Observation, QueueId};
 use fairwind_network::LinkId;
 use fairwind_units::Instant;
@@ -21,7 +21,7 @@ pub(crate) struct WatcherParts {
     pub(crate) watch: PacketWatch,
     /// What the places of the watch are.
     pub(crate) spots: Vec<Spot>,
-    pub(crate) queues: Queues,
+    pub(crate) queues: QueueMap,
     /// Bytes that each packet costs beyond itself, by link.
     pub(crate) overhead_bytes: Vec<u32>,
     pub(crate) flows: PlannedFlows,
@@ -44,7 +44,7 @@ pub(crate) struct Watcher {
 /// All but the watch itself.
 struct Teller {
     spots: Vec<Spot>,
-    queues: Queues,
+    queues: QueueMap,
     overhead_bytes: Vec<u32>,
     flows: PlannedFlows,
     journal: Journal,

@@ -10,7 +10,7 @@ use crate::TestbedError;
 use crate::ebpf::EbpfError;
 use crate::record::{Journal, Sight};
 use crate::sys::{self, Poll};
-use fairwind_assembly::{Damage, Held, Queues};
+use fairwind_assembly::{Damage, DelayQueue, QueueMap};
 use fairwind_measure::Lateness;
 use fairwind_network::{Delivery, Network, NodeId};
 use fairwind_units::{Instant, Span};
@@ -38,7 +38,7 @@ pub(crate) struct Port {
 /// What a router is made of.
 pub(crate) struct RouterParts<S> {
     pub(crate) network: Network<RoutedPacket>,
-    pub(crate) queues: Queues,
+    pub(crate) queues: QueueMap,
     pub(crate) ports: Vec<Port>,
     pub(crate) sorter: S,
     /// Who is told what happens.
@@ -126,7 +126,7 @@ pub(crate) enum RouterError {
 /// A network between hosts' devices.
 pub(crate) struct Router<S> {
     network: Network<RoutedPacket>,
-    queues: Queues,
+    queues: QueueMap,
     ports: Vec<Port>,
     /// Place of the port by node.
     port_of_node: Vec<Option<usize>>,
@@ -136,7 +136,7 @@ pub(crate) struct Router<S> {
     /// The buffer that the next packet is read into.
     next_buffer: BufferId,
     /// What hosts hold back, with the node at which it is to enter.
-    held: Held<(NodeId, RoutedPacket)>,
+    held: DelayQueue<(NodeId, RoutedPacket)>,
     lateness: Lateness,
     poll: Poll,
     switch: RouterSwitch,
@@ -161,7 +161,7 @@ impl<S: Sorter> Router<S> {
             journal: parts.journal,
             next_buffer: buffers.take(),
             buffers,
-            held: Held::default(),
+            held: DelayQueue::default(),
             lateness: Lateness::new(parts.lateness_bound),
             poll,
             switch,
@@ -194,7 +194,7 @@ impl<S: Sorter> Router<S> {
     /// Sleeps until there is something to do; how many devices have something to read.
     fn wait(&mut self) -> usize {
         let now = self.switch.now();
-        let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next());
+        let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
         self.poll.wait(due.saturating_since(now).min(GLANCE))
     }
 
@@ -257,14 +257,14 @@ impl<S: Sorter> Router<S> {
         if held_back.is_zero() {
             self.put_in(now, node, packet);
         } else {
-            self.held.hold(now + held_back, (node, packet));
+            self.held.insert(now + held_back, (node, packet));
         }
     }
 
     /// Puts what was held back until now into the network, at the instant at which that ended.
     #[inline]
     fn let_go(&mut self, now: Instant) {
-        while let Some((until, (node, packet))) = self.held.release(now) {
+        while let Some((until, (node, packet))) = self.held.pop_due(now) {
             self.put_in(until, node, packet);
         }
     }

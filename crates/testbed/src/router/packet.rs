@@ -3,7 +3,7 @@
 
 use super::buffers::BufferId;
 use crate::record::Measured;
-use fairwind_assembly::{Damage, Labelled, PacketLabel};
+use fairwind_assembly::{Damage, FlowPacket, PacketLabel};
 use fairwind_network::{Header, NodeId, Packet};
 use fairwind_wire::Ecn;
 
@@ -59,7 +59,7 @@ impl Packet for RoutedPacket {
     }
 }
 
-impl Labelled for RoutedPacket {
+impl FlowPacket for RoutedPacket {
     #[inline]
     fn label(&self) -> PacketLabel {
         let measured = self.measured.as_ref().expect("only packets of flows are told of");

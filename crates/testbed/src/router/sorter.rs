@@ -4,7 +4,7 @@ use super::datagrams::PlannedDatagrams;
 use crate::record::{Journal, Measured};
 use fairwind_assembly::{
     DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, SENDER_PORTS,
-    numbered_by_ports, only_acknowledges,
+    connection_of_ports, is_pure_ack,
 };
 use fairwind_measure::{ConnectionFlows, Direction};
 use fairwind_network::NodeId;
@@ -203,14 +203,14 @@ impl Sorter for PlannedFlows {
     #[inline]
     fn connection(&self, measured: &Measured) -> Option<(u32, bool)> {
         let segment = &measured.segment;
-        Some(numbered_by_ports(segment.source_port, segment.destination_port))
+        Some(connection_of_ports(segment.source_port, segment.destination_port))
     }
 
     #[inline]
     fn held_back(&self, measured: &Measured) -> Span {
         let segment = &measured.segment;
         let delay = self.group(segment.destination_port).map_or(Span::ZERO, |it| it.ack_delay);
-        if delay.is_zero() || !only_acknowledges(segment) { Span::ZERO } else { delay }
+        if delay.is_zero() || !is_pure_ack(segment) { Span::ZERO } else { delay }
     }
 
     fn missing_datagrams(&self) -> u64 {

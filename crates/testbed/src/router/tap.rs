@@ -3,7 +3,7 @@
 use super::buffers::Buffers;
 use super::packet::RoutedPacket;
 use crate::record::Journal;
-use fairwind_assembly::{Queues, Tap};
+use fairwind_assembly::{QueueMap, Tap};
 use fairwind_network::{
     Backlog, CapacityRequest, DropReason, LinkId, NodeId, Observer, SlotAssignment,
 };
@@ -13,7 +13,7 @@ use fairwind_units::{Instant, Span};
 /// back.
 pub(super) struct RouterTap<'a> {
     pub(super) journal: &'a mut Journal,
-    pub(super) queues: &'a Queues,
+    pub(super) queues: &'a QueueMap,
     pub(super) buffers: &'a mut Buffers,
 }
 
