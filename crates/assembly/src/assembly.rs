@@ -1,16 +1,12 @@
 //! An experiment becomes a network, flows and measures.
 
-mod check;
-mod datagrams;
-mod relays;
-
 use crate::AssemblyError;
 use crate::application::{Headers, Prototypes, prototypes};
 use crate::flow::{
-    ResponsePlan, DatagramPlan, FlowPlan, NextConnection, addresses, connections_of, receiver_port,
+    DatagramPlan, FlowPlan, NextConnection, ResponsePlan, addresses, connections_of, receiver_port,
     sender_port,
 };
-use crate::seeds::{Purpose, derive_seed};
+use crate::run::{Purpose, derive_seed};
 use crate::tap::QueueMap;
 use fairwind_measure::{
     FlowDescription, FlowId, ObservationPoints, QueueEventSettings, QueueId, Settings,
@@ -19,9 +15,9 @@ use fairwind_network::{
     CarrierAccess, CarrierId, LinkSpec, Network, NodeId, Packet, Qdisc, Topology,
 };
 use fairwind_scenario::{
-    AssignedSlots, Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport,
+    AssignedSlots, Experiment, FlowGroup, Link, NodeKind, QueueEvents, Transport, Workload,
 };
-use fairwind_units::Instant;
+use fairwind_units::{ByteCount, Instant};
 use fairwind_workload::Application;
 
 /// Everything that an experiment is made of but endpoints and a clock.
@@ -50,7 +46,7 @@ impl<P: Packet> Assembly<P> {
         seed: u64,
         timestamps: impl Fn(&FlowGroup) -> bool,
     ) -> Result<Self, AssemblyError> {
-        check::groups(experiment)?;
+        check_groups(experiment)?;
         let (queues, queue_names) = queues(experiment);
         let mut assembly = Self {
             network: network(experiment, seed)?,
@@ -120,7 +116,11 @@ impl<P: Packet> Assembly<P> {
                 addresses: addresses(experiment.network.ip_version, ends.0, ends.1, index),
                 sender_port: sender_port(index),
                 receiver_port: receiver_port(number),
-                application: prototypes.opening.seeded(derive_seed(seed, Purpose::Application, flow)),
+                application: prototypes.opening.seeded(derive_seed(
+                    seed,
+                    Purpose::Application,
+                    flow,
+                )),
                 response: None,
                 relays: None,
                 start,
@@ -165,6 +165,103 @@ impl<P: Packet> Assembly<P> {
             });
             plan.response = Some(ResponsePlan { flow: FlowId(flow), application });
         }
+    }
+
+    /// Adds the flows of group `number`, which sends datagrams.
+    fn add_datagrams(
+        &mut self,
+        experiment: &Experiment,
+        number: usize,
+        group: &FlowGroup,
+        prototypes: &Prototypes,
+        seed: u64,
+    ) -> Result<(), AssemblyError> {
+        let ends = self.ends(experiment, group)?;
+        let ip_version = experiment.network.ip_version;
+        let room = experiment.network.mtu.get().saturating_sub(ip_version.datagram_header_bytes());
+        for index in 0..group.count {
+            let id = u32::try_from(self.settings.flows.len()).expect("a flow's number");
+            let flow = u64::from(id);
+            let start = group.start_of(index, derive_seed(seed, Purpose::Start, flow));
+            let plan = DatagramPlan {
+                flow: FlowId(id),
+                group: number,
+                name: format!("{}-{}", group.name, index + 1),
+                sender_node: ends.0,
+                receiver_node: ends.1,
+                addresses: addresses(ip_version, ends.0, ends.1, index),
+                sender_port: sender_port(index),
+                receiver_port: receiver_port(number),
+                application: prototypes.opening.seeded(derive_seed(
+                    seed,
+                    Purpose::Application,
+                    flow,
+                )),
+                most_payload: u32::try_from(room.max(1)).unwrap_or(u32::MAX),
+                start: Instant::ZERO + start,
+                stop: group.stop.map_or(Instant::MAX, |stop| Instant::ZERO + stop),
+            };
+            self.settings.flows.push(FlowDescription {
+                group: u32::try_from(number).expect("a group's number"),
+                name: plan.name.clone(),
+                start: plan.start,
+                answers: None,
+                seen_at: ObservationPoints::DATAGRAMS,
+            });
+            self.datagrams.push(plan);
+        }
+        Ok(())
+    }
+
+    /// Gives each flow that relays the flow that it does, and measures it from where its data comes from: its start
+    /// is that of the transfer.
+    fn join_relays(&mut self, experiment: &Experiment) -> Result<(), AssemblyError> {
+        for (number, group) in experiment.flows.iter().enumerate() {
+            let Some(of) = group.workload.relayed() else { continue };
+            let first = experiment.flows.iter().position(|other| other.name == of);
+            self.join(number, first).ok_or_else(|| AssemblyError::NothingToRelay {
+                group: group.name.clone(),
+                of: of.to_owned(),
+            })?;
+        }
+        for place in 0..self.flows.len() {
+            if self.flows[place].relays.is_some() {
+                let origin = self.origin(place);
+                self.settings.flows[place].start = self.flows[origin].start;
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins the flows of group `relay` to those of group `first`, one to one; `None` where they do not fit.
+    fn join(&mut self, relay: usize, first: Option<usize>) -> Option<()> {
+        let first_place = self.flows.iter().position(|flow| Some(flow.group) == first)?;
+        let of_relay = |flow: &&mut FlowPlan| flow.group == relay;
+        let (mut ends, mut place) = (Vec::new(), first_place);
+        while let Some(flow) = self.flows.get(place).filter(|flow| Some(flow.group) == first) {
+            ends.push((flow.flow, flow.receiver_node));
+            place += 1;
+        }
+        let mut ends = ends.into_iter();
+        for flow in self.flows.iter_mut().filter(of_relay) {
+            let (relayed, node): (FlowId, _) = ends.next()?;
+            if node != flow.sender_node || relayed == flow.flow {
+                return None;
+            }
+            flow.relays = Some(relayed);
+            flow.start = Instant::MAX;
+        }
+        ends.next().is_none().then_some(())
+    }
+
+    /// The place of the flow whose data the one in `place` carries.
+    fn origin(&self, mut place: usize) -> usize {
+        // In a circle, which no checked scenario has, it ends somewhere.
+        for _ in 0..self.flows.len() {
+            let Some(relayed) = self.flows[place].relays else { break };
+            place = relayed.index();
+        }
+        place
     }
 
     /// The nodes of the group's two hosts, which reach each other.
@@ -343,4 +440,34 @@ fn is_captured(experiment: &Experiment, group: &FlowGroup, index: u32) -> bool {
         let named = capture.groups.as_ref().is_none_or(|groups| groups.contains(&group.name));
         named && capture.flows_per_group.is_none_or(|most| index < most)
     })
+}
+
+/// Whether groups have flows that can write, and filters ask for none but these groups.
+fn check_groups(experiment: &Experiment) -> Result<(), AssemblyError> {
+    for group in &experiment.flows {
+        if group.connections() == 0 {
+            return Err(AssemblyError::NoFlows { group: group.name.clone() });
+        }
+        check_writes(group)?;
+    }
+    for link in &experiment.network.links {
+        let is_unknown = |(_, group): &(String, String)| {
+            experiment.flows.iter().all(|known| known.name != *group)
+        };
+        if let Some((key, group)) = link.queue.groups().into_iter().find(is_unknown) {
+            return Err(AssemblyError::UnknownGroup { link: link.name.clone(), key, group });
+        }
+    }
+    Ok(())
+}
+
+/// Whether the writes that a group replays are writes, in the order of their times.
+fn check_writes(group: &FlowGroup) -> Result<(), AssemblyError> {
+    let Workload::Replay { writes, .. } = &group.workload else { return Ok(()) };
+    let is_empty = |index: usize| writes[index].size == ByteCount::ZERO;
+    let is_early = |index: usize| index > 0 && writes[index].at < writes[index - 1].at;
+    match (0..writes.len()).find(|&index| is_empty(index) || is_early(index)) {
+        Some(index) => Err(AssemblyError::Writes { group: group.name.clone(), number: index + 1 }),
+        None => Ok(()),
+    }
 }

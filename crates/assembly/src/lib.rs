@@ -36,28 +36,24 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Modules: `assembly` (the whole), `flow` (flows and their ends), `application` (what is written),
-//! `seeds` (one seed becomes many), `tap` (what the network reports), `capture_files` (where
-//! captures go), `control` (how a run is followed and stopped), `delay_queue` (ACKs that client hosts hold back).
+//! Modules: `assembly` (an experiment becomes network, flows and settings), `flow` (flows and their ends),
+//! `application` (workloads become applications), `tap` (network events become observations), `run` (seeds,
+//! captures, progress), `delay_queue` (ACKs that client hosts hold back).
 
 mod application;
 mod assembly;
-mod capture_files;
-mod control;
+mod delay_queue;
 mod error;
 mod flow;
-mod delay_queue;
-mod seeds;
+mod run;
 mod tap;
 
 pub use assembly::Assembly;
-pub use capture_files::{CaptureFiles, CaptureWriters};
-pub use control::Control;
+pub use delay_queue::{DelayQueue, is_pure_ack};
 pub use error::AssemblyError;
 pub use flow::{
-    ResponsePlan, DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextConnection,
+    DatagramPlan, FIRST_RECEIVER_PORT, FIRST_SENDER_PORT, FlowPlan, NextConnection, ResponsePlan,
     SENDER_PORTS, address, connection_of_ports,
 };
-pub use delay_queue::{DelayQueue, is_pure_ack};
-pub use seeds::{Purpose, derive_seed};
+pub use run::{CaptureFiles, CaptureWriters, Control, Purpose, derive_seed};
 pub use tap::{Damage, FlowPacket, PacketLabel, QueueMap, Sink, Tap};
