@@ -22,11 +22,12 @@ INSTALLED := $(VENV)/.installed
 BUILT := $(VENV)/.built
 # The features of the last build; changed only when they are others, so that installing clang builds the eBPF part.
 FEATURES := $(VENV)/.features
+STUDIES_INSTALLED := $(VENV)/.studies
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -name build.rs -o -path '*/bpf/*' -o -path '*/src/*' -name '*.rs')
 # eBPF programs are compiled where there is what that needs; found out when a recipe runs.
 EBPF = $(shell tools/prerequisites.sh ebpf && echo ebpf)
 TESTBED_FEATURES = $(addprefix --features fairwind-testbed/,$(EBPF))
-PYTHON_SOURCES := python tests tools
+PYTHON_SOURCES := python studies tests tools
 
 .PHONY: FORCE help setup build compile compile-tests tuned demo study pictures validity test test-rust test-python test-python-alone lint lint-rust lint-python lint-layers fmt \
 	fuzz bench bench-disciplines bench-controls bench-sharing bench-analyse bench-testbed bench-windows docs docs-check docs-rust deny clean
@@ -43,7 +44,7 @@ $(INSTALLED): requirements.lock tools/prerequisites.sh
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
 	touch $@
 
-build: $(BUILT) ## compile the core and install the command `fairwind` into .venv
+build: $(BUILT) $(STUDIES_INSTALLED) ## compile the core, install the command `fairwind` and the studies into .venv
 
 # The Python sources are used where they stand, so only Rust and the package's own description are built.
 $(BUILT): $(INSTALLED) $(FEATURES) pyproject.toml $(RUST_SOURCES)
@@ -52,6 +53,10 @@ $(BUILT): $(INSTALLED) $(FEATURES) pyproject.toml $(RUST_SOURCES)
 
 $(FEATURES): FORCE | $(INSTALLED)
 	@echo "$(EBPF)" | cmp --silent - $@ || echo "$(EBPF)" > $@
+
+$(STUDIES_INSTALLED): $(INSTALLED) studies/pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-index --no-deps --no-build-isolation --editable studies
+	touch $@
 
 # Compiling the core ends with minutes in which one processor does all.
 compile: build compile-tests ## compile all that tests need; with --jobs=2 sooner done
@@ -89,10 +94,10 @@ test-rust: ## run the tests of the crates
 	cargo test --workspace --exclude fairwind-python --locked --no-fail-fast $(TESTBED_FEATURES)
 
 test-python: build ## run the tests of the Python package and of the architecture, several at once
-	$(BIN)/pytest -ra -m "not alone" --numprocesses auto --dist loadfile tests
+	$(BIN)/pytest -ra -m "not alone" --numprocesses auto --dist loadfile tests studies
 
 test-python-alone: build ## run those that need the machine for themselves: in real time, or with its kernel
-	$(BIN)/pytest -ra -m alone tests
+	$(BIN)/pytest -ra -m alone tests studies
 
 lint: lint-rust lint-python lint-layers ## check format, lints, types, layers and sizes
 
@@ -103,7 +108,7 @@ lint-rust:
 lint-python: $(INSTALLED)
 	$(BIN)/ruff check $(PYTHON_SOURCES)
 	$(BIN)/ruff format --check $(PYTHON_SOURCES)
-	$(BIN)/mypy --strict python tools
+	$(BIN)/mypy --strict python studies tools
 
 lint-layers: $(INSTALLED)
 	$(BIN)/python tools/layers.py

@@ -23,6 +23,8 @@ from typing import Any
 
 CRATE_PREFIX = "fairwind-"
 PACKAGE = "fairwind"
+GUEST, GUEST_ROOM = "fairwind_studies", "studies/"
+"""The package of studies, and its room: the folder `studies`, which nothing else may import."""
 EVERYTHING = "*"
 
 Table = Mapping[str, Sequence[str]]
@@ -143,23 +145,39 @@ def python_arrows(package: Path, root: Path, table: Table) -> Iterator[Arrow]:
                 outer, *parts = module.split(".")
                 # A name that is no module, as in `from fairwind import load`, is the public face's.
                 target = room_of(parts if parts[:1] and parts[0] in first_parts else [], table)
-                if outer == PACKAGE and target != room:
+                target = GUEST_ROOM if outer == GUEST else target
+                if outer in (PACKAGE, GUEST) and target != room:
                     yield Arrow("python", room, target, f"{file.relative_to(root)}:{line}")
 
 
-def imported_modules(file: Path, package: Path) -> Iterator[tuple[str, int]]:
+def guest_sources(folder: Path) -> list[Path]:
+    """List the modules of the studies, without their tests."""
+    return [file for file in sorted(folder.rglob("*.py")) if file.parent.name != "tests"]
+
+
+def guest_arrows(folder: Path, root: Path, table: Table) -> Iterator[Arrow]:
+    """List the imports from the studies into rooms of the package."""
+    for file in guest_sources(folder):
+        for module, line in imported_modules(file, folder, GUEST):
+            outer, *parts = module.split(".")
+            if outer == PACKAGE:
+                target = room_of(parts[:1] if parts and parts[0] in table else [], table)
+                yield Arrow("python", GUEST_ROOM, target, f"{file.relative_to(root)}:{line}")
+
+
+def imported_modules(file: Path, package: Path, name: str = PACKAGE) -> Iterator[tuple[str, int]]:
     """Yield the dotted name and line of everything that a file imports, wherever it stands."""
     tree = ast.parse(file.read_text(encoding="utf-8"), filename=str(file))
-    parents = [PACKAGE, *file.relative_to(package).parts[:-1]]
+    parents = [name, *file.relative_to(package).parts[:-1]]
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                for name in names:
-                    yield name.name, node.lineno
+                for each in names:
+                    yield each.name, node.lineno
             case ast.ImportFrom(module=module, names=names, level=level):
                 base = parents[: len(parents) - level + 1] if level else []
-                for name in names:
-                    yield ".".join([*base, *([module] if module else []), name.name]), node.lineno
+                for each in names:
+                    yield ".".join([*base, *([module] if module else []), each.name]), node.lineno
             case ast.Call(func=function, args=[ast.Constant(value=str(module)), *_]):
                 if called_name(function) in {"import_module", "__import__"}:
                     yield module, node.lineno
@@ -197,8 +215,14 @@ def survey(root: Path, tables: Mapping[str, Table]) -> tuple[list[Arrow], dict[s
     """Read all arrows and all rooms of the tree at ``root``."""
     metadata = cargo_metadata(root)
     package, table = root / "python" / PACKAGE, tables.get("python", {})
-    arrows = [*rust_arrows(metadata, root), *python_arrows(package, root, table)]
-    return arrows, {"rust": rust_rooms(metadata), "python": set(python_rooms(package, table))}
+    guest = root / "studies"
+    arrows = [
+        *rust_arrows(metadata, root),
+        *python_arrows(package, root, table),
+        *guest_arrows(guest, root, table),
+    ]
+    rooms = set(python_rooms(package, table)) | ({GUEST_ROOM} if guest_sources(guest) else set())
+    return arrows, {"rust": rust_rooms(metadata), "python": rooms}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -50,7 +50,7 @@ develop counting "-Cprofile-generate=$home/counted" "$@"
 # What build scripts have counted.
 rm -rf "$home/counted"
 echo "counting what the core does"
-study=python/fairwind/studies/congestion_control_evaluation
+study=studies/congestion_control_evaluation
 run $study/symmetric.toml 'sweep.repeat=1' 'sweep.path.rtt=["22 ms", "162 ms"]' 'sweep.path.queue.limit=["20 % bdp"]' \
     'sweep.bandwidth={ "100 Mbit/s" = { "path.rate" = "100 Mbit/s", duration = "60 s", "measure.warmup" = "10 s" } }'
 run $study/rtt-unfairness.toml 'sweep.repeat=1' 'sweep.rtt=["22 ms"]' 'sweep.limit=["20 % bdp"]' \

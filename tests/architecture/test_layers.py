@@ -140,6 +140,24 @@ def test_taking_a_name_from_the_public_face_is_an_arrow_to_it(tree: Tree) -> Non
     assert "may not know `fairwind`" in answer.stderr
 
 
+def test_studies_know_only_allowed_rooms(tree: Tree) -> None:
+    study = tree.root / "studies" / "one" / "study.py"
+    study.parent.mkdir(parents=True)
+    study.write_text("from ..run import own\nfrom fairwind import run\nimport fairwind.errors\n")
+    tree.table.write_text(TABLE + '"studies/" = ["errors"]\n')
+    answer = tree.check()
+    assert answer.returncode == 1
+    assert "studies/one/study.py:2: python room `studies/` may not know `run`" in answer.stderr
+    assert "1 complaints" in answer.stdout
+
+
+def test_the_package_may_not_import_studies(tree: Tree) -> None:
+    tree.module("statistics.py", "from fairwind_studies.one.study import STUDY\n")
+    answer = tree.check()
+    assert answer.returncode == 1
+    assert "room `statistics` may not know `studies/`" in answer.stderr
+
+
 def test_a_room_without_a_line_in_the_table_is_reported(tree: Tree) -> None:
     tree.crate("testbed")
     tree.module("plots.py", "")

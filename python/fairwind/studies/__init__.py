@@ -1,11 +1,19 @@
-"""Published experiments, repeated: their scenarios, their figures, and what they claim.
+"""Framework of studies: scenarios, figures, and claims with a verdict.
 
-A `Study` names its scenario files, which are part of this package, and two pure functions from
-results to figures and to claims with a verdict. `studies` lists them. Running one is the business
-of `fairwind.scenario` and `fairwind.run`.
+A `Study` names its scenario files and two pure functions from results to figures and to claims.
+Packages register studies by entry points of the group ``fairwind.studies``; the project's are in
+the folder ``studies`` of its repository.
 """
 
-from fairwind.studies.catalogue import studies, study_named
-from fairwind.studies.study import Part, Study
+from fairwind.studies.catalogue import studies, study_named, study_names
+from fairwind.studies.study import Part, Study, full_and_reduced, leading_and_further
 
-__all__ = ["Part", "Study", "studies", "study_named"]
+__all__ = [
+    "Part",
+    "Study",
+    "full_and_reduced",
+    "leading_and_further",
+    "studies",
+    "study_named",
+    "study_names",
+]

@@ -1,51 +1,64 @@
-"""All studies."""
+"""Installed studies, found by the entry points of the group ``fairwind.studies``."""
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, entry_points
+
 from fairwind.errors import FairwindError
-from fairwind.studies.application_limited_streams import STUDY as APPLICATION_LIMITED_STREAMS
-from fairwind.studies.congestion_control_evaluation import (
-    STUDY as CONGESTION_CONTROL_EVALUATION,
-)
-from fairwind.studies.duration import STUDY as DURATION
-from fairwind.studies.impact_on_others import STUDY as IMPACT_ON_OTHERS
-from fairwind.studies.queue_disciplines import STUDY as QUEUE_DISCIPLINES
-from fairwind.studies.rate_limit_granularity import STUDY as RATE_LIMIT_GRANULARITY
-from fairwind.studies.remembered_windows import STUDY as REMEMBERED_WINDOWS
-from fairwind.studies.satellite_startup import STUDY as SATELLITE_STARTUP
 from fairwind.studies.study import Study
-from fairwind.studies.thin_streams_today import STUDY as THIN_STREAMS_TODAY
-from fairwind.studies.thin_vs_five_greedy import STUDY as THIN_VS_FIVE_GREEDY
-from fairwind.studies.thin_vs_greedy import STUDY as THIN_VS_GREEDY
+
+GROUP = "fairwind.studies"
+"""Entry points of this group are studies: ``NAME = "package.module:STUDY"``."""
+
+
+def study_names() -> list[str]:
+    """Give the names of the installed studies, sorted; imports none of them."""
+    return sorted({entry.name for entry in entry_points(group=GROUP)})
 
 
 def studies() -> dict[str, Study]:
-    """Give every study by its name."""
-    every = (
-        APPLICATION_LIMITED_STREAMS,
-        THIN_VS_GREEDY,
-        DURATION,
-        THIN_VS_FIVE_GREEDY,
-        QUEUE_DISCIPLINES,
-        IMPACT_ON_OTHERS,
-        RATE_LIMIT_GRANULARITY,
-        THIN_STREAMS_TODAY,
-        CONGESTION_CONTROL_EVALUATION,
-        SATELLITE_STARTUP,
-        REMEMBERED_WINDOWS,
-    )
-    return {study.name: study for study in every}
-
-
-def study_named(name: str) -> Study:
-    """Give one study.
+    """Import every installed study.
 
     Raises
     ------
     FairwindError
-        If there is none of this name.
+        As `study_named` does.
     """
-    known = studies()
-    if name not in known:
-        raise FairwindError(f"there is no study {name!r}", f"there are: {', '.join(known)}")
-    return known[name]
+    return {name: study_named(name) for name in study_names()}
+
+
+def study_named(name: str) -> Study:
+    """Import one study.
+
+    Raises
+    ------
+    FairwindError
+        If none or several are installed under this name, or its module has no such study.
+    """
+    found = tuple(entry_points(group=GROUP, name=name))
+    if not found:
+        known = ", ".join(study_names())
+        hint = f"there are: {known}" if known else "install a package with studies, or `make build`"
+        raise FairwindError(f"there is no study {name!r}", hint)
+    if len({entry.value for entry in found}) > 1:
+        packages = " and ".join(sorted(_package(entry) for entry in found))
+        raise FairwindError(
+            f"several packages have a study {name!r}: {packages}", "uninstall or rename one of them"
+        )
+    return _loaded(found[0])
+
+
+def _loaded(entry: EntryPoint) -> Study:
+    hint = f"correct or uninstall the package {_package(entry)}"
+    try:
+        study = entry.load()
+    except (ImportError, AttributeError) as error:
+        message = f"cannot load the study {entry.name!r} from {entry.value}: {error}"
+        raise FairwindError(message, hint) from error
+    if not isinstance(study, Study) or study.name != entry.name:
+        raise FairwindError(f"{entry.value} is not a study named {entry.name!r}", hint)
+    return study
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else entry.module

@@ -1,0 +1,1 @@
+"""Published experiments, repeated with Fairwind; every folder is one study."""

@@ -1,0 +1,189 @@
+"""Congestion controls against standard TCP, cell by cell, with the same seeds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import polars as pl
+
+from fairwind.results import Verdict
+from fairwind.statistics import mean_interval, paired_difference
+
+from .shares import CONTROL, PLACE, STANDARD
+
+
+class Worse(Enum):
+    """Which way of a measure is the bad one."""
+
+    LESS = -1
+    MORE = 1
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that a congestion control may do worse than standard TCP, or than a bound.
+
+    Attributes
+    ----------
+    name : str
+        What the measure is called in a sentence.
+    measure : str
+        The column that it is seen in.
+    worse : Worse
+    margin : float
+        Differences up to this, in the unit of the measure, count as none.
+    unit : str
+        Of the measure, for sentences.
+    than : str
+        What it is compared with, for sentences.
+    """
+
+    name: str
+    measure: str
+    worse: Worse
+    margin: float
+    unit: str = ""
+    than: str = "standard TCP"
+
+
+FAIRNESS = Fault("Fairness", "fairness", Worse.LESS, 0.1)
+"""The smaller share by the larger is less by more than 0.1."""
+
+JOINED_FAIRNESS = Fault("Fairness after joining", "settled_fairness", Worse.LESS, 0.1)
+"""The same in the last half of the run, where the second flow has joined a first one."""
+
+RTT_UNFAIRNESS = Fault(
+    "Advantage of the shorter round trip in powers of ten", "advantage_decades", Worse.MORE, 0.1
+)
+"""The shorter round trip has more of an advantage, by more than a tenth of a power of ten."""
+
+BEYOND_BOUND = Fault(
+    RTT_UNFAIRNESS.name, RTT_UNFAIRNESS.measure, Worse.MORE, 0.1, than="(RTT2/RTT1)^2"
+)
+"""The shorter round trip has more of an advantage than rates as 1/RTT^2 give it."""
+
+CONVERGENCE = Fault("Time to converge", "convergence_capped_s", Worse.MORE, 1.0, " s")
+"""A flow that joins needs longer, by more than a window."""
+
+EVENNESS = Fault("Time until shares are even", "delta_fair_capped_s", Worse.MORE, 1.0, " s")
+"""Both take longer until they share evenly but for 10 %, by more than a window."""
+
+MOST_RATIO = 0.5
+"""Borne out: in more than this part of the cells."""
+
+SOME_RATIO = 0.1
+"""Borne out in part: in more than this part, of which chance makes a quarter."""
+
+
+def against_standard(frame: pl.DataFrame, fault: Fault) -> pl.DataFrame:
+    """Compare every congestion control with standard TCP in every cell.
+
+    Returns
+    -------
+    DataFrame
+        `CONTROL`, the columns of `PLACE` that the frame has, ``measure``, ``mean_standard``,
+        ``mean``, ``difference`` with ``low`` and ``high`` (95 % interval over pairs of runs with
+        one seed), ``pairs``, ``is_worse`` and ``is_better``: the whole interval lies on that side
+        of zero, and the difference is larger than the margin.
+    """
+    places = [name for name in PLACE if name in frame.columns]
+    rows = []
+    for key, cell in frame.group_by(places, maintain_order=True):
+        standard = cell.filter(pl.col(CONTROL) == STANDARD).select("seed", fault.measure)
+        for (control,), own in cell.group_by([CONTROL], maintain_order=True):
+            if control == STANDARD:
+                continue
+            pairs = standard.join(own, on="seed", suffix="_own").sort("seed")
+            found = paired_difference(
+                pairs[fault.measure].to_numpy(), pairs[f"{fault.measure}_own"].to_numpy()
+            )
+            rows.append(
+                {CONTROL: control}
+                | dict(zip(places, key, strict=True))
+                | {
+                    "measure": fault.measure,
+                    "mean_standard": found.mean_a,
+                    "mean": found.mean_b,
+                    "difference": found.estimate,
+                    "low": found.low,
+                    "high": found.high,
+                    "pairs": found.samples_a,
+                    **_sides(fault, found.estimate, found.low, found.high),
+                }
+            )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def against_bound(frame: pl.DataFrame, fault: Fault, bound: str) -> pl.DataFrame:
+    """Compare every congestion control, standard TCP too, with a bound in every cell.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    fault : Fault
+    bound : str
+        The column of the bound, which is the same for all runs of a cell.
+
+    Returns
+    -------
+    DataFrame
+        As `against_standard`, with ``bound`` in the place of ``mean_standard``, and the 95 %
+        interval over runs.
+    """
+    places = [name for name in PLACE if name in frame.columns]
+    rows = []
+    for key, own in frame.group_by([CONTROL, *places], maintain_order=True):
+        limit = float(own[bound][0])
+        found = mean_interval(own[fault.measure].to_numpy() - limit)
+        rows.append(
+            dict(zip((CONTROL, *places), key, strict=True))
+            | {
+                "measure": fault.measure,
+                "bound": limit,
+                "mean": found.estimate + limit,
+                "difference": found.estimate,
+                "low": found.low,
+                "high": found.high,
+                "pairs": found.samples,
+                **_sides(fault, found.estimate, found.low, found.high),
+            }
+        )
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _sides(fault: Fault, difference: float, low: float, high: float) -> dict[str, bool]:
+    """Tell on which side a difference lies with its whole interval, beyond the margin."""
+    bad = fault.worse.value
+    beyond = abs(difference) > fault.margin
+    return {
+        "is_worse": beyond and min(bad * low, bad * high) > 0,
+        "is_better": beyond and max(bad * low, bad * high) < 0,
+    }
+
+
+def verdict_of_fault(own: pl.DataFrame) -> Verdict:
+    """Judge that a congestion control has a fault.
+
+    Parameters
+    ----------
+    own : DataFrame
+        Its rows of `against_standard`.
+    """
+    known = own.filter(pl.col("low").is_not_nan() & pl.col("low").is_not_null())
+    if known.is_empty():
+        return Verdict.UNDECIDED
+    ratio = known["is_worse"].sum() / known.height
+    if ratio > MOST_RATIO:
+        return Verdict.BORNE_OUT
+    return Verdict.BORNE_OUT_IN_PART if ratio > SOME_RATIO else Verdict.NOT_BORNE_OUT
+
+
+def verdict_of_innocence(compared: list[pl.DataFrame]) -> Verdict:
+    """Judge that a congestion control has none of several faults."""
+    verdicts = {verdict_of_fault(own) for own in compared}
+    if Verdict.BORNE_OUT in verdicts:
+        return Verdict.NOT_BORNE_OUT
+    if Verdict.BORNE_OUT_IN_PART in verdicts:
+        return Verdict.BORNE_OUT_IN_PART
+    return Verdict.UNDECIDED if Verdict.UNDECIDED in verdicts else Verdict.BORNE_OUT

@@ -1,0 +1,344 @@
+"""What the source says of congestion controls, judged by our results."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from fairwind.results import Claim, Results, Verdict
+from fairwind.statistics import mean_interval, rtt_unfairness_bound
+from fairwind.studies.in_part import sentence
+from fairwind.studies.panels import interval_in_words
+
+from .baseline import (
+    BEYOND_BOUND,
+    CONVERGENCE,
+    EVENNESS,
+    FAIRNESS,
+    JOINED_FAIRNESS,
+    MOST_RATIO,
+    RTT_UNFAIRNESS,
+    SOME_RATIO,
+    Fault,
+    Worse,
+    against_bound,
+    against_standard,
+    verdict_of_fault,
+    verdict_of_innocence,
+)
+from .control import exercised
+from .joining import joining
+from .recovery import recoveries
+from .shares import (
+    CONTROL,
+    FIXED_RTT_MS,
+    PLACE,
+    RTT,
+    STANDARD,
+    part_of,
+    shares,
+)
+
+IN_FULL = {
+    "reno": "standard TCP",
+    "scalable": "Scalable",
+    "highspeed": "HighSpeed",
+    "bic": "BIC",
+    "fast": "FAST",
+    "htcp": "H-TCP",
+}
+
+STATEMENTS = {
+    FAIRNESS: "{} shares unfairly even where paths and congestion controls are the same.",
+    JOINED_FAIRNESS: (
+        "{} shares unfairly even where paths and congestion controls are the same, and the second "
+        "flow starts when the first one fills the path."
+    ),
+    RTT_UNFAIRNESS: "{} favours short round trips more than standard TCP does.",
+    BEYOND_BOUND: "{} favours short round trips by more than (RTT2/RTT1)^2.",
+    CONVERGENCE: "{} converges slowly after a flow has joined: it waits long for its share.",
+    EVENNESS: "{} converges slowly after a flow has joined: both are long until they share evenly.",
+}
+
+ACCUSED = {
+    FAIRNESS: ("scalable", "fast"),
+    JOINED_FAIRNESS: ("scalable", "fast"),
+    RTT_UNFAIRNESS: ("scalable", "highspeed", "bic", "fast"),
+    BEYOND_BOUND: ("scalable", "highspeed", "bic", "fast"),
+    CONVERGENCE: ("scalable", "highspeed", "bic"),
+    EVENNESS: ("scalable", "highspeed", "bic"),
+}
+"""Whom the source finds faulty of what."""
+
+ACQUITTED = "htcp"
+"""Whom it finds faulty of none of these."""
+
+RECOVERY_ROUND_TRIPS = 11_000
+"""Of standard TCP, as the source says."""
+
+RECOVERY_MARGIN_RATIO = 0.1
+
+EARLY_DROP_RTT_S = 0.1
+EARLY_DROP_BANDWIDTH = "500 Mbit/s"
+LONG_ROUND_TRIPS, SHORT_ROUND_TRIPS = 1000, 100
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge what the source says of fairness, round trips, convergence and recovery."""
+    compared = comparisons(results)
+    judged = [
+        _has_fault(control, fault, compared.get(fault))
+        for fault, accused in ACCUSED.items()
+        for control in accused
+    ]
+    return [
+        *judged,
+        _has_none(compared),
+        _recovers_slowly(part_of(results, "recovery", recoveries)),
+        _suffers_from_an_early_drop(part_of(results, "early-drop", _early_drop)),
+        exercised(results),
+    ]
+
+
+def comparisons(results: Results) -> dict[Fault, pl.DataFrame]:
+    """Compare all congestion controls with standard TCP, for every fault whose part was run."""
+    alike = shares(results)
+    apart = part_of(results, "rtt-unfairness", shares)
+    decades = None if apart is None else with_decades(apart)
+    joined = part_of(results, "convergence", joining)
+    frames = {
+        FAIRNESS: alike,
+        JOINED_FAIRNESS: joined,
+        RTT_UNFAIRNESS: decades,
+        CONVERGENCE: joined,
+        EVENNESS: joined,
+    }
+    compared = {
+        fault: against_standard(frame, fault)
+        for fault, frame in frames.items()
+        if frame is not None
+    }
+    if decades is not None:
+        compared[BEYOND_BOUND] = against_bound(decades, BEYOND_BOUND, "bound_decades")
+    return compared
+
+
+def with_decades(frame: pl.DataFrame) -> pl.DataFrame:
+    """Add the advantage of the shorter round trip and what bounds it, both in powers of ten."""
+    apart = frame.filter(pl.col(RTT) != FIXED_RTT_MS)
+    bounds = [abs(math.log10(rtt_unfairness_bound(rtt, FIXED_RTT_MS))) for rtt in apart[RTT]]
+    return apart.with_columns(
+        pl.col("advantage").log10().alias("advantage_decades"),
+        pl.Series("bound_decades", bounds, pl.Float64),
+    )
+
+
+def _has_fault(control: str, fault: Fault, compared: pl.DataFrame | None) -> Claim:
+    own = _own(compared, control)
+    side = "smaller" if fault.worse is Worse.LESS else "larger"
+    return Claim(
+        statement=STATEMENTS[fault].format(IN_FULL[control]),
+        rule=(
+            f"{_MEASURED[fault]}, against {_COMPARED.get(fault, _PAIRED)}. Worse in a "
+            f"cell: {side} by more than {fault.margin:g}{fault.unit}, with the whole 95 % interval "
+            f"on that side. Borne out: worse in more than {MOST_RATIO:.0%} of the cells; in part: "
+            f"in more than {SOME_RATIO:.0%}; otherwise not; undecided without a second seed."
+        ),
+        verdict=verdict_of_fault(own) if own.height else Verdict.UNDECIDED,
+        evidence=_told(own, fault) + (_standard_itself(compared, fault) if own.height else ""),
+        details=own,
+        in_short=_where_worse({fault: own}),
+    )
+
+
+_PAIRED = "standard TCP in every cell, paired by seed"
+
+_COMPARED = {BEYOND_BOUND: "what rates as 1/RTT^2 give in every cell, which is the source's bound"}
+
+_MEASURED = {
+    FAIRNESS: "Smaller goodput by larger",
+    JOINED_FAIRNESS: (
+        "Smaller goodput by larger in the last half of the time that the second flow was watched"
+    ),
+    RTT_UNFAIRNESS: (
+        "Goodput of the flow with the shorter round trip by that of the longer, as a power of ten, "
+        "at most 3"
+    ),
+    CONVERGENCE: (
+        "Time until a window of a second gives the second flow 80 % of its fair share, at most as "
+        "long as it was watched; slow start alone may do that"
+    ),
+    EVENNESS: (
+        "Time until in a window of a second both flows have the same but for 10 % of what both "
+        "have, at most as long as they were watched"
+    ),
+}
+_MEASURED[BEYOND_BOUND] = _MEASURED[RTT_UNFAIRNESS]
+
+
+def _has_none(compared: dict[Fault, pl.DataFrame]) -> Claim:
+    frames = {fault: _own(frame, ACQUITTED) for fault, frame in compared.items()}
+    there = {fault: own for fault, own in frames.items() if own.height}
+    told = " ".join(_told(own, fault) for fault, own in there.items())
+    return Claim(
+        statement=f"{IN_FULL[ACQUITTED]} has none of these faults.",
+        rule=(
+            "The rules above. Borne out: none of the faults, not even in part; in part: some in "
+            "part; not: one of them."
+        ),
+        verdict=(
+            verdict_of_innocence(list(there.values()))
+            if len(there) == len(ACCUSED)
+            else Verdict.UNDECIDED
+        ),
+        evidence=told or _NOT_RUN,
+        details=(
+            pl.concat(list(there.values()), how="diagonal_relaxed") if there else pl.DataFrame()
+        ),
+        in_short=_where_worse(there),
+    )
+
+
+def _recovers_slowly(found: pl.DataFrame | None) -> Claim:
+    known = pl.DataFrame() if found is None else found
+    own = _own(known, STANDARD).drop_nulls("round_trips") if known.height else known
+    if own.height == 0:
+        verdict, evidence = Verdict.UNDECIDED, _NOT_RUN
+    else:
+        row = own.row(0, named=True)
+        off = abs(row["round_trips"] / RECOVERY_ROUND_TRIPS - 1)
+        verdict = Verdict.BORNE_OUT if off <= RECOVERY_MARGIN_RATIO else Verdict.NOT_BORNE_OUT
+        others = ", ".join(
+            f"{IN_FULL.get(other[CONTROL], other[CONTROL])} {other['round_trips']:.0f}"
+            for other in known.drop_nulls("round_trips").iter_rows(named=True)
+            if other[CONTROL] != STANDARD
+        )
+        evidence = (
+            f"{row['round_trips']:.0f} round trips, {row['recovery_s'] / 60:.1f} min, from a loss "
+            f"at {row['before_packets']:.0f} packets. Median of the others' recoveries, in round "
+            f"trips: {others or 'not run'}."
+        )
+    return Claim(
+        statement=(
+            "On a path of 1 Gbit/s and 200 ms with a queue of 1000 packets standard TCP needs "
+            f"{RECOVERY_ROUND_TRIPS} round trips, 36 minutes, to recover from a loss."
+        ),
+        rule=(
+            f"From a loss in congestion avoidance to 99 % of the window before it. Borne out: "
+            f"within {RECOVERY_MARGIN_RATIO:.0%} of that; otherwise not."
+        ),
+        verdict=verdict,
+        evidence=evidence,
+        details=known,
+    )
+
+
+def _early_drop(results: Results) -> pl.DataFrame:
+    return joining(results, EARLY_DROP_BANDWIDTH)
+
+
+def _suffers_from_an_early_drop(found: pl.DataFrame | None) -> Claim:
+    known = pl.DataFrame() if found is None else found
+    own = _own(known, "highspeed")
+    verdict, evidence = Verdict.UNDECIDED, _NOT_RUN
+    if own.height:
+        trips = mean_interval(own["convergence_capped_s"].to_numpy() / EARLY_DROP_RTT_S)
+        verdict = _long(trips.low, trips.high)
+        evidence = "Time to 80 % of the fair share: " + "; ".join(
+            _seconds_in_words(control, rows)
+            for (control,), rows in known.group_by([CONTROL], maintain_order=True)
+        )
+        evidence += "."
+    return Claim(
+        statement=(
+            "HighSpeed at 500 Mbit/s, 100 ms and a queue of 500 packets: a second flow that loses "
+            "a packet early is long without its share."
+        ),
+        rule=(
+            "The second flow's hundredth packet is lost before the bottleneck, no other there. "
+            "Time until the second flow has 80 % of its fair share, mean over seeds. Borne out: "
+            f"the 95 % interval lies above {LONG_ROUND_TRIPS} round trips; not: below "
+            f"{SHORT_ROUND_TRIPS}; in part: between them; otherwise undecided."
+        ),
+        verdict=verdict,
+        evidence=evidence,
+        details=known,
+        in_short=(
+            f"It takes longer than {SHORT_ROUND_TRIPS} round trips, but not more than "
+            f"{LONG_ROUND_TRIPS}."
+        ),
+    )
+
+
+def _long(low: float, high: float) -> Verdict:
+    if low > LONG_ROUND_TRIPS:
+        return Verdict.BORNE_OUT
+    if high < SHORT_ROUND_TRIPS:
+        return Verdict.NOT_BORNE_OUT
+    between = low > SHORT_ROUND_TRIPS and high < LONG_ROUND_TRIPS
+    return Verdict.BORNE_OUT_IN_PART if between else Verdict.UNDECIDED
+
+
+def _seconds_in_words(control: str, rows: pl.DataFrame) -> str:
+    name = IN_FULL.get(control, control)
+    never = rows.filter(pl.col("convergence_s").is_infinite()).height
+    if never == rows.height:
+        return f"{name} not within {float(rows.select('observed_s').mean().item()):.0f} s"
+    mean = mean_interval(rows["convergence_capped_s"].to_numpy())
+    cut = f" (in {never} of {rows.height} runs not at all)" if never else ""
+    bounds = interval_in_words(mean.low, mean.high, ".0f")
+    return f"{name} {mean.estimate:.0f} s{bounds}{cut}"
+
+
+_NOT_RUN = "The runs that this needs are not there."
+
+
+def _own(compared: pl.DataFrame | None, control: str) -> pl.DataFrame:
+    if compared is None or compared.is_empty():
+        return pl.DataFrame()
+    return compared.filter(pl.col(CONTROL) == control)
+
+
+def _told(own: pl.DataFrame, fault: Fault) -> str:
+    if own.is_empty():
+        return _NOT_RUN
+    worst = own.sort("difference", descending=fault.worse is Worse.MORE).row(0, named=True)
+    bounds = interval_in_words(worst["low"], worst["high"], "+.3g")
+    other = "bound" if "bound" in own.columns else "mean_standard"
+    mean, standard = _mean(own, fault, "mean"), _mean(own, fault, other)
+    return (
+        f"{fault.name}: worse than {fault.than} in {own['is_worse'].sum()} of {own.height} "
+        f"cells, better in {own['is_better'].sum()}; mean over cells {mean} against {standard}; "
+        f"worst: {worst['mean']:.3g} against {worst[other]:.3g}{fault.unit}, "
+        f"{worst['difference']:+.3g}{bounds} ({_place(worst)})."
+    )
+
+
+def _standard_itself(compared: pl.DataFrame | None, fault: Fault) -> str:
+    """Say in how many cells standard TCP is beyond a bound itself; nothing where it is the bar."""
+    own = _own(compared, STANDARD)
+    if own.is_empty():
+        return ""
+    return f" Standard TCP is worse than {fault.than} in {own['is_worse'].sum()} of {own.height}."
+
+
+def _where_worse(compared: dict[Fault, pl.DataFrame]) -> str:
+    """Say fault by fault in how many cells it is there, and in how many it is not."""
+    return sentence(
+        [
+            f"{fault.name[0].lower()}{fault.name[1:]} is worse than that of {fault.than} in "
+            f"{own['is_worse'].sum()} of {own.height} cells, and in the others it is not"
+            for fault, own in compared.items()
+            if own.height
+        ]
+    )
+
+
+def _mean(own: pl.DataFrame, fault: Fault, column: str) -> str:
+    return f"{own.select(pl.col(column).mean()).item():.3g}{fault.unit}"
+
+
+def _place(row: dict[str, object]) -> str:
+    named = {RTT: "{} ms", "limit": "queue {}"}
+    return ", ".join(named.get(name, "{}").format(row[name]) for name in PLACE if name in row)

@@ -1,0 +1,278 @@
+"""The figures of the source's layouts: one panel for each bandwidth, one line for each control."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+
+from fairwind.plots import Figure
+from fairwind.results import Results
+from fairwind.statistics import burden, rtt_unfairness_bound
+from fairwind.studies.groups import interval_per_panel
+
+from .harms import harms
+from .joining import JOINED, WINDOW_S, joining
+from .lines import Axis, lines
+from .shares import (
+    BANDWIDTH,
+    CONTROL,
+    FIXED_RTT_MS,
+    LIMIT,
+    PLACE,
+    RTT,
+    STANDARD,
+    STARVED_RATIO,
+    part_of,
+    shares,
+)
+from .windows import rates_over_time, windows
+
+SEEDS = "Points: mean over seeds; bars: 95 % interval of it."
+
+OF_RTT = Axis(RTT, "round trip / ms")
+RATIOS = (1 / STARVED_RATIO, STARVED_RATIO)
+EFFICIENCY_RTT_MS = (42, 162, 324)
+
+
+def figures(results: Results) -> list[Figure]:
+    """Draw fairness, windows, RTT unfairness, friendliness, convergence, and efficiency."""
+    alike = shares(results)
+    limit = _chosen_limit(alike)
+    traces, early = results.part("traces"), results.part("early-drop")
+    return [
+        _fairness(alike, limit),
+        *([windows(traces)] if traces is not None else []),
+        *_unfairness(part_of(results, "rtt-unfairness", shares), alike),
+        *_friendliness(part_of(results, "friendliness", shares), alike, limit),
+        *_harm(harms(results), limit),
+        *_convergence(part_of(results, "convergence", joining)),
+        _efficiency(alike),
+        _fairness_of_queues(alike),
+        *([rates_over_time(early)] if early is not None else []),
+        *_stacks(part_of(results, "stacks", shares)),
+    ]
+
+
+def _chosen_limit(frame: pl.DataFrame) -> str:
+    """Give the queue that is drawn where one must do: the source's, if it was run."""
+    limits = frame[LIMIT].unique(maintain_order=True).to_list()
+    return JOINED if JOINED in limits else str(limits[0])
+
+
+def _fairness(alike: pl.DataFrame, limit: str) -> Figure:
+    frame = _means(alike.filter(pl.col(LIMIT) == limit), "fairness", (BANDWIDTH, RTT))
+    return Figure(
+        name="fairness-against-rtt",
+        title="Fairness of two flows with one congestion control and one round trip",
+        caption=f"The smaller goodput by the larger; queue {limit}. {SEEDS}",
+        chart=lines(frame, OF_RTT, "smaller by larger goodput", BANDWIDTH, domain=(0, 1)),
+    )
+
+
+def _fairness_of_queues(alike: pl.DataFrame) -> Figure:
+    frame = _means(alike, "fairness", PLACE).with_columns(_panel(BANDWIDTH, LIMIT))
+    return Figure(
+        name="fairness-by-queue",
+        title="The same for every queue",
+        caption=f"The smaller goodput by the larger. {SEEDS}",
+        chart=lines(frame, OF_RTT, "smaller by larger goodput", "panel", domain=(0, 1)),
+    )
+
+
+def _unfairness(apart: pl.DataFrame | None, alike: pl.DataFrame) -> list[Figure]:
+    if apart is None:
+        return []
+    limit = _chosen_limit(apart)
+    equal = alike.filter(pl.col(RTT) == FIXED_RTT_MS)
+    both = pl.concat([apart, equal.select(apart.columns)]).filter(pl.col(LIMIT) == limit)
+    frame = _geometric_means(both, "friendliness", (BANDWIDTH, RTT))
+    places = frame.select(BANDWIDTH, RTT).unique(maintain_order=True)
+    bounds = [rtt_unfairness_bound(rtt, FIXED_RTT_MS) for rtt in places[RTT]]
+    bound = places.with_columns(
+        pl.lit("(RTT2/RTT1)^2").alias(CONTROL),
+        pl.Series("mean", bounds),
+        pl.lit(None, pl.Float64).alias("low"),
+        pl.lit(None, pl.Float64).alias("high"),
+    )
+    return [
+        Figure(
+            name="rtt-unfairness",
+            title=f"RTT unfairness: a flow of each round trip against one of {FIXED_RTT_MS} ms",
+            caption=(
+                f"Goodput of the flow with the round trip that is drawn by that of the other, "
+                f"between 1/1000 and 1000; queue {limit}, of the product with {FIXED_RTT_MS} ms. "
+                "Grey: what standard TCP gives where losses are synchronised. "
+                "Points: geometric mean over seeds; bars: 95 % interval of it."
+            ),
+            chart=lines(
+                pl.concat([frame, bound.select(frame.columns)]),
+                Axis(RTT, "round trip of the second flow / ms"),
+                "second by first goodput",
+                BANDWIDTH,
+                domain=RATIOS,
+                logarithmic=True,
+            ),
+        )
+    ]
+
+
+def _friendliness(beside: pl.DataFrame | None, alike: pl.DataFrame, limit: str) -> list[Figure]:
+    if beside is None:
+        return []
+    chosen = beside.filter(pl.col(LIMIT) == limit)
+    frame = _geometric_means(chosen, "friendliness", (BANDWIDTH, RTT))
+    standard = alike.filter((pl.col(CONTROL) == STANDARD) & (pl.col(LIMIT) == limit))
+    baseline = standard.select(
+        *(BANDWIDTH, LIMIT, RTT, "seed"),
+        ((pl.col("first") + pl.col("second")) / 2).alias("alike"),
+    )
+    joined = chosen.join(baseline, on=[BANDWIDTH, LIMIT, RTT, "seed"], maintain_order="left")
+    burdens = [burden(row["first"], row["alike"]) for row in joined.iter_rows(named=True)]
+    left = _means(joined.with_columns(pl.Series("burden", burdens)), "burden", (BANDWIDTH, RTT))
+    return [
+        Figure(
+            name="friendliness",
+            title="Friendliness: a flow beside one of standard TCP",
+            caption=(
+                f"Goodput of the flow with the congestion control by that of standard TCP; 1 is "
+                f"even; queue {limit}. Points: geometric mean over seeds; bars: 95 % interval."
+            ),
+            chart=lines(
+                frame, OF_RTT, "new by standard goodput", BANDWIDTH, domain=RATIOS, logarithmic=True
+            ),
+        ),
+        Figure(
+            name="burden",
+            title="What is left to standard TCP",
+            caption=(
+                "Goodput of standard TCP beside the congestion control by the mean of two flows of "
+                f"standard TCP with the same seed; 1: no worse off; queue {limit}. {SEEDS}"
+            ),
+            chart=lines(
+                frame=left, axis=OF_RTT, title="goodput by that among its like", panels=BANDWIDTH
+            ),
+        ),
+    ]
+
+
+def _harm(harmed: pl.DataFrame | None, limit: str) -> list[Figure]:
+    if harmed is None:
+        return []
+    chosen = harmed.filter(pl.col(LIMIT) == limit).with_columns(
+        pl.format("{}, {}", "suffers", BANDWIDTH).alias("panel")
+    )
+    frame = _means(chosen, "harm", ("panel", RTT))
+    least = float(frame.select(pl.col("mean").min()).item())
+    return [
+        Figure(
+            name="harm",
+            title="Harm to standard TCP",
+            caption=(
+                "What a flow of the congestion control takes from standard TCP of what that has "
+                "alone: 0 is nothing, 1 is all, below 0 it is better off. Black: standard TCP's "
+                "own harm to its like, which a newcomer should not exceed. Latency: 95th "
+                "percentile of the acknowledgments'; completion: transfers of two seconds at the "
+                f"path's rate. Queue {limit}. {SEEDS}"
+            ),
+            chart=lines(
+                frame,
+                OF_RTT,
+                "harm",
+                "panel",
+                domain=(min(0, max(math.floor(10 * least) / 10, -1)), 1),
+            ),
+        )
+    ]
+
+
+def _convergence(joined: pl.DataFrame | None) -> list[Figure]:
+    if joined is None:
+        return []
+    limit = JOINED
+    if LIMIT in joined.columns:
+        limit = _chosen_limit(joined)
+        joined = joined.filter(pl.col(LIMIT) == limit)
+    observed = float(joined.select(pl.col("observed_s").max()).item())
+    told = (
+        f"{{}}; what did not happen is drawn at the end of the run, after {observed:.0f} s at "
+        f"most. Queue {limit}. {SEEDS}"
+    )
+    return [
+        Figure(
+            name=name,
+            title=title,
+            caption=told.format(what),
+            chart=lines(
+                _means(joined, measure, (BANDWIDTH, RTT)),
+                OF_RTT,
+                "time / s",
+                BANDWIDTH,
+                domain=(WINDOW_S, observed),
+                logarithmic=True,
+            ),
+        )
+        for name, title, measure, what in (
+            (
+                "convergence-time",
+                "How long a flow that joins takes to 80 % of its fair share",
+                "convergence_capped_s",
+                "From its start to the end of the first window of a second with that rate",
+            ),
+            (
+                "delta-fair-time",
+                "How long two flows take until they share evenly but for 10 %",
+                "delta_fair_capped_s",
+                "From the second one's start to the end of the first window of a second",
+            ),
+        )
+    ]
+
+
+def _efficiency(alike: pl.DataFrame) -> Figure:
+    rtts = [rtt for rtt in EFFICIENCY_RTT_MS if rtt in alike[RTT].unique()]
+    shown = alike.filter(pl.col(RTT).is_in(rtts)) if rtts else alike
+    frame = _means(shown, "efficiency", PLACE).with_columns(
+        pl.format("{}, {} ms", BANDWIDTH, RTT).alias("panel")
+    )
+    return Figure(
+        name="efficiency-against-queue",
+        title="Efficiency of two flows with one congestion control and one round trip",
+        caption=f"Goodput of both by what the path carries of payload. {SEEDS}",
+        chart=lines(frame, Axis(LIMIT, "queue"), "efficiency", "panel", domain=(0, 1)),
+    )
+
+
+def _stacks(stacks: pl.DataFrame | None) -> list[Figure]:
+    if stacks is None:
+        return []
+    frame = _means(stacks, "fairness", ("stack", RTT))
+    return [
+        Figure(
+            name="stacks",
+            title="What the choice of a stack changes at 250 Mbit/s",
+            caption=(
+                "The smaller goodput by the larger of two flows with one congestion control and "
+                f"one round trip; queue {JOINED}; linux-6.18 without HyStart for all, with it, and "
+                f"linux-2.6. {SEEDS}"
+            ),
+            chart=lines(frame, OF_RTT, "smaller by larger goodput", "stack", domain=(0, 1)),
+        )
+    ]
+
+
+def _means(frame: pl.DataFrame, measure: str, places: tuple[str, ...]) -> pl.DataFrame:
+    means = interval_per_panel(frame, measure, (CONTROL, *places))
+    return means.drop("replicates")
+
+
+def _geometric_means(frame: pl.DataFrame, measure: str, places: tuple[str, ...]) -> pl.DataFrame:
+    logarithm = pl.col(measure).clip(*RATIOS).log10()
+    means = _means(frame.with_columns(logarithm.alias(measure)), measure, places)
+    return means.with_columns(
+        (pl.col(name) * math.log(10)).exp().alias(name) for name in ("mean", "low", "high")
+    )
+
+
+def _panel(bandwidth: str, limit: str) -> pl.Expr:
+    return pl.format("{}, queue {}", bandwidth, limit).alias("panel")

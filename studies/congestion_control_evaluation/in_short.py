@@ -1,0 +1,124 @@
+r"""Table of the page, by round trip.
+
+    python -m fairwind_studies.congestion_control_evaluation.in_short \
+        DIR BANDWIDTH QUEUE [ROUND TRIPS]
+
+Such as "250 Mbit/s", "20 % bdp" and "42 162 324". A line for each measure, a column for each
+congestion control, in it a number for each round trip: means over seeds, of ratios of rates
+geometric ones. Parts that were not run are left out.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+import fairwind
+from fairwind.results import Results
+
+from .harms import harms
+from .joining import joining
+from .shares import (
+    BANDWIDTH,
+    CONTROL,
+    LIMIT,
+    RTT,
+    STARVED_RATIO,
+    controls,
+    part_of,
+    shares,
+)
+
+Mean = Callable[[np.ndarray], float]
+
+
+def arithmetic(values: np.ndarray) -> float:
+    """Give the mean of a measure."""
+    return float(values.mean())
+
+
+def geometric(values: np.ndarray) -> float:
+    """Give the mean of ratios, of which none is beyond what counts as starved."""
+    return float(10 ** np.log10(np.clip(values, 1 / STARVED_RATIO, STARVED_RATIO)).mean())
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table.
+
+    Attributes
+    ----------
+    title : str
+    frame : DataFrame or None
+        Run by run; None where the part was not run.
+    measure : str
+    form : str
+        Of its numbers.
+    mean : callable
+    """
+
+    title: str
+    frame: pl.DataFrame | None
+    measure: str
+    form: str = ".2f"
+    mean: Mean = arithmetic
+
+
+def lines(results: Results) -> list[Line]:
+    """Give all lines of the table."""
+    alike, joined = shares(results), part_of(results, "convergence", joining)
+    beside = part_of(results, "friendliness", shares)
+    apart = part_of(results, "rtt-unfairness", shares)
+    harmed = harms(results)
+    suffering = [] if harmed is None else harmed["suffers"].unique(maintain_order=True).to_list()
+    return [
+        Line("fairness, start together", alike, "fairness"),
+        Line("fairness after joining, last half", joined, "settled_fairness"),
+        Line("seconds to 80 % of the share", joined, "convergence_capped_s", ".0f"),
+        Line("seconds until even but for 10 %", joined, "delta_fair_capped_s", ".0f"),
+        Line("goodput by standard TCP's beside it", beside, "friendliness", ".2g", geometric),
+        *(
+            Line(f"harm to standard TCP: {name}", _suffers(harmed, name), "harm")
+            for name in suffering
+        ),
+        Line("advantage over a flow of 162 ms", apart, "advantage", ".2g", geometric),
+        Line("efficiency, start together", alike, "efficiency"),
+    ]
+
+
+def main(folder: str, bandwidth: str, limit: str, chosen: str = "") -> None:
+    """Print the table of one bandwidth and queue, of all round trips or some."""
+    results = fairwind.open(folder)
+    names = controls(shares(results))
+    print(f"| {bandwidth}, queue {limit} | round trips / ms |", " | ".join(names), "|")
+    print("|---|---|" + "---:|" * len(names))
+    for line in lines(results):
+        if line.frame is None:
+            continue
+        there = {BANDWIDTH: bandwidth, LIMIT: limit}
+        own = line.frame.filter(
+            pl.all_horizontal(
+                pl.col(name) == value for name, value in there.items() if name in line.frame.columns
+            )
+        )
+        trips = [
+            trip for trip in own[RTT].unique().sort() if not chosen or str(trip) in chosen.split()
+        ]
+        told = (" / ".join(_told(own, line, name, trip) for trip in trips) for name in names)
+        print(f"| {line.title} | {' / '.join(map(str, trips))} |", " | ".join(told), "|")
+
+
+def _suffers(harmed: pl.DataFrame | None, name: str) -> pl.DataFrame | None:
+    return None if harmed is None else harmed.filter(pl.col("suffers") == name)
+
+
+def _told(own: pl.DataFrame, line: Line, control: str, trip: int) -> str:
+    runs = own.filter((pl.col(CONTROL) == control) & (pl.col(RTT) == trip))
+    values = runs[line.measure].drop_nulls().to_numpy()
+    return format(line.mean(values), line.form) if values.size else "-"
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:5])

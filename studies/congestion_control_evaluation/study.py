@@ -1,0 +1,122 @@
+"""Congestion controls over a grid of paths (D. Leith's slides; Li, Leith and Shorten 2007).
+
+Each with itself, with another round trip, beside standard TCP, and when a second flow joins; always
+against standard TCP on one and the same stack.
+
+Map: `shares` what both flows get, `joining` how long a second flow takes, `harms` what is taken
+from standard TCP, `recovery` how long a window takes after a loss, `baseline` all against standard
+TCP, `claims` the verdicts, `figures` the figures in the source's layouts; the scenario files lie
+beside them, one for each part.
+"""
+
+import json
+
+from fairwind.studies import Part, Study, leading_and_further
+
+from .claims import claims
+from .figures import figures
+
+_SOURCES = ("reno", "scalable", "highspeed", "bic", "fast", "htcp", "cubic")
+_OTHERS = ("bbr", "bbr3", "vegas", "westwood", "illinois", "hybla", "ledbat")
+"""Without DCTCP, which lives by marks: no queue of this study sets any."""
+
+_LEADING = "symmetric"
+
+_FIXED = ("stacks", "alone")
+"""Parts that have the same congestion controls in every form."""
+
+_BESIDES = {"transfers": ("alone",)}
+"""What stands among the congestion controls of a part and is none."""
+
+_FEWER = {"sweep.repeat": "3", "sweep.bandwidth": '["10 Mbit/s", "250 Mbit/s"]'}
+_FEWER_PATHS = _FEWER | {"sweep.path.rtt": '["42 ms", "162 ms"]'}
+_ONE_QUEUE = '["20 % bdp"]'
+
+_REDUCED: dict[str, dict[str, str]] = {
+    "symmetric": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "friendliness": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "rtt-unfairness": _FEWER | {"sweep.rtt": '["42 ms", "324 ms"]', "sweep.limit": _ONE_QUEUE},
+    "convergence": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "alone": _FEWER_PATHS | {"sweep.path.queue.limit": _ONE_QUEUE},
+    "transfers": _FEWER_PATHS,
+    "traces": {"sweep.path.rtt": '["42 ms", "162 ms"]', "duration": "180 s"},
+    "recovery": {"sweep.control": '["reno", "htcp"]'},
+    "early-drop": {"sweep.repeat": "3", "sweep.control": '["reno", "highspeed", "htcp"]'},
+}
+
+_TWO_QUEUES = {"sweep.path.queue.limit": '["20 % bdp", "100 % bdp"]'}
+
+_FULL: dict[str, dict[str, str]] = {
+    name: {} for name in _REDUCED if name not in ("alone", "transfers")
+} | {"convergence": _TWO_QUEUES}
+
+_BEYOND: dict[str, dict[str, str]] = _FULL | {"alone": {}, "transfers": {}, "stacks": {}}
+"""With what the source does not have: harm to standard TCP, and stacks of that time and today."""
+
+_EXTRA: dict[str, dict[str, str]] = {
+    name: {}
+    for name in ("symmetric", "friendliness", "rtt-unfairness", "alone", "transfers", "traces")
+} | {"convergence": _TWO_QUEUES}
+
+
+def _parts(settings: dict[str, dict[str, str]], controls: tuple[str, ...]) -> dict[str, Part]:
+    """Give the parts of a form, with the congestion controls that it has."""
+    parts = {}
+    for name, own in settings.items():
+        there = [*_BESIDES.get(name, ()), *controls]
+        if name == "friendliness":
+            there.remove("reno")
+        chosen = {} if name in _FIXED else {"sweep.control": json.dumps(there)}
+        parts[name] = Part(f"{name}.toml", chosen | own)
+    return parts
+
+
+_SHORT = {"duration": "60 s", "measure.warmup": "20 s", "sweep.repeat": "1"}
+
+_KERNEL_PARTS: dict[str, dict[str, str]] = {
+    "symmetric": _SHORT,
+    "friendliness": _SHORT,
+    "rtt-unfairness": _SHORT,
+    "convergence": {
+        "duration": "90 s",
+        "measure.warmup": "30 s",
+        "flows.second.start": "30 s",
+        "sweep.repeat": "1",
+    },
+}
+"""What one machine can carry in real time, and how short it may be."""
+
+
+def _on_kernel(*, is_short: bool) -> dict[str, Part]:
+    """Give the parts of a form whose files are of the kernel's congestion controls in C."""
+    return {
+        name: Part(
+            "kernel.toml" if name == _LEADING else f"kernel-{name}.toml", short if is_short else {}
+        )
+        for name, short in _KERNEL_PARTS.items()
+    }
+
+
+_FORMS = {
+    "full": _parts(_FULL, _SOURCES),
+    "beyond": _parts(_BEYOND, _SOURCES),
+    "reduced": _parts(_REDUCED, _SOURCES),
+    "extra": _parts(_EXTRA, ("reno", *_OTHERS)),
+    "kernel": _on_kernel(is_short=False),
+    "kernel-reduced": _on_kernel(is_short=True),
+}
+
+_LED, _FURTHER = leading_and_further(_FORMS, _LEADING)
+
+STUDY = Study(
+    name="congestion-control-evaluation",
+    title="Congestion controls over a grid of paths, against standard TCP",
+    source="D. Leith, slides; Li, Leith, Shorten, IEEE/ACM Trans. Networking 15(5), 2007",
+    package=__package__,
+    forms=_LED,
+    parts=_FURTHER,
+    kernel_forms={"full": "kernel", "reduced": "kernel-reduced"},
+    kernel_jobs=2,
+    figures=figures,
+    claims=claims,
+)

@@ -1,0 +1,1 @@
+"""The study remembered-windows."""

@@ -1,0 +1,239 @@
+"""What the source says of remembered windows, judged by our results, and what it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from fairwind.results import Claim, Results, Verdict
+from fairwind.results.transfers import ANSWERS
+
+from .crowd_claims import crowd_claims
+from .greedy_claims import greedy_claims
+from .later_claims import later_claims
+from .price_claims import map_claims, price_claims
+from .speedups import by_delay, closed_form
+from .transfers import (
+    DELAY,
+    MEMORY,
+    NEW,
+    NEW_TO_THE_END,
+    OLD,
+    VOLUME,
+    in_words,
+    later_times,
+    old_by_new,
+)
+from .verdicts import undecided
+
+NEARNESS_RATIO = 0.02
+"""So near simulated speed-ups are to be to the closed form's."""
+
+
+def claims(results: Results) -> list[Claim]:
+    """Judge the source's claims, the closed form, and the price; what was not run is undecided."""
+    measured = by_delay(results)
+    return [
+        faster_with_delay(measured),
+        slower_with_volume(measured),
+        meets_the_form_with_serialisation(measured),
+        faster_far_away(results.part("long")),
+        keeps_rising(results.part("windows")),
+        meets_the_form(results.part("closed")),
+        *price_claims(results.part("worse")),
+        *later_claims(results.part("later")),
+        *greedy_claims(results.part("greedy")),
+        *crowd_claims(results.part("crowd"), results.part("hosts")),
+        *map_claims(results.part("map")),
+    ]
+
+
+def faster_with_delay(measured: pl.DataFrame) -> Claim:
+    """Judge figure 3's first trend."""
+    by_volume = [part.sort(DELAY) for _, part in measured.group_by(VOLUME, maintain_order=True)]
+    steps = [np.diff(part["mean"].to_numpy()) > 0 for part in by_volume]
+    return Claim(
+        statement="The greater the delay, the more is gained (figure 3).",
+        rule="Speed-up (the mean time from a window of one segment by that from the remembered "
+        "one, of transfers after the first) rises from each delay to the next, for every volume. "
+        "In part: it is greater at the greatest delay than at the least, for every volume.",
+        verdict=_trend(steps, [bool(p["mean"][-1] > p["mean"][0]) for p in by_volume]),
+        evidence=f"{_along(measured, VOLUME, DELAY)}.",
+        details=measured,
+        in_short="From the least delay to the greatest it does, but not at each step.",
+    )
+
+
+def slower_with_volume(measured: pl.DataFrame) -> Claim:
+    """Judge figure 3's second trend, where there is something to gain at all."""
+    far = measured.filter(pl.col(DELAY) > pl.col(DELAY).min())
+    by_delay_ = [part.sort(VOLUME) for _, part in far.group_by(DELAY, maintain_order=True)]
+    steps = [np.diff(part["mean"].to_numpy()) < 0 for part in by_delay_]
+    return Claim(
+        statement="The more there is to send, the less is gained (figure 3).",
+        rule="Speed-up falls from each volume to the next, for every delay but the least, at which "
+        "there is nothing to gain. In part: it is less with the greatest volume than with the "
+        "least, for each of these delays.",
+        verdict=_trend(steps, [bool(p["mean"][-1] < p["mean"][0]) for p in by_delay_]),
+        evidence=f"{_along(far, DELAY, VOLUME)}.",
+        details=far,
+        in_short="From the least volume to the greatest it does, but not at each step.",
+    )
+
+
+def meets_the_form_with_serialisation(measured: pl.DataFrame) -> Claim:
+    """Hold figure 3's speed-ups against the closed form's, whose bytes take time."""
+    deviations = (measured["mean"] / measured["form"] - 1).abs()
+    near = deviations <= NEARNESS_RATIO
+    some = Verdict.BORNE_OUT_IN_PART if near.any() else Verdict.NOT_BORNE_OUT
+    return Claim(
+        statement="Figure 3's speed-ups follow from a closed form with serialisation (derived; the "
+        "source has none).",
+        rule=f"Borne out: all are within {NEARNESS_RATIO:.0%} of it; in part: some are; otherwise "
+        "not.",
+        verdict=Verdict.BORNE_OUT if near.all() else some,
+        evidence=f"{near.sum()} of {near.len()} are; the greatest deviation is "
+        f"{deviations.to_numpy().max():.2%}.",
+        details=measured,
+        in_short=f"So of {near.sum()} of {near.len()}.",
+    )
+
+
+def _trend(steps: Sequence[np.ndarray], ends: Sequence[bool]) -> Verdict:
+    if all(step.all() for step in steps):
+        return Verdict.BORNE_OUT
+    return Verdict.BORNE_OUT_IN_PART if all(ends) else Verdict.NOT_BORNE_OUT
+
+
+def _along(measured: pl.DataFrame, panel: str, axis: str) -> str:
+    told = []
+    for (value,), part in measured.group_by(panel, maintain_order=True):
+        ordered = part.sort(axis)
+        values = ", ".join(f"{speed_up:.2f}" for speed_up in ordered["mean"])
+        told.append(f"{in_words(panel, value)}: {values}")
+    return "; ".join(told)
+
+
+def faster_far_away(long: Results | None) -> Claim:
+    """Judge figure 2."""
+    statement = "Over a long path that others use, transfers are faster from remembered windows "
+    statement += "(figure 2)."
+    rule = (
+        "A path of 1.5 Mbit/s and 110 ms that loses one packet in 200. Borne out: the mean "
+        "speed-up is above 1 with its whole 95 % interval, for every volume; in part: for some "
+        "and below 1 for none; otherwise not."
+    )
+    if long is None:
+        return undecided(statement, rule)
+    found = old_by_new(later_times(long), [VOLUME]).sort(VOLUME)
+    above, below = found["low"] > 1, found["high"] < 1
+    whole = Verdict.BORNE_OUT if above.all() else Verdict.BORNE_OUT_IN_PART
+    told = "; ".join(
+        f"{in_words(VOLUME, row[VOLUME])}: {row['mean']:.2f} [{row['low']:.2f}, {row['high']:.2f}]"
+        for row in found.iter_rows(named=True)
+    )
+    faster = ", ".join(in_words(VOLUME, value) for value in found.filter(above)[VOLUME])
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=whole if above.any() and not below.any() else Verdict.NOT_BORNE_OUT,
+        evidence=f"{told}.",
+        details=found,
+        in_short=f"So with {faster}; of the other volumes the interval holds 1.",
+    )
+
+
+def keeps_rising(windows: Results | None) -> Claim:
+    """Judge figure 4."""
+    statement = "Without a memory windows begin anew with every connection; with one they keep "
+    statement += "rising from connection to connection (figure 4)."
+    rule = (
+        "Windows at the first sample of each connection with data; with a memory once taken when "
+        "the server closes, as the source has it, and once when all is acknowledged. Borne out: "
+        "without a memory all begin with at most two segments, with either every one begins with "
+        "no less than the one before and the last with ten times the first or more, and as the "
+        "source has it the last with more than the one in the middle. In part: all but the last "
+        "of these, so that windows rise at first only."
+    )
+    if windows is None:
+        return undecided(statement, rule)
+    first = first_windows(windows)
+    begun = {
+        memory: first.filter(pl.col(MEMORY) == memory)["cwnd"].to_numpy()
+        for memory in (OLD, NEW, NEW_TO_THE_END)
+    }
+    old = begun.pop(OLD)
+    rises = [bool((np.diff(new) >= 0).all()) and new[-1] >= 10 * new[0] for new in begun.values()]
+    holds = bool((old <= 2).all()) and all(rises)
+    goes_on = begun[NEW][-1] > begun[NEW][begun[NEW].size // 2]
+    risen = Verdict.BORNE_OUT if goes_on else Verdict.BORNE_OUT_IN_PART
+    told = "; ".join(
+        f"{TAKEN[memory]}: {', '.join(f'{value:g}' for value in new[:5])} and so on, the last "
+        f"of {new.size} with {new[-1]:g}"
+        for memory, new in begun.items()
+    )
+    rising = ", ".join(f"{TAKEN[memory]} to {new[-1]:g}" for memory, new in begun.items())
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=risen if holds else Verdict.NOT_BORNE_OUT,
+        evidence=f"{old.size} connections without a memory begin with {old.max():g} at most; with "
+        f"windows {told}.",
+        details=first,
+        in_short=f"They rise at first only, with windows {rising}.",
+    )
+
+
+TAKEN = {NEW: "taken when the server closes", NEW_TO_THE_END: "taken when all is acknowledged"}
+
+
+def newest_connections(windows: Results) -> pl.DataFrame:
+    """Give the samples of the server's side, at every instant of the connection opened last.
+
+    The ones before are still there: their ends are under way, or they wait for stray segments.
+    """
+    sampled = windows.endpoint.filter(pl.col("group") == f"web{ANSWERS}").with_columns(
+        pl.col("name").str.extract(r"-(\d+)$").cast(pl.Int64).alias("number")
+    )
+    newest = pl.col("number") == pl.col("number").max().over(MEMORY, "time_s")
+    return sampled.filter(newest).sort(MEMORY, "time_s")
+
+
+def first_windows(windows: Results) -> pl.DataFrame:
+    """Give the window that the server's side of each connection was first seen with."""
+    return newest_connections(windows).group_by(MEMORY, "number", maintain_order=True).agg(
+        pl.col("time_s").first(), pl.col("cwnd_packets").first().alias("cwnd")
+    )  # fmt: skip
+
+
+def meets_the_form(closed: Results | None) -> Claim:
+    """Hold simulated speed-ups against the closed form's."""
+    statement = (
+        "Without serialisation a transfer takes a round trip to open and one for each round of "
+        "slow start: with 32 segments remembered, 5, 10, 20, 40, 80 and 200 segments are 2.0, "
+        "2.5, 3.0, 2.33, 2.67 and 2.25 times as fast (derived; the source has no numbers)."
+    )
+    rule = (
+        f"Borne out: all simulated speed-ups are within {NEARNESS_RATIO:.0%} of these; in part: "
+        "some are; otherwise not."
+    )
+    if closed is None:
+        return undecided(statement, rule)
+    found = closed_form(closed)
+    near = found["deviation_ratio"].abs() <= NEARNESS_RATIO
+    some = Verdict.BORNE_OUT_IN_PART if near.any() else Verdict.NOT_BORNE_OUT
+    told = "; ".join(
+        f"{row['segments']:g} segments: {row['simulated']:.3f} ({row['deviation_ratio']:+.2%})"
+        for row in found.iter_rows(named=True)
+    )
+    met = ", ".join(f"{value:g}" for value in found.filter(near)["segments"])
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=Verdict.BORNE_OUT if near.all() else some,
+        evidence=f"{told}.",
+        details=found,
+        in_short=f"So of {met} segments.",
+    )

@@ -1,0 +1,192 @@
+"""The study of remembered windows: measures by hand, and verdicts by their rules."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from fairwind_studies.remembered_windows.claims import (
+    faster_far_away,
+    faster_with_delay,
+    keeps_rising,
+    meets_the_form,
+    meets_the_form_with_serialisation,
+    slower_with_volume,
+)
+from fairwind_studies.remembered_windows.speedups import by_delay, closed_form
+from fairwind_studies.remembered_windows.transfers import later_times, old_by_new, transfers
+
+from fairwind.results import Verdict
+from fairwind.studies import study_named
+from remembered import flow, made_up
+
+NAME = "remembered-windows"
+
+
+def of_memories(old: list[float], new: list[float], **axes: object) -> list[dict[str, object]]:
+    """Give the transfers of two runs, without a memory and with it."""
+    return [
+        flow(number, time_s, memory=memory, cell=cell, **axes)
+        for cell, (memory, times) in enumerate((("old", old), ("new", new)))
+        for number, time_s in enumerate(times, start=1)
+    ]
+
+
+def test_transfers_have_numbers_and_those_that_did_not_end_are_left_out():
+    done = transfers(made_up([flow(1, 2.0), flow(2, None), flow(12, 3.0)]))
+    assert done["number"].to_list() == [1, 12]
+
+
+def test_the_first_transfer_does_not_count_for_it_remembers_nothing():
+    results = made_up(of_memories([9.0, 4.0, 6.0], [9.0, 2.0, 3.0]))
+    assert later_times(results)["completion_time_s"].to_list() == [5.0, 2.5]
+
+
+def test_speed_ups_are_old_by_new_seed_by_seed():
+    rows = [
+        *of_memories([0, 4.0], [0, 2.0], flows_web_workload_ack_delay="20 ms"),
+        *of_memories([0, 9.0], [0, 3.0], flows_web_workload_ack_delay="20 ms", seed=2),
+    ]
+    found = old_by_new(later_times(made_up(rows)), ["delay_s"])
+    assert found["delay_s"].to_list() == [0.02]
+    assert found["mean"].to_list() == [2.5]
+    assert found["replicates"].to_list() == [2]
+
+
+def test_the_closed_form_stands_beside_each_volume_and_delay():
+    axes = {"flows_web_workload_ack_delay": "199 ms", "flows_web_workload_volume": "10 MB"}
+    found = by_delay(made_up(of_memories([0, 3.19], [0, 1.42], **axes)))
+    # The answer comes after a millisecond, the first data 200 ms later. 6907 segments take
+    # 0.829 s; eleven stalls from one segment, none from a window that fills the path.
+    rounds = sum(0.2 + 0.00012 - 2**k * 0.00012 for k in range(11))
+    expected = (0.201 + 6907 * 0.00012 + rounds) / (0.201 + 6907 * 0.00012)
+    assert found["form"].to_list() == pytest.approx([expected])
+
+
+def trend(speed_ups: dict[tuple[float, float], float]) -> pl.DataFrame:
+    """Give speed-ups by volume and delay."""
+    return pl.DataFrame(
+        [
+            {"volume_bytes": volume, "delay_s": delay, "mean": mean}
+            for (volume, delay), mean in speed_ups.items()
+        ]
+    )
+
+
+RISING = {(1e7, 0.0): 1.0, (1e7, 0.1): 1.5, (1e7, 0.2): 2.0}
+RISING_LESS = {(4e7, 0.0): 1.0, (4e7, 0.1): 1.1, (4e7, 0.2): 1.2}
+
+
+@pytest.mark.parametrize(
+    ("change", "delay", "volume"),
+    [
+        ({}, Verdict.BORNE_OUT, Verdict.BORNE_OUT),
+        ({(1e7, 0.1): 2.1}, Verdict.BORNE_OUT_IN_PART, Verdict.BORNE_OUT),
+        ({(4e7, 0.2): 0.9}, Verdict.NOT_BORNE_OUT, Verdict.BORNE_OUT),
+        ({(4e7, 0.1): 1.7, (4e7, 0.2): 2.3}, Verdict.BORNE_OUT, Verdict.NOT_BORNE_OUT),
+    ],
+)
+def test_trends_are_judged_step_by_step_and_from_end_to_end(change, delay, volume):
+    measured = trend(RISING | RISING_LESS | change)
+    assert faster_with_delay(measured).verdict is delay
+    assert slower_with_volume(measured).verdict is volume
+
+
+def far_away(new: float) -> SimpleNamespace:
+    """Give three seeds of two volumes, the second of which takes `new` with a memory."""
+    rows = []
+    for seed in (1, 2, 3):
+        for volume, with_memory in (("10 kB", 2.0), ("100 kB", new)):
+            axes = {"flows_web_workload_volume": volume, "seed": seed}
+            old = 4.0 + 0.001 * seed
+            rows += of_memories([0, old], [0, with_memory], **axes)
+    return made_up(rows)
+
+
+def test_a_long_path_is_judged_by_intervals():
+    assert faster_far_away(far_away(3.0)).verdict is Verdict.BORNE_OUT
+    assert faster_far_away(far_away(4.002)).verdict is Verdict.BORNE_OUT_IN_PART
+    assert faster_far_away(far_away(5.0)).verdict is Verdict.NOT_BORNE_OUT
+    assert faster_far_away(None).verdict is Verdict.UNDECIDED
+
+
+def windows(new: list[int], to_the_end: list[int] | None = None) -> SimpleNamespace:
+    """Give samples of connections that begin with these windows, and one segment without."""
+    rows = [
+        {
+            "memory": memory,
+            "group": "web-responses",
+            "name": f"web-responses-1-{number}",
+            "time_s": float(number),
+            "cwnd_packets": window,
+        }
+        for memory, all_windows in (
+            ("old", [1] * len(new)),
+            ("new", new),
+            ("new, to the end", to_the_end or new),
+        )
+        for number, window in enumerate(all_windows, start=1)
+    ]
+    # An old connection is still there, with a large window.
+    rows.append(rows[-1] | {"name": "web-responses-1-1", "cwnd_packets": 5000})
+    return made_up([], endpoint=pl.DataFrame(rows))
+
+
+def test_windows_keep_rising_where_no_connection_begins_below_the_one_before():
+    assert keeps_rising(windows([1, 10, 30, 40])).verdict is Verdict.BORNE_OUT
+    assert keeps_rising(windows([1, 10, 30, 30])).verdict is Verdict.BORNE_OUT_IN_PART
+    assert keeps_rising(windows([1, 10, 8, 30])).verdict is Verdict.NOT_BORNE_OUT
+    assert keeps_rising(windows([1, 2, 3, 4])).verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_windows_are_to_rise_whenever_they_are_taken():
+    falls = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 40, 90]))
+    assert falls.verdict is Verdict.NOT_BORNE_OUT
+    stays = keeps_rising(windows([1, 10, 30, 40], to_the_end=[1, 50, 90, 90]))
+    assert stays.verdict is Verdict.BORNE_OUT
+    assert "taken when all is acknowledged: 1, 50, 90, 90 and so on" in stays.evidence
+
+
+def closed(new_of_five: float) -> SimpleNamespace:
+    """Give transfers of 5 and 40 segments as the closed form has them, but for one time."""
+    rows = []
+    for volume, old, new in (("5 kB", 0.4, new_of_five), ("40 kB", 0.7, 0.3)):
+        axes = {"flows_web_workload_volume": volume}
+        rows += [
+            flow(1, time_s, memory=memory, **axes)
+            for memory, time_s in (("old", old), ("new", new))
+        ]
+    return made_up(rows)
+
+
+def test_the_closed_form_is_met_within_two_per_cent():
+    assert closed_form(closed(0.2))["form"].to_list() == pytest.approx([2.0, 7 / 3])
+    assert meets_the_form(closed(0.203)).verdict is Verdict.BORNE_OUT
+    assert meets_the_form(closed(0.21)).verdict is Verdict.BORNE_OUT_IN_PART
+
+
+def test_the_form_with_serialisation_is_met_within_two_per_cent():
+    def judged(*means: float) -> Verdict:
+        measured = pl.DataFrame({"mean": means, "form": [2.0] * len(means)})
+        return meets_the_form_with_serialisation(measured).verdict
+
+    assert judged(2.03, 1.97) is Verdict.BORNE_OUT
+    assert judged(2.05, 1.97) is Verdict.BORNE_OUT_IN_PART
+    assert judged(2.05, 1.95) is Verdict.NOT_BORNE_OUT
+
+
+def test_parts_that_were_not_run_leave_claims_undecided():
+    for judged in (
+        keeps_rising,
+        meets_the_form,
+        faster_far_away,
+    ):
+        assert judged(None).verdict is Verdict.UNDECIDED
+
+
+def test_the_parts_of_the_short_form_are_those_of_the_long_one():
+    study = study_named(NAME)
+    assert set(study.parts["reduced"]) == set(study.parts["full"])
+    for scenario in study.further_scenarios("reduced").values():
+        assert scenario.check().runs > 0

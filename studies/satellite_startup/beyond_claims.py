@@ -1,0 +1,251 @@
+"""Claims on satellites of today: who still suffers from waiting for slots, and from handovers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from fairwind.results import Claim, Results, Verdict
+from fairwind.studies.panels import signed
+
+from .beyond import (
+    CAPACITY,
+    CONSTANT,
+    FORESEEN,
+    HANDOVERS,
+    LINK,
+    LOSSY,
+    MET,
+    ON_DEMAND,
+    PLAIN,
+    SENDER,
+    STEADY,
+    THROUGH,
+    VOLUME,
+    delays,
+    end_to_end,
+)
+from .in_words import not_run, verdict_of_cells
+from .transfers import TIME, compared
+
+MARGIN_RATIO = 0.05
+"""A difference in time below this counts as none."""
+
+
+def beyond_claims(
+    uploads: Results | None, downloads: Results | None, leo: Results | None
+) -> list[Claim]:
+    """Judge what waiting for slots, and handovers, still cost."""
+    up, down, low = (
+        None if part is None else end_to_end(part) for part in (uploads, downloads, leo)
+    )
+    return [
+        _uploads_suffer(up),
+        _foresight_helps(up),
+        _proxies_help(up),
+        _downloads_do_not(down),
+        _handovers(low),
+        _lossy_handovers(low),
+        _low_orbit_on_demand(low),
+    ]
+
+
+def _uploads_suffer(up: pl.DataFrame | None) -> Claim:
+    statement = (
+        "Beyond the source: over a geostationary link of today uploads still suffer from waiting "
+        "for slots, whoever sends."
+    )
+    rule = (
+        f"Time of an upload, {PLAIN} against {CONSTANT}, paired by seed. Borne out: for every "
+        f"sender and volume the whole 95 % interval is above +{MARGIN_RATIO:.0%}; in part: for "
+        "some; not: for none, and below it for some."
+    )
+    if up is None:
+        return not_run(statement, rule)
+    details = delays(up, CAPACITY, CONSTANT, (PLAIN,))
+    low, high = details["relative_low_ratio"], details["relative_high_ratio"]
+    return _told(
+        statement, rule, details, verdict_of_cells(low > MARGIN_RATIO, high < MARGIN_RATIO)
+    )
+
+
+def _downloads_do_not(down: pl.DataFrame | None) -> Claim:
+    return _as_quick(
+        down,
+        "Beyond the source: downloads, of which only acknowledgments wait for slots, do not "
+        "suffer.",
+        (CAPACITY, CONSTANT, (PLAIN,)),
+    )
+
+
+def _handovers(low: pl.DataFrame | None) -> Claim:
+    judged = _as_quick(
+        low,
+        "Beyond the source: handovers every 15 s, with steps of delay and rate, make no upload "
+        "over satellites of a low orbit slower.",
+        (LINK, STEADY, HANDOVERS),
+    )
+    return judged if low is None else replace(judged, evidence=f"{judged.evidence} {_met(low)}")
+
+
+def _lossy_handovers(low: pl.DataFrame | None) -> Claim:
+    judged = _as_quick(
+        None if low is None or LOSSY not in low[LINK].to_list() else low,
+        "Beyond the source: handovers in which nothing gets through for 100 ms make no upload over "
+        "satellites of a low orbit slower.",
+        (LINK, STEADY, (LOSSY,)),
+    )
+    if low is None or LOSSY not in low[LINK].to_list():
+        return judged
+    return replace(judged, evidence=f"{judged.evidence} {_of_those_that_met_one(low)}")
+
+
+def _of_those_that_met_one(low: pl.DataFrame) -> str:
+    """Tell how much longer those took that met an outage, which most small ones did not."""
+    keys = [SENDER, VOLUME, "seed"]
+    steady = low.filter(pl.col(LINK) == STEADY).select(*keys, pl.col(TIME).alias("steady_s"))
+    met = (
+        low.filter((pl.col(LINK) == LOSSY) & (pl.col(MET) > 0))
+        .join(steady, on=keys, maintain_order="left")
+        .group_by(VOLUME, SENDER, maintain_order=True)
+        .agg(pl.len().alias("uploads"), (pl.col(TIME) / pl.col("steady_s") - 1).mean())
+    )
+    told = "; ".join(
+        f"{row[VOLUME]} {row[SENDER]} {row[TIME]:+.1%} (mean of {row['uploads']})"
+        for row in met.drop_nulls(TIME).iter_rows(named=True)
+    )
+    return f"Of those that met one: {told or 'none'}."
+
+
+def _met(low: pl.DataFrame) -> str:
+    """Tell how many uploads met a handover at all; small ones end before."""
+    handed_over = low.filter(pl.col(LINK).is_in(HANDOVERS) & pl.col(MET).is_not_null())
+    shares = handed_over.group_by(VOLUME, maintain_order=True).agg((pl.col(MET) > 0).mean())
+    told = ", ".join(f"{share:.0%} of {volume}" for volume, share in shares.iter_rows())
+    return f"A handover was met by {told}; the others differ by what delay and rate were then."
+
+
+def _low_orbit_on_demand(low: pl.DataFrame | None) -> Claim:
+    return _as_quick(
+        low,
+        "Beyond the source: where the master is within 40 ms, nobody suffers from waiting for "
+        "slots, however they are asked for.",
+        (LINK, CONSTANT, (PLAIN, FORESEEN)),
+    )
+
+
+def _as_quick(
+    done: pl.DataFrame | None, statement: str, sides: tuple[str, str, tuple[str, ...]]
+) -> Claim:
+    axis, against, others = sides
+    rule = (
+        f"Time of a transfer, {' and '.join(others)} against {against}, paired by seed. Borne out: "
+        "for every sender and volume the whole 95 % interval is below "
+        f"+{MARGIN_RATIO:.0%}; in part: for some; not: for none, and above it for some."
+    )
+    if done is None:
+        return not_run(statement, rule)
+    details = delays(done, axis, against, others)
+    low, high = details["relative_low_ratio"], details["relative_high_ratio"]
+    verdict = verdict_of_cells(high < MARGIN_RATIO, low > MARGIN_RATIO)
+    told = [
+        f"{other}: {by_sender(details.filter(pl.col(axis) == other))}"
+        for other in details[axis].unique(maintain_order=True)
+    ]
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=verdict,
+        evidence=f"{'. '.join(told) if len(told) > 1 else by_sender(details)}.",
+        details=details,
+        in_short="; ".join(
+            f"{other} {extremes(details.filter(pl.col(axis) == other))}"
+            for other in details[axis].unique(maintain_order=True)
+        )
+        + ".",
+    )
+
+
+def _told(statement: str, rule: str, details: pl.DataFrame, verdict: Verdict) -> Claim:
+    evidence, in_short = f"{by_sender(details)}.", f"{extremes(details)}."
+    return Claim(statement, rule, verdict, evidence, details, in_short)
+
+
+def _foresight_helps(up: pl.DataFrame | None) -> Claim:
+    statement = "Beyond the source: asking for what is foreseen takes most of that wait away."
+    rule = (
+        "What a transfer takes longer than over constant allocation, forecast by rbdc, of the "
+        "means. Borne out: less than half for every sender and volume that rbdc slows down; in "
+        "part: for some; otherwise not."
+    )
+    if up is None:
+        return not_run(statement, rule)
+    every = delays(up, CAPACITY, CONSTANT, ON_DEMAND)
+    plain, foreseen = (
+        every.filter(pl.col(CAPACITY) == way).select(
+            SENDER, VOLUME, pl.col("relative_ratio").alias(name)
+        )
+        for way, name in ((PLAIN, "plain_ratio"), (FORESEEN, "foreseen_ratio"))
+    )
+    details = plain.join(foreseen, on=[SENDER, VOLUME], maintain_order="left").filter(
+        pl.col("plain_ratio") > MARGIN_RATIO
+    )
+    left = details["foreseen_ratio"] / details["plain_ratio"]
+    told = "; ".join(
+        f"{row[SENDER]}, {row[VOLUME]}: {row['plain_ratio']:+.0%} and {row['foreseen_ratio']:+.0%}"
+        for row in details.iter_rows(named=True)
+    )
+    return Claim(
+        statement=statement,
+        rule=rule,
+        verdict=verdict_of_cells(left < 0.5, left >= 0.5),
+        evidence=f"Against constant allocation, rbdc and forecast: {told}.",
+        details=every,
+        in_short=(
+            f"For {(left < 0.5).sum()} of {left.len()} senders and volumes; "
+            f"{left.to_numpy().min():.0%} to {left.to_numpy().max():.0%} of the wait are left."
+        ),
+    )
+
+
+def _proxies_help(up: pl.DataFrame | None) -> Claim:
+    statement = "Beyond the source: a proxy at the terminal makes uploads on demand quicker."
+    rule = (
+        "Time of an upload with slots assigned by rbdc, by a proxy against through with CUBIC, "
+        "paired by seed. Borne out: shorter with the whole 95 % interval for every proxy and "
+        "volume; in part: for some; otherwise not."
+    )
+    if up is None:
+        return not_run(statement, rule)
+    plain = up.filter(pl.col(CAPACITY) == PLAIN)
+    senders = plain[SENDER].unique(maintain_order=True).to_list()
+    details = pl.concat(
+        [
+            compared(plain, TIME, SENDER, (THROUGH[0], sender), [VOLUME]).with_columns(
+                pl.lit(sender).alias(SENDER)
+            )
+            for sender in senders
+            if sender not in THROUGH
+        ]
+    )
+    verdict = verdict_of_cells(details["high"] < 0, details["low"] > 0)
+    return _told(statement, rule, details, verdict)
+
+
+def by_sender(details: pl.DataFrame) -> str:
+    """Tell relative changes by sender: ``cubic: 1 MB +30.0% [...], ...; bbr: ...``."""
+    parts = []
+    for (sender,), rows in details.group_by(SENDER, maintain_order=True):
+        told = ", ".join(f"{row[VOLUME]} {signed(row)}" for row in rows.iter_rows(named=True))
+        parts.append(f"{sender}: {told}")
+    return "; ".join(parts)
+
+
+def extremes(details: pl.DataFrame) -> str:
+    """Tell the least and the greatest change, and whose they are."""
+    ordered = details.sort("relative_ratio")
+    least, most = (ordered.row(place, named=True) for place in (0, -1))
+    return " to ".join(
+        f"{row['relative_ratio']:+.0%} ({row[SENDER]}, {row[VOLUME]})" for row in (least, most)
+    )

@@ -1,0 +1,133 @@
+"""The study's part on satellites of today: measures by hand, verdicts by their rules."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from fairwind_studies.satellite_startup.beyond import delays, end_to_end
+from fairwind_studies.satellite_startup.beyond_claims import beyond_claims
+
+from fairwind.results import Verdict
+from fairwind.scenario import Scenario
+from fairwind.studies import study_named
+
+UPLOADS, FORESIGHT, PROXIES, DOWNLOADS, HANDOVERS, LOSSY, LOW_ORBIT = range(7)
+
+
+def made_up(axis: str, times: dict[tuple[str, str], float]) -> SimpleNamespace:
+    """Give three transfers for each sender and setting of an axis, which take so many seconds."""
+    rows = [
+        {
+            "cell": cell,
+            "seed": seed,
+            "sender": sender,
+            axis: setting,
+            "volume": "1 MB",
+            "completion_time_s": time + 0.01 * seed,
+            "timeouts": 0,
+            "start_s": 1.0,
+        }
+        for cell, ((sender, setting), time) in enumerate(times.items())
+        for seed in (1, 2, 3)
+    ]
+    return SimpleNamespace(flows=pl.DataFrame(rows))
+
+
+def with_handovers(leo: SimpleNamespace) -> SimpleNamespace:
+    """Add links with handovers and slots on which all is as on the steady one."""
+    steady = leo.flows.filter(pl.col("link") == "steady")
+    others = ("delay steps", "delay and rate steps", "constant", "rbdc", "forecast")
+    same = [steady.with_columns(pl.lit(other).alias("link")) for other in others]
+    return SimpleNamespace(flows=pl.concat([leo.flows, *same]))
+
+
+def of_uploads(plain: float, foreseen: float, proxied: float) -> SimpleNamespace:
+    """Give uploads that take 10 s over constant allocation."""
+    through = {
+        ("cubic", "constant"): 10.0,
+        ("cubic", "rbdc"): plain,
+        ("cubic", "forecast"): foreseen,
+    }
+    proxy = {("proxy, cubic", way): time for (_, way), time in through.items()}
+    return made_up("capacity", through | proxy | {("proxy, cubic", "rbdc"): proxied})
+
+
+def test_a_split_transfer_takes_as_long_as_its_last_half_and_none_that_did_not_end():
+    flows = [
+        {"cell": 0, "seed": 1, "sender": "proxy", "completion_time_s": 3.0, "timeouts": 1},
+        {"cell": 0, "seed": 1, "sender": "proxy", "completion_time_s": 4.5, "timeouts": 2},
+        {"cell": 0, "seed": 2, "sender": "proxy", "completion_time_s": 3.0, "timeouts": 0},
+        {"cell": 0, "seed": 2, "sender": "proxy", "completion_time_s": None, "timeouts": 0},
+    ]
+    flows = pl.DataFrame(flows).with_columns(pl.lit(26.0).alias("start_s"))
+    done = end_to_end(SimpleNamespace(flows=flows))
+    assert done["transfer_time_s"].to_list() == [4.5, None]
+    # From 26 to 30.5 s: one handover, at 30 s.
+    assert done["handovers_met"].to_list() == [1.0, None]
+    assert done["timeouts"].to_list() == [3, 0]
+
+
+def test_delays_are_ratios_of_the_same_seeds():
+    done = end_to_end(of_uploads(plain=15.0, foreseen=11.0, proxied=12.0))
+    found = delays(done, "capacity", "constant", ("rbdc", "forecast"))
+    assert found["relative_ratio"].to_list() == pytest.approx([0.5, 0.2, 0.1, 0.1], rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("plain", "foreseen", "proxied", "verdicts"),
+    [
+        (15.0, 10.5, 12.0, [Verdict.BORNE_OUT, Verdict.BORNE_OUT, Verdict.BORNE_OUT]),
+        (15.0, 14.0, 16.0, [Verdict.BORNE_OUT, Verdict.NOT_BORNE_OUT, Verdict.NOT_BORNE_OUT]),
+        (15.0, 10.5, 10.2, [Verdict.BORNE_OUT_IN_PART, Verdict.BORNE_OUT, Verdict.BORNE_OUT]),
+    ],
+)
+def test_uploads_are_judged_against_constant_allocation(plain, foreseen, proxied, verdicts):
+    judged = beyond_claims(of_uploads(plain, foreseen, proxied), None, None)
+    assert [judged[place].verdict for place in (UPLOADS, FORESIGHT, PROXIES)] == verdicts
+
+
+@pytest.mark.parametrize(("plain", "verdict"), [(10.2, "BORNE_OUT"), (11.0, "NOT_BORNE_OUT")])
+def test_downloads_are_to_be_as_quick_as_over_constant_allocation(plain, verdict):
+    downloads = made_up("capacity", {("cubic", "constant"): 10.0, ("cubic", "rbdc"): plain})
+    assert beyond_claims(None, downloads, None)[DOWNLOADS].verdict is Verdict[verdict]
+
+
+def test_in_a_low_orbit_handovers_and_slots_are_judged_apart():
+    leo = made_up(
+        "link",
+        {
+            ("cubic", "steady"): 10.0,
+            ("cubic", "delay steps"): 10.1,
+            ("cubic", "delay and rate steps"): 10.2,
+            ("cubic", "constant"): 10.0,
+            ("cubic", "rbdc"): 15.0,
+            ("cubic", "forecast"): 10.1,
+        },
+    )
+    judged = beyond_claims(None, None, leo)
+    assert judged[HANDOVERS].verdict is Verdict.BORNE_OUT
+    assert judged[LOSSY].verdict is Verdict.UNDECIDED
+    assert judged[LOW_ORBIT].verdict is Verdict.BORNE_OUT_IN_PART
+    assert judged[UPLOADS].verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(("lossy", "verdict"), [(10.1, "BORNE_OUT"), (12.0, "NOT_BORNE_OUT")])
+def test_handovers_that_lose_packets_are_judged_and_those_that_met_one_told(lossy, verdict):
+    leo = made_up("link", {("cubic", "steady"): 10.0, ("cubic", "delay steps, outage"): lossy})
+    # From 14 s on, so that all of them meet the handover at 15 s.
+    leo.flows = leo.flows.with_columns(pl.lit(14.0).alias("start_s"))
+    claim = beyond_claims(None, None, with_handovers(leo))[LOSSY]
+    assert claim.verdict is Verdict[verdict]
+    assert f"1 MB cubic {lossy / 10 - 1:+.1%} (mean of 3)" in claim.evidence
+
+
+@pytest.mark.parametrize("part", ["geo-uploads", "geo-downloads", "leo"])
+def test_every_split_carries_the_volume_that_is_asked_for(part):
+    scenario: Scenario = study_named("satellite-startup").further_scenarios("full")[part]
+    for cell in scenario.plan.cells:
+        first, *others = [group["workload"] for group in cell.experiment["flows"]]
+        assert first["volume"] == cell.settings["volume"]
+        assert all(other["kind"] == "relay" and other["of"] == "file" for other in others)
+        assert bool(others) == cell.settings["sender"].startswith("proxy")

@@ -1,0 +1,344 @@
+"""Studies: their files, their figures, and that verdicts follow their rules."""
+
+from __future__ import annotations
+
+import tomllib
+from types import SimpleNamespace
+
+import polars as pl
+import pytest
+from fairwind_studies.application_limited_streams.claims import (
+    greedy_unharmed,
+    latency_reduced,
+    thin_below_share,
+)
+from fairwind_studies.application_limited_streams.shares import fair_shares
+from fairwind_studies.impact_on_others.claims import changed_by
+
+from fairwind.errors import FairwindError
+from fairwind.quantities import parse_seconds
+from fairwind.results import Results, Verdict
+from fairwind.run import RunSettings, run_plan
+from fairwind.studies import studies, study_named
+from fairwind.studies.ranges import panels_in_words
+from fairwind.studies.streams import offered_bits_per_second
+from made_up import VARIANTS, ScriptedEngine, experiment, plan
+
+NAME = "application-limited-streams"
+
+
+@pytest.fixture
+def results(tmp_path) -> Results:
+    """Give a run in which latency falls with LT and nothing else differs."""
+    return run_plan(plan((1, 4, 16), VARIANTS, 3), ScriptedEngine(), RunSettings(1, tmp_path))
+
+
+def change(results: Results, change: pl.Expr, where: pl.Expr) -> Results:
+    """Change a column of the groups table where a condition holds."""
+    path = results.folder / "groups.parquet"
+    name = change.meta.output_name()
+    changed = pl.when(where).then(change).otherwise(pl.col(name)).alias(name)
+    pl.read_parquet(path).with_columns(changed).write_parquet(path)
+    return Results(results.folder)
+
+
+@pytest.mark.parametrize("name", list(studies()))
+def test_every_form_of_a_study_is_a_valid_scenario(name):
+    study = study_named(name)
+    for form in study.forms:
+        assert study.scenario(form).check().runs > 0
+
+
+def test_an_unknown_study_or_form_is_refused_with_those_there_are():
+    with pytest.raises(FairwindError, match=NAME):
+        study_named("unknown")
+    with pytest.raises(FairwindError, match="reduced"):
+        study_named(NAME).scenario("unknown")
+
+
+def test_the_forms_differ_from_the_full_one_only_where_they_say():
+    full, payload, reduced = (
+        tomllib.loads(study_named(NAME).scenario(form).text)
+        for form in ("full", "payload", "reduced")
+    )
+    thin = payload["flows"][1]["workload"]
+    thin["packet"] = thin.pop("payload")
+    assert payload | {"name": full["name"]} == full
+
+    for key in ("name", "duration"):
+        reduced[key] = full[key]
+    for group, of_full in zip(reduced["flows"], full["flows"], strict=True):
+        group["start_spread"] = of_full["start_spread"]
+    reduced["sweep"]["repeat"] = full["sweep"]["repeat"]
+    reduced["measure"]["warmup"] = full["measure"]["warmup"]
+    reduced["sweep"]["flows.*.count"] = full["sweep"]["flows.*.count"]
+    assert reduced == full
+
+
+def test_the_forms_for_the_kernel_differ_only_in_what_makes_one_short():
+    long, short = (
+        tomllib.loads(study_named(NAME).scenario(form).text)
+        for form in ("kernel", "kernel-reduced")
+    )
+    for key in ("name", "duration", "measure"):
+        short[key] = long[key]
+    for group, of_long in zip(short["flows"], long["flows"], strict=True):
+        group["start_spread"] = of_long["start_spread"]
+    for key in ("repeat", "flows.*.count"):
+        short["sweep"][key] = long["sweep"][key]
+    assert short == long
+
+
+def test_on_the_kernel_the_study_has_the_four_columns_without_sack_and_todays_default():
+    cells = study_named(NAME).scenario("kernel").check().cells
+    thin = {cell.settings["variant"]: cell.experiment["flows"][1]["tcp"] for cell in cells}
+    today = {"profile": "linux-6.18", "congestion": "cubic", "nagle": False}
+    four = today | {"sack": False}
+    four |= {"tail_loss_probe": False, "collapse_retransmissions": False}
+    assert thin == {
+        "TCP": four,
+        "mFR": four | {"duplicate_threshold": 1},
+        "LT": four | {"linear_timeouts": True},
+        "LT+mFR": four | {"linear_timeouts": True, "duplicate_threshold": 1},
+        "today": today,
+    }
+
+
+def test_full_and_reduced_stand_for_the_kernels_forms_on_the_kernel():
+    study = study_named(NAME)
+    assert [study.form_on_kernel(form) for form in ("full", "reduced", "kernel")] == [
+        "kernel",
+        "kernel-reduced",
+        "kernel",
+    ]
+
+
+def test_the_fifth_variant_is_judged_only_for_its_latency(tmp_path):
+    grid = plan((1, 4), (*VARIANTS, "today"), 3)
+    results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path))
+    judged = study_named(NAME).claims(results)
+    assert [set(claim.details["variant"]) for claim in judged[:2]] == [
+        {"mFR", "LT", "LT+mFR"},
+        set(VARIANTS),
+    ]
+    assert judged[-1].statement == (
+        "Beyond the source: today's default (SACK, RACK, tail loss probe) reduces the latency that "
+        "thin streams feel."
+    )
+    assert len(study_named(NAME).figures(results)) == 2
+
+
+def test_a_single_replicate_decides_no_claim(tmp_path):
+    grid = plan((1, 4), VARIANTS, 1)
+    results = run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path))
+    claims = study_named(NAME).claims(results)
+    assert {claim.verdict for claim in claims} == {Verdict.UNDECIDED}
+    assert not [claim for claim in claims if "nan" in claim.evidence]
+
+
+def test_variants_are_independent_samples_in_real_time(tmp_path):
+    engine = ScriptedEngine(name="kernel", is_real_time=True)
+    claim = greedy_unharmed(run_plan(plan((1,), VARIANTS, 3), engine, RunSettings(1, tmp_path)))
+    assert set(claim.details["pairs"]) == {0}
+    assert "independent samples (Welch)" in claim.rule
+
+
+def test_the_full_form_has_the_ten_panels_and_four_variants_of_the_source():
+    grid = study_named(NAME).scenario().check()
+    assert [axis.values for axis in grid.axes] == [
+        [2**power for power in range(10)],
+        ["TCP", "mFR", "LT", "LT+mFR"],
+    ]
+    assert len(grid.seeds) == 20
+
+
+@pytest.mark.parametrize("form", study_named(NAME).forms)
+def test_streams_start_at_random_over_most_of_the_warm_up(form):
+    scenario = tomllib.loads(study_named(NAME).scenario(form).text)
+    warmup = parse_seconds(scenario["measure"]["warmup"])
+    for group in scenario["flows"]:
+        assert group["start_pattern"] == "random"
+        assert 0.75 * warmup <= parse_seconds(group["start_spread"]) < warmup
+
+
+def test_a_thin_stream_of_160_byte_packets_offers_8533_bits_per_second():
+    assert offered_bits_per_second(experiment()) == pytest.approx(8533.33, abs=0.01)
+
+
+def test_a_payload_of_160_bytes_adds_headers_and_timestamps():
+    described = experiment()
+    described["flows"][1]["workload"]["size"] = {"payload": "160 B"}
+    assert offered_bits_per_second(described) == pytest.approx(8 * 212 / 0.15)
+    described["flows"][1]["tcp"]["timestamps"] = False
+    assert offered_bits_per_second(described) == pytest.approx(8 * 200 / 0.15)
+
+
+def test_the_fair_share_saturates_at_half_the_capacity(tmp_path):
+    grid = plan((1, 32, 64), VARIANTS, 1)
+    shares = fair_shares(run_plan(grid, ScriptedEngine(), RunSettings(1, tmp_path)))
+    assert shares["flows_count"].to_list() == [1, 32, 64]
+    assert shares["fair_bits_per_second"].to_list() == pytest.approx(
+        [8533.33, 273066.67, 500000], abs=0.01
+    )
+
+
+def test_equal_greedy_throughput_bears_the_first_claim_out(results):
+    assert greedy_unharmed(results).verdict is Verdict.BORNE_OUT
+
+
+def test_a_large_significant_loss_of_greedy_throughput_refutes_the_first_claim(results):
+    column = pl.col("throughput_bits_per_second")
+    where = (pl.col("variant") != "TCP") & (pl.col("group") == "greedy")
+    claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
+    assert claim.verdict is Verdict.NOT_BORNE_OUT
+    assert "mFR: not for every N; LT: not for every N" in claim.evidence
+
+
+def test_a_wide_spread_leaves_the_first_claim_undecided(results):
+    column = pl.col("throughput_bits_per_second")
+    where = (pl.col("variant") == "mFR") & (pl.col("group") == "greedy")
+    noise = 1 + (pl.col("replicate").cast(pl.Float64) - 1) * 0.3
+    assert greedy_unharmed(change(results, column * noise, where)).verdict is Verdict.UNDECIDED
+
+
+def test_thin_streams_below_their_share_bear_the_second_claim_out(results):
+    where = (pl.col("group") == "thin") & (pl.col("flows_count") >= 4)
+    changed = change(results, pl.col("throughput_bits_per_second") * 0.5, where)
+    claim = thin_below_share(changed)
+    assert claim.verdict is Verdict.BORNE_OUT
+    assert claim.evidence.count("below it for N >= 4") == len(VARIANTS)
+
+
+def test_thin_streams_above_their_share_refute_the_second_claim(results):
+    where = pl.col("group") == "thin"
+    changed = change(results, pl.col("throughput_bits_per_second") * 2, where)
+    assert thin_below_share(changed).verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_the_first_claim_can_hold_in_some_panels_alone(results):
+    column = pl.col("throughput_bits_per_second")
+    where = (
+        (pl.col("variant") == "LT") & (pl.col("group") == "greedy") & (pl.col("flows_count") > 1)
+    )
+    claim = greedy_unharmed(change(results, column * (0.8 + pl.col("replicate") * 1e-4), where))
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "mFR: borne out for every N; LT: borne out for N = 1, not for N >= 4;" in claim.evidence
+
+
+def test_the_second_claim_can_hold_for_some_variants_alone(results):
+    thin, has_linear = pl.col("group") == "thin", pl.col("variant").str.contains("LT")
+    halved = change(results, pl.col("throughput_bits_per_second") * 0.5, thin & ~has_linear)
+    doubled = change(halved, pl.col("throughput_bits_per_second") * 2, thin & has_linear)
+    claim = thin_below_share(doubled)
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "TCP: below it for every N; mFR: below it for every N;" in claim.evidence
+    assert "LT: above it for every N;" in claim.evidence
+
+
+def test_latency_is_judged_mechanism_by_mechanism(results):
+    mfr, lt, both = latency_reduced(results)
+    assert mfr.statement.startswith("mFR ")
+    assert mfr.verdict is Verdict.UNDECIDED
+    assert mfr.evidence.count("not changed significantly for any N") == 3
+    for claim in (lt, both):
+        assert claim.verdict is Verdict.BORNE_OUT
+        assert "99th percentile reduced for every N" in claim.evidence
+
+
+def test_latency_that_falls_in_one_panel_alone_bears_its_claim_out_in_part(results):
+    where = (pl.col("variant") == "mFR") & (pl.col("flows_count") == 4)
+    changed = change(results, pl.col("ack_latency_p99_s") * 0.7, where)
+    mfr, *_ = latency_reduced(changed)
+    assert mfr.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "99th percentile reduced for N = 4 (most at N = 4: -30" in mfr.evidence
+
+
+def test_latency_that_only_rises_refutes_its_claim(results):
+    where = pl.col("variant") == "mFR"
+    changed = change(results, pl.col("ack_latency_p50_s") * 1.5, where)
+    mfr, *_ = latency_reduced(changed)
+    assert mfr.verdict is Verdict.NOT_BORNE_OUT
+    assert "median increased for every N" in mfr.evidence
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"),
+    [
+        ([1, 2, 4, 8, 16], "every N"),
+        ([], "no N"),
+        ([1], "N = 1"),
+        ([16], "N = 16"),
+        ([1, 2, 4], "N <= 4"),
+        ([4, 8, 16], "N >= 4"),
+        ([2, 4], "N = 2, 4"),
+        ([2, 4, 8], "N = 2 to 8"),
+        ([1, 4, 16], "N = 1, 4, 16"),
+        ([1, 2, 4, 16], "N = 1 to 4, 16"),
+    ],
+)
+def test_panels_are_named_briefly(counts, words):
+    assert panels_in_words(counts, [1, 2, 4, 8, 16]) == words
+
+
+def test_the_first_figure_has_one_panel_per_count_and_a_dotted_line(results):
+    figure = study_named(NAME).figures(results)[0]
+    chart = figure.chart.to_dict()
+    assert chart["columns"] == 5
+    assert chart["facet"]["sort"] == ["N = 1", "N = 4", "N = 16"]
+    assert any(layer["mark"].get("strokeDash") for layer in chart["spec"]["layer"])
+    (rows,) = chart["datasets"].values()
+    thin = [row for row in rows if row["group"] == "thin"]
+    fair = sorted({row["fair_kbit_per_second"] for row in thin})
+    assert fair == pytest.approx([8.53333, 34.13333, 136.53333], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["impact-on-others", "queue-disciplines", "thin-streams-today"])
+def test_a_short_form_differs_from_the_whole_only_in_time_and_seeds(name):
+    full, reduced = (
+        tomllib.loads(study_named(name).scenario(form).text) for form in ("full", "reduced")
+    )
+    for key in ("name", "duration"):
+        reduced[key] = full[key]
+    for group, of_full in zip(reduced["flows"], full["flows"], strict=True):
+        group["start_spread"] = of_full["start_spread"]
+    reduced["sweep"]["repeat"] = full["sweep"]["repeat"]
+    reduced["measure"]["warmup"] = full["measure"]["warmup"]
+    assert reduced == full
+
+
+@pytest.mark.parametrize(
+    ("form", "settings"),
+    [
+        ("bundling", {"redundant_bundling": True}),
+        ("rack", {"profile": "linux-6.18", "tail_loss_probe": True}),
+    ],
+)
+def test_other_forms_of_the_impact_change_other_settings_of_the_same_streams(form, settings):
+    full, other = (
+        tomllib.loads(study_named("impact-on-others").scenario(name).text)
+        for name in ("full", form)
+    )
+    of_modified = {f"flows.modified.tcp.{key}": value for key, value in settings.items()}
+    of_thin = {f"flows.thin.tcp.{key}": value for key, value in settings.items()}
+    assert other["sweep"].pop("modified") == {
+        "none": {},
+        "half": of_modified,
+        "all": of_modified | of_thin,
+    }
+    for key in ("name", "description"):
+        other[key] = full[key]
+    del full["sweep"]["modified"]
+    assert other == full
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        ("full", "the modifications"),
+        ("bundling", "redundant data bundling"),
+        ("rack", "RACK and the tail loss probe"),
+    ],
+)
+def test_hypotheses_name_what_a_form_changes(form, words):
+    plan = study_named("impact-on-others").scenario(form).check()
+    assert changed_by(SimpleNamespace(manifest=SimpleNamespace(plan=plan))) == words

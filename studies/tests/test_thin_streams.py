@@ -1,0 +1,402 @@
+"""The studies of thin against greedy streams: their rules, on results made up by hand."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+import pytest
+from fairwind_studies.duration.claims import decides_the_same, one_run_tells, unbiased
+from fairwind_studies.duration.lengths import deviations
+from fairwind_studies.thin_vs_five_greedy.claims import gets_what_it_asks, is_repacketised
+from fairwind_studies.thin_vs_five_greedy.clustering import hits_many_at_once
+from fairwind_studies.thin_vs_five_greedy.figures import figures as five_greedy_figures
+from fairwind_studies.thin_vs_five_greedy.rates import THIN_COUNT, offered_rates
+from fairwind_studies.thin_vs_greedy.claims import too_congested
+from fairwind_studies.thin_vs_greedy.figures import figures as naive_figures
+
+from fairwind.quantities import parse_seconds
+from fairwind.results import Verdict
+from fairwind.scenario import Plan
+from fairwind.studies import hypotheses, study_named
+from fairwind.studies.panels import Panels, setting_in_words
+from fairwind.studies.streams import (
+    circumstances,
+    offered_bits_per_second,
+    offered_payload_bits_per_second,
+)
+
+THIN_STUDIES = ("thin-vs-greedy", "thin-vs-five-greedy", "duration")
+SEEDS = (101, 102, 103, 104)
+VARIANTS = ("TCP", "LT")
+
+MEASURES = {
+    "flows": 10,
+    "flows_problematic": 0,
+    "goodput_bits_per_second": 96_000.0,
+    "throughput_bits_per_second": 137_600.0,
+    "packet_loss_ratio": 0.02,
+    "ack_latency_mean_s": 0.3,
+    "ack_latency_p50_s": 0.25,
+    "ack_latency_p99_s": 0.9,
+    "measured_s": 300.0,
+}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    plan: Plan
+    is_real_time: bool = False
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """What the studies read of results."""
+
+    groups: pl.DataFrame
+    manifest: Manifest
+    extra: dict[str, Any] = field(default_factory=dict)
+    queue_loss_runs: pl.DataFrame = field(default_factory=pl.DataFrame)
+
+
+def made_up(axes: dict[str, tuple[Any, ...]], **columns: pl.Expr) -> MadeUp:
+    """Make results up: a grid in which nothing differs but what ``columns`` say.
+
+    Every seed moves every measure by some millionths, so that no spread is zero.
+    """
+    names = list(axes)
+    points: list[tuple[Any, ...]] = [()]
+    for values in axes.values():
+        points = [(*point, value) for point in points for value in values]
+    cells, rows = [], []
+    for index, point in enumerate(points):
+        settings = dict(zip(names, map(str, point), strict=True))
+        described = experiment(int(settings.get("flows.thin.count", 10)))
+        cells.append({"index": index, "settings": settings, "experiment": described})
+        place = {
+            name.replace(".*.", "_").replace(".", "_"): value
+            for name, value in zip(names, point, strict=True)
+        }
+        rows += [
+            {"cell": index, "seed": seed, **place, "group": group, **MEASURES}
+            for seed in SEEDS
+            for group in ("greedy", "thin")
+        ]
+    document = {
+        "name": "made up",
+        "description": "",
+        "repeat": len(SEEDS),
+        "seeds": list(SEEDS),
+        "axes": [
+            {"name": name, "labels": [str(value) for value in values]}
+            for name, values in axes.items()
+        ],
+        "cells": cells,
+    }
+    moved = 1 + (pl.col("seed") - 102) * 1e-6
+    floats = [name for name, value in MEASURES.items() if isinstance(value, float)]
+    groups = pl.DataFrame(rows).with_columns(
+        pl.col(name) * moved for name in floats if name != "measured_s"
+    )
+    groups = groups.with_columns(value.alias(name) for name, value in columns.items())
+    return MadeUp(groups, Manifest(Plan.from_document(document, ())))
+
+
+def experiment(thin: int = 10) -> dict[str, Any]:
+    interval = {"distribution": "normal", "mean": "100 ms", "deviation": "15 ms"}
+    return {
+        "name": "made up",
+        "flows": [
+            {"name": "greedy", "count": 5, "workload": {"kind": "greedy"}, "tcp": {}},
+            {
+                "name": "thin",
+                "count": thin,
+                "workload": {"kind": "thin", "size": {"payload": "120 B"}, "interval": interval},
+                "tcp": {},
+            },
+        ],
+    }
+
+
+def when(condition: pl.Expr, value: pl.Expr, name: str) -> pl.Expr:
+    """Change a column where a condition holds."""
+    return pl.when(condition).then(value).otherwise(pl.col(name))
+
+
+NAIVE = {"flows.*.count": (10, 20), "variant": VARIANTS, "early_retrans": (0, 3)}
+FIVE = {"flows.thin.count": (10,), "flows.greedy.count": (5, 20), "variant": VARIANTS}
+BY_THIN = Panels(THIN_COUNT)
+IS_THIN = pl.col("group") == "thin"
+IS_LT = pl.col("variant") == "LT"
+
+
+@pytest.mark.parametrize("name", THIN_STUDIES)
+def test_the_path_and_the_streams_are_the_groups_defaults(name):
+    for cell in study_named(name).scenario().check().cells:
+        (link,) = (x for x in cell.experiment["network"]["links"] if x["name"] == "bottleneck")
+        assert link["rate"] == "5 Mbit/s"
+        assert link["delay"] == "75 ms"
+        assert link["queue"] == {"discipline": "pfifo", "limit_packets": 63}
+        greedy, thin = cell.experiment["flows"]
+        assert thin["workload"]["size"] == {"payload": "120 B"}
+        assert thin["workload"]["interval"]["mean"] == "100 ms"
+        for group in (greedy, thin):
+            assert group["tcp"]["congestion"] == "cubic"
+            assert group["tcp"]["profile"] == "linux-3.16"
+            assert group["tcp"]["collapse_retransmissions"] is False
+
+
+@pytest.mark.parametrize("name", THIN_STUDIES)
+def test_the_short_form_differs_only_in_what_makes_it_short(name):
+    study = study_named(name)
+    full, short = (tomllib.loads(study.scenario(form).text) for form in ("full", "reduced"))
+    for key in ("name", "duration", "measure"):
+        short[key] = full[key]
+    for group, of_full in zip(short["flows"], full["flows"], strict=True):
+        group["start_spread"] = of_full["start_spread"]
+    for key in ("repeat", "duration", "flows.*.count", "flows.thin.count"):
+        if key in full["sweep"]:
+            short["sweep"][key] = full["sweep"][key]
+    assert short == full
+
+
+def test_the_long_run_is_two_hours_and_five_minutes_of_40_thin_and_10_greedy_streams():
+    grid = study_named("duration").scenario().check()
+    lengths = [parse_seconds(label) / 60 for label in grid.axis("duration").labels]
+    assert [length - 5 for length in lengths] == [5, 10, 15, 20, 30, 60, 120]
+    greedy, thin = grid.cells[-1].experiment["flows"]
+    assert (greedy["count"], thin["count"]) == (10, 40)
+
+
+def test_figure_4_5_has_its_cell_in_the_full_form():
+    grid = study_named("thin-vs-five-greedy").scenario().check()
+    assert "30" in grid.axis("flows.thin.count").labels
+    assert grid.axis("flows.greedy.count").labels == ("5", "20")
+
+
+def test_a_drawn_interval_offers_what_its_mean_says():
+    # 120 B, 40 B of headers and 12 B of timestamps ten times a second.
+    assert offered_bits_per_second(experiment()) == pytest.approx(8 * 172 * 10)
+    assert offered_payload_bits_per_second(experiment()) == pytest.approx(8 * 120 * 10)
+
+
+def test_what_thin_streams_offer_is_told_once_per_cell_of_the_reference():
+    offered = offered_rates(made_up(FIVE))
+    assert offered.height == 2 * 2
+    assert offered.filter(pl.col("group") == "offered payload")["mean"].to_list() == [96_000.0] * 2
+
+
+def test_circumstances_are_the_axes_beside_count_and_variant():
+    assert circumstances(made_up(NAIVE), "flows_count") == ("early_retrans",)
+    assert setting_in_words("flows_greedy_count", 5) == "5 greedy"
+    assert setting_in_words("early_retrans", 3) == "early_retrans 3"
+
+
+def test_what_is_the_same_in_all_circumstances_is_said_once():
+    panels = Panels("flows_count", ("early_retrans",))
+    rows = pl.DataFrame({"flows_count": [1, 2, 1, 2], "early_retrans": [0, 0, 3, 3]})
+    assert panels.sides(rows, {"low for": pl.col("flows_count") < 2}) == "low for N = 1"
+    differing = {"low for": pl.col("flows_count") + pl.col("early_retrans") < 2}
+    assert panels.sides(rows, differing) == (
+        "(early_retrans 0) low for N = 1 | (early_retrans 3) neither for any N"
+    )
+
+
+def test_latency_that_falls_in_one_circumstance_alone_bears_its_claim_out_in_part():
+    falls = when(
+        IS_THIN & IS_LT & (pl.col("early_retrans") == 0),
+        pl.col("ack_latency_p99_s") * 0.5,
+        "ack_latency_p99_s",
+    )
+    results = made_up(NAIVE, ack_latency_p99_s=falls)
+    (claim,) = hypotheses.latency_reduced(results, Panels.of(results))
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "(early_retrans 0) reduced for every N (most at N = " in claim.evidence
+    assert "| (early_retrans 3) not changed significantly for any N" in claim.evidence
+
+
+def test_the_disadvantage_is_more_loss_in_the_same_run():
+    results = made_up(
+        NAIVE, packet_loss_ratio=when(IS_THIN, pl.col("packet_loss_ratio") * 2, "packet_loss_ratio")
+    )
+    claim = hypotheses.at_a_disadvantage(results, Panels.of(results))
+    assert claim.verdict is Verdict.BORNE_OUT
+    assert "TCP: more for every N" in claim.evidence
+    assert claim.details["difference"].to_list() == pytest.approx([0.02] * 8, rel=1e-4)
+
+    equal = made_up(NAIVE)
+    claim = hypotheses.at_a_disadvantage(equal, Panels.of(equal))
+    assert claim.verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("problematic", "verdict"),
+    [
+        (pl.lit(0), Verdict.NOT_BORNE_OUT),
+        (pl.lit(5), Verdict.BORNE_OUT),
+        (pl.when(pl.col("flows_count") == 10).then(5).otherwise(0), Verdict.BORNE_OUT_IN_PART),
+        (pl.lit(1), Verdict.UNDECIDED),
+    ],
+)
+def test_too_congested_is_where_more_than_a_tenth_of_the_connections_is_problematic(
+    problematic, verdict
+):
+    results = made_up(NAIVE, flows_problematic=problematic)
+    assert too_congested(results, Panels.of(results)).verdict is verdict
+
+
+def test_thin_streams_get_what_they_ask_for_if_goodput_is_what_is_written():
+    panels = Panels(THIN_COUNT, ("flows_greedy_count",))
+    assert gets_what_it_asks(made_up(FIVE), panels).verdict is Verdict.BORNE_OUT
+    halved = made_up(FIVE, goodput_bits_per_second=pl.col("goodput_bits_per_second") / 2)
+    assert gets_what_it_asks(halved, panels).verdict is Verdict.NOT_BORNE_OUT
+
+
+def test_what_workloads_do_not_tell_is_undecided():
+    results = made_up(FIVE)
+    for cell in results.manifest.plan.cells:
+        cell.experiment["flows"][1]["workload"] = {"kind": "greedy"}
+    panels = Panels(THIN_COUNT, ("flows_greedy_count",))
+    claim = gets_what_it_asks(results, panels)
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "is not known of their workload" in claim.evidence
+    assert offered_rates(results)["mean"].to_list() == [None] * 4
+
+
+def test_throughput_below_one_packet_per_write_tells_of_joined_writes():
+    panels = Panels(THIN_COUNT, ("flows_greedy_count",))
+    assert is_repacketised(made_up(FIVE), panels).verdict is Verdict.NOT_BORNE_OUT
+    joined = when(
+        pl.col("flows_greedy_count") == 20,
+        pl.col("throughput_bits_per_second") * 0.8,
+        "throughput_bits_per_second",
+    )
+    claim = is_repacketised(made_up(FIVE, throughput_bits_per_second=joined), panels)
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    assert "TCP: (5 greedy) not joined for every N | (20 greedy) joined for every N" in (
+        claim.evidence
+    )
+
+
+def losses(counts: tuple[int, ...], among: float | None, within: float | None) -> pl.DataFrame:
+    """Make the table of loss runs up: alike for every count of thin streams, but for millionths."""
+    return pl.DataFrame(
+        [
+            {
+                "flows_thin_count": count,
+                "variant": variant,
+                "queue": "bottleneck",
+                "group": group,
+                "seed": seed,
+                "in_succession_ratio": None if among is None else 0.5,
+                "among_connections_ratio": None if among is None else among + at * 1e-6,
+                "within_connections_ratio": within,
+            }
+            for count in counts
+            for variant in VARIANTS
+            for group in ("greedy", "thin")
+            for at, seed in enumerate(SEEDS)
+        ],
+        schema_overrides={
+            "in_succession_ratio": pl.Float64,
+            "among_connections_ratio": pl.Float64,
+            "within_connections_ratio": pl.Float64,
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("among", "within", "verdict"),
+    [
+        (0.4, 0.1, Verdict.BORNE_OUT),
+        (0.1, 0.4, Verdict.NOT_BORNE_OUT),
+        (None, None, Verdict.UNDECIDED),
+    ],
+)
+def test_losses_that_hit_several_connections_are_told_from_those_that_hit_one_again(
+    among, within, verdict
+):
+    runs = losses((1, 10), among, within)
+    claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
+    assert claim.verdict is verdict
+    # One thin stream alone cannot share its losses, so N = 1 is no panel.
+    assert claim.details["flows_thin_count"].to_list() == ([] if among is None else [10])
+
+
+def test_how_losses_come_together_is_told_of_both_groups():
+    runs = losses((10,), 0.4, 0.1)
+    claim = hits_many_at_once(MadeUp(pl.DataFrame(), made_up(FIVE).manifest, {}, runs), BY_THIN)
+    told = "50.0% in succession, 40.0% among connections, 10.0% within one"
+    assert claim.evidence.endswith(f"N = 10: greedy: {told}; thin: {told}.")
+
+
+def test_figure_4_3_is_of_the_fewest_greedy_streams():
+    chart = five_greedy_figures(made_up(FIVE))[0].chart.to_dict()
+    (rows,) = chart["datasets"].values()
+    assert {row["flows_greedy_count"] for row in rows} == {5}
+
+
+def test_the_naive_experiment_has_a_figure_for_each_of_the_sources():
+    names = [figure.name for figure in naive_figures(made_up(NAIVE))]
+    assert names[:3] == ["aggregated-goodput", "relative-loss", "problematic-connections"]
+
+
+def test_figure_4_5_takes_the_most_streams_where_30_and_20_are_missing():
+    chart = five_greedy_figures(made_up(FIVE))[2].chart.to_dict()
+    (rows,) = chart["datasets"].values()
+    assert {row["flows_greedy_count"] for row in rows} == {20}
+
+
+LENGTHS = {"duration": ("2 min", "6 min", "21 min"), "variant": VARIANTS}
+MINUTES = {"2 min": 1.0, "6 min": 5.0, "21 min": 20.0}
+
+
+def of_lengths(**columns: pl.Expr) -> MadeUp:
+    seconds = pl.col("duration").replace_strict({k: v * 60 for k, v in MINUTES.items()})
+    return made_up(LENGTHS, measured_s=seconds, **columns)
+
+
+def test_lengths_that_agree_with_the_longest_are_long_enough():
+    details = deviations(of_lengths())
+    assert details["measured_minutes"].unique().sort().to_list() == [1.0, 5.0, 20.0]
+    assert unbiased(details).verdict is Verdict.BORNE_OUT
+    assert one_run_tells(details).verdict is Verdict.BORNE_OUT
+
+
+def test_a_measure_that_short_runs_miss_is_named_with_the_length_that_suffices():
+    is_short = (pl.col("duration") == "2 min") & IS_THIN
+    misses = when(is_short, pl.col("packet_loss_ratio") * 1.2, "packet_loss_ratio")
+    claim = unbiased(deviations(of_lengths(packet_loss_ratio=misses)))
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
+    at_once, later = claim.evidence.split("; ")
+    assert later == "from 5 min on: thin relative loss (TCP, LT)."
+    assert at_once.startswith("from 1 min on: greedy goodput (TCP, LT), greedy relative loss")
+
+
+def test_the_scatter_of_single_runs_is_students_prediction_interval():
+    # Seeds differ by -1, 0, 1 and 2 thousandths: s = 1.29e-3, t(3) = 3.182, sqrt(1 + 1/4) = 1.118.
+    scattered = pl.col("packet_loss_ratio") * (1 + (pl.col("seed").cast(pl.Int64) - 102) * 1e-3)
+    details = deviations(of_lengths(packet_loss_ratio=scattered))
+    loss = details.filter(pl.col("measure") == "relative loss")
+    assert loss["single_run_ratio"].to_list() == pytest.approx([4.593e-3] * 12, rel=2e-3)
+
+
+def test_short_runs_that_say_the_opposite_are_told():
+    latency = pl.col("ack_latency_p99_s")
+    lt = IS_THIN & IS_LT
+    opposite = (
+        pl.when(lt & (pl.col("duration") == "2 min"))
+        .then(latency * 1.5)
+        .when(lt)
+        .then(latency * 0.5)
+        .otherwise(latency)
+    )
+    assert decides_the_same(of_lengths()).verdict is Verdict.BORNE_OUT
+    claim = decides_the_same(of_lengths(ack_latency_p99_s=opposite))
+    assert claim.verdict is Verdict.NOT_BORNE_OUT
+    assert "1 say the opposite" in claim.evidence
+    unseen = pl.when(lt & (pl.col("duration") != "2 min")).then(latency * 0.5).otherwise(latency)
+    claim = decides_the_same(of_lengths(ack_latency_p99_s=unseen))
+    assert claim.verdict is Verdict.BORNE_OUT_IN_PART
