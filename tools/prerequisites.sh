@@ -3,7 +3,7 @@
 #
 #   tools/prerequisites.sh build    compilers and Python; exit code 1 if one is missing
 #   tools/prerequisites.sh ebpf     what eBPF programs are compiled with; exit code 1 if something is missing, and
-#                                   then the testbed is built without them
+#                                   then the core is built without them
 #   tools/prerequisites.sh tests    programs that only some tests use; a test that misses one is skipped with
 #                                   a printed reason, so nothing fails here. As root with CI=true they are
 #                                   installed as Debian packages.
@@ -91,7 +91,7 @@ get_ebpf() {
     local packages
     is_linux || return 0
     mapfile -t packages < <(missing_for_ebpf)
-    [ "${#packages[@]}" -eq 0 ] || get "the testbed is built without eBPF" "${packages[@]}"
+    [ "${#packages[@]}" -eq 0 ] || get "the core is built without eBPF" "${packages[@]}"
 }
 
 # Debian packages by the program that each is wanted for.
@@ -107,7 +107,7 @@ get_tests() {
 case "${1:-}" in
 build)
     check_build
-    get_ebpf || echo "note: the testbed is built without eBPF" >&2
+    get_ebpf || echo "note: the core is built without eBPF" >&2
     ;;
 ebpf) check_ebpf ;;
 tests) get_tests ;;

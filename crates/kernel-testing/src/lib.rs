@@ -11,6 +11,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests are configured by their environment")]
 #![expect(clippy::print_stdout, reason = "skipped tests are reported")]
 
+pub mod live;
+
 use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::Write as _;

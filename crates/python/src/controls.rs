@@ -114,7 +114,7 @@ pub(crate) fn load_control(
     kernel_name: String,
     object: Option<Vec<u8>>,
 ) -> PyResult<()> {
-    use fairwind_testbed::controls::{ControlObject, load};
+    use fairwind_kernel_settings::controls::{ControlObject, load};
     let object = object.or_else(|| fairwind_congestion::object_of(&name).map(<[u8]>::to_vec));
     let control = ControlObject { name, kernel_name, object: object.unwrap_or_default() };
     py.detach(|| load(&control)).map_err(told)
@@ -124,12 +124,12 @@ pub(crate) fn load_control(
 #[cfg(target_os = "linux")]
 #[pyfunction]
 pub(crate) fn unload_control(py: Python<'_>, kernel_name: &str) -> PyResult<()> {
-    py.detach(|| fairwind_testbed::controls::unload(kernel_name)).map_err(told)
+    py.detach(|| fairwind_kernel_settings::controls::unload(kernel_name)).map_err(told)
 }
 
 /// The kernel's names of those that were loaded, or why they cannot be looked for.
 #[cfg(target_os = "linux")]
 #[pyfunction]
 pub(crate) fn loaded_controls(py: Python<'_>) -> PyResult<Vec<String>> {
-    py.detach(fairwind_testbed::controls::loaded).map_err(told)
+    py.detach(fairwind_kernel_settings::controls::loaded).map_err(told)
 }

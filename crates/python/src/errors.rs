@@ -57,6 +57,11 @@ pub(crate) fn from_failure(failure: &Failure, folder: Option<&str>) -> PyErr {
         },
         #[cfg(target_os = "linux")]
         Failure::Kernel(error) => crate::testbed::exception(error, folder.unwrap_or_default()),
+        #[cfg(target_os = "linux")]
+        Failure::Shell(error) => match error.storage() {
+            Some(storage) => from_storage(storage, folder.unwrap_or_default()),
+            None => SimulationError::new_err(error.to_string()),
+        },
         Failure::File { path, error } => from_storage(error, path),
         Failure::Control(_) | Failure::Panic { .. } => {
             SimulationError::new_err(failure.to_string())

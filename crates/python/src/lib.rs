@@ -204,6 +204,9 @@ pub(crate) enum Failure {
     #[cfg(target_os = "linux")]
     #[error(transparent)]
     Kernel(fairwind_testbed::RunError),
+    #[cfg(target_os = "linux")]
+    #[error(transparent)]
+    Shell(#[from] fairwind_shell::ShellError),
     #[error(transparent)]
     Control(#[from] fairwind_congestion::LoadError),
     #[error("{path}: {error}")]

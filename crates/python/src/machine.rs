@@ -6,8 +6,10 @@ use serde_json::Value;
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use fairwind_testbed::leftovers::{Places, find, remove};
-    use fairwind_testbed::{capabilities, settings};
+    use fairwind_kernel_settings as settings;
+    use fairwind_linux::Places;
+    use fairwind_testbed::capabilities;
+    use fairwind_testbed::leftovers::{find, remove};
     use serde_json::{Value, json};
 
     pub(super) fn capabilities() -> Value {

@@ -71,11 +71,11 @@ fn on_kernel(
 ) -> PyResult<Outcome> {
     let stop = Arc::new(AtomicBool::new(false));
     let folder = Some(folder).filter(|folder| !folder.as_os_str().is_empty());
-    let kernel = fairwind_testbed::KernelOptions { folder, stop: stop.clone() };
+    let kernel = fairwind_kernel_packetdrill::KernelOptions { folder, stop: stop.clone() };
     let (done, mut outcome) = channel();
     let thread = std::thread::spawn(move || {
         // Who listens goes on until it has come.
-        let _ = done.send(fairwind_testbed::run_script(&file, &text, &run, &kernel));
+        let _ = done.send(fairwind_kernel_packetdrill::run_script(&file, &text, &run, &kernel));
     });
     let outcome = loop {
         let come = &mut outcome;
@@ -106,7 +106,9 @@ fn on_kernel(_: Python<'_>, _: String, _: String, _: RunOptions, _: PathBuf) -> 
 #[pyfunction]
 pub(crate) fn kernel_problem(py: Python<'_>) -> Option<String> {
     #[cfg(target_os = "linux")]
-    return py.detach(|| fairwind_testbed::availability().err().map(|error| error.to_string()));
+    return py.detach(|| {
+        fairwind_kernel_packetdrill::availability().err().map(|error| error.to_string())
+    });
     #[cfg(not(target_os = "linux"))]
     return Some("this system is not Linux".to_owned());
 }

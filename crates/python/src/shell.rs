@@ -10,9 +10,9 @@ mod linux {
     use crate::errors::{SimulationError, from_storage};
     use crate::tables::Table;
     use crate::{Failure, capture_files, errors, guarded};
+    use fairwind_hosts::HostCommand;
     use fairwind_scenario::Experiment;
-    use fairwind_testbed::host::HostCommand;
-    use fairwind_testbed::shell::{self, Opened, Outcome, ShellPlan, User};
+    use fairwind_shell::{self as shell, Opened, Outcome, ShellPlan, User};
     use pyo3::prelude::*;
     use pyo3::types::PyDict;
     use std::net::IpAddr;
@@ -82,7 +82,7 @@ mod linux {
 
     fn failed(failure: &Failure, folder: Option<&str>) -> PyErr {
         let storage = match failure {
-            Failure::Kernel(error) => error.storage(),
+            Failure::Shell(error) => error.storage(),
             _ => None,
         };
         match storage {

@@ -3,9 +3,9 @@
 use crate::progress::Progress;
 use crate::tables::Table;
 use crate::{Failure, errors, guarded};
+use fairwind_hosts::{self as host, HostCommand};
+use fairwind_kernel_settings::controls::ControlObject;
 use fairwind_scenario::Experiment;
-use fairwind_testbed::controls::ControlObject;
-use fairwind_testbed::host::{self, HostCommand};
 use fairwind_testbed::{KernelRun, RunError, Verdict};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeWarning, PyValueError};

@@ -1,9 +1,9 @@
 //! Congestion windows that the running kernel remembers.
 
-use fairwind_testbed::windows::{
-    self, Beginning, Collection, Remembered, RememberedWindow, Trust, WindowOptions,
-};
 use fairwind_units::Span;
+use fairwind_windows::{
+    self as windows, Beginning, Collection, Remembered, RememberedWindow, Trust, WindowOptions,
+};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;

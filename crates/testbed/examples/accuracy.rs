@@ -8,8 +8,8 @@
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_hosts::HostCommand;
 use fairwind_scenario::Document;
-use fairwind_testbed::host::HostCommand;
 use fairwind_testbed::{KernelRun, Outcome};
 use fairwind_wire::bytes::parse;
 use pcap_file::pcapng::{Block, PcapNgReader};

@@ -9,9 +9,9 @@
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
 
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_hosts::HostCommand;
+use fairwind_linux::{Guardian, RunName};
 use fairwind_scenario::Document;
-use fairwind_testbed::host::HostCommand;
-use fairwind_testbed::leftovers::{Guardian, RunName};
 use fairwind_testbed::{KernelRun, Outcome};
 use std::process::Command;
 

@@ -7,10 +7,10 @@
 #![expect(clippy::print_stdout, reason = "a program that prints tables")]
 
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_hosts::HostCommand;
 use fairwind_measure::{Table, Values};
 use fairwind_scenario::Document;
 use fairwind_testbed::KernelRun;
-use fairwind_testbed::host::HostCommand;
 use std::fs::read_to_string;
 
 type Failure = Box<dyn std::error::Error>;

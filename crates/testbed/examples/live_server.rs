@@ -13,8 +13,8 @@
     reason = "a program that prints what it found"
 )]
 
+use fairwind_kernel_testing::live::{Ends, HttpServer, IpFamily, LiveOptions, converse};
 use fairwind_tcp::Profile;
-use fairwind_testbed::live::{Ends, HttpServer, IpFamily, LiveOptions, converse};
 use fairwind_units::{Ratio, Span};
 use std::net::IpAddr;
 use std::process::{Command, ExitCode};

@@ -5,9 +5,9 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints what it found")]
 
+use fairwind_kernel_packetdrill::KernelOptions;
 use fairwind_packetdrill::{Files, Outcome, RunOptions};
 use fairwind_tcp::Profile;
-use fairwind_testbed::KernelOptions;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -46,7 +46,7 @@ fn main() -> Result<ExitCode, Problem> {
             let folder = Path::new(file).parent().filter(|folder| !folder.as_os_str().is_empty());
             let kernel =
                 KernelOptions { folder: folder.map(Path::to_path_buf), ..KernelOptions::default() };
-            fairwind_testbed::run_script(file, &text, &options, &kernel)?
+            fairwind_kernel_packetdrill::run_script(file, &text, &options, &kernel)?
         } else {
             let folder = Path::new(file).parent().map(Path::to_owned).unwrap_or_default();
             let read = move |path: &str| std::fs::read_to_string(folder.join(path)).ok();

@@ -11,11 +11,11 @@
     reason = "a program that prints what it found"
 )]
 
+use fairwind_kernel_packetdrill::{KernelOptions, record_script};
 use fairwind_packetdrill::{
     Outcome, RecordedTimes, Recording, RunOptions, Script, Windows, record, unreadable,
 };
 use fairwind_tcp::Profile;
-use fairwind_testbed::{KernelOptions, record_script};
 use fairwind_units::Span;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -9,9 +9,9 @@
 
 #![expect(clippy::print_stdout, reason = "this is what it is for")]
 
-use fairwind_testbed::leftovers::{Guardian, Places, RunName};
-use fairwind_testbed::windows::{Beginning, RememberedWindow, Trust, WindowOptions, WindowsOfRun};
+use fairwind_linux::{Guardian, Places, RunName};
 use fairwind_units::Span;
+use fairwind_windows::{Beginning, RememberedWindow, Trust, WindowOptions, WindowsOfRun};
 use std::error::Error;
 use std::io::Read as _;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

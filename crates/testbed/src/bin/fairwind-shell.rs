@@ -2,9 +2,9 @@
 //! `fairwind-shell SCENARIO.toml [--seed N] -- PROGRAM [ARGUMENT...]`.
 
 use fairwind_assembly::CaptureFiles;
+use fairwind_hosts::HostCommand;
 use fairwind_scenario::Document;
-use fairwind_testbed::host::HostCommand;
-use fairwind_testbed::shell::{self, ShellPlan};
+use fairwind_shell::{self as shell, ShellPlan};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

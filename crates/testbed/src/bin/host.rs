@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    fairwind_testbed::host::serve()
+    fairwind_hosts::serve()
 }

@@ -1,8 +1,8 @@
 //! Clock, timers, processors.
 
 use super::{Capability, State, read};
-use crate::experiment::LATENESS_BOUND;
-use crate::sys;
+use fairwind_linux as linux;
+use fairwind_router::LATENESS_BOUND;
 use fairwind_units::Span;
 
 /// How often a timer is tried.
@@ -16,7 +16,7 @@ pub(super) fn gather() -> Vec<Capability> {
 
 fn clock() -> Capability {
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    let resolution = sys::clock_resolution();
+    let resolution = linux::clock_resolution();
     let found = format!("{source}, in steps of {resolution}");
     if resolution <= Span::from_micros(1) {
         return Capability::ok("clock", found);
@@ -27,7 +27,7 @@ fn clock() -> Capability {
 
 /// The step of TCP's own timers.
 fn tick() -> Capability {
-    let tick = sys::tick();
+    let tick = linux::tick();
     let rate = 1_000_000_000 / tick.as_nanos().max(1);
     Capability::ok("timers of TCP", format!("{rate} Hz, in steps of {tick}"))
 }
@@ -36,12 +36,12 @@ fn tick() -> Capability {
 fn lateness() -> Capability {
     let what = "timer lateness";
     let mut late: Vec<Span> = std::thread::spawn(|| {
-        sys::prefer();
+        linux::prefer();
         (0..WAITS)
             .map(|_| {
-                let due = sys::monotonic() + WAIT;
-                sys::wait_readable(&[], WAIT);
-                sys::monotonic().saturating_since(due)
+                let due = linux::monotonic() + WAIT;
+                linux::wait_readable(&[], WAIT);
+                linux::monotonic().saturating_since(due)
             })
             .collect()
     })

@@ -2,7 +2,8 @@
 //! the kernel's own description of its types, and by trying the program that experiments use.
 
 use super::{Capability, State};
-use crate::{ebpf, windows};
+use fairwind_bpf as ebpf;
+use fairwind_windows as windows;
 use std::fs;
 
 /// The running kernel's description of its types.

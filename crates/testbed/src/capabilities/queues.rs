@@ -1,7 +1,7 @@
 //! Queue disciplines and address translation, tried in a namespace that vanishes.
 
 use super::{Capability, State};
-use crate::sys;
+use fairwind_linux as linux;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -34,7 +34,7 @@ struct Trial {
 
 pub(super) fn gather() -> Vec<Capability> {
     let trial = std::thread::spawn(|| {
-        sys::enter_new_network().ok()?;
+        linux::enter_new_network().ok()?;
         let (there, missing): (Vec<_>, Vec<_>) =
             DISCIPLINES.iter().partition(|(kind, options)| has_discipline(kind, options));
         let names = |all: Vec<&(&'static str, &str)>| all.iter().map(|(kind, _)| *kind).collect();

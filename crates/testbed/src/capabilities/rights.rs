@@ -1,10 +1,11 @@
 //! Root or user namespaces, TUN, control groups, files.
 
 use super::{Capability, State, read};
-use crate::controls;
-use crate::leftovers::Places;
-use crate::settings::Kernel;
-use crate::{availability, sys};
+use fairwind_kernel_packetdrill::availability;
+use fairwind_kernel_settings::Kernel;
+use fairwind_kernel_settings::controls;
+use fairwind_linux as linux;
+use fairwind_linux::Places;
 use fairwind_scenario::Congestion;
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -114,7 +115,7 @@ fn control_groups() -> Capability {
         let remedy = "for eBPF on a run's own sockets (sock_ops): mount -t cgroup2 none DIR";
         return Capability::lacking(what, State::Missing, "not mounted", remedy);
     };
-    let is_writable = sys::is_root() && fs::metadata(&root).is_ok();
+    let is_writable = linux::is_root() && fs::metadata(&root).is_ok();
     if is_writable {
         return Capability::ok(what, root.display().to_string());
     }
@@ -134,7 +135,7 @@ fn files() -> Capability {
     let mut numbers = line.split_whitespace().filter_map(|word| word.parse::<u64>().ok());
     let (soft, hard) = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     let found = format!("{soft}, up to {hard}");
-    if sys::is_root() || hard >= ENOUGH_FILES {
+    if linux::is_root() || hard >= ENOUGH_FILES {
         return Capability::ok(what, found);
     }
     let remedy = "for a thousand connections: ulimit -Hn 4096, or limits.conf";

@@ -3,15 +3,15 @@
 
 use super::RunError;
 use super::plans::PlannedHost;
-use crate::kernel_router::{KernelPath, KernelPlan, Watcher, WatcherParts};
-use crate::leftovers::RunName;
-use crate::router::{PlannedFlows, Router, RouterError, RouterParts, RouterSwitch};
+use fairwind_kernel_router::{KernelPath, KernelPlan, Watcher, WatcherParts};
+use fairwind_linux::RunName;
 use fairwind_measure::Lateness;
+use fairwind_router::{PlannedFlows, Router, RouterParts, RouterSwitch};
 use fairwind_scenario::{Experiment, RouterKind};
 use std::thread::JoinHandle;
 
 /// The thread that tells what packets do.
-pub(super) type Carrier = JoinHandle<Result<Lateness, RouterError>>;
+pub(super) type Carrier = JoinHandle<Result<Lateness, RunError>>;
 
 /// Who is to carry the packets.
 pub(super) enum Carriage {
@@ -81,7 +81,7 @@ impl LaidCarriage {
         match self {
             Self::User => {
                 let router = Router::new(parts, switch)?;
-                spawn("fairwind-router", move || router.run())
+                spawn("fairwind-router", move || router.run().map_err(Into::into))
             }
             Self::Kernel { path, overhead_bytes, addresses } => {
                 path.bring_up(&addresses)?;
@@ -97,7 +97,7 @@ impl LaidCarriage {
                     path,
                 };
                 let watcher = Watcher::new(parts, switch)?;
-                spawn("fairwind-watch", move || watcher.run())
+                spawn("fairwind-watch", move || watcher.run().map_err(Into::into))
             }
         }
     }
@@ -105,7 +105,7 @@ impl LaidCarriage {
 
 fn spawn(
     name: &str,
-    work: impl FnOnce() -> Result<Lateness, RouterError> + Send + 'static,
+    work: impl FnOnce() -> Result<Lateness, RunError> + Send + 'static,
 ) -> Result<Carrier, RunError> {
     let thread = std::thread::Builder::new().name(name.to_owned());
     thread.spawn(work).map_err(|error| super::no_thread(&error))

@@ -3,12 +3,12 @@
 
 use super::plans::LOSS_INTERVAL;
 use super::run::controls_of;
-use crate::controls::{ControlObject, objection};
-use crate::ebpf::{self, EbpfError};
-use crate::host::files_for;
-use crate::kernel_router::{self, KernelPlan};
-use crate::settings::{self, Kernel, Refusal, Remark};
-use crate::sys;
+use fairwind_bpf::{self as ebpf, EbpfError};
+use fairwind_hosts::files_for;
+use fairwind_kernel_router::{self as kernel_router, KernelPlan};
+use fairwind_kernel_settings::controls::{ControlObject, objection};
+use fairwind_kernel_settings::{self as settings, Kernel, Refusal, Remark};
+use fairwind_linux as linux;
 use fairwind_scenario::{Experiment, RouterKind};
 use std::sync::OnceLock;
 
@@ -114,7 +114,7 @@ fn named(controls: &[ControlObject]) -> String {
 
 /// Numbers of connections for which a host may not open files enough, and why.
 fn too_many_files(experiment: &Experiment) -> Vec<(u64, String)> {
-    let most = sys::most_files();
+    let most = linux::most_files();
     let all = connections(experiment);
     all.filter_map(|(host, connections)| {
         let wanted = files_for(connections);

@@ -1,13 +1,13 @@
 //! Why an experiment cannot be run on the kernel, or did not finish.
 
-use crate::TestbedError;
-use crate::controls::ControlError;
-use crate::ebpf::EbpfError;
-use crate::kernel_router::KernelRouterError;
-use crate::record::RecordError;
-use crate::router::RouterError;
-use crate::settings::Refusals;
-use crate::windows::WindowsError;
+use fairwind_bpf::EbpfError;
+use fairwind_kernel_router::KernelRouterError;
+use fairwind_kernel_settings::Refusals;
+use fairwind_kernel_settings::controls::ControlError;
+use fairwind_linux::TestbedError;
+use fairwind_recorder::RecordError;
+use fairwind_router::RouterError;
+use fairwind_windows::WindowsError;
 
 /// Why an experiment cannot be run on the kernel, or did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -72,12 +72,10 @@ impl From<RecordError> for RunError {
     fn from(error: RecordError) -> Self {
         match error {
             RecordError::Capture(error) => Self::Capture(error),
-            RecordError::Behind { .. } => {
-                Self::Thread { what: "the thread that measures", reason: error.to_string() }
-            }
             RecordError::Thread(reason) => {
                 Self::Thread { what: "the thread that measures", reason }
             }
+            other => Self::Thread { what: "the thread that measures", reason: other.to_string() },
         }
     }
 }
@@ -90,7 +88,7 @@ impl From<RouterError> for RunError {
                 host,
                 reason: format!("its TUN device is gone (errno {errno})"),
             }),
-            RouterError::Unseen(error) => Self::Unseen(error),
+            other => Self::Thread { what: "the router", reason: other.to_string() },
         }
     }
 }

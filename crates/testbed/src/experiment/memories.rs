@@ -3,9 +3,9 @@
 
 use super::RunError;
 use super::plans::PlannedHost;
-use crate::leftovers::{Places, RunName};
-use crate::windows::{WindowsError, WindowsOfRun};
+use fairwind_linux::{Places, RunName};
 use fairwind_measure::{CachedWindow, Tables, remembered_table};
+use fairwind_windows::{WindowsError, WindowsOfRun};
 
 /// Makes the control groups and puts the programs there, before the hosts are started, which enter them.
 pub(super) fn begin(

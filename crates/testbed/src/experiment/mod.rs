@@ -32,7 +32,6 @@ mod watch;
 pub use check::{Verdict, check};
 pub use error::RunError;
 pub use run::{KernelRun, Outcome};
-pub(crate) use run::{LATENESS_BOUND, lateness_bound};
 
 fn no_thread(error: &std::io::Error) -> RunError {
     RunError::Thread { what: "starting a thread", reason: error.to_string() }

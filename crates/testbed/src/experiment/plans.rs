@@ -1,17 +1,17 @@
 //! What each host of an experiment is told.
 
-use crate::host::{
+use fairwind_assembly::{DatagramPlan, FlowPlan, NextConnection};
+use fairwind_hosts::{
     AnsweringPlan, HostPlan, IncomingDatagrams, IncomingPlan, NextOutgoing, OutgoingDatagrams,
     OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling,
 };
-use crate::leftovers::RunName;
-use crate::settings::{HostSettings, Settings};
-use crate::sys;
-use crate::windows::WindowOptions;
-use fairwind_assembly::{DatagramPlan, FlowPlan, NextConnection};
+use fairwind_kernel_settings::{HostSettings, Settings};
+use fairwind_linux as linux;
+use fairwind_linux::RunName;
 use fairwind_network::NodeId;
 use fairwind_scenario::Experiment;
 use fairwind_units::Span;
+use fairwind_windows::WindowOptions;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -30,7 +30,7 @@ impl PlannedHost {
     /// Fits the plan to this run; `is_watched` says whether the kernel itself tells of time-outs and
     /// recoveries.
     pub(super) fn prepare(&mut self, run: RunName, is_watched: bool) {
-        if sys::is_root() {
+        if linux::is_root() {
             self.plan.namespace = Some(run.of(&self.plan.name));
         }
         if is_watched {

@@ -1,6 +1,6 @@
 //! How it went at the hosts, as a table.
 
-use crate::host::HostStatistics;
+use fairwind_hosts::HostStatistics;
 use fairwind_measure::{HostLateness, Table};
 
 /// One row for each host, by name.

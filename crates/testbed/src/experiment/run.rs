@@ -6,25 +6,23 @@ use super::plans::{self, PlannedHost};
 use super::running::{Hosts, Running};
 use super::watch::{self, KernelWatch};
 use super::{RunError, no_thread};
-use crate::TestbedError;
-use crate::controls::{ControlObject, LoadedForRun};
-use crate::host::{HostCommand, HostProcess, HostStatistics};
-use crate::leftovers::{Guardian, RunName};
-use crate::record::{Recorder, RecorderParts};
-use crate::router::{PlannedFlows, Port, RoutedPacket, RouterParts, RouterSwitch, StopsWithThis};
-use crate::settings::{self, Kernel};
-use crate::sys;
 use fairwind_assembly::{Assembly, CaptureFiles, CaptureWriters, Control, FlowPlan};
 use fairwind_capture::Section;
+use fairwind_hosts::{HostCommand, HostProcess, HostStatistics};
+use fairwind_kernel_settings::controls::{ControlObject, LoadedForRun};
+use fairwind_kernel_settings::{self as settings, Kernel};
+use fairwind_linux as linux;
+use fairwind_linux::TestbedError;
+use fairwind_linux::{Guardian, RunName};
 use fairwind_measure::{Lateness, Tables};
+use fairwind_recorder::{Recorder, RecorderParts};
+use fairwind_router::{
+    PlannedFlows, Port, RoutedPacket, RouterParts, RouterSwitch, StopsWithThis, lateness_bound,
+};
 use fairwind_scenario::{Congestion, ControlName, Experiment, FlowGroup};
-use fairwind_units::{ByteCount, Span};
+use fairwind_units::Span;
 use std::os::fd::OwnedFd;
 
-/// What the 99th percentile of the lateness may be, unless a packet takes long on the bottleneck.
-pub(crate) const LATENESS_BOUND: Span = Span::from_micros(200);
-/// Part of a full packet's time on the bottleneck that lateness may be.
-const LATENESS_PART: u64 = 10;
 /// How long the hosts may take to set themselves up, all together.
 const SET_UP_LIMIT: Span = Span::from_secs(60);
 
@@ -221,17 +219,6 @@ fn has_timestamps(group: &FlowGroup) -> bool {
     group.tcp.timestamps.unwrap_or(true) && group.receiver_tcp.timestamps.unwrap_or(true)
 }
 
-/// A tenth of a full packet's time on the bottleneck, or 0.2 ms where that is shorter.
-pub(crate) fn lateness_bound(experiment: &Experiment) -> Span {
-    let network = &experiment.network;
-    let bottleneck = network.bottleneck.and_then(|index| network.links.get(index));
-    let time = bottleneck.and_then(|link| {
-        let bytes = network.mtu + ByteCount::new(link.overhead_bytes.into());
-        Some(link.rate?.serialisation_time(bytes) / LATENESS_PART)
-    });
-    time.unwrap_or(Span::ZERO).max(LATENESS_BOUND)
-}
-
 /// Starts all hosts, which set themselves up side by side, and waits for their devices.
 fn set_up(
     planned: &[PlannedHost],
@@ -240,10 +227,10 @@ fn set_up(
     let started: Result<Vec<HostProcess>, TestbedError> =
         planned.iter().map(|host| HostProcess::start(command, &host.plan)).collect();
     let mut hosts = started?;
-    let until = sys::monotonic() + SET_UP_LIMIT;
+    let until = linux::monotonic() + SET_UP_LIMIT;
     let mut ports = Vec::with_capacity(hosts.len());
     for (host, planned) in hosts.iter_mut().zip(planned) {
-        let device: OwnedFd = host.wait_ready(until.saturating_since(sys::monotonic()))?;
+        let device: OwnedFd = host.wait_ready(until.saturating_since(linux::monotonic()))?;
         ports.push(Port { host: planned.plan.name.clone(), node: planned.node, device });
     }
     Ok((hosts, ports))

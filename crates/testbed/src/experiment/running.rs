@@ -4,13 +4,13 @@ use super::carriage::Carrier;
 use super::punctuality::hosts_table;
 use super::watch::KernelWatch;
 use super::{Outcome, RunError};
-use crate::TestbedError;
-use crate::host::{FromHost, HostProcess, HostStatistics};
-use crate::record::{Journal, Recorded, Recorder};
-use crate::router::RouterSwitch;
-use crate::sys::{self, Poll};
 use fairwind_assembly::Control;
+use fairwind_hosts::{FromHost, HostProcess, HostStatistics};
+use fairwind_linux::TestbedError;
+use fairwind_linux::{self as linux, Poll};
 use fairwind_measure::{FlowId, senders_table};
+use fairwind_recorder::{Journal, Recorded, Recorder};
+use fairwind_router::RouterSwitch;
 use fairwind_units::{Instant, Span};
 use std::os::fd::AsFd as _;
 
@@ -58,7 +58,7 @@ impl Running<'_> {
     }
 
     fn follow(&mut self, duration: Span) -> Result<(), RunError> {
-        let origin = sys::monotonic() + HEAD_START;
+        let origin = linux::monotonic() + HEAD_START;
         let end = origin + duration;
         self.switch.begin(origin);
         if let Some(watch) = &mut self.watch {
@@ -66,7 +66,7 @@ impl Running<'_> {
         }
         self.hosts.go(origin)?;
         loop {
-            let now = sys::monotonic();
+            let now = linux::monotonic();
             let passed = now.saturating_since(origin).as_nanos().min(duration.as_nanos());
             self.control.report(passed, duration.as_nanos());
             if now >= end {
@@ -121,7 +121,7 @@ impl Hosts {
         let hosts = processes.into_iter().zip(journals);
         let hosts = hosts
             .map(|(process, journal)| {
-                let heard = sys::monotonic();
+                let heard = linux::monotonic();
                 HostAtWork { process, journal, statistics: None, heard, told_until: Instant::ZERO }
             })
             .collect();
@@ -146,7 +146,7 @@ impl Hosts {
 
     /// Whether a host has been silent for too long.
     fn check_silence(&self) -> Result<(), TestbedError> {
-        let now = sys::monotonic();
+        let now = linux::monotonic();
         let silent = |host: &&HostAtWork| now.saturating_since(host.heard) >= SILENCE;
         self.hosts.iter().find(silent).map_or(Ok(()), |host| {
             Err(TestbedError::Host {
@@ -163,11 +163,11 @@ impl Hosts {
     /// Ends all hosts, once they have told the rest.
     fn end(mut self) -> Result<Vec<(String, HostStatistics)>, TestbedError> {
         self.hosts.iter_mut().try_for_each(|host| host.process.stop())?;
-        let until = sys::monotonic() + END_LIMIT;
+        let until = linux::monotonic() + END_LIMIT;
         loop {
             let waiting = self.hosts.iter().find(|host| host.statistics.is_none());
             let Some(waiting) = waiting else { break };
-            let left = until.saturating_since(sys::monotonic());
+            let left = until.saturating_since(linux::monotonic());
             if left.is_zero() {
                 return Err(TestbedError::Host {
                     host: waiting.process.name().to_owned(),
@@ -189,7 +189,7 @@ impl HostAtWork {
         while self.statistics.is_none()
             && let Some(message) = self.process.receive()?
         {
-            self.heard = sys::monotonic();
+            self.heard = linux::monotonic();
             match message {
                 FromHost::Events(batch) => {
                     for event in &batch.events {

@@ -4,10 +4,10 @@
 //! were and only roughly when.
 
 use super::RunError;
-use crate::ebpf::{self, Connection, EndpointFacts, EndpointWatch};
-use crate::host::{HostPlan, HostProcess, IncomingPlan, OutgoingPlan};
-use crate::record::Journal;
+use fairwind_bpf::{self as ebpf, Connection, EndpointFacts, EndpointWatch};
+use fairwind_hosts::{HostPlan, HostProcess, IncomingPlan, OutgoingPlan};
 use fairwind_measure::FlowId;
+use fairwind_recorder::Journal;
 use fairwind_scenario::Experiment;
 use fairwind_units::Instant;
 use std::os::unix::fs::MetadataExt as _;

@@ -2,10 +2,10 @@
 
 use super::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_hosts::HostCommand;
 use fairwind_measure::{Table, Tables};
 use fairwind_scenario::Document;
 use fairwind_testbed::KernelRun;
-use fairwind_testbed::host::HostCommand;
 
 fn run(text: &str) -> Tables {
     let document = Document::parse("test.toml", text).unwrap_or_else(|errors| panic!("{errors}"));

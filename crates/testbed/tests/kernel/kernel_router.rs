@@ -3,10 +3,11 @@
 use super::hosts::stage::command;
 use super::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_bpf as ebpf;
 use fairwind_kernel_testing::can_run;
 use fairwind_measure::Tables;
 use fairwind_scenario::{Document, Experiment};
-use fairwind_testbed::{KernelRun, RunError, ebpf};
+use fairwind_testbed::{KernelRun, RunError};
 
 /// Nothing but a rate and a queue, as every kernel with htb has them.
 const PATH: &str = "rate = \"10 Mbit/s\"\nrtt = \"0 ms\"\n";

@@ -1,10 +1,10 @@
 //! Our endpoint in conversation with the running kernel, bytes verified.
 
 use super::is_available;
-use fairwind_tcp::{Config, Profile};
-use fairwind_testbed::live::{
+use fairwind_kernel_testing::live::{
     Ends, HttpClient, HttpServer, IpFamily, LiveOptions, PassageSpec, body, converse,
 };
+use fairwind_tcp::{Config, Profile};
 use fairwind_units::{Ratio, Span};
 use std::io::{Read, Write};
 use std::net::{IpAddr, TcpListener, TcpStream};

@@ -16,7 +16,7 @@ mod shell;
 mod traces;
 mod windows;
 
-use fairwind_testbed::availability;
+use fairwind_kernel_packetdrill::availability;
 
 /// Whether the kernel can be used.
 fn is_available(test: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Other processes: finding them, signalling them, and waiting for what they do.
 
-use fairwind_testbed::host::monotonic_clock;
+use fairwind_hosts::monotonic_clock;
 use fairwind_units::Span;
 use std::fmt::{Debug, Write as _};
 use std::path::Path;

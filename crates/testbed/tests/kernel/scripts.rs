@@ -1,9 +1,9 @@
 //! The scripts under `tests/packetdrill` hold on the kernel, too.
 
 use super::is_available;
+use fairwind_kernel_packetdrill::{KernelOptions, run_script};
 use fairwind_packetdrill::{Outcome, RunOptions};
 use fairwind_tcp::Profile;
-use fairwind_testbed::{KernelOptions, run_script};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

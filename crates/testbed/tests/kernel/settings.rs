@@ -2,12 +2,12 @@
 //! `tests/settings` hold with their keys, and only with them.
 
 use super::is_available;
+use fairwind_hosts::{SocketOption, SocketSettings};
+use fairwind_kernel_packetdrill::{KernelOptions, run_script};
+use fairwind_kernel_settings::{HostSettings, Kernel, Settings, of};
 use fairwind_kernel_testing::skip;
 use fairwind_packetdrill::{Outcome, RunOptions};
 use fairwind_tcp::Profile;
-use fairwind_testbed::host::{SocketOption, SocketSettings};
-use fairwind_testbed::settings::{HostSettings, Kernel, Settings, of};
-use fairwind_testbed::{KernelOptions, run_script};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@ use super::stage::{HOST_PROGRAM, SET_UP, Stage, command, pair, plan};
 use super::{everything, finished, greedy};
 use crate::is_available;
 use crate::processes::{as_nobody, lives, send, wait_for};
-use fairwind_testbed::host::HostProcess;
+use fairwind_hosts::HostProcess;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -4,8 +4,8 @@ mod ending;
 pub(crate) mod stage;
 
 use super::is_available;
-use fairwind_testbed::TestbedError;
-use fairwind_testbed::host::{AnsweringPlan, Fact, HostProcess, Sampling, SocketOption, Sysctl};
+use fairwind_hosts::{AnsweringPlan, Fact, HostProcess, Sampling, SocketOption, Sysctl};
+use fairwind_linux::TestbedError;
 use fairwind_units::{Instant, Span};
 use fairwind_workload::{Application, Client, Exchanges, Greedy, Sampler, Server, Thin};
 use stage::{Account, SET_UP, Stage, pair, plan};
@@ -99,8 +99,7 @@ fn a_thin_stream_writes_in_its_rhythm_until_it_is_stopped() {
     let mut stage = Stage::begin(&(sender, receiver), everything).expect("two hosts");
     assert!(stage.listen(60, |[_, receiver]| finished(receiver) == 1).expect("both live"));
     let [sender, receiver] = stage.end().expect("an end");
-    let written =
-        |event: &&fairwind_testbed::host::HostEvent| matches!(event.fact, Fact::Written(_));
+    let written = |event: &&fairwind_hosts::HostEvent| matches!(event.fact, Fact::Written(_));
     let instants: Vec<_> = sender.events.iter().filter(written).map(|event| event.at).collect();
     // However late the machine let each be: the rhythm is kept, and no write comes before it is due.
     let established = sender.events.iter().find(|event| event.fact == Fact::Established);
@@ -179,7 +178,7 @@ fn what_the_kernel_cannot_do_is_told_before_anything_runs() {
     if !is_available("what_the_kernel_cannot_do_is_told_before_anything_runs") {
         return;
     }
-    let refusal = |change: &dyn Fn(&mut fairwind_testbed::host::HostPlan)| -> String {
+    let refusal = |change: &dyn Fn(&mut fairwind_hosts::HostPlan)| -> String {
         let (mut sender, _) = pair(vec![greedy(1000)]);
         change(&mut sender);
         let mut host = HostProcess::start(&stage::command(), &sender).expect("a process");

@@ -1,10 +1,10 @@
 //! Two hosts, and something that carries packets between them.
 
-use fairwind_testbed::TestbedError;
-use fairwind_testbed::host::{
+use fairwind_hosts::{
     Fact, FromHost, HostCommand, HostEvent, HostPlan, HostProcess, HostStatistics, IncomingPlan,
     OutgoingPlan, PROTOCOL_VERSION, PayloadCheck, Sampling, SocketSettings, monotonic_clock,
 };
+use fairwind_linux::TestbedError;
 use fairwind_units::{ByteCount, Instant, Span};
 use fairwind_workload::Application;
 use std::fs::File;

@@ -3,7 +3,7 @@
 use super::stage::{number, path, run_with, table};
 use crate::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_testbed::host::monotonic_clock;
+use fairwind_hosts::monotonic_clock;
 use fairwind_units::Span;
 use fairwind_wire::bytes::{Checksum, parse};
 use pcap_file::pcapng::{Block, PcapNgReader};

@@ -3,12 +3,13 @@
 use super::stage::{command, experiment, number, run, table};
 use crate::is_available;
 use fairwind_assembly::{CaptureFiles, Control};
-use fairwind_kernel_testing::can_run;
-use fairwind_scenario::{Document, Experiment};
-use fairwind_testbed::controls::{
+use fairwind_kernel_settings::controls::{
     ControlError, ControlObject, available, load, loaded, obstacle, unload,
 };
-use fairwind_testbed::leftovers::{Places, find, remove};
+use fairwind_kernel_testing::can_run;
+use fairwind_linux::Places;
+use fairwind_scenario::{Document, Experiment};
+use fairwind_testbed::leftovers::{find, remove};
 use fairwind_testbed::{KernelRun, Outcome, RunError};
 use std::sync::Mutex;
 

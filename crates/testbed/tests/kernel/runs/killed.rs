@@ -4,7 +4,8 @@
 use super::stage::{path, run};
 use crate::is_available;
 use crate::processes::{marked, parent, send, stop, wait_for};
-use fairwind_testbed::leftovers::{LeftoverKind, Places, RunName, find, remove};
+use fairwind_linux::{LeftoverKind, Places, RunName};
+use fairwind_testbed::leftovers::{find, remove};
 use std::process::{Child, Command, Stdio};
 
 /// What stands on the command line of the hosts of the run that is killed.

@@ -1,9 +1,9 @@
 //! Experiments and their runs.
 
 use fairwind_assembly::{CaptureFiles, Control};
+use fairwind_hosts::HostCommand;
 use fairwind_measure::{Table, Tables};
 use fairwind_scenario::{Document, Experiment};
-use fairwind_testbed::host::HostCommand;
 use fairwind_testbed::{KernelRun, Outcome, RunError};
 
 /// The hosts' program; `mark` stands on its command line, and means nothing to it.

@@ -1,7 +1,7 @@
 //! Algorithms in the kernel that tell of each call of their hooks.
 
 use super::tape::{Call, HOOKS};
-use fairwind_testbed::controls::ControlObject;
+use fairwind_kernel_settings::controls::ControlObject;
 use libbpf_rs::{Link, MapCore, MapType, Object, ObjectBuilder, RingBufferBuilder};
 use std::cell::RefCell;
 use std::path::Path;

@@ -3,8 +3,9 @@
 use super::stage::{Group, again, told_group};
 use super::{EXACT, is_rememberable};
 use crate::processes::wait_for;
-use fairwind_testbed::leftovers::{LeftoverKind, Places, find, remove};
-use fairwind_testbed::windows::{WindowsOfRun, forsaken, groups, show, start, stop};
+use fairwind_linux::{LeftoverKind, Places};
+use fairwind_testbed::leftovers::{find, remove};
+use fairwind_windows::{WindowsOfRun, forsaken, groups, show, start, stop};
 use std::process::Stdio;
 use std::time::Duration;
 

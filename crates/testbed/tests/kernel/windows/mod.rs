@@ -6,12 +6,12 @@ mod stage;
 use super::is_available;
 use super::processes::wait_for;
 use fairwind_kernel_testing::can_run;
-use fairwind_testbed::leftovers::Places;
-use fairwind_testbed::windows::{
+use fairwind_linux::Places;
+use fairwind_units::Span;
+use fairwind_windows::{
     Beginning, Collection, RememberedWindow, Trust, WindowOptions, WindowsError, WindowsOfRun,
     clear, forsaken, obstacle, show, start, stop,
 };
-use fairwind_units::Span;
 use stage::{Group, Sender};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! A control group for a test, and processes in it whose kernel sends to our endpoint over a long path.
 
-use fairwind_tcp::Profile;
-use fairwind_testbed::leftovers::{Places, RunName};
-use fairwind_testbed::live::{
+use fairwind_kernel_testing::live::{
     Application, ConnectionId, Ends, HttpClient, IpFamily, LiveHost, LiveOptions, PassageSpec,
     Stream, converse,
 };
-use fairwind_testbed::windows::stop;
+use fairwind_linux::{Places, RunName};
+use fairwind_tcp::Profile;
 use fairwind_units::{Instant, Ratio, Span};
+use fairwind_windows::stop;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener};
 use std::os::unix::fs::MetadataExt as _;

@@ -1,0 +1,61 @@
+//! What the kernel itself tells, by eBPF programs at its tracepoints.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `loader` | a compiled program on its tracepoints, and the ring that its events come through |
+//! | `said` | what the library has said of a refusal |
+//! | `record` | the fields of an event |
+//! | `settling` | events of several processors in one order |
+//! | `endpoints` | entries into recovery and loss, SYNs sent again, the window at every acknowledgment |
+//! | `packets` | packets on a path of the kernel's own parts, at borders and at queues |
+//!
+//! The programs themselves are C, in `bpf/`. They are compiled where the feature `ebpf` is on; without
+//! it everything here is still there, and says that it was not built.
+
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "the variants of the error types say when they occur"
+)]
+
+mod endpoint_event;
+mod endpoints;
+mod error;
+#[cfg(feature = "ebpf")]
+mod loader;
+#[cfg(not(feature = "ebpf"))]
+#[path = "no_loader.rs"]
+mod loader;
+mod packets;
+pub mod record;
+#[cfg(feature = "ebpf")]
+pub mod said;
+mod settling;
+#[cfg(test)]
+mod tests;
+
+pub use endpoints::{Connection, EndpointFacts, EndpointWatch};
+pub use error::EbpfError;
+pub use packets::{PacketDeed, PacketEvent, PacketPlace, PacketWatch, Watched};
+
+use std::path::Path;
+
+/// The compiled program that remembers congestion windows at a control group.
+#[cfg(feature = "ebpf")]
+pub const WINDOWS_PROGRAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windows.bpf.o"));
+
+/// The running kernel's description of its types, from which programs learn where fields lie.
+const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
+
+/// Whether programs can be put on the kernel's tracepoints; tries it with one.
+///
+/// # Errors
+/// What stands in the way.
+pub fn availability() -> Result<(), EbpfError> {
+    check_kernel_types()?;
+    EndpointWatch::new(&[], EndpointFacts { recovery: true, ..EndpointFacts::default() })
+        .map(|_| ())
+}
+
+fn check_kernel_types() -> Result<(), EbpfError> {
+    if Path::new(KERNEL_TYPES).exists() { Ok(()) } else { Err(EbpfError::NoKernelTypes) }
+}

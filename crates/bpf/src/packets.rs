@@ -1,0 +1,166 @@
+//! Packets on a path of the kernel's own parts: at the hosts' borders, and at queues, by the programs
+//! in `bpf/packets.bpf.c`.
+
+use super::loader::{Object, Programs};
+use super::record::Record;
+use super::settling::Settling;
+use super::{EbpfError, check_kernel_types};
+use fairwind_linux as linux;
+use fairwind_units::Instant;
+use std::time::Duration;
+
+/// Bytes of a packet that are told: its IP and TCP headers.
+const HEAD_BYTES: usize = 100;
+
+/// What is watched at an interface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Watched {
+    /// Packets that arrive and leave.
+    Border,
+    /// A queue discipline at the root.
+    Queue,
+    /// What a queue discipline at the root drops.
+    Drops,
+}
+
+impl Watched {
+    /// A bit for each kind of event in `bpf/packets.bpf.c`.
+    fn kinds(self) -> u32 {
+        let bits = |kinds: &[u32]| kinds.iter().map(|kind| 1 << kind).sum();
+        match self {
+            Self::Border => bits(&[LEAVES, ARRIVES]),
+            Self::Queue => bits(&[ENQUEUED, DEQUEUED, DROPPED]),
+            Self::Drops => bits(&[DROPPED]),
+        }
+    }
+}
+
+const LEAVES: u32 = 1;
+const ARRIVES: u32 = 2;
+const ENQUEUED: u32 = 3;
+const DEQUEUED: u32 = 4;
+const DROPPED: u32 = 5;
+
+/// An interface that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PacketPlace {
+    /// Its network namespace: the inode of `/proc/PID/ns/net`.
+    pub namespace: u32,
+    /// Its number there.
+    pub interface: u32,
+    /// Which of its events are reported.
+    pub watched: Watched,
+}
+
+/// What a packet does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PacketDeed {
+    /// It leaves through the interface.
+    Leaves,
+    /// It arrives at the interface.
+    Arrives,
+    /// The queue has taken it.
+    Enqueued,
+    /// It leaves the queue.
+    Dequeued,
+    /// The queue has dropped it.
+    Dropped,
+}
+
+/// A packet at a watched interface.
+#[derive(Debug, Clone, Copy)]
+pub struct PacketEvent {
+    /// Place of the interface in the list that was given.
+    pub place: usize,
+    /// What the packet does.
+    pub deed: PacketDeed,
+    /// The same for all events of one packet between two interfaces; used again when it is gone.
+    pub packet: u64,
+    /// Packets in the queue, this one included where it has just been taken.
+    pub backlog_packets: u32,
+    /// Their bytes, as the queue counts them.
+    pub backlog_bytes: u32,
+    head: [u8; HEAD_BYTES],
+}
+
+impl PacketEvent {
+    fn read(record: Record<'_>) -> Option<Self> {
+        let deed = match record.u32(20) {
+            LEAVES => PacketDeed::Leaves,
+            ARRIVES => PacketDeed::Arrives,
+            ENQUEUED => PacketDeed::Enqueued,
+            DEQUEUED => PacketDeed::Dequeued,
+            DROPPED => PacketDeed::Dropped,
+            _ => return None,
+        };
+        Some(Self {
+            place: usize::try_from(record.u32(16)).ok()?,
+            deed,
+            packet: record.u64(8),
+            backlog_packets: record.u32(24),
+            backlog_bytes: record.u32(28),
+            head: record.bytes(32, HEAD_BYTES).try_into().ok()?,
+        })
+    }
+
+    /// The packet from its IP header on, as far as it is told.
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+}
+
+/// Packets at watched interfaces. The kernel forgets the programs when this is dropped.
+#[derive(Debug)]
+pub struct PacketWatch {
+    programs: Programs,
+    settling: Settling<PacketEvent>,
+}
+
+impl PacketWatch {
+    /// Begins to watch interfaces, which have to be there.
+    pub fn new(places: &[PacketPlace]) -> Result<Self, EbpfError> {
+        const ALL: [&str; 5] = ["leaves", "arrives", "enqueued", "dequeued", "dropped"];
+        check_kernel_types()?;
+        let programs = Programs::attach(Object::Packets, &ALL)?;
+        for (number, place) in (0_u32..).zip(places) {
+            let key = [place.namespace.to_ne_bytes(), place.interface.to_ne_bytes()].concat();
+            let value = [number.to_ne_bytes(), place.watched.kinds().to_ne_bytes()].concat();
+            programs.set("places", &key, &value)?;
+        }
+        Ok(Self { programs, settling: Settling::new() })
+    }
+
+    /// Tells what has happened, in order, with instants of the monotonic clock; waits at most for
+    /// `limit` where there is little. Returns the instant before which nothing will follow.
+    pub fn read(
+        &mut self,
+        limit: Duration,
+        each: impl FnMut(Instant, PacketEvent),
+    ) -> Result<Instant, EbpfError> {
+        self.programs.wait(limit)?;
+        let asked = linux::monotonic();
+        self.take()?;
+        Ok(self.settling.settle(asked, each))
+    }
+
+    /// Tells all that has happened until now and was not told yet.
+    pub fn finish(&mut self, each: impl FnMut(Instant, PacketEvent)) -> Result<(), EbpfError> {
+        self.take()?;
+        self.settling.finish(each);
+        Ok(())
+    }
+
+    fn take(&mut self) -> Result<(), EbpfError> {
+        let Self { programs, settling } = self;
+        programs.read(|record| {
+            if let Some(event) = PacketEvent::read(record) {
+                settling.push(Instant::from_nanos(record.u64(0)), event);
+            }
+        })
+    }
+
+    /// How many events were lost because they came faster than they were read.
+    pub fn missed(&self) -> u64 {
+        self.programs.missed()
+    }
+}

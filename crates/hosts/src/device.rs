@@ -1,0 +1,133 @@
+//! A host's TUN device: its only way to the others.
+//!
+//! Without offloads the device takes packets of at most its MTU: what TCP hands down in bundles
+//! (GSO) is cut just above the device, so the router sees the packets that a wire would carry. The
+//! other way round nothing joins packets (GRO needs NAPI, which a TUN device has only on request),
+//! so that each is acknowledged as it comes.
+//!
+//! The device gives up a packet's socket as soon as it takes the packet, as an infinitely fast
+//! network card would: TCP small queues never hold a sender back, and packets wait nowhere but in
+//! the experiment's network. So that this is so, the device has no queue discipline (`noqueue`),
+//! whatever the machine's default is, and its own ring, from which the router reads, has room
+//! for every burst that thousands of connections may send at once. Pacing, where a
+//! congestion control asks for it, is done by TCP's own timers.
+
+use super::protocol::{HostCable, HostPlan};
+use fairwind_linux as linux;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::process::{Command, Stdio};
+
+/// The name of the TUN device in every host.
+const TUN: &str = "tun0";
+/// The name of the cable's end in a host that has one.
+const ETHERNET: &str = "eth0";
+/// Packets that the device's ring has room for.
+const RING_PACKETS: u32 = 1 << 16;
+
+/// Makes the device, with addresses and routes.
+pub(super) fn make(plan: &HostPlan) -> Result<OwnedFd, String> {
+    match &plan.cable {
+        None => make_tun(plan),
+        Some(cable) => lay_cable(plan, cable),
+    }
+}
+
+/// Lays a cable to the router's namespace. What the parent gets is the host's own namespace.
+fn lay_cable(plan: &HostPlan, cable: &HostCable) -> Result<OwnedFd, String> {
+    let HostCable { device, namespace, hardware_address, .. } = cable;
+    let mtu = plan.mtu.get();
+    let laid = format!(
+        "link add {ETHERNET} mtu {mtu} address {hardware_address} type veth peer name {device} \
+         mtu {mtu} address {hardware_address} netns {namespace}\n"
+    );
+    run("ip", &["-batch", "-"], &(laid + &commands(plan, ETHERNET)))?;
+    linux::switch_offloads_off(ETHERNET).map_err(|error| error.to_string())?;
+    let namespace = std::fs::File::open("/proc/self/ns/net");
+    namespace.map(OwnedFd::from).map_err(|error| format!("open its own namespace: {error}"))
+}
+
+fn make_tun(plan: &HostPlan) -> Result<OwnedFd, String> {
+    let device = linux::open_tun(TUN).map_err(|error| {
+        let hint = match std::fs::File::options().read(true).write(true).open("/dev/net/tun") {
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                "; whoever is not root needs permission: chmod 0666 /dev/net/tun"
+            }
+            _ => "",
+        };
+        format!("{error}{hint}")
+    })?;
+    run("ip", &["-batch", "-"], &commands(plan, TUN))?;
+    // Where `tc` is missing the default remains, which never has to hold a packet either.
+    let _ = run("tc", &["qdisc", "replace", "dev", TUN, "root", "noqueue"], "");
+    Ok(device)
+}
+
+/// What `ip` is told.
+fn commands(plan: &HostPlan, device: &str) -> String {
+    let mut text = format!(
+        "link set lo up\n\
+         link set {device} mtu {} txqueuelen {RING_PACKETS} multicast off {} up\n",
+        plan.mtu.get(),
+        plan.device_attributes.join(" ")
+    );
+    for address in &plan.addresses {
+        let (bits, alone) = if address.is_ipv4() { (32, "") } else { (128, " nodad") };
+        let _ = writeln!(text, "address add {address}/{bits} dev {device}{alone}");
+    }
+    for (version, everywhere) in
+        [(IpAddr::is_ipv4 as fn(&IpAddr) -> bool, "0.0.0.0/0"), (IpAddr::is_ipv6, "::/0")]
+    {
+        if plan.addresses.iter().any(version) {
+            let attributes = plan.route_attributes.join(" ");
+            let via = plan
+                .cable
+                .as_ref()
+                .map_or_else(String::new, |cable| neighbour(&mut text, cable, version, device));
+            let _ = writeln!(text, "route add {everywhere} {via} dev {device} {attributes}");
+        }
+    }
+    text
+}
+
+/// Makes the router at the other end of a cable known, and gives how a route names it.
+fn neighbour(
+    text: &mut String,
+    cable: &HostCable,
+    version: fn(&IpAddr) -> bool,
+    device: &str,
+) -> String {
+    let Some(address) = cable.neighbours.iter().find(|address| version(address)) else {
+        return String::new();
+    };
+    let _ = writeln!(
+        text,
+        "neighbor replace {address} lladdr {} dev {device} nud permanent",
+        cable.hardware_address
+    );
+    format!("via {address} onlink")
+}
+
+fn run(program: &str, arguments: &[&str], input: &str) -> Result<(), String> {
+    let failed = |reason: String| {
+        let what = if input.is_empty() { String::new() } else { format!(" with\n{input}") };
+        format!("{program} {}: {reason}{what}", arguments.join(" "))
+    };
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(|error| failed(format!("{error} (is iproute2 installed?)")))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(input.as_bytes()).map_err(|error| failed(error.to_string()))?;
+    }
+    let output = child.wait_with_output().map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}

@@ -1,0 +1,164 @@
+//! The host's side of its process: from the first message to the last.
+
+use super::protocol::{Failure, Framed, FromHost, HostPlan, PROTOCOL_VERSION, ToHost};
+use super::worker::Prepared;
+use super::{device, parameters};
+use fairwind_linux as linux;
+use fairwind_units::Instant;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// What is read at once.
+const CHUNK: usize = 1 << 16;
+/// Descriptors that a host needs beyond those of its connections.
+const FURTHER_FILES: u64 = 64;
+
+/// Files that a host with so many connections has open.
+pub fn files_for(connections: u64) -> u64 {
+    connections.saturating_add(FURTHER_FILES)
+}
+
+/// What the parent says, message by message.
+#[derive(Debug)]
+pub(super) struct Ear {
+    socket: Arc<UnixStream>,
+    pending: Vec<u8>,
+}
+
+impl Ear {
+    fn new(socket: Arc<UnixStream>) -> Self {
+        Self { socket, pending: Vec::new() }
+    }
+
+    /// What is watched for the parent's messages.
+    pub(super) fn socket(&self) -> &UnixStream {
+        &self.socket
+    }
+
+    /// The next message; `None` where the socket does not block and nothing has come. The end of the
+    /// parent is an error.
+    pub(super) fn hear(&mut self) -> Result<Option<ToHost>, String> {
+        loop {
+            if let Some((message, length)) = ToHost::take(&self.pending)? {
+                self.pending.drain(..length);
+                return Ok(Some(message));
+            }
+            let kept = self.pending.len();
+            self.pending.resize(kept + CHUNK, 0);
+            let read = (&*self.socket).read(&mut self.pending[kept..]);
+            self.pending.truncate(kept + read.as_ref().copied().unwrap_or(0));
+            match read {
+                Ok(0) => return Err("the parent has ended".to_owned()),
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+                Err(error) => return Err(format!("listen to the parent: {error}")),
+            }
+        }
+    }
+
+    fn expect(&mut self) -> Result<ToHost, String> {
+        self.hear()?.ok_or_else(|| "the parent says nothing".to_owned())
+    }
+}
+
+/// Makes this process a host of an experiment. Its standard input is the socket to the parent; it
+/// must have one thread only. It returns when the host has ended, with what the process is to exit
+/// with.
+pub fn serve() -> ExitCode {
+    let socket = match std::io::stdin().as_fd().try_clone_to_owned() {
+        Ok(input) => Arc::new(UnixStream::from(input)),
+        Err(_) => return ExitCode::FAILURE,
+    };
+    match be_a_host(&socket) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            let mut bytes = Vec::new();
+            FromHost::Failed(Failure { reason }).append_to(&mut bytes);
+            // Where nobody listens any more, nobody misses it either.
+            let _ = socket.set_nonblocking(false);
+            let _ = (&*socket).write_all(&bytes);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn be_a_host(socket: &Arc<UnixStream>) -> Result<(), String> {
+    let mut ear = Ear::new(socket.clone());
+    let ToHost::SetUp(plan) = ear.expect()? else {
+        return Err("the parent does not begin with a plan".to_owned());
+    };
+    if plan.version != PROTOCOL_VERSION {
+        return Err(format!(
+            "it speaks version {PROTOCOL_VERSION} of the protocol and its parent version {}: \
+             install both from one build",
+            plan.version
+        ));
+    }
+    if let Some(group) = &plan.control_group {
+        enter_group(group)?;
+    }
+    let name = plan.namespace.clone();
+    linux::enter_host_namespace()?;
+    linux::die_with_parent(socket).map_err(|error| error.to_string())?;
+    let _name = match &name {
+        Some(name) => linux::NamespaceName::give(name)?,
+        None => None,
+    };
+    let prepared = set_up(*plan, socket)?;
+    let origin = wait_for_go(&mut ear)?;
+    // Applications write and read when it is time to, also where other programs are busy; they do
+    // little each time. The router still goes before them.
+    linux::wake_in_time();
+    socket.set_nonblocking(true).map_err(|error| error.to_string())?;
+    prepared.run(origin, socket.clone(), ear)?;
+    wait_for_end(socket);
+    Ok(())
+}
+
+/// Moves this process into a control group, to which its sockets belong from then on.
+fn enter_group(folder: &Path) -> Result<(), String> {
+    let list = folder.join("cgroup.procs");
+    std::fs::write(&list, "0").map_err(|error| format!("write to {}: {error}", list.display()))
+}
+
+/// Makes everything that the host consists of, and hands the device over.
+fn set_up(plan: HostPlan, socket: &UnixStream) -> Result<Prepared, String> {
+    let streams = plan.outgoing_datagrams.len() + plan.incoming_datagrams.len();
+    let connections = plan.outgoing.len() + plan.incoming.len() + streams;
+    let wanted = files_for(u64::try_from(connections).unwrap_or(u64::MAX));
+    let most = linux::raise_file_limit(wanted);
+    if most < wanted {
+        return Err(format!(
+            "it needs {wanted} open files for its connections and may have {most}: raise the hard \
+             limit (ulimit -Hn), or run as root"
+        ));
+    }
+    parameters::set_usual();
+    let device = device::make(&plan)?;
+    parameters::set(&plan.sysctls)?;
+    let prepared = Prepared::new(plan)?;
+    let mut ready = Vec::new();
+    FromHost::Ready.append_to(&mut ready);
+    linux::send_with_descriptor(socket, &ready, &device).map_err(|error| error.to_string())?;
+    Ok(prepared)
+}
+
+fn wait_for_go(ear: &mut Ear) -> Result<Instant, String> {
+    match ear.expect()? {
+        ToHost::Go(go) => Ok(go.origin),
+        ToHost::Stop => Err("it was stopped before it began".to_owned()),
+        ToHost::SetUp(_) => Err("it was set up twice".to_owned()),
+    }
+}
+
+/// The namespace and its name live on until the parent has heard the last message and closes the
+/// socket.
+fn wait_for_end(socket: &UnixStream) {
+    let mut rest = [0; 64];
+    while let Ok(1..) = { socket }.read(&mut rest) {}
+}

@@ -1,0 +1,146 @@
+//! Streams of datagrams: a socket for each that the host sends, and one for each port that some come to.
+
+use super::Facilities;
+use crate::datagram::{number_of, stamp, written_at};
+use crate::protocol::{Fact, IncomingDatagrams, OutgoingDatagrams};
+use crate::sockets;
+use fairwind_units::Instant;
+use fairwind_workload::Datagrams;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, UdpSocket};
+
+/// Room for what waits at a socket, where the system grants it: hosts are to lose nothing.
+const ROOM_BYTES: i32 = 64 << 20;
+/// Datagrams that are read from one socket before others have their turn.
+const MOST_AT_ONCE: usize = 64;
+/// The largest datagram.
+const GREATEST_BYTES: usize = 1 << 16;
+
+/// A stream that the host sends.
+#[derive(Debug)]
+pub(super) struct DatagramSender {
+    flow: u32,
+    socket: UdpSocket,
+    remote: SocketAddr,
+    datagrams: Datagrams,
+    bytes: Vec<u8>,
+    /// How many have left.
+    sent: u64,
+    /// The device is gone, so nothing leaves any more.
+    is_over: bool,
+}
+
+impl DatagramSender {
+    /// Makes the socket, so that nothing can be wrong with it later.
+    pub(super) fn new(plan: OutgoingDatagrams) -> Result<Self, String> {
+        let OutgoingDatagrams { flow, local, remote, application, most_payload, start, stop } =
+            plan;
+        Ok(Self {
+            flow,
+            socket: bound(local, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)?,
+            remote,
+            datagrams: Datagrams::new(application, (start, stop), most_payload),
+            bytes: vec![0; GREATEST_BYTES],
+            sent: 0,
+            is_over: false,
+        })
+    }
+
+    /// When there is something to do by the clock.
+    pub(super) fn deadline(&self) -> Instant {
+        if self.is_over { Instant::MAX } else { self.datagrams.deadline() }
+    }
+
+    /// Sends what is due.
+    pub(super) fn on_deadline(&mut self, facilities: &mut Facilities) -> Result<(), String> {
+        let due = self.deadline();
+        let now = facilities.outbox.now();
+        let mut sent_any = false;
+        while let Some(payload) = self.datagrams.poll_payload(now) {
+            let length = usize::try_from(payload).unwrap_or(usize::MAX).min(GREATEST_BYTES);
+            let bytes = &mut self.bytes[..length];
+            stamp(bytes, facilities.outbox.now(), self.sent);
+            match self.socket.send_to(bytes, self.remote) {
+                Ok(_) => sent_any = true,
+                Err(error) if self.sent > 0 && is_of_a_device_that_is_gone(&error) => {
+                    self.is_over = true;
+                    return Ok(());
+                }
+                Err(error) => {
+                    let (flow, remote) = (self.flow, self.remote);
+                    return Err(format!("send a datagram of flow {flow} to {remote}: {error}"));
+                }
+            }
+            self.sent += 1;
+        }
+        if sent_any {
+            facilities.lateness.record(now.saturating_since(due));
+        }
+        Ok(())
+    }
+}
+
+/// Whether this is what sending meets without the device that the route leads to. At the end of a run the router
+/// goes before the hosts, and takes their devices with it; of one that goes earlier the router tells.
+fn is_of_a_device_that_is_gone(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::ENETUNREACH | libc::ENETDOWN | libc::ENODEV))
+}
+
+/// All streams that come to the host.
+#[derive(Debug)]
+pub(super) struct DatagramReaders {
+    sockets: Vec<(SocketAddr, UdpSocket)>,
+    /// The flow of what comes to the first address from the second.
+    flows: BTreeMap<(SocketAddr, SocketAddr), u32>,
+    bytes: Vec<u8>,
+}
+
+impl DatagramReaders {
+    /// Opens a socket wherever the plan says that datagrams come to.
+    pub(super) fn new(incoming: &[IncomingDatagrams]) -> Result<Self, String> {
+        let places: std::collections::BTreeSet<_> =
+            incoming.iter().map(|plan| plan.local).collect();
+        let open = |local| Ok((local, bound(local, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)?));
+        Ok(Self {
+            sockets: places.into_iter().map(open).collect::<Result<_, String>>()?,
+            flows: incoming.iter().map(|plan| ((plan.local, plan.remote), plan.flow)).collect(),
+            bytes: vec![0; GREATEST_BYTES],
+        })
+    }
+
+    /// The sockets, in the order of their places.
+    pub(super) fn sockets(&self) -> impl Iterator<Item = &UdpSocket> {
+        self.sockets.iter().map(|(_, socket)| socket)
+    }
+
+    /// Reads what has come to a socket.
+    pub(super) fn on_ready(&mut self, place: usize, facilities: &mut Facilities) {
+        let Some((local, socket)) = self.sockets.get(place) else { return };
+        for _ in 0..MOST_AT_ONCE {
+            let (length, remote) = match socket.recv_from(&mut self.bytes) {
+                Ok(received) => received,
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(_) => return,
+            };
+            let at = facilities.outbox.now();
+            let Some(&flow) = self.flows.get(&(*local, remote)) else { continue };
+            let payload = &self.bytes[..length];
+            let (written, number) = (written_at(payload, at), number_of(payload));
+            let payload_bytes = u32::try_from(length).unwrap_or(u32::MAX);
+            let read = Fact::DatagramRead { payload_bytes, written, number };
+            facilities.outbox.tell(at, flow, read);
+        }
+    }
+}
+
+/// A socket that never waits, with ample room.
+fn bound(local: SocketAddr, beyond_limits: i32, within_limits: i32) -> Result<UdpSocket, String> {
+    let failed = |error| format!("bind a socket for datagrams to {local}: {error}");
+    let socket = UdpSocket::bind(local).map_err(failed)?;
+    socket.set_nonblocking(true).map_err(failed)?;
+    // Whoever is not root gets what the machine grants.
+    let room = |option| sockets::set(&socket, "room", libc::SOL_SOCKET, option, ROOM_BYTES);
+    let _ = room(beyond_limits).or_else(|_| room(within_limits));
+    Ok(socket)
+}

@@ -1,0 +1,346 @@
+//! The loop of a host process: sockets that are ready, applications that are due, samples, and what
+//! the parent says.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `sender` | connections that the host writes on: those that it opens, and those whose requests it answers |
+//! | `reader` | connections that come, and those that it only reads from |
+//! | `relays` | what comes on one connection goes on by another |
+//! | `datagrams` | streams of datagrams, sent and received |
+//! | `agenda` | who has something to do next by the clock |
+//! | `watch` | what the kernel tells of a sender |
+//! | `rounds` | when to look at all senders |
+//! | `outbox` | the clock, and events on their way to the parent |
+//! | `payload` | the bytes of streams |
+//! | `lateness` | how late applications wrote |
+
+mod agenda;
+mod datagrams;
+mod lateness;
+mod outbox;
+mod payload;
+mod reader;
+mod relays;
+mod rounds;
+mod sender;
+mod watch;
+
+use super::protocol::{FromHost, HostPlan, HostStatistics, Sampling, ToHost};
+use super::serve::Ear;
+use agenda::Agenda;
+use datagrams::{DatagramReaders, DatagramSender};
+use fairwind_linux::{self as linux, Poll, Raw, Ready};
+use fairwind_units::{Instant, Span};
+use lateness::Lateness;
+use outbox::{Clock, Outbox};
+use payload::Payload;
+use reader::Readers;
+use relays::Relays;
+use rounds::Rounds;
+use sender::Sender;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+/// Descriptors that are served between two looks at the clock.
+const AT_ONCE: usize = 256;
+/// Senders that are looked at between two looks at the clock.
+const LOOKS_AT_ONCE: usize = 64;
+/// The longest wait, should a timer be missed.
+const LONGEST_WAIT: Span = Span::from_millis(100);
+/// What is read at once: more than arrives between two looks.
+const READ_BYTES: usize = 1 << 20;
+/// The same where every byte is looked at.
+const CHECKED_BYTES: usize = 1 << 16;
+
+/// What connections need to do their part.
+#[derive(Debug)]
+struct Facilities {
+    poll: Poll,
+    outbox: Outbox,
+    payload: Payload,
+    /// Where bytes that are looked at are read to.
+    buffer: Vec<u8>,
+    lateness: Lateness,
+    statistics: HostStatistics,
+    /// Whether time-outs and recoveries are told from here.
+    tells_losses: bool,
+}
+
+impl Facilities {
+    /// Reads what has come at `offset` of a stream, at most so much, and holds it against the pattern where that is
+    /// wanted.
+    fn receive(&mut self, socket: &OwnedFd, offset: u64, most: usize) -> Raw {
+        if !self.payload.is_checked() {
+            return linux::discard(socket, most);
+        }
+        let most = most.min(self.buffer.len());
+        let raw = linux::receive(socket.as_raw_fd(), &mut self.buffer[..most], libc::MSG_DONTWAIT);
+        if let Ok(received) = usize::try_from(raw.value) {
+            self.statistics.checked_bytes += u64::try_from(received).unwrap_or(u64::MAX);
+            let received = &self.buffer[..received];
+            self.statistics.wrong_bytes += self.payload.wrong_bytes(offset, received);
+        }
+        raw
+    }
+}
+
+/// Who is watched: the kind in the high half, the place in the low one.
+mod token {
+    pub(super) const PARENT: u64 = 0;
+    pub(super) const LISTENER: u64 = 1 << 32;
+    pub(super) const SENDER: u64 = 2 << 32;
+    pub(super) const READER: u64 = 3 << 32;
+    pub(super) const DATAGRAMS: u64 = 4 << 32;
+
+    pub(super) fn of(kind: u64, place: usize) -> u64 {
+        kind | u64::try_from(place).unwrap_or(0)
+    }
+
+    pub(super) fn parts(token: u64) -> (u64, usize) {
+        let low = u64::from(u32::MAX);
+        (token & !low, usize::try_from(token & low).unwrap_or(0))
+    }
+}
+
+/// A host's sockets before the run begins.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    senders: Vec<Sender>,
+    readers: Readers,
+    relays: Relays,
+    datagram_senders: Vec<DatagramSender>,
+    datagram_readers: DatagramReaders,
+    sampling: Sampling,
+    payload: Payload,
+}
+
+impl Prepared {
+    /// Makes every socket, so that what is wrong with any shows before anything runs.
+    pub(super) fn new(plan: HostPlan) -> Result<Self, String> {
+        // Those that answer stand behind those that open.
+        let relays = Relays::of(&plan);
+        let readers = Readers::new(&plan.incoming, plan.outgoing.len())?;
+        let mut senders =
+            plan.outgoing.into_iter().map(Sender::new).collect::<Result<Vec<_>, _>>()?;
+        senders.extend(plan.incoming.into_iter().filter_map(Sender::answering));
+        let datagram_senders = plan.outgoing_datagrams.into_iter().map(DatagramSender::new);
+        Ok(Self {
+            senders,
+            readers,
+            relays,
+            datagram_senders: datagram_senders.collect::<Result<_, _>>()?,
+            datagram_readers: DatagramReaders::new(&plan.incoming_datagrams)?,
+            sampling: plan.sampling,
+            payload: Payload::new(plan.payload),
+        })
+    }
+
+    /// Runs until the parent says stop, and tells how it went. An error ends the host.
+    pub(super) fn run(
+        self,
+        origin: Instant,
+        socket: Arc<UnixStream>,
+        ear: Ear,
+    ) -> Result<(), String> {
+        let facilities = Facilities {
+            poll: Poll::new(AT_ONCE).map_err(|error| error.to_string())?,
+            outbox: Outbox::new(socket, Clock::new(origin)),
+            payload: self.payload,
+            buffer: vec![0; CHECKED_BYTES],
+            lateness: Lateness::default(),
+            statistics: HostStatistics::default(),
+            tells_losses: self.sampling.loss_interval.is_some(),
+        };
+        let count = self.senders.len();
+        let mut worker = Worker {
+            agenda: Agenda::new(count + self.datagram_senders.len()),
+            senders: self.senders,
+            readers: self.readers,
+            relays: self.relays,
+            datagram_senders: self.datagram_senders,
+            datagram_readers: self.datagram_readers,
+            samples: Rounds::new(self.sampling.endpoint_interval, count),
+            looks: Rounds::new(self.sampling.loss_interval, count),
+            facilities,
+            clock: Clock::new(origin),
+            ear,
+            has_to_stop: false,
+        };
+        match worker.work() {
+            Ok(()) => worker.finish(),
+            Err(reason) => {
+                worker.facilities.outbox.give_up();
+                Err(reason)
+            }
+        }
+    }
+}
+
+/// A host at work.
+#[derive(Debug)]
+struct Worker {
+    senders: Vec<Sender>,
+    readers: Readers,
+    relays: Relays,
+    /// In the agenda they stand behind all others.
+    datagram_senders: Vec<DatagramSender>,
+    datagram_readers: DatagramReaders,
+    agenda: Agenda,
+    samples: Rounds,
+    looks: Rounds,
+    facilities: Facilities,
+    clock: Clock,
+    ear: Ear,
+    has_to_stop: bool,
+}
+
+impl Worker {
+    fn work(&mut self) -> Result<(), String> {
+        self.begin()?;
+        while !self.has_to_stop {
+            self.turn()?;
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self) -> Result<(), String> {
+        let poll = &self.facilities.poll;
+        poll.add(self.ear.socket(), token::PARENT, libc::EPOLLIN).map_err(|e| e.to_string())?;
+        for (place, listener) in self.readers.listeners().iter().enumerate() {
+            poll.add(listener, token::of(token::LISTENER, place), libc::EPOLLIN)
+                .map_err(|error| error.to_string())?;
+        }
+        for (place, socket) in self.datagram_readers.sockets().enumerate() {
+            poll.add(socket, token::of(token::DATAGRAMS, place), libc::EPOLLIN)
+                .map_err(|error| error.to_string())?;
+        }
+        let deadlines = self.senders.iter().map(Sender::deadline);
+        let deadlines = deadlines.chain(self.datagram_senders.iter().map(DatagramSender::deadline));
+        for (place, deadline) in deadlines.enumerate() {
+            self.agenda.schedule(place, deadline);
+        }
+        Ok(())
+    }
+
+    /// Waits for what comes next, and does it.
+    fn turn(&mut self) -> Result<(), String> {
+        let rounds = self.samples.next().min(self.looks.next());
+        let due = self.agenda.next().min(rounds).min(self.facilities.outbox.next_flush());
+        let ready = self.facilities.poll.wait(self.clock.until(due).min(LONGEST_WAIT));
+        for place in 0..ready {
+            let readiness = self.facilities.poll.readiness(place);
+            self.on_ready(readiness)?;
+        }
+        self.run_agenda()?;
+        self.look_around();
+        if self.facilities.outbox.next_flush() <= self.clock.now() {
+            self.facilities.outbox.flush();
+        }
+        Ok(())
+    }
+
+    fn on_ready(&mut self, readiness: Ready) -> Result<(), String> {
+        let (kind, place) = token::parts(readiness.token);
+        match kind {
+            token::LISTENER => {
+                let token = |place| token::of(token::READER, place);
+                let answered = self.readers.accept(place, token, &mut self.facilities)?;
+                self.open_relays()?;
+                answered.into_iter().try_for_each(|(place, socket)| self.answer(place, socket))
+            }
+            token::READER => {
+                match self.readers.flow_of(place).and_then(|flow| self.relays.of_flow(flow)) {
+                    Some(relay) if readiness.has(libc::EPOLLERR) => self.break_off(place, relay),
+                    Some(relay) => self.pass_on(place, relay),
+                    None => {
+                        self.readers.read(place, READ_BYTES, &mut self.facilities);
+                    }
+                }
+                Ok(())
+            }
+            token::SENDER => {
+                let sender = &mut self.senders[place];
+                sender.on_ready(readiness, &mut self.facilities);
+                self.agenda.schedule(place, sender.deadline());
+                self.refill(place);
+                self.hand_on(place);
+                Ok(())
+            }
+            token::DATAGRAMS => {
+                self.datagram_readers.on_ready(place, &mut self.facilities);
+                Ok(())
+            }
+            _ => self.listen_to_parent(),
+        }
+    }
+
+    /// Hands a connection to the sender in `place`, which answers what it is asked.
+    fn answer(&mut self, place: usize, socket: OwnedFd) -> Result<(), String> {
+        let sender = &mut self.senders[place];
+        sender.adopt(socket, token::of(token::SENDER, place), &mut self.facilities)?;
+        self.agenda.schedule(place, sender.deadline());
+        Ok(())
+    }
+
+    /// Where the connection in `place` is over, and another one follows it, that one is opened when it is to be.
+    fn hand_on(&mut self, place: usize) {
+        let Some((flow, start)) = self.senders[place].hand_on(self.clock.now()) else { return };
+        let is_next = |sender: &Sender| sender.flow() == flow;
+        if let Some(next) = self.senders.iter().position(is_next) {
+            self.senders[next].follow(start);
+            self.agenda.schedule(next, self.senders[next].deadline());
+        }
+    }
+
+    fn listen_to_parent(&mut self) -> Result<(), String> {
+        while let Some(message) = self.ear.hear()? {
+            self.has_to_stop |= matches!(message, ToHost::Stop);
+        }
+        Ok(())
+    }
+
+    fn run_agenda(&mut self) -> Result<(), String> {
+        for _ in 0..AT_ONCE {
+            let now = self.clock.now();
+            // Before the origin the clock stands still.
+            if self.agenda.next() == Instant::ZERO && !self.clock.has_begun() {
+                break;
+            }
+            let Some(place) = self.agenda.due(now) else { break };
+            if let Some(stream) = place.checked_sub(self.senders.len()) {
+                let sender = &mut self.datagram_senders[stream];
+                sender.on_deadline(&mut self.facilities)?;
+                self.agenda.schedule(place, sender.deadline());
+                continue;
+            }
+            let sender = &mut self.senders[place];
+            let token = token::of(token::SENDER, place);
+            sender.on_deadline(now, token, &mut self.facilities)?;
+            self.agenda.schedule(place, sender.deadline());
+            self.hand_on(place);
+        }
+        Ok(())
+    }
+
+    fn look_around(&mut self) {
+        let now = self.clock.now();
+        for place in self.samples.due(now, LOOKS_AT_ONCE) {
+            self.senders[place].sample(&mut self.facilities);
+        }
+        for place in self.looks.due(now, LOOKS_AT_ONCE) {
+            self.senders[place].look(&mut self.facilities);
+        }
+    }
+
+    fn finish(mut self) -> Result<(), String> {
+        for sender in &mut self.senders {
+            sender.look(&mut self.facilities);
+            sender.account(&mut self.facilities);
+        }
+        let mut statistics = self.facilities.statistics;
+        self.facilities.lateness.tell(&mut statistics);
+        let last = FromHost::Done(statistics);
+        self.facilities.outbox.finish(&last).map_err(|error| format!("tell the parent: {error}"))
+    }
+}

@@ -1,0 +1,162 @@
+//! What the host tells: events with their instants, in batches.
+
+use crate::protocol::{EventBatch, Fact, Framed, FromHost, HostEvent};
+use fairwind_linux as linux;
+use fairwind_units::{Instant, Span};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Events of a batch at most.
+const BATCH_EVENTS: usize = 1024;
+/// The parent hears at least this often how far the host is.
+const HEARTBEAT: Span = Span::from_millis(10);
+/// How long the last words may take to be heard.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The run's clock: `CLOCK_MONOTONIC` less its origin.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    pub(super) fn new(origin: Instant) -> Self {
+        Self { origin }
+    }
+
+    /// Time since the origin; zero before it.
+    pub(super) fn now(self) -> Instant {
+        Instant::ZERO + linux::monotonic().saturating_since(self.origin)
+    }
+
+    /// Whether the origin has come.
+    pub(super) fn has_begun(self) -> bool {
+        linux::monotonic() >= self.origin
+    }
+
+    /// How long until an instant; nothing where it has passed. Right also before the origin.
+    pub(super) fn until(self, instant: Instant) -> Span {
+        (self.origin + instant.since_origin()).saturating_since(linux::monotonic())
+    }
+}
+
+/// Events on their way to the parent. A slow parent never holds the host up: what the socket does
+/// not take is kept.
+#[derive(Debug)]
+pub(super) struct Outbox {
+    socket: Arc<UnixStream>,
+    clock: Clock,
+    events: Vec<HostEvent>,
+    unsent: Vec<u8>,
+    next_flush: Instant,
+}
+
+impl Outbox {
+    /// Over a socket that does not block.
+    pub(super) fn new(socket: Arc<UnixStream>, clock: Clock) -> Self {
+        let next_flush = clock.now() + HEARTBEAT;
+        Self { socket, clock, events: Vec::new(), unsent: Vec::new(), next_flush }
+    }
+
+    /// The run's time.
+    pub(super) fn now(&self) -> Instant {
+        self.clock.now()
+    }
+
+    /// Tells a fact. `at` was read from the clock after every instant that was told before.
+    pub(super) fn tell(&mut self, at: Instant, flow: u32, fact: Fact) {
+        self.events.push(HostEvent { at, flow, fact });
+        if self.events.len() >= BATCH_EVENTS {
+            self.flush();
+        }
+    }
+
+    /// When the parent is to hear from this host next.
+    pub(super) fn next_flush(&self) -> Instant {
+        self.next_flush
+    }
+
+    /// Sends what there is, and how far the clock has come.
+    pub(super) fn flush(&mut self) {
+        let watermark = self.clock.now();
+        self.next_flush = watermark + HEARTBEAT;
+        let batch = EventBatch { watermark, events: std::mem::take(&mut self.events) };
+        let message = FromHost::Events(batch);
+        message.append_to(&mut self.unsent);
+        // The room of the events serves again.
+        if let FromHost::Events(mut batch) = message {
+            batch.events.clear();
+            self.events = batch.events;
+        }
+        self.send();
+    }
+
+    fn send(&mut self) {
+        let mut sent = 0;
+        while sent < self.unsent.len() {
+            match (&*self.socket).write(&self.unsent[sent..]) {
+                Ok(bytes) => sent += bytes,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // There is room again later; or the parent has gone, which reading will show.
+                Err(_) => break,
+            }
+        }
+        self.unsent.drain(..sent);
+    }
+
+    /// Sends everything, with a last message, and waits until the socket has taken it.
+    pub(super) fn finish(mut self, last: &FromHost) -> std::io::Result<()> {
+        self.flush();
+        last.append_to(&mut self.unsent);
+        self.send_all()
+    }
+
+    /// Sends what was begun and not told whole, so that whoever speaks next on the socket is
+    /// understood. A parent that does not listen any more misses nothing.
+    pub(super) fn give_up(mut self) {
+        let _ = self.send_all();
+    }
+
+    fn send_all(&mut self) -> std::io::Result<()> {
+        self.socket.set_nonblocking(false)?;
+        self.socket.set_write_timeout(Some(PATIENCE))?;
+        (&*self.socket).write_all(&self.unsent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Failure;
+    use std::io::Read as _;
+
+    #[test]
+    fn what_is_said_after_giving_up_is_understood_though_the_socket_was_full() {
+        let (host, mut parent) = UnixStream::pair().expect("sockets");
+        host.set_nonblocking(true).expect("an option");
+        let host = Arc::new(host);
+        let mut outbox = Outbox::new(host.clone(), Clock::new(linux::monotonic()));
+        while outbox.unsent.is_empty() {
+            outbox.tell(outbox.now(), 0, Fact::Established);
+        }
+        let reading = std::thread::spawn(move || {
+            let mut heard = Vec::new();
+            parent.read_to_end(&mut heard).map(|_| heard)
+        });
+        outbox.give_up();
+        let failure = FromHost::Failed(Failure { reason: "no more files".to_owned() });
+        let mut last = Vec::new();
+        failure.append_to(&mut last);
+        (&*host).write_all(&last).expect("somebody reads");
+        drop(host);
+        let heard = reading.join().expect("no panic").expect("bytes");
+        let (mut rest, mut messages) = (heard.as_slice(), Vec::new());
+        while let Some((message, length)) = FromHost::take(rest).expect("whole frames") {
+            rest = &rest[length..];
+            messages.push(message);
+        }
+        assert_eq!((messages.pop(), rest.len()), (Some(failure), 0));
+    }
+}

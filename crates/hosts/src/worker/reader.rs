@@ -1,0 +1,197 @@
+//! Connections that come to the host: they are accepted, and read as fast as data comes; those that
+//! are to be answered are handed to whoever writes the answers.
+
+use super::Facilities;
+use crate::protocol::{Fact, IncomingPlan};
+use crate::sockets;
+use fairwind_linux::{self as linux, Poll};
+use std::collections::BTreeMap;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+
+/// Who is expected to call.
+#[derive(Debug, Clone, Copy)]
+struct Caller {
+    flow: u32,
+    /// The place of the sender that answers, where one does.
+    answering: Option<usize>,
+}
+
+/// A connection that was accepted.
+#[derive(Debug)]
+struct Reader {
+    flow: u32,
+    socket: OwnedFd,
+    /// Bytes read since the stream began.
+    offset: u64,
+    watching: Watching,
+}
+
+/// All of them.
+#[derive(Debug)]
+pub(super) struct Readers {
+    listeners: Vec<OwnedFd>,
+    /// Whose connection begins when the second address calls at the first.
+    expected: BTreeMap<(SocketAddr, SocketAddr), Caller>,
+    accepted: Vec<Option<Reader>>,
+    /// How many of them were asked for.
+    told: usize,
+}
+
+impl Readers {
+    /// Listens wherever the plan says that somebody will call. The first connection that is to be
+    /// answered is so by the sender in place `first_answering`, the next by the next.
+    pub(super) fn new(incoming: &[IncomingPlan], first_answering: usize) -> Result<Self, String> {
+        let mut places = BTreeMap::new();
+        for plan in incoming {
+            places.entry(plan.local).or_insert(&plan.socket);
+        }
+        let listeners = places
+            .into_iter()
+            .map(|(local, settings)| sockets::listening(local, settings))
+            .collect::<Result<_, _>>()?;
+        let mut answering = first_answering..;
+        let caller = |plan: &IncomingPlan| Caller {
+            flow: plan.flow,
+            answering: plan.answer.as_ref().and_then(|_| answering.next()),
+        };
+        let expected = incoming.iter().map(caller);
+        let ends = incoming.iter().map(|plan| (plan.local, plan.remote));
+        let expected = ends.zip(expected).collect();
+        Ok(Self { listeners, expected, accepted: Vec::new(), told: 0 })
+    }
+
+    /// The sockets that connections come to.
+    pub(super) fn listeners(&self) -> &[OwnedFd] {
+        &self.listeners
+    }
+
+    /// Accepts what waits at a listener; `token` is what a connection in this place is watched with.
+    /// Connections that are to be answered come back, each with the place of its sender.
+    pub(super) fn accept(
+        &mut self,
+        listener: usize,
+        token: impl Fn(usize) -> u64,
+        facilities: &mut Facilities,
+    ) -> Result<Vec<(usize, OwnedFd)>, String> {
+        let mut answered = Vec::new();
+        while let Some(socket) = linux::accept_connection(&self.listeners[listener])
+            .map_err(|error| error.to_string())?
+        {
+            let stream = TcpStream::from(socket);
+            let ends = stream.local_addr().and_then(|local| Ok((local, stream.peer_addr()?)));
+            let Some(caller) = ends.ok().and_then(|ends| self.expected.remove(&ends)) else {
+                facilities.statistics.unexpected_connections += 1;
+                continue;
+            };
+            if let Some(place) = caller.answering {
+                answered.push((place, stream.into()));
+                continue;
+            }
+            let (flow, socket) = (caller.flow, stream.into());
+            let reader = Reader { flow, socket, offset: 0, watching: Watching::Data };
+            let place = self.accepted.len();
+            facilities
+                .poll
+                .add(&reader.socket, token(place), libc::EPOLLIN)
+                .map_err(|error| error.to_string())?;
+            self.accepted.push(Some(reader));
+        }
+        Ok(answered)
+    }
+
+    /// The connections that came since this was last asked: place and flow of each.
+    pub(super) fn take_new(&mut self) -> Vec<(usize, u32)> {
+        let from = std::mem::replace(&mut self.told, self.accepted.len());
+        let new = self.accepted.iter().enumerate().skip(from);
+        new.filter_map(|(place, reader)| Some((place, reader.as_ref()?.flow))).collect()
+    }
+
+    /// The flow of the connection in this place, while it is open.
+    pub(super) fn flow_of(&self, place: usize) -> Option<u32> {
+        self.accepted.get(place)?.as_ref().map(|reader| reader.flow)
+    }
+
+    /// Reads what has come on a connection, at most so much.
+    pub(super) fn read(
+        &mut self,
+        place: usize,
+        most: usize,
+        facilities: &mut Facilities,
+    ) -> Reading {
+        let Some(reader) = &mut self.accepted[place] else { return Reading::Nothing };
+        let raw = facilities.receive(&reader.socket, reader.offset, most);
+        let at = facilities.outbox.now();
+        match (u64::try_from(raw.value), raw.errno) {
+            (Ok(0), _) => {
+                facilities.outbox.tell(at, reader.flow, Fact::Finished);
+                self.accepted[place] = None;
+                Reading::End
+            }
+            (Ok(bytes), _) => {
+                reader.offset += bytes;
+                facilities.outbox.tell(at, reader.flow, Fact::Read(reader.offset));
+                Reading::Bytes(bytes)
+            }
+            (Err(_), libc::EAGAIN | libc::EINTR) => Reading::Nothing,
+            (Err(_), _) => {
+                self.lose(place, facilities);
+                Reading::Broken
+            }
+        }
+    }
+
+    /// Watches a connection for data, or only for its breaking off.
+    pub(super) fn watch(&mut self, place: usize, watching: Watching, token: u64, poll: &Poll) {
+        let Some(reader) = &mut self.accepted[place] else { return };
+        if reader.watching != watching
+            && poll.change(&reader.socket, token, watching.interest()).is_ok()
+        {
+            reader.watching = watching;
+        }
+    }
+
+    /// A connection was broken off by the other side.
+    pub(super) fn lose(&mut self, place: usize, facilities: &mut Facilities) {
+        facilities.statistics.broken_while_reading += 1;
+        self.accepted[place] = None;
+    }
+
+    /// Gives a connection up: closing it with data that nobody has read resets it.
+    pub(super) fn give_up(&mut self, place: usize) {
+        if let Some(reader) = self.accepted[place].take() {
+            linux::reset_at_close(&reader.socket);
+        }
+    }
+}
+
+/// What reading gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// So many bytes.
+    Bytes(u64),
+    /// The other side has closed, and all is read.
+    End,
+    /// Nothing has come.
+    Nothing,
+    /// The connection was broken off.
+    Broken,
+}
+
+/// What a connection is watched for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Watching {
+    /// Data.
+    Data,
+    /// Nothing but errors, of which one hears in any case.
+    Errors,
+}
+
+impl Watching {
+    fn interest(self) -> i32 {
+        match self {
+            Self::Data => libc::EPOLLIN,
+            Self::Errors => 0,
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! What the kernel tells of a sender: `struct tcp_info` (include/uapi/linux/tcp.h).
+//!
+//! Windows and times are what the kernel holds at that moment. Time-outs it counts, so every one is
+//! told, though only when somebody looks. Fast recoveries it does not count: one is told when a look
+//! finds the connection in recovery and the look before did not, or when since then segments were
+//! sent again and the threshold has moved without a time-out. Two recoveries between two
+//! looks are told as one; where tracepoints tell of them, these looks are not taken.
+
+use crate::protocol::{EndpointState, SenderStatistics, state_of};
+use fairwind_linux as linux;
+use fairwind_measure::CongestionState;
+use fairwind_units::Span;
+use std::os::fd::{AsRawFd as _, OwnedFd};
+
+/// The threshold that means there is none.
+const UNLIMITED: u32 = 0x7fff_ffff;
+
+/// What the kernel told at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Information {
+    pub(super) endpoint: EndpointState,
+    /// Segments that were ever sent again.
+    pub(super) retransmitted: u32,
+    /// Time-outs ever; 0 from kernels before 6.7, which do not count them.
+    timeouts: u16,
+    /// Whether anything is unsent or unacknowledged.
+    pub(super) is_outstanding: bool,
+    /// Time with something unacknowledged.
+    pub(super) busy: Span,
+    /// Of it, that in which the peer's window held data back.
+    pub(super) window_limited: Span,
+    /// Of it, that in which the send buffer held the application back.
+    pub(super) buffer_limited: Span,
+}
+
+impl Information {
+    /// Asks the kernel.
+    pub(super) fn of(socket: &OwnedFd) -> Option<Self> {
+        let mut bytes = [0; 256];
+        let (level, name) = (libc::IPPROTO_TCP, libc::TCP_INFO);
+        let (raw, _) = linux::get_option(socket.as_raw_fd(), level, name, &mut bytes);
+        (raw.value >= 0).then(|| Self::from_bytes(&bytes))
+    }
+
+    fn from_bytes(bytes: &[u8; 256]) -> Self {
+        let number =
+            |place: usize| bytes[place..].first_chunk().map_or(0, |four| u32::from_ne_bytes(*four));
+        let micros = |place: usize| {
+            let eight = bytes[place..].first_chunk();
+            Span::from_micros(eight.map_or(0, |eight| u64::from_ne_bytes(*eight)))
+        };
+        let unacknowledged = number(24);
+        let (sacked, lost, again) = (number(28), number(32), number(36));
+        let rtt = u64::from(number(68));
+        Self {
+            endpoint: EndpointState {
+                cwnd_packets: number(80),
+                ssthresh_packets: Some(number(76)).filter(|&packets| packets < UNLIMITED),
+                smoothed_rtt: Some(Span::from_micros(rtt)).filter(|rtt| !rtt.is_zero()),
+                flight_packets: (unacknowledged + again).saturating_sub(sacked + lost),
+                state: state_of(u16::from(bytes[1])).unwrap_or(CongestionState::Open),
+            },
+            retransmitted: number(100),
+            timeouts: u16::from_ne_bytes([bytes[240], bytes[241]]),
+            is_outstanding: unacknowledged > 0 || number(144) > 0,
+            busy: micros(168),
+            window_limited: micros(176),
+            buffer_limited: micros(184),
+        }
+    }
+
+    /// What held the sender of this flow back until now.
+    pub(super) fn statistics(&self, flow: u32) -> SenderStatistics {
+        let EndpointState { cwnd_packets, ssthresh_packets, .. } = self.endpoint;
+        SenderStatistics {
+            flow,
+            busy: self.busy,
+            window_limited: self.window_limited,
+            buffer_limited: self.buffer_limited,
+            segments_retransmitted: self.retransmitted,
+            cwnd_packets,
+            in_slow_start: ssthresh_packets.is_none_or(|threshold| cwnd_packets < threshold),
+        }
+    }
+}
+
+/// What befell a sender since the last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Losses {
+    pub(super) timeouts: u16,
+    pub(super) recoveries: u16,
+}
+
+/// What was seen of a sender at the last look.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LossWatch {
+    last: Option<Information>,
+}
+
+impl LossWatch {
+    /// Looks; the first look, at the connection's beginning, finds nothing: time-outs of its SYN
+    /// are not the stream's.
+    pub(super) fn look(&mut self, now: Information) -> Losses {
+        let Some(before) = self.last.replace(now) else { return Losses::default() };
+        let timeouts = now.timeouts.wrapping_sub(before.timeouts);
+        let (was, is) = (before.endpoint, now.endpoint);
+        let recovers = is.state == CongestionState::Recovery;
+        let recovered_before = was.state == CongestionState::Recovery;
+        let between = now.retransmitted != before.retransmitted
+            && is.ssthresh_packets != was.ssthresh_packets
+            && timeouts == 0;
+        let entered = !recovered_before && (recovers || between);
+        Losses { timeouts, recoveries: u16::from(entered) }
+    }
+
+    /// Whether anything was outstanding at the last look.
+    pub(super) fn was_outstanding(&self) -> bool {
+        self.last.is_none_or(|last| last.is_outstanding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(
+        state: CongestionState,
+        threshold: u32,
+        retransmitted: u32,
+        timeouts: u16,
+    ) -> Information {
+        Information {
+            endpoint: EndpointState {
+                cwnd_packets: 10,
+                ssthresh_packets: Some(threshold),
+                smoothed_rtt: None,
+                flight_packets: 5,
+                state,
+            },
+            retransmitted,
+            timeouts,
+            is_outstanding: true,
+            busy: Span::ZERO,
+            window_limited: Span::ZERO,
+            buffer_limited: Span::ZERO,
+        }
+    }
+
+    #[test]
+    fn losses_are_told_once_whether_they_last_or_are_over_at_the_next_look() {
+        use CongestionState::{Loss, Open, Recovery};
+        let mut watch = LossWatch::default();
+        let mut look = |information| {
+            let Losses { timeouts, recoveries } = watch.look(information);
+            (timeouts, recoveries)
+        };
+        assert_eq!(look(seen(Open, 20, 0, 3)), (0, 0), "time-outs of the SYN");
+        assert_eq!(look(seen(Recovery, 10, 1, 3)), (0, 1));
+        assert_eq!(look(seen(Recovery, 10, 4, 3)), (0, 0), "the same recovery");
+        assert_eq!(look(seen(Open, 10, 4, 3)), (0, 0));
+        assert_eq!(look(seen(Open, 10, 5, 3)), (0, 0), "a probe of the tail");
+        assert_eq!(look(seen(Open, 7, 6, 3)), (0, 1), "begun and over between two looks");
+        assert_eq!(look(seen(Loss, 4, 8, 5)), (2, 0));
+    }
+
+    #[test]
+    fn fields_are_read_from_their_places() {
+        let mut bytes = [0_u8; 256];
+        bytes[1] = 3;
+        let put = |bytes: &mut [u8; 256], place: usize, value: u32| {
+            bytes[place..place + 4].copy_from_slice(&value.to_ne_bytes());
+        };
+        for (place, value) in [(24, 12), (28, 3), (32, 2), (36, 1), (68, 100_500), (76, UNLIMITED)]
+        {
+            put(&mut bytes, place, value);
+        }
+        put(&mut bytes, 80, 44);
+        put(&mut bytes, 100, 17);
+        // Whole microseconds in 64 bits: 2^32 of them are 4295 s.
+        for (place, value) in [(168, 3_000_000), (172, 1), (176, 250_000), (184, 4_000)] {
+            put(&mut bytes, place, value);
+        }
+        let information = Information::from_bytes(&bytes);
+        let expected = EndpointState {
+            cwnd_packets: 44,
+            ssthresh_packets: None,
+            smoothed_rtt: Some(Span::from_micros(100_500)),
+            flight_packets: 8,
+            state: CongestionState::Recovery,
+        };
+        assert_eq!(information.endpoint, expected);
+        assert!(information.is_outstanding);
+        let expected = SenderStatistics {
+            flow: 9,
+            busy: Span::from_micros((1 << 32) + 3_000_000),
+            window_limited: Span::from_millis(250),
+            buffer_limited: Span::from_millis(4),
+            segments_retransmitted: 17,
+            cwnd_packets: 44,
+            in_slow_start: true,
+        };
+        assert_eq!(information.statistics(9), expected);
+        put(&mut bytes, 76, 44);
+        let at_the_threshold = Information::from_bytes(&bytes).statistics(9);
+        assert!(!at_the_threshold.in_slow_start);
+    }
+}

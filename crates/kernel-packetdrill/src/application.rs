@@ -1,0 +1,126 @@
+//! The application: a thread in the namespace that makes one call after another.
+//!
+//! Calls are made apart from where packets are read and injected, so that one that waits does not
+//! stop the script.
+
+use fairwind_linux::{self as linux, Raw};
+use fairwind_packetdrill::{Step, Stop};
+use fairwind_units::{Instant, Span};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+
+/// A call that is ready to be made, and the check of what it hands back besides its value.
+pub(super) type Job = Box<dyn FnOnce() -> Made + Send>;
+
+/// A call that has returned.
+#[derive(Debug)]
+pub(super) struct Made {
+    pub(super) raw: Raw,
+    pub(super) at: Instant,
+    /// What it handed back is as expected.
+    pub(super) handed_back: Step<()>,
+    /// Descriptors that it made besides its value, with the script's numbers.
+    pub(super) descriptors: Vec<(i64, i32)>,
+}
+
+impl Made {
+    /// A call that has returned just now and hands nothing back.
+    pub(super) fn now(raw: Raw) -> Self {
+        Self { raw, at: linux::monotonic(), handed_back: Ok(()), descriptors: Vec::new() }
+    }
+
+    /// The same with what came of a check.
+    pub(super) fn checked(self, handed_back: Step<()>) -> Self {
+        Self { handed_back, ..self }
+    }
+}
+
+/// A call that does not return within this time waits.
+const PATIENCE: Span = Span::from_millis(100);
+/// How often a call that may wait is looked after, until it sleeps in the kernel.
+const GLANCE: Span = Span::from_micros(20);
+
+/// The thread, and what goes to and comes from it.
+#[derive(Debug)]
+pub(super) struct Application {
+    jobs: Option<Sender<Job>>,
+    made: Receiver<Made>,
+    thread: Option<JoinHandle<()>>,
+    thread_id: i32,
+    busy: bool,
+}
+
+impl Application {
+    /// Starts the thread, in the namespace of the calling one.
+    pub(super) fn start() -> Step<Self> {
+        let (jobs, to_do) = channel::<Job>();
+        let (done, made) = channel();
+        let (introduce, introduced) = channel();
+        let thread = std::thread::spawn(move || {
+            linux::prefer();
+            // Whoever listens knows that it is there, or has gone: nothing to do about it.
+            let _ = introduce.send(linux::thread_id());
+            while let Ok(job) = to_do.recv() {
+                if done.send(job()).is_err() {
+                    break;
+                }
+            }
+        });
+        let thread_id =
+            introduced.recv().map_err(|_| Stop::failed("the application did not start"))?;
+        Ok(Self { jobs: Some(jobs), made, thread: Some(thread), thread_id, busy: false })
+    }
+
+    /// Whether a call is waiting.
+    pub(super) const fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    /// Makes a call and returns its result, if it does not wait.
+    pub(super) fn make(&mut self, job: Job) -> Step<Option<Made>> {
+        let gone = || Stop::failed("the application has ended");
+        self.jobs.as_ref().ok_or_else(gone)?.send(job).map_err(|_| gone())?;
+        let begun = linux::monotonic();
+        self.busy = true;
+        loop {
+            if let Some(made) = self.wait(GLANCE)? {
+                return Ok(Some(made));
+            }
+            let since = linux::monotonic() - begun;
+            // A thread that has not even begun sleeps, too, so it is given a moment.
+            let settled = since > Span::from_micros(200) && linux::is_sleeping(self.thread_id);
+            if settled || since > PATIENCE {
+                return self.wait(Span::ZERO);
+            }
+        }
+    }
+
+    /// Looks whether the call that waits has returned.
+    pub(super) fn ask(&mut self) -> Step<Option<Made>> {
+        self.wait(Span::ZERO)
+    }
+
+    fn wait(&mut self, limit: Span) -> Step<Option<Made>> {
+        match self.made.recv_timeout(std::time::Duration::from_nanos(limit.as_nanos())) {
+            Ok(made) => {
+                self.busy = false;
+                Ok(Some(made))
+            }
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(Stop::failed("the application has ended within a call"))
+            }
+        }
+    }
+
+    /// Ends the thread. A call that still waits has lost its sockets and returns; should it not,
+    /// the thread is left behind and ends with the process.
+    pub(super) fn end(&mut self) {
+        self.jobs = None;
+        let idle = !self.busy || self.wait(Span::from_millis(500)).is_ok_and(|made| made.is_some());
+        if let (true, Some(thread)) = (idle, self.thread.take()) {
+            // A thread that has panicked has told so already.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The running kernel as the system under test.
+
+#![allow(
+    clippy::missing_errors_doc,
+    reason = "the variants of the error types say when they occur"
+)]
+
+mod addresses;
+mod application;
+mod calls;
+mod control;
+mod information;
+mod messages;
+mod names;
+pub mod namespace;
+mod options;
+mod packets;
+pub mod path;
+mod system;
+mod transfer;
+mod values;
+mod watch;
+
+use crate::namespace::in_namespace;
+use crate::path::Path;
+use fairwind_linux::TestbedError;
+use fairwind_packetdrill::{Outcome, Recording, RunOptions, Script, record_on, run_on, unreadable};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use system::Kernel;
+
+/// What a run on the kernel needs to know besides how it is judged.
+#[derive(Debug, Clone, Default)]
+pub struct KernelOptions {
+    /// The folder that commands are run in: that of the script.
+    pub folder: Option<PathBuf>,
+    /// Once it is true, the run fails soon and is cleaned up.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Whether the kernel can be used here.
+///
+/// # Errors
+/// Why it cannot: no rights, no TUN device.
+pub fn availability() -> Result<(), TestbedError> {
+    in_namespace(&Path::new(&[])?, |_| Ok(()))
+}
+
+/// Reads a script and follows it with the running kernel, in real time. `name` is for messages.
+///
+/// A script that cannot be read has failed.
+///
+/// # Errors
+/// Where the kernel cannot be used: no rights, no TUN device.
+pub fn run_script(
+    name: &str,
+    text: &str,
+    options: &RunOptions,
+    kernel: &KernelOptions,
+) -> Result<Outcome, TestbedError> {
+    let script = match Script::parse(name, text, &options.definitions) {
+        Ok(script) => script,
+        Err(error) => return Ok(unreadable(name, &error)),
+    };
+    on_kernel(&script, options, kernel, |system| run_on(&script, options, system))
+}
+
+/// Records what the running kernel does about the stimuli of a script, as a script: see
+/// [`record`](fairwind_packetdrill::record).
+///
+/// # Errors
+/// Where the kernel cannot be used. The inner error tells how a recording ended that could not be
+/// made.
+pub fn record_script(
+    name: &str,
+    text: &str,
+    options: &RunOptions,
+    recording: &Recording,
+    kernel: &KernelOptions,
+) -> Result<Result<String, Outcome>, TestbedError> {
+    let script = match Script::parse(name, text, &options.definitions) {
+        Ok(script) => script,
+        Err(error) => return Ok(Err(unreadable(name, &error))),
+    };
+    on_kernel(&script, options, kernel, |system| record_on(&script, text, recording, system))
+}
+
+/// Gives the kernel in a fresh namespace to `follow`.
+fn on_kernel<T: Send>(
+    script: &Script,
+    options: &RunOptions,
+    kernel: &KernelOptions,
+    follow: impl FnOnce(&mut Kernel) -> T + Send,
+) -> Result<T, TestbedError> {
+    let lines: Vec<_> = script.options.iter().chain(&options.option_lines).cloned().collect();
+    let path = Path::new(&lines)?;
+    in_namespace(&path, |namespace| Ok(follow(&mut Kernel::start(namespace, &path, kernel)?)))
+}

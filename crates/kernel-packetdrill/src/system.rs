@@ -1,0 +1,339 @@
+//! The kernel as a [`System`]: real time, real packets, real calls.
+
+use super::application::{Application, Made};
+use super::calls::{Effect, prepare};
+use super::control::Stamps;
+use super::packets::{Ports, from_bytes, to_bytes};
+use super::values::number;
+use super::{KernelOptions, information, messages, names};
+use crate::namespace::Namespace;
+use crate::path::Path;
+use fairwind_linux as linux;
+use fairwind_linux::TestbedError;
+use fairwind_packetdrill::{
+    Advance, Call, ConnectionIndex, Expression, Icmp, Packet, Progress, Returned, Sent, Step, Stop,
+    System,
+};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// The first port of peers that open connections.
+const FIRST_REMOTE_PORT: u16 = 40_000;
+/// A timer is rounded up to a tick of the kernel's clock, and runs out with the tick after.
+const LATE_TICKS: u64 = 2;
+/// How often a waiting call is looked after while time passes.
+const GLANCE: Span = Span::from_micros(500);
+/// How long nobody looks at most whether the run is to stop.
+const STOP_GLANCE: Span = Span::from_millis(100);
+
+/// Descriptors, by the script's numbers.
+#[derive(Debug, Default)]
+pub(super) struct Descriptors(BTreeMap<i64, i32>);
+
+impl Descriptors {
+    /// The kernel's number; one that a script has never opened is none of the kernel's either.
+    pub(super) fn live(&self, expression: &Expression) -> Step<i32> {
+        Ok(self.0.get(&number(expression)?).copied().unwrap_or(-1))
+    }
+}
+
+/// The running kernel in a namespace of this thread's own.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    path: Path,
+    folder: Option<std::path::PathBuf>,
+    stop: Arc<AtomicBool>,
+    namespace: Namespace,
+    application: Application,
+    open: Descriptors,
+    /// What the waiting call does besides, and the descriptor that it should return.
+    waiting: Option<(Effect, Option<i64>)>,
+    returned: Option<Made>,
+    /// The connections in the order in which they were met.
+    connections: Vec<Ports>,
+    /// The one that injected packets go to; `None` right after a socket began to listen.
+    current: Option<ConnectionIndex>,
+    /// The descriptor of the connection that was begun or accepted last.
+    told_by: Option<i64>,
+    /// The port that a SYN without a connection goes to.
+    listening: Option<u16>,
+    sent: VecDeque<Sent>,
+    buffer: Vec<u8>,
+    /// Wall clock less monotonic clock, in nanoseconds, as it was when this began.
+    clock_offset: u64,
+    /// How stamps of the wall clock are read.
+    stamps: Stamps,
+}
+
+impl Kernel {
+    /// The kernel in this thread's namespace.
+    pub(super) fn start(
+        namespace: Namespace,
+        path: &Path,
+        options: &KernelOptions,
+    ) -> Result<Self, TestbedError> {
+        linux::prefer();
+        let application = Application::start().map_err(|_| TestbedError::Command {
+            command: "start the application".to_owned(),
+            reason: "its thread has ended".to_owned(),
+        })?;
+        Ok(Self {
+            path: path.clone(),
+            folder: options.folder.clone(),
+            stop: options.stop.clone(),
+            namespace,
+            application,
+            open: Descriptors::default(),
+            waiting: None,
+            returned: None,
+            connections: Vec::new(),
+            current: None,
+            told_by: None,
+            listening: None,
+            sent: VecDeque::new(),
+            buffer: vec![0; 1 << 16],
+            clock_offset: linux::realtime() - linux::monotonic().as_nanos(),
+            stamps: Stamps::default(),
+        })
+    }
+
+    /// Takes every packet that has left so far; returns whether there was one of TCP.
+    fn collect(&mut self) -> bool {
+        // What leaves piles up at the device, too, where nobody needs it.
+        while linux::read_plain(self.namespace.device.as_raw_fd(), &mut self.buffer).value > 0 {}
+        let mut found = false;
+        while let Some(sniffed) = linux::sniff(&self.namespace.tap, &mut self.buffer) {
+            let packet = from_bytes(&self.buffer[..sniffed.bytes.min(self.buffer.len())]);
+            let (true, Some((packet, ports, addresses))) = (sniffed.outgoing, packet) else {
+                continue;
+            };
+            if addresses.reversed() != self.path.inward() {
+                continue;
+            }
+            let at = match sniffed.stamp {
+                0 => linux::monotonic(),
+                stamp => Instant::from_nanos(stamp.saturating_sub(self.clock_offset)),
+            };
+            let connection = self.connection_of(ports);
+            self.sent.push_back(Sent { connection, at, packet });
+            found = true;
+        }
+        found
+    }
+
+    /// The index of the connection with these ports, which is a new one where there is none.
+    fn connection_of(&mut self, ports: Ports) -> ConnectionIndex {
+        let known = self.connections.iter().position(|known| *known == ports);
+        known.unwrap_or_else(|| {
+            self.connections.push(ports);
+            self.current = Some(self.connections.len() - 1);
+            self.connections.len() - 1
+        })
+    }
+
+    fn write(&self, bytes: &[u8]) -> Step<()> {
+        let raw = linux::write_plain(self.namespace.device.as_raw_fd(), bytes);
+        if raw.value >= 0 {
+            return Ok(());
+        }
+        Err(Stop::failed(format!("the device refuses: {}", names::error_name(raw.errno))))
+    }
+
+    /// Notes what a call has done, and tells its value in the script's numbers.
+    fn conclude(&mut self, made: Made, effect: Effect, wanted: Option<i64>) -> Step<Progress> {
+        self.open.0.extend(made.descriptors);
+        let mut value = made.raw.value;
+        match effect {
+            Effect::Opens | Effect::Accepts if made.raw.value >= 0 => {
+                let live = i32::try_from(made.raw.value).unwrap_or(-1);
+                let Some(number) = wanted else {
+                    linux::close(live);
+                    // The kernel's own number is none of the script's, which could not be followed.
+                    return Err(Stop::failed("the call returned a descriptor; write which one"));
+                };
+                value = number;
+                if let Some(old) = self.open.0.insert(value, live) {
+                    linux::close(old);
+                    return Err(Stop::failed(format!("descriptor {value} is open already")));
+                }
+                if effect == Effect::Accepts {
+                    self.told_by = Some(value);
+                }
+            }
+            Effect::Listens(descriptor) if made.raw.value >= 0 => {
+                self.listening = self.local_port(descriptor);
+                self.current = None;
+            }
+            Effect::Closes(descriptor) => {
+                self.open.0.remove(&descriptor);
+            }
+            _ => {}
+        }
+        made.handed_back?;
+        let failed = made.raw.value < 0;
+        let error = failed.then(|| names::error_name(made.raw.errno).into());
+        Ok(Progress::Returned(Returned { value, error, at: made.at }))
+    }
+
+    fn local_port(&self, descriptor: i64) -> Option<u16> {
+        self.open.0.get(&descriptor).and_then(|live| linux::local_port(*live))
+    }
+}
+
+impl System for Kernel {
+    fn now(&self) -> Instant {
+        linux::monotonic()
+    }
+
+    fn lag(&self) -> Span {
+        linux::tick().saturating_mul(LATE_TICKS)
+    }
+
+    fn begin(&mut self, origin: Instant, tolerance: Span) {
+        self.stamps = Stamps { origin: origin.as_nanos() + self.clock_offset, tolerance };
+    }
+
+    fn pass(&mut self, limit: Instant) -> Step<Advance> {
+        loop {
+            if self.collect() {
+                return Ok(Advance::Happened);
+            }
+            if self.waiting.is_some() && self.returned.is_none() {
+                self.returned = self.application.ask()?;
+                if self.returned.is_some() {
+                    return Ok(Advance::Happened);
+                }
+            }
+            let left = limit.saturating_since(linux::monotonic());
+            if left.is_zero() {
+                return Ok(Advance::Settled);
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Stop::failed("stopped"));
+            }
+            let glance = if self.application.is_busy() { GLANCE } else { STOP_GLANCE };
+            linux::wait_readable(&[&self.namespace.tap], left.min(glance));
+        }
+    }
+
+    fn take_sent(&mut self) -> Option<Sent> {
+        if self.sent.is_empty() {
+            self.collect();
+        }
+        self.sent.pop_front()
+    }
+
+    fn connection_for(&mut self, packet: &Packet) -> Step<ConnectionIndex> {
+        self.collect();
+        let opens = packet.flags.contains(Flags::SYN) && !packet.flags.contains(Flags::ACK);
+        if let Some(current) = self.current {
+            return Ok(current);
+        }
+        match self.listening {
+            Some(local) => {
+                let offset = u16::try_from(self.connections.len()).unwrap_or(0);
+                Ok(self.connection_of(Ports { local, remote: FIRST_REMOTE_PORT + offset }))
+            }
+            None if opens && !self.connections.is_empty() => Ok(self.connections.len() - 1),
+            None => {
+                Err(Stop::failed("there is no connection and no listening socket for this packet"))
+            }
+        }
+    }
+
+    fn inject(&mut self, connection: ConnectionIndex, packet: &Packet) -> Step<()> {
+        let ports = self.connections[connection];
+        self.write(&to_bytes(packet, self.path.inward(), ports)?)
+    }
+
+    fn connection_for_message(&mut self) -> Step<ConnectionIndex> {
+        self.collect();
+        self.current
+            .or_else(|| self.connections.len().checked_sub(1))
+            .ok_or_else(|| Stop::failed("there is no connection that the message is about"))
+    }
+
+    fn inject_message(&mut self, connection: ConnectionIndex, message: &Icmp) -> Step<()> {
+        let ports = self.connections[connection];
+        self.write(&messages::to_bytes(message, self.path.inward(), ports)?)
+    }
+
+    fn call(&mut self, call: &Call) -> Step<Progress> {
+        let prepared = prepare(call, &self.open, &self.path, self.stamps)?;
+        let wanted = match call.result {
+            Expression::Integer(number) if number >= 0 => Some(number),
+            _ => None,
+        };
+        if let Effect::Connects(descriptor) = prepared.effect {
+            // Asking again how the connection gets on does not begin another one.
+            if self.told_by.replace(descriptor) != Some(descriptor) {
+                self.current = None;
+                self.listening = None;
+            }
+        }
+        if let Some(made) = self.application.make(prepared.job)? {
+            return self.conclude(made, prepared.effect, wanted);
+        }
+        self.waiting = Some((prepared.effect, wanted));
+        Ok(Progress::Waits)
+    }
+
+    fn waiting_call(&mut self) -> Step<Progress> {
+        if self.returned.is_none() {
+            self.returned = self.application.ask()?;
+        }
+        match (self.returned.take(), self.waiting) {
+            (Some(made), Some((effect, wanted))) => {
+                self.waiting = None;
+                self.conclude(made, effect, wanted)
+            }
+            _ => Ok(Progress::Waits),
+        }
+    }
+
+    fn command(&mut self, text: &str) -> Step<()> {
+        let output = linux::shell(text, self.folder.as_deref())
+            .map_err(|error| Stop::failed(format!("`{text}`: {error}")))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).trim().replace('\n', "; ");
+        let what = format!("the command `{text}` failed: {said}");
+        // The shell's own word for a program that is not there.
+        let missing = output.status.code() == Some(127);
+        Err(if missing { Stop::Unsupported(what) } else { Stop::Failed(what) })
+    }
+
+    fn clean_up(&mut self, text: &str) -> Step<()> {
+        self.command(text)
+    }
+
+    fn information(&mut self) -> Step<Vec<(&'static str, i64)>> {
+        let Some(live) = self.told_by.and_then(|descriptor| self.open.0.get(&descriptor)) else {
+            return Ok(Vec::new());
+        };
+        let mut structure = [0; 512];
+        let (raw, length) = linux::get_option(*live, libc::SOL_TCP, libc::TCP_INFO, &mut structure);
+        if raw.value < 0 {
+            return Err(Stop::failed(format!("TCP_INFO: {}", names::error_name(raw.errno))));
+        }
+        Ok(information::fields(&structure[..length]))
+    }
+}
+
+impl Drop for Kernel {
+    /// Closes what the script left open, so that the namespace ends, and the application with it.
+    fn drop(&mut self) {
+        for live in self.open.0.values() {
+            linux::shutdown(*live, libc::SHUT_RDWR);
+        }
+        self.application.end();
+        for live in self.open.0.values() {
+            linux::close(*live);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Whether the running kernel has the parts that a network needs.
+
+use super::wiring::{Discipline, Wiring};
+use super::{KernelRouterError, queues};
+use fairwind_linux::{self as linux, TestbedError};
+use fairwind_scenario::Qdisc;
+
+/// A part of the kernel.
+struct Part {
+    name: &'static str,
+    purpose: &'static str,
+    module: &'static str,
+    option: &'static str,
+    instead: &'static str,
+    /// A command that succeeds where the kernel has it, on the device `trial`.
+    trial: &'static str,
+}
+
+const ETHERNET: Part = Part {
+    name: "virtual Ethernet (veth)",
+    purpose: "joins namespaces",
+    module: "veth",
+    option: "CONFIG_VETH",
+    instead: "",
+    trial: "true",
+};
+const RATE: Part = Part {
+    name: "queue discipline htb",
+    purpose: "gives a link its rate",
+    module: "sch_htb",
+    option: "CONFIG_NET_SCH_HTB",
+    instead: "",
+    trial: "tc qdisc add dev trial root handle 1: htb default 1",
+};
+const PACKETS: Part = Part {
+    name: "queue discipline pfifo",
+    purpose: "limits a queue in packets",
+    module: "sch_fifo",
+    option: "CONFIG_NET_SCH_FIFO",
+    instead: "",
+    trial: "tc qdisc add dev trial root handle 1: pfifo limit 9",
+};
+const BYTES: Part = Part {
+    name: "queue discipline bfifo",
+    trial: "tc qdisc add dev trial root handle 1: bfifo limit 9000",
+    purpose: "limits a queue in bytes",
+    ..PACKETS
+};
+const DELAY: Part = Part {
+    name: "queue discipline netem",
+    purpose: "delays and loses packets",
+    module: "sch_netem",
+    option: "CONFIG_NET_SCH_NETEM",
+    instead: ", or have rtt = \"0 ms\" and no loss",
+    trial: "tc qdisc add dev trial root handle 1: netem delay 1ms",
+};
+const BUCKET: Part = Part {
+    name: "queue discipline tbf",
+    purpose: "shapes to a rate",
+    module: "sch_tbf",
+    option: "CONFIG_NET_SCH_TBF",
+    instead: "",
+    trial: "tc qdisc add dev trial root handle 1: tbf rate 1mbit burst 1600 limit 9000",
+};
+const RED: Part = managed(
+    "queue discipline red",
+    "sch_red",
+    "CONFIG_NET_SCH_RED",
+    "tc qdisc add dev trial root handle 1: red limit 400000 min 30000 max 90000 avpkt 1000 burst 55",
+);
+const CHOKE: Part = managed(
+    "queue discipline choke",
+    "sch_choke",
+    "CONFIG_NET_SCH_CHOKE",
+    "tc qdisc add dev trial root handle 1: choke limit 100 bandwidth 10mbit",
+);
+const CODEL: Part = managed(
+    "queue discipline codel",
+    "sch_codel",
+    "CONFIG_NET_SCH_CODEL",
+    "tc qdisc add dev trial root handle 1: codel",
+);
+const PIE: Part = managed(
+    "queue discipline pie",
+    "sch_pie",
+    "CONFIG_NET_SCH_PIE",
+    "tc qdisc add dev trial root handle 1: pie",
+);
+const DUALPI2: Part = managed(
+    "queue discipline dualpi2",
+    "sch_dualpi2",
+    "CONFIG_NET_SCH_DUALPI2",
+    "tc qdisc add dev trial root handle 1: dualpi2",
+);
+const SFQ: Part = managed(
+    "queue discipline sfq",
+    "sch_sfq",
+    "CONFIG_NET_SCH_SFQ",
+    "tc qdisc add dev trial root handle 1: sfq",
+);
+const FQ_CODEL: Part = managed(
+    "queue discipline fq_codel",
+    "sch_fq_codel",
+    "CONFIG_NET_SCH_FQ_CODEL",
+    "tc qdisc add dev trial root handle 1: fq_codel",
+);
+const FQ_PIE: Part = managed(
+    "queue discipline fq_pie",
+    "sch_fq_pie",
+    "CONFIG_NET_SCH_FQ_PIE",
+    "tc qdisc add dev trial root handle 1: fq_pie",
+);
+const CAKE: Part = managed(
+    "queue discipline cake",
+    "sch_cake",
+    "CONFIG_NET_SCH_CAKE",
+    "tc qdisc add dev trial root handle 1: cake",
+);
+const DRR: Part = managed(
+    "queue discipline drr",
+    "sch_drr",
+    "CONFIG_NET_SCH_DRR",
+    "tc qdisc add dev trial root handle 1: drr",
+);
+const PRIO: Part = managed(
+    "queue discipline prio",
+    "sch_prio",
+    "CONFIG_NET_SCH_PRIO",
+    "tc qdisc add dev trial root handle 1: prio",
+);
+
+/// A discipline that manages a queue.
+const fn managed(
+    name: &'static str,
+    module: &'static str,
+    option: &'static str,
+    trial: &'static str,
+) -> Part {
+    Part { name, purpose: "manages a queue", module, option, instead: "", trial }
+}
+
+/// Tries every part that is needed, in a namespace for that alone.
+pub(super) fn check(wiring: &Wiring) -> Result<(), KernelRouterError> {
+    let mut needed = vec![&ETHERNET];
+    for discipline in wiring.disciplines() {
+        needed.extend(parts_of(discipline));
+    }
+    let queues = wiring.disciplines().filter_map(|discipline| match discipline {
+        Discipline::Rate { queue, .. } => Some(queue),
+        _ => None,
+    });
+    let untold: Vec<String> = queues.filter_map(queues::untold).collect();
+    std::thread::scope(|scope| {
+        let trial = scope.spawn(|| {
+            linux::enter_new_network()?;
+            needed.iter().try_for_each(|part| try_out(part))
+        });
+        trial.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })?;
+    match untold.into_iter().next() {
+        Some(what) => Err(KernelRouterError::Untold { what }),
+        None => Ok(()),
+    }
+}
+
+fn parts_of(discipline: &Discipline) -> Vec<&'static Part> {
+    match discipline {
+        Discipline::None => Vec::new(),
+        Discipline::Delay { .. } => vec![&DELAY],
+        Discipline::Rate { rate, queue, .. } => {
+            let mut parts: Vec<_> = rate.iter().map(|_| &RATE).collect();
+            collect(queue, &mut parts);
+            parts
+        }
+    }
+}
+
+/// What `queue` and all below it need.
+fn collect(queue: &Qdisc, parts: &mut Vec<&'static Part>) {
+    parts.push(match queue {
+        Qdisc::Unlimited {} | Qdisc::Pfifo { .. } => &PACKETS,
+        Qdisc::Bfifo { .. } => &BYTES,
+        Qdisc::Htb(_) => &RATE,
+        Qdisc::Tbf(_) => &BUCKET,
+        Qdisc::Red(_) => &RED,
+        Qdisc::Choke(_) => &CHOKE,
+        Qdisc::Codel(_) => &CODEL,
+        Qdisc::Pie(_) => &PIE,
+        Qdisc::Dualpi2(_) => &DUALPI2,
+        Qdisc::Sfq(_) => &SFQ,
+        Qdisc::FqCodel(_) => &FQ_CODEL,
+        Qdisc::FqPie(_) => &FQ_PIE,
+        Qdisc::Cake(_) => &CAKE,
+        Qdisc::Drr(_) => &DRR,
+        Qdisc::Prio(_) => &PRIO,
+    });
+    queue.children().into_iter().for_each(|child| collect(child, parts));
+}
+
+fn try_out(part: &Part) -> Result<(), KernelRouterError> {
+    let text = format!(
+        "set -e\nip link show trial >/dev/null 2>&1 || ip link add trial type veth peer name other\n\
+         {}\ntc qdisc del dev trial root 2>/dev/null || true",
+        part.trial
+    );
+    let output = linux::shell(&text, None).map_err(|error| TestbedError::Command {
+        command: part.trial.to_owned(),
+        reason: error.to_string(),
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    if said.contains("not found") {
+        // The shell's own words: the program is missing, not the kernel's part.
+        let command = part.trial.to_owned();
+        let reason = format!("{} (is iproute2 installed?)", said.trim());
+        return Err(TestbedError::Command { command, reason }.into());
+    }
+    let Part { name, purpose, module, option, instead, .. } = *part;
+    Err(KernelRouterError::Missing { part: name, purpose, module, option, instead })
+}

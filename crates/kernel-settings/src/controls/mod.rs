@@ -1,0 +1,77 @@
+//! Congestion controls in C in the running kernel: loaded, listed, removed.
+//!
+//! What is loaded stays when the process ends, until it is removed or the machine starts anew; what runs have loaded
+//! is removed by the last of them that has it. Loading is root's business, and that of a build with the feature `ebpf`.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `loader` | objects into the kernel and out of it |
+//! | `loadable` | what could be loaded, by the names that scenarios have |
+//! | `claims` | which runs have what was loaded for runs |
+//! | `notes` | which program has which name in the kernel |
+//! | `error` | why the kernel does not take one |
+
+mod claims;
+mod error;
+mod loadable;
+#[cfg(feature = "ebpf")]
+mod loader;
+#[cfg(not(feature = "ebpf"))]
+#[path = "no_loader.rs"]
+mod loader;
+mod notes;
+
+pub use claims::{LoadedForRun, forsaken, remove_forsaken};
+pub use error::ControlError;
+pub use loadable::Missing;
+pub use loadable::{ControlObject, Loadable};
+pub use loader::loaded;
+pub use notes::objection;
+
+use fairwind_bpf::EbpfError;
+use fairwind_linux as linux;
+
+/// The running kernel's description of its types.
+const TYPES: &str = "/sys/kernel/btf/vmlinux";
+/// Its type for congestion controls by eBPF.
+const SLOT: &[u8] = b"\0bpf_struct_ops_tcp_congestion_ops\0";
+
+/// Names of the congestion controls that sockets may be given now.
+pub fn available() -> Vec<String> {
+    let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let names = std::fs::read_to_string(path).unwrap_or_default();
+    names.split_whitespace().map(str::to_owned).collect()
+}
+
+/// What keeps congestion controls from being loaded here.
+pub fn obstacle() -> Option<ControlError> {
+    if !cfg!(feature = "ebpf") {
+        return Some(ControlError::Unavailable(EbpfError::NotBuilt));
+    }
+    let Ok(types) = std::fs::read(TYPES) else {
+        return Some(ControlError::Unavailable(EbpfError::NoKernelTypes));
+    };
+    if !types.windows(SLOT.len()).any(|window| window == SLOT) {
+        return Some(ControlError::NoSlot);
+    }
+    (!linux::is_root()).then_some(ControlError::NotRoot)
+}
+
+/// Loads a congestion control into the running kernel, where it stays when this process ends.
+///
+/// # Errors
+/// What stands in the way, with the verifier's words where it refuses the program.
+pub fn load(control: &ControlObject) -> Result<(), ControlError> {
+    loader::install(control)?;
+    notes::stays(control)
+}
+
+/// Removes a congestion control that was loaded by eBPF, by its name in the kernel. Connections that have it keep it.
+///
+/// # Errors
+/// If there is none of this name, or it may not be removed.
+pub fn unload(kernel_name: &str) -> Result<(), ControlError> {
+    loader::remove(kernel_name)?;
+    notes::forget(kernel_name);
+    Ok(())
+}

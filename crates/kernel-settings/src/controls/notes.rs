@@ -1,0 +1,193 @@
+//! What is written down of the congestion controls that were loaded: the kernel itself tells no more of one than its name,
+//! and under one name there may be many programs.
+
+use super::{ControlError, ControlObject, available, loader};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Gone when the machine starts anew, as what was loaded is.
+pub(super) const FOLDER: &str = "/run/fairwind/congestion";
+/// What follows the names of those that were loaded to stay.
+const STAYS: &str = ".stays";
+
+/// Which program has a name in the kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    /// Of its instructions and data.
+    fingerprint: String,
+    /// The number of its table of hooks: whoever is loaded under the same name later has another.
+    table: Option<u32>,
+}
+
+impl Note {
+    /// What `control`, which is in the kernel, is noted as.
+    pub(super) fn of(control: &ControlObject) -> Result<Self, ControlError> {
+        let table = loader::table_number(&control.kernel_name);
+        Ok(Self { fingerprint: loader::fingerprint(control)?, table })
+    }
+
+    pub(super) fn read(path: &Path) -> Option<Self> {
+        let text = fs::read_to_string(path).ok()?;
+        let (fingerprint, table) = text.trim_end().split_once(' ')?;
+        Some(Self { fingerprint: fingerprint.to_owned(), table: table.parse().ok() })
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), ControlError> {
+        let table = self.table.map_or_else(|| "?".to_owned(), |number| number.to_string());
+        let text = format!("{} {table}\n", self.fingerprint);
+        fs::write(path, text).map_err(|error| at(path, &error))
+    }
+
+    /// Whether it is of the same program; of the same table, where both are known.
+    pub(super) fn is_of(&self, other: &Self) -> bool {
+        self.fingerprint == other.fingerprint && self.may_be_of_the_table_of(other)
+    }
+
+    fn may_be_of_the_table_of(&self, other: &Self) -> bool {
+        !self.is_of_another_table_than(other.table)
+    }
+
+    /// Whether its table is known, and so is `table`, and is another one.
+    pub(super) fn is_of_another_table_than(&self, table: Option<u32>) -> bool {
+        self.table.zip(table).is_some_and(|(own, other)| own != other)
+    }
+}
+
+/// Where a control that was loaded to stay is noted.
+pub(super) fn of_stayer(kernel_name: &str) -> PathBuf {
+    Path::new(FOLDER).join(format!("{kernel_name}{STAYS}"))
+}
+
+/// Where a control that was loaded for runs is noted.
+pub(super) fn of_runs(kernel_name: &str) -> PathBuf {
+    Path::new(FOLDER).join(kernel_name)
+}
+
+/// The notes of all that was loaded for runs.
+pub(super) fn all_of_runs() -> Vec<PathBuf> {
+    let there = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let is_of_runs = |name: &str| !name.starts_with('.') && !name.ends_with(STAYS);
+    let named = there.filter(|entry| entry.file_name().to_str().is_some_and(is_of_runs));
+    let mut notes: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    notes.sort();
+    notes
+}
+
+/// Notes that a control was loaded to stay.
+pub(super) fn stays(control: &ControlObject) -> Result<(), ControlError> {
+    let path = of_stayer(&control.kernel_name);
+    fs::create_dir_all(FOLDER).map_err(|error| at(Path::new(FOLDER), &error))?;
+    forget(&control.kernel_name);
+    Note::of(control)?.write(&path)
+}
+
+/// Nothing of this name is in the kernel any more.
+pub(super) fn forget(kernel_name: &str) {
+    for path in [of_runs(kernel_name), of_stayer(kernel_name)] {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// What stands against giving `controls` to one run: two of them under one name, or another program under the name of one.
+/// A control that was compiled for the simulator only cannot be told from what the kernel has.
+pub fn objection(controls: &[ControlObject]) -> Option<ControlError> {
+    let there = available();
+    for (place, control) in controls.iter().enumerate() {
+        let namesakes = controls[..place].iter();
+        for other in namesakes.filter(|other| other.kernel_name == control.kernel_name) {
+            if other.object != control.object {
+                return Some(ControlError::OneNameTwice {
+                    first: other.name.clone(),
+                    second: control.name.clone(),
+                    kernel_name: control.kernel_name.clone(),
+                });
+            }
+        }
+        if there.contains(&control.kernel_name) && !control.object.is_empty() {
+            // What is gone by now was that of a run which has just ended.
+            let is_still_there = |_: &ControlError| available().contains(&control.kernel_name);
+            if let Some(objection) = objection_to(control).filter(is_still_there) {
+                return Some(objection);
+            }
+        }
+    }
+    None
+}
+
+/// What stands against taking what the kernel has for `control`, which is loaded to stay if it is.
+fn objection_to(control: &ControlObject) -> Option<ControlError> {
+    let name = || control.kernel_name.clone();
+    if of_runs(&control.kernel_name).exists() {
+        // Runs settle that among themselves.
+        return None;
+    }
+    let wanted = match Note::of(control) {
+        Ok(wanted) => wanted,
+        // A build without eBPF cannot look into it.
+        Err(ControlError::Unavailable(_)) => return None,
+        Err(error) => return Some(error),
+    };
+    match Note::read(&of_stayer(&control.kernel_name)) {
+        Some(note) if note.is_of(&wanted) => None,
+        Some(note) if note.may_be_of_the_table_of(&wanted) => {
+            Some(ControlError::OtherStays(name()))
+        }
+        _ => Some(ControlError::Unknown(name())),
+    }
+}
+
+pub(super) fn at(path: &Path, reason: &impl ToString) -> ControlError {
+    ControlError::File { path: path.to_owned(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn note(fingerprint: &str, table: Option<u32>) -> Note {
+        Note { fingerprint: fingerprint.to_owned(), table }
+    }
+
+    #[test]
+    fn a_note_is_read_as_it_was_written() {
+        let folder = std::env::temp_dir().join(format!("fairwind-note-{}", std::process::id()));
+        for written in [note("0011", Some(7)), note("0011", None)] {
+            written.write(&folder).expect("a file");
+            assert_eq!(Note::read(&folder), Some(written));
+        }
+        std::fs::remove_file(&folder).expect("it was there");
+        assert_eq!(Note::read(&folder), None);
+    }
+
+    #[test]
+    fn the_same_program_loaded_by_somebody_else_later_is_another_one() {
+        assert!(note("0011", Some(7)).is_of(&note("0011", Some(7))));
+        assert!(
+            note("0011", Some(7)).is_of(&note("0011", None)),
+            "an ordinary user sees no tables"
+        );
+        assert!(!note("0011", Some(7)).is_of(&note("0011", Some(8))));
+        assert!(!note("0011", Some(7)).is_of(&note("0012", Some(7))));
+    }
+
+    #[test]
+    fn only_of_known_tables_one_is_another() {
+        assert!(note("0011", Some(7)).is_of_another_table_than(Some(8)));
+        assert!(!note("0011", Some(7)).is_of_another_table_than(Some(7)));
+        assert!(!note("0011", Some(7)).is_of_another_table_than(None));
+        assert!(!note("0011", None).is_of_another_table_than(Some(8)));
+    }
+
+    #[test]
+    fn two_sources_of_one_kernels_name_cannot_be_in_one_run() {
+        let control = |name: &str, object: &[u8]| ControlObject {
+            name: name.to_owned(),
+            kernel_name: "fwt_namesakes".to_owned(),
+            object: object.to_vec(),
+        };
+        let error = objection(&[control("mine", b"1"), control("yours", b"2")]);
+        let words = error.expect("they are two").to_string();
+        assert!(words.contains("\"mine\" and \"yours\"") && words.contains("fwt_namesakes"));
+        assert_eq!(objection(&[control("mine", b"1"), control("again", b"1")]), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Windows, time-outs and patience.
+
+use super::{Key, bit};
+use crate::end::{End, GREATEST_TIMEOUT, SYN_COUNT, Side};
+use fairwind_units::Span;
+
+/// What `tcp_rto_max_ms` and `TCP_RTO_MAX_MS` take.
+const GREATEST_TIMEOUTS: std::ops::RangeInclusive<u64> = 1_000..=120_000;
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "initial_window",
+        told: "`initcwnd` of the host's routes",
+        limits: "beyond 44 full segments the window of the peer's SYN, 64 KiB, bounds the first flight",
+        apply: |end| {
+            if let Some(segments) = end.settings.initial_window {
+                end.route.insert("initcwnd", segments.to_string());
+            }
+        },
+    },
+    Key {
+        name: "initial_ssthresh",
+        told: "nothing",
+        limits: "cannot be had: a route's `ssthresh` counts only for peers that are remembered",
+        apply: |end| {
+            if end.settings.initial_ssthresh.is_some() {
+                let mechanism = "a connection starts without a slow-start threshold";
+                end.refuse(
+                    "initial_ssthresh",
+                    mechanism,
+                    "leave the key out; HyStart ends slow start",
+                );
+            }
+        },
+    },
+    Key {
+        name: "initial_rto",
+        told: "nothing: 1 s",
+        limits: "another value cannot be had",
+        apply: |end| {
+            if end.settings.initial_rto.is_some_and(|rto| rto != Span::from_secs(1)) {
+                let mechanism = "the time-out before the first sample is a constant of 1 s";
+                end.refuse("initial_rto", mechanism, "initial_rto = \"1 s\", or leave the key out");
+            }
+        },
+    },
+    Key {
+        name: "minimum_rto",
+        told: "`tcp_rto_min_us` (from 6.11 on), or `rto_min` of the host's routes",
+        limits: "rounded up to the step of the kernel's timers, 4 ms at 250 Hz; it bounds the variance \
+                 of the time-out, not the whole, as in the simulator's Linux profiles",
+        apply: minimum_rto,
+    },
+    Key {
+        name: "maximum_rto",
+        told: "`TCP_RTO_MAX_MS` of every socket (from 6.15 on)",
+        limits: "whole milliseconds from 1 s to 120 s",
+        apply: maximum_rto,
+    },
+    Key {
+        name: "syn_retries",
+        told: "`TCP_SYNCNT` of sockets that connect",
+        limits: "1 to 127, beside four that are not backed off (`tcp_syn_linear_timeouts`), as in the \
+                 simulator's `linux-6.18`",
+        apply: syn_retries,
+    },
+    Key {
+        name: "retransmission_limit",
+        told: "`tcp_retries2`",
+        limits: "counted in time: as long as that many doublings from the least time-out take",
+        apply: |end| {
+            if let Some(limit) = end.settings.retransmission_limit {
+                end.sysctl("retransmission_limit", "net.ipv4.tcp_retries2", limit);
+            }
+        },
+    },
+    Key {
+        name: "slow_start_after_idle",
+        told: "`tcp_slow_start_after_idle`",
+        limits: "on, the window is halved for every time-out that passes, not below the initial one",
+        apply: |end| {
+            if let Some(on) = end.settings.slow_start_after_idle {
+                let name = "net.ipv4.tcp_slow_start_after_idle";
+                end.sysctl("slow_start_after_idle", name, bit(on));
+            }
+        },
+    },
+];
+
+fn minimum_rto(end: &mut End<'_>) {
+    let Some(wanted) = end.settings.minimum_rto else { return };
+    let kept = end.in_ticks("minimum_rto", wanted);
+    if end.kernel.has_sysctl("net.ipv4.tcp_rto_min_us") {
+        end.sysctl("minimum_rto", "net.ipv4.tcp_rto_min_us", kept.as_micros());
+    } else {
+        end.route.insert("rto_min", format!("{}ms", kept.as_millis()));
+    }
+}
+
+fn maximum_rto(end: &mut End<'_>) {
+    let Some(wanted) = end.settings.maximum_rto else { return };
+    let millis = wanted.as_millis();
+    let is_whole = Span::from_millis(millis) == wanted;
+    let value = i32::try_from(millis).unwrap_or(i32::MAX);
+    if !is_whole || !GREATEST_TIMEOUTS.contains(&millis) {
+        let nearest = Span::from_millis(millis.clamp(1_000, 120_000));
+        let alternative = format!("maximum_rto = \"{nearest}\"");
+        end.refuse("maximum_rto", "it takes whole milliseconds from 1 s to 120 s", &alternative);
+    } else if wanted != Span::from_secs(120)
+        && !end.option("TCP_RTO_MAX_MS", GREATEST_TIMEOUT, value)
+    {
+        let mechanism = "the greatest time-out is a constant of 120 s before 6.15";
+        end.refuse("maximum_rto", mechanism, "maximum_rto = \"120 s\", or leave the key out");
+    }
+}
+
+fn syn_retries(end: &mut End<'_>) {
+    // Of a socket that listens, the option would bound the repetitions of its SYN-ACKs.
+    if end.side == Side::Receiver {
+        return;
+    }
+    match end.settings.syn_retries.map(i32::try_from) {
+        None => {}
+        Some(Ok(count @ 1..=127)) => {
+            end.option("TCP_SYNCNT", SYN_COUNT, count);
+        }
+        Some(_) => {
+            end.refuse("syn_retries", "TCP_SYNCNT takes 1 to 127", "syn_retries = 1");
+        }
+    }
+}

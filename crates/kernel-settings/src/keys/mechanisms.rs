@@ -1,0 +1,222 @@
+//! Profile, congestion control, options of segments, sending and acknowledging.
+
+use super::{Key, bit};
+use crate::controls::Missing;
+use crate::end::{End, NO_DELAY};
+use fairwind_scenario::{Congestion, Ecn, Profile};
+
+/// A rate that no link has, which switches pacing on and bounds nothing: 17 Gbit/s.
+const NO_BOUND: i32 = i32::MAX;
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "profile",
+        told: "all sysctls that matter, as Linux 6.18 has them out of the box; `tcp_no_metrics_save`",
+        limits: "only `linux-6.18`, which stands for the running kernel; other systems are refused",
+        apply: profile,
+    },
+    Key {
+        name: "congestion",
+        told: "`TCP_CONGESTION` of every socket, looked at afterwards; CUBIC unless set",
+        limits: "what `tcp_available_congestion_control` lists; `bic` needs its module; those in C are loaded by root",
+        apply: congestion,
+    },
+    Key {
+        name: "sack",
+        told: "`tcp_sack`",
+        limits: "without it the kernel counts duplicate ACKs (NewReno) and has no RACK",
+        apply: |end| switch(end, "sack", "net.ipv4.tcp_sack", end.settings.sack),
+    },
+    Key {
+        name: "timestamps",
+        told: "`tcp_timestamps`",
+        limits: "",
+        apply: |end| switch(end, "timestamps", "net.ipv4.tcp_timestamps", end.settings.timestamps),
+    },
+    Key {
+        name: "window_scaling",
+        told: "`tcp_window_scaling`",
+        limits: "",
+        apply: |end| {
+            let on = end.settings.window_scaling;
+            switch(end, "window_scaling", "net.ipv4.tcp_window_scaling", on);
+        },
+    },
+    Key {
+        name: "ecn",
+        told: "`tcp_ecn`: `off` 0, `when-asked` 2, `classic` 1, `accurate` 3",
+        limits: "`accurate` needs a kernel that takes 3 there; 6.18 does not let anybody ask for it",
+        apply: ecn,
+    },
+    Key {
+        name: "nagle",
+        told: "`TCP_NODELAY` where it is off: by the key, or because the workload is interactive",
+        limits: "what is on is Minshall's variant",
+        apply: nagle,
+    },
+    Key {
+        name: "bundling",
+        told: "off: `gso_max_segs 1` of the host's device",
+        limits: "on is the kernel's way; what leaves the host are single packets in both cases",
+        apply: |end| {
+            if end.settings.bundling == Some(false) {
+                end.device.insert("gso_max_segs", "1".to_owned());
+            }
+        },
+    },
+    Key {
+        name: "pacing",
+        told: "on: `SO_MAX_PACING_RATE` beyond any link, so that TCP paces by its own timers",
+        limits: "",
+        apply: pacing,
+    },
+    Key {
+        name: "delayed_ack",
+        told: "off: `quickack 1` of the host's routes",
+        limits: "on is the kernel's way: 40 to 200 ms, quick for the first segments",
+        apply: |end| {
+            if end.settings.delayed_ack == Some(false) {
+                end.route.insert("quickack", "1".to_owned());
+            }
+        },
+    },
+    Key {
+        name: "ack_compression",
+        told: "off: `tcp_comp_sack_nr` 0; on: 44",
+        limits: "",
+        apply: |end| {
+            if let Some(on) = end.settings.ack_compression {
+                let most = if on { 44_u8 } else { 0 };
+                end.sysctl("ack_compression", "net.ipv4.tcp_comp_sack_nr", most);
+            }
+        },
+    },
+    Key {
+        name: "duplicate_sack",
+        told: "`tcp_dsack`",
+        limits: "",
+        apply: |end| {
+            switch(end, "duplicate_sack", "net.ipv4.tcp_dsack", end.settings.duplicate_sack);
+        },
+    },
+    Key {
+        name: "hystart",
+        told: "nothing: it is looked at",
+        limits: "a parameter of CUBIC for the whole machine: it must already be as the key says",
+        apply: hystart,
+    },
+    Key {
+        name: "inflight_limit",
+        told: "nothing",
+        limits: "cannot be had: FreeBSD's",
+        apply: |end| {
+            if end.settings.inflight_limit == Some(true) {
+                let mechanism = "it does not bound the flight by an estimated bandwidth";
+                end.refuse("inflight_limit", mechanism, "leave the key out");
+            }
+        },
+    },
+];
+
+fn switch(end: &mut End<'_>, key: &str, sysctl: &'static str, on: Option<bool>) {
+    if let Some(on) = on {
+        end.sysctl(key, sysctl, bit(on));
+    }
+}
+
+fn profile(end: &mut End<'_>) {
+    if end.profile_is_the_senders {
+        return;
+    }
+    let alternative = match end.settings.profile() {
+        Profile::Linux6_18 => {
+            if end.kernel.version != (6, 18) {
+                let release = &end.kernel.release;
+                let text = format!("linux-6.18 is what runs here: Linux {release}");
+                end.remark("profile", text);
+            }
+            return;
+        }
+        Profile::Rfc => {
+            "leave it out, with sack = false, tail_loss_probe = false, forward_rto = false, \
+             congestion = \"reno\", minimum_rto = \"1 s\", initial_window = 3"
+        }
+        Profile::Linux2_6 => {
+            "leave it out, with sack = false, tail_loss_probe = false, forward_rto = false, \
+             initial_window = 3"
+        }
+        Profile::Linux3_16 => {
+            "leave it out, with sack = false, tail_loss_probe = false, and duplicate_threshold = 3, \
+             or 1 for modified fast retransmit"
+        }
+        Profile::FreeBsd5_4 | Profile::FreeBsd14 => {
+            "leave it out, or run it in the simulator (--on sim)"
+        }
+    };
+    end.refuse("profile", "a kernel cannot be another system than it is", alternative);
+}
+
+fn congestion(end: &mut End<'_>) {
+    let wanted = end.settings.congestion.unwrap_or(Congestion::Cubic);
+    if let Congestion::Plugged(name) = wanted {
+        return plugged(end, name.as_str());
+    }
+    wanted.name().clone_into(&mut end.congestion);
+    if !end.kernel.congestion_controls.contains(wanted.name()) {
+        let there: Vec<_> = end.kernel.congestion_controls.iter().map(String::as_str).collect();
+        let mechanism = format!("it has no congestion control {wanted}, but {}", there.join(", "));
+        let alternative = format!("load the module tcp_{wanted}, or take one that is there");
+        end.refuse("congestion", &mechanism, &alternative);
+    }
+}
+
+/// One in C: it is there, or is loaded for the run.
+fn plugged(end: &mut End<'_>, name: &str) {
+    let is_there = |name: &str| end.kernel.congestion_controls.contains(name);
+    match end.kernel.loadable.kernel_name(name, is_there) {
+        Ok(kernel_name) => kernel_name.clone_into(&mut end.congestion),
+        Err(Missing { mechanism, alternative }) => {
+            end.refuse("congestion", &mechanism, &alternative);
+        }
+    }
+}
+
+fn ecn(end: &mut End<'_>) {
+    let value = match end.settings.ecn {
+        None => return,
+        Some(Ecn::Off) => 0_u8,
+        Some(Ecn::Classic) => 1,
+        Some(Ecn::WhenAsked) => 2,
+        Some(Ecn::Accurate) if end.kernel.accurate_ecn => 3,
+        Some(Ecn::Accurate) => {
+            let mechanism = "net.ipv4.tcp_ecn takes no value that asks for accurate ECN";
+            return end.refuse("ecn", mechanism, "ecn = \"classic\"");
+        }
+    };
+    end.sysctl("ecn", "net.ipv4.tcp_ecn", value);
+}
+
+fn nagle(end: &mut End<'_>) {
+    if !end.settings.has_nagle(end.workload) {
+        end.option("TCP_NODELAY", NO_DELAY, 1);
+    }
+}
+
+fn pacing(end: &mut End<'_>) {
+    if end.settings.pacing == Some(true) {
+        end.socket_option("SO_MAX_PACING_RATE", libc::SO_MAX_PACING_RATE, NO_BOUND);
+    }
+}
+
+fn hystart(end: &mut End<'_>) {
+    let is_cubic = end.settings.congestion.unwrap_or(Congestion::Cubic) == Congestion::Cubic;
+    match (end.settings.hystart, end.kernel.hystart) {
+        (Some(wanted), Some(there)) if is_cubic && wanted != there => end.refuse(
+            "hystart",
+            "it is a parameter of CUBIC for every connection of the machine, and stands otherwise",
+            "write it to /sys/module/tcp_cubic/parameters/hystart while nothing else runs, \
+             leave the key out, or congestion = \"reno\", which has none",
+        ),
+        _ => {}
+    }
+}

@@ -1,0 +1,40 @@
+//! One rule for each key of a scenario's `tcp` table: what the kernel is told, and what it cannot
+//! have. The page of the reference is made from this table, so what stands here is what is done.
+
+mod buffers;
+mod constants;
+mod mechanisms;
+mod recovery;
+mod sharing;
+
+use super::end::End;
+use serde::Serialize;
+
+/// A key of a scenario's `tcp` table, and what the kernel makes of it.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What the kernel is told.
+    pub told: &'static str,
+    /// What cannot be had, and where the kernel differs from the simulator.
+    pub limits: &'static str,
+    /// Asks for it, or refuses.
+    #[serde(skip)]
+    pub apply: fn(&mut End<'_>),
+}
+
+/// All keys, in the order of the scenario's reference.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    let tables: [&[Key]; 5] =
+        [mechanisms::KEYS, recovery::KEYS, constants::KEYS, buffers::KEYS, sharing::KEYS];
+    tables.into_iter().flatten()
+}
+
+/// The value of a switch.
+fn bit(on: bool) -> u8 {
+    u8::from(on)
+}
+
+#[cfg(test)]
+mod tests;

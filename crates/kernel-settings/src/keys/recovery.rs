@@ -1,0 +1,292 @@
+//! How losses are found and repaired.
+
+use super::{Key, bit};
+use crate::end::{End, LINEAR_TIMEOUTS, THIN_DUPLICATES};
+use fairwind_scenario::{LossDetection, WindowReduction};
+
+/// The first release that repairs nothing early: RACK and probes had taken its place.
+const WITHOUT_EARLY_RETRANSMIT: (u32, u32) = (4, 12);
+/// The first release without a modified fast retransmit.
+const WITHOUT_THIN_DUPLICATES: (u32, u32) = (4, 11);
+/// The first release that always has RACK where it has SACK.
+const RACK_ALWAYS: (u32, u32) = (6, 17);
+/// The first release without forward acknowledgment.
+const WITHOUT_FORWARD: (u32, u32) = (4, 15);
+/// The first release that is more careful below the threshold.
+const SAFE_REDUCTION: (u32, u32) = (5, 15);
+
+/// What parameters of `redundant_bundling` say without it.
+const WITH_BUNDLES: &str = "nothing to say without `redundant_bundling`, which cannot be had";
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "limited_transmit",
+        told: "nothing: always on",
+        limits: "cannot be switched off",
+        apply: |end| {
+            if end.settings.limited_transmit == Some(false) {
+                let mechanism = "duplicate ACKs always let new data go out";
+                end.refuse("limited_transmit", mechanism, "leave the key out");
+            }
+        },
+    },
+    Key {
+        name: "modified_fast_retransmit",
+        told: "`TCP_THIN_DUPACK`, up to 4.10",
+        limits: "takes early retransmit away where it is; gone since 4.11; `sack = false, \
+                 duplicate_threshold = 1, tail_loss_probe = false` does the same for a stream that is \
+                 always thin, and RACK (with SACK) nearly the same",
+        apply: modified_fast_retransmit,
+    },
+    Key {
+        name: "linear_timeouts",
+        told: "`TCP_THIN_LINEAR_TIMEOUTS` of every socket",
+        limits: "six of them, while fewer than four segments are outstanding",
+        apply: |end| {
+            if end.settings.linear_timeouts == Some(true)
+                && !end.option("TCP_THIN_LINEAR_TIMEOUTS", LINEAR_TIMEOUTS, 1)
+            {
+                let mechanism = "it has no TCP_THIN_LINEAR_TIMEOUTS";
+                end.refuse("linear_timeouts", mechanism, "a kernel from 2.6.34 on");
+            }
+        },
+    },
+    Key {
+        name: "redundant_bundling",
+        told: "nothing: always off",
+        limits: "cannot be had: no kernel that was released bundles old data",
+        apply: redundant_bundling,
+    },
+    Key { name: "redundant_segments", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_bytes", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key { name: "redundant_interval", told: "nothing", limits: WITH_BUNDLES, apply: |_| {} },
+    Key {
+        name: "smart_framing",
+        told: "nothing: always off",
+        limits: "cannot be had: segments are full whatever the window",
+        apply: smart_framing,
+    },
+    Key {
+        name: "loss_detection",
+        told: "`rack`: `tcp_recovery` 1; `rfc6675`: `tcp_recovery` 0, up to 6.16",
+        limits: "since 6.17 SACK always brings RACK; `forward` is gone since 4.15",
+        apply: loss_detection,
+    },
+    Key {
+        name: "lost_retransmission_detection",
+        told: "nothing: RACK finds them",
+        limits: "cannot be switched off where there is SACK; with `rfc6675`, up to 6.16, it is off",
+        apply: lost_retransmission_detection,
+    },
+    Key {
+        name: "window_reduction",
+        told: "nothing: `proportional-safe` since 5.15, `proportional` before",
+        limits: "the others cannot be had",
+        apply: window_reduction,
+    },
+    Key {
+        name: "tail_loss_probe",
+        told: "`tcp_early_retrans`: 3, or 0 where it is off",
+        limits: "the kernel probes only with SACK",
+        apply: tail_loss_probe,
+    },
+    Key {
+        name: "early_retransmit",
+        told: "nothing: always off",
+        limits: "gone since 4.12; RACK repairs as early",
+        apply: early_retransmit,
+    },
+    Key {
+        name: "forward_rto",
+        told: "`tcp_frto`: 2, or 0 where it is off",
+        limits: "",
+        apply: |end| {
+            if let Some(on) = end.settings.forward_rto {
+                end.sysctl("forward_rto", "net.ipv4.tcp_frto", 2 * bit(on));
+            }
+        },
+    },
+    Key {
+        name: "undo",
+        told: "nothing: always on",
+        limits: "cannot be switched off; with `timestamps` off, and `duplicate_sack` off at the other \
+                 end, there is nothing to tell needless reductions by but F-RTO",
+        apply: |end| {
+            if end.settings.undo == Some(false) {
+                let mechanism = "reductions that prove needless are always taken back";
+                let alternative = "timestamps = false and forward_rto = false here, and \
+                                   duplicate_sack = false in receiver_tcp: nothing then proves it";
+                end.refuse("undo", mechanism, alternative);
+            }
+        },
+    },
+    Key {
+        name: "reordering_detection",
+        told: "off: `tcp_max_reordering` as `duplicate_threshold`; on: 300",
+        limits: "off, RACK still notes that there was reordering, and waits a quarter of a round trip",
+        apply: reordering_detection,
+    },
+    Key {
+        name: "duplicate_threshold",
+        told: "`tcp_reordering`, for all streams of the host",
+        limits: "1 to 300; with SACK, RACK proves a loss by time as well",
+        apply: duplicate_threshold,
+    },
+    Key {
+        name: "collapse_retransmissions",
+        told: "`tcp_retrans_collapse`",
+        limits: "",
+        apply: |end| {
+            if let Some(on) = end.settings.collapse_retransmissions {
+                let name = "net.ipv4.tcp_retrans_collapse";
+                end.sysctl("collapse_retransmissions", name, bit(on));
+            }
+        },
+    },
+];
+
+fn modified_fast_retransmit(end: &mut End<'_>) {
+    if end.settings.modified_fast_retransmit != Some(true) {
+        return;
+    }
+    if end.kernel.version < WITHOUT_THIN_DUPLICATES {
+        end.option("TCP_THIN_DUPACK", THIN_DUPLICATES, 1);
+        return;
+    }
+    end.refuse(
+        "modified_fast_retransmit",
+        "it has had no modified fast retransmit since 4.11",
+        "sack = false, duplicate_threshold = 1, tail_loss_probe = false, which repairs at the first \
+         duplicate ACK whether a stream is thin or not; with SACK, RACK repairs a thin stream then \
+         anyway",
+    );
+}
+
+fn redundant_bundling(end: &mut End<'_>) {
+    if end.settings.redundant_bundling == Some(true) {
+        end.refuse(
+            "redundant_bundling",
+            "old data never travels with new data there: the change that would do so was never taken up",
+            "tail_loss_probe = true, which repeats the last segment after two round trips, or the \
+             simulator",
+        );
+    }
+}
+
+fn smart_framing(end: &mut End<'_>) {
+    if end.settings.smart_framing == Some(true) {
+        end.refuse(
+            "smart_framing",
+            "it sends full segments however small the window is",
+            "mss, which makes all segments smaller, as \"362 B\" for a quarter of the usual ones; or the \
+             simulator",
+        );
+    }
+}
+
+fn loss_detection(end: &mut End<'_>) {
+    let version = end.kernel.version;
+    match end.settings.loss_detection {
+        None => {}
+        Some(LossDetection::Rack) => {
+            end.sysctl("loss_detection", "net.ipv4.tcp_recovery", 1_u8);
+        }
+        Some(LossDetection::Rfc6675) if version < RACK_ALWAYS => {
+            end.sysctl("loss_detection", "net.ipv4.tcp_recovery", 0_u8);
+        }
+        Some(LossDetection::Rfc6675) => end.refuse(
+            "loss_detection",
+            "since 6.17 losses are found by time (RACK) wherever there is SACK",
+            "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
+        ),
+        Some(LossDetection::Forward) if version < WITHOUT_FORWARD => {
+            end.sysctl("loss_detection", "net.ipv4.tcp_fack", 1_u8);
+        }
+        Some(LossDetection::Forward) => end.refuse(
+            "loss_detection",
+            "it has had no forward acknowledgment since 4.15",
+            "loss_detection = \"rack\", or sack = false, which counts duplicate ACKs",
+        ),
+    }
+}
+
+fn lost_retransmission_detection(end: &mut End<'_>) {
+    if end.settings.sack == Some(false) {
+        // As in the simulator the key then says nothing.
+        return;
+    }
+    let by_count = end.settings.loss_detection == Some(LossDetection::Rfc6675)
+        && end.kernel.version < RACK_ALWAYS;
+    let (mechanism, alternative) = match (end.settings.lost_retransmission_detection, by_count) {
+        (Some(false), false) => (
+            "time tells of every loss, that of a retransmission as well",
+            "leave the key out, or sack = false",
+        ),
+        (Some(true), true) => (
+            "without RACK a retransmission that is lost is found by its time-out only",
+            "loss_detection = \"rack\", or leave the key out",
+        ),
+        _ => return,
+    };
+    end.refuse("lost_retransmission_detection", mechanism, alternative);
+}
+
+fn window_reduction(end: &mut End<'_>) {
+    let there = if end.kernel.version < SAFE_REDUCTION {
+        WindowReduction::Proportional
+    } else {
+        WindowReduction::ProportionalSafe
+    };
+    if end.settings.window_reduction.is_some_and(|wanted| wanted != there) {
+        let mechanism = "the window comes down in proportion to what is delivered, always";
+        end.refuse("window_reduction", mechanism, "leave the key out");
+    }
+}
+
+fn tail_loss_probe(end: &mut End<'_>) {
+    if let Some(on) = end.settings.tail_loss_probe {
+        end.sysctl("tail_loss_probe", "net.ipv4.tcp_early_retrans", 3 * bit(on));
+    }
+}
+
+fn early_retransmit(end: &mut End<'_>) {
+    if end.settings.early_retransmit != Some(true) {
+        return;
+    }
+    if end.kernel.version < WITHOUT_EARLY_RETRANSMIT {
+        // 3 has both it and tail loss probes, 2 only it.
+        let probes = end.settings.tail_loss_probe.unwrap_or(true);
+        end.sysctl("early_retransmit", "net.ipv4.tcp_early_retrans", 2 + bit(probes));
+        return;
+    }
+    end.refuse(
+        "early_retransmit",
+        "it has had no early retransmit since 4.12",
+        "loss_detection = \"rack\", which repairs after a quarter of a round trip however few \
+         segments are outstanding",
+    );
+}
+
+fn reordering_detection(end: &mut End<'_>) {
+    match end.settings.reordering_detection {
+        None => {}
+        Some(true) => end.sysctl("reordering_detection", "net.ipv4.tcp_max_reordering", 300_u32),
+        Some(false) => {
+            let threshold = end.settings.duplicate_threshold.unwrap_or(3);
+            end.sysctl("reordering_detection", "net.ipv4.tcp_max_reordering", threshold);
+        }
+    }
+}
+
+fn duplicate_threshold(end: &mut End<'_>) {
+    match end.settings.duplicate_threshold {
+        None => {}
+        Some(threshold @ 1..=300) => {
+            end.sysctl("duplicate_threshold", "net.ipv4.tcp_reordering", threshold);
+        }
+        Some(_) => {
+            let mechanism = "net.ipv4.tcp_reordering takes 1 to 300";
+            end.refuse("duplicate_threshold", mechanism, "duplicate_threshold = 300");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+use super::keys;
+use crate::kernel::tests::linux_6_18;
+use crate::{Kernel, Settings, of};
+use fairwind_scenario::{Document, json_schema};
+use std::collections::BTreeSet;
+
+/// Settings for a greedy group with these tables, or all refusals in one text.
+fn settings(kernel: &Kernel, tables: &str) -> Result<Settings, String> {
+    let text = format!(
+        "name = \"one\"\nduration = \"1 s\"\n[path]\nrate = \"1 Mbit/s\"\nrtt = \"100 ms\"\n\
+         queue = {{ limit = \"1 bdp\" }}\n[[flows]]\nname = \"greedy\"\n\
+         workload = {{ kind = \"greedy\" }}\n{tables}"
+    );
+    let plan = Document::parse("test", &text).and_then(|document| document.plan());
+    let plan = plan.map_err(|errors| errors.to_string())?;
+    of(&plan.cells[0].experiment, kernel).map_err(|refusals| refusals.to_string())
+}
+
+fn sysctl<'s>(settings: &'s Settings, host: usize, name: &str) -> &'s str {
+    let found = settings.hosts[host].sysctls.iter().find(|one| one.name == name);
+    found.map_or("", |one| one.value.as_str())
+}
+
+#[test]
+fn every_key_of_a_scenarios_table_has_a_rule() {
+    let schema = json_schema();
+    let table = &schema["$defs"]["TcpSettings"]["properties"];
+    let known: BTreeSet<_> = table.as_object().unwrap().keys().map(String::as_str).collect();
+    let ruled: BTreeSet<_> = keys().map(|key| key.name).collect();
+    assert_eq!(ruled, known);
+    assert_eq!(keys().count(), ruled.len(), "a key has two rules");
+}
+
+#[test]
+fn without_keys_a_host_is_as_linux_comes_whatever_the_machine_has() {
+    let settings = settings(&linux_6_18(), "").unwrap();
+    assert_eq!(settings.hosts.len(), 2);
+    for host in 0..2 {
+        assert_eq!(sysctl(&settings, host, "net.ipv4.tcp_sack"), "1");
+        assert_eq!(sysctl(&settings, host, "net.ipv4.tcp_congestion_control"), "cubic");
+        assert_eq!(sysctl(&settings, host, "net.ipv4.tcp_no_metrics_save"), "1");
+        assert_eq!(settings.hosts[host].route_attributes, [""; 0]);
+        assert_eq!(settings.hosts[host].device_attributes, [""; 0]);
+    }
+    assert_eq!(settings.groups[0].sender.congestion.as_deref(), Some("cubic"));
+    assert_eq!(settings.remarks, []);
+}
+
+#[test]
+fn senders_and_receivers_are_told_what_their_own_tables_say() {
+    let tables = "tcp = { initial_window = 4, sack = false }\n\
+                  receiver_tcp = { delayed_ack = false, sack = true }";
+    let settings = settings(&linux_6_18(), tables).unwrap();
+    let [sender, receiver] = &settings.hosts[..] else { panic!("two hosts") };
+    assert_eq!(sender.route_attributes, ["initcwnd", "4"]);
+    assert_eq!(receiver.route_attributes, ["quickack", "1"]);
+    assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_sack"), "0");
+    assert_eq!(sysctl(&settings, 1, "net.ipv4.tcp_sack"), "1");
+}
+
+#[test]
+fn everything_that_cannot_be_had_is_told_at_once() {
+    let tables = "tcp = { profile = \"linux-3.16\", modified_fast_retransmit = true, \
+                  initial_rto = \"3 s\", initial_ssthresh = 20, redundant_bundling = true, \
+                  smart_framing = true }\n\
+                  receiver_tcp = { undo = false }";
+    let text = settings(&linux_6_18(), tables).unwrap_err();
+    let keys = ["profile", "modified_fast_retransmit", "initial_rto", "initial_ssthresh"];
+    for key in keys.into_iter().chain(["redundant_bundling", "smart_framing"]) {
+        assert!(text.contains(&format!("flows.greedy.tcp.{key} = ")), "{key} is missing: {text}");
+    }
+    assert!(text.contains("flows.greedy.receiver_tcp.undo = false: Linux 6.18.0: "), "{text}");
+    assert!(text.contains("duplicate_threshold = 1"), "{text}");
+}
+
+#[test]
+fn lost_retransmissions_are_found_by_time_where_the_kernel_has_rack() {
+    let new = linux_6_18();
+    let old = Kernel { release: "6.12.0".to_owned(), version: (6, 12), ..linux_6_18() };
+    let detection = |kernel: &Kernel, on: bool, others: &str| {
+        let tables = format!("tcp = {{ lost_retransmission_detection = {on}{others} }}");
+        settings(kernel, &tables).map(|_| ())
+    };
+    let (by_count, without) = (", loss_detection = \"rfc6675\"", ", sack = false");
+    for (kernel, on, others) in [
+        (&new, true, ""),
+        (&old, true, ""),
+        (&old, false, by_count),
+        (&new, false, without),
+        (&new, true, without),
+    ] {
+        assert_eq!(detection(kernel, on, others), Ok(()), "{on}{others}");
+    }
+    for (kernel, on, others) in [(&new, false, ""), (&old, false, ""), (&old, true, by_count)] {
+        let text = detection(kernel, on, others).unwrap_err();
+        assert!(text.contains("tcp.lost_retransmission_detection = "), "{text}");
+    }
+}
+
+#[test]
+fn a_profile_is_refused_once_where_the_receiver_only_takes_it_over() {
+    let text = settings(&linux_6_18(), "tcp = { profile = \"linux-3.16\" }").unwrap_err();
+    assert!(text.contains("flows.greedy.tcp.profile"), "{text}");
+    assert!(!text.contains("receiver_tcp"), "{text}");
+    let tables = "receiver_tcp = { profile = \"linux-3.16\" }";
+    let text = settings(&linux_6_18(), tables).unwrap_err();
+    assert!(text.contains("flows.greedy.receiver_tcp.profile"), "{text}");
+}
+
+#[test]
+fn what_an_older_kernel_still_has_is_asked_for() {
+    let mut kernel = linux_6_18();
+    kernel.version = (6, 12);
+    let settings = settings(&kernel, "tcp = { loss_detection = \"rfc6675\" }").unwrap();
+    assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_recovery"), "0");
+    assert!(settings.remarks[0].text.contains("linux-6.18 is what runs here"));
+}
+
+#[test]
+fn a_missing_sysctl_is_a_refusal_only_where_it_is_asked_for() {
+    let mut kernel = linux_6_18();
+    kernel.sysctls.remove("net.ipv4.tcp_frto");
+    assert!(settings(&kernel, "").is_ok());
+    let text = settings(&kernel, "tcp = { forward_rto = false }").unwrap_err();
+    assert!(text.contains("it has no sysctl net.ipv4.tcp_frto"), "{text}");
+}
+
+#[test]
+fn times_that_the_kernels_timers_cannot_keep_are_rounded_up_with_a_remark() {
+    let settings = settings(&linux_6_18(), "tcp = { minimum_rto = \"30 ms\" }").unwrap();
+    assert_eq!(sysctl(&settings, 0, "net.ipv4.tcp_rto_min_us"), "32000");
+    assert!(settings.remarks[0].text.contains("32 ms instead of 30 ms"), "{settings:?}");
+}
+
+/// Two groups from one host to another; the second has these tables.
+fn on_one_host(tables: &str) -> Result<Settings, String> {
+    let text = format!(
+        "name = \"one\"\nduration = \"1 s\"\n\
+         [topology]\nhosts = [\"a\", \"b\"]\n\
+         links = [{{ name = \"ab\", from = \"a\", to = \"b\", rate = \"1 Mbit/s\", delay = \"1 ms\" }},\n\
+                  {{ name = \"ba\", from = \"b\", to = \"a\", delay = \"1 ms\" }}]\n\
+         [[flows]]\nname = \"plain\"\nfrom = \"a\"\nto = \"b\"\nworkload = {{ kind = \"greedy\" }}\n\
+         [[flows]]\nname = \"other\"\nfrom = \"a\"\nto = \"b\"\n{tables}"
+    );
+    let plan = Document::parse("test", &text).and_then(|document| document.plan()).unwrap();
+    of(&plan.cells[0].experiment, &linux_6_18()).map_err(|refusals| refusals.to_string())
+}
+
+#[test]
+fn groups_on_one_host_must_want_the_same_of_it() {
+    let all =
+        |key: &str| on_one_host(&format!("workload = {{ kind = \"greedy\" }}\ntcp = {{ {key} }}"));
+    let refused = all("sack = false").unwrap_err();
+    assert!(refused.contains("sysctl net.ipv4.tcp_sack"), "{refused}");
+    assert!(refused.contains("group plain wants \"1\" on the same host a"), "{refused}");
+    // A socket option needs no host of its own.
+    assert!(all("linear_timeouts = true").is_ok());
+}
+
+#[test]
+fn streams_of_datagrams_ask_nothing_of_a_host_and_share_it_with_connections() {
+    let call = "workload = { kind = \"constant\", rate = \"64 kbit/s\", packet = \"200 B\" }";
+    let shared = on_one_host(call).unwrap();
+    assert_eq!(shared.hosts.len(), 2);
+    assert!(shared.groups[1].sender.options.is_empty());
+    // A path gives every group hosts of its own.
+    let alone = settings(
+        &linux_6_18(),
+        &format!("tcp = {{ sack = false }}\n[[flows]]\nname = \"call\"\n{call}"),
+    )
+    .unwrap();
+    let sack = |host| sysctl(&alone, host, "net.ipv4.tcp_sack").to_owned();
+    let mut all: Vec<String> = (0..4).map(sack).collect();
+    all.sort();
+    assert_eq!(all, ["0", "1", "1", "1"], "the sender's alone, and the others are as usual");
+}

@@ -1,0 +1,50 @@
+//! A live conversation: our endpoint on a TUN device, the running kernel at its other end.
+//!
+//! [`converse`] makes a network namespace, puts a host that speaks with our endpoint behind its TUN
+//! device, and lets a program (anything real: `curl`, a kernel socket) talk to it from inside the
+//! namespace, in both directions, while the network elements of `fairwind-network` lose, delay,
+//! reorder and duplicate packets in between. What the endpoint counts, [`Stream`] keeps as bytes.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `bytes` | the bytes of a stream by their offset, sent and received |
+//! | `host` | connections by their ports, packets in and out, resets for nobody |
+//! | `passage` | what happens to packets on the way |
+//! | `driver` | the loop: device, passage, host, deadlines |
+//! | `http` | a tiny server and client |
+
+mod bytes;
+mod driver;
+mod host;
+mod http;
+mod passage;
+
+pub use driver::{Ends, IpFamily, LiveOptions, converse};
+pub use host::{Application, ConnectionId, LiveHost, Stream};
+pub use http::{HttpClient, HttpServer, body};
+pub use passage::PassageSpec;
+
+use fairwind_linux::TestbedError;
+
+/// Why a live conversation could not be had.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    /// The kernel cannot be used.
+    #[error(transparent)]
+    Kernel(#[from] TestbedError),
+    /// Our endpoint has sent a segment that cannot become a packet.
+    #[error("{segment}: {reason}")]
+    Segment {
+        /// The segment.
+        segment: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The conversation did not come to its end.
+    #[error("{reason}")]
+    Conversation {
+        /// Why.
+        reason: String,
+    },
+}

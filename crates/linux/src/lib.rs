@@ -1,0 +1,84 @@
+//! System calls, network namespaces, and the names that a run has outside its own processes.
+//!
+//! This crate has all unsafe code of system calls. Each function is a thin wrapper that takes slices and numbers, so
+//! that no caller can hand the kernel a wrong pointer.
+
+#![allow(clippy::missing_errors_doc, reason = "every error is a refused system call")]
+
+mod device;
+mod ending;
+mod error;
+mod ethernet;
+mod facts;
+mod guardian;
+mod lock;
+mod namespace;
+mod passing;
+mod process;
+mod readiness;
+mod run_name;
+mod search;
+mod session;
+mod socket;
+mod stream;
+mod thread;
+
+pub use device::{open_packet_socket, open_tun, sniff};
+pub use ending::{end_process, unmount};
+pub use error::TestbedError;
+pub use ethernet::{enter_network, interface_index, switch_offloads_off};
+pub use facts::{FileSystem, clock_resolution, file_system, known_tcp_options, tick};
+pub use guardian::Guardian;
+pub use lock::{Lock, lock_file};
+pub use namespace::{
+    NAMESPACE_DEFAULTS, NamespaceName, enter_host_namespace, parameter_path, remove_name, shell,
+    shell_checked,
+};
+pub use passing::{receive_with_descriptor, send_with_descriptor};
+pub use process::{
+    die_with_parent, leave_network, leave_user_and_network, most_files, raise_file_limit,
+    user_and_group, wake_in_time,
+};
+pub use readiness::{Poll, Ready};
+pub use run_name::{NotARun, RunName};
+pub use search::{Leftover, LeftoverKind, Places, find_names, remove_leftover};
+pub use session::{
+    End, await_child, become_user, begin_process_namespace, bind_file, device_name,
+    enter_new_network_and_mounts, heed_signals, ignore_the_terminal, inheritable, inherited_socket,
+    mount_proc, mount_programs, send_descriptor, wait_for_end, watch_process,
+};
+pub use socket::name_of;
+pub use socket::{
+    Buffer, Message, Raw, Transfer, accept, bind, close, connect, control, descriptors_wait,
+    epoll_control, epoll_create, epoll_wait, get_option, listen, local_port, open, pipe, query,
+    receive, receive_message, send, send_message, set_option, shutdown, socket, splice,
+    transmit_file,
+};
+pub use socket::{read_plain, write_plain};
+pub use stream::{accept_connection, discard, reset_at_close, socket_address, tcp_socket};
+pub use thread::{
+    enter_new_network, give_way, is_root, is_sleeping, monotonic, prefer, realtime, thread_id,
+    wait_readable,
+};
+
+use std::os::fd::{FromRawFd, OwnedFd};
+
+/// The result of a call that must not fail.
+fn checked(attempt: &str, result: i64) -> Result<i64, TestbedError> {
+    if result >= 0 {
+        return Ok(result);
+    }
+    let error = std::io::Error::last_os_error();
+    Err(TestbedError::System {
+        attempt: attempt.to_owned(),
+        reason: error.to_string(),
+        errno: error.raw_os_error().unwrap_or(0),
+    })
+}
+
+/// The descriptor that a call has just opened.
+fn owned(attempt: &str, descriptor: i32) -> Result<OwnedFd, TestbedError> {
+    checked(attempt, i64::from(descriptor))?;
+    // SAFETY: the call before has just opened it, and nobody else knows it.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}

@@ -1,0 +1,159 @@
+//! The network namespace of a host process, and its name.
+//!
+//! As root the process takes a network namespace; anybody else takes a user namespace along, in
+//! which they are root. The namespace ends with the process and with whoever holds its TUN device.
+
+use crate as sys;
+use crate::TestbedError;
+use std::fs::{self, OpenOptions};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Where `ip netns` looks for names.
+const NAMES: &str = "/run/netns";
+
+/// Moves this process, which has one thread, into a network namespace of its own.
+pub fn enter_host_namespace() -> Result<(), String> {
+    let refused = match sys::leave_network() {
+        Ok(()) => return Ok(()),
+        Err(TestbedError::System { errno: libc::EPERM, .. }) => {
+            let (user, group) = sys::user_and_group();
+            match sys::leave_user_and_network() {
+                Ok(()) => return become_root(user, group),
+                Err(error) => error,
+            }
+        }
+        Err(error) => error,
+    };
+    Err(format!("{refused}{}", what_forbids()))
+}
+
+/// Maps the one who started the process to root of the new user namespace.
+fn become_root(user: u32, group: u32) -> Result<(), String> {
+    let write = |path: &str, text: String| {
+        fs::write(path, text).map_err(|error| {
+            format!("become root of a user namespace ({path}): {error}{}", what_forbids())
+        })
+    };
+    write("/proc/self/setgroups", "deny".to_owned())?;
+    write("/proc/self/uid_map", format!("0 {user} 1"))?;
+    write("/proc/self/gid_map", format!("0 {group} 1"))
+}
+
+/// The machine's settings that forbid user namespaces, as far as any does.
+fn what_forbids() -> String {
+    const SWITCHES: [(&str, &str, &str); 3] = [
+        ("kernel.unprivileged_userns_clone", "0", "1"),
+        ("user.max_user_namespaces", "0", "15000"),
+        ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ];
+    let forbids = |(name, forbidding, allowing): &(&str, &str, &str)| {
+        let value = fs::read_to_string(parameter_path(name)).ok()?;
+        (value.trim() == *forbidding)
+            .then(|| format!("; user namespaces are forbidden here: sysctl -w {name}={allowing}"))
+    };
+    let found: String = SWITCHES.iter().filter_map(forbids).collect();
+    if found.is_empty() {
+        "; run as root, or where user namespaces are allowed".to_owned()
+    } else {
+        found + ", or run as root"
+    }
+}
+
+/// The file of a kernel parameter.
+pub fn parameter_path(name: &str) -> PathBuf {
+    Path::new("/proc/sys").join(name.replace('.', "/"))
+}
+
+/// A name of this thread's network namespace, removed when dropped.
+#[derive(Debug)]
+pub struct NamespaceName(PathBuf);
+
+impl NamespaceName {
+    /// Gives the namespace a name, so that `ip netns exec NAME` finds it; `None` where the process
+    /// may not: nothing depends on it.
+    pub fn give(name: &str) -> Result<Option<Self>, String> {
+        let path = Path::new(NAMES).join(name);
+        if let Err(error) = fs::create_dir_all(NAMES) {
+            return not_allowed(&error, || format!("make {NAMES}: {error}"));
+        }
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                return Err(format!(
+                    "the name {} exists already: another run has it, or has left it behind \
+                     (`fairwind doctor --clean` removes what dead runs left)",
+                    path.display()
+                ));
+            }
+            Err(error) => {
+                return not_allowed(&error, || format!("make {}: {error}", path.display()));
+            }
+        }
+        match sys::bind_file(Path::new("/proc/thread-self/ns/net"), &path) {
+            Ok(()) => Ok(Some(Self(path))),
+            Err(error) => {
+                let _ = fs::remove_file(&path);
+                Err(error.to_string())
+            }
+        }
+    }
+}
+
+fn not_allowed(
+    error: &std::io::Error,
+    reason: impl FnOnce() -> String,
+) -> Result<Option<NamespaceName>, String> {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Ok(None),
+        _ => Err(reason()),
+    }
+}
+
+impl Drop for NamespaceName {
+    fn drop(&mut self) {
+        remove(&self.0);
+    }
+}
+
+fn remove(path: &Path) {
+    sys::unmount(path);
+    let _ = fs::remove_file(path);
+}
+
+/// Removes a name that a host gave its namespace and could not take back, where there is one.
+pub fn remove_name(name: &str) {
+    let path = Path::new(NAMES).join(name);
+    if path.exists() {
+        remove(&path);
+    }
+}
+
+/// Runs a command of `/bin/sh` in this thread's namespace.
+pub fn shell(text: &str, folder: Option<&Path>) -> std::io::Result<Output> {
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(text).stdin(Stdio::null());
+    if let Some(folder) = folder {
+        command.current_dir(folder);
+    }
+    command.output()
+}
+
+/// Commands of `/bin/sh` in this thread's namespace, up to the first that fails.
+pub fn shell_checked(text: &str) -> Result<(), TestbedError> {
+    let failed = |reason: String| TestbedError::Command { command: text.to_owned(), reason };
+    let output =
+        shell(&format!("set -e\n{text}"), None).map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}
+
+/// Parameters that a namespace may inherit from the machine, with the kernel's own values.
+pub const NAMESPACE_DEFAULTS: &[(&str, &str)] = &[
+    ("net.ipv4.conf.all.rp_filter", "0"),
+    ("net.ipv4.conf.default.rp_filter", "0"),
+    ("net.ipv4.ip_forward", "0"),
+];

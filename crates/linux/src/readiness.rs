@@ -1,0 +1,108 @@
+//! Waiting for many descriptors with the finest timer that the kernel has, without allocating.
+
+use super::socket;
+use super::{checked, owned};
+use crate::TestbedError;
+use fairwind_units::Span;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+/// Many descriptors to wait for.
+#[derive(Debug)]
+pub struct Poll {
+    epoll: OwnedFd,
+    ready: Vec<libc::epoll_event>,
+}
+
+/// What happened with a descriptor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// What it was registered with.
+    pub token: u64,
+    /// `EPOLLIN`, `EPOLLOUT`, ...
+    pub events: u32,
+}
+
+impl Ready {
+    /// Whether one of these events is among them.
+    pub fn has(self, events: i32) -> bool {
+        self.events & events.cast_unsigned() != 0
+    }
+}
+
+impl Poll {
+    /// Takes up to `at_once` events per wait.
+    pub fn new(at_once: usize) -> Result<Self, TestbedError> {
+        let raw = socket::epoll_create(libc::EPOLL_CLOEXEC);
+        let epoll = owned("make an epoll descriptor", i32::try_from(raw.value).unwrap_or(-1))?;
+        let nothing = libc::epoll_event { events: 0, u64: 0 };
+        let mut poll = Self { epoll, ready: vec![nothing; at_once] };
+        // Without this call every wait would seem to find nothing, for ever.
+        checked("wait to the nanosecond (epoll_pwait2, Linux 5.11)", poll.wait_raw(Span::ZERO))?;
+        Ok(poll)
+    }
+
+    /// Watches a descriptor for `events`, which are reported with `token`.
+    pub fn add(&self, descriptor: impl AsFd, token: u64, events: i32) -> Result<(), TestbedError> {
+        self.control(libc::EPOLL_CTL_ADD, descriptor, token, events)
+    }
+
+    /// Watches a descriptor for other events.
+    pub fn change(
+        &self,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
+    ) -> Result<(), TestbedError> {
+        self.control(libc::EPOLL_CTL_MOD, descriptor, token, events)
+    }
+
+    fn control(
+        &self,
+        operation: i32,
+        descriptor: impl AsFd,
+        token: u64,
+        events: i32,
+    ) -> Result<(), TestbedError> {
+        let raw = socket::epoll_control(
+            self.epoll.as_raw_fd(),
+            operation,
+            descriptor.as_fd().as_raw_fd(),
+            (events.cast_unsigned(), token),
+        );
+        checked("watch a descriptor", raw.value).map(|_| ())
+    }
+
+    /// Waits until something happens, at most for `limit`; returns how many descriptors are ready. A
+    /// signal is as good as time running out.
+    pub fn wait(&mut self, limit: Span) -> usize {
+        usize::try_from(self.wait_raw(limit)).unwrap_or(0)
+    }
+
+    fn wait_raw(&mut self, limit: Span) -> i64 {
+        let timeout = libc::timespec {
+            tv_sec: i64::try_from(limit.as_nanos() / 1_000_000_000).unwrap_or(i64::MAX),
+            tv_nsec: i64::try_from(limit.as_nanos() % 1_000_000_000).unwrap_or(0),
+        };
+        let most = i32::try_from(self.ready.len()).unwrap_or(i32::MAX);
+        // The call by its number: C libraries have had a function for it only since glibc 2.35.
+        // SAFETY: the array is as long as is said, the time lives over the call, and there is no set
+        // of signals.
+        unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                self.ready.as_mut_ptr(),
+                most,
+                &raw const timeout,
+                std::ptr::null::<libc::sigset_t>(),
+                0_usize,
+            )
+        }
+    }
+
+    /// What happened with the descriptor that is ready in this place.
+    pub fn readiness(&self, place: usize) -> Ready {
+        let event = self.ready[place];
+        Ready { token: event.u64, events: event.events }
+    }
+}

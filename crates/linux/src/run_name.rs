@@ -1,0 +1,126 @@
+//! The name of a run, and whether it still lives.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the names of everything begin with that a run leaves outside of its own processes.
+const PREFIX: &str = "fairwind-";
+
+/// The name of a run: no other run has it, on this machine since it was started.
+///
+/// It holds the number of the process, when that was started, and a count of its runs, so that it
+/// can be told from the name alone whether the run may still live: `fairwind-4711.1f3a.1`.
+///
+/// ```
+/// use fairwind_linux::RunName;
+/// let run = RunName::fresh();
+/// assert!(run.is_alive());
+/// assert_eq!(run.of("sender").parse(), Ok(run));
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RunName {
+    /// Number of the process.
+    process: u32,
+    /// When it was started, in the kernel's ticks since it was.
+    started: u64,
+    /// Which of its runs.
+    count: u32,
+}
+
+/// A name that is not of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not the name of a run: expected fairwind-PROCESS.STARTED.COUNT and what it belongs to")]
+pub struct NotARun;
+
+impl RunName {
+    /// A name for a run of this process.
+    pub fn fresh() -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(1);
+        let process = std::process::id();
+        Self {
+            process,
+            started: started(process).unwrap_or(0),
+            count: COUNT.fetch_add(1, Ordering::Relaxed),
+        }
+    }
+
+    /// The name of something of the run's: `fairwind-4711.1f3a.1-sender`. Letters that have a meaning
+    /// in paths, or for the shell, become hyphens.
+    pub fn of(&self, what: &str) -> String {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+        let what: String =
+            what.chars().map(|letter| if plain(letter) { letter } else { '-' }).collect();
+        format!("{self}-{what}")
+    }
+
+    /// Whether the process that made it is still there.
+    pub fn is_alive(&self) -> bool {
+        started(self.process) == Some(self.started)
+    }
+}
+
+impl fmt::Display for RunName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{PREFIX}{}.{:x}.{}", self.process, self.started, self.count)
+    }
+}
+
+impl FromStr for RunName {
+    type Err = NotARun;
+
+    /// Reads the run from its own name, or from that of something of its.
+    fn from_str(name: &str) -> Result<Self, NotARun> {
+        let rest = name.strip_prefix(PREFIX).ok_or(NotARun)?;
+        let run = rest.split('-').next().unwrap_or(rest);
+        let mut parts = run.split('.');
+        let mut part = || parts.next().ok_or(NotARun);
+        let process = part()?.parse().map_err(|_| NotARun)?;
+        let started = u64::from_str_radix(part()?, 16).map_err(|_| NotARun)?;
+        let count = part()?.parse().map_err(|_| NotARun)?;
+        if parts.next().is_some() {
+            return Err(NotARun);
+        }
+        Ok(Self { process, started, count })
+    }
+}
+
+/// When a process was started, in ticks; `None` where there is none, or only what is left of one.
+fn started(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name, in parentheses, may hold anything; the state follows it, and 19 fields later this.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    let mut fields = rest.split_whitespace();
+    let state = fields.next()?;
+    let is_gone = matches!(state, "Z" | "X");
+    fields.nth(18)?.parse().ok().filter(|_| !is_gone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_runs_have_one_name_and_all_are_alive_while_their_process_is() {
+        let (one, other) = (RunName::fresh(), RunName::fresh());
+        assert_ne!(one, other);
+        assert!(one.is_alive() && other.is_alive());
+    }
+
+    #[test]
+    fn a_process_with_the_same_number_that_was_started_at_another_time_is_another() {
+        let here = RunName::fresh();
+        assert!(!RunName { started: here.started + 1, ..here }.is_alive());
+    }
+
+    #[test]
+    fn a_run_is_read_from_the_names_of_what_it_has() {
+        let run = RunName::fresh();
+        assert_eq!(run.to_string().parse(), Ok(run));
+        assert_eq!(run.of("thin-sender").parse(), Ok(run));
+        assert_eq!(run.of("a/b c"), format!("{run}-a-b-c"));
+        for foreign in ["default", "fairwind-lab", "fairwind-1.2", "fairwind-1.2.3.4-x"] {
+            assert_eq!(foreign.parse::<RunName>(), Err(NotARun), "{foreign}");
+        }
+    }
+}

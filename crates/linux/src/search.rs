@@ -1,0 +1,273 @@
+//! Finding and removing what runs have left.
+
+use super::RunName;
+use crate as sys;
+use crate::TestbedError;
+use serde::Serialize;
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Where runs leave names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Names of network namespaces.
+    pub namespaces: PathBuf,
+    /// The root of the control groups (version 2), where there is one.
+    pub control_groups: Option<PathBuf>,
+    /// Temporary folders.
+    pub folders: Vec<PathBuf>,
+    /// Whether this network namespace's tables of nftables are looked at.
+    pub tables: bool,
+    /// Whether programs in the kernel are looked at: names of those at control groups, and congestion controls.
+    pub programs: bool,
+}
+
+impl Places {
+    /// The machine's own.
+    pub fn usual() -> Self {
+        Self {
+            namespaces: PathBuf::from("/run/netns"),
+            control_groups: control_groups(&read("/proc/self/mounts")),
+            folders: vec![PathBuf::from("/tmp"), PathBuf::from("/run")],
+            tables: true,
+            programs: true,
+        }
+    }
+}
+
+/// What kind of thing was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LeftoverKind {
+    /// A process in a namespace that has a run's name.
+    Process,
+    /// The name of a network namespace.
+    Namespace,
+    /// A control group.
+    ControlGroup,
+    /// A temporary folder.
+    Folder,
+    /// A table of nftables, in this network namespace.
+    Table,
+    /// The name of a program whose control group is gone.
+    Program,
+    /// A congestion control that was loaded for runs.
+    CongestionControl,
+}
+
+/// Something that a run has left which lives no more.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Leftover {
+    /// What kind of thing it is.
+    pub kind: LeftoverKind,
+    /// The run's name; of a program, that it was of a control group; of a congestion control, that it was of runs.
+    pub run: String,
+    /// Where it is; of a process its folder below `/proc`.
+    pub path: PathBuf,
+}
+
+impl Leftover {
+    /// The result of a removal; that it is gone already is no error.
+    ///
+    /// # Errors
+    /// The system's error, with what could not be removed.
+    pub fn removed(&self, result: std::io::Result<()>) -> Result<(), TestbedError> {
+        match result {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(TestbedError::System {
+                attempt: format!("remove the {self}"),
+                reason: error.to_string(),
+                errno: error.raw_os_error().unwrap_or(0),
+            }),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Leftover {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            LeftoverKind::Process => "process",
+            LeftoverKind::Namespace => "namespace",
+            LeftoverKind::ControlGroup => "control group",
+            LeftoverKind::Folder => "folder",
+            LeftoverKind::Table => "table of nftables",
+            LeftoverKind::Program => "program",
+            LeftoverKind::CongestionControl => "congestion control",
+        };
+        write!(f, "{what} {} of {}", self.path.display(), self.run)
+    }
+}
+
+/// The names that dead runs have left, processes first. A name of a living run, or one that is not a run's, is not
+/// found.
+pub fn find_names(places: &Places) -> Vec<Leftover> {
+    list(places, |run| !run.is_alive())
+}
+
+/// What one run has left, alive or not.
+pub(crate) fn of_run(places: &Places, run: RunName) -> Vec<Leftover> {
+    list(places, |one| one == run)
+}
+
+fn list(places: &Places, wanted: impl Fn(RunName) -> bool) -> Vec<Leftover> {
+    let folders = places.folders.iter().map(|folder| (LeftoverKind::Folder, folder));
+    let groups = places.control_groups.iter().map(|root| (LeftoverKind::ControlGroup, root));
+    let names = [(LeftoverKind::Namespace, &places.namespaces)];
+    let all: Vec<_> = names.into_iter().chain(groups).chain(folders).collect();
+    let tables = if places.tables { tables() } else { Vec::new() };
+    let mut found: Vec<Leftover> = all
+        .into_iter()
+        .flat_map(|(kind, place)| entries(place).map(move |(name, path)| (kind, name, path)))
+        .filter(|(kind, _, path)| *kind == LeftoverKind::Namespace || path.is_dir())
+        .chain(tables.into_iter().map(|name| (LeftoverKind::Table, name.clone(), name.into())))
+        .filter_map(|(kind, name, path)| Some((kind, name.parse().ok()?, path)))
+        .filter(|(_, run, _)| wanted(*run))
+        .map(|(kind, run, path): (_, RunName, _)| Leftover { kind, run: run.to_string(), path })
+        .collect();
+    let processes = inhabitants(&found);
+    found.extend(processes);
+    found.sort();
+    found
+}
+
+fn entries(place: &Path) -> impl Iterator<Item = (String, PathBuf)> {
+    let all = fs::read_dir(place).into_iter().flatten().flatten();
+    all.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path())))
+}
+
+/// The names of the tables of nftables; none where there is no `nft`, or no right to ask.
+fn tables() -> Vec<String> {
+    let listed = Command::new("nft").args(["list", "tables", "ip"]).stderr(Stdio::null()).output();
+    let listed = listed.map_or_else(|_| Vec::new(), |output| output.stdout);
+    let words = String::from_utf8_lossy(&listed);
+    words.lines().filter_map(|line| line.split(' ').next_back()).map(str::to_owned).collect()
+}
+
+fn remove_table(name: &Path) -> std::io::Result<()> {
+    let mut nft = Command::new("nft");
+    let done = nft.args(["delete", "table", "ip"]).arg(name).stderr(Stdio::null()).status()?;
+    if done.success() { Ok(()) } else { Err(std::io::Error::other("nft refuses")) }
+}
+
+/// Ends everybody in a control group, and removes it when they are gone, which takes them a moment.
+fn remove_group(path: &Path) -> std::io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const GLANCE: Duration = Duration::from_millis(10);
+    let _ = fs::write(path.join("cgroup.kill"), "1");
+    let mut waited = Duration::ZERO;
+    loop {
+        match fs::remove_dir(path) {
+            Err(error) if error.kind() == ErrorKind::ResourceBusy && waited < PATIENCE => {
+                std::thread::park_timeout(GLANCE);
+                waited += GLANCE;
+            }
+            done => return done,
+        }
+    }
+}
+
+/// The processes that live in namespaces of `found`.
+fn inhabitants(found: &[Leftover]) -> Vec<Leftover> {
+    let namespaces: Vec<(u64, &str)> = found
+        .iter()
+        .filter(|one| one.kind == LeftoverKind::Namespace)
+        .filter_map(|one| Some((namespace_number(&one.path)?, one.run.as_str())))
+        .collect();
+    if namespaces.is_empty() {
+        return Vec::new();
+    }
+    entries(Path::new("/proc"))
+        .filter(|(name, _)| name.bytes().all(|letter| letter.is_ascii_digit()))
+        .filter_map(|(_, path)| {
+            let number = fs::metadata(path.join("ns/net")).ok()?.ino();
+            let (_, run) = namespaces.iter().find(|(one, _)| *one == number)?;
+            Some(Leftover { kind: LeftoverKind::Process, run: (*run).to_owned(), path })
+        })
+        .collect()
+}
+
+/// The number of the namespace that a name stands for; none where its mount has gone.
+fn namespace_number(name: &Path) -> Option<u64> {
+    let there = fs::metadata(name).ok()?;
+    let own = fs::metadata("/proc/self/ns/net").ok()?;
+    (there.dev() == own.dev()).then(|| there.ino())
+}
+
+/// Removes what was found.
+///
+/// # Errors
+/// Where the system refuses, mostly for want of rights.
+pub fn remove_leftover(leftover: &Leftover) -> Result<(), TestbedError> {
+    let path = &leftover.path;
+    let done = match leftover.kind {
+        LeftoverKind::Process => sys::end_process(path),
+        LeftoverKind::Namespace => {
+            sys::unmount(path);
+            fs::remove_file(path)
+        }
+        LeftoverKind::ControlGroup => remove_group(path),
+        LeftoverKind::Folder => fs::remove_dir_all(path),
+        LeftoverKind::Table => remove_table(path),
+        LeftoverKind::Program => fs::remove_file(path),
+        LeftoverKind::CongestionControl => Err(ErrorKind::Unsupported.into()),
+    };
+    leftover.removed(done)
+}
+
+/// Where control groups of version 2 are mounted, by the list of mounts.
+fn control_groups(mounts: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (place, kind) = (words.next()?, words.next()?);
+        (kind == "cgroup2").then(|| PathBuf::from(place))
+    })
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_belongs_to_dead_runs_is_found_and_removed() {
+        let run = RunName::fresh();
+        let folder = std::env::temp_dir().join(run.of("search"));
+        // Process 1 was not started at that instant, nor will it be.
+        let dead: RunName = "fairwind-1.ffffffff.1".parse().unwrap();
+        for name in [run.of("alive"), dead.of("dead"), "fairwind-lab".to_owned()] {
+            fs::create_dir_all(folder.join(name)).unwrap();
+        }
+        let places = Places {
+            namespaces: folder.join("none"),
+            control_groups: None,
+            folders: vec![folder.clone()],
+            tables: false,
+            programs: false,
+        };
+        let found = find_names(&places);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].to_string().split(' ').next(), Some("folder"));
+        assert_eq!(found[0].run, dead.to_string());
+        remove_leftover(&found[0]).unwrap();
+        assert_eq!(find_names(&places), []);
+        assert!(folder.join(run.of("alive")).is_dir());
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn control_groups_are_found_where_they_are_mounted_beside_the_old_ones() {
+        let mounts = "tmpfs /sys/fs/cgroup tmpfs rw 0 0\n\
+                      cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n\
+                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        assert_eq!(control_groups(mounts), Some(PathBuf::from("/sys/fs/cgroup/unified")));
+        assert_eq!(control_groups("proc /proc proc rw 0 0\n"), None);
+    }
+}

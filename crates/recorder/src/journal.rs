@@ -1,0 +1,333 @@
+//! What an observer writes down, handed over in batches.
+
+use fairwind_assembly::Sink;
+use fairwind_measure::{Direction, FlowDescription, FlowId, Observation, SenderCounts};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Segment;
+use std::ops::Range;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
+
+/// Entries that make a batch.
+const FULL_BATCH: usize = 2048;
+
+/// Bytes of captured packets that make a batch.
+const FULL_BYTES: usize = 1 << 18;
+
+/// A batch that is not full is handed over after this time.
+const OLDEST: Span = Span::from_millis(5);
+
+/// Which way a packet passes the border of a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// It leaves the host that made it.
+    Departs,
+    /// It reaches the host that it is for.
+    Arrives,
+}
+
+/// What the measures need to know of a packet of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its direction.
+    pub direction: Direction,
+    /// Its TCP header; of a datagram ports and payload.
+    pub segment: Segment,
+    /// Whether it is a datagram, which no connection carries.
+    pub is_datagram: bool,
+}
+
+/// A fact with its instant.
+#[derive(Debug, Clone)]
+pub(crate) struct Entry {
+    /// Its instant.
+    pub at: Instant,
+    /// The fact.
+    pub fact: Fact,
+}
+
+/// A fact.
+#[derive(Debug, Clone)]
+pub(crate) enum Fact {
+    /// A packet was seen at a host.
+    Packet(PacketSeen),
+    /// A flow has come; its number is the next one.
+    Flow(NewFlow),
+    /// The kernel's account of a sender that is done.
+    Account(FlowId, SenderCounts),
+    /// Anything else; never [`Observation::Sent`] or [`Observation::Received`].
+    Observed(Observation<'static>),
+}
+
+/// A flow that has come while others are measured.
+#[derive(Debug, Clone)]
+pub struct NewFlow {
+    /// Its description for the measures.
+    pub description: FlowDescription,
+    /// Where its data sender is.
+    pub first: FirstEnd,
+}
+
+/// At which of the two points of capture a flow's data sender is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirstEnd {
+    /// At the one that is called the sender's.
+    Sender,
+    /// At the other one.
+    Receiver,
+}
+
+/// A packet that was seen at a host.
+#[derive(Debug, Clone)]
+pub(crate) struct PacketSeen {
+    /// Which way it passes.
+    pub sight: Sight,
+    /// Its flow.
+    pub flow: FlowId,
+    /// Its direction.
+    pub direction: Direction,
+    /// Its length on the wire in bytes.
+    pub wire_bytes: u32,
+    /// Place of its header among the batch's segments.
+    pub segment: usize,
+    /// Where its bytes stand among the batch's bytes; nothing where it is not captured.
+    pub captured: Range<usize>,
+}
+
+/// What an observer saw in a while.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// Facts in order.
+    pub entries: Vec<Entry>,
+    /// TCP headers, in the order of their packets.
+    pub segments: Vec<Segment>,
+    /// Bytes of captured packets, one after another.
+    pub bytes: Vec<u8>,
+    /// Everything before this instant has been told with this batch.
+    pub complete_until: Instant,
+}
+
+impl Batch {
+    /// What is in it takes so much memory, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        size_of_val(self.entries.as_slice())
+            + size_of_val(self.segments.as_slice())
+            + self.bytes.len()
+    }
+
+    fn clear(&mut self) {
+        self.entries.clear();
+        self.segments.clear();
+        self.bytes.clear();
+    }
+}
+
+/// Batches that can be used again. Whoever writes a journal never waits for them: an observer in a
+/// hurry would wait for the recorder, and that for everybody else.
+#[derive(Debug, Clone, Default)]
+pub(super) struct UsedBatches(Arc<Mutex<Vec<Batch>>>);
+
+impl UsedBatches {
+    /// Gives a batch back.
+    pub(super) fn give_back(&self, mut batch: Batch) {
+        batch.clear();
+        if let Ok(mut batches) = self.0.lock() {
+            batches.push(batch);
+        }
+    }
+
+    /// An empty batch, used before if one is at hand.
+    fn take(&self) -> Batch {
+        self.0.try_lock().ok().and_then(|mut batches| batches.pop()).unwrap_or_default()
+    }
+}
+
+/// A batch, and the number of the observer that it comes from.
+#[derive(Debug)]
+pub(crate) struct Dispatch {
+    /// Which observer.
+    pub source: usize,
+    /// Its facts.
+    pub batch: Batch,
+}
+
+/// Where an observer writes down what it sees. What it tells of one instant never comes before what
+/// it told of an earlier one, but for what a network tells late.
+pub struct Journal {
+    source: usize,
+    batch: Batch,
+    /// When the oldest entry of the batch was made, or the last batch was handed over.
+    since: Instant,
+    output: SyncSender<Dispatch>,
+    used: UsedBatches,
+    /// Bytes of each packet to keep, by flow; none for flows that are not captured.
+    snap: Vec<usize>,
+}
+
+impl Journal {
+    pub(super) fn new(
+        source: usize,
+        output: SyncSender<Dispatch>,
+        used: UsedBatches,
+        snap: Vec<usize>,
+    ) -> Self {
+        Self { source, batch: Batch::default(), since: Instant::ZERO, output, used, snap }
+    }
+
+    /// A packet of a flow passes the border of a host.
+    #[inline]
+    pub fn on_packet(
+        &mut self,
+        at: Instant,
+        sight: Sight,
+        packet: &Measured,
+        wire_bytes: u32,
+        bytes: &[u8],
+    ) {
+        if packet.is_datagram && sight == Sight::Departs {
+            let (flow, payload_bytes) = (packet.flow, packet.segment.payload_bytes);
+            self.on_fact(at, Observation::DatagramSent { flow, payload_bytes, wire_bytes });
+            return;
+        }
+        let start = self.batch.bytes.len();
+        if let Some(&snap) = self.snap.get(packet.flow.index()) {
+            self.batch.bytes.extend_from_slice(&bytes[..snap.min(bytes.len())]);
+        }
+        let seen = PacketSeen {
+            sight,
+            flow: packet.flow,
+            direction: packet.direction,
+            wire_bytes,
+            segment: self.batch.segments.len(),
+            captured: start..self.batch.bytes.len(),
+        };
+        self.batch.segments.push(packet.segment);
+        self.batch.entries.push(Entry { at, fact: Fact::Packet(seen) });
+    }
+
+    /// A flow has come, the next one to those that there are; so many bytes of each of its packets
+    /// are to be kept for captures.
+    pub fn on_flow(&mut self, at: Instant, id: FlowId, flow: NewFlow, snap: usize) {
+        self.snap.resize(id.index() + 1, 0);
+        self.snap[id.index()] = snap;
+        self.batch.entries.push(Entry { at, fact: Fact::Flow(flow) });
+    }
+
+    /// A sender is done, of which the kernel counted this.
+    pub fn on_account(&mut self, at: Instant, flow: FlowId, counts: SenderCounts) {
+        self.batch.entries.push(Entry { at, fact: Fact::Account(flow, counts) });
+    }
+
+    /// Anything else has been seen.
+    #[inline]
+    pub fn on_fact(&mut self, at: Instant, observation: Observation<'static>) {
+        self.batch.entries.push(Entry { at, fact: Fact::Observed(observation) });
+    }
+
+    /// Everything before `now` has been written down; hands over what is old enough.
+    #[inline]
+    pub fn tell(&mut self, now: Instant) {
+        let is_full =
+            self.batch.entries.len() >= FULL_BATCH || self.batch.bytes.len() >= FULL_BYTES;
+        if is_full || now.saturating_since(self.since) >= OLDEST {
+            self.hand_over(now);
+        }
+    }
+
+    /// Everything has been written down.
+    pub fn finish(&mut self) {
+        self.hand_over(Instant::MAX);
+    }
+
+    fn hand_over(&mut self, complete_until: Instant) {
+        self.since = complete_until;
+        let mut batch = std::mem::replace(&mut self.batch, self.used.take());
+        batch.complete_until = complete_until;
+        // A recorder that is gone has its reason, which its owner learns.
+        let _ = self.output.send(Dispatch { source: self.source, batch });
+    }
+}
+
+impl Sink for Journal {
+    /// Takes everything but packets, which [`Journal::on_packet`] takes.
+    #[inline]
+    fn observe(&mut self, at: Instant, observation: Observation<'_>) {
+        if let Some(lasting) = lasting(observation) {
+            self.on_fact(at, lasting);
+        }
+    }
+}
+
+/// An observation that borrows nothing; `None` of those that do, and of any that is not known here.
+#[inline]
+fn lasting(observation: Observation<'_>) -> Option<Observation<'static>> {
+    use Observation as Fact;
+    Some(match observation {
+        Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes } => {
+            Fact::Enqueued { queue, flow, wire_bytes, backlog_packets, backlog_bytes }
+        }
+        Fact::Dequeued { queue, flow, wire_bytes, sojourn } => {
+            Fact::Dequeued { queue, flow, wire_bytes, sojourn }
+        }
+        Fact::Dropped(dropped) => Fact::Dropped(dropped),
+        Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog } => {
+            Fact::DroppedDamaged { flow, queue, wire_bytes, reason, waited, backlog }
+        }
+        Fact::Marked { queue, flow, wire_bytes } => Fact::Marked { queue, flow, wire_bytes },
+        Fact::Duplicated { queue } => Fact::Duplicated { queue },
+        Fact::Damaged { queue } => Fact::Damaged { queue },
+        Fact::Reordered { queue } => Fact::Reordered { queue },
+        Fact::SlotsAssigned { queue, frames } => Fact::SlotsAssigned { queue, frames },
+        Fact::SlotUsed { queue, sent_bytes } => Fact::SlotUsed { queue, sent_bytes },
+        Fact::CapacityRequested { queue, bits_per_second, volume_bytes } => {
+            Fact::CapacityRequested { queue, bits_per_second, volume_bytes }
+        }
+        Fact::Timeout { flow } => Fact::Timeout { flow },
+        Fact::FastRetransmit { flow } => Fact::FastRetransmit { flow },
+        Fact::SynRetry { flow } => Fact::SynRetry { flow },
+        Fact::Endpoint {
+            flow,
+            cwnd_packets,
+            ssthresh_packets,
+            smoothed_rtt,
+            flight_packets,
+            state,
+        } => Fact::Endpoint {
+            flow,
+            cwnd_packets,
+            ssthresh_packets,
+            smoothed_rtt,
+            flight_packets,
+            state,
+        },
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::sync_channel;
+
+    #[test]
+    fn captured_packets_fill_a_batch_before_they_take_much_memory() {
+        let (output, input) = sync_channel(1);
+        let mut journal = Journal::new(0, output, UsedBatches::default(), vec![usize::MAX]);
+        let measured = Measured {
+            flow: FlowId(0),
+            direction: Direction::Forward,
+            segment: Segment::default(),
+            is_datagram: false,
+        };
+        let packet = [0; 1 << 12];
+        for _ in 0..FULL_BYTES / packet.len() {
+            assert!(input.try_recv().is_err(), "it is not full yet");
+            journal.on_packet(Instant::ZERO, Sight::Departs, &measured, 1 << 12, &packet);
+            journal.tell(Instant::ZERO);
+        }
+        let dispatch = input.try_recv().expect("a full batch");
+        assert_eq!(dispatch.batch.bytes.len(), FULL_BYTES);
+    }
+}

@@ -1,0 +1,382 @@
+//! The loop that drives a network in real time.
+
+use super::buffers::{BufferId, Buffers};
+use super::damage::turn_a_bit;
+use super::header::header_of;
+use super::packet::RoutedPacket;
+use super::sorter::{Sorted, Sorter};
+use super::tap::RouterTap;
+use fairwind_assembly::{Damage, DelayQueue, QueueMap};
+use fairwind_linux::TestbedError;
+use fairwind_linux::{self as linux, Poll};
+use fairwind_measure::Lateness;
+use fairwind_network::{Delivery, Network, NodeId};
+use fairwind_recorder::{Journal, Sight};
+use fairwind_scenario::Experiment;
+use fairwind_units::{ByteCount, Instant, Span};
+use fairwind_wire::bytes::mark_congestion;
+use std::os::fd::{AsFd as _, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Packets of one host that are taken before others have their turn.
+const MOST_AT_ONCE: u64 = 32;
+
+/// Bound of the 99th percentile of the lateness, unless a packet takes long on the bottleneck.
+pub const LATENESS_BOUND: Span = Span::from_micros(200);
+
+/// The router looks at its switch, and lets the record know how far it has come, this often.
+const GLANCE: Span = Span::from_millis(5);
+
+/// Part of a full packet's time on the bottleneck that lateness may be.
+const LATENESS_PART: u64 = 10;
+
+/// A tenth of a full packet's time on the bottleneck, or 0.2 ms where that is shorter.
+pub fn lateness_bound(experiment: &Experiment) -> Span {
+    let network = &experiment.network;
+    let bottleneck = network.bottleneck.and_then(|index| network.links.get(index));
+    let time = bottleneck.and_then(|link| {
+        let bytes = network.mtu + ByteCount::new(link.overhead_bytes.into());
+        Some(link.rate?.serialisation_time(bytes) / LATENESS_PART)
+    });
+    time.unwrap_or(Span::ZERO).max(LATENESS_BOUND)
+}
+
+/// A host's TUN device.
+pub struct Port {
+    /// The host, for errors.
+    pub host: String,
+    /// Where its packets enter and leave the network.
+    pub node: NodeId,
+    /// The device.
+    pub device: OwnedFd,
+}
+
+/// What a router is made of.
+pub struct RouterParts<S> {
+    /// The network.
+    pub network: Network<RoutedPacket>,
+    /// Which queue is on which link.
+    pub queues: QueueMap,
+    /// Devices of the hosts.
+    pub ports: Vec<Port>,
+    /// Finds the flow of a packet.
+    pub sorter: S,
+    /// Who is told what happens.
+    pub journal: Journal,
+    /// Largest IP packet in bytes.
+    pub mtu: usize,
+    /// What the 99th percentile of the lateness may be.
+    pub lateness_bound: Span,
+}
+
+/// How others start and stop a router.
+#[derive(Debug, Clone)]
+pub struct RouterSwitch {
+    /// The run's origin by the machine's clock, in nanoseconds; far away until it is known.
+    origin: Arc<AtomicU64>,
+    stopped: Arc<AtomicBool>,
+}
+
+impl RouterSwitch {
+    /// Of a router whose time has not begun: what happens now happens at the origin.
+    pub fn new() -> Self {
+        Self {
+            origin: Arc::new(AtomicU64::new(u64::MAX)),
+            stopped: Arc::new(AtomicBool::new(false)),
+        }
+    }
+
+    /// Lets time begin at `origin` by the machine's clock.
+    pub fn begin(&self, origin: Instant) {
+        self.origin.store(origin.as_nanos(), Ordering::Relaxed);
+    }
+
+    /// Lets the router end soon.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the router has been asked to end.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Time since the origin.
+    #[inline]
+    fn now(&self) -> Instant {
+        self.time_of(linux::monotonic())
+    }
+
+    /// What the machine's monotonic clock shows, as time since the origin; before the origin is zero.
+    #[inline]
+    pub fn time_of(&self, clock: Instant) -> Instant {
+        let origin = Instant::from_nanos(self.origin.load(Ordering::Relaxed));
+        Instant::ZERO + clock.saturating_since(origin)
+    }
+}
+
+impl Default for RouterSwitch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Stops a router when it is dropped, so that none goes on where its run could not.
+pub struct StopsWithThis(pub RouterSwitch);
+
+impl Drop for StopsWithThis {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// Why a router could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RouterError {
+    /// A device is gone.
+    #[error("the TUN device of host \"{host}\" is gone (errno {errno}); its process has ended")]
+    DeviceGone {
+        /// Whose it was.
+        host: String,
+        /// What the kernel says.
+        errno: i32,
+    },
+    /// A system call failed.
+    #[error(transparent)]
+    System(#[from] TestbedError),
+}
+
+/// A network between hosts' devices.
+pub struct Router<S> {
+    network: Network<RoutedPacket>,
+    queues: QueueMap,
+    ports: Vec<Port>,
+    /// Place of the port by node.
+    port_of_node: Vec<Option<usize>>,
+    sorter: S,
+    journal: Journal,
+    buffers: Buffers,
+    /// The buffer that the next packet is read into.
+    next_buffer: BufferId,
+    /// What hosts hold back, with the node at which it is to enter.
+    held: DelayQueue<(NodeId, RoutedPacket)>,
+    lateness: Lateness,
+    poll: Poll,
+    switch: RouterSwitch,
+}
+
+impl<S: Sorter> Router<S> {
+    /// A router of these parts, with which nothing has happened yet.
+    pub fn new(parts: RouterParts<S>, switch: RouterSwitch) -> Result<Self, RouterError> {
+        let poll = Poll::new(parts.ports.len().max(1))?;
+        let mut port_of_node = vec![None; parts.network.node_ids().count()];
+        for (place, port) in parts.ports.iter().enumerate() {
+            let token = u64::try_from(place).unwrap_or(u64::MAX);
+            poll.add(port.device.as_fd(), token, libc::EPOLLIN)?;
+            port_of_node[port.node.index()] = Some(place);
+        }
+        let mut buffers = Buffers::new(parts.mtu);
+        Ok(Self {
+            network: parts.network,
+            queues: parts.queues,
+            ports: parts.ports,
+            port_of_node,
+            sorter: parts.sorter,
+            journal: parts.journal,
+            next_buffer: buffers.take(),
+            buffers,
+            held: DelayQueue::default(),
+            lateness: Lateness::new(parts.lateness_bound),
+            poll,
+            switch,
+        })
+    }
+
+    /// Carries packets until the switch is turned off; how well it kept time.
+    pub fn run(mut self) -> Result<Lateness, RouterError> {
+        linux::prefer();
+        let result = self.carry();
+        self.advance();
+        self.journal.finish();
+        self.lateness.packets.missing = self.sorter.missing_datagrams();
+        result.map(|()| self.lateness)
+    }
+
+    fn carry(&mut self) -> Result<(), RouterError> {
+        while !self.switch.is_stopped() {
+            for place in 0..self.wait() {
+                let port = self.poll.readiness(place).token;
+                self.take_from(usize::try_from(port).unwrap_or(usize::MAX))?;
+            }
+            let now = self.advance();
+            self.hand_over()?;
+            self.journal.tell(now);
+        }
+        Ok(())
+    }
+
+    /// Sleeps until there is something to do; how many devices have something to read.
+    fn wait(&mut self) -> usize {
+        let now = self.switch.now();
+        let due = self.network.next_event().unwrap_or(Instant::MAX).min(self.held.next_deadline());
+        self.poll.wait(due.saturating_since(now).min(GLANCE))
+    }
+
+    /// Takes what a host has sent, and hands over meanwhile what is due.
+    fn take_from(&mut self, place: usize) -> Result<(), RouterError> {
+        let mut packets = 0;
+        while packets < MOST_AT_ONCE {
+            let port = &self.ports[place];
+            let buffer = self.buffers.bytes_mut(self.next_buffer);
+            let read = linux::read_plain(port.device.as_raw_fd(), buffer);
+            let Ok(length) = usize::try_from(read.value) else {
+                if read.errno == libc::EAGAIN || read.errno == libc::EINTR {
+                    break;
+                }
+                return Err(gone(port, read.errno));
+            };
+            packets += 1;
+            self.inject(self.switch.now(), place, length);
+            self.hand_over()?;
+        }
+        if packets > 0 {
+            self.lateness.on_batch(packets);
+        }
+        Ok(())
+    }
+
+    /// Puts the packet that was just read into the network, or holds it back.
+    fn inject(&mut self, now: Instant, place: usize, length: usize) {
+        self.let_go(now);
+        self.lateness.packets.taken += 1;
+        let node = self.ports[place].node;
+        let bytes = &self.buffers.bytes(self.next_buffer)[..length];
+        let (destination, measured) = match self.sorter.sort(now, node, bytes, &mut self.journal) {
+            Sorted::Measured(destination, measured) => (destination, Some(measured)),
+            Sorted::Unmeasured(destination) => {
+                self.lateness.packets.unmeasured += 1;
+                (destination, None)
+            }
+            Sorted::Nobodys => {
+                self.lateness.packets.discarded += 1;
+                return;
+            }
+        };
+        let wire_bytes = u32::try_from(length).unwrap_or(u32::MAX);
+        let held_back =
+            measured.as_ref().map_or(Span::ZERO, |packet| self.sorter.held_back(packet));
+        let buffer = std::mem::replace(&mut self.next_buffer, self.buffers.take());
+        let connection = measured.as_ref().and_then(|packet| self.sorter.connection(packet));
+        let header = header_of(node, connection, &self.buffers.bytes(buffer)[..length]);
+        let packet = RoutedPacket {
+            buffer,
+            wire_bytes,
+            destination,
+            header,
+            is_marked: false,
+            damage: None,
+            damaged: Damage::None,
+            measured,
+        };
+        if held_back.is_zero() {
+            self.put_in(now, node, packet);
+        } else {
+            self.held.insert(now + held_back, (node, packet));
+        }
+    }
+
+    /// Puts what was held back until now into the network, at the instant at which that ended.
+    #[inline]
+    fn let_go(&mut self, now: Instant) {
+        while let Some((until, (node, packet))) = self.held.pop_due(now) {
+            self.put_in(until, node, packet);
+        }
+    }
+
+    /// Puts a packet into the network, which leaves its host by that.
+    fn put_in(&mut self, at: Instant, node: NodeId, packet: RoutedPacket) {
+        if let Some(measured) = &packet.measured {
+            let bytes = &self.buffers.bytes(packet.buffer)[..length_of(&packet)];
+            self.journal.on_packet(at, Sight::Departs, measured, packet.wire_bytes, bytes);
+        }
+        let mut tap = RouterTap {
+            journal: &mut self.journal,
+            queues: &self.queues,
+            buffers: &mut self.buffers,
+        };
+        self.network.inject(at, node, packet, &mut tap);
+    }
+
+    /// Does everything that is due by now, and tells when that is.
+    fn advance(&mut self) -> Instant {
+        let now = self.switch.now();
+        self.let_go(now);
+        let mut tap = RouterTap {
+            journal: &mut self.journal,
+            queues: &self.queues,
+            buffers: &mut self.buffers,
+        };
+        self.network.advance_to(now, &mut tap);
+        now
+    }
+
+    /// Hands over what is due.
+    #[inline]
+    fn hand_over(&mut self) -> Result<(), RouterError> {
+        while let Some(delivery) = self.network.poll_delivery() {
+            self.deliver(&delivery)?;
+        }
+        Ok(())
+    }
+
+    fn deliver(&mut self, delivery: &Delivery<RoutedPacket>) -> Result<(), RouterError> {
+        let packet = &delivery.packet;
+        let buffer = self.written_on(packet);
+        let bytes = &self.buffers.bytes(buffer)[..length_of(packet)];
+        if let Some(place) = self.port_of_node[delivery.node.index()] {
+            let port = &self.ports[place];
+            let now = self.switch.now();
+            self.lateness.on_delivery(now.saturating_since(delivery.at));
+            // What is damaged was told of as lost: its host refuses it.
+            if let Some(measured) = packet.measured.as_ref().filter(|_| packet.damage.is_none()) {
+                self.journal.on_packet(now, Sight::Arrives, measured, packet.wire_bytes, bytes);
+            }
+            let written = linux::write_plain(port.device.as_raw_fd(), bytes);
+            if written.errno == libc::EBADFD {
+                return Err(gone(port, written.errno));
+            }
+            self.lateness.packets.refused += u64::from(written.value < 0);
+        }
+        self.buffers.give_back(buffer);
+        Ok(())
+    }
+
+    /// The buffer with the bytes of `packet` as they are at the end of its way.
+    #[inline]
+    fn written_on(&mut self, packet: &RoutedPacket) -> BufferId {
+        if !packet.is_marked && packet.damage.is_none() {
+            return packet.buffer;
+        }
+        let length = length_of(packet);
+        let buffer = self.buffers.own(packet.buffer, length);
+        let bytes = &mut self.buffers.bytes_mut(buffer)[..length];
+        if packet.is_marked {
+            mark_congestion(bytes);
+        }
+        if let Some(draw) = packet.damage {
+            turn_a_bit(bytes, draw);
+        }
+        buffer
+    }
+}
+
+fn length_of(packet: &RoutedPacket) -> usize {
+    usize::try_from(packet.wire_bytes).unwrap_or(usize::MAX)
+}
+
+#[cold]
+fn gone(port: &Port, errno: i32) -> RouterError {
+    RouterError::DeviceGone { host: port.host.clone(), errno }
+}

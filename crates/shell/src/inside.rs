@@ -1,0 +1,130 @@
+//! The inside of the path: the process that makes the namespaces in which the program lives, starts
+//! it, and waits for its end. It is the first process of a namespace: when it ends, all that the
+//! program has left behind ends as well.
+
+use super::commands::{problem, run, set_parameter};
+use super::protocol::{self, Answer, Go, Inside};
+use super::surroundings::WAY_OUT;
+use fairwind_linux::{self as linux, TestbedError};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
+/// Exit codes that shells use where a program is not found, or is none.
+const NOT_FOUND: i32 = 127;
+const NOT_A_PROGRAM: i32 = 126;
+
+/// Is the inside of the shell at the other end of `socket`; gives its exit code.
+pub(super) fn live(mut socket: UnixStream) -> i32 {
+    if linux::die_with_parent(&socket).is_err() {
+        return super::FAILED;
+    }
+    linux::heed_signals();
+    let Ok(Some(plan)) = protocol::hear::<Inside>(&mut socket) else { return super::FAILED };
+    let answer = match set_up(&plan) {
+        Ok(device) => match announce(&mut socket, &device) {
+            Ok(()) => run_program(&plan, &socket),
+            Err(error) => Answer::Failed(error.to_string()),
+        },
+        Err(error) => Answer::Failed(error.to_string()),
+    };
+    let _ = protocol::say(&mut socket, &answer);
+    match answer {
+        Answer::Ended(code) | Answer::NotStarted(code, _) => code,
+        Answer::Ready | Answer::Failed(_) => super::FAILED,
+    }
+}
+
+fn set_up(plan: &Inside) -> Result<OwnedFd, TestbedError> {
+    linux::enter_new_network_and_mounts()?;
+    // Where the machine forbids it, the processes of the machine are seen instead; no harm done.
+    let _ = linux::mount_proc();
+    if let Some(resolver) = &plan.resolver {
+        let file = std::fs::canonicalize(super::RESOLVER)
+            .map_err(|error| problem(format!("{}: {error}", super::RESOLVER)))?;
+        linux::bind_file(resolver, &file)?;
+    }
+    let device = linux::open_tun(WAY_OUT)?;
+    connect(plan)?;
+    Ok(device)
+}
+
+/// Addresses, routes, and what lets a shell within this one be reached.
+fn connect(plan: &Inside) -> Result<(), TestbedError> {
+    quiet();
+    run("ip link set lo up")?;
+    run(&format!("ip link set {WAY_OUT} mtu {} txqueuelen {} up", plan.mtu, super::DEVICE_QUEUE))?;
+    for link in &plan.links {
+        let (version, alone) = if link.is_ipv6 { ("-6", "nodad") } else { ("-4", "") };
+        let (address, length) = (&link.inside, link.length);
+        run(&format!(
+            "ip {version} addr add {address}/{length} dev {WAY_OUT} noprefixroute {alone}"
+        ))?;
+        run(&format!("ip {version} route add default dev {WAY_OUT} src {address}"))?;
+    }
+    Ok(())
+}
+
+/// A namespace that forwards and does not speak unasked. What a kernel does not have needs no
+/// setting.
+fn quiet() {
+    for (name, value) in [
+        ("net/ipv4/ip_forward", "1"),
+        ("net/ipv6/conf/all/forwarding", "1"),
+        ("net/ipv4/conf/all/rp_filter", "0"),
+        ("net/ipv4/conf/default/rp_filter", "0"),
+        ("net/ipv4/ping_group_range", "0 2147483647"),
+        (&format!("net/ipv6/conf/{WAY_OUT}/addr_gen_mode"), "1"),
+        (&format!("net/ipv6/conf/{WAY_OUT}/router_solicitations"), "0"),
+    ] {
+        set_parameter(name, value);
+    }
+}
+
+fn announce(socket: &mut UnixStream, device: &OwnedFd) -> Result<(), TestbedError> {
+    protocol::say(socket, &Answer::Ready)?;
+    linux::send_descriptor(socket, device)?;
+    match protocol::hear::<Go>(socket)? {
+        Some(Go {}) => Ok(()),
+        None => Err(problem("the shell has ended")),
+    }
+}
+
+fn run_program(plan: &Inside, socket: &UnixStream) -> Answer {
+    if let Some(user) = &plan.user {
+        if let Err(error) = linux::become_user(&user.name, user.user, user.group) {
+            return Answer::Failed(error.to_string());
+        }
+        // The kernel forgets this with a change of rights.
+        if let Err(error) = linux::die_with_parent(socket) {
+            return Answer::Failed(error.to_string());
+        }
+    }
+    let [program, arguments @ ..] = plan.program.as_slice() else {
+        return Answer::Failed("no program was named".to_owned());
+    };
+    let environment = plan.environment.iter().map(|(name, value)| (name, value));
+    let started = Command::new(program).args(arguments).envs(environment).spawn();
+    let child = match started {
+        Ok(child) => child,
+        Err(error) => {
+            let missing = error.kind() == std::io::ErrorKind::NotFound;
+            let code = if missing { NOT_FOUND } else { NOT_A_PROGRAM };
+            return Answer::NotStarted(code, format!("{program}: {error}"));
+        }
+    };
+    match wait(child.id()) {
+        Ok(code) => Answer::Ended(code),
+        Err(error) => Answer::Failed(error.to_string()),
+    }
+}
+
+/// Waits for the program; processes whose parents have ended are ours to bury.
+fn wait(program: u32) -> Result<i32, TestbedError> {
+    loop {
+        let ended = linux::await_child()?;
+        if ended.process == program {
+            return Ok(ended.code);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A real program behind an emulated path.
+//!
+//! The program runs in namespaces of its own whose only way out is a TUN device. Our network joins
+//! it in real time with a second TUN device, in the namespace that the shell was started in. Shells
+//! within shells compose their paths, and all addresses are reachable without translation.
+//!
+//! Three processes take part, so that nothing is left behind however one of them ends: the *shell*
+//! carries the packets; the *inside* is the first process of the program's namespaces, which end with
+//! it; the *keeper* between them ends the inside when the shell has ended. What was set up outside
+//! ends with the shell's device, or is undone by its [`Guardian`](fairwind_linux::Guardian). The
+//! shell starts the keeper by executing a [`HostCommand`](fairwind_hosts::HostCommand) with two more
+//! arguments; the program so started calls [`serve`] with them.
+//!
+//! | module | concern |
+//! |---|---|
+//! | `addresses` | which addresses a shell takes |
+//! | `surroundings` | what is used already where the shell is started |
+//! | `outside` | the device outside, and the way beyond the machine |
+//! | `masquerade` | translation of addresses |
+//! | `protocol` | what the processes say to each other |
+//! | `keeper` | the process that ends the inside |
+//! | `inside` | the process that starts the program |
+//! | `carrier` | the network between the two devices, and its measures |
+//! | `connections` | whose packet it is |
+//! | `commands` | commands of the system |
+//! | `session` | the whole, from the shell's side |
+
+mod addresses;
+mod carrier;
+mod commands;
+mod connections;
+mod error;
+mod inside;
+mod keeper;
+mod masquerade;
+mod outside;
+mod protocol;
+mod session;
+mod surroundings;
+
+pub use error::ShellError;
+pub use protocol::User;
+pub use session::{Opened, Outcome, ShellPlan, run};
+
+use fairwind_linux as linux;
+
+/// The configuration of resolvers.
+const RESOLVER: &str = "/etc/resolv.conf";
+/// Packets that may wait in a TUN device for our router, which takes them at once; so many that only
+/// the emulated queues drop.
+const DEVICE_QUEUE: u32 = 10_000;
+/// The exit code of a shell that could not be set up or kept up, as `env` and others have it.
+pub const FAILED: i32 = 125;
+
+/// Lets this process go on when the person at the terminal interrupts the program: the terminal tells
+/// everybody in its foreground.
+pub fn ignore_the_terminal() {
+    linux::ignore_the_terminal();
+}
+
+/// What a started process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Keeper,
+    Inside,
+}
+
+impl Role {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Keeper => "shell-keeper",
+            Self::Inside => "shell-inside",
+        }
+    }
+}
+
+/// Is what the last two arguments of a process say, a role of a shell and its socket, and gives the
+/// exit code; `None` where they say something else.
+pub fn serve(arguments: &[String]) -> Option<i32> {
+    let [.., role, descriptor] = arguments else { return None };
+    let role = [Role::Keeper, Role::Inside].into_iter().find(|one| one.name() == role)?;
+    let socket = linux::inherited_socket(descriptor.parse().ok()?).ok()?;
+    Some(match role {
+        Role::Keeper => keeper::keep(socket),
+        Role::Inside => inside::live(socket),
+    })
+}

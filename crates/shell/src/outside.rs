@@ -1,0 +1,150 @@
+//! The outside of the path: the TUN device in the namespace that the shell was started in, its
+//! addresses, and the way beyond the machine.
+
+use super::addresses::{Block, Ends, Family, free_blocks};
+use super::commands::{problem, run};
+use super::masquerade;
+use super::surroundings::Surroundings;
+use fairwind_linux::{self as linux, TestbedError};
+use fairwind_linux::{Guardian, RunName};
+use std::net::IpAddr;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// How the kernel is to call the device: it puts the first number that is free.
+const DEVICE: &str = "fairwind%d";
+/// Where resolvers are found that a local one asks.
+const BEHIND_THE_LOCAL_ONE: &str = "/run/systemd/resolve/resolv.conf";
+
+/// The outside, which ends with the device.
+pub(super) struct Outside {
+    pub(super) device: OwnedFd,
+    pub(super) name: String,
+    pub(super) ends: Vec<Ends>,
+}
+
+impl Outside {
+    /// Makes the device and takes a block of addresses of each version of IP that the machine speaks.
+    pub(super) fn make(around: &Surroundings, mtu: u64) -> Result<Self, TestbedError> {
+        let (device, name) = open_device().map_err(|error| {
+            problem(format!(
+                "the path begins in this network namespace, which needs root here: {error}; use \
+                 sudo, or make a namespace of your own with servers in it first: `unshare --user \
+                 --map-root-user --net`"
+            ))
+        })?;
+        for (parameter, value) in [("addr_gen_mode", "1"), ("router_solicitations", "0")] {
+            super::commands::set_parameter(&format!("net/ipv6/conf/{name}/{parameter}"), value);
+        }
+        run(&format!("ip link set {name} mtu {mtu} txqueuelen {} up", super::DEVICE_QUEUE))?;
+        let mut ends = vec![connect(Family::V4, around, &name)?];
+        if Path::new("/proc/sys/net/ipv6/conf").join(&name).exists() {
+            ends.push(connect(Family::V6, around, &name)?);
+        }
+        Ok(Self { device, name, ends })
+    }
+}
+
+fn open_device() -> Result<(OwnedFd, String), TestbedError> {
+    let device = linux::open_tun(DEVICE)?;
+    let name = linux::device_name(&device)?;
+    Ok((device, name))
+}
+
+/// Takes the first free block. Another shell may be quicker with it, which the route to it shows.
+fn connect(family: Family, around: &Surroundings, device: &str) -> Result<Ends, TestbedError> {
+    let parent = around.around(family);
+    let (version, alone) = match family {
+        Family::V4 => ("-4", ""),
+        Family::V6 => ("-6", "nodad"),
+    };
+    let mut refused = None;
+    for block in free_blocks(family, parent, &around.taken) {
+        let ends = Ends::from(block);
+        let outside = ends.outside;
+        match run(&format!("ip {version} route add {block} dev {device}")) {
+            Ok(()) => {
+                let length = Block::around(outside, u8::MAX).length();
+                run(&format!("ip {version} addr add {outside}/{length} dev {device} {alone}"))?;
+                return Ok(ends);
+            }
+            Err(error) => refused = Some(error),
+        }
+    }
+    Err(refused.unwrap_or_else(|| {
+        let place = match parent {
+            Some(block) => format!("the shell around this one, {block}, "),
+            None => "the range that shells share ".to_owned(),
+        };
+        problem(format!(
+            "{place}has no addresses left for another shell; end one, or nest shells less deeply"
+        ))
+    }))
+}
+
+/// What the way beyond this machine is like.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Beyond {
+    /// The device through which this machine reaches others.
+    leads_out: Option<String>,
+    /// A file with resolvers that the inside can reach.
+    pub(super) resolver: Option<PathBuf>,
+    /// What a person should know.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Beyond {
+    /// Finds out; nothing is done yet. Within another shell there is nothing to do: its own outside
+    /// leads on.
+    pub(super) fn plan(around: &Surroundings) -> Self {
+        let mut beyond = Self::default();
+        if around.is_a_shell() {
+            return beyond;
+        }
+        beyond.leads_out.clone_from(&around.leads_out);
+        if beyond.leads_out.is_none() {
+            beyond.remarks.push(
+                "this namespace has no default route, so the inside reaches no other machine"
+                    .to_owned(),
+            );
+        }
+        if has_only_local_resolvers(Path::new(super::RESOLVER)) {
+            let behind = Path::new(BEHIND_THE_LOCAL_ONE);
+            if behind.exists() && !has_only_local_resolvers(behind) {
+                beyond.resolver = Some(behind.to_owned());
+            } else {
+                beyond.remarks.push(format!(
+                    "the resolvers in {} are on this machine's loopback interface, which the \
+                     inside does not reach: use addresses instead of names",
+                    super::RESOLVER
+                ));
+            }
+        }
+        beyond
+    }
+
+    /// Sets up the translation; where the kernel has none, says so instead.
+    pub(super) fn begin(&mut self, run: RunName, guardian: &mut Guardian, outside: &Outside) {
+        let Some(leads_out) = &self.leads_out else { return };
+        let Some(ends) = outside.ends.iter().find(|ends| ends.outside.is_ipv4()) else { return };
+        let way = (ends.block, outside.name.as_str());
+        if let Err(reason) = masquerade::begin(run, guardian, way, leads_out) {
+            self.remarks.push(format!(
+                "no way to other machines, as addresses cannot be translated here ({reason}); this \
+                 machine is reached at {}",
+                ends.outside
+            ));
+        }
+    }
+}
+
+/// Whether a resolver configuration names none but this machine.
+fn has_only_local_resolvers(file: &Path) -> bool {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let mut servers = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("nameserver"))
+        .filter_map(|address| address.trim().parse::<IpAddr>().ok())
+        .peekable();
+    servers.peek().is_some() && servers.all(|address| address.is_loopback())
+}

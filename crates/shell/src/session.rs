@@ -1,0 +1,199 @@
+//! A shell from its beginning to its end.
+
+use super::Role;
+use super::ShellError;
+use super::carrier::{Path, Ports};
+use super::commands::problem;
+use super::outside::{Beyond, Outside};
+use super::protocol::{self, Answer, Go, Inside, Link, User};
+use super::surroundings::Surroundings;
+use fairwind_assembly::CaptureFiles;
+use fairwind_hosts::HostCommand;
+use fairwind_linux::{self as linux, TestbedError};
+use fairwind_linux::{Guardian, RunName};
+use fairwind_measure::{Lateness, Tables};
+use fairwind_scenario::Experiment;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command};
+
+/// A program and the path that it is put behind.
+#[derive(Debug, Clone)]
+pub struct ShellPlan {
+    /// The network. The program stands where the first group of flows sends from, and the outside
+    /// where it sends to.
+    pub experiment: Experiment,
+    /// What chance begins with.
+    pub seed: u64,
+    /// The program and its arguments.
+    pub program: Vec<String>,
+    /// Whom the program runs as; the caller where nobody is named.
+    pub user: Option<User>,
+    /// Whether the program's flows are measured, and captured where the experiment says so.
+    pub is_measured: bool,
+}
+
+/// What a person has to know to use a shell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Opened {
+    /// Addresses at which the inside reaches the outside.
+    pub outside: Vec<std::net::IpAddr>,
+    /// Addresses at which the outside reaches the inside.
+    pub inside: Vec<std::net::IpAddr>,
+    /// What works less well than one would think, and why.
+    pub remarks: Vec<String>,
+}
+
+/// How a shell ended.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The program's exit code; 128 and the signal's number where one ended it; 126 or 127 where it
+    /// could not be started.
+    pub code: i32,
+    /// Why the program could not be started.
+    pub not_started: Option<String>,
+    /// The measures of the program's flows, empty unless they were asked for, and the table
+    /// `lateness` behind them.
+    pub tables: Tables,
+    /// How well the path kept time.
+    pub lateness: Lateness,
+}
+
+/// Runs a program behind a path until it ends; `opened` is told beforehand where it is.
+///
+/// # Errors
+/// Where the path cannot be set up or kept up, or a capture cannot be written.
+pub fn run(
+    plan: &ShellPlan,
+    command: &HostCommand,
+    captures: CaptureFiles,
+    opened: impl FnOnce(&Opened),
+) -> Result<Outcome, ShellError> {
+    let path = Path::new(plan, captures)?;
+    let around = Surroundings::look()?;
+    let mtu = plan.experiment.network.mtu.get();
+    let outside = Outside::make(&around, mtu)?;
+    let name = RunName::fresh();
+    // Dropped last, when everything that it outlives has ended.
+    let mut guardian = Guardian::start(name)?;
+    let mut beyond = Beyond::plan(&around);
+    beyond.begin(name, &mut guardian, &outside);
+    let session = Session::start(plan, command, &outside, &beyond)?;
+    opened(&Opened {
+        outside: outside.ends.iter().map(|ends| ends.outside).collect(),
+        inside: outside.ends.iter().map(|ends| ends.inside).collect(),
+        remarks: beyond.remarks.clone(),
+    });
+    session.last(plan, path, outside.device)
+}
+
+/// The keeper and the inside at work. Dropping it ends both.
+struct Session {
+    keeper: Child,
+    socket: UnixStream,
+    /// The inside's TUN device.
+    device: Option<OwnedFd>,
+}
+
+impl Session {
+    fn start(
+        plan: &ShellPlan,
+        command: &HostCommand,
+        outside: &Outside,
+        beyond: &Beyond,
+    ) -> Result<Self, TestbedError> {
+        let failed = |error: std::io::Error| {
+            problem(format!("start {}: {error}", command.program.display()))
+        };
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        let handed = linux::inheritable(&theirs)?;
+        let keeper = Command::new(&command.program)
+            .args(&command.arguments)
+            .args([Role::Keeper.name(), &handed.as_raw_fd().to_string()])
+            .spawn()
+            .map_err(failed)?;
+        drop((handed, theirs));
+        let mut session = Self { keeper, socket: ours, device: None };
+        protocol::say(&mut session.socket, &inside(plan, outside, beyond))?;
+        session.device = session.await_device()?;
+        Ok(session)
+    }
+
+    fn await_device(&mut self) -> Result<Option<OwnedFd>, TestbedError> {
+        match self.answer()? {
+            Answer::Ready => linux::receive_with_descriptor(&self.socket, &mut [0])
+                .map(|(_, device)| device)
+                .map_err(|error| problem(format!("receive the TUN device: {error}"))),
+            answer => Err(unexpected(answer)),
+        }
+    }
+
+    fn answer(&mut self) -> Result<Answer, TestbedError> {
+        let gone = || problem("the inside of the path was killed");
+        protocol::hear(&mut self.socket)?.ok_or_else(gone)
+    }
+
+    /// Carries packets until the program has ended.
+    fn last(
+        mut self,
+        plan: &ShellPlan,
+        path: Path,
+        outside: OwnedFd,
+    ) -> Result<Outcome, ShellError> {
+        let inside = self.device.take().ok_or_else(|| problem("the inside has no device"))?;
+        let watcher = self.socket.try_clone().map_err(|error| problem(error.to_string()))?;
+        let carrier = path.carry(plan, Ports { inside, outside }, watcher)?;
+        protocol::say(&mut self.socket, &Go {})?;
+        let answer = self.answer();
+        // A carrier that has failed has closed the socket, and is the reason of what followed.
+        let (tables, lateness) = carrier.stop()?;
+        let (code, not_started) = match answer? {
+            Answer::Ended(code) => (code, None),
+            Answer::NotStarted(code, reason) => (code, Some(reason)),
+            answer => return Err(unexpected(answer).into()),
+        };
+        Ok(Outcome { code, not_started, tables, lateness })
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.socket.shutdown(std::net::Shutdown::Both);
+        let _ = self.keeper.wait();
+    }
+}
+
+fn unexpected(answer: Answer) -> TestbedError {
+    match answer {
+        Answer::Failed(reason) => problem(reason),
+        _ => problem("the inside does not keep to the protocol"),
+    }
+}
+
+fn inside(plan: &ShellPlan, outside: &Outside, beyond: &Beyond) -> Inside {
+    Inside {
+        mtu: plan.experiment.network.mtu.get(),
+        links: outside.ends.iter().map(Link::from).collect(),
+        resolver: beyond.resolver.clone(),
+        program: plan.program.clone(),
+        environment: environment(outside),
+        user: plan.user.clone(),
+    }
+}
+
+/// Where the program is, in words that it can use.
+fn environment(outside: &Outside) -> Vec<(String, String)> {
+    let mut variables = Vec::new();
+    for ends in &outside.ends {
+        let version = if ends.outside.is_ipv6() { "_IPV6" } else { "" };
+        for (name, value) in [
+            ("FAIRWIND_SHELL", ends.block.to_string()),
+            ("FAIRWIND_OUTSIDE", ends.outside.to_string()),
+            ("FAIRWIND_INSIDE", ends.inside.to_string()),
+            ("FAIRWIND_OUTERMOST", ends.block.outermost().address(1).to_string()),
+        ] {
+            variables.push((format!("{name}{version}"), value));
+        }
+    }
+    variables
+}
