@@ -5,14 +5,11 @@
 //! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
 
 use super::groups::Groups;
-use super::joining::Joint;
-use super::part::Ages;
-use super::placing::place_by;
+use super::rules::{Rules, place_by};
 use super::streams::Streams;
-use super::waiting::Sending;
+use super::tap_pair::Joint;
 use crate::connection::{
-    Connections, Ends, Held, Hint, Part, Patience, Place, Record, SetUps, Side, Turn, Vantage,
-    Wiring,
+    Connections, Ends, Held, Hint, Part, Place, Record, SetUps, Side, Turn, Wiring,
 };
 use crate::slowest::{SeenAt, Waits};
 use crate::stream::{SegmentKind, TapSide};
@@ -28,18 +25,15 @@ use std::hint::black_box;
 
 /// Flags that may change a connection's life.
 const TURNING: Flags = Flags::from_bits(Flags::SYN.bits() | Flags::FIN.bits() | Flags::RST.bits());
-/// So many packets of a connection are held back until it is clear which side the tap is near.
-pub(super) const MOST_HELD: usize = 16;
-
-/// What the follower goes by.
+/// The data that one side of a connection sends.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
-    pub(crate) patience: Patience,
-    pub(crate) vantage: Vantage,
-    /// There are two taps.
-    pub(crate) is_joined: bool,
-    /// Which part of each connection counts, where it is not all of it.
-    pub(crate) ages: Option<Ages>,
+pub(super) struct Sending {
+    /// The connection.
+    pub(super) slot: u32,
+    /// Who sends it.
+    pub(super) side: Side,
+    /// Its flow.
+    pub(super) flow: FlowId,
 }
 
 /// Follows packets.

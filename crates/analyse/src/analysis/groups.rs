@@ -6,10 +6,10 @@
 //! data or for the answerer's.
 
 use super::AnalysisError;
-use crate::connection::{Connection, Side};
+use crate::connection::{Connection, Side, addresses_of};
 use fairwind_capture::{Filter, Packet};
 use fairwind_wire::bytes::Addresses;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 /// Flows that a filter holds for are in this group, unless an earlier rule holds as well.
 #[derive(Debug, Clone)]
@@ -74,19 +74,6 @@ impl Groups {
             |(filter, _): &(Filter, u32)| filter.matches_endpoints(addresses, ports.0, ports.1);
         let rule = self.rules.iter().position(holds)?;
         Some((rule, self.rules[rule].1))
-    }
-}
-
-/// The addresses of packets from `source` to `destination`, if both are of one family.
-pub(crate) fn addresses_of(source: SocketAddr, destination: SocketAddr) -> Option<Addresses> {
-    match (source.ip(), destination.ip()) {
-        (IpAddr::V4(source), IpAddr::V4(destination)) => {
-            Some(Addresses::V4 { source, destination })
-        }
-        (IpAddr::V6(source), IpAddr::V6(destination)) => {
-            Some(Addresses::V6 { source, destination })
-        }
-        _ => None,
     }
 }
 

@@ -1,14 +1,14 @@
 //! The loop: the earlier packet of each source, until there is none.
 
 use super::comparison::Comparison;
-use super::follower::{Follower, Rules};
+use super::follower::Follower;
 use super::groups::Groups;
 use super::input::Input;
-use super::joining::Joint;
-use super::outcome::{CaptureFacts, Outcome, Taken};
-use super::part::Ages;
+use super::results::{CaptureFacts, Outcome, Taken};
+use super::rules::{Ages, Rules};
 use super::settings::{ClockMode, Settings, TimeLimit};
 use super::source::PacketSource;
+use super::tap_pair::Joint;
 use super::{AnalysisError, Progress};
 use crate::connection::{Patience, Side, Vantage};
 use crate::one_way::{ClockModel, ClockOffsetEstimator, DepartureTaps, OneWaySettings};

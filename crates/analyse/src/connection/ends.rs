@@ -58,6 +58,19 @@ fn v4(address: Ipv4Addr, port: u16) -> u64 {
     u64::from(address.to_bits()) << 16 | u64::from(port)
 }
 
+/// The addresses of packets from `source` to `destination`, if both are of one family.
+pub(crate) fn addresses_of(source: SocketAddr, destination: SocketAddr) -> Option<Addresses> {
+    match (source.ip(), destination.ip()) {
+        (IpAddr::V4(source), IpAddr::V4(destination)) => {
+            Some(Addresses::V4 { source, destination })
+        }
+        (IpAddr::V6(source), IpAddr::V6(destination)) => {
+            Some(Addresses::V6 { source, destination })
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

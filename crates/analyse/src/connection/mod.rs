@@ -30,13 +30,13 @@ pub use side::Side;
 pub use vantage::Vantage;
 
 pub(crate) use columns::TABLES;
-pub(crate) use ends::Ends;
+pub(crate) use ends::{Ends, addresses_of};
 pub(crate) use life::{Beginning, Phase, ResetStanding, Turn};
 pub(crate) use names::flow_name;
 pub(crate) use part::Part;
-pub(crate) use question::{Answer, Question};
+pub(crate) use question::{Answer, Held, Question};
 pub(crate) use record::{Record, connections_table};
-pub(crate) use setups::{SetUps, setup_tables};
-pub(crate) use table::{Connection, Connections, Held, Hint, Patience};
+pub(crate) use setups::{SetUps, count_setup, setup_tables};
+pub(crate) use table::{Connection, Connections, Hint, Patience};
 pub(crate) use vantage::{Place, place_of};
 pub(crate) use wiring::Wiring;

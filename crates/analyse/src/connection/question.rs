@@ -6,12 +6,24 @@
 //! held back.
 //! Memory: [`MOST_HELD`] packets for each connection on which a SYN waits for its answer.
 
+use super::life::Turn;
 use super::side::Side;
-use super::table::Held;
+use fairwind_capture::Packet;
+use fairwind_units::Instant;
 use fairwind_wire::{Flags, Segment, SequenceNumber};
 
 /// A SYN that was sent so often without an answer begins a connection.
 const MOST_HELD: usize = 8;
+
+/// A packet that is held back.
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) tap: usize,
+    pub(crate) at: Instant,
+    pub(crate) side: Side,
+    pub(crate) turn: Turn,
+    pub(crate) packet: Packet,
+}
 
 /// A SYN that waits for its answer.
 #[derive(Debug)]

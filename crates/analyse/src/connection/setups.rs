@@ -71,6 +71,14 @@ fn place(set_up: SetUp) -> usize {
     SetUp::ALL.iter().position(|each| *each == set_up).unwrap_or_default()
 }
 
+/// Counts the set-up of `record` in the group of its connection.
+pub(crate) fn count_setup(setups: &mut [SetUps], record: &Record) {
+    let group = usize::try_from(record.group).ok();
+    if let Some(setups) = group.and_then(|group| setups.get_mut(group)) {
+        setups.count(record);
+    }
+}
+
 /// The name of some times, and where they are.
 type Kind = (&'static str, fn(&SetUps) -> &Times);
 

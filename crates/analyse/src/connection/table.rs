@@ -5,7 +5,7 @@ use super::ends::Ends;
 use super::life::{Life, Phase, ResetStanding, Syns, Turn};
 use super::names::flow_name;
 use super::part::Part;
-use super::question::Question;
+use super::question::{Held, Question};
 use super::record::{Record, SetUpTimes};
 use super::side::{Sent, Side};
 use super::slots::Slots;
@@ -104,16 +104,6 @@ impl Early {
         };
         count.add(packet.wire_bytes);
     }
-}
-
-/// A packet that is held back.
-#[derive(Debug, Clone)]
-pub(crate) struct Held {
-    pub(crate) tap: usize,
-    pub(crate) at: Instant,
-    pub(crate) side: Side,
-    pub(crate) turn: Turn,
-    pub(crate) packet: Packet,
 }
 
 impl Connection {

@@ -16,8 +16,6 @@ mod effort;
 mod gaps;
 mod judgement;
 
-pub(super) use judgement::Loss;
-
 use super::clock::signed_since;
 use super::transmission::{Copy, Mark, Piece, Transmission};
 use effort::Effort;

@@ -26,6 +26,7 @@ mod bare;
 mod clock;
 mod clustering;
 mod columns;
+mod context;
 mod counts;
 mod delays;
 mod delivery;
@@ -37,7 +38,6 @@ mod passage;
 mod passages;
 mod place;
 mod samples;
-mod scratch;
 mod stash;
 mod tables;
 mod timeline;
@@ -46,10 +46,8 @@ mod windows;
 
 pub use clock::{ClockDrift, ClockModel, ClockOffset, ClockOffsetEstimator, DepartureTaps};
 pub use columns::columns;
+pub use context::{Arrival, Departure, FlowName, FlowPairDescription, FlowPairId, LostPacket, Tap};
 pub use counts::OneWayCounts;
 pub use first::{FirstArrival, FirstArrivals};
-pub use passage::{Arrival, Departure};
-pub use passages::{
-    FlowName, FlowPairDescription, FlowPairId, LostPacket, OneWayFlows, OneWaySettings, Tap,
-};
+pub use passages::{OneWayFlows, OneWaySettings};
 pub use windows::LossWindow;

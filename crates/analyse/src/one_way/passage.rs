@@ -1,19 +1,17 @@
 //! One direction of one connection between two taps.
 
-use super::bare::{Bare, BareFlight, FoundBare};
-use super::clock::{DelayFloor, signed_since};
+use super::bare::{BareFlight, FoundBare};
+use super::clock::signed_since;
+use super::context::{Arrival, Departure, Shared};
 use super::counts::OneWayCounts;
 use super::delivery::{Arrived, Delivery, Sent};
 use super::first::FirstArrivals;
-use super::flight::{Departing, Flight, Found, Loss};
-use super::group::Group;
+use super::flight::{Departing, Flight, Found};
 use super::place::{BASE, Places};
 use super::samples::{Layers, Sample, SampleLog, Spill};
-use super::scratch::Scratch;
 use super::timeline::Occasion;
 use super::transmission::{Copy, Mark, Piece};
 use fairwind_capture::Packet;
-use fairwind_measure::Direction;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SequenceNumber};
 use std::collections::VecDeque;
@@ -21,65 +19,10 @@ use std::collections::VecDeque;
 mod judgement;
 mod tie;
 
-pub(super) use judgement::Watch;
-
 /// Arrivals that wait for their departure, at most.
 const EARLY: usize = 1024;
 /// What a receiver acknowledges has been captured there within this time.
 const CAPTURE_DISORDER: Span = Span::from_millis(100);
-
-/// What a departure was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Departure {
-    /// Behind the last byte, where some of its bytes are sent for the first time: bytes since the stream
-    /// began.
-    pub new_end: Option<u64>,
-    /// Bytes since the stream began that the receiver has in order, where this departure lets that be
-    /// known (its arrival had been seen before, by clocks that are not quite equal).
-    pub in_order_end: Option<u64>,
-}
-
-/// What an arrival was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Arrival {
-    /// Nanoseconds since its departure; `None` where that was not found.
-    pub delay: Option<i64>,
-    /// Which retransmission of its bytes it is: 0 for the first transmission.
-    pub repeat: u8,
-    /// Bytes since the stream began that the receiver had in order before.
-    pub in_order_start: u64,
-    /// Bytes since the stream began that the receiver now has in order, if more than before.
-    pub in_order_end: Option<u64>,
-}
-
-/// What belongs to more than one passage, as long as a packet is looked at.
-pub(super) struct Shared<'a> {
-    pub(super) group: &'a mut Group,
-    /// Delays of what departed at the sender's tap, and at the receiver's.
-    pub(super) floors: &'a mut [DelayFloor; 2],
-    pub(super) spill: &'a mut Spill,
-    pub(super) scratch: &'a mut Scratch,
-    pub(super) origin: Instant,
-    /// What departed before is not judged.
-    pub(super) counted_from: Instant,
-    /// Which connection, and which way.
-    pub(super) connection: u64,
-    pub(super) direction: Direction,
-    /// 0 where the direction departs at the sender's tap, else 1.
-    pub(super) tap: usize,
-}
-
-impl Shared<'_> {
-    /// Turns to the other direction of the connection.
-    #[inline]
-    pub(super) const fn turn(&mut self) {
-        self.direction = match self.direction {
-            Direction::Forward => Direction::Reverse,
-            Direction::Reverse => Direction::Forward,
-        };
-        self.tap = 1 - self.tap;
-    }
-}
 
 /// One direction.
 #[derive(Debug, Clone, Default)]

@@ -5,21 +5,21 @@
 //! them, condemns nothing.
 
 mod closing;
-mod common;
-
-pub use closing::FlowName;
 
 use super::clock::{ClockDrift, ClockModel, ClockOffset, DelayFloor};
+use super::context::{
+    Arrival, Common, Departure, FlowPairDescription, FlowPairId, LostPacket, Sight, Watch, index,
+    way_and_tap,
+};
 use super::group::Group;
-use super::passage::{Arrival, Departure, Passage, Watch};
+use super::passage::Passage;
 use super::stash::Stash;
 use super::tables::{Clocks, DelayRow, FlowRow};
 use super::timeline::Timeline;
-use common::{Common, Sight};
 use fairwind_capture::Packet;
 use fairwind_measure::{Direction, EmptyRowBudget};
 use fairwind_units::{Instant, Span};
-use fairwind_wire::{Flags, SequenceNumber};
+use fairwind_wire::Flags;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -60,62 +60,6 @@ impl Default for OneWaySettings {
             percentiles: fairwind_measure::Settings::default().percentiles,
         }
     }
-}
-
-/// At which capture a packet was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Tap {
-    /// The one near the sender.
-    Sender,
-    /// The one near the receiver.
-    Receiver,
-}
-
-impl Tap {
-    /// Its place in lists.
-    const fn index(self) -> usize {
-        match self {
-            Self::Sender => 0,
-            Self::Receiver => 1,
-        }
-    }
-}
-
-/// A connection, as long as it is open. Places are used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FlowPairId(u32);
-
-/// A connection that two taps see.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FlowPairDescription {
-    /// Index of its group.
-    pub group: u32,
-    /// What the caller calls it; [`LostPacket`] names it.
-    pub connection: u64,
-    /// At which tap the packets of the side that opened it depart.
-    pub opener: Tap,
-    /// What departs before is followed, and does not count.
-    pub counted_from: Instant,
-}
-
-/// A packet that left one tap and did not come to the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LostPacket {
-    /// Its connection, as the caller called it.
-    pub connection: u64,
-    /// Forward from the side that opened the connection.
-    pub direction: Direction,
-    /// When it departed.
-    pub at: Instant,
-    /// Sequence number of its first byte; `None` where it has none. Where only parts of what departed
-    /// were lost, they are told as if they stood side by side.
-    pub sequence: Option<SequenceNumber>,
-    /// Payload bytes in it.
-    pub payload_bytes: u32,
-    /// Its bytes on the link.
-    pub wire_bytes: u32,
-    /// Whether it takes a place in sequence space: payload, SYN or FIN.
-    pub has_length: bool,
 }
 
 /// One connection.
@@ -418,19 +362,4 @@ impl OneWayFlows {
     pub const fn spill_error(&self) -> Option<&std::io::Error> {
         self.common.spill.failed()
     }
-}
-
-/// The passage of a direction, and the tap at which it departs.
-#[inline]
-const fn way_and_tap(direction: Direction, opener: Tap) -> (usize, usize) {
-    match direction {
-        Direction::Forward => (0, opener.index()),
-        Direction::Reverse => (1, 1 - opener.index()),
-    }
-}
-
-/// A place in a list.
-#[inline]
-fn index(place: u32) -> usize {
-    usize::try_from(place).expect("it was the length of a list")
 }

@@ -103,3 +103,24 @@ pub(super) struct Piece {
     /// Nothing of the transmission is missing now.
     pub(super) is_whole: bool,
 }
+
+/// What one transmission has lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Loss {
+    pub(super) at: Instant,
+    pub(super) ticket: u64,
+    /// Place of the first byte that did not arrive.
+    pub(super) start: u64,
+    /// Nothing of it arrived.
+    pub(super) is_whole: bool,
+    /// Bytes that did not arrive.
+    pub(super) payload_bytes: u64,
+    /// Those of them that had not been sent before.
+    pub(super) new_bytes: u64,
+    /// Into how many packets the network had cut them.
+    pub(super) ranges: u64,
+    /// What each of these had beside its payload.
+    pub(super) header_bytes: u64,
+    /// It is a bundle, whose old bytes were lost with it.
+    pub(super) is_bundle: bool,
+}

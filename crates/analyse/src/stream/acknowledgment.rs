@@ -53,7 +53,7 @@ impl Stream {
             return AckEvent::default();
         }
         if self.side == TapSide::Receiver {
-            self.ask_from_afar(at, segment);
+            self.receiver_rtt.on_ack_sent(at, segment);
         }
         let offset = self.offset_of(segment.acknowledgment);
         if offset > self.highest {

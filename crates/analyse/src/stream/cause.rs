@@ -20,7 +20,6 @@
 //! Nothing is drawn from how many duplicates there were: one suffices for thin streams (Linux
 //! `thin_dupack`, `tcp_reordering` = 1), for RACK, and for early retransmit.
 
-use super::afar::seen_from_afar;
 use super::episode::Repair;
 use super::habit::ProbeHabit;
 use super::kind::{Cause, TapSide};
@@ -109,7 +108,7 @@ pub(super) fn cause(facts: &Circumstances) -> Verdict {
         return Verdict::Is(Cause::Timeout);
     }
     if facts.side == TapSide::Receiver {
-        return Verdict::Is(seen_from_afar(facts));
+        return Verdict::Is(near_receiver(facts));
     }
     let verdict = None
         .or_else(|| reaction(facts))
@@ -250,4 +249,43 @@ fn late_reaction(facts: &Circumstances) -> Option<Verdict> {
         Repair::Timeout => Some(Verdict::Is(Cause::AfterTimeout)),
         Repair::None => facts.has_evidence.then_some(Verdict::Is(Cause::FastRetransmit)),
     }
+}
+
+/// Near the receiver, what reacts to an acknowledgment comes a round trip after that has left, and so does what
+/// a timer sends that the acknowledgment has set.
+fn near_receiver(facts: &Circumstances) -> Cause {
+    let is_over = |since: Span| since * 100 >= facts.timeout * 95;
+    if facts.is_acknowledged {
+        // It had come, and what said so was lost or late.
+        return match facts {
+            _ if is_over(facts.since_advance) => Cause::Timeout,
+            _ if facts.is_last => Cause::TailLossProbe,
+            _ if facts.was_filled_late => Cause::FastRetransmit,
+            _ if facts.repair == Repair::Timeout => Cause::AfterTimeout,
+            _ => Cause::Timeout,
+        };
+    }
+    let has_set_none = is_over(facts.since_advance.saturating_sub(facts.smoothed_rtt));
+    let is_overdue = has_set_none && (facts.was_never_seen || is_over(facts.since_oldest));
+    match facts.repair {
+        _ if facts.is_oldest && is_overdue && !is_answer_near_receiver(facts) => Cause::Timeout,
+        Repair::Fast => Cause::FastRetransmit,
+        Repair::Timeout => Cause::AfterTimeout,
+        Repair::None if facts.has_evidence => Cause::FastRetransmit,
+        Repair::None if facts.is_oldest => Cause::Timeout,
+        Repair::None if facts.is_last => Cause::TailLossProbe,
+        Repair::None => Cause::Unknown,
+    }
+}
+
+/// Whether it comes a round trip after an acknowledgment with evidence has left, or a round trip and the wait for
+/// late segments, as only an answer does where the way is quiet.
+fn is_answer_near_receiver(facts: &Circumstances) -> bool {
+    let rtt = facts.least_rtt.as_nanos();
+    let since = facts.since_news.as_nanos();
+    let is_just = |wait: u64| {
+        let due = rtt + wait;
+        (due - due / 50..=due + due / 20 + AT_ONCE.as_nanos()).contains(&since)
+    };
+    facts.has_evidence && (is_just(0) || is_just(rtt / 4))
 }

@@ -1,6 +1,6 @@
 //! The segments that carry the data.
 
-use super::afar::Afar;
+use super::afar::ReceiverSideRtt;
 use super::cause::AT_ONCE;
 use super::episode::Episode;
 use super::habit::Habit;
@@ -11,7 +11,7 @@ use super::outstanding::{Marks, Outstanding, Sent};
 use super::repeats::Repeats;
 use super::timeout::TimeoutEstimate;
 use super::window::OfferedWindow;
-use fairwind_units::Instant;
+use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::num::NonZeroU64;
 
@@ -103,7 +103,7 @@ pub struct Stream {
     pub(super) far_acknowledgment: Option<u64>,
     pub(super) repeats: Option<Box<Repeats>>,
     /// Where the tap is near the receiver.
-    pub(super) afar: Afar,
+    pub(super) receiver_rtt: ReceiverSideRtt,
 }
 
 impl Stream {
@@ -153,7 +153,7 @@ impl Stream {
             last_identification: 0,
             habit: Habit::default(),
             repeats: None,
-            afar: Afar::default(),
+            receiver_rtt: ReceiverSideRtt::default(),
             measures,
         }
     }
@@ -210,7 +210,8 @@ impl Stream {
     ) -> SegmentKind {
         let seen = Seen { segment, identification: identification.unwrap_or(0) };
         if self.side == TapSide::Receiver {
-            self.hear_from_afar(at, segment);
+            let offsets = (self.acknowledged, self.highest);
+            self.receiver_rtt.on_segment(at, segment, &mut self.timeout, offsets);
         }
         if segment.payload_bytes == 0 && !segment.flags.contains(Flags::FIN)
             || segment.flags.intersects(Flags::SYN | Flags::RST)
@@ -289,6 +290,14 @@ impl Stream {
     #[inline]
     pub(super) const fn has_origin(&self) -> bool {
         self.origin.is_some()
+    }
+
+    /// Takes a round trip between the tap and the receiver; near the sender it sets the sender's timeout.
+    #[inline]
+    pub(super) fn sample_timeout(&mut self, rtt: Span) {
+        if self.side == TapSide::Sender {
+            self.timeout.sample(rtt, self.acknowledged, self.highest);
+        }
     }
 
     /// The time since the last packet is over.

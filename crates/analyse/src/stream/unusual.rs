@@ -288,7 +288,7 @@ impl Stream {
             }
         }
         if let Some(end) = range.clone().last().and_then(|last| self.outstanding.get(last)) {
-            self.note_filled(at, end.end);
+            self.receiver_rtt.on_gap_filled(at, end.end);
         }
         self.measures.rare().out_of_order += 1;
         SegmentKind::OutOfOrder
@@ -378,7 +378,7 @@ impl Stream {
                 .oldest()
                 .map_or(Span::ZERO, |sent| between(sent.last_at, at)),
             is_acknowledged: end <= self.acknowledged,
-            was_filled_late: self.was_filled_late(at, end),
+            was_filled_late: self.receiver_rtt.was_filled_late(at, end, self.timeout.smoothed()),
             since_advance: between(self.advanced_at, at),
             was_never_seen: self
                 .outstanding

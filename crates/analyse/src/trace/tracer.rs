@@ -6,8 +6,7 @@
 
 use super::flow::{AckKind, FlowTrace, TraceLimits};
 use super::point::PointKind;
-use crate::analysis::addresses_of;
-use crate::connection::{Side, flow_name};
+use crate::connection::{Side, addresses_of, flow_name};
 use crate::one_way::LostPacket;
 use crate::stream::{Cause, ProbeUseCounts, SegmentKind, Stream, TapSide};
 use fairwind_capture::{Filter, Packet};

@@ -1,33 +1,12 @@
 //! What has not arrived is judged: lost, or nobody can know.
 
 use super::{Flight, Piece, Transmission};
-use crate::one_way::transmission::Mark;
+use crate::one_way::transmission::{Loss, Mark};
 use fairwind_units::Instant;
 
 /// Of what is lost it is remembered when it was sent first, until it has come by another transmission; of so
 /// many at most, since it may never come, or nobody may see it.
 const MOST_JUDGED: usize = 1 << 14;
-
-/// What one transmission has lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) struct Loss {
-    pub(in super::super) at: Instant,
-    pub(in super::super) ticket: u64,
-    /// Place of the first byte that did not arrive.
-    pub(in super::super) start: u64,
-    /// Nothing of it arrived.
-    pub(in super::super) is_whole: bool,
-    /// Bytes that did not arrive.
-    pub(in super::super) payload_bytes: u64,
-    /// Those of them that had not been sent before.
-    pub(in super::super) new_bytes: u64,
-    /// Into how many packets the network had cut them.
-    pub(in super::super) ranges: u64,
-    /// What each of these had beside its payload.
-    pub(in super::super) header_bytes: u64,
-    /// It is a bundle, whose old bytes were lost with it.
-    pub(in super::super) is_bundle: bool,
-}
 
 impl Flight {
     /// The oldest departure that is not judged.

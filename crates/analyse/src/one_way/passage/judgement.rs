@@ -1,27 +1,15 @@
 //! What is lost, and what nobody can know, of one direction.
 
-use super::{Bare, Loss, Occasion, Passage, Shared};
-use crate::one_way::passages::LostPacket;
+use super::{Occasion, Passage};
+use crate::one_way::bare::Bare;
+use crate::one_way::context::{LostPacket, Shared, Watch};
+use crate::one_way::transmission::Loss;
 use fairwind_units::{Instant, Span};
 
 /// Payload of a full packet on Ethernet, without options.
 const ETHERNET_SEGMENT: u32 = 1460;
 /// Payload that every host takes (RFC 9293 §3.7.1).
 const SMALLEST_SEGMENT: u32 = 536;
-
-/// From when until when the tap of arrivals was watched.
-#[derive(Debug, Clone, Copy)]
-pub(in super::super) struct Watch {
-    pub(in super::super) from: Instant,
-    pub(in super::super) until: Instant,
-}
-
-impl Watch {
-    /// The same, ending at `end` at the latest.
-    pub(in super::super) fn ending_at(self, end: Instant) -> Self {
-        Self { until: self.until.min(end), ..self }
-    }
-}
 
 impl Passage {
     /// The oldest departure whose fate is unknown.

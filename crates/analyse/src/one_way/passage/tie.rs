@@ -4,7 +4,8 @@
 //! may be read as arriving before it is read as departing. What is sent for the first time waits for its departure
 //! anyway; a repetition, or a duplicate acknowledgment, seems to have none. So it waits until the instant is over.
 
-use super::{Arrival, Passage, Shared};
+use super::Passage;
+use crate::one_way::context::{Arrival, Shared};
 use fairwind_capture::Packet;
 use fairwind_units::Instant;
 

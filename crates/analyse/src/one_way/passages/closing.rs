@@ -1,22 +1,15 @@
 //! Connections that end, and what becomes of their counts and delays.
 
 use super::super::clock::ClockModel;
+use super::super::context::{FlowName, FlowPairId, index, way_and_tap};
 use super::super::delays::{Correction, PassageDelays, Samples, delays_of};
+use super::super::group::Group;
 use super::super::samples::SampleLog;
 use super::super::stash::{Closed, Stash};
 use super::super::tables::{self, DelayRow, FlowRow, GroupRow};
-use super::{Crossing, FlowPairId, OneWayFlows, index, way_and_tap};
+use super::{Crossing, OneWayFlows};
 use fairwind_measure::{Direction, Percentiles, Table, Tables};
 use fairwind_units::Instant;
-
-/// What a flow is called in tables.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlowName<'a> {
-    /// Its number.
-    pub number: u64,
-    /// Its name.
-    pub name: &'a str,
-}
 
 impl OneWayFlows {
     /// Nothing more of a connection comes: what is on its way is judged, and rows are made of its flows:
@@ -159,7 +152,7 @@ impl OneWayFlows {
     /// Everything has been told and every connection was closed: the clocks are known from now on.
     pub fn finish(&mut self) {
         self.settled_drift = Some(self.drift());
-        self.common.groups.iter_mut().for_each(super::Group::finish);
+        self.common.groups.iter_mut().for_each(Group::finish);
     }
 
     /// Rows that are waiting to be taken.

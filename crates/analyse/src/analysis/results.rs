@@ -1,87 +1,94 @@
-//! Connections that are over, and what becomes of them: rows that can be taken, and sums.
+//! Results of an analysis: tables, traces and facts about the captures.
 
 use super::follower::Follower;
-use super::joining::Joint;
-use super::merge::append;
-use super::outcome::CaptureFacts;
-use crate::connection::{
-    Connection, Place, Record, SetUps, Side, Turn, connections_table, setup_tables,
-};
+use super::source::FrameCounts;
+use super::tap_pair::Joint;
+use crate::connection::{Record, SetUps, Side, connections_table, count_setup, setup_tables};
 use crate::slowest::slowest_table;
 use crate::stream::RowKey;
 use crate::trace::{FlowTrace, Tracer, traces_table};
-use fairwind_measure::{ConnectionFlows, FlowId, Observation, Tables};
+use fairwind_capture::{Notes, Packet};
+use fairwind_measure::{FlowId, Tables};
 use fairwind_units::Instant;
 
+/// Everything that an analysis has found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// The tables, without the rows that were taken before.
+    pub tables: Tables,
+    /// The points of connections that are drawn, which the table `traces` has as well.
+    pub traces: Vec<FlowTrace>,
+    /// What was odd about each input.
+    pub notes: Vec<Notes>,
+    /// What else is known.
+    pub facts: CaptureFacts,
+}
+
+/// What is known of the captures as a whole.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CaptureFacts {
+    /// What times in tables count from: the first TCP packet.
+    pub origin: Instant,
+    /// The latest TCP packet.
+    pub last: Instant,
+    /// Frames of each tap; none where packets do not come out of frames.
+    pub frames: [FrameCounts; 2],
+    /// TCP packets of each tap.
+    pub packets: [u64; 2],
+    /// Their bytes on the link.
+    pub wire_bytes: [u64; 2],
+    /// TCP packets before or after the time that was asked for.
+    pub outside: u64,
+    /// Packets of no connection, which begin none: resets.
+    pub strays: u64,
+    /// Timestamps that were a day ahead of the one before, or more than a second behind.
+    pub clock_steps: u64,
+    /// Connections of two captures that only one of them has; they are analysed by that one.
+    pub one_sided: u64,
+    /// What was taken from the second tap's timestamps to have them by the first one's clock, in
+    /// nanoseconds; `None` where there is one clock, or one tap.
+    pub clock_offset_nanos: Option<i64>,
+    /// Packets that were found in both captures, of those that were compared to estimate the offset: a few
+    /// thousand are enough.
+    pub clock_packets: u64,
+    /// Packets between two taps in windows that are too many to be kept, so that they are in no row of losses
+    /// over time: the windows are too short.
+    pub beyond_windows: u64,
+    /// Connections that were to be traced, and were not because they were too many.
+    pub untraced: u64,
+    /// Connections that there were, but for those that were over before anything counted.
+    pub connections: u64,
+    /// The most connections that were open at once.
+    pub most_open: u64,
+}
+
+impl CaptureFacts {
+    pub(super) fn count(&mut self, tap: usize, taken: &Taken) {
+        self.last = self.last.max(taken.last);
+        self.packets[tap & 1] += taken.packets;
+        self.wire_bytes[tap & 1] += taken.wire_bytes;
+    }
+}
+
+/// Packets of one tap that were taken in a row.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Taken {
+    last: Instant,
+    pub(super) packets: u64,
+    wire_bytes: u64,
+}
+
+impl Taken {
+    #[inline]
+    pub(super) fn count(&mut self, at: Instant, packet: &Packet) {
+        self.last = self.last.max(at);
+        self.packets += 1;
+        self.wire_bytes += u64::from(packet.wire_bytes);
+    }
+}
+
 impl Follower {
-    /// Forgets what has been silent for too long.
-    #[cold]
-    pub(super) fn forget_expired(&mut self) {
-        while let Some(slot) = self.connections.expired(self.now) {
-            self.retire(slot);
-        }
-    }
-
-    /// Ends a connection: its row is written, and what was kept of it is let go.
-    pub(super) fn retire(&mut self, slot: u32) {
-        self.retire_for(slot, false);
-    }
-
-    /// Ends a connection; `is_replaced` says that another one has begun on its ports.
-    pub(super) fn retire_for(&mut self, slot: u32, is_replaced: bool) {
-        let of_another = self.settle_question(slot, is_replaced);
-        self.retire_one(slot);
-        for held in of_another {
-            self.on_known_or_stranger(held.tap, held.at, &held.packet);
-        }
-    }
-
-    fn retire_one(&mut self, slot: u32) {
-        // What was never decided is counted as near the opener.
-        self.wire_if_undecided(slot);
-        self.fail_if_doubted(slot);
-        self.close_crossing(slot);
-        let Some(connection) = self.connections.remove(slot) else { return };
-        if let Some(ConnectionFlows { opening, answering }) =
-            connection.wiring.map(|wiring| wiring.flows)
-        {
-            self.retire_flow(&connection, opening, Side::Opener);
-            if let Some(flow) = answering {
-                self.retire_flow(&connection, flow, Side::Answerer);
-            }
-        }
-        let record = connection.record();
-        count_setup(&mut self.setups, &record);
-        self.records.push(record);
-    }
-
-    fn retire_flow(&mut self, connection: &Connection, flow: FlowId, side: Side) {
-        let at = connection.last;
-        let counted_until = self.rules.counted_until(connection.began).min(at);
-        let (group, subject) = self.subject(connection, flow, side);
-        let number = subject.flow;
-        let timeouts = self.streams.retire(flow, counted_until, group, subject);
-        if timeouts > 0 {
-            self.waits.settle(number);
-        }
-        for _ in 0..timeouts {
-            self.collector.observe(at, Observation::Timeout { flow });
-        }
-        self.collector.retire(flow, at);
-    }
-
-    /// The place of a flow's group, and what the flow is called in tables.
-    fn subject(&self, connection: &Connection, flow: FlowId, side: Side) -> (usize, RowKey) {
-        let group = self.groups.of_flow(connection, side);
-        let group = usize::try_from(group).expect("groups are held in memory");
-        let subject = RowKey {
-            flow: self.collector.number_of(flow),
-            name: connection.flow_name(side),
-            group: self.groups.names[group].clone(),
-        };
-        (group, subject)
-    }
-
     /// The flows of connections that are open, each with the last packet of its connection.
     fn open_flows(&self) -> Vec<(FlowId, Instant, usize, RowKey)> {
         let mut flows = Vec::new();
@@ -148,7 +155,7 @@ impl Follower {
         let mut tables = self.collector.take_retired().unwrap_or(Tables { tables: Vec::new() });
         tables.tables.extend(self.streams.take_tables());
         if let Some(joint) = &mut self.joint {
-            append(&mut tables, joint.take_rows(most));
+            tables.append(joint.take_rows(most));
         }
         tables.tables.push(connections_table(&records, origin, &self.groups.names));
         tables
@@ -224,27 +231,5 @@ impl Follower {
         facts.untraced = self.tracer.as_ref().map_or(0, Tracer::omitted);
         facts.connections = self.connections.began() - self.forgotten;
         facts.most_open = u64::try_from(self.connections.most()).unwrap_or(u64::MAX);
-    }
-
-    /// Nothing came behind a reset that lay within the window: it was believed.
-    fn fail_if_doubted(&mut self, slot: u32) {
-        let Some(connection) = self.connections.get_mut(slot) else { return };
-        if connection.life.is_reset_doubted() {
-            let last = connection.last;
-            self.tell(slot, last, Turn::Aborted);
-        }
-    }
-
-    fn wire_if_undecided(&mut self, slot: u32) {
-        if self.connections.get_mut(slot).is_some_and(|connection| connection.wiring.is_none()) {
-            self.wire(slot, Place::Unknown(Side::Opener));
-        }
-    }
-}
-
-fn count_setup(setups: &mut [SetUps], record: &Record) {
-    let group = usize::try_from(record.group).ok();
-    if let Some(setups) = group.and_then(|group| setups.get_mut(group)) {
-        setups.count(record);
     }
 }

@@ -1,121 +1,13 @@
-//! What two taps tell of a connection: departures and arrivals go to the passages, what is found lost or
-//! delivered comes back to the measures.
+//! Packets between two taps, and the segments that took longest.
 
-use super::follower::Follower;
-use super::groups::addresses_of;
-use super::merge::append;
-use super::waiting::Sending;
+use super::follower::{Follower, Sending};
 use crate::connection::{Connection, Side, Wiring};
-use crate::one_way::{
-    ClockModel, DepartureTaps, FlowName, FlowPairDescription, FlowPairId, LostPacket, OneWayFlows,
-    OneWaySettings, Tap,
-};
+use crate::one_way::{Arrival, ClockModel, FlowName, FlowPairId, LostPacket};
+use crate::slowest::{SeenAt, Wait};
+use crate::stream::Held;
 use fairwind_capture::Packet;
-use fairwind_measure::{
-    ConnectionFlows, Direction, FlowId, Observation, ObservationPoints, Table, Tables,
-};
-use fairwind_units::Instant;
-
-/// What connects two taps.
-#[derive(Debug)]
-pub(crate) struct Joint {
-    passages: OneWayFlows,
-    clock: ClockModel,
-    /// Which tap is whose, as far as packets that both have seen tell.
-    departure_taps: DepartureTaps,
-    /// Connections that only one tap has seen.
-    pub(super) one_sided: u64,
-}
-
-impl Joint {
-    pub(crate) fn new(
-        settings: OneWaySettings,
-        departure_taps: DepartureTaps,
-        groups: &[String],
-    ) -> Self {
-        let clock = settings.clock;
-        let mut passages = OneWayFlows::new(settings);
-        for group in groups {
-            passages.add_group(group);
-        }
-        Self { passages, clock, departure_taps, one_sided: 0 }
-    }
-
-    /// The side of a connection that the first tap is near, where packets that both taps have seen tell.
-    pub(super) fn near_first(&self, connection: &Connection) -> Option<Side> {
-        let (opener, answerer) = (connection.end(Side::Opener), connection.end(Side::Answerer));
-        let addresses = addresses_of(opener, answerer)?;
-        let departs_there =
-            self.departure_taps.departs_at_sender(addresses, (opener.port(), answerer.port()))?;
-        Some(if departs_there { Side::Opener } else { Side::Answerer })
-    }
-
-    /// A connection is to be followed between the taps.
-    pub(super) fn open(
-        &mut self,
-        slot: u32,
-        group: u32,
-        wiring: &Wiring,
-        counted_from: Instant,
-    ) -> FlowPairId {
-        let opener = if wiring.leaves(0, Side::Opener) { Tap::Sender } else { Tap::Receiver };
-        let connection = slot.into();
-        self.passages.open(FlowPairDescription { group, connection, opener, counted_from })
-    }
-
-    /// Forgets what was counted of a connection so far.
-    pub(super) fn reset_connection_counts(&mut self, crossing: FlowPairId) {
-        self.passages.reset_connection_counts(crossing);
-    }
-
-    /// Nothing of a connection counts from `at` on.
-    pub(super) fn end(&mut self, crossing: FlowPairId, at: Instant) {
-        self.passages.end(crossing, at);
-    }
-
-    pub(super) fn pending_rows(&self) -> usize {
-        self.passages.pending_rows()
-    }
-
-    /// The rows of connections that are over.
-    pub(super) fn take_rows(&mut self, most: usize) -> impl Iterator<Item = Table> {
-        self.passages.take_rows(most).into_iter().flatten()
-    }
-
-    /// Forgets what was counted before `at`, and the connections that are closed.
-    pub(super) fn reset_counts(&mut self, at: Instant) {
-        self.passages.reset_counts(at);
-        self.one_sided = 0;
-    }
-
-    /// Forgets the rows of connections that are over.
-    pub(super) fn forget_rows(&mut self) {
-        self.passages.discard_closed();
-    }
-
-    /// Every connection has been closed.
-    pub(super) fn finish(&mut self) {
-        self.passages.finish();
-    }
-
-    /// Everything that was not taken.
-    pub(super) fn rest(&mut self, tables: &mut Tables) {
-        while let Some(rows) = self.passages.take_rows(usize::MAX) {
-            append(tables, rows);
-        }
-        append(tables, self.passages.group_tables());
-    }
-
-    /// Packets in windows that are too many to be kept.
-    pub(super) fn packets_beyond_windows(&self) -> u64 {
-        self.passages.packets_beyond_windows()
-    }
-
-    /// Sums as of now.
-    pub(super) fn snapshot(&self) -> Tables {
-        self.passages.group_tables()
-    }
-}
+use fairwind_measure::{ConnectionFlows, Direction, FlowId, Observation, ObservationPoints};
+use fairwind_units::{Instant, Span};
 
 impl Follower {
     /// A packet that `side` sent has left it, or has come to the other side.
@@ -219,5 +111,89 @@ impl Follower {
                 if is_near { ObservationPoints::SENDER } else { ObservationPoints::RECEIVER };
             self.collector.watch(flow, seen_at | ObservationPoints::READER);
         }
+    }
+}
+
+impl Follower {
+    /// The oldest segment that is outstanding, if a wait for it that ended now would be one of the longest.
+    #[inline]
+    pub(super) fn long_held(&self, flow: FlowId, at: Instant) -> Option<Held> {
+        let sent_at = self.streams.oldest_sent_at(flow)?;
+        if self.waits.is_long(sent_at, at) { self.streams.stream(flow).oldest_held() } else { None }
+    }
+
+    /// So many bytes were acknowledged while `held` was the oldest segment that was outstanding.
+    #[cold]
+    pub(super) fn end_wait(
+        &mut self,
+        sending: Sending,
+        (at, seen_at): (Instant, SeenAt),
+        held: Held,
+        acknowledged_bytes: u64,
+    ) {
+        // A part of a segment was acknowledged, or nothing.
+        let Some(bytes_behind) = acknowledged_bytes.checked_sub(held.bytes) else { return };
+        let left = self.streams.stream(sending.flow).outstanding_segments();
+        let segments_behind = held.behind.saturating_sub(left);
+        self.add_wait(sending, (at, seen_at), held, (segments_behind, bytes_behind));
+    }
+
+    /// An arrival at `at` has brought `payload_bytes` and more of the stream into order.
+    #[inline]
+    pub(super) fn note_delivery(
+        &mut self,
+        sending: Sending,
+        at: Instant,
+        arrival: &Arrival,
+        payload_bytes: u32,
+    ) {
+        let Some(end) = arrival.in_order_end else { return };
+        let start = arrival.in_order_start;
+        let delay = Span::from_nanos(arrival.delay.map_or(0, |delay| delay.max(0).cast_unsigned()));
+        // A segment that came first and brought itself alone has waited for its own way only.
+        let came_as_sent = arrival.repeat == 0 && end - start == u64::from(payload_bytes);
+        let began = Instant::ZERO;
+        if !came_as_sent || self.waits.is_long(began, began + delay) {
+            self.deliver(sending, at, (start, end));
+        }
+    }
+
+    #[cold]
+    fn deliver(&mut self, sending: Sending, at: Instant, (start, end): (u64, u64)) {
+        let stream = self.streams.stream(sending.flow);
+        let Some(held) = stream.held_at(start).filter(|held| held.end() <= end) else { return };
+        if !self.waits.is_long(held.sent_at, at) {
+            return;
+        }
+        let behind = stream.segments_before(end).saturating_sub(stream.segments_before(held.end()));
+        self.add_wait(sending, (at, SeenAt::Both), held, (behind, end - held.end()));
+    }
+
+    fn add_wait(
+        &mut self,
+        Sending { slot, side, flow }: Sending,
+        (ended_at, seen_at): (Instant, SeenAt),
+        held: Held,
+        (segments_behind, bytes_behind): (usize, u64),
+    ) {
+        // What was sent before the measured time belongs to nobody's latency.
+        if held.sent_at < self.collector.measured_from() {
+            return;
+        }
+        let Some(connection) = self.connections.get_mut(slot) else { return };
+        if held.sent_at < self.rules.counted_from(connection.began) {
+            return;
+        }
+        let group = usize::try_from(self.groups.of_flow(connection, side)).unwrap_or(usize::MAX);
+        self.waits.add(Wait {
+            flow: self.collector.number_of(flow),
+            ends: (connection.end(side), connection.end(side.other())),
+            group,
+            seen_at,
+            held,
+            ended_at,
+            segments_behind: u64::try_from(segments_behind).unwrap_or(u64::MAX),
+            bytes_behind,
+        });
     }
 }
