@@ -275,7 +275,7 @@ impl<'a, Row> TableBuilder<'a, Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    
+
     #[test]
     fn append_extends_tables_of_same_name() {
         let part =

@@ -4,8 +4,8 @@
 //! anything (SYN, FIN, RST, or a connection that is not simply open); then the measures are told. Until it is
 //! known which side a tap is near, the packets of a connection, a handful of its set-up, are held back.
 
-use super::groups::Groups;
 use super::rules::{Rules, place_by};
+use super::settings::Groups;
 use super::streams::Streams;
 use super::tap_pair::Joint;
 use crate::connection::{

@@ -4,13 +4,10 @@
 //! do), `comparison` (of two captures), `groups`, `follower` (one packet after the other), `doubt` (SYNs and resets that endpoints would not believe), `placing` (where taps are), `part` (that of each connection which counts), `joining` (two taps), `translation` (of addresses between them), `waiting` (which segments took longest), `ending`
 //! (rows and sums), `merge`, `streams` (those of open flows), `run` (the loop), `outcome` (what comes of it).
 
-mod captured;
-mod clock;
-mod comparison;
 mod follower;
-mod groups;
 mod input;
 mod lifecycle;
+mod preview;
 mod results;
 mod rules;
 mod run;
@@ -18,18 +15,13 @@ mod settings;
 mod source;
 mod streams;
 mod tap_pair;
-mod translation;
 mod two_taps;
 
-pub use captured::CaptureSource;
-pub use groups::GroupRule;
+use fairwind_measure::SettingsError;
 pub use results::{CaptureFacts, Outcome};
 pub use run::Analysis;
-pub use settings::{ClockMode, Settings, TimeLimit};
-pub use source::{FrameCounts, NextPacket, PacketSource};
-pub use translation::AddressTranslation;
-
-use fairwind_measure::SettingsError;
+pub use settings::{AddressTranslation, ClockMode, GroupRule, Settings, TimeLimit};
+pub use source::{CaptureSource, FrameCounts, NextPacket, PacketSource};
 
 /// How far an analysis has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

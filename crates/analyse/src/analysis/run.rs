@@ -1,12 +1,11 @@
 //! The loop: the earlier packet of each source, until there is none.
 
-use super::comparison::Comparison;
 use super::follower::Follower;
-use super::groups::Groups;
 use super::input::Input;
+use super::preview::Comparison;
 use super::results::{CaptureFacts, Outcome, Taken};
 use super::rules::{Ages, Rules};
-use super::settings::{ClockMode, Settings, TimeLimit};
+use super::settings::{ClockMode, Groups, Settings, TimeLimit};
 use super::source::PacketSource;
 use super::tap_pair::Joint;
 use super::{AnalysisError, Progress};

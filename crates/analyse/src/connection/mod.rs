@@ -11,32 +11,19 @@
 //! `part` (where a packet lies of which only a part counts),
 //! `columns`, `table` (all open connections), `names`.
 
-mod columns;
 mod directory;
-mod ends;
-mod life;
-mod names;
-mod part;
-mod question;
-mod record;
-mod setups;
-mod side;
-mod slots;
+mod endpoints;
+mod lifecycle;
+mod pending_syn;
 mod table;
+mod tables;
 mod vantage;
-mod wiring;
 
-pub use side::Side;
-pub use vantage::Vantage;
-
-pub(crate) use columns::TABLES;
-pub(crate) use ends::{Ends, addresses_of};
-pub(crate) use life::{Beginning, Phase, ResetStanding, Turn};
-pub(crate) use names::flow_name;
-pub(crate) use part::Part;
-pub(crate) use question::{Answer, Held, Question};
-pub(crate) use record::{Record, connections_table};
-pub(crate) use setups::{SetUps, count_setup, setup_tables};
+pub use endpoints::Side;
+pub(crate) use endpoints::{Ends, addresses_of, flow_name};
+pub(crate) use lifecycle::{Beginning, Phase, ResetStanding, Turn};
+pub(crate) use pending_syn::{Answer, Held, Question};
 pub(crate) use table::{Connection, Connections, Hint, Patience};
-pub(crate) use vantage::{Place, place_of};
-pub(crate) use wiring::Wiring;
+pub(crate) use tables::{Record, SetUps, TABLES, connections_table, count_setup, setup_tables};
+pub use vantage::Vantage;
+pub(crate) use vantage::{Part, Place, Wiring, place_of};

@@ -1,16 +1,11 @@
 //! All open connections.
 
-use super::directory::{Directory, NO_SLOT};
-use super::ends::Ends;
-use super::life::{Life, Phase, ResetStanding, Syns, Turn};
-use super::names::flow_name;
-use super::part::Part;
-use super::question::{Held, Question};
-use super::record::{Record, SetUpTimes};
-use super::side::{Sent, Side};
-use super::slots::Slots;
-use super::vantage::Place;
-use super::wiring::Wiring;
+use super::directory::{Directory, NO_SLOT, Slots};
+use super::endpoints::{Ends, Sent, Side, flow_name};
+use super::lifecycle::{Life, Phase, ResetStanding, Syns, Turn};
+use super::pending_syn::{Held, Question};
+use super::tables::{Record, SetUpTimes};
+use super::vantage::{Part, Place, Wiring};
 use fairwind_capture::Packet;
 use fairwind_measure::{ConnectionFlows, EarlyPackets};
 use fairwind_units::{Instant, Span};

@@ -1,11 +1,13 @@
-//! Which side of a connection a tap is near to.
+//! Position of the tap, and what a packet at a tap is to the flows of its connection.
 //!
-//! Source: our own rule. A tap sees the answer to a packet late where the answerer is far away: the time
-//! from SYN to SYN-ACK is the way from the tap to the answerer and back, the time from there to the ACK
-//! the way to the opener and back.
+//! Source: our own rule. A tap sees the answer to a packet late if the answerer is far away. The time from SYN to
+//! SYN-ACK is the round trip from the tap to the answerer, the time from there to the ACK the round trip to the opener.
 
-use super::life::Life;
-use super::side::Side;
+use super::endpoints::Side;
+use super::lifecycle::Life;
+use crate::one_way::FlowPairId;
+use crate::trace::TraceId;
+use fairwind_measure::ConnectionFlows;
 use fairwind_units::Span;
 
 /// How it is decided which side the tap of a single capture is near to.
@@ -87,4 +89,39 @@ pub(crate) fn place_of(life: &Life) -> Option<Place> {
     } else {
         Place::Between(Side::Answerer)
     })
+}
+
+/// The flows of a connection, and where the taps are.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wiring {
+    /// The connection's flows.
+    pub(crate) flows: ConnectionFlows,
+    /// The side that the tap, or the first of two taps, is near.
+    pub(crate) place: Place,
+    /// The side that each tap is near: what it sends leaves there, what the other sends arrives.
+    pub(crate) near: [Side; 2],
+    /// What follows it from one tap to the other, where there are two.
+    pub(crate) crossing: Option<FlowPairId>,
+    /// The traces of its flows, if it is drawn.
+    pub(crate) trace: Option<TraceId>,
+}
+
+impl Wiring {
+    /// Whether a packet that `side` sent has just left it at this tap, rather than come from afar.
+    #[inline]
+    pub(crate) fn leaves(&self, tap: usize, side: Side) -> bool {
+        self.near[tap & 1] == side
+    }
+}
+
+/// Before the part that counts, in it, or behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Part {
+    /// The connection is too young.
+    Before,
+    /// It counts.
+    #[default]
+    Within,
+    /// The connection is too old.
+    Behind,
 }

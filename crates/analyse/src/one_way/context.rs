@@ -1,6 +1,6 @@
 //! Types that flows between two taps share.
 
-use super::clock::DelayFloor;
+use super::clock_drift::DelayFloor;
 use super::group::Group;
 use super::samples::Spill;
 use super::transmission::{Loss, Piece};

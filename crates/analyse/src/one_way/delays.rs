@@ -7,9 +7,9 @@
 //! instant at which everything before them had come, too. All are weighted with bytes, as the group's
 //! analyseTCP does, so that a distribution says how many of the bytes came how late.
 
-use super::clock::ClockDrift;
+use super::clock_drift::ClockDrift;
+use super::counts::{Occasion, Timeline};
 use super::samples::{Layers, Sample, SampleLog, Spill, Stowed};
-use super::timeline::{Occasion, Timeline};
 use fairwind_measure::Times;
 use fairwind_units::{Instant, Span};
 

@@ -12,15 +12,11 @@
 //! packet that left before one that has come is more probably lost than late. What is left is decided
 //! by the delay that the others had.
 
-mod effort;
-mod gaps;
-mod judgement;
+mod losses;
 
-use super::clock::signed_since;
-use super::transmission::{Copy, Mark, Piece, Transmission};
-use effort::Effort;
+use super::clock_offset::signed_since;
+use super::transmission::{Copy, Effort, Gaps, Mark, Piece, Transmission};
 use fairwind_units::Instant;
-use gaps::Gaps;
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 use std::ops::Range;

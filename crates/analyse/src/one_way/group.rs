@@ -1,14 +1,11 @@
-//! What is kept of a group of connections: sums of those that are closed, and series.
+//! Sums and series of a group of connections, and its loss runs.
 
-use super::clustering::LossRow;
-use super::counts::OneWayCounts;
+use super::counts::{FirstArrivals, LossWindow, OneWayCounts, Timeline};
 use super::delays::GroupDelays;
-use super::first::FirstArrivals;
-use super::timeline::Timeline;
-use super::windows::LossWindow;
-use fairwind_measure::LossRuns;
+use fairwind_measure::{LossRun, LossRuns};
 use fairwind_units::{Instant, Span};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// One group.
 #[derive(Debug)]
@@ -69,5 +66,89 @@ impl Group {
         for row in &mut self.rows {
             row.finish(&mut self.runs);
         }
+    }
+}
+
+/// The row of one group at one tap.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LossRow {
+    departed: u64,
+    /// The last ticket that does not count.
+    uncounted: u64,
+    /// Losses whose neighbours may still be unknown: ticket and connection.
+    waiting: BinaryHeap<Reverse<(u64, u64)>>,
+    /// The run that is being made.
+    run: LossRun,
+}
+
+impl LossRow {
+    /// A packet departs; gives its ticket.
+    #[inline]
+    pub(super) const fn on_departure(&mut self) -> u64 {
+        self.departed += 1;
+        self.departed
+    }
+
+    pub(super) const fn departed(&self) -> u64 {
+        self.departed
+    }
+
+    /// Forgets what has departed, lost or not.
+    pub(super) fn reset_counts(&mut self) {
+        *self = Self { departed: self.departed, uncounted: self.departed, ..Self::default() };
+    }
+
+    /// The packet with this ticket is lost.
+    pub(super) fn lose(&mut self, ticket: u64, connection: u64) {
+        if ticket <= self.uncounted {
+            return;
+        }
+        self.waiting.push(Reverse((ticket, connection)));
+    }
+
+    /// All packets up to the ticket `known` have a fate.
+    pub(super) fn settle(&mut self, known: u64, runs: &mut LossRuns) {
+        while let Some(&Reverse((ticket, connection))) = self.waiting.peek()
+            && ticket <= known
+        {
+            self.waiting.pop();
+            self.run.lose(ticket, connection, runs);
+        }
+        self.run.spare(known, runs);
+    }
+
+    /// Nothing more departs.
+    pub(super) fn finish(&mut self, runs: &mut LossRuns) {
+        self.settle(u64::MAX, runs);
+        runs.packets += self.departed - self.uncounted;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_are_told_by_their_length_and_by_whom_they_hit() {
+        let (mut row, mut runs) = (LossRow::default(), LossRuns::default());
+        for _ in 0..20 {
+            row.on_departure();
+        }
+        // One alone; two of different connections; three, two of them of one connection.
+        for (ticket, connection) in [(9, 1), (3, 1), (8, 2), (15, 4), (16, 3), (14, 4)] {
+            row.lose(ticket, connection);
+        }
+        row.settle(8, &mut runs);
+        assert_eq!(runs.losses, 1, "the run at 8 may go on");
+        row.finish(&mut runs);
+        let expected = LossRuns {
+            packets: 20,
+            losses: 6,
+            in_succession: 5,
+            among_connections: 5,
+            within_connections: 3,
+            lengths: [(1, 1), (2, 1), (3, 1)].into(),
+        };
+        assert_eq!(runs, expected);
     }
 }

@@ -22,32 +22,25 @@
 //! (runs of losses), `clock` (offset and drift), `samples` (delays, written down until the clocks are
 //! known), `delays` (what becomes of them), `stash`, `tables`, `columns` (what each column means), `scratch`.
 
-mod bare;
-mod clock;
-mod clustering;
+mod clock_drift;
+mod clock_offset;
 mod columns;
 mod context;
+mod control;
 mod counts;
 mod delays;
 mod delivery;
-mod first;
 mod flight;
+mod flow;
+mod flows;
 mod group;
-#[expect(clippy::module_inception, reason = "one of them is what the room is named for")]
-mod passage;
-mod passages;
-mod place;
 mod samples;
-mod stash;
 mod tables;
-mod timeline;
 mod transmission;
-mod windows;
 
-pub use clock::{ClockDrift, ClockModel, ClockOffset, ClockOffsetEstimator, DepartureTaps};
+pub use clock_drift::{ClockDrift, ClockModel};
+pub use clock_offset::{ClockOffset, ClockOffsetEstimator, DepartureTaps};
 pub use columns::columns;
 pub use context::{Arrival, Departure, FlowName, FlowPairDescription, FlowPairId, LostPacket, Tap};
-pub use counts::OneWayCounts;
-pub use first::{FirstArrival, FirstArrivals};
-pub use passages::{OneWayFlows, OneWaySettings};
-pub use windows::LossWindow;
+pub use counts::{FirstArrival, FirstArrivals, LossWindow, OneWayCounts};
+pub use flows::{OneWayFlows, OneWaySettings};

@@ -1,11 +1,9 @@
 //! Tables of passages: counts, first arrivals, delays, losses over time and in runs, clocks.
 
-use super::clock::{ClockDrift, ClockModel};
-use super::counts::OneWayCounts;
+use super::clock_drift::{ClockDrift, ClockModel};
+use super::counts::{FirstArrival, FirstArrivals, LossWindow, OneWayCounts};
 use super::delays::GroupDelays;
-use super::first::{FirstArrival, FirstArrivals};
 use super::group::Group;
-use super::windows::LossWindow;
 use fairwind_measure::{
     Bucket, EmptyRowBudget, LossRuns, Percentiles, Summary, Table, TableBuilder, Times,
     percentile_name,

@@ -1,8 +1,7 @@
-//! What is counted of a stream, and of many.
+//! Counters and distributions of a stream, and of the streams of a group.
 
-use super::kind::Cause;
-use super::occupation::TimeShares;
-use super::window::{Answers, WindowCounts};
+use super::kind::{Cause, TapSide};
+use super::limits::{Answers, TimeShares, WindowCounts};
 use fairwind_measure::{Counts, Times};
 use fairwind_units::{Instant, Span};
 
@@ -317,5 +316,30 @@ impl Rare {
         self.segments_by_cause[to] += segments;
         self.bytes_by_cause[from] -= bytes;
         self.bytes_by_cause[to] += bytes;
+    }
+}
+
+/// The sums of a group.
+#[derive(Debug, Clone, Default)]
+pub struct GroupMeasures {
+    leaving: StreamMeasures,
+    arriving: StreamMeasures,
+}
+
+impl GroupMeasures {
+    /// Adds a stream that was seen from there.
+    pub fn add(&mut self, side: TapSide, measures: &StreamMeasures) {
+        match side {
+            TapSide::Sender => self.leaving.merge(measures),
+            TapSide::Receiver => self.arriving.merge(measures),
+        }
+    }
+
+    /// Of all streams together; times until an answer of those that were seen leaving, if these tell any.
+    pub fn sum(&self) -> StreamMeasures {
+        let mut sum = self.arriving.clone();
+        sum.forget_answers_beside(&self.leaving);
+        sum.merge(&self.leaving);
+        sum
     }
 }

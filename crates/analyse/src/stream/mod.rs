@@ -16,30 +16,23 @@
 //! `measures` (what is counted), `group` (the same of many streams), `tables`, `columns`.
 
 mod acknowledgment;
-mod afar;
-mod belonging;
 mod cause;
 mod columns;
-mod episode;
-mod group;
-mod habit;
-mod held;
 mod kind;
+mod limits;
 mod measures;
-mod occupation;
 mod outstanding;
-mod repeats;
+mod repair;
+mod retransmission;
+mod rtt;
+mod sequence_check;
 #[expect(clippy::module_inception, reason = "the room is called after what it is about")]
 mod stream;
 mod tables;
-mod timeout;
-mod unusual;
-mod window;
 
 pub use columns::columns;
-pub use group::GroupMeasures;
-pub(crate) use held::Held;
 pub use kind::{AckEvent, Cause, ProbeUseCounts, Retransmission, SegmentKind, TapSide};
-pub use measures::StreamMeasures;
+pub use measures::{GroupMeasures, StreamMeasures};
+pub(crate) use sequence_check::Held;
 pub use stream::Stream;
 pub use tables::{RowKey, StreamRows};

@@ -1,16 +1,12 @@
 //! The segments that carry the data.
 
-use super::afar::ReceiverSideRtt;
-use super::cause::AT_ONCE;
-use super::episode::Episode;
-use super::habit::Habit;
+use super::cause::{AT_ONCE, Habit};
 use super::kind::{Cause, ProbeUseCounts, SegmentKind, TapSide};
+use super::limits::{Occupation, OfferedWindow};
 use super::measures::StreamMeasures;
-use super::occupation::Occupation;
 use super::outstanding::{Marks, Outstanding, Sent};
-use super::repeats::Repeats;
-use super::timeout::TimeoutEstimate;
-use super::window::OfferedWindow;
+use super::repair::{Episode, Repeats};
+use super::rtt::{ReceiverSideRtt, TimeoutEstimate};
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
 use std::num::NonZeroU64;
@@ -447,8 +443,8 @@ impl Seen<'_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::measures::Common;
     use super::*;
-    use crate::stream::measures::Common;
     use std::mem::offset_of;
 
     #[test]

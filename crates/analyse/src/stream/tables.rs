@@ -3,8 +3,8 @@
 //! Rows are made of a stream as soon as it is over, so that nothing else of it has to be kept.
 
 use super::kind::Cause;
+use super::limits::TimeShares;
 use super::measures::{ORDERS, Rare, StreamMeasures};
-use super::occupation::TimeShares;
 use fairwind_measure::{Counts, Percentiles, Summary, Table, TableBuilder, Times, percentile_name};
 use fairwind_units::Span;
 use std::sync::Arc;

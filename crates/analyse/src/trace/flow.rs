@@ -1,8 +1,6 @@
 //! The points of one flow: one direction's data of one connection, and what answers it.
 
-use super::point::{Point, PointKind, Series};
-use super::rates::Rates;
-use super::thinning::Thinned;
+use super::points::{Point, PointKind, Rates, Series, Thinned};
 use fairwind_measure::StreamOrigin;
 use fairwind_units::{Instant, Span};
 use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber};

@@ -7,15 +7,10 @@
 //! connections that were chosen, which become the table `traces`.
 
 mod flow;
-mod point;
-mod rates;
-mod table;
-mod thinning;
+mod points;
 mod tracer;
 
 pub use flow::{AckKind, FlowTrace, NewData, TraceLimits};
-pub use point::{Point, PointKind, Series};
-pub(crate) use table::COLUMNS;
-pub use table::traces_table;
-pub use tracer::{Selection, TraceSettings};
-pub(crate) use tracer::{TraceId, Tracer};
+pub use points::{Point, PointKind, Series};
+pub(crate) use tracer::{COLUMNS, TraceId, Tracer};
+pub use tracer::{Selection, TraceSettings, traces_table};

@@ -1,7 +1,7 @@
 //! What hostile pairs of captures make a flight do.
 
-use super::effort::{FOR_DEPARTURE, FOR_SEARCH};
 use super::*;
+use crate::one_way::transmission::{FOR_DEPARTURE, FOR_SEARCH};
 
 /// One direction, with what it was made to do.
 #[derive(Default)]

@@ -1,0 +1,104 @@
+//! Two captures compared before anything is taken of them: what their clocks are apart, and which is whose.
+//!
+//! What can be read again is read beforehand, as far as it takes: captures may begin minutes apart, and then
+//! the first packets of both tell nothing. What cannot be read again, as standard input, is read ahead a
+//! little.
+
+use super::input::{Continuous, Input};
+use super::settings::{AddressTranslation, translate};
+use super::source::{NextPacket, PacketSource};
+use crate::one_way::ClockOffsetEstimator;
+use fairwind_capture::Packet;
+
+/// Packets of each input that are read ahead, at most.
+const MOST_AHEAD: u64 = 50_000;
+
+/// A comparison under way.
+#[derive(Debug)]
+pub(super) struct Comparison<S> {
+    pub(super) finder: ClockOffsetEstimator,
+    /// Both captures from their beginnings, where both can be read again.
+    scouts: Option<[Scout<S>; 2]>,
+}
+
+impl<S: PacketSource> Comparison<S> {
+    /// Of nothing yet.
+    pub(super) fn of(first: &Input<S>, second: &Input<S>) -> Self {
+        let scout =
+            |input: &Input<S>| Some(Scout::new(input.source.reopen()?, &input.translations));
+        let scouts = scout(first).zip(scout(second)).map(|(first, second)| [first, second]);
+        Self { finder: ClockOffsetEstimator::default(), scouts }
+    }
+
+    /// Looks at about so many packets of each; whether it has seen enough.
+    pub(super) fn advance(&mut self, inputs: &mut [Input<S>], packets: u64) -> bool {
+        let [first, second] = inputs else { return true };
+        if self.scouts.is_none() {
+            self.read_ahead(first, second);
+            return true;
+        }
+        for _ in 0..packets {
+            if self.finder.has_enough() || !self.scout() {
+                self.scouts = None;
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Looks at one packet more of each capture; whether there was any.
+    fn scout(&mut self) -> bool {
+        let Some([first, second]) = &mut self.scouts else { return false };
+        let has_first = first.next().map(|packet| self.finder.on_sender_packet(packet)).is_some();
+        let has_second =
+            second.next().map(|packet| self.finder.on_receiver_packet(packet)).is_some();
+        has_first || has_second
+    }
+
+    fn read_ahead(&mut self, first: &mut Input<S>, second: &mut Input<S>) {
+        let mut clocks = [Continuous::new(); 2];
+        for _ in 0..MOST_AHEAD {
+            let sent = first.peek().map(|packet| by(&mut clocks[0], packet));
+            let came = second.peek().map(|packet| by(&mut clocks[1], packet));
+            if let Some(packet) = &sent {
+                self.finder.on_sender_packet(packet);
+            }
+            if let Some(packet) = &came {
+                self.finder.on_receiver_packet(packet);
+            }
+            if self.finder.has_enough() || sent.is_none() && came.is_none() {
+                return;
+            }
+        }
+    }
+}
+
+/// The packet at the instant that its timestamp stands for.
+fn by(clock: &mut Continuous, packet: &Packet) -> Packet {
+    Packet { at: clock.at(packet.at), ..*packet }
+}
+
+/// A capture that is read beforehand.
+#[derive(Debug)]
+struct Scout<S> {
+    source: S,
+    clock: Continuous,
+    translations: Vec<AddressTranslation>,
+    packet: Packet,
+}
+
+impl<S: PacketSource> Scout<S> {
+    fn new(source: S, translations: &[AddressTranslation]) -> Self {
+        let translations = translations.to_vec();
+        Self { source, clock: Continuous::new(), translations, packet: Packet::EMPTY }
+    }
+
+    fn next(&mut self) -> Option<&Packet> {
+        if self.source.next(&mut self.packet) != NextPacket::Packet {
+            return None;
+        }
+        self.packet.at = self.clock.at(self.packet.at);
+        translate(&mut self.packet, &self.translations);
+        Some(&self.packet)
+    }
+}

@@ -1,0 +1,492 @@
+//! How a connection was set up and how it ended, as far as its packets at one tap tell.
+//!
+//! Source: RFC 9293 §3.3.2 and §3.5 for the states, §3.5.2 for resets. A capture sees packets, not
+//! endpoints: what is told here is what an observer may conclude.
+
+use super::endpoints::Side;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, Options, Segment, SequenceNumber};
+
+/// What the first packet of a connection was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Beginning {
+    /// A SYN.
+    Syn,
+    /// A SYN that answers one which is not in the capture.
+    SynAck,
+    /// Anything else: the capture began later than the connection.
+    Midway,
+}
+
+impl Beginning {
+    /// As it stands in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Syn => "syn",
+            Self::SynAck => "syn-ack",
+            Self::Midway => "midway",
+        }
+    }
+
+    pub(super) fn of(segment: &Segment) -> Self {
+        match (segment.flags.contains(Flags::SYN), segment.flags.contains(Flags::ACK)) {
+            (true, false) => Self::Syn,
+            (true, true) => Self::SynAck,
+            _ => Self::Midway,
+        }
+    }
+}
+
+/// How the set-up of a connection went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum SetUp {
+    /// Each side knows of the other: the three ways were seen, or what can only follow them.
+    Completed,
+    /// Nobody answered the SYN.
+    Unanswered,
+    /// The SYN was answered, and the answer never acknowledged.
+    HalfOpen,
+    /// The SYN was answered with a reset.
+    Refused,
+    /// The capture began later.
+    Unseen,
+}
+
+impl SetUp {
+    /// Each of them.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Completed, Self::Unanswered, Self::HalfOpen, Self::Refused, Self::Unseen];
+
+    /// As it stands in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Unanswered => "unanswered",
+            Self::HalfOpen => "half-open",
+            Self::Refused => "refused",
+            Self::Unseen => "unseen",
+        }
+    }
+}
+
+/// How a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Ending {
+    /// It was open when the capture ended, or when it had been silent for so long that it was given up.
+    Open,
+    /// One side sent a FIN that is its last word; the other side has not ended.
+    HalfClosed,
+    /// Both sides sent a FIN.
+    Closed,
+    /// One side reset it.
+    Reset,
+    /// It never came to be.
+    NotEstablished,
+}
+
+impl Ending {
+    /// As it stands in tables.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::HalfClosed => "half-closed",
+            Self::Closed => "closed",
+            Self::Reset => "reset",
+            Self::NotEstablished => "not-established",
+        }
+    }
+}
+
+/// Where a connection is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Phase {
+    /// Its set-up is under way.
+    Opening,
+    /// Data may flow both ways.
+    Open,
+    /// A FIN was seen.
+    Closing,
+    /// Over: what still comes are stragglers.
+    Closed,
+}
+
+/// What a segment meant for the life of its connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Nothing,
+    /// It is no part of the connection: a SYN with another number, which began nothing.
+    Foreign,
+    /// The opener sent its SYN again.
+    Retry,
+    Established,
+    /// A reset, before or after the establishment.
+    Aborted,
+    /// The FIN of this side is acknowledged.
+    Finished(Side),
+}
+
+/// What the receiver of a reset makes of its number (RFC 5961 §3.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResetStanding {
+    /// It is, or may be, what the receiver expects next: the connection is over.
+    Believed,
+    /// It lies within the window: the receiver asks by a challenge ACK whether it is meant. Older systems
+    /// believe it, and are not heard of again.
+    Doubted,
+    /// It lies outside of the window, and is thrown away.
+    Ignored,
+}
+
+/// What a side said in its SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Offer {
+    pub(crate) sequence: SequenceNumber,
+    pub(crate) acknowledgment: SequenceNumber,
+    pub(crate) window: u16,
+    pub(crate) flags: Flags,
+    pub(crate) options: Options,
+    pub(crate) first_at: Instant,
+    pub(crate) last_at: Instant,
+    /// How often it was sent.
+    pub(crate) times: u32,
+}
+
+/// SYNs, by who sent them, and when they first passed.
+pub(crate) type Syns = Vec<(Side, (Instant, Segment))>;
+
+/// The end of one side's data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fin {
+    end: SequenceNumber,
+    is_acknowledged: bool,
+}
+
+/// The life of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Life {
+    pub(crate) phase: Phase,
+    pub(crate) beginning: Beginning,
+    offers: [Option<Offer>; 2],
+    fins: [Option<Fin>; 2],
+    first_fin: Option<Side>,
+    reset_by: Option<Side>,
+    /// Sent a reset in the window, and nothing has shown yet whether it was believed.
+    doubted_reset_by: Option<Side>,
+    is_refused: bool,
+    /// When the acknowledgment of the answer was seen.
+    established_at: Option<Instant>,
+    is_simultaneous: bool,
+}
+
+/// So long must a connection have been silent before a new SYN on its ports, without a FIN or a reset
+/// in between, is taken for a new connection: the classic maximum segment lifetime in use, 60 s (Linux
+/// `TCP_TIMEWAIT_LEN`).
+const LONG_IDLE: Span = Span::from_secs(60);
+
+/// More than a window that is not scaled does not follow a SYN before an answer to it is seen.
+const MOST_UNSEEN: u32 = 1 << 16;
+
+impl Life {
+    pub(crate) fn new(first: &Segment) -> Self {
+        let beginning = Beginning::of(first);
+        let phase = match beginning {
+            Beginning::Midway => Phase::Open,
+            Beginning::Syn | Beginning::SynAck => Phase::Opening,
+        };
+        Self {
+            phase,
+            beginning,
+            offers: [None; 2],
+            fins: [None; 2],
+            first_fin: None,
+            reset_by: None,
+            doubted_reset_by: None,
+            is_refused: false,
+            established_at: None,
+            is_simultaneous: false,
+        }
+    }
+
+    /// What `side` said in its SYN.
+    pub(crate) const fn offer(&self, side: Side) -> Option<&Offer> {
+        self.offers[side.index()].as_ref()
+    }
+
+    /// The SYNs of both sides, the first of each, as far as streams look at them.
+    pub(crate) fn syns(&self) -> Syns {
+        let of = |side: Side| {
+            let offer = self.offer(side)?;
+            let segment = Segment {
+                sequence: offer.sequence,
+                acknowledgment: offer.acknowledgment,
+                flags: offer.flags,
+                window: offer.window,
+                options: offer.options,
+                ..Segment::default()
+            };
+            Some((side, (offer.first_at, segment)))
+        };
+        [Side::Opener, Side::Answerer].into_iter().filter_map(of).collect()
+    }
+
+    pub(crate) const fn established_at(&self) -> Option<Instant> {
+        self.established_at
+    }
+
+    pub(crate) const fn is_simultaneous(&self) -> bool {
+        self.is_simultaneous
+    }
+
+    /// Who ended it: the side of the first FIN, or of the reset.
+    pub(crate) fn ended_by(&self) -> Option<Side> {
+        self.reset_by.or(self.doubted_reset_by).or(self.first_fin)
+    }
+
+    pub(crate) fn set_up(&self) -> SetUp {
+        match self.beginning {
+            Beginning::Midway => SetUp::Unseen,
+            _ if self.is_refused => SetUp::Refused,
+            _ if self.established_at.is_some() => SetUp::Completed,
+            _ if self.offer(Side::Answerer).is_some() => SetUp::HalfOpen,
+            _ => SetUp::Unanswered,
+        }
+    }
+
+    pub(crate) fn ending(&self) -> Ending {
+        if self.is_refused || matches!(self.set_up(), SetUp::Unanswered | SetUp::HalfOpen) {
+            return Ending::NotEstablished;
+        }
+        match (self.reset_by.or(self.doubted_reset_by), self.fins) {
+            (Some(_), _) => Ending::Reset,
+            (None, [Some(_), Some(_)]) => Ending::Closed,
+            (None, [None, None]) => Ending::Open,
+            _ => Ending::HalfClosed,
+        }
+    }
+
+    /// Whether a SYN of `side` begins another connection on the same ports, whatever the answer.
+    pub(crate) fn is_reused_by(&self, side: Side, segment: &Segment) -> bool {
+        self.is_foreign(side, segment)
+            && match self.phase {
+                Phase::Closed => true,
+                // The other side's SYN crosses the first one, or the same side tries anew.
+                Phase::Opening => self.offer(side).is_some(),
+                Phase::Open | Phase::Closing => self.fins[side.index()].is_some(),
+            }
+    }
+
+    /// Whether a SYN of `side` may begin another connection on the same ports: that depends on its answer.
+    pub(crate) fn is_asked_by(&self, side: Side, segment: &Segment) -> bool {
+        self.is_foreign(side, segment) && matches!(self.phase, Phase::Open | Phase::Closing)
+    }
+
+    /// Whether a SYN without an answer is to be taken for the beginning of another connection, after so much
+    /// silence.
+    pub(crate) fn is_probably_over(&self, silence: Span) -> bool {
+        self.beginning == Beginning::Midway || silence >= LONG_IDLE
+    }
+
+    /// Whether a segment is a SYN that asks for a connection and is not the one which asked for this.
+    fn is_foreign(&self, side: Side, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::SYN)
+            && !segment.flags.intersects(Flags::ACK | Flags::RST)
+            && self.offer(side).is_none_or(|offer| offer.sequence != segment.sequence)
+    }
+
+    /// Whether nothing has shown yet that a reset was believed or not.
+    pub(crate) const fn is_reset_doubted(&self) -> bool {
+        self.doubted_reset_by.is_some()
+    }
+
+    /// What becomes of a reset by `side`, which has sent no data: its number is that behind its SYN, or its
+    /// FIN. As much is allowed as a capture may have missed.
+    pub(crate) fn standing_without_data(&self, side: Side, segment: &Segment) -> ResetStanding {
+        let Some(offer) = self.offer(side) else { return ResetStanding::Believed };
+        match segment.sequence.distance_from(offer.sequence) {
+            1..=MOST_UNSEEN => ResetStanding::Believed,
+            _ => ResetStanding::Ignored,
+        }
+    }
+
+    /// Whether a segment with payload lies before the first byte of the data: a keep-alive with a byte that
+    /// means nothing (RFC 9293 §3.8.4).
+    pub(crate) fn is_before_data(&self, side: Side, segment: &Segment) -> bool {
+        self.offer(side).is_some_and(|offer| {
+            offer.sequence == segment.sequence
+                && segment.payload_bytes == 1
+                && !segment.flags.contains(Flags::SYN)
+        })
+    }
+
+    /// Takes a segment that `side` sent.
+    pub(crate) fn on_segment(
+        &mut self,
+        at: Instant,
+        side: Side,
+        segment: &Segment,
+        standing: ResetStanding,
+    ) -> Turn {
+        if segment.flags.contains(Flags::RST) {
+            return self.on_reset(side, segment, standing);
+        }
+        // Whoever goes on does not believe it, or did not send it.
+        self.doubted_reset_by = None;
+        if segment.flags.contains(Flags::SYN) {
+            return self.on_syn(at, side, segment);
+        }
+        match self.phase {
+            Phase::Opening => self.on_third_way(at, side, segment),
+            Phase::Open | Phase::Closing => self.on_closing(side, segment),
+            Phase::Closed => Turn::Nothing,
+        }
+    }
+
+    fn on_reset(&mut self, side: Side, segment: &Segment, standing: ResetStanding) -> Turn {
+        let is_opening = self.phase == Phase::Opening;
+        let is_refusal =
+            is_opening && side == Side::Answerer && self.offer(Side::Answerer).is_none();
+        let standing = match self.phase {
+            Phase::Closed => ResetStanding::Ignored,
+            // What refuses a SYN says so by its number (RFC 9293 §3.10.7.3).
+            Phase::Opening if is_refusal && !self.answers_syn(segment) => ResetStanding::Ignored,
+            Phase::Opening => ResetStanding::Believed,
+            Phase::Open | Phase::Closing => standing,
+        };
+        match standing {
+            ResetStanding::Ignored => return Turn::Nothing,
+            ResetStanding::Doubted => {
+                self.doubted_reset_by = Some(side);
+                return Turn::Nothing;
+            }
+            ResetStanding::Believed => {}
+        }
+        self.is_refused = is_refusal;
+        self.reset_by = Some(side);
+        self.doubted_reset_by = None;
+        self.phase = Phase::Closed;
+        Turn::Aborted
+    }
+
+    /// Whether a segment of the answerer acknowledges the SYN, or data that came with it.
+    fn answers_syn(&self, segment: &Segment) -> bool {
+        let Some(asked) = self.offer(Side::Opener) else { return true };
+        let beyond = segment.acknowledgment.distance_from(asked.sequence);
+        segment.flags.contains(Flags::ACK) && (1..=MOST_UNSEEN).contains(&beyond)
+    }
+
+    fn on_syn(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+        let has_ack = segment.flags.contains(Flags::ACK);
+        let Some(offer) = &mut self.offers[side.index()] else {
+            self.offers[side.index()] = Some(Offer {
+                sequence: segment.sequence,
+                acknowledgment: segment.acknowledgment,
+                window: segment.window,
+                flags: segment.flags,
+                options: segment.options,
+                first_at: at,
+                last_at: at,
+                times: 1,
+            });
+            self.is_simultaneous |= side == Side::Answerer && !has_ack;
+            return Turn::Nothing;
+        };
+        if offer.sequence != segment.sequence {
+            return Turn::Nothing;
+        }
+        if self.is_simultaneous && has_ack && !offer.flags.contains(Flags::ACK) {
+            // It is the answer to the SYN that crossed (RFC 9293 §3.5, figure 8).
+            offer.flags |= Flags::ACK;
+            return self.on_crossed_answer(at, side);
+        }
+        offer.last_at = at;
+        offer.times = offer.times.saturating_add(1);
+        if side == Side::Opener && self.phase == Phase::Closed && self.established_at.is_none() {
+            // Some systems ask again in spite of a refusal; and whoever had to reset what the other side
+            // still took for open asks again (RFC 9293 §3.5.1, figure 10).
+            (self.is_refused, self.reset_by, self.phase) = (false, None, Phase::Opening);
+        }
+        if side == Side::Opener { Turn::Retry } else { Turn::Nothing }
+    }
+
+    fn on_crossed_answer(&mut self, at: Instant, side: Side) -> Turn {
+        if self.phase != Phase::Opening || side == Side::Opener {
+            return Turn::Nothing;
+        }
+        self.establish(at)
+    }
+
+    fn establish(&mut self, at: Instant) -> Turn {
+        self.established_at = Some(at);
+        self.phase = Phase::Open;
+        Turn::Established
+    }
+
+    /// What comes behind the SYNs: the acknowledgment of the answer, or, where the capture has not
+    /// everything, what can only follow it.
+    fn on_third_way(&mut self, at: Instant, side: Side, segment: &Segment) -> Turn {
+        if !segment.flags.contains(Flags::ACK) {
+            return Turn::Nothing;
+        }
+        let acknowledges = |offer: Option<&Offer>| {
+            offer.is_none_or(|offer| segment.acknowledgment.is_after(offer.sequence))
+        };
+        let is_established = match side {
+            Side::Opener => acknowledges(self.offer(Side::Answerer)),
+            // Only what was agreed upon lets the answerer speak without SYN, or its answer is on the way; or
+            // it is about an older connection, of which its number tells (RFC 9293 §3.5.1).
+            Side::Answerer => {
+                let is_about_this = |asked: &Offer| {
+                    let beyond = segment.acknowledgment.distance_from(asked.sequence);
+                    (1..=MOST_UNSEEN).contains(&beyond)
+                };
+                self.offer(Side::Answerer).is_none()
+                    && self.offer(Side::Opener).is_none_or(is_about_this)
+            }
+        };
+        if !is_established {
+            return Turn::Nothing;
+        }
+        let turn = self.establish(at);
+        self.on_closing(side, segment);
+        turn
+    }
+
+    /// What a segment that `side` sends means at the tap beside it, where this life is told by the other
+    /// tap: whether it acknowledges the FIN of the other side.
+    pub(crate) fn finished_by(&self, side: Side, segment: &Segment) -> Turn {
+        let opposite = side.other();
+        match self.fins[opposite.index()] {
+            Some(fin)
+                if segment.flags.contains(Flags::ACK)
+                    && !segment.flags.contains(Flags::RST)
+                    && segment.acknowledgment.is_at_or_after(fin.end) =>
+            {
+                Turn::Finished(opposite)
+            }
+            _ => Turn::Nothing,
+        }
+    }
+
+    fn on_closing(&mut self, side: Side, segment: &Segment) -> Turn {
+        if segment.flags.contains(Flags::FIN) && self.fins[side.index()].is_none() {
+            self.fins[side.index()] = Some(Fin { end: segment.end(), is_acknowledged: false });
+            self.first_fin.get_or_insert(side);
+            self.phase = Phase::Closing;
+        }
+        let opposite = side.other();
+        match &mut self.fins[opposite.index()] {
+            Some(fin)
+                if !fin.is_acknowledged
+                    && segment.flags.contains(Flags::ACK)
+                    && segment.acknowledgment.is_at_or_after(fin.end) =>
+            {
+                fin.is_acknowledged = true;
+            }
+            _ => return Turn::Nothing,
+        }
+        if self.fins.iter().all(|fin| fin.is_some_and(|fin| fin.is_acknowledged)) {
+            self.phase = Phase::Closed;
+        }
+        Turn::Finished(opposite)
+    }
+}

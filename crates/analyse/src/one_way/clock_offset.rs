@@ -1,0 +1,387 @@
+//! What two clocks are roughly apart, from packets that are in both captures.
+//!
+//! Needed before anything can be put in order. A packet that departs at the sender's tap shows the
+//! offset of the receiver's clock plus its delay, one of the other way the offset minus its delay. So
+//! the offset lies between the smallest difference of the first and the largest of the second, and
+//! half-way between them if the path is symmetric (the idea of D. Mills' clock filter, RFC 5905 §8).
+//! Which way is which is told by the differences themselves.
+//!
+//! Captures may begin at different times, so it is not their first packets that are compared: packets are
+//! sampled by their contents, the same ones in both captures, and half as many whenever they become too many.
+
+use fairwind_capture::Packet;
+use fairwind_units::Instant;
+use fairwind_wire::bytes::Addresses;
+use fairwind_wire::{Flags, SackBlock, Segment, SequenceNumber, Timestamps};
+use std::cmp::Ordering;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Packets that are remembered of both captures together.
+const MOST: usize = 1 << 17;
+
+/// So many packets found in both are enough while all are looked at, and of a sample as much of it, but
+/// [`FEWEST`].
+const ENOUGH: u64 = 5_000;
+const FEWEST: u64 = 500;
+
+/// Who sends to whom.
+type Ends = (Addresses, u16, u16);
+
+/// What a packet has that no hop changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Likeness {
+    ends: Ends,
+    sequence: u32,
+    acknowledgment: u32,
+    flags: u16,
+    window: u16,
+    payload_bytes: u32,
+    identification: Option<u16>,
+    stamps: Option<(u32, u32)>,
+    first_block: Option<(u32, u32)>,
+}
+
+impl Likeness {
+    fn of(packet: &Packet) -> Self {
+        let segment: &Segment = &packet.segment;
+        let numbers = |one: SequenceNumber, two: SequenceNumber| (one.get(), two.get());
+        let block = |block: &SackBlock| numbers(block.left, block.right);
+        let stamps = |stamps: Timestamps| (stamps.value, stamps.echo);
+        let has_blocks = !segment.flags.contains(Flags::SYN);
+        Self {
+            ends: (packet.addresses, segment.source_port, segment.destination_port),
+            sequence: segment.sequence.get(),
+            acknowledgment: segment.acknowledgment.get(),
+            flags: segment.flags.bits(),
+            window: segment.window,
+            payload_bytes: segment.payload_bytes,
+            identification: packet.identification,
+            stamps: segment.options.timestamps.map(stamps),
+            first_block: segment.options.sack.as_slice().first().filter(|_| has_blocks).map(block),
+        }
+    }
+}
+
+impl Likeness {
+    /// A number by which packets are sampled: any part of all numbers has the same part of all packets.
+    fn rank(packet: &Packet) -> u64 {
+        let segment = &packet.segment;
+        let pair = |one: u32, two: u32| u64::from(one) << 32 | u64::from(two);
+        let numbers = pair(segment.sequence.get(), segment.acknowledgment.get());
+        mixed(numbers ^ mixed(pair(segment.flags.bits().into(), segment.payload_bytes)))
+    }
+}
+
+/// Where a packet was seen.
+#[derive(Debug, Clone, Copy)]
+enum Sighting {
+    Sender(Instant),
+    Receiver(Instant),
+    /// In both, or twice in one: it tells nothing more.
+    Spent,
+}
+
+/// The differences of one direction of one connection.
+#[derive(Debug, Clone, Copy)]
+struct Differences {
+    ends: Ends,
+    smallest: i64,
+    largest: i64,
+}
+
+/// What the clocks are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockOffset {
+    /// Nanoseconds to be taken from the receiver's timestamps to have them by the sender's clock.
+    pub nanos: i64,
+    /// Packets that were found in both captures.
+    pub packets: u64,
+    /// Whether packets of both ways were: otherwise the smallest delay counts as none.
+    pub is_symmetric: bool,
+}
+
+impl ClockOffset {
+    /// The sender's time at the receiver's `at`; not before the clock's zero.
+    #[inline]
+    pub const fn to_sender_clock(&self, at: Instant) -> Instant {
+        let nanos = if self.nanos >= 0 {
+            at.as_nanos().saturating_sub(self.nanos.unsigned_abs())
+        } else {
+            at.as_nanos().saturating_add(self.nanos.unsigned_abs())
+        };
+        Instant::from_nanos(nanos)
+    }
+}
+
+/// At which tap the packets from one end to another depart.
+#[derive(Debug, Clone, Default)]
+pub struct DepartureTaps {
+    /// Whether at the sender's.
+    departs_at_sender: HashMap<Ends, bool>,
+}
+
+impl DepartureTaps {
+    /// Whether what goes from `addresses`' source to its destination, between these ports, departs at the
+    /// sender's tap; `None` where the captures do not tell.
+    pub fn departs_at_sender(&self, addresses: Addresses, ports: (u16, u16)) -> Option<bool> {
+        self.departs_at_sender.get(&(addresses, ports.0, ports.1)).copied()
+    }
+}
+
+/// Finds packets that are in both captures. Hand it packets of both by turns until it has found enough; their
+/// instants are those of the clock that is asked about.
+#[derive(Debug, Clone, Default)]
+pub struct ClockOffsetEstimator {
+    /// Each with its rank.
+    sightings: HashMap<Likeness, (u64, Sighting)>,
+    /// How often the sample was halved.
+    halvings: u32,
+    directions: Vec<Differences>,
+    places: HashMap<Ends, usize>,
+    found: u64,
+}
+
+impl ClockOffsetEstimator {
+    /// A packet of the sender's capture.
+    pub fn on_sender_packet(&mut self, packet: &Packet) {
+        self.see(packet, true);
+    }
+
+    /// A packet of the receiver's capture.
+    pub fn on_receiver_packet(&mut self, packet: &Packet) {
+        self.see(packet, false);
+    }
+
+    /// Packets that were found in both.
+    pub const fn found(&self) -> u64 {
+        self.found
+    }
+
+    /// Whether so many were found that handing in more is of little use.
+    pub fn has_enough(&self) -> bool {
+        self.found >= (ENOUGH >> self.halvings.min(63)).max(FEWEST)
+    }
+
+    #[inline]
+    fn see(&mut self, packet: &Packet, is_sender: bool) {
+        let rank = Likeness::rank(packet);
+        if rank <= u64::MAX.checked_shr(self.halvings).unwrap_or(0) {
+            self.compare_with_others(packet, rank, is_sender);
+        }
+    }
+
+    fn compare_with_others(&mut self, packet: &Packet, rank: u64, is_sender: bool) {
+        let mine =
+            if is_sender { Sighting::Sender(packet.at) } else { Sighting::Receiver(packet.at) };
+        let pair = match self.sightings.entry(Likeness::of(packet)) {
+            Entry::Vacant(entry) => {
+                entry.insert((rank, mine));
+                if self.sightings.len() > MOST {
+                    self.halve();
+                }
+                return;
+            }
+            Entry::Occupied(mut entry) => (entry.insert((rank, Sighting::Spent)).1, mine),
+        };
+        let ((Sighting::Sender(sent), Sighting::Receiver(received))
+        | (Sighting::Receiver(received), Sighting::Sender(sent))) = pair
+        else {
+            return;
+        };
+        self.found += 1;
+        let difference = signed_since(received, sent);
+        let ends = (packet.addresses, packet.segment.source_port, packet.segment.destination_port);
+        let place = *self.places.entry(ends).or_insert(self.directions.len());
+        match self.directions.get_mut(place) {
+            Some(known) => {
+                known.smallest = known.smallest.min(difference);
+                known.largest = known.largest.max(difference);
+            }
+            None => self.directions.push(Differences {
+                ends,
+                smallest: difference,
+                largest: difference,
+            }),
+        }
+    }
+
+    /// Forgets half of the packets, and looks at half of those to come. Packets that are as good as equal are
+    /// not told apart by that: of them all are forgotten.
+    #[cold]
+    fn halve(&mut self) {
+        self.halvings += 1;
+        let highest = u64::MAX.checked_shr(self.halvings).unwrap_or(0);
+        self.sightings.retain(|_, (rank, _)| *rank <= highest);
+    }
+
+    /// How the differences of a direction compare with those of the opposite one, where that was found, too:
+    /// delays are added on the way to the receiver's tap and taken off on the way back.
+    fn compare(&self, direction: &Differences) -> Option<Ordering> {
+        let (addresses, source, destination) = direction.ends;
+        let opposite = (addresses.reversed(), destination, source);
+        let opposite = self.directions.get(*self.places.get(&opposite)?)?;
+        let middle = |known: &Differences| i128::from(known.smallest) + i128::from(known.largest);
+        Some(middle(direction).cmp(&middle(opposite)))
+    }
+
+    /// At which tap packets depart: those of connections of which packets of both ways were found.
+    pub fn departure_taps(&self) -> DepartureTaps {
+        let told = self.directions.iter().filter_map(|direction| {
+            let order = self.compare(direction).filter(|order| order.is_ne())?;
+            Some((direction.ends, order.is_gt()))
+        });
+        DepartureTaps { departs_at_sender: told.collect() }
+    }
+
+    /// Whether both captures can have one clock: then nothing arrives before it departs.
+    pub fn fits_one_clock(&self) -> bool {
+        let (above, below) = self.bounds();
+        above.is_none_or(|least| least >= 0) && below.is_none_or(|most| most <= 0)
+    }
+
+    /// What the clocks are apart; `None` where no packet is in both captures.
+    pub fn estimate(&self) -> Option<ClockOffset> {
+        let (nanos, is_symmetric) = match self.bounds() {
+            (Some(above), Some(below)) => (midpoint(above, below), true),
+            _ => (self.directions.iter().map(|known| known.smallest).min()?, false),
+        };
+        Some(ClockOffset { nanos, packets: self.found, is_symmetric })
+    }
+
+    /// The smallest difference of what departs at the sender's tap, and the largest of what arrives there,
+    /// of connections of which packets of both ways were found: the offset lies between them.
+    fn bounds(&self) -> (Option<i64>, Option<i64>) {
+        let (mut above, mut below) = (None::<i64>, None::<i64>);
+        for direction in &self.directions {
+            match self.compare(direction) {
+                Some(Ordering::Greater) => {
+                    let least = direction.smallest;
+                    above = Some(above.map_or(least, |known| known.min(least)));
+                }
+                Some(_) => {
+                    let most = direction.largest;
+                    below = Some(below.map_or(most, |known| known.max(most)));
+                }
+                None => {}
+            }
+        }
+        (above, below)
+    }
+}
+
+/// The finaliser of `SplitMix64` (Steele, Lea, Flood 2014).
+const fn mixed(value: u64) -> u64 {
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+fn midpoint(one: i64, two: i64) -> i64 {
+    i64::try_from(i128::midpoint(one.into(), two.into())).unwrap_or(one)
+}
+
+/// Nanoseconds from `earlier` to `later`; below zero where it is the other way round.
+#[inline]
+pub(super) const fn signed_since(later: Instant, earlier: Instant) -> i64 {
+    later.as_nanos().wrapping_sub(earlier.as_nanos()).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    fn packet(at: u64, is_forward: bool, sequence: u32) -> Packet {
+        let there = Addresses::V4 {
+            source: Ipv4Addr::new(10, 0, 0, 1),
+            destination: Ipv4Addr::new(10, 0, 0, 2),
+        };
+        let (source_port, destination_port) = if is_forward { (4000, 80) } else { (80, 4000) };
+        Packet {
+            at: Instant::from_millis(at),
+            addresses: if is_forward { there } else { there.reversed() },
+            segment: Segment {
+                source_port,
+                destination_port,
+                sequence: SequenceNumber::new(sequence),
+                ..Segment::default()
+            },
+            ..Packet::EMPTY
+        }
+    }
+
+    /// Delays of 30 ms there and 30 ms back, and the receiver's clock so much ahead.
+    fn finder(ahead: i64) -> ClockOffsetEstimator {
+        let mut finder = ClockOffsetEstimator::default();
+        for sequence in 0..10_u32 {
+            let queue = u64::from(sequence % 3 * 5);
+            let at = 10_000 + u64::from(sequence) * 10;
+            finder.on_sender_packet(&packet(at, true, sequence));
+            let there = (at + 30 + queue).saturating_add_signed(ahead);
+            finder.on_receiver_packet(&packet(there, true, sequence));
+            finder.on_receiver_packet(&packet(there, false, sequence));
+            finder.on_sender_packet(&packet(at + 60 + 2 * queue, false, sequence));
+        }
+        finder
+    }
+
+    #[test]
+    fn the_offset_is_half_way_between_the_floors_of_both_directions() {
+        for ahead in [0, 250, -1_600] {
+            let estimate = finder(ahead).estimate().unwrap();
+            assert_eq!(estimate.nanos, ahead * 1_000_000);
+            assert_eq!((estimate.packets, estimate.is_symmetric), (20, true));
+            let there = Instant::from_millis(5_000_u64.saturating_add_signed(ahead));
+            assert_eq!(estimate.to_sender_clock(there), Instant::from_millis(5_000));
+        }
+    }
+
+    #[test]
+    fn one_clock_lets_nothing_arrive_before_it_departs() {
+        for (ahead, fits) in [(0, true), (29, true), (250, false), (-1_600, false)] {
+            assert_eq!(finder(ahead).fits_one_clock(), fits, "{ahead} ms ahead");
+        }
+    }
+
+    #[test]
+    fn one_direction_alone_has_a_smallest_delay_of_nothing() {
+        let mut finder = ClockOffsetEstimator::default();
+        for (sequence, delay) in [(1, 40), (2, 35), (3, 90)] {
+            finder.on_sender_packet(&packet(1_000, true, sequence));
+            finder.on_receiver_packet(&packet(1_000 + delay, true, sequence));
+        }
+        let estimate = finder.estimate().unwrap();
+        assert_eq!((estimate.nanos, estimate.is_symmetric), (35_000_000, false));
+    }
+
+    #[test]
+    fn captures_that_begin_late_or_end_early_are_compared_by_the_packets_of_both() {
+        let mut finder = ClockOffsetEstimator::default();
+        // The receiver's capture begins where 200 000 packets have left, and ends much later.
+        let sent = |sequence: u32| packet(1_000 + u64::from(sequence), true, sequence * 100);
+        let came = |sequence: u32| packet(61_030 + u64::from(sequence), true, sequence * 100);
+        let mut looked_at = 0;
+        for step in 0..300_000_u32 {
+            finder.on_sender_packet(&sent(step));
+            finder.on_receiver_packet(&came(200_000 + step));
+            assert!(finder.sightings.len() <= MOST);
+            if finder.has_enough() {
+                looked_at = step;
+                break;
+            }
+        }
+        let estimate = finder.estimate().unwrap();
+        assert_eq!((estimate.nanos, estimate.is_symmetric), (60_030_000_000, false));
+        assert!(looked_at > 200_000 && finder.halvings > 0, "{looked_at} packets of each");
+    }
+
+    #[test]
+    fn packets_that_are_twice_in_one_capture_tell_nothing() {
+        let mut finder = ClockOffsetEstimator::default();
+        finder.on_sender_packet(&packet(1_000, true, 7));
+        finder.on_sender_packet(&packet(1_100, true, 7));
+        finder.on_receiver_packet(&packet(1_150, true, 7));
+        assert_eq!(finder.estimate(), None);
+    }
+}

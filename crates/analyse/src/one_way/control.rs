@@ -1,0 +1,191 @@
+//! Packets without payload: SYN, FIN, RST and acknowledgments, which departures are missing.
+//!
+//! They have no range of bytes, so they are told by all that no hop changes in their header. Of several
+//! that are equal the oldest has come.
+
+use super::clock_offset::signed_since;
+use fairwind_capture::Packet;
+use fairwind_units::Instant;
+use fairwind_wire::Segment;
+use std::collections::VecDeque;
+
+/// Comparisons that each departure pays for, so that a capture of packets that never match is not
+/// searched for ever.
+const PAID: u32 = 16;
+/// Comparisons that can be saved up.
+const MOST_PAID: u32 = 1 << 16;
+
+/// What is equal in all copies of a packet without payload, and mostly in no other packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Header {
+    sequence: u32,
+    acknowledgment: u32,
+    stamps: (u32, u32),
+    flags_and_window: u32,
+    first_block: u32,
+}
+
+impl Header {
+    #[inline]
+    fn of(segment: &Segment) -> Self {
+        let stamps = segment.options.timestamps.unwrap_or_default();
+        let block = segment.options.sack.as_slice().first();
+        Self {
+            sequence: segment.sequence.get(),
+            acknowledgment: segment.acknowledgment.get(),
+            stamps: (stamps.value, stamps.echo),
+            flags_and_window: u32::from(segment.flags.bits()) << 16 | u32::from(segment.window),
+            first_block: block
+                .map_or(0, |block| block.left.get() ^ block.right.get().rotate_left(16)),
+        }
+    }
+}
+
+/// A packet without payload that departed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bare {
+    header: Header,
+    pub(super) at: Instant,
+    pub(super) ticket: u64,
+    pub(super) wire_bytes: u32,
+    identification: Option<u16>,
+    /// Whether it takes a place in sequence space (SYN, FIN).
+    pub(super) has_length: bool,
+}
+
+/// What was found of an arrival.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum FoundBare {
+    /// It departed then.
+    Departed(Instant),
+    /// Its departure has yet to be seen.
+    Early,
+    /// No departure that is still waited for.
+    Nothing,
+}
+
+/// Packets without payload that departed and have not arrived.
+#[derive(Debug, Clone, Default)]
+pub(super) struct BareFlight {
+    /// In the order of departure.
+    waiting: VecDeque<Bare>,
+    /// Those that a later one overtook.
+    overdue: VecDeque<Bare>,
+    /// Comparisons that may still be made.
+    paid: u32,
+    last_departed: Option<Header>,
+    /// Departure of the latest one that has arrived.
+    last_arrived: Option<Instant>,
+}
+
+impl BareFlight {
+    pub(super) fn len(&self) -> usize {
+        self.waiting.len() + self.overdue.len()
+    }
+
+    #[inline]
+    pub(super) fn on_departure(&mut self, at: Instant, ticket: u64, packet: &Packet) {
+        let header = Header::of(&packet.segment);
+        self.waiting.push_back(Bare {
+            header,
+            at,
+            ticket,
+            wire_bytes: packet.wire_bytes,
+            identification: packet.identification,
+            has_length: packet.segment.sequence_length() > 0,
+        });
+        self.last_departed = Some(header);
+        self.paid = (self.paid + PAID).min(MOST_PAID);
+    }
+
+    #[inline]
+    pub(super) fn on_arrival(&mut self, packet: &Packet) -> FoundBare {
+        let header = Header::of(&packet.segment);
+        if let Some(front) = self.waiting.front()
+            && front.header == header
+        {
+            let departed = front.at;
+            self.waiting.pop_front();
+            self.last_arrived = Some(departed);
+            return FoundBare::Departed(departed);
+        }
+        self.search(&header, packet.identification)
+    }
+
+    fn search(&mut self, header: &Header, identification: Option<u16>) -> FoundBare {
+        let steps = usize::try_from(self.paid).unwrap_or(usize::MAX);
+        let looked_at = self.waiting.len().min(steps);
+        let place = self.waiting.iter().take(looked_at).position(|bare| bare.header == *header);
+        self.pay(place.unwrap_or(looked_at));
+        if let Some(place) = place {
+            self.overdue.extend(self.waiting.drain(..place));
+            if let Some(bare) = self.waiting.pop_front() {
+                self.last_arrived = Some(bare.at);
+                return FoundBare::Departed(bare.at);
+            }
+        }
+        let steps = usize::try_from(self.paid).unwrap_or(usize::MAX);
+        let looked_at = self.overdue.len().min(steps);
+        let is_same =
+            |bare: &&Bare| bare.header == *header && (bare.identification == identification);
+        let place = self.overdue.iter().take(looked_at).position(|bare| is_same(&bare));
+        self.pay(looked_at);
+        if let Some(bare) = place.and_then(|place| self.overdue.remove(place)) {
+            return FoundBare::Departed(bare.at);
+        }
+        if self.last_departed.is_none_or(|last| is_newer(header, &last)) {
+            return FoundBare::Early;
+        }
+        FoundBare::Nothing
+    }
+
+    fn pay(&mut self, steps: usize) {
+        self.paid = self.paid.saturating_sub(u32::try_from(steps).unwrap_or(u32::MAX));
+    }
+
+    /// Departure of the one in the middle of those that wait.
+    pub(super) fn middle(&self) -> Option<Instant> {
+        let longest =
+            if self.overdue.len() > self.waiting.len() { &self.overdue } else { &self.waiting };
+        longest.get(longest.len() / 2).map(|bare| bare.at)
+    }
+
+    /// The oldest departure that has not arrived.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        let oldest = [self.overdue.front(), self.waiting.front()];
+        oldest.into_iter().flatten().map(|bare| bare.at).min()
+    }
+
+    /// Takes out what departed before `before` and has not come.
+    pub(super) fn settle(&mut self, before: Instant, mut lost: impl FnMut(&Bare)) {
+        for queue in [&mut self.overdue, &mut self.waiting] {
+            let aged = queue.iter().take_while(|bare| bare.at < before).count();
+            queue.drain(..aged).for_each(|bare| lost(&bare));
+        }
+    }
+
+    /// Takes out everything at the end: what a later one overtook or departed before `lost_before` is
+    /// lost. Gives the number of those of which nobody can know.
+    pub(super) fn finish(&mut self, lost_before: Instant, mut lost: impl FnMut(&Bare)) -> u64 {
+        self.overdue.drain(..).for_each(|bare| lost(&bare));
+        let mut unjudged = 0;
+        for bare in self.waiting.drain(..) {
+            let is_overtaken =
+                self.last_arrived.is_some_and(|last| signed_since(last, bare.at) > 0);
+            if is_overtaken || bare.at < lost_before {
+                lost(&bare);
+            } else {
+                unjudged += 1;
+            }
+        }
+        unjudged
+    }
+}
+
+/// Whether a packet with this header was made after one with the header `last`, as far as headers tell.
+fn is_newer(header: &Header, last: &Header) -> bool {
+    let is_after = |one: u32, two: u32| one.wrapping_sub(two).cast_signed() > 0;
+    is_after(header.stamps.0, last.stamps.0)
+        || is_after(header.acknowledgment, last.acknowledgment)
+        || is_after(header.sequence, last.sequence)
+}

@@ -1,0 +1,366 @@
+//! All connections that pass between two taps: who is told of a packet, and who is judged when.
+//!
+//! A departure is judged `patience` after it was seen, a little later for the sake of many at once. Time
+//! is what *both* captures have reached, so that a capture that pauses, or one odd timestamp in one of
+//! them, condemns nothing.
+
+use super::clock_drift::{ClockDrift, ClockModel, DelayFloor};
+use super::clock_offset::ClockOffset;
+use super::context::{
+    Arrival, Common, Departure, FlowPairDescription, FlowPairId, LostPacket, Sight, Watch, index,
+    way_and_tap,
+};
+use super::counts::Timeline;
+use super::flow::Passage;
+use super::group::Group;
+use super::samples::Stash;
+use super::tables::{Clocks, DelayRow, FlowRow};
+use fairwind_capture::Packet;
+use fairwind_measure::{Direction, EmptyRowBudget};
+use fairwind_units::{Instant, Span};
+use fairwind_wire::Flags;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+mod closing;
+
+/// Departures that one direction remembers at most: the oldest are judged early beyond it.
+const REMEMBERED: usize = 1 << 17;
+
+/// How passages are measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OneWaySettings {
+    /// Whether both captures were taken with one clock. If so, they are taken to have been watching from
+    /// beginning to end, too.
+    pub clock: ClockModel,
+    /// What has been taken from the receiver's timestamps already, so that instants are those of the sender's clock
+    /// but for drift; `None`: nothing.
+    pub merged_by: Option<ClockOffset>,
+    /// How long a departure may wait for its arrival before it is lost.
+    pub patience: Span,
+    /// Where windows count from.
+    pub origin: Instant,
+    /// Window lengths of loss and delay over time.
+    pub intervals: Vec<Span>,
+    /// How many rows silence may have in a series of windows, see [`EmptyRowBudget`]; `None`: all of it.
+    pub max_empty_rows: Option<u64>,
+    /// Percentiles of delays, above 0 and up to 100.
+    pub percentiles: Vec<f64>,
+}
+
+impl Default for OneWaySettings {
+    /// One clock, ten seconds of patience, no windows, the percentiles of `measure`.
+    fn default() -> Self {
+        Self {
+            clock: ClockModel::Shared,
+            merged_by: None,
+            patience: Span::from_secs(10),
+            origin: Instant::ZERO,
+            intervals: Vec::new(),
+            max_empty_rows: Some(EmptyRowBudget::DEFAULT_ROWS),
+            percentiles: fairwind_measure::Settings::default().percentiles,
+        }
+    }
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Crossing {
+    pub(super) description: FlowPairDescription,
+    /// What goes from the side that opened it, and what comes back.
+    pub(super) passages: [Passage; 2],
+    /// So that an old entry of the agenda finds nobody.
+    serial: u64,
+    /// Whether it is in the agenda.
+    is_due: bool,
+    /// At which taps a packet of it was seen.
+    is_seen_at: [bool; 2],
+}
+
+/// All connections between two taps.
+#[derive(Debug)]
+pub struct OneWayFlows {
+    settings: OneWaySettings,
+    common: Common,
+    crossings: Vec<Option<Crossing>>,
+    free: Vec<u32>,
+    serials: u64,
+    /// Closed passages, whose delays wait for the clocks.
+    stash: Stash,
+    /// Rows that nobody has taken yet.
+    rows: Vec<FlowRow>,
+    delay_rows: Vec<DelayRow>,
+    /// How the clocks went, once everything is known.
+    settled_drift: Option<ClockDrift>,
+    lost: VecDeque<LostPacket>,
+    found: Vec<LostPacket>,
+    /// When somebody has to be judged: instant, place and serial.
+    agenda: BinaryHeap<Reverse<(Instant, u32, u64)>>,
+    next_due: Instant,
+    /// What the taps have seen, that of the sender first.
+    seen: [Sight; 2],
+}
+
+impl OneWayFlows {
+    /// No connections yet.
+    pub fn new(settings: OneWaySettings) -> Self {
+        Self {
+            next_due: Instant::ZERO,
+            common: Common::new(settings.origin),
+            settings,
+            crossings: Vec::new(),
+            free: Vec::new(),
+            serials: 0,
+            stash: Stash::new(),
+            rows: Vec::new(),
+            delay_rows: Vec::new(),
+            settled_drift: None,
+            lost: VecDeque::new(),
+            found: Vec::new(),
+            agenda: BinaryHeap::new(),
+            seen: [Sight::default(); 2],
+        }
+    }
+
+    /// Adds a group, and gives its index.
+    ///
+    /// # Panics
+    /// At 2^32 groups.
+    pub fn add_group(&mut self, name: &str) -> u32 {
+        let index = u32::try_from(self.common.groups.len()).expect("fewer than 2^32 groups");
+        self.common.groups.push(Group::new(name, &self.settings.intervals));
+        index
+    }
+
+    /// A connection of which packets will be told.
+    ///
+    /// # Panics
+    /// Where its group was not added; at 2^32 open connections.
+    pub fn open(&mut self, description: FlowPairDescription) -> FlowPairId {
+        assert!(self.group(description.group).is_some(), "the group was added before");
+        self.serials += 1;
+        let crossing = Crossing {
+            description,
+            passages: [Passage::default(), Passage::default()],
+            serial: self.serials,
+            is_due: false,
+            is_seen_at: [false; 2],
+        };
+        if let Some(place) = self.free.pop() {
+            self.crossings[index(place)] = Some(crossing);
+            return FlowPairId(place);
+        }
+        let place = u32::try_from(self.crossings.len()).expect("fewer than 2^32 connections");
+        self.crossings.push(Some(crossing));
+        FlowPairId(place)
+    }
+
+    fn group(&self, group: u32) -> Option<&Group> {
+        self.common.groups.get(index(group))
+    }
+
+    /// Connections that are open.
+    pub fn open_connections(&self) -> usize {
+        self.crossings.len() - self.free.len()
+    }
+
+    /// A packet leaves the side where it was made, at `at` by the sender's clock.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    #[inline]
+    pub fn on_departure(
+        &mut self,
+        id: FlowPairId,
+        direction: Direction,
+        at: Instant,
+        packet: &Packet,
+    ) -> Departure {
+        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
+        let (way, tap) = way_and_tap(direction, crossing.description.opener);
+        self.seen[tap].note(at);
+        crossing.is_seen_at[tap] = true;
+        let mut shared = self.common.lend(&crossing.description, direction);
+        let [opening, answering] = &mut crossing.passages;
+        let (mine, other) = if way == 0 { (opening, answering) } else { (answering, opening) };
+        let departure = mine.on_departure(at, packet, &mut shared);
+        if packet.segment.flags.contains(Flags::ACK) {
+            // What the other direction brought here is acknowledged where it arrived.
+            shared.turn();
+            other.acknowledged(at, packet.segment.acknowledgment, &mut shared);
+        }
+        let is_too_much = mine.len() > REMEMBERED;
+        if !crossing.is_due {
+            crossing.is_due = true;
+            let due = at + self.settings.patience + self.settings.patience / 4;
+            self.agenda.push(Reverse((due, id.0, crossing.serial)));
+            self.next_due = self.next_due.min(due);
+        } else if is_too_much {
+            self.settle_crossing(id.0, None);
+        }
+        if at >= self.next_due {
+            self.settle_due();
+        }
+        departure
+    }
+
+    /// A packet reaches the side that it was meant for, at `at` by the sender's clock.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    #[inline]
+    pub fn on_arrival(
+        &mut self,
+        id: FlowPairId,
+        direction: Direction,
+        at: Instant,
+        packet: &Packet,
+    ) -> Arrival {
+        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
+        let (way, tap) = way_and_tap(direction, crossing.description.opener);
+        self.seen[1 - tap].note(at);
+        crossing.is_seen_at[1 - tap] = true;
+        let mut shared = self.common.lend(&crossing.description, direction);
+        let arrival = crossing.passages[way].on_arrival(at, packet, &mut shared);
+        if at >= self.next_due {
+            self.settle_due();
+        }
+        arrival
+    }
+
+    /// The next packet that is found to be lost, if there is one; ask after each packet, or from time
+    /// to time.
+    #[inline]
+    pub fn next_lost(&mut self) -> Option<LostPacket> {
+        self.lost.pop_front()
+    }
+
+    /// The last packet at any tap.
+    fn latest(&self) -> Instant {
+        self.seen[0].last.max(self.seen[1].last)
+    }
+
+    fn slack(&self) -> Span {
+        self.settings.patience / 4
+    }
+
+    /// Judges whoever is due at the time that both captures have reached.
+    #[cold]
+    fn settle_due(&mut self) {
+        let now = self.seen[0].last.min(self.seen[1].last);
+        while let Some(&Reverse((due, place, serial))) = self.agenda.peek()
+            && due <= now
+        {
+            self.agenda.pop();
+            let crossing = self.crossings[index(place)].as_ref();
+            if crossing.is_some_and(|crossing| crossing.serial == serial) {
+                self.settle_crossing(place, Some(now));
+            }
+        }
+        let settled =
+            now.as_nanos().saturating_sub((self.settings.patience + self.slack()).as_nanos());
+        for group in &mut self.common.groups {
+            group.settle(now, Instant::from_nanos(settled));
+        }
+        // Groups are settled at times even where nobody is due.
+        let latest = self.latest() + self.slack();
+        self.next_due = latest;
+    }
+
+    /// Judges what departed in a connection its patience before `now`; without a time, the older half
+    /// of what it remembers.
+    fn settle_crossing(&mut self, place: u32, now: Option<Instant>) {
+        let patience = self.settings.patience;
+        let slack = self.slack();
+        let Some(crossing) = self.crossings[index(place)].as_ref() else { return };
+        let watches = self.watches(crossing);
+        let Some(crossing) = self.crossings[index(place)].as_mut() else { return };
+        let mut oldest = None;
+        for way in 0..2 {
+            let direction = if way == 0 { Direction::Forward } else { Direction::Reverse };
+            let (_, tap) = way_and_tap(direction, crossing.description.opener);
+            let passage = &mut crossing.passages[way];
+            let before = now.map_or_else(
+                // That one, too, or many of one instant would never be judged.
+                || passage.middle() + Span::from_nanos(1),
+                |now| Instant::from_nanos(now.as_nanos().saturating_sub(patience.as_nanos())),
+            );
+            let mut shared = self.common.lend(&crossing.description, direction);
+            passage.settle(before, watches[1 - tap], &mut shared, &mut self.found);
+            if now.is_some() {
+                oldest = [oldest, passage.oldest()].into_iter().flatten().min();
+            }
+        }
+        self.lost.extend(self.found.drain(..));
+        if now.is_none() {
+            return;
+        }
+        crossing.is_due = oldest.is_some();
+        if let Some(oldest) = oldest {
+            // Later than now, or without patience this would go on for ever.
+            let due = (oldest + patience + slack).max(now.unwrap_or(oldest) + Span::from_nanos(1));
+            self.agenda.push(Reverse((due, place, crossing.serial)));
+        }
+    }
+
+    /// When the taps were watched, for this connection: a tap that has seen nothing of it, of somebody else's
+    /// captures, may be on another path.
+    fn watches(&self, crossing: &Crossing) -> [Watch; 2] {
+        [0, 1].map(|tap| match self.settings.clock {
+            ClockModel::Apart if !crossing.is_seen_at[tap] => {
+                Watch { from: Instant::MAX, until: Instant::ZERO }
+            }
+            _ => self.watch(tap),
+        })
+    }
+
+    /// When the tap was watched.
+    fn watch(&self, tap: usize) -> Watch {
+        match self.settings.clock {
+            ClockModel::Shared => Watch { from: Instant::ZERO, until: self.latest() },
+            ClockModel::Apart => {
+                let Sight { first, last } = self.seen[tap];
+                Watch { from: first.unwrap_or(Instant::MAX), until: last }
+            }
+        }
+    }
+
+    /// What is known of the clocks.
+    fn clocks(&self) -> Clocks {
+        let merged_by = self.settings.merged_by;
+        Clocks {
+            model: self.settings.clock,
+            drift: self.drift(),
+            merged_by_nanos: merged_by.map_or(0, |offset| offset.nanos),
+            is_known: merged_by.is_some() || !self.common.floors.iter().all(DelayFloor::is_empty),
+            is_symmetric: !self.common.floors.iter().any(DelayFloor::is_empty),
+        }
+    }
+
+    /// How the receiver's clock goes, as far as is known; nothing for one clock.
+    pub fn drift(&self) -> ClockDrift {
+        match self.settings.clock {
+            ClockModel::Shared => ClockDrift::default(),
+            ClockModel::Apart => ClockDrift::of(&self.common.floors[0], &self.common.floors[1]),
+        }
+    }
+
+    /// Packets that departed in windows too many to be kept: they are in no row of losses over time.
+    pub fn packets_beyond_windows(&self) -> u64 {
+        let series = 0..self.settings.intervals.len();
+        let of_series = |series: usize| -> u64 {
+            let of_group = |group: &Group| {
+                let beyond = group.loss_series.get(series).and_then(Timeline::beyond);
+                beyond.map_or(0, |window| window.packets_sent)
+            };
+            self.common.groups.iter().map(of_group).sum()
+        };
+        series.map(of_series).max().unwrap_or(0)
+    }
+
+    /// The first error of the temporary file in which delays are kept, if there was one: delays are
+    /// incomplete then.
+    pub const fn spill_error(&self) -> Option<&std::io::Error> {
+        self.common.spill.failed()
+    }
+}

@@ -1,0 +1,229 @@
+//! Connections that end, and what becomes of their counts and delays.
+
+use super::{Crossing, OneWayFlows};
+use crate::one_way::clock_drift::ClockModel;
+use crate::one_way::context::{FlowName, FlowPairId, index, way_and_tap};
+use crate::one_way::delays::{Correction, PassageDelays, Samples, delays_of};
+use crate::one_way::group::Group;
+use crate::one_way::samples::{Closed, SampleLog, Stash};
+use crate::one_way::tables;
+use crate::one_way::tables::{DelayRow, FlowRow, GroupRow};
+use fairwind_measure::{Direction, Percentiles, Table, Tables};
+use fairwind_units::Instant;
+
+impl OneWayFlows {
+    /// Nothing more of a connection comes: what is on its way is judged, and rows are made of its flows:
+    /// of the data of the side that opened it, and of the answers where there were any.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    pub fn close(
+        &mut self,
+        id: FlowPairId,
+        opening: FlowName<'_>,
+        answering: Option<FlowName<'_>>,
+    ) {
+        let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
+        self.free.push(id.0);
+        self.judge_until(&mut crossing, Instant::MAX);
+        let [there, back] = crossing.passages;
+        let group = crossing.description.group;
+        // Acknowledgments of a flow go the other way.
+        let (mut there_counts, mut back_counts) = (there.counts, back.counts);
+        (there_counts.ack_packets_sent, back_counts.ack_packets_sent) =
+            (back.counts.ack_packets_sent, there.counts.ack_packets_sent);
+        (there_counts.ack_packets_lost, back_counts.ack_packets_lost) =
+            (back.counts.ack_packets_lost, there.counts.ack_packets_lost);
+        let has_answers = back.has_payload();
+        let answering = answering.filter(|_| has_answers);
+        let opener = crossing.description.opener;
+        let flows = [
+            (Direction::Forward, Some(opening), there, there_counts),
+            (Direction::Reverse, answering, back, back_counts),
+        ];
+        for (direction, name, passage, counts) in flows {
+            let Some(name) = name else {
+                passage.log.discard(&mut self.common.spill);
+                continue;
+            };
+            let sums = &mut self.common.groups[index(group)];
+            sums.counts.add(&counts);
+            sums.first.add(&passage.first);
+            let (flow, first) = (name.number, passage.first);
+            self.rows.push(FlowRow { flow, name: name.name.to_owned(), group, counts, first });
+            let (_, tap) = way_and_tap(direction, opener);
+            self.close_delays(passage.log, tap, group, name);
+        }
+    }
+
+    /// Forgets what was counted before `at`, and the rows of connections that are closed. What is on its way goes
+    /// on, so that it counts where it arrives; it is not judged where it does not.
+    pub fn reset_counts(&mut self, at: Instant) {
+        self.common.counted_from = at;
+        for passage in self.crossings.iter_mut().flatten().flat_map(|open| &mut open.passages) {
+            passage.reset_counts(&mut self.common.spill);
+        }
+        for group in &mut self.common.groups {
+            group.reset_counts(&self.settings.intervals);
+        }
+        self.discard_closed();
+    }
+
+    /// Forgets what was counted of a connection so far; what is on its way goes on.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    pub fn reset_connection_counts(&mut self, id: FlowPairId) {
+        let crossing = self.crossings[index(id.0)].as_mut().expect("the connection is open");
+        for passage in &mut crossing.passages {
+            passage.reset_counts(&mut self.common.spill);
+        }
+    }
+
+    /// Nothing of a connection counts from `at` on: what is on its way is judged as at the end of a capture.
+    ///
+    /// # Panics
+    /// Where the connection is closed.
+    pub fn end(&mut self, id: FlowPairId, at: Instant) {
+        let mut crossing = self.crossings[index(id.0)].take().expect("the connection is open");
+        self.judge_until(&mut crossing, at);
+        self.crossings[index(id.0)] = Some(crossing);
+    }
+
+    /// Forgets the rows of connections that are closed.
+    pub fn discard_closed(&mut self) {
+        self.rows.clear();
+        self.delay_rows.clear();
+        self.stash = Stash::new();
+    }
+
+    /// Judges everything, of which nothing comes after `end`.
+    fn judge_until(&mut self, crossing: &mut Crossing, end: Instant) {
+        let watches = self.watches(crossing).map(|watch| watch.ending_at(end));
+        for (way, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
+            let (_, tap) = way_and_tap(direction, crossing.description.opener);
+            let mut shared = self.common.lend(&crossing.description, direction);
+            crossing.passages[way].finish(watches[1 - tap], &mut shared, &mut self.found);
+        }
+        self.lost.extend(self.found.drain(..));
+    }
+
+    /// Delays by one clock are known now, others when all clocks are.
+    fn close_delays(&mut self, log: SampleLog, tap: usize, group: u32, name: FlowName<'_>) {
+        if self.settings.clock == ClockModel::Shared {
+            let delays = self.delays(&log, tap, group);
+            log.discard(&mut self.common.spill);
+            let FlowName { number, name } = name;
+            self.push_delays(delays, group, number, name);
+            return;
+        }
+        let samples = log.stow(&mut self.common.spill);
+        let (flow, name) = (name.number, name.name.to_owned());
+        let tap = u8::from(tap > 0);
+        if let Err(error) = self.stash.put(&Closed { group, tap, flow, name, samples }) {
+            self.common.spill.fail(error);
+        }
+    }
+
+    fn delays(&mut self, samples: &impl Samples, tap: usize, group: u32) -> Option<PassageDelays> {
+        let correction = Correction {
+            drift: self.settled_drift.unwrap_or_default(),
+            is_shared: self.settings.clock == ClockModel::Shared,
+            is_towards: tap == 0,
+            origin: self.settings.origin,
+        };
+        let group = &mut self.common.groups[index(group)].delays;
+        delays_of(samples, &correction, &mut self.common.spill, group)
+    }
+
+    fn push_delays(&mut self, delays: Option<PassageDelays>, group: u32, flow: u64, name: &str) {
+        let Some(delays) = delays else { return };
+        let percentiles = self.percentiles();
+        let rows = delays.variation.layers().map(|(layer, variation)| {
+            DelayRow::of_flow((flow, name, group), layer, delays.smallest, &variation, &percentiles)
+        });
+        self.delay_rows.extend(rows.filter(DelayRow::has_samples));
+    }
+
+    fn percentiles(&self) -> Percentiles {
+        Percentiles::new(self.settings.percentiles.iter().copied())
+    }
+
+    /// Everything has been told and every connection was closed: the clocks are known from now on.
+    pub fn finish(&mut self) {
+        self.settled_drift = Some(self.drift());
+        self.common.groups.iter_mut().for_each(Group::finish);
+    }
+
+    /// Rows that are waiting to be taken.
+    pub fn pending_rows(&self) -> usize {
+        self.rows.len() + self.delay_rows.len()
+    }
+
+    /// Rows of flows that are closed; after [`OneWayFlows::finish`], about `most` at a time and those of delays by
+    /// two clocks, too. `None` where there are no more.
+    pub fn take_rows(&mut self, most: usize) -> Option<Tables> {
+        while self.settled_drift.is_some() && self.pending_rows() < most {
+            match self.stash.next() {
+                Ok(Some(closed)) => {
+                    let tap = usize::from(closed.tap);
+                    let delays = self.delays(&closed.samples, tap, closed.group);
+                    self.push_delays(delays, closed.group, closed.flow, &closed.name);
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    self.common.spill.fail(error);
+                    break;
+                }
+            }
+        }
+        if self.pending_rows() == 0 {
+            return None;
+        }
+        let (rows, delays) = (std::mem::take(&mut self.rows), std::mem::take(&mut self.delay_rows));
+        let groups = self.group_names();
+        Some(Tables {
+            tables: vec![
+                tables::passages_table(&[], &rows, &groups),
+                tables::first_arrivals_table(&[], &rows, &groups),
+                tables::delays_table(&delays, &groups, &self.settings.percentiles),
+            ],
+        })
+    }
+
+    fn group_names(&self) -> Vec<&str> {
+        self.common.groups.iter().map(|group| group.name.as_str()).collect()
+    }
+
+    /// The tables of groups and clocks, as of now: counts of open connections are in them, delays are
+    /// those of closed ones. After [`OneWayFlows::finish`] and the last [`OneWayFlows::take_rows`], of all.
+    pub fn group_tables(&self) -> Tables {
+        let names = self.group_names();
+        let mut rows: Vec<GroupRow> = (0..)
+            .zip(&self.common.groups)
+            .map(|(group, sums)| GroupRow { group, counts: sums.counts, first: sums.first })
+            .collect();
+        for crossing in self.crossings.iter().flatten() {
+            let row = &mut rows[index(crossing.description.group)];
+            let ways = crossing.passages.iter().zip([true, false]);
+            for (passage, _) in ways.filter(|(passage, opens)| *opens || passage.has_payload()) {
+                row.counts.add(&passage.counts);
+                row.first.add(&passage.first);
+            }
+        }
+        let percentiles = self.percentiles();
+        let delays: Vec<DelayRow> = (0..)
+            .zip(&self.common.groups)
+            .flat_map(|(group, sums)| DelayRow::of_group(group, &sums.delays, &percentiles))
+            .collect();
+        let mut all: Vec<Table> = vec![
+            tables::passages_table(&rows, &[], &names),
+            tables::first_arrivals_table(&rows, &[], &names),
+            tables::delays_table(&delays, &names, &self.settings.percentiles),
+        ];
+        let max_empty_rows = self.settings.max_empty_rows;
+        all.extend(tables::group_series(&self.common.groups, max_empty_rows));
+        all.push(tables::clocks_table(&self.clocks()));
+        Tables { tables: all }
+    }
+}

@@ -1,0 +1,250 @@
+//! Segments that took longest, and what delayed them: the table `slowest`.
+//!
+//! A [`Wait`] ends when the oldest outstanding segment is acknowledged (one tap), or when a gap at the receiver is
+//! filled (two taps). Segments behind it that became known to have arrived in the same instant waited for it, and
+//! count in the same row: one outage is one row, not hundreds.
+//! Cost: a comparison for each acknowledgment. Memory: as many waits as were requested.
+
+use crate::connection::flow_name;
+use crate::stream::{Cause, Held};
+use fairwind_measure::{DefinitionLine, Table, TableBuilder, TableDefinition};
+use fairwind_units::{Instant, Span};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::net::SocketAddr;
+
+/// Where a wait was seen to begin and end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SeenAt {
+    /// Near the sender of the data: from its departure to its acknowledgment.
+    Sender,
+    /// Near the receiver: from when it, or what was sent behind it, came by to its acknowledgment.
+    Receiver,
+    /// At both: from its departure until it had come in order.
+    Both,
+}
+
+/// One segment that was waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// The number of its flow.
+    pub(crate) flow: Option<u64>,
+    /// Who sends to whom.
+    pub(crate) ends: (SocketAddr, SocketAddr),
+    /// The place of its flow's group.
+    pub(crate) group: usize,
+    pub(crate) seen_at: SeenAt,
+    pub(crate) held: Held,
+    pub(crate) ended_at: Instant,
+    /// Segments behind it that waited for it.
+    pub(crate) segments_behind: u64,
+    /// Bytes behind it that waited for it.
+    pub(crate) bytes_behind: u64,
+}
+
+impl Wait {
+    /// From its first transmission to the end.
+    pub(crate) const fn length(&self) -> Span {
+        self.ended_at.saturating_since(self.held.sent_at)
+    }
+}
+
+/// The longest waits; of those that are equally long, the first ones.
+#[derive(Debug, Clone)]
+pub(crate) struct Waits {
+    most: usize,
+    /// What is not longer is none of them.
+    threshold: Span,
+    added: u64,
+    shortest_first: BinaryHeap<Reverse<Ranked>>,
+}
+
+/// A wait in its order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Ranked {
+    wait: Wait,
+    /// How many were added before it.
+    number: u64,
+}
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_length = self.wait.length().cmp(&other.wait.length());
+        by_length.then(other.number.cmp(&self.number))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Waits {
+    /// None yet, and never more than `most`.
+    pub(crate) const fn new(most: usize) -> Self {
+        let threshold = if most == 0 { Span::MAX } else { Span::ZERO };
+        Self { most, threshold, added: 0, shortest_first: BinaryHeap::new() }
+    }
+
+    /// Whether a wait from `begin` to `end` would be one of the longest.
+    #[inline]
+    pub(crate) fn is_long(&self, begin: Instant, end: Instant) -> bool {
+        end.saturating_since(begin) > self.threshold
+    }
+
+    /// Adds a wait, if it is one of the longest.
+    pub(crate) fn add(&mut self, wait: Wait) {
+        if wait.length() <= self.threshold {
+            return;
+        }
+        let ranked = Reverse(Ranked { wait, number: self.added });
+        self.added += 1;
+        if self.shortest_first.len() < self.most {
+            self.shortest_first.push(ranked);
+        } else if let Some(mut shortest) = self.shortest_first.peek_mut() {
+            // While a queue grows each wait is longer than all before.
+            *shortest = ranked;
+        }
+        if self.shortest_first.len() == self.most {
+            let shortest = self.shortest_first.peek();
+            self.threshold = shortest.map_or(Span::MAX, |Reverse(ranked)| ranked.wait.length());
+        }
+    }
+
+    /// What had been taken for probes of a flow were time-outs.
+    pub(crate) fn settle(&mut self, flow: Option<u64>) {
+        // Their order does not depend on it.
+        let mut all = std::mem::take(&mut self.shortest_first).into_vec();
+        for Reverse(ranked) in &mut all {
+            if ranked.wait.flow == flow && ranked.wait.held.is_provisional {
+                ranked.wait.held.cause = Some(Cause::Timeout);
+            }
+        }
+        self.shortest_first = all.into();
+    }
+
+    /// All of them, the longest first.
+    pub(crate) fn longest_first(&self) -> Vec<Wait> {
+        let mut all: Vec<&Ranked> = self.shortest_first.iter().map(|Reverse(one)| one).collect();
+        all.sort_by(|one, other| other.cmp(one));
+        all.into_iter().map(|ranked| ranked.wait.clone()).collect()
+    }
+}
+
+/// The name of the table.
+const SLOWEST: &str = "slowest";
+
+/// What its columns mean.
+pub(crate) const COLUMNS: TableDefinition = (SLOWEST, &[WAITS]);
+
+#[rustfmt::skip]
+const WAITS: &[DefinitionLine] = &[
+    ("flow", "number", "The flow's number, as in the table `flows`."),
+    ("name", "text", "The flow of the data."),
+    ("group", "text", "The group's name."),
+    ("seen_at", "text", "`sender`: from the first transmission of a segment to its acknowledgment, seen where the data leaves; `receiver`: the same, seen where it arrives, so that what was lost counts from what was sent next; `both`: from the first transmission at one tap until the segment, and all before it, had come to the other."),
+    ("sent_s", "s", "When the segment was first sent, since the origin."),
+    ("wait_s", "s", "How long it took. The rows are those of the longest waits of all flows, the longest first."),
+    ("place_bytes", "B", "Bytes of the stream before the segment."),
+    ("payload_bytes", "B", "Bytes of the segment; FIN counts as one."),
+    ("repeats", "packets", "How often it was sent again until then."),
+    ("cause", "text", "Why it was sent again the last time: `fast_retransmit`, `timeout`, `after_timeout`, `tail_loss_probe`, `unknown`; nothing if it was not: then it waited in a queue, or the acknowledgment came late."),
+    ("segments_behind", "packets", "Segments behind it that were acknowledged, or came to be in order, in the same instant: where it was sent again, they waited for it (head-of-line blocking)."),
+    ("bytes_behind", "B", "Bytes of these."),
+];
+
+/// Makes the table, whose times count from `origin`.
+pub(crate) fn slowest_table(waits: &[Wait], origin: Instant, groups: &[String]) -> Table {
+    TableBuilder::new(SLOWEST, waits)
+        .with("flow", |wait| wait.flow)
+        .with("name", |wait| flow_name(wait.ends.0, wait.ends.1))
+        .with("group", |wait| groups.get(wait.group).cloned().unwrap_or_default())
+        .with("seen_at", |wait| seen_at(wait.seen_at).to_owned())
+        .with("sent_s", |wait| wait.held.sent_at.saturating_since(origin).as_secs_f64())
+        .with("wait_s", |wait| wait.length().as_secs_f64())
+        .with("place_bytes", |wait| wait.held.start)
+        .with("payload_bytes", |wait| wait.held.bytes)
+        .with("repeats", |wait| u64::from(wait.held.repeats))
+        .with("cause", |wait| wait.held.cause.map_or("", Cause::name).to_owned())
+        .with("segments_behind", |wait| wait.segments_behind)
+        .with("bytes_behind", |wait| wait.bytes_behind)
+        .build()
+}
+
+const fn seen_at(place: SeenAt) -> &'static str {
+    match place {
+        SeenAt::Sender => "sender",
+        SeenAt::Receiver => "receiver",
+        SeenAt::Both => "both",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const END: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
+
+    fn wait(begin: u64, length: u64) -> Wait {
+        Wait {
+            flow: Some(begin),
+            ends: (END, END),
+            group: 0,
+            seen_at: SeenAt::Sender,
+            held: Held {
+                start: 0,
+                bytes: 1,
+                sent_at: Instant::from_millis(begin),
+                repeats: 1,
+                cause: Some(Cause::TailLossProbe),
+                is_provisional: begin == 3,
+                behind: 0,
+            },
+            ended_at: Instant::from_millis(begin + length),
+            segments_behind: 0,
+            bytes_behind: 0,
+        }
+    }
+
+    /// Beginning and length of each, in milliseconds.
+    fn kept(waits: &Waits) -> Vec<(u64, u64)> {
+        let millis = |wait: &Wait| wait.length().as_nanos() / 1_000_000;
+        waits
+            .longest_first()
+            .iter()
+            .map(|one| (one.flow.unwrap_or_default(), millis(one)))
+            .collect()
+    }
+
+    #[test]
+    fn the_longest_are_kept_and_of_equal_ones_the_first() {
+        let mut waits = Waits::new(3);
+        for (begin, length) in [(1, 5), (2, 9), (3, 7), (4, 7), (5, 1), (6, 8), (7, 7)] {
+            waits.add(wait(begin, length));
+        }
+        assert_eq!(kept(&waits), [(2, 9), (6, 8), (3, 7)]);
+        assert!(!waits.is_long(Instant::ZERO, Instant::from_millis(7)));
+        assert!(waits.is_long(Instant::ZERO, Instant::from_millis(8)));
+    }
+
+    #[test]
+    fn none_are_kept_where_none_are_asked_for() {
+        let mut waits = Waits::new(0);
+        waits.add(wait(1, 5));
+        assert_eq!(kept(&waits), []);
+        assert!(!waits.is_long(Instant::ZERO, Instant::MAX));
+    }
+
+    #[test]
+    fn guesses_of_a_flow_are_settled_and_no_others() {
+        let mut waits = Waits::new(3);
+        waits.add(wait(2, 5));
+        waits.add(wait(3, 4));
+        waits.settle(Some(2));
+        waits.settle(Some(3));
+        let causes: Vec<_> = waits.longest_first().iter().map(|one| one.held.cause).collect();
+        assert_eq!(causes, [Some(Cause::TailLossProbe), Some(Cause::Timeout)]);
+    }
+}

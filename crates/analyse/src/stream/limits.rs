@@ -1,0 +1,279 @@
+//! Offered window, and what limits the sender: application, receiver window or congestion.
+//!
+//! Source: Y. Zhang, L. Breslau, V. Paxson, S. Shenker, "On the characteristics and origins of Internet flow rates"
+//! (SIGCOMM 2002); M. Siekkinen, G. Urvoy-Keller, E. Biersack, D. Collange, "A root cause analysis toolkit for TCP"
+//! (Computer Networks, 2008). These judge round trips, or periods of them, afterwards. Here each interval between two
+//! packets is judged on its own: the parts add up to the whole, streams of few packets are judged too, and nothing is
+//! stored.
+//! Cost per packet: one addition and a few comparisons.
+
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, Segment};
+
+/// What is known of it: all that most packets need.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct OfferedWindow {
+    /// Offset behind the last byte that may be sent; 0 before it is known.
+    edge: u64,
+    /// Window field of the last segment.
+    field: u16,
+    own_scale: Scale,
+    other_scale: Scale,
+    is_closed: bool,
+    /// The window of the last segment is among the smallest and the largest.
+    is_counted: bool,
+}
+
+/// What was counted of acknowledgments and their windows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Answers {
+    pub(super) acknowledgments: u64,
+    /// Sum of the windows that are known in bytes.
+    pub(super) window_sum: u64,
+}
+
+/// What changes with the window only.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WindowCounts {
+    /// The smallest window that is known in bytes; none has more than 30 bits.
+    pub(super) least: u32,
+    /// The largest.
+    pub(super) most: u32,
+    /// Windows that are not known in bytes, or are no news.
+    pub(super) unknown: u64,
+    /// Windows that were offered before acknowledgments were counted.
+    pub(super) early: u64,
+    /// How often it closed.
+    pub(super) closings: u64,
+    /// How long it was closed.
+    pub(super) closed: Span,
+    /// When it closed, where it is closed.
+    closed_at: Instant,
+}
+
+impl WindowCounts {
+    /// If the window is closed, it is so since `at`.
+    pub(super) const fn close(&mut self, at: Instant) {
+        self.closed_at = at;
+    }
+
+    /// This window, in bytes, is offered from now on.
+    #[inline]
+    pub(super) fn on_change(&mut self, bytes: u32) {
+        self.least = self.least.min(bytes);
+        self.most = self.most.max(bytes);
+    }
+}
+
+impl Default for WindowCounts {
+    fn default() -> Self {
+        let (closed, closed_at) = (Span::ZERO, Instant::ZERO);
+        Self { least: u32::MAX, most: 0, unknown: 0, early: 0, closings: 0, closed, closed_at }
+    }
+}
+
+/// What a SYN has said of window scaling (RFC 7323 §2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Scale {
+    /// No SYN was seen.
+    #[default]
+    Unknown,
+    /// Windows are not scaled.
+    Refused,
+    /// They are, by this shift.
+    Shift(u8),
+}
+
+impl Scale {
+    fn of(syn: &Segment) -> Self {
+        // RFC 7323 §2.3: no shift is larger.
+        syn.options.window_scale.map_or(Self::Refused, |shift| Self::Shift(shift.min(14)))
+    }
+}
+
+impl OfferedWindow {
+    /// The SYN of the data's sender.
+    pub(super) fn on_own_syn(&mut self, syn: &Segment) {
+        self.own_scale = Scale::of(syn);
+        self.is_counted = false;
+    }
+
+    /// The SYN of the side that offers the window; its window is never scaled.
+    pub(super) fn on_other_syn(&mut self, syn: &Segment, acknowledged: Option<u64>) {
+        self.other_scale = Scale::of(syn);
+        self.is_counted = false;
+        self.field = syn.window;
+        if let Some(offset) = acknowledged {
+            self.edge = offset + u64::from(syn.window);
+        }
+    }
+
+    /// The shift, where both SYNs were seen.
+    #[inline]
+    const fn shift(&self) -> Option<u8> {
+        match (self.own_scale, self.other_scale) {
+            (Scale::Unknown, Scale::Shift(_)) | (_, Scale::Unknown) => None,
+            (Scale::Shift(_), Scale::Shift(shift)) => Some(shift),
+            (Scale::Refused, _) | (_, Scale::Refused) => Some(0),
+        }
+    }
+
+    /// The largest window that was offered; `None` where it is not known what numbers mean.
+    pub(super) fn most(&self, counts: &WindowCounts) -> Option<u64> {
+        self.shift().map(|_| counts.most.into())
+    }
+
+    /// Whether a segment has the same window as the one before it.
+    #[inline]
+    pub(super) const fn is_unchanged(&self, segment: &Segment) -> bool {
+        self.field == segment.window
+    }
+
+    /// A segment that acknowledges everything before `acknowledged`: its window in bytes, if that is known, and
+    /// whether it is another one than before.
+    #[inline]
+    pub(super) fn on_segment(
+        &mut self,
+        segment: &Segment,
+        acknowledged: u64,
+    ) -> Option<(u32, bool)> {
+        let is_new = self.field != segment.window || !self.is_counted;
+        self.field = segment.window;
+        let bytes = u32::from(segment.window) << self.shift()?;
+        self.edge = acknowledged + u64::from(bytes);
+        self.is_counted = true;
+        Some((bytes, is_new))
+    }
+
+    /// Whether a segment may close the window, or open it.
+    #[inline]
+    pub(super) const fn may_turn(&self, segment: &Segment) -> bool {
+        segment.window == 0 || self.is_closed
+    }
+
+    /// Such a segment passes.
+    #[cold]
+    pub(super) fn turn(&mut self, at: Instant, segment: &Segment, counts: &mut WindowCounts) {
+        if !self.is_closed && !segment.flags.contains(Flags::RST) {
+            counts.closings += 1;
+            counts.closed_at = at;
+            self.is_closed = true;
+        } else if segment.window > 0 {
+            self.finish(at, counts);
+        }
+    }
+
+    /// It stays as it is from now on.
+    pub(super) fn finish(&mut self, at: Instant, counts: &mut WindowCounts) {
+        if self.is_closed {
+            counts.closed += at.saturating_since(counts.closed_at);
+            self.is_closed = false;
+        }
+    }
+
+    /// Whatever window comes next is counted, be it as large as the last one.
+    pub(super) const fn reset_counts(&mut self) {
+        self.is_counted = false;
+    }
+
+    /// Offset behind the last byte that may be sent, where that is known.
+    pub(super) const fn end(&self) -> Option<u64> {
+        match (self.shift(), self.edge) {
+            (None, _) | (_, 0) => None,
+            (_, edge) => Some(edge),
+        }
+    }
+
+    #[inline]
+    pub(super) const fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Whether it is known to have no room for `bytes` behind `offset`.
+    #[inline]
+    pub(super) const fn lacks_room(&self, offset: u64, bytes: u64) -> bool {
+        self.is_closed || self.edge > 0 && self.edge < offset + bytes
+    }
+}
+
+/// What an interval goes into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Occupation {
+    /// Nothing is outstanding: the application has given nothing.
+    #[default]
+    Idle,
+    /// Something is outstanding; the last segment was not full, or new data came without an
+    /// acknowledgment that would have made room for it: the application had given no more.
+    Application,
+    /// The window that the other side offers has no room for a full segment.
+    ReceiverWindow,
+    /// Else: the congestion window, or a repair, holds data back.
+    Congestion,
+}
+
+/// Time by what it went into.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TimeShares {
+    pub(super) idle: Span,
+    pub(super) application: Span,
+    pub(super) receiver_window: Span,
+    pub(super) congestion: Span,
+    /// The same when new data was last sent; more where nothing is to be excused.
+    congestion_before: Span,
+    /// While few packets are in flight and the initial slow start is over, too.
+    pub(super) thin: Span,
+}
+
+impl TimeShares {
+    #[inline]
+    pub(super) fn add(&mut self, occupation: Occupation, span: Span) {
+        let share = match occupation {
+            Occupation::Idle => &mut self.idle,
+            Occupation::Application => &mut self.application,
+            Occupation::ReceiverWindow => &mut self.receiver_window,
+            Occupation::Congestion => &mut self.congestion,
+        };
+        *share += span;
+    }
+
+    /// New data is sent. If everything comes to be acknowledged and nothing follows, nothing waited behind it:
+    /// then what passes from now on as congestion went into the application.
+    #[inline]
+    pub(super) const fn begin_excuse(&mut self) {
+        self.congestion_before = self.congestion;
+    }
+
+    /// Whatever follows, congestion it was.
+    #[inline]
+    pub(super) const fn forbid_excuse(&mut self) {
+        self.congestion_before = Span::MAX;
+    }
+
+    /// Everything is acknowledged, and the sender had nothing to follow.
+    #[inline]
+    pub(super) fn excuse(&mut self) {
+        let excused = self.congestion.saturating_sub(self.congestion_before);
+        self.congestion = self.congestion.saturating_sub(excused);
+        self.application += excused;
+    }
+
+    /// Nothing counted yet, in the same situation.
+    pub(super) fn afresh(&self) -> Self {
+        let is_forbidden = self.congestion_before == Span::MAX;
+        let congestion_before = if is_forbidden { Span::MAX } else { Span::ZERO };
+        Self { congestion_before, ..Self::default() }
+    }
+
+    /// All of it.
+    pub(super) fn observed(&self) -> Span {
+        self.idle + self.application + self.receiver_window + self.congestion
+    }
+
+    pub(super) fn merge(&mut self, other: &Self) {
+        self.idle += other.idle;
+        self.application += other.application;
+        self.receiver_window += other.receiver_window;
+        self.congestion += other.congestion;
+        self.thin += other.thin;
+    }
+}

@@ -1,0 +1,224 @@
+//! Repair episodes, and which retransmissions were spurious.
+//!
+//! Source: RFC 2883 §4, RFC 3708 (the receiver reports duplicates: D-SACK); RFC 3522 (Eifel: the acknowledgment that
+//! first covers a retransmission of the oldest segment echoes a timestamp older than that of the retransmission). Only
+//! the oldest segment is judged by timestamps, because a delayed acknowledgment of several segments echoes that of
+//! the first (RFC 7323 §4.3).
+//! Memory: the last [`KEPT`] retransmissions.
+
+use super::kind::Cause;
+use std::collections::VecDeque;
+
+/// What kind of repair is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Repair {
+    /// None.
+    #[default]
+    None,
+    /// Fast recovery (RFC 6582, RFC 6675).
+    Fast,
+    /// After a time-out (RFC 5681 §3.1).
+    Timeout,
+}
+
+/// The repair under way.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Episode {
+    /// Its kind.
+    pub(super) repair: Repair,
+    /// Behind the last byte that was sent when it began.
+    until: u64,
+    /// Counts episodes, from 1; wraps past 0.
+    number: u16,
+    is_refuted: bool,
+}
+
+impl Episode {
+    /// Begins a repair of what was sent before `highest`.
+    pub(super) fn begin(&mut self, repair: Repair, highest: u64) {
+        self.repair = repair;
+        self.until = highest;
+        self.is_refuted = false;
+        self.number = self.number.wrapping_add(1).max(1);
+    }
+
+    /// Its number, 0 before the first.
+    pub(super) const fn number(self) -> u16 {
+        self.number
+    }
+
+    #[inline]
+    pub(super) fn is_under_way(self) -> bool {
+        self.repair != Repair::None
+    }
+
+    /// Everything before `offset` is acknowledged. Without SACK the repair lasts until more than it is,
+    /// so that duplicates which it has caused begin no new one (RFC 6582 §3.2).
+    #[inline]
+    pub(super) fn follow(&mut self, offset: u64, has_sack: bool) {
+        if self.is_under_way() && (offset > self.until || offset == self.until && has_sack) {
+            self.repair = Repair::None;
+        }
+    }
+
+    /// It is over, whatever is acknowledged.
+    pub(super) fn give_up(&mut self) {
+        self.repair = Repair::None;
+    }
+
+    /// It was needless, and some senders give it up (RFC 4015).
+    pub(super) fn refute(&mut self) {
+        self.is_refuted = true;
+    }
+
+    pub(super) const fn is_refuted(self) -> bool {
+        self.is_refuted
+    }
+}
+
+/// A report comes a round trip later; so many repetitions are remembered.
+const KEPT: usize = 256;
+
+/// One repetition.
+#[derive(Debug, Clone, Copy)]
+struct Repetition {
+    start: u64,
+    end: u64,
+    /// Its timestamp, 0 without.
+    stamp: u32,
+    cause: Cause,
+    /// The cause is a guess until the stream is finished.
+    is_provisional: bool,
+    /// It is known to have been needless.
+    is_needless: bool,
+    /// The receiver has reported it.
+    is_reported: bool,
+}
+
+/// The last repetitions.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Repeats {
+    last: VecDeque<Repetition>,
+}
+
+impl Repeats {
+    /// The range from `start` to before `end` was sent again.
+    pub(super) fn add(&mut self, start: u64, end: u64, stamp: u32, cause: Cause) {
+        if self.last.len() == KEPT {
+            self.last.pop_front();
+        }
+        self.last.push_back(Repetition {
+            start,
+            end,
+            stamp,
+            cause,
+            is_provisional: false,
+            is_needless: false,
+            is_reported: false,
+        });
+    }
+
+    /// The cause of the last one is a guess until the stream is finished.
+    pub(super) fn doubt_last(&mut self) {
+        if let Some(last) = self.last.back_mut() {
+            last.is_provisional = true;
+        }
+    }
+
+    /// Why the byte at `offset` was last sent again, and whether that is a guess.
+    pub(super) fn last_of(&self, offset: u64) -> Option<(Cause, bool)> {
+        let mut newest_first = self.last.iter().rev();
+        let last = newest_first.find(|one| one.start <= offset && offset < one.end)?;
+        Some((last.cause, last.is_provisional))
+    }
+
+    /// The receiver reports that it got bytes from `start` to before `end` twice. The report is of a
+    /// repetition of them that a timestamp has proven needless, if there is one; else the oldest that was
+    /// not reported was needless. Gives its cause, or `None` where that was known, or where nothing that is
+    /// remembered explains the report.
+    pub(super) fn report(&mut self, start: u64, end: u64) -> Option<Cause> {
+        let is_meant =
+            |one: &&mut Repetition| !one.is_reported && one.start < end && one.end > start;
+        if let Some(known) = self.last.iter_mut().filter(is_meant).find(|one| one.is_needless) {
+            known.is_reported = true;
+            return None;
+        }
+        let repetition = self.last.iter_mut().find(is_meant)?;
+        (repetition.is_needless, repetition.is_reported) = (true, true);
+        Some(repetition.cause)
+    }
+
+    /// The oldest outstanding byte `oldest`, sent again so many `times`, is acknowledged with the echo
+    /// `echo`: the causes of those of its repetitions that were sent later than what is echoed.
+    pub(super) fn judge(
+        &mut self,
+        oldest: u64,
+        times: u16,
+        echo: u32,
+    ) -> impl Iterator<Item = Cause> {
+        let newest_first = self.last.iter_mut().rev();
+        let meant = newest_first.filter(move |one| one.start <= oldest && oldest < one.end);
+        // There are no more of them, so that the rest need not be looked at.
+        meant.take(times.into()).filter_map(move |one| {
+            if !one.is_needless && one.stamp != 0 && is_earlier(echo, one.stamp) {
+                one.is_needless = true;
+                return Some(one.cause);
+            }
+            None
+        })
+    }
+}
+
+/// Whether the timestamp `one` is earlier than `other`, modulo 2^32 (RFC 7323 §5.2).
+#[inline]
+pub(super) const fn is_earlier(one: u32, other: u32) -> bool {
+    other.wrapping_sub(one).wrapping_sub(1) < 0x7fff_ffff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_explains_one_repetition_and_no_more() {
+        let mut repeats = Repeats::default();
+        repeats.add(1000, 2000, 5, Cause::Timeout);
+        repeats.add(2000, 3000, 5, Cause::AfterTimeout);
+        assert_eq!(repeats.report(1000, 2000), Some(Cause::Timeout));
+        assert_eq!(repeats.report(1000, 2000), None);
+        assert_eq!(repeats.report(2500, 3000), Some(Cause::AfterTimeout));
+    }
+
+    #[test]
+    fn a_report_of_what_a_timestamp_has_proven_condemns_no_other_repetition() {
+        let mut repeats = Repeats::default();
+        repeats.add(1000, 2000, 50, Cause::FastRetransmit);
+        repeats.add(1000, 2000, 90, Cause::Timeout);
+        // The first one arrived and was needed; the second was sent later than what is echoed.
+        assert!(repeats.judge(1000, 2, 50).eq([Cause::Timeout]));
+        assert_eq!(repeats.report(1000, 2000), None);
+        // A second report: the original came, too.
+        assert_eq!(repeats.report(1000, 2000), Some(Cause::FastRetransmit));
+        assert_eq!(repeats.report(1000, 2000), None);
+    }
+
+    #[test]
+    fn an_echo_older_than_a_repetition_proves_it_needless_also_when_the_clock_wraps() {
+        let mut repeats = Repeats::default();
+        repeats.add(1000, 2000, 3, Cause::Timeout);
+        assert_eq!(repeats.judge(1000, 1, 3).count(), 0);
+        assert_eq!(repeats.judge(2000, 1, u32::MAX - 5).count(), 0);
+        assert!(repeats.judge(1000, 1, u32::MAX - 5).eq([Cause::Timeout]));
+        assert_eq!(repeats.judge(1000, 1, u32::MAX - 5).count(), 0);
+    }
+
+    #[test]
+    fn only_the_last_ones_are_remembered() {
+        let mut repeats = Repeats::default();
+        for at in 0..10_000 {
+            repeats.add(at * 10, at * 10 + 10, 0, Cause::Unknown);
+        }
+        assert_eq!(repeats.report(0, 10), None);
+        assert_eq!(repeats.report(99_990, 100_000), Some(Cause::Unknown));
+    }
+}

@@ -1,0 +1,488 @@
+//! Segments that do not simply continue the stream: SYN, probes, gaps, and whatever was sent before.
+
+use super::acknowledgment::between;
+use super::cause::{AT_ONCE, Circumstances, Verdict, cause};
+use super::kind::{Cause, Retransmission, SegmentKind};
+use super::measures::place_of;
+use super::outstanding::{Marks, Sent};
+use super::repair::{Repair, is_earlier};
+use super::stream::{NOTHING_MARKED, Seen, Stream};
+use crate::connection::ResetStanding;
+use fairwind_units::{Instant, Span};
+use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
+use std::num::NonZeroU64;
+use std::ops::Range;
+
+/// No window is larger (RFC 7323 §2.3): what lies further off is no part of the stream.
+pub(super) const MOST_DISTANT: u64 = 1 << 30;
+
+/// Reordering, where no round trip is known, is not longer than this.
+const USUAL_REORDERING: Span = Span::from_millis(3);
+
+/// Pieces of one gap that are looked over for what came behind it; filled gaps are no pieces any more, so
+/// there are rarely more than two.
+const MOST_PIECES: usize = 8;
+
+impl Stream {
+    /// Its SYN was acknowledged then, or nobody knows when: for streams that are followed from later on.
+    pub(crate) fn on_set_up(&mut self, acknowledged_at: Option<Instant>) {
+        if self.syns > 0
+            && let Some(at) = acknowledged_at
+        {
+            self.end_handshake(at);
+        }
+        self.syns = 0;
+    }
+
+    /// What the receiver of a reset with this number makes of it (RFC 5961 §3.2): it expects something between
+    /// what it has acknowledged and what was sent. `None` where nothing is known.
+    pub(crate) fn standing_of(&mut self, sequence: SequenceNumber) -> Option<ResetStanding> {
+        if !self.has_origin() {
+            return None;
+        }
+        let offset = self.offset_of(sequence);
+        let window_end = self.window.end().unwrap_or(self.highest + MOST_DISTANT);
+        Some(if offset < self.acknowledged {
+            ResetStanding::Ignored
+        } else if offset <= self.highest {
+            ResetStanding::Believed
+        } else if offset <= window_end {
+            ResetStanding::Doubted
+        } else {
+            ResetStanding::Ignored
+        })
+    }
+
+    /// This window was offered last, before there was anything to be sent.
+    pub(crate) fn on_window(&mut self, at: Instant, window: u16) {
+        let offering = Segment { window, ..Segment::default() };
+        self.measures.window.early += 1;
+        self.follow_window(at, &offering, self.acknowledged);
+    }
+
+    /// Neither payload nor FIN, or SYN.
+    pub(super) fn on_bare(&mut self, at: Instant, seen: Seen<'_>) -> SegmentKind {
+        let segment = seen.segment;
+        if segment.flags.intersects(Flags::SYN | Flags::RST) {
+            return self.on_syn(at, seen);
+        }
+        // A segment just below what is expected asks for an acknowledgment (RFC 9293 §3.8.4), as Linux
+        // probes closed windows, too.
+        if self.has_origin()
+            && self.highest == self.acknowledged
+            && self.offset_of(segment.sequence) + 1 == self.highest
+        {
+            return self.on_question();
+        }
+        SegmentKind::Bare
+    }
+
+    #[cold]
+    fn on_question(&mut self) -> SegmentKind {
+        let is_closed = self.window.is_closed();
+        let rare = self.measures.rare();
+        if is_closed {
+            rare.window_probes += 1;
+            return SegmentKind::WindowProbe;
+        }
+        rare.keep_alives += 1;
+        SegmentKind::KeepAlive
+    }
+
+    #[cold]
+    fn on_syn(&mut self, at: Instant, seen: Seen<'_>) -> SegmentKind {
+        let segment = seen.segment;
+        if segment.flags.contains(Flags::RST) {
+            return SegmentKind::Bare;
+        }
+        if self.measures.common.data_segments == 0 && !self.is_answered {
+            self.begin_behind(segment);
+        }
+        if self.syns == 0 {
+            self.syn_at = at;
+        }
+        self.syns = self.syns.saturating_add(1);
+        self.note_own_syn(segment);
+        let start = self.offset_of(segment.sequence + 1);
+        if segment.payload_bytes == 0 || start != self.highest {
+            return SegmentKind::Bare;
+        }
+        self.pass_time(at, true);
+        self.push_new(at, seen, start + u64::from(segment.payload_bytes));
+        self.count_segment(at, segment);
+        SegmentKind::New
+    }
+
+    /// A segment with payload or FIN that does not begin where the last one has ended, or goes into a
+    /// closed window.
+    #[cold]
+    pub(super) fn on_unusual(
+        &mut self,
+        at: Instant,
+        seen: Seen<'_>,
+        start: u64,
+        end: u64,
+    ) -> SegmentKind {
+        let length = end - start;
+        if !self.admits(at, seen.segment) {
+            return SegmentKind::OutOfOrder;
+        }
+        // What was admitted may have moved the stream.
+        let start = self.offset_of(seen.segment.sequence);
+        let end = start + length;
+        self.pass_time(at, start >= self.highest);
+        if seen.segment.payload_bytes <= 1 && !seen.segment.flags.contains(Flags::FIN) {
+            if start + 1 == self.highest && self.highest == self.acknowledged {
+                return self.on_question();
+            }
+            if self.window.is_closed() {
+                if start == self.highest {
+                    self.push_new(at, seen, end);
+                }
+                return self.on_question();
+            }
+        }
+        if start > self.highest {
+            self.push_missing(at, start);
+        }
+        if start == self.highest {
+            self.push_new(at, seen, end);
+            return SegmentKind::New;
+        }
+        if end > self.highest && !self.is_repair_with_new_bytes(at, start) {
+            return self.on_bundle(at, seen, start, end);
+        }
+        self.on_old(at, seen, start, end)
+    }
+
+    /// The tap has not seen what lies between.
+    pub(super) fn push_missing(&mut self, at: Instant, start: u64) {
+        let bytes = start - self.highest;
+        let packets = bytes.div_ceil(u64::from(self.full_segment.max(1)));
+        let missing = Sent {
+            end: start,
+            first_at: at,
+            last_at: at,
+            stamp: 0,
+            identification: 0,
+            repeats: 0,
+            packets: u16::try_from(packets).unwrap_or(u16::MAX),
+            episode: 0,
+            marks: Marks::MISSING,
+        };
+        self.highest = start;
+        self.push(missing);
+    }
+
+    /// New bytes behind old ones: a sender that goes back fills its segments up, when a time-out or
+    /// evidence of a loss makes it, and goes on where its last repetition has ended.
+    fn is_repair_with_new_bytes(&self, at: Instant, start: u64) -> bool {
+        let continues = self.episode.repair == Repair::Timeout && start == self.last_repetition_end;
+        let is_oldest = start <= self.acknowledged;
+        let silence = between(self.timer_set_at(), at);
+        let is_answer = between(self.news_at, at) <= AT_ONCE && self.has_evidence(start, start + 1);
+        continues || is_oldest && (silence * 10 >= self.timeout.timeout() * 9 || is_answer)
+    }
+
+    fn on_bundle(&mut self, at: Instant, seen: Seen<'_>, start: u64, end: u64) -> SegmentKind {
+        let redundant = self.highest - start;
+        for index in self.outstanding.isolate(start, self.highest) {
+            if let Some(sent) = self.outstanding.get_mut(index) {
+                sent.marks.set(Marks::BUNDLED);
+            }
+        }
+        self.push_new(at, seen, end);
+        let rare = self.measures.rare();
+        rare.bundles += 1;
+        rare.bundled_bytes += redundant;
+        SegmentKind::Bundle { redundant_bytes: u32::try_from(redundant).unwrap_or(u32::MAX) }
+    }
+
+    /// Everything in it lies below what was sent before, but what a repair has filled it up with.
+    fn on_old(&mut self, at: Instant, seen: Seen<'_>, start: u64, end: u64) -> SegmentKind {
+        let old_end = end.min(self.highest);
+        let range = self.outstanding.isolate(start, old_end);
+        if self.is_copy(&range, seen) {
+            self.measures.rare().duplicates += 1;
+            return SegmentKind::Duplicate;
+        }
+        if self.is_overtaken(at, &range, seen) {
+            return self.fill(at, &range, seen);
+        }
+        let facts = self.circumstances(at, start, end, &range);
+        let verdict = cause(&facts);
+        let repetition = self.take_verdict(verdict, &facts, seen, old_end - start);
+        let order = self.repeat(at, &range, seen);
+        let repeats = self.repeats.get_or_insert_default();
+        repeats.add(start, old_end, seen.stamp(), repetition.cause);
+        if repetition.is_provisional {
+            repeats.doubt_last();
+        }
+        let repetition = Retransmission { order, ..repetition };
+        if seen.segment.payload_bytes > 0 {
+            self.count_repetition(repetition, old_end - start);
+        } else {
+            self.measures.rare().controls_repeated += 1;
+        }
+        self.last_repetition_at = at;
+        self.last_repetition_end = end;
+        if end > self.highest {
+            self.push_new(at, seen, end);
+        }
+        SegmentKind::Retransmission(repetition)
+    }
+
+    /// The same packet once more: IP gives each packet another identification (RFC 6864 §4.1 lets
+    /// repetitions differ), and a repetition is stamped anew.
+    fn is_copy(&self, range: &Range<usize>, seen: Seen<'_>) -> bool {
+        let identification = seen.identification;
+        let stamp = seen.stamp();
+        let same = |sent: &Sent| sent.identification == identification && sent.stamp == stamp;
+        if identification == 0 {
+            return false;
+        }
+        if range.is_empty() {
+            return self.last_identification == identification && self.last_stamp == stamp;
+        }
+        range.clone().all(|index| self.outstanding.get(index).is_some_and(same))
+    }
+
+    /// Whether it fills a gap and was sent before what followed the gap: its timestamp or its
+    /// identification is older; where neither tells, it comes so soon that nobody can have asked for it.
+    fn is_overtaken(&self, at: Instant, range: &Range<usize>, seen: Seen<'_>) -> bool {
+        let gap = range.clone().find_map(|index| {
+            self.outstanding.get(index).filter(|sent| sent.marks.contains(Marks::MISSING))
+        });
+        let Some(gap) = gap else { return false };
+        let stamp = seen.stamp();
+        // Where several were lost together, the next one is missing as well and tells nothing.
+        let has_passed = |sent: &&Sent| !sent.marks.contains(Marks::MISSING);
+        let followers = (range.end..).take(MOST_PIECES);
+        let follower = followers.map_while(|index| self.outstanding.get(index)).find(has_passed);
+        if let Some(follower) = follower
+            && stamp != 0
+            && follower.stamp != stamp
+        {
+            return is_earlier(stamp, follower.stamp);
+        }
+        let identification = seen.identification;
+        if let Some(follower) = follower
+            && identification != 0
+            && follower.identification != 0
+        {
+            return follower.identification.wrapping_sub(identification) < 0x8000;
+        }
+        let allowed = self.timeout.least().map_or(USUAL_REORDERING, |least| least / 2);
+        between(gap.first_at, at) < allowed
+    }
+
+    fn fill(&mut self, at: Instant, range: &Range<usize>, seen: Seen<'_>) -> SegmentKind {
+        for index in range.clone() {
+            if let Some(sent) = self.outstanding.get_mut(index) {
+                sent.marks.clear(Marks::MISSING);
+                sent.first_at = at;
+                sent.last_at = at;
+                sent.stamp = seen.stamp();
+                sent.identification = seen.identification;
+            }
+        }
+        if let Some(end) = range.clone().last().and_then(|last| self.outstanding.get(last)) {
+            self.receiver_rtt.on_gap_filled(at, end.end);
+        }
+        self.measures.rare().out_of_order += 1;
+        SegmentKind::OutOfOrder
+    }
+
+    /// Notes that these ranges go once more, and gives how often the one goes that went most often.
+    fn repeat(&mut self, at: Instant, range: &Range<usize>, seen: Seen<'_>) -> u16 {
+        let mut order = 1;
+        let episode = self.episode.number();
+        for index in range.clone() {
+            if let Some(sent) = self.outstanding.get_mut(index) {
+                sent.repeats = sent.repeats.saturating_add(1);
+                sent.last_at = at;
+                sent.stamp = seen.stamp();
+                sent.identification = seen.identification;
+                sent.episode = episode;
+                sent.marks.clear(Marks::MISSING);
+                order = order.max(sent.repeats);
+            }
+        }
+        if range.len() > 1 && seen.segment.payload_bytes <= self.full_segment {
+            self.outstanding.join(range);
+        }
+        order
+    }
+
+    fn count_repetition(&mut self, repetition: Retransmission, bytes: u64) {
+        let cause = repetition.cause.index();
+        let order = place_of(repetition.order.into());
+        let rare = self.measures.rare();
+        rare.segments_by_cause[cause] += 1;
+        rare.bytes_by_cause[cause] += bytes;
+        rare.segments_by_order[order] += 1;
+        rare.bytes_by_order[order] += bytes;
+    }
+
+    /// When the retransmission timer was last set anew, as far as a tap can tell.
+    fn timer_set_at(&self) -> Instant {
+        let oldest = self.outstanding.oldest();
+        oldest.map_or(self.advanced_at, |sent| sent.last_at.max(self.advanced_at))
+    }
+
+    /// Whether something that was sent behind it is known to have arrived.
+    fn has_evidence(&self, start: u64, end: u64) -> bool {
+        let by_sack = self.highest_sacked > end.max(self.acknowledged);
+        let has_sack = self.own_sack == Some(true) && self.other_sack == Some(true);
+        by_sack || !has_sack && self.has_repeated_ack && start <= self.acknowledged
+    }
+
+    /// Whether SACK is in use, as far as is known.
+    pub(super) fn may_sack(&self) -> bool {
+        self.own_sack != Some(false) && self.other_sack != Some(false)
+    }
+
+    fn circumstances(
+        &self,
+        at: Instant,
+        start: u64,
+        end: u64,
+        range: &Range<usize>,
+    ) -> Circumstances {
+        let episode = self.episode.number();
+        let is_repeated = range.clone().any(|index| {
+            self.outstanding
+                .get(index)
+                .is_some_and(|sent| sent.repeats > 0 && sent.episode == episode)
+        });
+        Circumstances {
+            side: self.side,
+            repair: self.episode.repair,
+            is_oldest: start <= self.acknowledged,
+            is_last: end >= self.highest,
+            is_single: range.len() <= 1,
+            is_reneged: start <= self.acknowledged
+                && self.outstanding.oldest().is_some_and(|sent| sent.marks.contains(Marks::SACKED)),
+            has_evidence: self.has_evidence(start, end),
+            is_repeated: is_repeated && self.episode.is_under_way(),
+            may_sack: self.may_sack(),
+            is_blind: self.is_blind,
+            is_probing: self.probe_until.is_some(),
+            habit: self.habit.shown(),
+            since_news: between(self.news_at, at),
+            since_repetition: between(self.last_repetition_at, at),
+            since_timer: between(self.timer_set_at(), at),
+            since_oldest: self
+                .outstanding
+                .oldest()
+                .map_or(Span::ZERO, |sent| between(sent.last_at, at)),
+            is_acknowledged: end <= self.acknowledged,
+            was_filled_late: self.receiver_rtt.was_filled_late(at, end, self.timeout.smoothed()),
+            since_advance: between(self.advanced_at, at),
+            was_never_seen: self
+                .outstanding
+                .oldest()
+                .is_some_and(|sent| sent.marks.contains(Marks::MISSING) && sent.repeats == 0),
+            smoothed_rtt: self.timeout.smoothed(),
+            least_rtt: self.timeout.least().unwrap_or_default(),
+            is_refuted: self.episode.is_refuted(),
+            timeout: self.timeout.timeout(),
+            probe_wait: self.timeout.probe_wait(),
+        }
+    }
+
+    /// Follows what the rules say; the order is filled in later.
+    fn take_verdict(
+        &mut self,
+        verdict: Verdict,
+        facts: &Circumstances,
+        seen: Seen<'_>,
+        bytes: u64,
+    ) -> Retransmission {
+        let cause = match verdict {
+            Verdict::Is(cause) => cause,
+            Verdict::ProbeOrTimeout => {
+                let payload = if seen.segment.payload_bytes > 0 { bytes } else { 0 };
+                let is_first = self.repeats.is_none();
+                self.habit.on_undecided(facts.since_timer, payload, is_first);
+                Cause::TailLossProbe
+            }
+        };
+        self.habit.on_verdict(verdict, facts);
+        let begins = match cause {
+            Cause::Timeout => {
+                if facts.is_reneged {
+                    self.forget_selective();
+                }
+                self.begin_timeout()
+            }
+            Cause::FastRetransmit => self.begin_fast_recovery(),
+            Cause::TailLossProbe => {
+                self.probe_until = NonZeroU64::new(self.highest);
+                false
+            }
+            Cause::AfterTimeout | Cause::Unknown => false,
+        };
+        let is_provisional = verdict == Verdict::ProbeOrTimeout;
+        Retransmission { order: 1, cause, begins, is_provisional }
+    }
+
+    /// The receiver has thrown away what it had acknowledged selectively: nothing of that counts any more
+    /// (RFC 2018 §8).
+    #[cold]
+    fn forget_selective(&mut self) {
+        self.outstanding.forget_selective();
+        self.highest_sacked = 0;
+        self.last_marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
+    }
+
+    fn begin_timeout(&mut self) -> bool {
+        self.expired = self.expired.saturating_add(1);
+        let place = place_of(self.expired.into());
+        self.measures.rare().timeouts_by_row[place] += 1;
+        self.episode.begin(Repair::Timeout, self.highest);
+        self.measures.time.forbid_excuse();
+        self.has_lost = true;
+        self.probe_until = None;
+        true
+    }
+
+    fn begin_fast_recovery(&mut self) -> bool {
+        let begins = self.episode.repair != Repair::Fast;
+        if begins {
+            self.episode.begin(Repair::Fast, self.highest);
+            self.measures.time.forbid_excuse();
+            self.measures.rare().fast_recoveries += 1;
+            self.has_lost = true;
+        }
+        begins
+    }
+
+    pub(super) fn note_own_syn(&mut self, segment: &Segment) {
+        self.own_sack = Some(segment.options.sack_permitted);
+        self.own_mss = segment.options.mss;
+        self.has_stamps = segment.options.timestamps.is_some();
+        self.window.on_own_syn(segment);
+        self.learn_full_segment();
+    }
+
+    pub(super) fn note_other_syn(&mut self, segment: &Segment) {
+        self.other_sack = Some(segment.options.sack_permitted);
+        self.other_mss = segment.options.mss;
+        if self.own_sack.is_some() {
+            self.has_stamps &= segment.options.timestamps.is_some();
+        } else {
+            self.has_stamps = segment.options.timestamps.is_some();
+        }
+        self.learn_full_segment();
+    }
+
+    /// What both sides can take, less the timestamps that each segment carries (RFC 6691).
+    fn learn_full_segment(&mut self) {
+        let both = [self.own_mss, self.other_mss];
+        if let Some(mss) = both.into_iter().flatten().min() {
+            let options = if self.has_stamps { 12 } else { 0 };
+            self.full_segment = u32::from(mss).saturating_sub(options).max(1);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Sequence checks: whether a packet's numbers can belong to the stream, and which segments are outstanding.
+//!
+//! Source: our own rule. A sender stays within the window that the other side offers. A number further off is damaged,
+//! or the packet belongs to somebody else; following it would turn everything after it into retransmissions. So the
+//! stream ignores it. If the next packet continues it, then the capture has missed what lies between, or the stream
+//! has begun anew. The offered window is known if both SYNs were seen; otherwise the largest possible window counts.
+
+use super::kind::Cause;
+use super::outstanding::Marks;
+use super::retransmission::MOST_DISTANT;
+use super::stream::{NOTHING_MARKED, ORIGIN, Stream, low_bits};
+use fairwind_units::Instant;
+use fairwind_wire::{Flags, SackBlocks, Segment, SequenceNumber};
+
+/// So many of the largest windows that were offered may be missing from a capture at once.
+const MOST_WINDOWS: u64 = 4;
+/// Nothing nearer than this is too far off: a capture may begin with the window that an old SYN offered.
+const LEAST_REACH: u64 = 1 << 20;
+
+impl Stream {
+    /// Whether the numbers of a segment of the data's direction belong to the stream, as far as can be known.
+    #[inline]
+    pub fn admits(&mut self, at: Instant, segment: &Segment) -> bool {
+        let is_next = self.next_number() == Some(segment.sequence);
+        is_next || !carries_data(segment) || self.admits_unusual(at, segment)
+    }
+
+    #[cold]
+    fn admits_unusual(&mut self, at: Instant, segment: &Segment) -> bool {
+        let start = self.offset_of(segment.sequence);
+        if start == self.highest {
+            return true;
+        }
+        let end = start + u64::from(segment.payload_bytes);
+        if start <= self.highest + self.reach() && end + MOST_DISTANT >= self.acknowledged {
+            self.far_end = None;
+            return true;
+        }
+        if self.far_end.take() != Some(start) {
+            self.far_end = Some(end);
+            self.measures.rare().out_of_window += 1;
+            return false;
+        }
+        let is_ahead = start > self.highest && start - self.highest <= MOST_DISTANT;
+        if is_ahead {
+            self.push_missing(at, start);
+        } else {
+            self.restart(segment.sequence);
+        }
+        true
+    }
+
+    /// Whether a segment of the other direction acknowledges what can have been sent; of SYN and RST that is not
+    /// asked.
+    #[inline]
+    pub fn admits_acknowledgment(&mut self, segment: &Segment) -> bool {
+        let was_sent =
+            self.next_number().is_some_and(|next| segment.acknowledgment.is_at_or_before(next));
+        was_sent || !acknowledges(segment) || self.admits_number(segment)
+    }
+
+    /// The number behind the last byte that was sent, once one is known.
+    #[inline]
+    fn next_number(&self) -> Option<SequenceNumber> {
+        Some(self.origin? + low_bits(self.highest - ORIGIN))
+    }
+
+    pub(super) fn admits_number(&mut self, segment: &Segment) -> bool {
+        let offset = self.offset_of(segment.acknowledgment);
+        offset <= self.highest || self.admits_unseen(offset)
+    }
+
+    /// Something is acknowledged that the tap has not seen.
+    #[cold]
+    fn admits_unseen(&mut self, offset: u64) -> bool {
+        let reach = self.reach();
+        if offset - self.highest <= reach {
+            self.far_acknowledgment = None;
+            return true;
+        }
+        if offset - self.highest > MOST_DISTANT {
+            return false;
+        }
+        // Another one that says the same, or a little more, is believed.
+        let known = self.far_acknowledgment.replace(offset);
+        known.is_some_and(|known| (known..=known + reach).contains(&offset))
+    }
+
+    /// How far ahead of what was seen the next segment may lie.
+    fn reach(&self) -> u64 {
+        match self.window.most(&self.measures.window) {
+            Some(bytes) => (MOST_WINDOWS * bytes).clamp(LEAST_REACH, MOST_DISTANT),
+            None => MOST_DISTANT,
+        }
+    }
+
+    fn restart(&mut self, first: SequenceNumber) {
+        self.set_origin(first);
+        self.outstanding.restart(self.highest);
+        self.highest_sacked = 0;
+        self.last_marked = [NOTHING_MARKED; SackBlocks::CAPACITY];
+        self.episode.give_up();
+        self.probe_until = None;
+    }
+
+    /// A SYN passes before any data: the stream begins behind it.
+    pub(super) fn begin_behind(&mut self, syn: &Segment) {
+        self.restart(syn.sequence + 1);
+    }
+}
+
+/// Whether a segment's sequence number tells where data lies.
+#[inline]
+fn carries_data(segment: &Segment) -> bool {
+    let is_data = segment.payload_bytes > 0 || segment.flags.contains(Flags::FIN);
+    is_data && !segment.flags.intersects(Flags::SYN | Flags::RST)
+}
+
+/// Whether a segment acknowledges data of a connection that is open.
+#[inline]
+fn acknowledges(segment: &Segment) -> bool {
+    segment.flags.contains(Flags::ACK) && !segment.flags.intersects(Flags::SYN | Flags::RST)
+}
+
+/// A segment that is outstanding, and what lies behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Bytes of the stream before it.
+    pub(crate) start: u64,
+    /// Its bytes.
+    pub(crate) bytes: u64,
+    /// When it was first sent.
+    pub(crate) sent_at: Instant,
+    /// How often it was sent again.
+    pub(crate) repeats: u16,
+    /// Why it was sent again the last time.
+    pub(crate) cause: Option<Cause>,
+    /// That is taken for a probe until the stream is finished.
+    pub(crate) is_provisional: bool,
+    /// Segments that are outstanding behind it.
+    pub(crate) behind: usize,
+}
+
+impl Held {
+    /// Bytes of the stream before its end.
+    pub(crate) const fn end(&self) -> u64 {
+        self.start + self.bytes
+    }
+}
+
+impl Stream {
+    /// When the oldest segment that is outstanding was first sent.
+    #[inline]
+    pub(crate) fn oldest_sent_at(&self) -> Option<Instant> {
+        self.outstanding.oldest().map(|oldest| oldest.first_at)
+    }
+
+    /// The oldest segment that is outstanding, if it was seen.
+    #[cold]
+    pub(crate) fn oldest_held(&self) -> Option<Held> {
+        self.held(0)
+    }
+
+    /// The segment in which the byte behind so many bytes of the stream lies, if it is outstanding and was
+    /// seen, as was the beginning of the stream.
+    #[cold]
+    pub(crate) fn held_at(&self, place: u64) -> Option<Held> {
+        let offset = ORIGIN.checked_add(place).filter(|_| self.own_sack.is_some())?;
+        let index = self.outstanding.index_of(offset);
+        self.held(index).filter(|held| held.start <= place)
+    }
+
+    /// Segments that are outstanding.
+    pub(crate) fn outstanding_segments(&self) -> usize {
+        self.outstanding.len()
+    }
+
+    /// Segments that are outstanding and begin before the byte behind so many bytes of the stream.
+    pub(crate) fn segments_before(&self, place: u64) -> usize {
+        let last = ORIGIN.saturating_add(place).saturating_sub(1);
+        (self.outstanding.index_of(last) + 1).min(self.outstanding.len())
+    }
+
+    fn held(&self, index: usize) -> Option<Held> {
+        let sent = self.outstanding.get(index)?;
+        if sent.marks.contains(Marks::MISSING) {
+            return None;
+        }
+        let start = self.outstanding.start_of(index);
+        let last = self.repeats.as_ref().filter(|_| sent.repeats > 0);
+        let last = last.and_then(|repeats| repeats.last_of(start));
+        Some(Held {
+            start: start.checked_sub(ORIGIN)?,
+            bytes: sent.end.saturating_sub(start),
+            sent_at: sent.first_at,
+            repeats: sent.repeats,
+            cause: last.map(|(cause, _)| cause),
+            is_provisional: last.is_some_and(|(_, is_provisional)| is_provisional),
+            behind: self.outstanding.len().saturating_sub(index + 1),
+        })
+    }
+}

@@ -1,0 +1,444 @@
+//! Points of a trace: series and kinds, thinning to a bounded number, and rates.
+
+use fairwind_units::{Instant, Span};
+
+/// What a point belongs to. Numbers of bytes are places in the flow's stream, whose first payload byte
+/// is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Series {
+    /// A data segment, from its first byte to the one behind its last, as it passes its sender's tap.
+    Data,
+    /// The same, as it passes the tap of its receiver.
+    Arrival,
+    /// A data segment that never passed the tap of its receiver, when it was sent.
+    Lost,
+    /// The cumulative acknowledgment.
+    Acknowledged,
+    /// The end of the window that the receiver offers.
+    WindowEdge,
+    /// A block of a selective acknowledgment, the first of its segment: the others repeat what was
+    /// told before (RFC 2018 §4).
+    Sack,
+    /// An acknowledgment that repeats the one before it (RFC 5681 §2), at its number.
+    DuplicateAck,
+    /// A SYN, FIN, reset or closed window.
+    Mark,
+    /// A sample of the round-trip time.
+    RoundTripTime,
+    /// Bytes that were sent and not yet acknowledged.
+    Flight,
+    /// Payload per second, in windows of equal length.
+    Throughput,
+    /// Payload bytes of a data segment.
+    SegmentSize,
+}
+
+impl Series {
+    /// Its name in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Arrival => "arrival",
+            Self::Lost => "lost",
+            Self::Acknowledged => "acknowledged",
+            Self::WindowEdge => "window_edge",
+            Self::Sack => "sack",
+            Self::DuplicateAck => "duplicate_ack",
+            Self::Mark => "mark",
+            Self::RoundTripTime => "rtt",
+            Self::Flight => "flight",
+            Self::Throughput => "throughput",
+            Self::SegmentSize => "segment_size",
+        }
+    }
+}
+
+/// Which kind of its series a point is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PointKind {
+    /// The series has one kind.
+    Only,
+    /// Data that had not been sent before.
+    New,
+    /// New data behind a copy of data that is still outstanding (redundant data bundling).
+    Bundle,
+    /// Data repeated on evidence of its loss.
+    FastRetransmit,
+    /// Data repeated because the retransmission timer ran out.
+    Timeout,
+    /// Data repeated in the wake of a time-out, without waiting for another one (RFC 5681 §3.1).
+    AfterTimeout,
+    /// The last data repeated to learn whether it was lost (RFC 8985 §7).
+    TailLossProbe,
+    /// A probe or a time-out of a single segment, as long as nothing has shown which.
+    Undecided,
+    /// Data repeated, and nothing tells why.
+    Retransmission,
+    /// Data that left in its turn and passed the tap late.
+    OutOfOrder,
+    /// A copy that the network made.
+    NetworkDuplicate,
+    /// A segment that asks whether the peer is there (RFC 9293 §3.8.4).
+    KeepAlive,
+    /// A segment that asks whether the peer's window is still closed (RFC 9293 §3.8.6.1).
+    WindowProbe,
+    /// A block that tells what was received.
+    Sack,
+    /// A block that tells what was received twice (RFC 2883).
+    DuplicateSack,
+    /// SYN.
+    Syn,
+    /// FIN.
+    Fin,
+    /// RST.
+    Reset,
+    /// The receiver's window is closed.
+    ZeroWindow,
+    /// All payload sent, repeated one included.
+    PayloadSent,
+    /// Payload sent for the first time.
+    NewPayloadSent,
+    /// All payload that reached the receiver.
+    PayloadReceived,
+}
+
+impl PointKind {
+    /// Its name in tables; empty for the only one of a series.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Only => "",
+            Self::New => "new",
+            Self::Bundle => "bundle",
+            Self::FastRetransmit => "fast_retransmit",
+            Self::Timeout => "timeout",
+            Self::AfterTimeout => "after_timeout",
+            Self::TailLossProbe | Self::Undecided => "tail_loss_probe",
+            Self::Retransmission => "retransmission",
+            Self::OutOfOrder => "out_of_order",
+            Self::NetworkDuplicate => "network_duplicate",
+            Self::KeepAlive => "keep_alive",
+            Self::WindowProbe => "window_probe",
+            Self::Sack => "sack",
+            Self::DuplicateSack => "duplicate_sack",
+            Self::Syn => "syn",
+            Self::Fin => "fin",
+            Self::Reset => "reset",
+            Self::ZeroWindow => "zero_window",
+            Self::PayloadSent => "payload_sent",
+            Self::NewPayloadSent => "new_payload_sent",
+            Self::PayloadReceived => "payload_received",
+        }
+    }
+
+    /// Whether data of this kind repeats what had been sent before, by its sender's will.
+    pub const fn is_retransmission(self) -> bool {
+        matches!(
+            self,
+            Self::FastRetransmit
+                | Self::Timeout
+                | Self::AfterTimeout
+                | Self::TailLossProbe
+                | Self::Undecided
+                | Self::Retransmission
+        )
+    }
+}
+
+/// One point, or several that were brought together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Point {
+    /// When; of several, the first one's.
+    pub at: Instant,
+    /// The least value: bytes, nanoseconds or bits per second, as the series has it.
+    pub low: u64,
+    /// The greatest value.
+    pub high: u64,
+    /// How many there were.
+    pub count: u64,
+}
+
+impl Point {
+    /// One point that is a value and no range.
+    pub const fn value(at: Instant, value: u64) -> Self {
+        Self { at, low: value, high: value, count: 1 }
+    }
+
+    /// One point that is a range.
+    pub const fn range(at: Instant, low: u64, high: u64) -> Self {
+        Self { at, low, high, count: 1 }
+    }
+
+    /// Whether the ranges have something in common, or one begins where the other ends.
+    pub(super) const fn touches(&self, other: &Self) -> bool {
+        self.low <= other.high && other.low <= self.high
+    }
+
+    /// Takes `other` in.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.at = self.at.min(other.at);
+        self.low = self.low.min(other.low);
+        self.high = self.high.max(other.high);
+        self.count = self.count.saturating_add(other.count);
+    }
+}
+
+/// The points of one kind of one series.
+#[derive(Debug, Clone)]
+pub(super) struct Thinned {
+    points: Vec<Point>,
+    limit: usize,
+    /// Width of a column; zero as long as nothing is brought together.
+    column: Span,
+}
+
+/// Which points of one column become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Merging {
+    /// Those whose ranges touch.
+    Touching,
+    /// All.
+    All,
+}
+
+impl Thinned {
+    /// No points, of which at most `limit` will be kept (at least four).
+    pub(super) fn new(limit: usize) -> Self {
+        Self { points: Vec::new(), limit: limit.max(4), column: Span::ZERO }
+    }
+
+    /// Adds a point.
+    pub(super) fn push(&mut self, point: Point) {
+        let column = self.column;
+        if let Some(last) = self.points.last_mut()
+            && joins(last, &point, column, Merging::Touching)
+        {
+            last.absorb(&point);
+            return;
+        }
+        if self.points.len() >= self.limit {
+            self.coarsen();
+        }
+        self.points.push(point);
+    }
+
+    /// The points, in the order of time.
+    pub(super) fn points(&self) -> Vec<Point> {
+        let mut points = self.points.clone();
+        points.sort_by_key(|point| point.at);
+        points
+    }
+
+    /// Makes room for a quarter more: ranges that touch are brought together in columns of up to four
+    /// times the width that the limit allows, then all points in columns as narrow as will do.
+    ///
+    /// Widths follow from the time that the points span alone, so that points which came early are drawn
+    /// as finely as those that come late.
+    fn coarsen(&mut self) {
+        self.points.sort_by_key(|point| point.at);
+        let (Some(first), Some(last)) = (self.points.first(), self.points.last()) else { return };
+        let span = last.at.saturating_since(first.at).as_nanos();
+        let width = (span / u64::try_from(self.limit).unwrap_or(u64::MAX)).max(1);
+        let enough = self.limit / 4 * 3;
+        for doublings in 0..=2 {
+            let column = Span::from_nanos(width.saturating_mul(1 << doublings));
+            self.column = self.column.max(column);
+            self.bring_together(self.column, Merging::Touching);
+            if self.points.len() <= enough {
+                return;
+            }
+        }
+        let mut column = Span::from_nanos(width);
+        // Ends: instants have 64 bits, so that in the end all are in one column.
+        while self.points.len() > enough {
+            column = column.saturating_mul(2);
+            self.bring_together(column, Merging::All);
+        }
+    }
+
+    /// Makes one point of neighbours in one column.
+    fn bring_together(&mut self, column: Span, merging: Merging) {
+        self.points.dedup_by(|later, earlier| {
+            let is_joined = joins(earlier, later, column, merging);
+            if is_joined {
+                earlier.absorb(later);
+            }
+            is_joined
+        });
+    }
+}
+
+/// Whether the two become one point where columns are `column` wide.
+fn joins(earlier: &Point, later: &Point, column: Span, merging: Merging) -> bool {
+    let place = |point: &Point| point.at.as_nanos().checked_div(column.as_nanos());
+    place(earlier).is_some()
+        && place(earlier) == place(later)
+        && (merging == Merging::All || earlier.touches(later))
+}
+
+/// Length of a window in the beginning.
+const SHORTEST: Span = Span::from_millis(1);
+
+/// Bytes per window.
+#[derive(Debug, Clone)]
+pub(super) struct Rates {
+    begin: Option<Instant>,
+    window: Span,
+    bytes: Vec<u64>,
+    limit: usize,
+}
+
+impl Rates {
+    /// Nothing yet, in at most `limit` windows (at least two).
+    pub(super) const fn new(limit: usize) -> Self {
+        let limit = if limit < 2 { 2 } else { limit };
+        Self { begin: None, window: SHORTEST, bytes: Vec::new(), limit }
+    }
+
+    /// Adds bytes; what lies before the first instant counts in the first window.
+    pub(super) fn add(&mut self, at: Instant, bytes: u64) {
+        let begin = *self.begin.get_or_insert(at);
+        let mut place = self.place(at, begin);
+        while place >= self.limit {
+            self.halve();
+            place = self.place(at, begin);
+        }
+        if place >= self.bytes.len() {
+            self.bytes.resize(place + 1, 0);
+        }
+        self.bytes[place] = self.bytes[place].saturating_add(bytes);
+    }
+
+    /// The beginning of each window, and its rate in bits per second.
+    pub(super) fn bits_per_second(&self) -> impl Iterator<Item = (Instant, u64)> {
+        let begin = self.begin.unwrap_or(Instant::ZERO).as_nanos();
+        let window = self.window.as_nanos();
+        self.bytes.iter().zip(0_u64..).map(move |(&bytes, place)| {
+            let at = begin.saturating_add(place.saturating_mul(window));
+            let bits = u128::from(bytes) * 8 * 1_000_000_000 / u128::from(window);
+            (Instant::from_nanos(at), u64::try_from(bits).unwrap_or(u64::MAX))
+        })
+    }
+
+    fn place(&self, at: Instant, begin: Instant) -> usize {
+        let place = at.saturating_since(begin).as_nanos() / self.window.as_nanos();
+        usize::try_from(place).unwrap_or(usize::MAX)
+    }
+
+    fn halve(&mut self) {
+        self.window = self.window.saturating_mul(2);
+        self.bytes = self
+            .bytes
+            .chunks(2)
+            .map(|pair| pair.iter().fold(0, |sum: u64, bytes| sum.saturating_add(*bytes)))
+            .collect();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairwind_units::Instant;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn no_extreme_and_no_count_is_lost_whatever_comes(
+            limit in 0_usize..64,
+            values in proptest::collection::vec((any::<u64>(), any::<u64>(), any::<u64>()), 1..400),
+        ) {
+            let mut thinned = Thinned::new(limit);
+            for &(at, one, other) in &values {
+                thinned.push(Point::range(Instant::from_nanos(at), one.min(other), one.max(other)));
+            }
+            let points = thinned.points();
+            prop_assert!(points.len() <= limit.max(4));
+            let least = values.iter().map(|&(_, one, other)| one.min(other)).min();
+            let greatest = values.iter().map(|&(_, one, other)| one.max(other)).max();
+            prop_assert_eq!(points.iter().map(|point| point.low).min(), least);
+            prop_assert_eq!(points.iter().map(|point| point.high).max(), greatest);
+            let count: u64 = points.iter().map(|point| point.count).sum();
+            prop_assert_eq!(count, u64::try_from(values.len()).unwrap());
+            let first = values.iter().map(|&(at, ..)| at).min();
+            prop_assert_eq!(points.first().map(|point| point.at.as_nanos()), first);
+            prop_assert!(points.is_sorted_by_key(|point| point.at));
+        }
+    }
+
+    #[test]
+    fn few_points_are_kept_as_they_are_also_at_one_instant() {
+        let mut thinned = Thinned::new(100);
+        let points: Vec<Point> =
+            (0..100).map(|n| Point::value(Instant::from_secs(n / 2), n)).collect();
+        for point in &points {
+            thinned.push(*point);
+        }
+        assert_eq!(thinned.points(), points);
+    }
+
+    #[test]
+    fn ranges_apart_are_not_brought_together_while_touching_ones_make_room() {
+        // Two rows of segments side by side, a megabyte apart, of 400 segments each.
+        let mut thinned = Thinned::new(100);
+        for n in 0..400 {
+            let (at, byte) = (Instant::from_millis(n), n * 1000);
+            thinned.push(Point::range(at, byte, byte + 1000));
+        }
+        let gap = Instant::from_millis(400);
+        for n in 0..400 {
+            let byte = 1_400_000 + n * 1000;
+            thinned.push(Point::range(gap + Span::from_millis(n), byte, byte + 1000));
+        }
+        let points = thinned.points();
+        assert!(points.len() <= 100);
+        assert!(points.iter().all(|point| point.high <= 400_000 || point.low >= 1_400_000));
+    }
+
+    #[test]
+    fn what_came_early_is_drawn_as_finely_as_what_comes_late() {
+        // A saw tooth whose ranges never touch, told point by point far beyond the limit.
+        let mut thinned = Thinned::new(100);
+        for n in 0..100_000 {
+            thinned.push(Point::value(Instant::from_nanos(n * 1000), n % 1000 * 10));
+        }
+        let points = thinned.points();
+        let most = points.iter().map(|point| point.count).max();
+        assert!((8..=100).contains(&points.len()), "{} points", points.len());
+        assert!(most <= Some(100_000 / 8), "{most:?} points became one");
+    }
+
+    #[test]
+    fn rates_of_short_windows_are_bytes_times_eight_over_their_length() {
+        let mut rates = Rates::new(10);
+        rates.add(Instant::from_millis(5), 1000);
+        rates.add(Instant::from_millis(6), 500);
+        rates.add(Instant::from_millis(8), 250);
+        let found: Vec<_> = rates.bits_per_second().collect();
+        let at = Instant::from_millis;
+        // 1000 bytes in a millisecond are 8 Mbit/s.
+        let expected = [(at(5), 8_000_000), (at(6), 4_000_000), (at(7), 0), (at(8), 2_000_000)];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn windows_grow_so_that_no_byte_is_lost_after_a_year_of_silence() {
+        let mut rates = Rates::new(10);
+        for second in 0..100 {
+            rates.add(Instant::from_secs(second), 125);
+        }
+        rates.add(Instant::from_secs(365 * 24 * 3600), 125);
+        rates.add(Instant::from_nanos(u64::MAX), 125);
+        assert!(rates.bytes.len() <= 10);
+        assert_eq!(rates.bytes.iter().sum::<u64>(), 102 * 125);
+    }
+
+    #[test]
+    fn a_clock_that_runs_back_before_the_first_instant_counts_at_the_beginning() {
+        let mut rates = Rates::new(10);
+        rates.add(Instant::from_secs(9), 100);
+        rates.add(Instant::from_secs(1), 100);
+        assert_eq!(
+            rates.bits_per_second().collect::<Vec<_>>(),
+            [(Instant::from_secs(9), 1_600_000)]
+        );
+    }
+}
