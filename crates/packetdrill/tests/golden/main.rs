@@ -8,10 +8,11 @@ mod ledger;
 
 use fairwind_packetdrill::{
     Outcome, RecordedTimes, Recording, RunOptions, Script, TrailingPackets, Windows, record,
-    run_script,
+    run_script, unreadable,
 };
 use fairwind_tcp::Profile;
 use fairwind_units::Span;
+use fairwind_wire::SequenceNumber;
 use ledger::{Digest, Parts};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,37 +20,76 @@ use std::path::{Path, PathBuf};
 const RERUN: &str = "cargo test -p fairwind-packetdrill --test golden";
 
 /// What `TCP_INFO` is asked for after each injected packet.
-const FIELDS: [&str; 30] = [
+const FIELDS: [&str; 69] = [
     "tcpi_state",
     "tcpi_ca_state",
     "tcpi_retransmits",
+    "tcpi_probes",
     "tcpi_backoff",
     "tcpi_options",
+    "tcpi_snd_wscale",
+    "tcpi_rcv_wscale",
+    "tcpi_delivery_rate_app_limited",
+    "tcpi_fastopen_client_fail",
     "tcpi_rto",
     "tcpi_ato",
+    "tcpi_last_data_sent",
+    "tcpi_last_data_recv",
+    "tcpi_last_ack_recv",
     "tcpi_snd_mss",
     "tcpi_rcv_mss",
+    "tcpi_advmss",
     "tcpi_pmtu",
     "tcpi_rtt",
     "tcpi_rttvar",
     "tcpi_min_rtt",
     "tcpi_rcv_rtt",
     "tcpi_rcv_space",
+    "tcpi_rcv_ssthresh",
     "tcpi_snd_ssthresh",
     "tcpi_snd_cwnd",
     "tcpi_reordering",
     "tcpi_snd_wnd",
+    "tcpi_rcv_wnd",
     "tcpi_pacing_rate",
+    "tcpi_max_pacing_rate",
     "tcpi_delivery_rate",
+    "tcpi_busy_time",
+    "tcpi_rwnd_limited",
+    "tcpi_sndbuf_limited",
+    "tcpi_accecn_fail_mode",
+    "tcpi_accecn_opt_seen",
     "tcpi_unacked",
     "tcpi_sacked",
     "tcpi_lost",
     "tcpi_retrans",
+    "tcpi_fackets",
     "tcpi_total_retrans",
+    "tcpi_bytes_acked",
+    "tcpi_bytes_received",
+    "tcpi_bytes_sent",
+    "tcpi_bytes_retrans",
+    "tcpi_notsent_bytes",
+    "tcpi_segs_out",
+    "tcpi_segs_in",
+    "tcpi_data_segs_out",
+    "tcpi_data_segs_in",
     "tcpi_delivered",
+    "tcpi_delivered_ce",
     "tcpi_dsack_dups",
     "tcpi_reord_seen",
-    "tcpi_delivered_ce",
+    "tcpi_rcv_ooopack",
+    "tcpi_last_ack_sent",
+    "tcpi_total_rto",
+    "tcpi_total_rto_recoveries",
+    "tcpi_total_rto_time",
+    "tcpi_received_ce",
+    "tcpi_delivered_e1_bytes",
+    "tcpi_delivered_e0_bytes",
+    "tcpi_delivered_ce_bytes",
+    "tcpi_received_e1_bytes",
+    "tcpi_received_e0_bytes",
+    "tcpi_received_ce_bytes",
 ];
 
 struct Case {
@@ -85,29 +125,41 @@ fn verdict(outcome: &Outcome) -> String {
     }
 }
 
-/// All that the endpoint did about the stimuli of the script, or how far it came.
+/// All that the endpoint did about the stimuli of the script. Where a call has another result than the script says, that
+/// verdict, and all that the endpoint did before.
 fn trace(case: &Case, part: &str, options: &RunOptions) -> String {
+    let whole = recorded(case, &case.text, options);
+    let (failed, recorded) = match whole {
+        Ok(text) => (String::new(), Ok(text)),
+        Err(outcome) => {
+            let before = match &outcome {
+                Outcome::Failed(failure) => failure.line.map_or(0, |line| line as usize - 1),
+                _ => 0,
+            };
+            let text: Vec<&str> = case.text.lines().take(before).collect();
+            (format!("{},", verdict(&outcome)), recorded(case, &text.join("\n"), options))
+        }
+    };
+    let Ok(text) = recorded else { return format!("{failed}-") };
+    ledger::dump(&case.name, &format!("{part}.pkt"), || text.clone());
+    let mut digest = Digest::default();
+    // What the script's own comments say does not count.
+    for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
+        digest.text(line);
+    }
+    format!("{failed}{}", digest.finish())
+}
+
+fn recorded(case: &Case, text: &str, options: &RunOptions) -> Result<String, Outcome> {
     let recording = Recording {
         times: RecordedTimes::Absolute,
         windows: Windows::Written,
         fields: FIELDS.map(str::to_owned).to_vec(),
         watch: Span::from_secs(2),
     };
-    let Ok(script) = Script::parse(&case.name, &case.text, &options.definitions) else {
-        return "unreadable".to_owned();
-    };
-    match record(&script, &case.text, options, &recording) {
-        Ok(text) => {
-            ledger::dump(&case.name, &format!("{part}.pkt"), || text.clone());
-            let mut digest = Digest::default();
-            // What the script's own comments say does not count.
-            for line in text.lines().filter(|line| !line.trim_start().starts_with("//")) {
-                digest.text(line);
-            }
-            digest.finish()
-        }
-        Err(outcome) => verdict(&outcome),
-    }
+    let script = Script::parse(&case.name, text, &options.definitions)
+        .map_err(|error| unreadable(&case.name, &error))?;
+    record(&script, text, options, &recording)
 }
 
 fn run(case: &Case) -> Parts {
@@ -119,6 +171,12 @@ fn run(case: &Case) -> Parts {
             let verdict = verdict(&run_script(&case.name, &case.text, &options));
             let part = profile.name().to_owned();
             let trace = trace(case, &part, &options);
+            if profile == Profile::Linux6_18 {
+                let initial_sequence = SequenceNumber::new(0xffff_f000);
+                let wrapping = RunOptions { initial_sequence, ..options };
+                let wrapped = self::trace(case, "wrapping", &wrapping);
+                assert_eq!(trace, wrapped, "numbers that wrap make a difference");
+            }
             (part, format!("{verdict},{trace}"))
         })
         .collect()

@@ -2,7 +2,9 @@
 //!
 //! A `[[case]]` has a `name`, a `base`, `set` (key paths and values), `drop` (key paths that are taken out), and `files`
 //! (texts of files that the scenario names). With `[case.variants]`, a table of further settings for each label, or
-//! `[case.each]`, a key path with the values that it takes in turn, it stands for several cases, `NAME/LABEL`.
+//! `[case.each]`, a key path with the values that it takes in turn, it stands for several cases, `NAME/LABEL`. With
+//! `[case.combine]`, lists of settings, and `count`, it stands for so many cases that each take one of every list, drawn by a
+//! fixed generator.
 
 use std::collections::BTreeMap;
 use toml::{Table, Value};
@@ -15,15 +17,17 @@ pub(crate) struct Case {
     pub(crate) files: BTreeMap<String, String>,
 }
 
-/// All cases of a file.
-pub(crate) fn read(text: &str) -> Vec<Case> {
-    let file: Table = text.parse().unwrap_or_else(|error| panic!("{error}"));
-    let bases = file["base"].as_table().expect("base scenarios");
+/// All cases of the text `cases`, over the bases of the text `bases`.
+pub(crate) fn read(bases: &str, cases: &str) -> Vec<Case> {
+    let table = |text: &str| -> Table { text.parse().unwrap_or_else(|error| panic!("{error}")) };
+    let (with_bases, with_cases) = (table(bases), table(cases));
+    let bases = with_bases["base"].as_table().expect("base scenarios");
     let mut cases = Vec::new();
-    for case in file["case"].as_array().expect("cases") {
+    for case in with_cases["case"].as_array().expect("cases") {
         let case = case.as_table().expect("a case is a table");
         let name = case["name"].as_str().expect("a case has a name");
-        let known = ["name", "base", "set", "drop", "files", "variants", "each"];
+        let known =
+            ["name", "base", "set", "drop", "files", "variants", "each", "combine", "count"];
         let strange: Vec<_> = case.keys().filter(|key| !known.contains(&key.as_str())).collect();
         assert!(strange.is_empty(), "{name}: {strange:?}");
         let variants = variants(case);
@@ -54,7 +58,30 @@ fn variants(case: &Table) -> Vec<(String, Table)> {
             }
         }
     }
+    if let Some(lists) = case.get("combine").and_then(Value::as_table) {
+        let count = case["count"].as_integer().expect("a count");
+        found.extend((0..count).map(|number| (number.to_string(), combined(lists, number))));
+    }
     found
+}
+
+/// One of each list; where two set the same key, the later one holds.
+fn combined(lists: &Table, number: i64) -> Table {
+    let mut state = u64::try_from(number).expect("a small number").wrapping_add(1);
+    let mut settings = Table::new();
+    let lists: BTreeMap<&String, &Value> = lists.iter().collect();
+    for choices in lists.into_values() {
+        let choices = choices.as_array().expect("a list");
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        let place = (mixed ^ (mixed >> 31)) % choices.len() as u64;
+        let choice = &choices[usize::try_from(place).expect("a short list")];
+        settings.extend(choice.as_table().expect("settings").clone());
+    }
+    settings
 }
 
 fn one(bases: &Table, case: &Table, name: String, more: &Table) -> Case {

@@ -3,7 +3,9 @@
 //! CONTRIBUTING.md says how to run one case alone, how to see old and new values, and when the lists of digests may be
 //! written anew.
 
+mod captures;
 mod cases;
+mod containers;
 mod coverage;
 mod digests;
 #[path = "../../../../tests/golden/ledger.rs"]

@@ -10,7 +10,8 @@ use std::sync::{Arc, Mutex};
 
 /// All cases.
 pub(crate) fn all() -> Vec<Case> {
-    cases::read(include_str!("scenarios.toml"))
+    let text = include_str!("scenarios.toml");
+    cases::read(text, text)
 }
 
 /// What a case asks to be run.
